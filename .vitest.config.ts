@@ -1,0 +1,22 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    include: ["test/**/*.test.ts"],
+    // PostgreSQL starts once for the whole run; each file makes its own schema in it.
+    globalSetup: ["test/support/global-setup.ts"],
+    pool: "forks",
+    // Node itself loads the code, as it does for users: what it cannot strip fails here too. Nothing is mocked.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    reporters: ["default", "./test/support/closing-line.reporter.ts"],
+    coverage: {
+      provider: "v8",
+      include: ["src/**"],
+      exclude: ["src/migrations/**"],
+      thresholds: { lines: 0, functions: 0, branches: 0, statements: 0 },
+    },
+  },
+});

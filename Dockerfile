@@ -1,0 +1,20 @@
+# Node strips the types itself, so there is nothing to build: the first stage only installs.
+FROM node:24.21.0-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# The image has its own Node and never runs the embedded PostgreSQL: it needs neither the install script that
+# fetches the one nor the optional packages that hold the other.
+RUN npm ci --omit=dev --omit=optional --ignore-scripts
+
+FROM node:24.21.0-slim
+WORKDIR /app
+ENV NODE_ENV=production HOST=0.0.0.0
+COPY --from=dependencies /app/node_modules node_modules
+COPY package.json package.json
+COPY src src
+USER node
+EXPOSE 4000
+HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 4000}/health/live`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+# Process 1 is the program itself and not npm or a shell, which would not hand SIGTERM on.
+CMD ["node", "src/main.ts"]

@@ -1,0 +1,93 @@
+/** The bench's PostgreSQL: the embedded one in a folder of its own, durable as in production, seeded once and kept. */
+import { createHash } from "node:crypto";
+import { readdir, readFile, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import pg from "pg";
+import { openEmbeddedPostgres } from "../src/embedded/postgres.ts";
+import { entities } from "../src/entities.ts";
+import { recount } from "../src/jobs/job.counts.ts";
+import { openDatabase } from "../src/platform/database.ts";
+import { migrateDatabase } from "../src/platform/migrate.ts";
+import { issueKeys, seed, type BenchOrganization } from "./seed.ts";
+
+export interface BenchDatabase extends AsyncDisposable {
+  url: string;
+  client: pg.Client;
+  organizations: BenchOrganization[];
+  /** When the jobs were made: ranges of dates are drawn from the days before it. */
+  seededAt: Date;
+  postmasterPid: number | null;
+}
+
+export interface BenchDatabaseOptions {
+  folder: string;
+  jobs: number;
+  fresh: boolean;
+  onProgress: (text: string) => void;
+}
+
+/** As a server for a million jobs would be set, and what one needs to look into it. Durability stays as it is. */
+const FLAGS = {
+  shared_buffers: "1GB",
+  max_wal_size: "4GB",
+  shared_preload_libraries: "pg_stat_statements,auto_explain",
+  "pg_stat_statements.track": "none",
+};
+
+/** BENCH_DATABASE_URL names a database of one's own instead, whose jobs are replaced; then its CPU time is not measured. */
+export async function openBenchDatabase(options: BenchDatabaseOptions): Promise<BenchDatabase> {
+  const { folder, fresh, onProgress } = options;
+  const own = process.env["BENCH_DATABASE_URL"];
+  if (fresh && !own) await rm(folder, { recursive: true, force: true });
+  const postgresFlags = Object.entries(FLAGS).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const server = own ? null : await openEmbeddedPostgres({ dataDir: folder, exclusive: true, postgresFlags, onProgress });
+  const url = server?.url ?? (own as string);
+  const client = new pg.Client({ connectionString: url, application_name: "bench" });
+  await client.connect();
+  await prepare(client, url, options);
+  const { rows } = await client.query<{ at: Date }>("select at from bench_seed");
+  return {
+    url,
+    client,
+    organizations: await issueKeys(client),
+    seededAt: (rows[0] as { at: Date }).at,
+    postmasterPid: server ? await readPostmasterPid(folder) : null,
+    async [Symbol.asyncDispose]() {
+      await client.end();
+      await server?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function prepare(client: pg.Client, url: string, { jobs, fresh, onProgress }: BenchDatabaseOptions): Promise<void> {
+  const wanted = `${await fingerprintOf(["../src/migrations", "."])} ${jobs}`;
+  await client.query("create table if not exists bench_seed (fingerprint text not null, at timestamptz not null)");
+  const { rows } = await client.query<{ fingerprint: string }>("select fingerprint from bench_seed");
+  if (rows[0]?.fingerprint === wanted && !fresh) return;
+
+  await client.query("drop schema public cascade");
+  await client.query("create schema public");
+  await migrateDatabase({ url, poolSize: 2, entities });
+  await seed(client, jobs, onProgress);
+  await using database = await openDatabase({ url, poolSize: 2, entities });
+  await recount(database);
+  onProgress("counters");
+  await client.query("vacuum analyze");
+  await client.query("checkpoint");
+  await client.query("create table bench_seed as select $1::text as fingerprint, now() as at", [wanted]);
+}
+
+/** What the seeded folder was made from: where the migrations or the seed have changed, it is made anew. */
+async function fingerprintOf(folders: readonly string[]): Promise<string> {
+  const hash = createHash("sha256");
+  for (const folder of folders.map((name) => resolve(import.meta.dirname, name))) {
+    const names = (await readdir(folder)).filter((name) => folder.endsWith("migrations") || name === "seed.ts");
+    for (const name of names.toSorted()) hash.update(await readFile(join(folder, name)));
+  }
+  return hash.digest("hex").slice(0, 16);
+}
+
+async function readPostmasterPid(folder: string): Promise<number> {
+  const text = await readFile(join(folder, "postgres", "postmaster.pid"), "utf8");
+  return Number(text.split("\n", 1)[0]);
+}

@@ -1,0 +1,118 @@
+/** The made-up world of the bench: 200 organisations of uneven size and their jobs, written set by set in SQL. */
+import type pg from "pg";
+import { newKeyText } from "../src/api-keys/api-key.format.ts";
+import { newUuid } from "../src/platform/ids.ts";
+
+export interface BenchOrganization {
+  id: string;
+  type: "agent" | "contractor";
+  jobs: number;
+  key: string;
+}
+
+const AGENTS = 100;
+const CONTRACTORS = 100;
+/** Sizes fall with the rank to this power: the biggest agent owns about a tenth of all jobs, the smallest 1 in 250. */
+const UNEVENNESS = 0.7;
+export const DAYS = 90;
+const CHUNK = 50_000;
+
+/** Jobs over the last 90 days, in the order of their creation, as a service that grew would hold them. */
+export async function seed(client: pg.Client, jobs: number, onProgress: (text: string) => void): Promise<void> {
+  await client.query("truncate job, job_event, job_count, job_count_change, api_key, organization cascade");
+  await insertOrganizations(client, "agent", AGENTS);
+  await insertOrganizations(client, "contractor", CONTRACTORS);
+  const indexes = await dropIndexes(client);
+  await client.query("select setseed(0.42)");
+  await client.query("set synchronous_commit = off");
+  for (let from = 1; from <= jobs; from += CHUNK) {
+    const to = Math.min(jobs, from + CHUNK - 1);
+    await client.query(jobsStatement, [from, to, jobs, sharesOf(AGENTS), sharesOf(CONTRACTORS)]);
+    onProgress(`${to} jobs`);
+  }
+  await client.query("set maintenance_work_mem = '512MB'");
+  for (const index of indexes) await client.query(index);
+  await client.query("reset maintenance_work_mem");
+  await client.query("reset synchronous_commit");
+  onProgress("indexes");
+}
+
+/** The organisations, biggest first, each with a key made for this run: a key's text is nowhere kept. */
+export async function issueKeys(client: pg.Client): Promise<BenchOrganization[]> {
+  const { rows } = await client.query<{ id: string; type: "agent" | "contractor"; jobs: number }>(
+    `select id, type, coalesce(sum(count), 0)::int as jobs
+     from organization left join job_count on organization_id = id group by id order by jobs desc`,
+  );
+  const keys = rows.map(() => newKeyText());
+  await client.query("delete from api_key");
+  await client.query(
+    `insert into api_key (id, lookup, secret_hash, organization_id, name, scopes, created_by)
+     select * , 'bench', '{jobs:read,jobs:write,webhooks:manage}'::text[], 'bench'
+     from unnest($1::uuid[], $2::text[], $3::bytea[], $4::uuid[])`,
+    [
+      keys.map(() => newUuid()),
+      keys.map(({ lookup }) => lookup),
+      keys.map(({ hash }) => hash),
+      rows.map(({ id }) => id),
+    ],
+  );
+  return rows.map((row, at) => ({ ...row, key: (keys[at] as { text: string }).text }));
+}
+
+async function insertOrganizations(client: pg.Client, type: string, count: number): Promise<void> {
+  await client.query(
+    `insert into organization (id, name, type)
+     select gen_random_uuid(), $1::text || ' ' || n, $1::text from generate_series(1, $2::int) n`,
+    [type, count],
+  );
+}
+
+/** Where each organisation's share ends: `width_bucket` of a random number in it gives an organisation by its size. */
+function sharesOf(count: number): number[] {
+  const weights = Array.from({ length: count }, (_, at) => (at + 1) ** -UNEVENNESS);
+  const sum = weights.reduce((total, weight) => total + weight, 0);
+  let end = 0;
+  return weights.slice(0, -1).map((weight) => (end += weight / sum));
+}
+
+async function dropIndexes(client: pg.Client): Promise<string[]> {
+  const { rows } = await client.query<{ name: string; definition: string }>(
+    `select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index
+     where indrelid = 'job'::regclass and not indisunique`,
+  );
+  for (const { name } of rows) await client.query(`drop index ${name}`);
+  return rows.map(({ definition }) => definition);
+}
+
+const jobsStatement = `
+  with agents as (select array_agg(id order by length(name), name) as ids from organization where type = 'agent'),
+  contractors as (select array_agg(id order by length(name), name) as ids from organization where type = 'contractor'),
+  drawn as (
+    select n, random() as r1, random() as r2, random() as r3, random() as r4,
+      width_bucket(random(), $4::float8[]) + 1 as agent, width_bucket(random(), $5::float8[]) + 1 as contractor,
+      date_trunc('milliseconds', now() - interval '${DAYS} days' * (1 - n / $3::float8)) as born
+    from generate_series($1::int, $2::int) n
+  )
+  insert into job (id, marking_number, agent_id, contractor_id, batch_number, group_code, piece_quantity, labels, pts,
+    weight, recipient_name, recipient_contact, delivery_address, postal_code, scheduled_date, instructions,
+    normalized_status, failure_reason, scheduled_delivery_date, scheduled_delivery_pending, provider_status,
+    created_at, updated_at)
+  select
+    (lpad(to_hex((extract(epoch from born) * 1000)::bigint), 12, '0') || '7' || substr(md5(n || 'a'), 1, 3) || '8'
+      || substr(md5(n || 'b'), 1, 15))::uuid,
+    'MN' || lpad(n::text, 9, '0'), agents.ids[agent],
+    case when r1 < 0.8 then contractors.ids[contractor] end,
+    'B-' || agent || '-' || (n * power(agent, -${UNEVENNESS}) / 550)::int,
+    (array['EAST-1', 'EAST-2', 'WEST-1', 'NORTH-4'])[1 + (r2 * 4)::int % 4], 1 + (r3 * 8)::int,
+    case when r4 < 0.3 then 'fragile,cold' end, round((r2 * 40)::numeric, 1), round((r3 * 30)::numeric, 2),
+    'Recipient ' || substr(md5(n::text), 1, 10), '+65 5550 ' || lpad((r4 * 9999)::int::text, 4, '0'),
+    (1 + (r2 * 400)::int) || ' Harbour Street, #' || lpad((r3 * 40)::int::text, 2, '0') || '-01',
+    lpad((r1 * 999999)::int::text, 6, '0'), (born + interval '1 day' * (r2 * 10))::date,
+    case when r3 < 0.5 then 'Leave with the concierge, or ring twice and wait' end,
+    (array['completed', 'completed', 'completed', 'completed', 'completed', 'completed', 'in_transit',
+      'out_for_delivery', 'pending', 'scheduled', 'assigned', 'returned', 'cancelled', 'failed', 'on_hold',
+      'at_warehouse'])[1 + (r4 * 16)::int % 16],
+    case when r4 > 0.8 and r4 < 0.9 then 'wrong_incomplete_address' end,
+    case when r1 < 0.4 then (born + interval '1 day' * (r2 * 10))::date end, r1 > 0.9, 'provider_' || (r2 * 5)::int,
+    born, least(now(), date_trunc('milliseconds', born + interval '5 days' * r3))
+  from drawn, agents, contractors`;

@@ -1,0 +1,58 @@
+/** The processes of the bench: Waymark, the baseline and the load, each with its own Node. */
+import { fork, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import type { LoadJob, LoadResult } from "./load.ts";
+
+export interface BenchServer extends AsyncDisposable {
+  name: string;
+  url: string;
+  pid: number;
+}
+
+export interface LoadGenerator extends AsyncDisposable {
+  run(job: LoadJob): Promise<LoadResult>;
+}
+
+const ENVIRONMENT = { NODE_ENV: "production", PORT: "0", RATE_LIMITS: "off", LOG_LEVEL: "info" };
+
+/** `file` beside this one, on the database `url`; its log lines go to /dev/null, written but not kept. */
+export async function startServer(name: string, url: string, execArgv: string[] = []): Promise<BenchServer> {
+  const child = start(`${name}.ts`, { ...ENVIRONMENT, DATABASE_URL: url }, execArgv);
+  const [message] = (await once(child, "message")) as [{ url: string }];
+  return { name, url: message.url, pid: child.pid as number, [Symbol.asyncDispose]: () => end(child) };
+}
+
+export function startLoad(): LoadGenerator {
+  const child = start("load.ts", {}, []);
+  return {
+    async run(job) {
+      child.send(job);
+      const [result] = (await once(child, "message")) as [LoadResult];
+      return result;
+    },
+    [Symbol.asyncDispose]: () => end(child),
+  };
+}
+
+function start(file: string, env: Record<string, string>, execArgv: string[]): ChildProcess {
+  const child = fork(join(import.meta.dirname, file), {
+    env: { PATH: process.env["PATH"], ...env },
+    execArgv,
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+    serialization: "advanced",
+  });
+  child.once("exit", (code) => {
+    if (code !== 0 && child.connected) console.error(`${file} ended with ${code}`);
+  });
+  return child;
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  child.disconnect();
+  const timer = setTimeout(() => child.kill("SIGKILL"), 10_000);
+  await ended;
+  clearTimeout(timer);
+}

@@ -1,0 +1,47 @@
+/** An API key: what is kept of it (never the secret), what it may do and from where. */
+import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
+import { Organization } from "../organizations/organization.entity.ts";
+
+export const scopes = ["jobs:read", "jobs:write", "webhooks:manage"] as const;
+export type Scope = (typeof scopes)[number];
+
+/** Requests a second and the burst above it, per class of request. */
+export interface KeyRateLimits {
+  read?: { perSecond: number; burst: number };
+  write?: { perSecond: number; burst: number };
+  batch?: { perSecond: number; burst: number };
+}
+
+export const ApiKey = defineEntity({
+  name: "ApiKey",
+  tableName: "api_key",
+  properties: {
+    id: p.uuid().primary(),
+    /** The 8 characters by which a presented key is found. */
+    lookup: p.text().unique(),
+    secretHash: p.blob(),
+    organization: () => p.manyToOne(Organization),
+    name: p.text(),
+    scopes: p.array().$type<Scope[]>(),
+    /** CIDR ranges that the key may be used from; null: anywhere. */
+    cidrs: p.array().nullable(),
+    rateLimits: p.json<KeyRateLimits | null>().nullable(),
+    createdBy: p.text(),
+    createdAt: p.datetime(3).defaultRaw("now()"),
+    expiresAt: p.datetime(3).nullable(),
+    revokedAt: p.datetime(3).nullable(),
+    lastUsedAt: p.datetime(3).nullable(),
+  },
+});
+
+export type ApiKey = InferEntity<typeof ApiKey>;
+
+/**
+ * One row, whose number grows with every change to a key or an organisation that could take access away. Each process
+ * reads it twice a second and forgets what it knew of keys when it has grown.
+ */
+export const AccessRevision = defineEntity({
+  name: "AccessRevision",
+  tableName: "access_revision",
+  properties: { id: p.boolean().primary(), revision: p.integer() },
+});

@@ -1,0 +1,111 @@
+/**
+ * What this process knows of keys, so that PostgreSQL is not asked each time. It is believed while this process can tell
+ * that nothing changed: the access revision is read twice a second, everything is forgotten when the number has grown,
+ * and memory counts only while the last reading is fresh. So a revoked key ends within a second in every process, also in
+ * one that lost the database or was suspended: its memory is stale then and counts for nothing.
+ */
+import type { Queryable } from "../platform/database.ts";
+import type { Principal } from "../platform/principal.ts";
+import { sql } from "../platform/sql.ts";
+import type { KeyRateLimits, Scope } from "./api-key.entity.ts";
+import { addressTest } from "./cidr.ts";
+
+/** Who a key speaks for, and what it may do. */
+export interface KeyPrincipal extends Principal {
+  readonly keyId: string;
+  readonly scopes: readonly Scope[];
+  readonly rateLimits: KeyRateLimits | null;
+}
+
+export interface KnownKey {
+  readonly principal: KeyPrincipal;
+  readonly hash: Buffer;
+  readonly expiresAtMs: number;
+  readonly suspended: boolean;
+  readonly admits: (address: string) => boolean;
+  lastUsedMs: number;
+  recordedMs: number;
+}
+
+export interface KeyMemory extends Disposable {
+  /** The unrevoked key with these eight characters, from memory or from PostgreSQL; null where there is none. */
+  find(lookup: string): Promise<KnownKey | null>;
+  /** The keys in memory. */
+  all(): Iterable<KnownKey>;
+}
+
+interface KeyRow {
+  id: string;
+  secret_hash: Buffer;
+  organization_id: string;
+  organization_type: "agent" | "contractor";
+  scopes: Scope[];
+  cidrs: string[] | null;
+  rate_limits: KeyRateLimits | null;
+  expires_at: string | null;
+  suspended: boolean;
+}
+
+const POLL_MS = 400;
+const TRUST_MS = 900;
+const MAX_KNOWN = 50_000;
+
+export function createKeyMemory(database: Queryable): KeyMemory {
+  const known = new Map<string, KnownKey>();
+  let revision: number | null = null;
+  // On the monotonic clock: a wall clock that is set back must not prolong trust.
+  let freshUntilMs = 0;
+
+  const poll = async (): Promise<void> => {
+    const askedMs = performance.now();
+    const [row] = await database.query<{ revision: number }>(sql`select revision from access_revision`);
+    if (row?.revision !== revision) known.clear();
+    revision = row?.revision ?? null;
+    freshUntilMs = askedMs + TRUST_MS;
+  };
+  // A reading that fails is not worth a word here: memory goes stale, and the next request meets the database itself.
+  const timer = setInterval(() => void poll().catch(() => undefined), POLL_MS);
+  timer.unref();
+
+  return {
+    async find(lookup) {
+      const remembered = performance.now() < freshUntilMs ? known.get(lookup) : undefined;
+      if (remembered) return remembered;
+      const before = revision;
+      const key = await load(database, lookup);
+      // A change that came to be known meanwhile may be one that this row does not show yet.
+      if (key && before === revision && known.size < MAX_KNOWN) known.set(lookup, key);
+      return key;
+    },
+    all: () => known.values(),
+    [Symbol.dispose]: () => clearInterval(timer),
+  };
+}
+
+async function load(database: Queryable, lookup: string): Promise<KnownKey | null> {
+  const [row] = await database.query<KeyRow>(sql`
+    select api_key.id, secret_hash, organization_id, organization.type as organization_type, scopes, cidrs, rate_limits,
+      expires_at, suspended_at is not null as suspended
+    from api_key join organization on organization.id = organization_id
+    where lookup = ${lookup} and revoked_at is null`);
+  return row ? toKnownKey(row) : null;
+}
+
+function toKnownKey(row: KeyRow): KnownKey {
+  return {
+    principal: {
+      keyId: row.id,
+      organizationId: row.organization_id,
+      organizationType: row.organization_type,
+      actor: { type: "key", id: row.id },
+      scopes: row.scopes,
+      rateLimits: row.rate_limits,
+    },
+    hash: row.secret_hash,
+    expiresAtMs: row.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(row.expires_at),
+    suspended: row.suspended,
+    admits: row.cidrs === null ? () => true : addressTest(row.cidrs),
+    lastUsedMs: 0,
+    recordedMs: 0,
+  };
+}

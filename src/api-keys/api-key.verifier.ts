@@ -1,0 +1,59 @@
+/** Verifying a presented key: is it one of ours, is it still good, may it come from there. */
+import { timingSafeEqual } from "node:crypto";
+import type { Clock } from "../platform/clock.ts";
+import type { Queryable } from "../platform/database.ts";
+import { AppError } from "../platform/errors.ts";
+import { sql } from "../platform/sql.ts";
+import { hashOf, lookupOf } from "./api-key.format.ts";
+import { createKeyMemory, type KeyPrincipal } from "./api-key.memory.ts";
+
+export interface KeyVerifier extends AsyncDisposable {
+  /**
+   * Throws UnauthorizedException for a key that is unknown, expired or revoked, and ForbiddenException where the address
+   * is outside its ranges or its organisation is suspended.
+   */
+  verify(text: string, address: string): Promise<KeyPrincipal>;
+  /** Writes down when keys were last used, at most once a minute each. */
+  recordUse(): Promise<void>;
+}
+
+const RECORD_USE_EVERY_MS = 60_000;
+
+/** A 401, with what RFC 9110 wants beside it. */
+export function unauthorized(message: string): AppError {
+  return new AppError("UnauthorizedException", message, { headers: { "WWW-Authenticate": "Bearer" } });
+}
+
+export function createKeyVerifier({ database, clock }: { database: Queryable; clock: Clock }): KeyVerifier {
+  const memory = createKeyMemory(database);
+
+  const recordUse = async (): Promise<void> => {
+    const used = [...memory.all()].filter((key) => key.lastUsedMs - key.recordedMs >= RECORD_USE_EVERY_MS);
+    if (used.length === 0) return;
+    for (const key of used) key.recordedMs = key.lastUsedMs;
+    await database.query(sql`
+      update api_key set last_used_at = used.at::timestamptz
+      from unnest(${used.map((key) => key.principal.keyId)}::uuid[],
+        ${used.map((key) => new Date(key.lastUsedMs).toISOString())}::text[]) used (id, at)
+      where api_key.id = used.id and (last_used_at is null or last_used_at < used.at::timestamptz)`);
+  };
+
+  return {
+    async verify(text, address) {
+      const lookup = lookupOf(text);
+      const key = lookup === null ? null : await memory.find(lookup);
+      if (!key || !timingSafeEqual(key.hash, hashOf(text))) throw unauthorized("The API key is not valid");
+      if (key.expiresAtMs <= clock.now()) throw unauthorized("The API key has expired");
+      if (key.suspended) throw new AppError("ForbiddenException", "The organisation is suspended");
+      if (!key.admits(address))
+        throw new AppError("ForbiddenException", "The API key may not be used from this address");
+      key.lastUsedMs = clock.now();
+      return key.principal;
+    },
+    recordUse,
+    async [Symbol.asyncDispose]() {
+      memory[Symbol.dispose]();
+      await recordUse().catch(() => undefined);
+    },
+  };
+}

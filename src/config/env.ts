@@ -1,0 +1,70 @@
+/** The environment, read and checked once: the only file that touches `process.env`. */
+import { z } from "zod";
+import { StartupError } from "../platform/errors.ts";
+
+const port = z.coerce.number().int().min(0).max(65535);
+const switchValue = z.enum(["on", "off"]);
+const commaList = z.string().transform((text) =>
+  text
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== ""),
+);
+
+/** Every setting, with an example that is shown when its value is refused. */
+const shape = {
+  NODE_ENV: z
+    .enum(["development", "production", "test"])
+    .default("development")
+    .meta({ example: "production" }),
+  PORT: port.default(4000).meta({ example: "4000" }),
+  HOST: z.string().default("127.0.0.1").meta({ example: "0.0.0.0" }),
+  PUBLIC_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .meta({ example: "https://api.example.com" }),
+  WAYMARK_DATA_DIR: z.string().default(".waymark").meta({ example: ".waymark" }),
+  WAYMARK_ROLE: z.enum(["all", "api", "worker"]).default("all").meta({ example: "api" }),
+  WAYMARK_DEMO: switchValue.optional().meta({ example: "off" }),
+  DATABASE_URL: z
+    .url({ protocol: /^postgres(ql)?$/ })
+    .optional()
+    .meta({ example: "postgresql://user:password@db:5432/waymark" }),
+  DATABASE_POOL_SIZE: z.coerce.number().int().min(2).max(200).default(10).meta({ example: "10" }),
+  RATE_LIMITS: switchValue.default("on").meta({ example: "on" }),
+  RATE_LIMIT_STORE: z.enum(["memory", "postgres"]).default("memory").meta({ example: "postgres" }),
+  TRUST_PROXY: z
+    .union([
+      z.literal("off").transform(() => 0),
+      z.coerce.number().int().min(0).max(10),
+      commaList.pipe(z.array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()])).min(1)),
+    ])
+    .default(0)
+    .meta({ example: "1 (proxies in front), or 10.0.0.0/8" }),
+  CORS_ORIGINS: commaList.pipe(z.array(z.url())).default([]).meta({ example: "https://app.example.com" }),
+  LOG_LEVEL: z
+    .enum(["trace", "debug", "info", "warn", "error", "silent"])
+    .default("info")
+    .meta({ example: "info" }),
+} as const;
+
+const envSchema = z.object(shape);
+export type Env = z.output<typeof envSchema>;
+
+/**
+ * The settings in `source` (`process.env` unless given). An empty value counts as unset.
+ * Throws a StartupError that names every wrong setting, what is wrong with it and an example.
+ */
+export function readEnv(source: Readonly<Record<string, string | undefined>> = process.env): Env {
+  const given = Object.fromEntries(Object.entries(source).filter(([, value]) => value !== ""));
+  const result = envSchema.safeParse(given);
+  if (result.success) return result.data;
+  const lines = result.error.issues.map((issue) => {
+    const name = String(issue.path[0]) as keyof typeof shape;
+    return `  ${name}: ${issue.message}. Example: ${name}=${String(shape[name].meta()?.["example"])}`;
+  });
+  throw new StartupError(
+    `The settings are wrong:\n${lines.join("\n")}`,
+    "Correct the environment; .env.example lists every setting.",
+  );
+}

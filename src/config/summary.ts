@@ -1,0 +1,31 @@
+/** What a person who started the server reads first. */
+import type { Config } from "./config.ts";
+
+/** The addresses, the demo's keys and a request to begin with. */
+export function banner(
+  config: Config,
+  url: string,
+  demo: { agent: string; contractor: string } | null,
+): string {
+  const base = config.http.publicUrl ?? url;
+  const lines = [
+    "",
+    "  Waymark is up.",
+    "",
+    `  API        ${base}/v1`,
+    `  Reference  ${base}/docs`,
+    `  Health     ${base}/health/ready`,
+    `  Database   ${config.database.url === null ? `PostgreSQL in ${config.dataDir}` : "DATABASE_URL"}`,
+  ];
+  if (demo) {
+    lines.push(
+      "",
+      `  Demo agent key       ${demo.agent}`,
+      `  Demo contractor key  ${demo.contractor}`,
+      "",
+      "  Try it:",
+      `  curl -H "x-api-key: ${demo.agent}" "${base}/v1/jobs?page_size=2"`,
+    );
+  }
+  return `${lines.join("\n")}\n\n`;
+}

@@ -1,0 +1,109 @@
+/** The demo: two agents, three contractors and 2,000 jobs with their histories, so that a newcomer's first request answers. */
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { ApiKeyService } from "../api-keys/api-key.service.ts";
+import { recount } from "../jobs/job.counts.ts";
+import type { Organization } from "../organizations/organization.entity.ts";
+import type { OrganizationService } from "../organizations/organization.service.ts";
+import type { Database, Queryable } from "../platform/database.ts";
+import { newUuid } from "../platform/ids.ts";
+import { sql } from "../platform/sql.ts";
+import { tellStories } from "./demo-story.ts";
+import { demoRows } from "./demo-rows.ts";
+
+export interface DemoKeys {
+  agent: string;
+  contractor: string;
+}
+
+export interface DemoServices {
+  database: Database;
+  organizations: OrganizationService;
+  keys: ApiKeyService;
+  /** Where the demo's keys are kept, so that they can be shown again: the database has only their hashes. */
+  dataDir: string;
+}
+
+const AGENTS = ["Northwind Agency", "Blue Harbour Agency"] as const;
+const CONTRACTORS = ["Swift Couriers", "Greenline Delivery", "Metro Haulage"] as const;
+const JOBS = 2_000;
+/** Jobs and events go in by the chunk. */
+const CHUNK = 2_000;
+
+/** Seeds the demo into an empty database, once, and answers with a key of its first agent and first contractor. */
+export async function ensureDemo(services: DemoServices): Promise<DemoKeys | null> {
+  await seed(services.database);
+  const agent = await services.organizations.find(AGENTS[0]);
+  const contractor = await services.organizations.find(CONTRACTORS[0]);
+  // A database with organisations of its own has no demo.
+  return agent && contractor ? await keysOf(services, { agent, contractor }) : null;
+}
+
+async function seed(database: Database): Promise<void> {
+  const seeded = await database.transaction(async (tx) => {
+    await tx.query(sql`select pg_advisory_xact_lock(hashtext('waymark.demo'))`);
+    const [row] = await tx.query<{ empty: boolean }>(
+      sql`select not exists (select from organization) as empty`,
+    );
+    if (!row?.empty) return false;
+    await insertDemo(tx);
+    return true;
+  });
+  if (seeded) await recount(database);
+}
+
+async function insertDemo(tx: Queryable): Promise<void> {
+  const agentIds = await insertOrganizations(tx, AGENTS, "agent");
+  const contractorIds = await insertOrganizations(tx, CONTRACTORS, "contractor");
+  const now = new Date();
+  const today = new Date(now.toISOString().slice(0, 10));
+  const { jobs, events } = demoRows(tellStories(JOBS, today), { agentIds, contractorIds, now });
+  for (const rows of chunksOf(jobs)) {
+    await tx.query(
+      sql`insert into job select * from jsonb_populate_recordset(null::job, ${JSON.stringify(rows)}::jsonb)`,
+    );
+  }
+  for (const rows of chunksOf(events)) {
+    await tx.query(sql`
+      insert into job_event (id, type, job_id, agent_id, contractor_id, sequence, actor_type, actor_id, occurred_at, changes, job)
+      select id, type, job_id, agent_id, contractor_id, sequence, actor_type, actor_id, occurred_at, changes, job
+      from jsonb_populate_recordset(null::job_event, ${JSON.stringify(rows)}::jsonb)`);
+  }
+}
+
+async function insertOrganizations(tx: Queryable, names: readonly string[], type: string): Promise<string[]> {
+  const ids = names.map(() => newUuid());
+  await tx.query(sql`insert into organization (id, name, type)
+    select id, name, ${type} from unnest(${ids}::uuid[], ${names}::text[]) made (id, name)`);
+  return ids;
+}
+
+/** The keys kept in the data folder, where they are still good; new ones otherwise. */
+async function keysOf(
+  { keys, dataDir }: DemoServices,
+  { agent, contractor }: { agent: Organization; contractor: Organization },
+): Promise<DemoKeys> {
+  const file = join(dataDir, "demo-keys.json");
+  const kept = await readKept(file);
+  if (kept && (await isGood(keys, kept.agent, agent)) && (await isGood(keys, kept.contractor, contractor)))
+    return kept;
+  const issue = async ({ id }: Organization): Promise<string> =>
+    (await keys.create({ organizationId: id, name: "Demo", createdBy: "demo" })).text;
+  const issued = { agent: await issue(agent), contractor: await issue(contractor) };
+  await writeFile(file, `${JSON.stringify(issued, null, 2)}\n`, { mode: 0o600 });
+  return issued;
+}
+
+async function readKept(file: string): Promise<DemoKeys | null> {
+  const text = await readFile(file, "utf8").catch(() => null);
+  return text === null ? null : (JSON.parse(text) as DemoKeys);
+}
+
+async function isGood(keys: ApiKeyService, text: string, { id }: Organization): Promise<boolean> {
+  const key = await keys.find(text.slice(4, 12));
+  return key !== null && key.organization.id === id && !key.revokedAt;
+}
+
+function* chunksOf<Row>(rows: readonly Row[]): Generator<Row[]> {
+  for (let at = 0; at < rows.length; at += CHUNK) yield rows.slice(at, at + CHUNK);
+}

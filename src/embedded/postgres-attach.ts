@@ -1,0 +1,161 @@
+/** Connects to the running server of a cluster, starting it first where it does not run. */
+import { rm, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import pg from "pg";
+import { StartupError } from "../platform/errors.ts";
+import { superuser } from "./postgres-cluster.ts";
+import type { Cluster } from "./postgres-cluster.ts";
+import { startPostmaster } from "./postmaster.ts";
+import { isPostmasterOf, readPostmasterPid, removeLeftover } from "./postmaster-pid.ts";
+import type { PostmasterPid } from "./postmaster-pid.ts";
+import { isAlive } from "./processes.ts";
+import type { StartupWait } from "./startup-wait.ts";
+import { systemCode } from "./system-errors.ts";
+import { temporaryPath } from "./temporary-files.ts";
+
+export interface Attachment {
+  readonly client: pg.Client;
+  readonly port: number;
+}
+
+export interface AttachOptions {
+  /** Where the server should listen if it has to be started; 0 for any port. */
+  readonly port: number;
+  readonly flags: readonly string[];
+}
+
+export const databaseName = "waymark";
+
+const comingOrGoing = "PostgreSQL is starting or stopping; after a crash it recovers what was committed.";
+/** Refusals that pass by themselves. */
+const passing: Readonly<Record<string, string>> = {
+  "57P01": comingOrGoing,
+  "57P02": comingOrGoing,
+  "57P03": comingOrGoing,
+  "53300": "All connections of PostgreSQL are in use.",
+  "3D000": "Another Waymark is creating the database.",
+  "55006": "Another Waymark is creating the database.",
+};
+const retryPauseMs = 20;
+const wrongPassword = "28P01";
+const noSuchDatabase = "3D000";
+const alreadyCreated = new Set(["42P04", "23505"]);
+
+export async function attach(
+  cluster: Cluster,
+  options: AttachOptions,
+  wait: StartupWait,
+): Promise<Attachment> {
+  let { port } = options;
+  for (;;) {
+    const postmaster = await readPostmasterPid(cluster.clusterDir);
+    if (postmaster === null || !isAlive(postmaster.pid)) {
+      await startPostmaster(cluster, { port: postmaster?.port ?? port, flags: options.flags }, wait);
+      port = 0;
+      continue;
+    }
+    const client = await connectTo(postmaster, cluster, wait);
+    if (client !== null) return { client, port: postmaster.port };
+  }
+}
+
+/** Null where the caller should look again: after a pause, or after a leftover was taken away. */
+async function connectTo(
+  postmaster: PostmasterPid,
+  cluster: Cluster,
+  wait: StartupWait,
+): Promise<pg.Client | null> {
+  try {
+    const client = await connectToDatabase(cluster, postmaster.port);
+    if (await servesCluster(client, cluster.clusterDir)) return client;
+    await client.end();
+    throw new Error("It serves another folder");
+  } catch (error) {
+    const reason = passing[systemCode(error) ?? ""] ?? (await judgeRefusal(postmaster, cluster, error));
+    if (reason !== null) await wait.because(reason, retryPauseMs);
+    return null;
+  }
+}
+
+/**
+ * The process lives but does not serve us: it is our postmaster at a bad moment (the reason to wait), or no postmaster
+ * of ours (null, and its file is taken away).
+ */
+async function judgeRefusal(
+  postmaster: PostmasterPid,
+  cluster: Cluster,
+  error: unknown,
+): Promise<string | null> {
+  const { clusterDir, dataDir } = cluster;
+  if (!(await isPostmasterOf(clusterDir, postmaster.pid))) {
+    await removeLeftover(clusterDir, postmaster);
+    return null;
+  }
+  if (!(error instanceof pg.DatabaseError)) {
+    return `PostgreSQL (process ${postmaster.pid}) holds ${clusterDir} and does not answer: ${String(error)}.`;
+  }
+  throw new StartupError(
+    `PostgreSQL (process ${postmaster.pid}) refuses Waymark: ${error.message}.`,
+    error.code === wrongPassword
+      ? `Restore ${join(dataDir, "postgres-password")} from a backup, or set WAYMARK_DATA_DIR to a new folder.`
+      : `Mend what it names; ${cluster.logFile} may say more.`,
+    error,
+  );
+}
+
+async function connectToDatabase(cluster: Cluster, port: number): Promise<pg.Client> {
+  try {
+    return await connect(cluster, port, databaseName);
+  } catch (error) {
+    if (systemCode(error) !== noSuchDatabase) throw error;
+    await createDatabase(cluster, port);
+    return connect(cluster, port, databaseName);
+  }
+}
+
+async function connect(cluster: Cluster, port: number, database: string): Promise<pg.Client> {
+  const client = new pg.Client({
+    host: "127.0.0.1",
+    port,
+    user: superuser,
+    password: cluster.password,
+    database,
+    ssl: false,
+    application_name: `waymark:${process.pid}`,
+    connectionTimeoutMillis: 5_000,
+    query_timeout: 60_000,
+  });
+  // Its end is what we act on; without a listener an error would end the process.
+  client.on("error", () => undefined);
+  await client.connect();
+  return client;
+}
+
+/**
+ * Whether this server's folder is that one, whatever either calls it: a file laid there is seen by the server. A copy of
+ * a data folder in use names the original's process and port, and has its password.
+ */
+async function servesCluster(client: pg.Client, clusterDir: string): Promise<boolean> {
+  const probe = temporaryPath(join(clusterDir, "probe"));
+  await writeFile(probe, "", { flag: "wx" });
+  try {
+    const { rows } = await client.query<{ seen: boolean }>(
+      "select (pg_stat_file($1, true)).size is not null as seen",
+      [basename(probe)],
+    );
+    return rows[0]?.seen === true;
+  } finally {
+    await rm(probe, { force: true });
+  }
+}
+
+async function createDatabase(cluster: Cluster, port: number): Promise<void> {
+  const client = await connect(cluster, port, "postgres");
+  try {
+    await client.query(`create database ${databaseName}`);
+  } catch (error) {
+    if (!alreadyCreated.has(systemCode(error) ?? "")) throw error;
+  } finally {
+    await client.end();
+  }
+}

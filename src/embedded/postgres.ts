@@ -1,0 +1,166 @@
+/**
+ * The embedded PostgreSQL: one server for all processes that use a data folder. Each holds a shared advisory lock while
+ * it does, and the last to let go stops the server.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import type pg from "pg";
+import { StartupError } from "../platform/errors.ts";
+import { attach, databaseName } from "./postgres-attach.ts";
+import type { Attachment } from "./postgres-attach.ts";
+import { prepareCluster, superuser } from "./postgres-cluster.ts";
+import type { Cluster } from "./postgres-cluster.ts";
+import { stopPostmaster } from "./postmaster.ts";
+import { isAlive } from "./processes.ts";
+import { startWaiting } from "./startup-wait.ts";
+import type { StartupWait } from "./startup-wait.ts";
+import { folderError } from "./system-errors.ts";
+
+export interface EmbeddedPostgresOptions {
+  readonly dataDir: string;
+  /** The server of this data folder, of which there is at most one; a command beside it is not exclusive. */
+  readonly exclusive: boolean;
+  /** Further arguments of `postgres`, used where this call starts it. */
+  readonly postgresFlags?: readonly string[];
+  /** Told what is being waited for, in sentences. */
+  readonly onProgress?: (sentence: string) => void;
+}
+
+export interface EmbeddedPostgres {
+  /** Good for as long as this is held; it contains the password. */
+  readonly url: string;
+  /** Lets go; stops the server when no other process of ours uses it. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Session locks, in the two-number form, which keeps them apart from the application's own. */
+const lockClass = 0x57415900;
+const usersLock = 1;
+const serverLock = 2;
+
+const firstPatienceMs = 60_000;
+const againPatienceMs = 10_000;
+
+/** A server that accepts connections, started or joined; StartupError where there can be none. */
+export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const onProgress = options.onProgress ?? (() => undefined);
+  const cluster = await prepareCluster(options.dataDir, onProgress).catch((error: unknown) => {
+    throw folderError(options.dataDir, error);
+  });
+  const hint = `See ${cluster.logFile}; then try again.`;
+  const flags = options.postgresFlags ?? [];
+  const wait = startWaiting({ onProgress, giveUpAfterMs: firstPatienceMs, hint });
+  const first = await hold({ cluster, wait, flags, port: 0, exclusive: options.exclusive });
+  const holder = keepHolding(cluster, first, () => {
+    const patience = startWaiting({ onProgress, giveUpAfterMs: againPatienceMs, hint });
+    return hold({ cluster, wait: patience, flags, port: first.port, exclusive: options.exclusive });
+  });
+  return {
+    url: `postgres://${superuser}:${cluster.password}@127.0.0.1:${first.port}/${databaseName}`,
+    [Symbol.asyncDispose]: () => holder.letGo(),
+  };
+}
+
+interface Holding {
+  readonly cluster: Cluster;
+  readonly wait: StartupWait;
+  readonly flags: readonly string[];
+  readonly port: number;
+  readonly exclusive: boolean;
+}
+
+/** Attaches and locks. Whoever stops the server meanwhile ends our connection, and we begin again. */
+async function hold(holding: Holding): Promise<Attachment> {
+  for (;;) {
+    const attachment = await attach(holding.cluster, holding, holding.wait);
+    try {
+      await attachment.client.query("select pg_advisory_lock_shared($1, $2)", [lockClass, usersLock]);
+      if (holding.exclusive) await lockAsServer(attachment.client, holding);
+      return attachment;
+    } catch (error) {
+      await leave(attachment.client, holding.cluster).catch(() => undefined);
+      if (error instanceof StartupError) throw error;
+      await holding.wait.because("PostgreSQL stopped while Waymark was joining it.");
+    }
+  }
+}
+
+async function lockAsServer(client: pg.Client, { cluster, wait }: Holding): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query<{ locked: boolean; holder: string | null }>(
+      `select pg_try_advisory_lock($1, $2) as locked, (
+         select application_name from pg_locks join pg_stat_activity using (pid)
+         where locktype = 'advisory' and classid = $1::int::oid and objid = $2::int::oid and granted limit 1
+       ) as holder`,
+      [lockClass, serverLock],
+    );
+    if (rows[0]?.locked === true) return;
+    const pid = Number(rows[0]?.holder?.split(":")[1]);
+    if (isAlive(pid)) {
+      throw new StartupError(
+        `The data folder ${cluster.dataDir} is already served by another Waymark (process ${pid}).`,
+        "Stop that one first, or set WAYMARK_DATA_DIR to a folder of its own for this one.",
+      );
+    }
+    // It was killed a moment ago, and PostgreSQL is about to notice.
+    await wait.because("PostgreSQL has not yet noticed that the last server of this data folder ended.");
+  }
+}
+
+/**
+ * Keeps the locks until let go. A crash inside PostgreSQL drops them with every connection; they are taken again, the
+ * server started again where it is gone, so that a command that leaves does not stop it under us.
+ */
+function keepHolding(
+  cluster: Cluster,
+  first: Attachment,
+  again: () => Promise<Attachment>,
+): { letGo(): Promise<void> } {
+  let closing: Promise<void> | null = null;
+  let current: Promise<Attachment | null> = Promise.resolve(first);
+
+  const watch = ({ client }: Attachment): void => {
+    client.once("end", () => {
+      if (closing === null) current = holdAgain();
+    });
+  };
+  const holdAgain = async (): Promise<Attachment | null> => {
+    while (closing === null) {
+      const next = await again().catch(() => null);
+      if (next !== null) {
+        watch(next);
+        return next;
+      }
+      await pause(1_000);
+    }
+    return null;
+  };
+  const close = async (): Promise<void> => {
+    const attachment = await current;
+    const left = attachment !== null && (await leave(attachment.client, cluster).then(isTrue, isFalse));
+    if (attachment !== null && !left)
+      await again()
+        .then(({ client }) => leave(client, cluster))
+        .catch(() => undefined);
+  };
+
+  watch(first);
+  return { letGo: () => (closing ??= close()) };
+}
+
+const isTrue = (): boolean => true;
+const isFalse = (): boolean => false;
+
+/** Unlocks, and stops the server when no other process holds it; rejects where the connection is already lost. */
+async function leave(client: pg.Client, { clusterDir }: Cluster): Promise<void> {
+  try {
+    await client.query("select pg_advisory_unlock_all()");
+    const { rows } = await client.query<{ unused: boolean }>(
+      "select pg_try_advisory_lock($1, $2) as unused",
+      [lockClass, usersLock],
+    );
+    // A newcomer now waits for the lock in vain: the stop ends its connection, and it starts the server anew.
+    if (rows[0]?.unused === true) await stopPostmaster(clusterDir);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}

@@ -1,0 +1,164 @@
+/** Starts and stops the PostgreSQL server of a cluster, as a process of its own that outlives the one that started it. */
+import { once } from "node:events";
+import { open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import { StartupError } from "../platform/errors.ts";
+import { accountHint, spawnAs } from "./postgres-account.ts";
+import type { Cluster } from "./postgres-cluster.ts";
+import { isPostmasterOf, readPostmasterPid, removeIfEmptyForLong } from "./postmaster-pid.ts";
+import type { PostmasterPid } from "./postmaster-pid.ts";
+import { isAlive, signalIfAlive } from "./processes.ts";
+import type { StartupWait } from "./startup-wait.ts";
+
+const logLimitBytes = 10 * 1024 * 1024;
+const shownLogLines = 12;
+
+/** Given at each start, not written into the cluster: a newer Waymark brings its own settings to an old data folder. */
+const settings: Readonly<Record<string, string>> = {
+  listen_addresses: "127.0.0.1",
+  unix_socket_directories: "",
+  max_connections: "100",
+  shared_buffers: "128MB",
+  fsync: "on",
+  min_wal_size: "32MB",
+  max_wal_size: "512MB",
+  // Neither replicas nor archives follow an embedded server.
+  wal_level: "minimal",
+  max_wal_senders: "0",
+  timezone: "UTC",
+  log_timezone: "UTC",
+  // The log says that a statement failed and why, never the statement, its parameters or the row: personal data.
+  log_line_prefix: "%m [%p] %e ",
+  log_error_verbosity: "terse",
+  log_min_error_statement: "panic",
+  log_parameter_max_length: "0",
+  log_parameter_max_length_on_error: "0",
+  log_checkpoints: "off",
+};
+
+/** What another process did between our looking and our starting; the next look finds it. */
+const passing: readonly { said: string; reason: string }[] = [
+  { said: "Address already in use", reason: "The port that PostgreSQL was to use is taken." },
+  { said: 'lock file "postmaster.pid" already exists', reason: "Another process starts PostgreSQL." },
+  { said: 'lock file "postmaster.pid" is empty', reason: "Another process starts PostgreSQL." },
+  { said: "could not remove old lock file", reason: "Another process starts PostgreSQL." },
+  { said: "It ended with SIGKILL", reason: "PostgreSQL was killed while it started." },
+  {
+    said: "pre-existing shared memory block",
+    reason: "A killed PostgreSQL's processes are still ending their work.",
+  },
+];
+const retryPauseMs = 20;
+
+export interface PostmasterOptions {
+  /** Taken where it is free, so that a server started anew answers where the last one did; 0 for any. */
+  readonly port: number;
+  readonly flags: readonly string[];
+}
+
+/** Resolves once the server is ready, and also where the start is to be tried again: the caller looks and decides. */
+export async function startPostmaster(
+  cluster: Cluster,
+  options: PostmasterOptions,
+  wait: StartupWait,
+): Promise<void> {
+  const log = await openLog(cluster.logFile);
+  try {
+    const before = (await log.stat()).size;
+    const failure = await runPostmaster(cluster, options, { log, wait });
+    if (failure !== null) await judgeFailure(cluster, `${failure}.\n${await readLogFrom(log, before)}`, wait);
+  } finally {
+    await log.close();
+  }
+}
+
+/** Stops the server that `postmaster.pid` names: at once but cleanly, and if that takes too long, without its checkpoint. */
+export async function stopPostmaster(clusterDir: string): Promise<void> {
+  const postmaster = await readPostmasterPid(clusterDir);
+  if (postmaster === null) return;
+  for (const [signal, patienceMs] of [
+    ["SIGINT", 30_000],
+    ["SIGQUIT", 10_000],
+  ] as const) {
+    signalIfAlive(postmaster.pid, signal);
+    if (await isGoneWithin(patienceMs, clusterDir, postmaster)) return;
+  }
+}
+
+/** Null once it is ready; else how it ended. */
+async function runPostmaster(
+  cluster: Cluster,
+  options: PostmasterOptions,
+  { log, wait }: { log: FileHandle; wait: StartupWait },
+): Promise<string | null> {
+  const port = String(await findPort(options.port));
+  const given = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const args = ["-D", cluster.clusterDir, "-p", port, ...given, ...options.flags];
+  const child = spawnAs(cluster.runAs, cluster.binaries.postgres, args, {
+    // Its own session and process group: Ctrl-C in the terminal is for us, and we stop it when nobody uses it.
+    detached: true,
+    stdio: ["ignore", log.fd, log.fd],
+  });
+  child.unref();
+  const end: { reason: string | null } = { reason: null };
+  child.once("error", (error) => (end.reason = String(error)));
+  child.once("exit", (code, signal) => (end.reason = `It ended with ${code ?? signal}`));
+  while (end.reason === null) {
+    const postmaster = await readPostmasterPid(cluster.clusterDir);
+    if (postmaster?.pid === child.pid && postmaster?.ready === true) break;
+    await wait.because("PostgreSQL is starting; after a crash it recovers what was committed.");
+  }
+  return end.reason;
+}
+
+async function judgeFailure(cluster: Cluster, account: string, wait: StartupWait): Promise<void> {
+  const passes = passing.find(({ said }) => account.includes(said));
+  if (passes !== undefined) {
+    await removeIfEmptyForLong(cluster.clusterDir);
+    return wait.because(passes.reason, retryPauseMs);
+  }
+  throw new StartupError(
+    `PostgreSQL did not start on ${cluster.clusterDir}. ${account}`,
+    accountHint(cluster.runAs) ??
+      `Mend what the log names (${cluster.logFile}), or set WAYMARK_DATA_DIR to a new folder.`,
+  );
+}
+
+async function isGoneWithin(ms: number, clusterDir: string, { pid }: PostmasterPid): Promise<boolean> {
+  const deadline = performance.now() + ms;
+  while (performance.now() < deadline) {
+    const named = (await readPostmasterPid(clusterDir))?.pid === pid;
+    // A process that nobody collects (under an init that does not) stays as a number without a command line.
+    if (!isAlive(pid) || (!named && !(await isPostmasterOf(clusterDir, pid)))) return true;
+    await pause(10);
+  }
+  return false;
+}
+
+async function openLog(path: string): Promise<FileHandle> {
+  const log = await open(path, "a+", 0o600);
+  if ((await log.stat()).size > logLimitBytes) await log.truncate();
+  return log;
+}
+
+async function readLogFrom(log: FileHandle, start: number): Promise<string> {
+  const { buffer, bytesRead } = await log.read({ buffer: Buffer.alloc(64 * 1024), position: start });
+  return buffer.toString("utf8", 0, bytesRead).trim().split("\n").slice(-shownLogLines).join("\n");
+}
+
+async function findPort(preferred: number): Promise<number> {
+  const server = createServer();
+  try {
+    server.listen(preferred, "127.0.0.1");
+    await once(server, "listening");
+    return (server.address() as AddressInfo).port;
+  } catch (error) {
+    if (preferred === 0) throw error;
+    return await findPort(0);
+  } finally {
+    server.close();
+  }
+}

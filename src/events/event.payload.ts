@@ -1,0 +1,96 @@
+/** An event as the API tells it: the same body in the feed and in a webhook. */
+import { toTypedId } from "../platform/ids.ts";
+import type { Actor } from "../platform/principal.ts";
+import { toIsoTime } from "../platform/time.ts";
+import { toJobWire, type JobRow, type JobWire } from "../jobs/job.wire.ts";
+import type { EventType } from "./event.entity.ts";
+
+export const API_VERSION = "v1";
+
+export type Changes = Record<string, { from: unknown; to: unknown }>;
+
+/** An event as PostgreSQL gives it. */
+export interface EventRow {
+  id: string;
+  type: EventType;
+  sequence: number;
+  actor_type: Actor["type"];
+  actor_id: string | null;
+  request_id: string | null;
+  occurred_at: string;
+  changes: Changes;
+  job: JobRow;
+}
+
+export interface ActorWire {
+  type: Actor["type"];
+  id: string | null;
+}
+
+export interface EventWire {
+  id: string;
+  type: EventType;
+  api_version: typeof API_VERSION;
+  timestamp: string;
+  data: { job: JobWire; changes: Changes; sequence: number; actor: ActorWire; request_id: string | null };
+}
+
+/** One step of a job's history: the event without the job, which the reader has already. */
+export interface HistoryEntryWire {
+  id: string;
+  type: EventType;
+  sequence: number;
+  occurred_at: string;
+  actor: ActorWire;
+  request_id: string | null;
+  changes: Changes;
+}
+
+export function toEventWire(row: EventRow): EventWire {
+  return {
+    id: toTypedId("evt", row.id),
+    type: row.type,
+    api_version: API_VERSION,
+    timestamp: toIsoTime(row.occurred_at),
+    data: {
+      job: toJobWire(row.job),
+      changes: toChangesWire(row.changes),
+      sequence: row.sequence,
+      actor: actorOf(row),
+      request_id: row.request_id,
+    },
+  };
+}
+
+export function toHistoryEntryWire(row: Omit<EventRow, "job">): HistoryEntryWire {
+  return {
+    id: toTypedId("evt", row.id),
+    type: row.type,
+    sequence: row.sequence,
+    occurred_at: toIsoTime(row.occurred_at),
+    actor: actorOf(row),
+    request_id: row.request_id,
+    changes: toChangesWire(row.changes),
+  };
+}
+
+/** jsonb keeps no order of keys: `from` stands before `to` here. An assignment shows organisations by their typed ids. */
+function toChangesWire(changes: Changes): Changes {
+  return Object.fromEntries(
+    Object.entries(changes).map(([field, { from, to }]) =>
+      field === "contractor_id"
+        ? [field, { from: organizationOf(from), to: organizationOf(to) }]
+        : [field, { from, to }],
+    ),
+  );
+}
+
+function organizationOf(uuid: unknown): string | null {
+  return typeof uuid === "string" ? toTypedId("org", uuid) : null;
+}
+
+function actorOf({ actor_type: type, actor_id: id }: Pick<EventRow, "actor_type" | "actor_id">): ActorWire {
+  const prefix = { key: "key", user: "usr", system: null } as const;
+  const known = prefix[type];
+  return { type, id: id !== null && known ? toTypedId(known, id) : null };
+}

@@ -1,0 +1,19 @@
+/** A route's result as data, so that it can be sent now and, under an Idempotency-Key, again later. */
+import type { Request, RequestHandler, Response } from "express";
+import { sendSuccess } from "./envelope.ts";
+
+export interface Answer {
+  data: unknown;
+  headers?: Record<string, string>;
+}
+
+/** A route: what it answers with, or what it throws. */
+export type Handler = (request: Request, response: Response) => Promise<Answer>;
+
+export function answering(handler: Handler): RequestHandler {
+  return async (request, response) => {
+    const { data, headers = {} } = await handler(request, response);
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    sendSuccess(response, data);
+  };
+}

@@ -1,0 +1,39 @@
+/** The one envelope of every answer: `{request_id, success, data, error}`. */
+import type { Response } from "express";
+import type { AppError, ErrorCode } from "../platform/errors.ts";
+import { contextOf } from "./context.ts";
+
+export interface ErrorBody {
+  code: ErrorCode;
+  message: string;
+  details: unknown;
+}
+
+export const JSON_TYPE = "application/json; charset=utf-8";
+
+export function successText(requestId: string, data: unknown): string {
+  return `{"request_id":"${requestId}","success":true,"data":${JSON.stringify(data)},"error":null}`;
+}
+
+export function failureText(requestId: string, error: ErrorBody): string {
+  return `{"request_id":"${requestId}","success":false,"data":null,"error":${JSON.stringify(error)}}`;
+}
+
+export function sendSuccess(response: Response, data: unknown): void {
+  send(response, 200, successText(contextOf(response).requestId, data));
+}
+
+/** A failure with its status, its headers and what the caller may know of it. */
+export function sendFailure(response: Response, error: AppError): void {
+  for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
+  const { code, message, details } = error;
+  send(response, error.status, failureText(contextOf(response).requestId, { code, message, details }));
+}
+
+/** Past Express's own `send`, which would hash the body for an ETag and look the type up again. */
+function send(response: Response, status: number, text: string): void {
+  response.statusCode = status;
+  response.setHeader("Content-Type", JSON_TYPE);
+  response.setHeader("Content-Length", Buffer.byteLength(text));
+  response.end(text);
+}

@@ -1,0 +1,84 @@
+/** Whatever a route throws, as an answer in the envelope. */
+import type { ErrorRequestHandler, RequestHandler } from "express";
+import { databaseAway, isOutOfReach } from "../platform/database-errors.ts";
+import { AppError } from "../platform/errors.ts";
+import type { Logger } from "../platform/logger.ts";
+import { contextOf } from "./context.ts";
+import { sendFailure } from "./envelope.ts";
+
+export function errorHandler(logger: Logger): ErrorRequestHandler {
+  return (error: unknown, _request, response, next) => {
+    const failure = toAppError(error);
+    if (failure.status >= 500) {
+      const { requestId } = contextOf(response);
+      logger.error({ request_id: requestId, err: withoutValues(failure.cause ?? failure) }, failure.message);
+    }
+    // Headers are out: all that is left is to break the connection, so that the caller does not take half for whole.
+    if (response.headersSent) next(error);
+    else sendFailure(response, failure);
+  };
+}
+
+export const notFoundHandler: RequestHandler = () => {
+  throw new AppError("NotFoundException", "There is no such route. GET /docs describes those there are.");
+};
+
+/** For a known path asked with a method that it does not have. */
+export function methodNotAllowed(allow: string): RequestHandler {
+  return (request) => {
+    throw new AppError("MethodNotAllowedException", `${request.method} is not allowed here; ${allow} is`, {
+      headers: { Allow: allow },
+    });
+  };
+}
+
+/** Errors of Express and of its body parser carry a status and a `type`. */
+interface HttpError extends Error {
+  status?: number;
+  type?: string;
+}
+
+function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  if (isOutOfReach(error)) return databaseAway(error);
+  const { status, type } = error instanceof Error ? (error as HttpError) : {};
+  if (status === 413) return new AppError("PayloadTooLargeException", "The body is too large");
+  if (status === 415)
+    return new AppError(
+      "UnsupportedMediaTypeException",
+      "The body's encoding or charset is not supported; send UTF-8",
+    );
+  if (type === "entity.parse.failed")
+    return new AppError("BadRequestException", "The body is not valid JSON");
+  if (type === "entity.verify.failed")
+    return new AppError("BadRequestException", "The body is not valid UTF-8");
+  if (error instanceof URIError)
+    return new AppError("BadRequestException", "The path is not valid percent-encoded UTF-8");
+  if (status !== undefined && status >= 400 && status < 500)
+    return new AppError("BadRequestException", "The request could not be read");
+  return new AppError("InternalServerErrorException", "An unexpected error happened on our side", {
+    cause: error,
+  });
+}
+
+/** What a log may hold of an error: PostgreSQL's `detail` and `where` quote values of rows, which are people's data. */
+function withoutValues(error: unknown): {
+  name: string;
+  message: string;
+  code: unknown;
+  stack: string | undefined;
+} {
+  if (!(error instanceof Error))
+    return {
+      name: "unknown",
+      message: "something that is no Error was thrown",
+      code: null,
+      stack: undefined,
+    };
+  return {
+    name: error.name,
+    message: error.message,
+    code: (error as { code?: unknown }).code,
+    stack: error.stack,
+  };
+}

@@ -1,0 +1,41 @@
+/** The first middleware: gives a request its id, and when it is over writes its log line and its metrics. */
+import type { RequestHandler } from "express";
+import { newRequestId, toTypedId } from "../platform/ids.ts";
+import type { Logger } from "../platform/logger.ts";
+import type { Metrics } from "../platform/metrics.ts";
+import { setContext, type RequestContext } from "./context.ts";
+
+const UNKNOWN_ROUTE = "unknown";
+const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+export function requestContext(logger: Logger, metrics: Metrics): RequestHandler {
+  return (request, response, next) => {
+    const startedMs = performance.now();
+    const context: RequestContext = { requestId: newRequestId(), route: UNKNOWN_ROUTE, principal: null };
+    setContext(response, context);
+    response.setHeader("X-Request-Id", context.requestId);
+    metrics.requestsInFlight.inc();
+    response.once("close", () => {
+      const durationMs = performance.now() - startedMs;
+      const { route, requestId, principal } = context;
+      // 499, as nginx has it: the caller went away before the answer.
+      const status = response.writableFinished ? response.statusCode : 499;
+      const method = METHODS.has(request.method) ? request.method : "other";
+      metrics.requestsInFlight.dec();
+      metrics.requestSeconds.observe({ method, route, status: String(status) }, durationMs / 1000);
+      // The route, not the path: a query may hold names and addresses.
+      logger.info({
+        request_id: requestId,
+        method,
+        route,
+        status,
+        duration_ms: Math.round(durationMs * 100) / 100,
+        ...(principal && {
+          organization: toTypedId("org", principal.organizationId),
+          key: toTypedId("key", principal.keyId),
+        }),
+      });
+    });
+    next();
+  };
+}

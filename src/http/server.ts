@@ -1,0 +1,99 @@
+/** The listening server: bounds on what a connection may cost, answers to what is no HTTP, and a stop that cuts nobody off. */
+import { createServer, STATUS_CODES, type RequestListener, type Server } from "node:http";
+import { Server as NetServer, type AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { StartupError } from "../platform/errors.ts";
+import { newRequestId } from "../platform/ids.ts";
+import { failureText, JSON_TYPE } from "./envelope.ts";
+
+export interface HttpServer {
+  /** Where it listens, such as `http://127.0.0.1:4000`. */
+  readonly url: string;
+  /** Takes no new connection, answers every request that came, then closes. Bounded by `timeoutMs`. */
+  stop(timeoutMs?: number): Promise<void>;
+}
+
+const HEADERS_TIMEOUT_MS = 15_000;
+const REQUEST_TIMEOUT_MS = 60_000;
+const KEEP_ALIVE_MS = 65_000;
+/** How long a connection without a request may still bring one that was under way when the stop began. */
+const LAST_REQUESTS_MS = 1_000;
+const STOP_TIMEOUT_MS = 30_000;
+
+export async function listen(
+  handler: RequestListener,
+  { host, port }: { host: string; port: number },
+): Promise<HttpServer> {
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+    },
+    handler,
+  );
+  server.on("clientError", refuseUnreadable);
+  server.on("checkExpectation", handler);
+  await startListening(server, host, port);
+  const { address, family, port: actual } = server.address() as AddressInfo;
+  const shown = family === "IPv6" ? `[${address}]` : address;
+  return { url: `http://${shown}:${actual}`, stop: (timeoutMs = STOP_TIMEOUT_MS) => stop(server, timeoutMs) };
+}
+
+async function startListening(server: Server, host: string, port: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject);
+  server.listen(port, host, resolve);
+  try {
+    await promise;
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === "EADDRINUSE")
+      throw new StartupError(
+        `Port ${port} on ${host} is taken.`,
+        "Stop what listens there, or set PORT to another port.",
+        error,
+      );
+    throw new StartupError(
+      `Cannot listen on ${host}:${port} (${code ?? "unknown"}).`,
+      "Check HOST and PORT.",
+      error,
+    );
+  } finally {
+    server.off("error", reject);
+  }
+}
+
+/**
+ * First the door is shut (`Server.close` of node:http would also cut idle connections, on which a request may be on its
+ * way); answers say `Connection: close` from now on. Then idle connections go, then, past the time limit, all.
+ */
+async function stop(server: Server, timeoutMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.once("close", resolve));
+  NetServer.prototype.close.call(server);
+  const sweep = setInterval(() => server.closeIdleConnections(), LAST_REQUESTS_MS);
+  const forced = setTimeout(() => server.closeAllConnections(), timeoutMs);
+  await closed;
+  clearInterval(sweep);
+  clearTimeout(forced);
+}
+
+/** What the HTTP parser could not read still gets an answer in the envelope. */
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === "ECONNRESET") {
+    socket.destroy();
+    return;
+  }
+  const status = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }[error.code ?? ""] ?? 400;
+  const message = {
+    431: "The headers are too large",
+    408: "The request took too long to arrive",
+    400: "The request is not valid HTTP",
+  }[status] as string;
+  const requestId = newRequestId();
+  const body = failureText(requestId, { code: "BadRequestException", message, details: null });
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: ${JSON_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+      `X-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

@@ -1,0 +1,70 @@
+/** The events feed: what webhooks carry, to poll instead or to catch up. */
+import { Router, type Request, type Response } from "express";
+import { z } from "zod";
+import { eventTypes } from "../../events/event.entity.ts";
+import { toEventWire } from "../../events/event.payload.ts";
+import type { EventService, FeedPosition } from "../../events/event.service.ts";
+import { decodeCursor, encodeCursor } from "../../platform/cursor.ts";
+import { answering, type Answer } from "../answer.ts";
+import { principalOf } from "../context.ts";
+import { methodNotAllowed } from "../error-handler.ts";
+import { badParameters } from "../query-string.ts";
+import type { Gate } from "./gate.ts";
+import { parameters } from "./jobs.schema.ts";
+import { integerParameter, MAX_PAGE_SIZE } from "./parameters.ts";
+
+const typeList = z
+  .string()
+  .transform((text) => text.split(","))
+  .pipe(z.array(z.enum(eventTypes, { error: `must be a comma-separated list of ${eventTypes.join(", ")}` })));
+
+export const feedParameters = z.object({
+  after: z
+    .string()
+    .optional()
+    .meta({
+      minLength: 1,
+      maxLength: 512,
+      description:
+        "Where to go on: the `next_cursor` of the answer before, as it came. Without it: from 30 days ago.",
+      examples: ["WzEsImV2ZW50cyIsIjEwNDIiLCIyMTciXQ"],
+    }),
+  types: typeList.optional().meta({
+    type: "array",
+    items: { type: "string", enum: [...eventTypes] },
+    minItems: 1,
+    param: { style: "form", explode: false },
+    description: "Only events of these types, separated by commas. Without it: all.",
+    examples: [["job.status_changed", "job.assigned"]],
+  }),
+  page_size: integerParameter(1, MAX_PAGE_SIZE)
+    .default(MAX_PAGE_SIZE)
+    .meta({ default: MAX_PAGE_SIZE, description: "Events per answer.", examples: [50] }),
+});
+
+const cursorShape = z.tuple([z.string().regex(/^\d{1,19}$/), z.string().regex(/^\d{1,18}$/)]);
+
+export function eventRoutes({ events, gate }: { events: EventService; gate: Gate }): Router {
+  const feed = async (request: Request, response: Response): Promise<Answer> => {
+    const { after, types = [], page_size: limit } = parameters(feedParameters, request.originalUrl);
+    const page = await events.feed(principalOf(response), { after: readAfter(after), types, limit });
+    const nextCursor = page.next && encodeCursor("events", [page.next.transactionId, page.next.position]);
+    return { data: { items: page.items.map(toEventWire), next_cursor: nextCursor, has_more: page.hasMore } };
+  };
+
+  const router = Router({ caseSensitive: true });
+  router
+    .route("/events")
+    .all(gate.named("/v1/events"))
+    .get(gate.read, answering(feed))
+    .all(methodNotAllowed("GET, HEAD"));
+  return router;
+}
+
+function readAfter(cursor: string | undefined): FeedPosition | null {
+  if (cursor === undefined) return null;
+  const decoded = decodeCursor("events", cursorShape, cursor);
+  if (decoded) return { transactionId: decoded[0], position: decoded[1] };
+  const message = "is not a cursor of this feed; use next_cursor as it came";
+  throw badParameters([{ location: "query", field: "after", code: "malformed", message }]);
+}

@@ -1,0 +1,131 @@
+/** What the job routes do: read the request, ask the service, put the answer in the contract's words. */
+import type { Request, Response } from "express";
+import type { EventService } from "../../events/event.service.ts";
+import { toHistoryEntryWire } from "../../events/event.payload.ts";
+import type { JobRow } from "../../jobs/job.row.ts";
+import type { ItemResult, JobService, UpdateOptions } from "../../jobs/job.service.ts";
+import { toJobWire } from "../../jobs/job.wire.ts";
+import type { Database } from "../../platform/database.ts";
+import type { Answer, Handler } from "../answer.ts";
+import { objectBody } from "../body.ts";
+import { contextOf, principalOf } from "../context.ts";
+import { readBatch } from "./batch.schema.ts";
+import {
+  cursorAfter,
+  historyParameters,
+  parameters,
+  readIfMatch,
+  readListRequest,
+  readMarkingNumber,
+  writeParameters,
+} from "./jobs.schema.ts";
+import { pageLinks } from "./page-links.ts";
+
+export interface JobHandlerServices {
+  database: Database;
+  jobs: JobService;
+  events: EventService;
+  /** What stands before the paths in `Link`: empty, or the service's public address. */
+  baseUrl: string;
+}
+
+export function listJobs({ jobs, baseUrl }: JobHandlerServices): Handler {
+  return async (request, response) => {
+    const { query, sort, page, pageSize } = readListRequest(request.originalUrl);
+    const { items, total, hasMore } = await jobs.list(principalOf(response), query);
+    const last = items.at(-1);
+    const nextCursor = hasMore && last ? cursorAfter(last, sort) : null;
+    const pagination = {
+      ...(page !== null && { page }),
+      page_size: pageSize,
+      total,
+      next_cursor: nextCursor,
+    };
+    const link = pageLinks(baseUrl + request.originalUrl, { page, pageSize, total, nextCursor });
+    return { data: { items: items.map(toJobWire), pagination }, headers: { Link: link } };
+  };
+}
+
+export function getJob({ jobs }: JobHandlerServices): Handler {
+  return async (request, response) =>
+    jobAnswer(await jobs.get(principalOf(response), markingNumberOf(request)));
+}
+
+export function jobHistory({ jobs, events, baseUrl }: JobHandlerServices): Handler {
+  return async (request, response) => {
+    const { page, page_size: pageSize } = parameters(historyParameters, request.originalUrl);
+    const viewer = principalOf(response);
+    const { marking_number: number } = await jobs.get(viewer, markingNumberOf(request));
+    const { items, total } = await events.history(viewer, number, {
+      offset: (page - 1) * pageSize,
+      limit: pageSize,
+    });
+    const link = pageLinks(baseUrl + request.originalUrl, { page, pageSize, total, nextCursor: null });
+    const pagination = { page, page_size: pageSize, total };
+    return { data: { items: items.map(toHistoryEntryWire), pagination }, headers: { Link: link } };
+  };
+}
+
+export function updateJob({ jobs }: JobHandlerServices): Handler {
+  return async (request, response) => {
+    const command = {
+      markingNumber: markingNumberOf(request),
+      body: objectBody(request),
+      expectedVersions: readIfMatch(request.get("if-match")),
+    };
+    const { job, ignored } = await jobs.updateOne(
+      principalOf(response),
+      command,
+      updateOptions(request, response),
+    );
+    const { data, headers } = jobAnswer(job);
+    return { data, headers: { ...headers, ...ignoredFields(ignored) } };
+  };
+}
+
+export function updateJobs({ jobs }: JobHandlerServices): Handler {
+  return async (request, response) => {
+    const items = readBatch(objectBody(request));
+    const { results, ignored } = await jobs.updateBatch(
+      principalOf(response),
+      items,
+      updateOptions(request, response),
+    );
+    const updated = results.filter((result) => "job" in result).length;
+    const counts = { updated_count: updated, failed_count: results.length - updated };
+    return { data: { ...counts, results: results.map(toResultWire) }, headers: ignoredFields(ignored) };
+  };
+}
+
+function updateOptions(request: Request, response: Response): UpdateOptions {
+  const { dry_run: dryRun } = parameters(writeParameters, request.originalUrl);
+  return { dryRun, actor: principalOf(response).actor, requestId: contextOf(response).requestId };
+}
+
+function markingNumberOf(request: Request): string {
+  return readMarkingNumber((request.params as { markingNumber?: string }).markingNumber ?? "");
+}
+
+function jobAnswer(job: JobRow): Required<Answer> {
+  return { data: toJobWire(job), headers: { ETag: `"${job.version}"` } };
+}
+
+function toResultWire(result: ItemResult): unknown {
+  const { markingNumber: marking_number } = result;
+  if ("job" in result) return { marking_number, success: true, job: toJobWire(result.job) };
+  const { message, code, problems } = result.failure;
+  return {
+    marking_number,
+    success: false,
+    error: message,
+    error_code: code,
+    error_details: problems.length > 0 ? problems : null,
+  };
+}
+
+/** Keys are the caller's text: those that could not stand in a header are percent-encoded. */
+function ignoredFields(names: readonly string[]): Record<string, string> {
+  if (names.length === 0) return {};
+  const list = names.slice(0, 50).map((name) => encodeURIComponent(name.slice(0, 100).toWellFormed()));
+  return { "X-Ignored-Fields": list.join(", ") };
+}

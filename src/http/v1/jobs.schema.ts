@@ -1,0 +1,187 @@
+/** What the job routes take in their queries, paths and headers: checked with it, and described by it in OpenAPI. */
+import { z } from "zod";
+import { badRequest, type Problem } from "../../platform/errors.ts";
+import { decodeCursor, encodeCursor } from "../../platform/cursor.ts";
+import { problemsOf } from "../../platform/problems.ts";
+import { jobSortFields, newestFirst, type JobPosition, type JobSort } from "../../jobs/job.filter.ts";
+import type { JobListQuery } from "../../jobs/job.queries.ts";
+import type { JobRow } from "../../jobs/job.row.ts";
+import { markingNumberValue, textValue } from "../../jobs/job.values.ts";
+import { toIsoTime } from "../../platform/time.ts";
+import { badParameters, readQuery } from "../query-string.ts";
+import {
+  dateParameter,
+  instantParameter,
+  pageParameter,
+  pageSizeParameter,
+  switchParameter,
+} from "./parameters.ts";
+
+const sortNames = jobSortFields.flatMap((field) => [field, `-${field}`] as const);
+
+/** An optional parameter, with what OpenAPI says of it. */
+function optional<Value extends z.ZodType>(
+  value: Value,
+  description: string,
+  example: string,
+  rest: object = {},
+) {
+  return value.optional().meta({ ...rest, description, examples: [example] });
+}
+
+const filterText = (max: number, description: string, example: string) =>
+  optional(textValue(max), description, example, { minLength: 1 });
+
+export const listParameters = z.object({
+  marking_number: optional(markingNumberValue, "Exact match.", "MN-2026-000123", { minLength: 1 }),
+  batch_number: filterText(120, "Exact match.", "B-2026-118"),
+  normalized_status: filterText(64, "Exact match on the status code; an unknown code is 400.", "failed"),
+  updated_at_from: optional(dateParameter, "Jobs updated on or after this day (UTC).", "2026-11-01"),
+  updated_at_to: optional(dateParameter, "Jobs updated on or before this day (UTC).", "2026-11-30"),
+  scheduled_date_from: optional(dateParameter, "Jobs scheduled on or after this date.", "2026-11-24"),
+  scheduled_date_to: optional(dateParameter, "Jobs scheduled on or before this date.", "2026-11-30"),
+  page: pageParameter.optional(),
+  page_size: pageSizeParameter,
+  cursor: optional(
+    z.string(),
+    "Goes on where the page before ended: its `pagination.next_cursor`, as it came. Does not go with `page`.",
+    "WzEsImpvYnMiLCItY3JlYXRlZF9hdCJd",
+    { minLength: 1, maxLength: 512 },
+  ),
+  sort: optional(
+    z.enum(sortNames, { error: `must be one of ${sortNames.join(", ")}` }),
+    "Order of the list, `-` for descending; the id breaks ties and nulls come last. Without it: newest first.",
+    "-updated_at",
+  ),
+  updated_since: optional(instantParameter, "Jobs updated at or after this instant.", "2026-11-21T08:00:00Z"),
+  failure_reason: filterText(64, "Exact match on the reason code.", "wrong_incomplete_address"),
+  group_code: filterText(120, "Exact match.", "EAST-2"),
+  q: filterText(
+    255,
+    "Search: the beginning of the Marking Number or postal code, or a part of the recipient's name or address.",
+    "harbour",
+  ),
+});
+
+export const writeParameters = z.object({
+  dry_run: switchParameter.default(false).meta({
+    default: false,
+    description: "Validates and answers as if done, and changes nothing.",
+    examples: [true],
+  }),
+});
+export const historyParameters = z.object({ page: pageParameter, page_size: pageSizeParameter });
+
+/** The query of `url` against `schema`; parameters that it does not name are ignored. */
+export function parameters<Schema extends z.ZodType>(schema: Schema, url: string): z.output<Schema> {
+  const result = schema.safeParse(Object.fromEntries(readQuery(url)));
+  if (!result.success) throw badParameters(problemsOf(result.error, "query"));
+  return result.data;
+}
+
+export interface ListRequest {
+  query: JobListQuery;
+  sort: JobSort;
+  pageSize: number;
+  /** Null: the list is read by cursor. */
+  page: number | null;
+}
+
+/** GET /v1/jobs: what is asked for. Throws BadRequestException with every problem of the query. */
+export function readListRequest(url: string): ListRequest {
+  const given = parameters(listParameters, url);
+  const { sort: asked, cursor, page = 1, page_size: pageSize } = given;
+  if (cursor !== undefined && given.page !== undefined)
+    throw parameterProblem("page", "conflict", "does not go with cursor");
+  const start =
+    cursor === undefined
+      ? { sort: toSort(asked), from: { offset: (page - 1) * pageSize } }
+      : readCursor(cursor, asked);
+  const filter = {
+    markingNumber: given.marking_number,
+    batchNumber: given.batch_number,
+    groupCode: given.group_code,
+    normalizedStatus: given.normalized_status,
+    failureReason: given.failure_reason,
+    updatedAtFrom: given.updated_at_from,
+    updatedAtTo: given.updated_at_to,
+    updatedSince: given.updated_since,
+    scheduledDateFrom: given.scheduled_date_from,
+    scheduledDateTo: given.scheduled_date_to,
+    search: given.q,
+  };
+  return {
+    query: { filter, sort: start.sort, from: start.from, limit: pageSize },
+    sort: start.sort,
+    pageSize,
+    page: cursor === undefined ? page : null,
+  };
+}
+
+/** The cursor that goes on after `row`: it carries the order too, so that only it has to be handed back. */
+export function cursorAfter(row: JobRow, sort: JobSort): string {
+  const value = row[sort.field];
+  const text = value !== null && sort.field !== "scheduled_date" ? toIsoTime(value) : value;
+  return encodeCursor("jobs", [sortName(sort), text, row.id]);
+}
+
+const cursorShape = z.tuple([
+  z.enum(sortNames),
+  z.union([z.iso.datetime(), z.iso.date(), z.null()]),
+  z.uuid(),
+]);
+
+function readCursor(
+  cursor: string,
+  asked: string | undefined,
+): { sort: JobSort; from: { position: JobPosition } } {
+  const decoded = decodeCursor("jobs", cursorShape, cursor);
+  if (!decoded)
+    throw parameterProblem(
+      "cursor",
+      "malformed",
+      "is not a cursor of this list; use pagination.next_cursor as it came",
+    );
+  const [name, value, id] = decoded;
+  if (asked !== undefined && asked !== name)
+    throw parameterProblem("sort", "conflict", `must stay ${name} along one cursor`);
+  return { sort: toSort(name), from: { position: { value, id } } };
+}
+
+function toSort(name: string | undefined): JobSort {
+  if (name === undefined) return newestFirst;
+  const descending = name.startsWith("-");
+  return { field: (descending ? name.slice(1) : name) as JobSort["field"], descending };
+}
+
+function sortName({ field, descending }: JobSort): string {
+  return `${descending ? "-" : ""}${field}`;
+}
+
+/** The Marking Number in a path. An empty one, one over 120 and one that is no text are 400. */
+export function readMarkingNumber(text: string): string {
+  const result = markingNumberValue.safeParse(text);
+  if (result.success) return result.data;
+  const problems = problemsOf(result.error, "path", "markingNumber");
+  throw badRequest(problems, `The Marking Number ${problems[0]?.message ?? "is wrong"}`);
+}
+
+/** `If-Match` as the versions that it allows; undefined: any. A weak tag matches nothing. */
+export function readIfMatch(header: string | undefined): readonly number[] | undefined {
+  if (header === undefined || header.trim() === "*") return undefined;
+  const tags = header.split(",").map((tag) => tag.trim());
+  if (!tags.every((tag) => /^(W\/)?"[^"]*"$/.test(tag))) {
+    const problem: Problem = {
+      location: "header",
+      field: "If-Match",
+      code: "malformed",
+      message: 'must be an ETag such as "3", or *',
+    };
+    throw badRequest([problem], `If-Match ${problem.message}`);
+  }
+  return tags.filter((tag) => /^"\d{1,9}"$/.test(tag)).map((tag) => Number(tag.slice(1, -1)));
+}
+
+function parameterProblem(field: string, code: string, message: string) {
+  return badParameters([{ location: "query", field, code, message }]);
+}

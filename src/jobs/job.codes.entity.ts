@@ -1,0 +1,27 @@
+/** The reference tables: the codes that `normalized_status` and, as advice, `failure_reason` may hold. */
+import { defineEntity, p } from "@mikro-orm/postgresql";
+
+export const JobStatus = defineEntity({
+  name: "JobStatus",
+  tableName: "job_status",
+  properties: {
+    code: p.text().primary(),
+    label: p.text(),
+    category: p.enum(["open", "in_progress", "success", "attention", "return", "cancelled"]),
+    isTerminal: p.boolean().default(false),
+    position: p.integer(),
+  },
+});
+
+export const FailureReason = defineEntity({
+  name: "FailureReason",
+  tableName: "failure_reason",
+  properties: {
+    code: p.text().primary(),
+    label: p.text(),
+    appliesToFailed: p.boolean(),
+    appliesToOnHold: p.boolean(),
+    nextStep: p.enum(["retry", "action", "return"]),
+    position: p.integer(),
+  },
+});

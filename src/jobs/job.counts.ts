@@ -1,0 +1,37 @@
+/** The counters behind the exact total of a list: written beside each change (`job.record.ts`), folded in the background. */
+import type { Database, Queryable } from "../platform/database.ts";
+import { sql } from "../platform/sql.ts";
+
+/**
+ * Moves the recorded changes into the base counts, in one statement, so that base plus changes is exact before, during
+ * and after. Answers how many changes were folded. Processes take turns; one that finds another at it does nothing.
+ */
+export async function foldCounts(database: Queryable): Promise<number> {
+  const [row] = await database.query<{ folded: number }>(sql`
+    with turn as materialized (select pg_try_advisory_xact_lock(hashtext('waymark.job_count')) as mine),
+    moved as (
+      delete from job_count_change where (select mine from turn) and id in (select id from job_count_change limit 50000)
+      returning organization_id, normalized_status, change
+    ), folded as (
+      insert into job_count (organization_id, normalized_status, count)
+      select organization_id, normalized_status, sum(change) from moved group by 1, 2 order by 1, 2
+      on conflict (organization_id, normalized_status) do update set count = job_count.count + excluded.count
+    )
+    select count(*)::int as folded from moved`);
+  return row?.folded ?? 0;
+}
+
+/** Counts everything anew: after jobs were written past the job service (a bulk seed, a repair by hand). */
+export async function recount(database: Database): Promise<void> {
+  await database.transaction(async (tx) => {
+    await tx.query(sql`lock table job, job_count, job_count_change in share row exclusive mode`);
+    await tx.query(sql`delete from job_count_change`);
+    await tx.query(sql`delete from job_count`);
+    await tx.query(sql`
+      insert into job_count (organization_id, normalized_status, count)
+      select organization_id, normalized_status, count(*) from (
+        select agent_id as organization_id, normalized_status from job
+        union all select contractor_id, normalized_status from job where contractor_id is not null) seen
+      group by 1, 2`);
+  });
+}

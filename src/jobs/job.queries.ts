@@ -1,0 +1,116 @@
+/** Reading jobs: one statement a page, its exact total included. */
+import type { Principal } from "../platform/principal.ts";
+import type { Queryable } from "../platform/database.ts";
+import { join, raw, sql, type Sql } from "../platform/sql.ts";
+import {
+  after,
+  conditionsOf,
+  isRange,
+  newestFirst,
+  orderBy,
+  type JobFilter,
+  type JobPosition,
+  type JobSort,
+} from "./job.filter.ts";
+import { jobColumns, type JobRow } from "./job.row.ts";
+import { visibleTo } from "./job.visibility.ts";
+
+export interface JobListQuery {
+  filter?: JobFilter;
+  sort?: JobSort;
+  limit: number;
+  /** Rows to pass over, or the row to go on after. */
+  from: { offset: number } | { position: JobPosition };
+}
+
+export interface JobPage {
+  items: JobRow[];
+  /** All jobs that match, on whatever page: exact. */
+  total: number;
+  hasMore: boolean;
+}
+
+/** From here on a page finds its ids in the index alone before it fetches a row. */
+const DEEP_OFFSET = 200;
+
+const and = (conditions: readonly Sql[]): Sql => join(conditions, " and ");
+
+/** The page of the jobs that `viewer` sees. */
+export async function listJobs(
+  database: Queryable,
+  viewer: Principal,
+  query: JobListQuery,
+): Promise<JobPage> {
+  const { filter = {}, limit, from } = query;
+  const statement = isRange(filter) ? pageOfRange(viewer, query) : pageInOrder(viewer, query);
+  const rows = await database.query<JobRow & { total: number }>(statement);
+  const items = rows.slice(0, limit);
+  const first = rows[0];
+  // Only a page past the end has no row to carry the total.
+  const total = first ? first.total : await countJobs(database, viewer, filter);
+  const hasMore =
+    "offset" in from ? from.offset + items.length < total && items.length > 0 : rows.length > limit;
+  return { items, total, hasMore };
+}
+
+/** The visible job with this Marking Number, or null. */
+export async function findJob(
+  database: Queryable,
+  viewer: Principal,
+  markingNumber: string,
+): Promise<JobRow | null> {
+  const [row] = await database.query<JobRow>(sql`
+    select ${jobColumns("job.")} from job where job.marking_number = ${markingNumber} and ${visibleTo(viewer)}`);
+  return row ?? null;
+}
+
+async function countJobs(database: Queryable, viewer: Principal, filter: JobFilter): Promise<number> {
+  const [row] = await database.query<{ total: number }>(sql`select ${totalOf(viewer, filter)} as total`);
+  return row?.total ?? 0;
+}
+
+/** Rows read in the order of an index that leads with the organisation (and the status). */
+function pageInOrder(viewer: Principal, { filter = {}, sort = newestFirst, limit, from }: JobListQuery): Sql {
+  const conditions = [visibleTo(viewer), ...conditionsOf(filter)];
+  const total = totalOf(viewer, filter);
+  if ("position" in from) {
+    return sql`select ${jobColumns("job.")}, ${total} as total from job
+      where ${and([...conditions, after(from.position, sort)])} ${orderBy(sort)} limit ${limit + 1}`;
+  }
+  if (from.offset < DEEP_OFFSET) {
+    return sql`select ${jobColumns("job.")}, ${total} as total from job
+      where ${and(conditions)} ${orderBy(sort)} limit ${limit} offset ${from.offset}`;
+  }
+  return sql`select ${jobColumns("job.")}, ${total} as total
+    from (select job.id from job where ${and(conditions)} ${orderBy(sort)} limit ${limit} offset ${from.offset}) page
+    join job using (id) ${orderBy(sort)}`;
+}
+
+/**
+ * Rows of a range of dates: their ids are gathered from the range's own covering index first, and ordered then. Left to
+ * itself the planner would walk the order's index and throw away what is outside the range.
+ */
+function pageOfRange(viewer: Principal, { filter = {}, sort = newestFirst, limit, from }: JobListQuery): Sql {
+  const matching = and([visibleTo(viewer), ...conditionsOf(filter)]);
+  const place =
+    "position" in from
+      ? sql`where ${after(from.position, sort)} ${orderBy(sort)} limit ${limit + 1}`
+      : sql`${orderBy(sort)} limit ${limit} offset ${from.offset}`;
+  return sql`with matching as materialized (
+      select job.id, job.${raw(sort.field)} from job where ${matching}
+    ), page as (select job.id from matching job ${place})
+    select ${jobColumns("job.")}, (select count(*)::int from matching) as total
+    from page join job using (id) ${orderBy(sort)}`;
+}
+
+/** The exact number of matching jobs: from the counters where they know it, else counted. */
+function totalOf(viewer: Principal, filter: JobFilter): Sql {
+  const { normalizedStatus, ...others } = filter;
+  if (Object.values(others).some((value) => value !== undefined)) {
+    return sql`(select count(*)::int from job where ${and([visibleTo(viewer), ...conditionsOf(filter)])})`;
+  }
+  const status = normalizedStatus === undefined ? sql`` : sql`and normalized_status = ${normalizedStatus}`;
+  return sql`(select coalesce(sum(counted), 0)::int from (
+      select count as counted from job_count where organization_id = ${viewer.organizationId} ${status}
+      union all select change from job_count_change where organization_id = ${viewer.organizationId} ${status}) counts)`;
+}

@@ -1,0 +1,200 @@
+/** The job service: what partners can do with jobs, the same behind REST and GraphQL. */
+import type { Database, Queryable } from "../platform/database.ts";
+import { isRefusedData } from "../platform/database-errors.ts";
+import { AppError, badRequest, invariant, type ErrorCode, type Problem } from "../platform/errors.ts";
+import type { ChangeContext, Principal } from "../platform/principal.ts";
+import { unknownStatus, checkPatch } from "./job.patch.ts";
+import type { JobCodes } from "./job.codes.ts";
+import { findJob, listJobs, type JobListQuery, type JobPage } from "./job.queries.ts";
+import type { JobRow } from "./job.row.ts";
+import { updateRows, type JobUpdate, type UpdateOutcome } from "./job.update.ts";
+
+export const JOB_NOT_FOUND = "Delivery job not found";
+
+export interface UpdateOptions extends ChangeContext {
+  /** Validate and answer as if done, and change nothing. */
+  dryRun: boolean;
+}
+
+export interface UpdateOneCommand {
+  markingNumber: string;
+  body: Readonly<Record<string, unknown>>;
+  expectedVersions?: readonly number[] | undefined;
+}
+
+/** One item of a batch: its Marking Number is sound, the rest of it is not checked yet. */
+export interface BatchItem {
+  markingNumber: string;
+  body: Readonly<Record<string, unknown>>;
+}
+
+export interface ItemFailure {
+  code: ErrorCode;
+  message: string;
+  problems: readonly Problem[];
+}
+
+export type ItemResult = { markingNumber: string } & ({ job: JobRow } | { failure: ItemFailure });
+
+export interface JobService {
+  list(viewer: Principal, query: JobListQuery): Promise<JobPage>;
+  /** Throws NotFoundException for a job that is not visible as for one that is not there. */
+  get(viewer: Principal, markingNumber: string): Promise<JobRow>;
+  /** Throws for wrong fields (400), no visible job (404) and another version than expected (412). */
+  updateOne(
+    viewer: Principal,
+    command: UpdateOneCommand,
+    options: UpdateOptions,
+  ): Promise<{ job: JobRow; ignored: string[] }>;
+  /** Each item stands alone: its failure is its result. The same Marking Number may stand twice, and is applied in order. */
+  updateBatch(
+    viewer: Principal,
+    items: readonly BatchItem[],
+    options: UpdateOptions,
+  ): Promise<{ results: ItemResult[]; ignored: string[] }>;
+}
+
+export function createJobService({ database, codes }: { database: Database; codes: JobCodes }): JobService {
+  return {
+    async list(viewer, query) {
+      const status = query.filter?.normalizedStatus;
+      if (status !== undefined && !(await codes.isKnownStatus(status))) {
+        throw badRequest([unknownStatus(status, "query", "normalized_status")]);
+      }
+      return await listJobs(database, viewer, query);
+    },
+
+    async get(viewer, markingNumber) {
+      return (await findJob(database, viewer, markingNumber)) ?? notFound();
+    },
+
+    async updateOne(viewer, { markingNumber, body, expectedVersions }, options) {
+      const checked = await checkPatch(codes, body, "", ["marking_number"]);
+      if (!checked.ok) throw badRequest(checked.problems, checked.message);
+      const update = { markingNumber, patch: checked.patch, expectedVersions };
+      const [outcome] = await inTransactionIfDry(database, options, (queryable) =>
+        updateRows(queryable, viewer, [update], options),
+      );
+      invariant(outcome, "an update has an outcome");
+      return { job: jobOf(outcome), ignored: checked.ignored };
+    },
+
+    async updateBatch(viewer, items, options) {
+      const checked = await Promise.all(
+        items.map((item, at) => checkPatch(codes, item.body, `jobs[${at}].`, ["marking_number"])),
+      );
+      const sound = checked.flatMap((check, at) =>
+        check.ok ? [{ at, markingNumber: (items[at] as BatchItem).markingNumber, patch: check.patch }] : [],
+      );
+      const outcomes = await applyAll(database, viewer, sound, options);
+      const applied = new Map(sound.map(({ at }, place) => [at, outcomes[place] as Applied]));
+      const results = checked.map((check, at): ItemResult => {
+        const { markingNumber } = items[at] as BatchItem;
+        if (check.ok) return resultOf(markingNumber, applied.get(at) as Applied);
+        const { message, problems } = check;
+        return { markingNumber, failure: { code: "BadRequestException", message, problems } };
+      });
+      return { results, ignored: [...new Set(checked.flatMap((check) => check.ignored))] };
+    },
+  };
+}
+
+type Applied = UpdateOutcome | { kind: "refused" };
+
+/** Applies all in one statement, as long as no Marking Number stands twice: its second change needs the first one done. */
+async function applyAll(
+  database: Database,
+  viewer: Principal,
+  updates: readonly JobUpdate[],
+  options: UpdateOptions,
+): Promise<Applied[]> {
+  if (updates.length === 0) return [];
+  return await inTransactionIfDry(database, options, async (queryable) => {
+    const applied: Applied[] = Array.from({ length: updates.length });
+    for (const round of roundsOf(updates)) {
+      const outcomes = await applyRound(
+        queryable,
+        viewer,
+        round.map((at) => updates[at] as JobUpdate),
+        options,
+      );
+      for (const [place, at] of round.entries()) applied[at] = outcomes[place] as Applied;
+    }
+    return applied;
+  });
+}
+
+/** The places of `updates` in rounds without repetition: the first of each Marking Number, then the second, and so on. */
+function roundsOf(updates: readonly JobUpdate[]): number[][] {
+  const seen = new Map<string, number>();
+  const rounds: number[][] = [];
+  for (const [at, { markingNumber }] of updates.entries()) {
+    const round = seen.get(markingNumber) ?? 0;
+    seen.set(markingNumber, round + 1);
+    (rounds[round] ??= []).push(at);
+  }
+  return rounds;
+}
+
+/** What PostgreSQL itself refuses (a rule of the operator's own, say) fails alone: the statement is run item by item then. */
+async function applyRound(
+  queryable: Queryable & { nested?: <T>(work: () => Promise<T>) => Promise<T> },
+  viewer: Principal,
+  updates: readonly JobUpdate[],
+  context: ChangeContext,
+): Promise<Applied[]> {
+  const attempt = () => updateRows(queryable, viewer, updates, context);
+  try {
+    return await (queryable.nested ? queryable.nested(attempt) : attempt());
+  } catch (error) {
+    if (!isRefusedData(error)) throw error;
+    if (updates.length === 1) return [{ kind: "refused" }];
+    const applied: Applied[] = [];
+    for (const update of updates) applied.push(...(await applyRound(queryable, viewer, [update], context)));
+    return applied;
+  }
+}
+
+function inTransactionIfDry<T>(
+  database: Database,
+  { dryRun }: UpdateOptions,
+  work: (queryable: Queryable) => Promise<T>,
+): Promise<T> {
+  return dryRun ? database.transaction(work, "rollback") : work(database);
+}
+
+function jobOf(outcome: UpdateOutcome): JobRow {
+  if (outcome.kind === "not_found") return notFound();
+  if (outcome.kind !== "version_mismatch") return outcome.job;
+  const { version } = outcome.job;
+  throw new AppError(
+    "PreconditionFailedException",
+    `The job is at version ${version}, another than If-Match allows`,
+    {
+      details: { current_etag: `"${version}"` },
+    },
+  );
+}
+
+const refusals = {
+  not_found: { code: "NotFoundException", message: JOB_NOT_FOUND, problems: [] },
+  version_mismatch: {
+    code: "PreconditionFailedException",
+    message: "The job is at another version",
+    problems: [],
+  },
+  refused: {
+    code: "InternalServerErrorException",
+    message: "The database refused these values",
+    problems: [],
+  },
+} as const satisfies Record<string, { code: ErrorCode; message: string; problems: readonly [] }>;
+
+function resultOf(markingNumber: string, applied: Applied): ItemResult {
+  if (applied.kind === "updated" || applied.kind === "unchanged") return { markingNumber, job: applied.job };
+  return { markingNumber, failure: refusals[applied.kind] };
+}
+
+function notFound(): never {
+  throw new AppError("NotFoundException", JOB_NOT_FOUND);
+}

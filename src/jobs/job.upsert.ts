@@ -1,0 +1,165 @@
+/**
+ * What operators do to jobs: create them, change any field of them, assign them. The statements are built like the
+ * partners' update (`job.update.ts`), and an assignment is a change of its own, with its own version and event.
+ */
+import type { Queryable, Transaction } from "../platform/database.ts";
+import { newUuid } from "../platform/ids.ts";
+import type { ChangeContext } from "../platform/principal.ts";
+import { raw, sql, type Sql } from "../platform/sql.ts";
+import { jobFieldNames, type JobPatch } from "./job.fields.ts";
+import { changesOf, recordCounts, recordEvents } from "./job.record.ts";
+
+/** A job to be there with these values: made where it is not, changed where it is. */
+export interface JobUpsert {
+  markingNumber: string;
+  agentId: string;
+  /** Null: assigned to nobody; undefined: as it is. */
+  contractorId?: string | null | undefined;
+  patch: JobPatch;
+  providerStatus?: string | null | undefined;
+}
+
+/** `other_agent`: the Marking Number is taken by a job of another agent, which is left alone. */
+export type UpsertOutcome = "created" | "updated" | "unchanged" | "other_agent";
+
+const columns = [...jobFieldNames, "provider_status"];
+const columnList = raw(columns.join(", "));
+const newValues = raw(columns.map((name) => `(changed.new).${name}`).join(", "));
+/** What a new job has where nothing is said: the columns' defaults, which `jsonb_populate_record` does not know. */
+const DEFAULTS = JSON.stringify({ normalized_status: "pending", scheduled_delivery_pending: false });
+
+/**
+ * Applies `upserts`, each Marking Number at most once, and answers in their order. Part of the caller's transaction,
+ * since a new job and its assignment belong together.
+ */
+export async function upsertRows(
+  tx: Transaction,
+  upserts: readonly JobUpsert[],
+  context: ChangeContext,
+): Promise<UpsertOutcome[]> {
+  const written = await writeFields(tx, upserts, context);
+  const mine = upserts.filter(
+    (upsert, at) => upsert.contractorId !== undefined && written[at] !== "other_agent",
+  );
+  const assigned = await assignRows(tx, mine as Assignment[], context);
+  return written.map((outcome, at) =>
+    outcome === "unchanged" && assigned.has((upserts[at] as JobUpsert).markingNumber) ? "updated" : outcome,
+  );
+}
+
+export interface Assignment {
+  markingNumber: string;
+  contractorId: string | null;
+}
+
+/** Gives jobs to contractors (or to nobody) and answers with the Marking Numbers of those that changed hands. */
+export async function assignRows(
+  queryable: Queryable,
+  assignments: readonly Assignment[],
+  context: ChangeContext,
+): Promise<Set<string>> {
+  if (assignments.length === 0) return new Set();
+  const rows = await queryable.query<{ marking_number: string }>(sql`
+    with input as (
+      select * from unnest(
+        ${assignments.map((assignment) => assignment.markingNumber)}::text[],
+        ${assignments.map((assignment) => assignment.contractorId)}::uuid[],
+        ${assignments.map(() => newUuid())}::uuid[]
+      ) as input (marking_number, contractor_id, event_id)
+    ), target as (
+      select job.id, job.contractor_id as former, input.contractor_id as next, input.event_id
+      from input join job on job.marking_number = input.marking_number
+      where job.contractor_id is distinct from input.contractor_id order by job.id for update of job
+    ), updated as (
+      update job set contractor_id = target.next, version = job.version + 1, updated_at = now()
+      from target where job.id = target.id and job.contractor_id is distinct from target.next
+      returning job as new, target.former, target.event_id
+    ), recorded as (${recordEvents(
+      sql`select event_id, new, case when (new).contractor_id is null then 'job.updated' else 'job.assigned' end as type,
+        jsonb_build_object('contractor_id', jsonb_build_object('from', former, 'to', (new).contractor_id)) as changes
+        from updated`,
+      context,
+    )}
+    ), counted as (${recordCounts(sql`
+      select null::uuid as agent_id, former as contractor_id, (new).normalized_status as old_status, null as new_status from updated
+      union all select null, (new).contractor_id, null, (new).normalized_status from updated`)}
+    )
+    select (new).marking_number as marking_number from updated`);
+  return new Set(rows.map((row) => row.marking_number));
+}
+
+async function writeFields(
+  queryable: Queryable,
+  upserts: readonly JobUpsert[],
+  context: ChangeContext,
+): Promise<UpsertOutcome[]> {
+  const rows = await queryable.query<{ outcome: UpsertOutcome | null }>(upsertStatement(upserts, context));
+  const outcomes = rows.map((row) => row.outcome);
+  // Null: another process made the job between this statement's look and its insert. It is there now, so it is found.
+  const missed = upserts.filter((_, at) => outcomes[at] === null);
+  const again = missed.length > 0 ? await writeFields(queryable, missed, context) : [];
+  return outcomes.map((outcome) => outcome ?? (again.shift() as UpsertOutcome));
+}
+
+function patchOf({ patch, providerStatus }: JobUpsert): string {
+  return JSON.stringify(providerStatus === undefined ? patch : { ...patch, provider_status: providerStatus });
+}
+
+function upsertStatement(upserts: readonly JobUpsert[], context: ChangeContext): Sql {
+  return sql`
+    with input as (
+      select * from unnest(
+        ${upserts.map((upsert) => upsert.markingNumber)}::text[],
+        ${upserts.map((upsert) => upsert.agentId)}::uuid[],
+        ${upserts.map(patchOf)}::jsonb[],
+        ${upserts.map(() => newUuid())}::uuid[],
+        ${upserts.map(() => newUuid())}::uuid[]
+      ) with ordinality as input (marking_number, agent_id, patch, job_id, event_id, place)
+    ), target as (
+      select job as old, input.patch, input.event_id, input.place, job.agent_id = input.agent_id as mine
+      from input join job on job.marking_number = input.marking_number
+      order by job.id for update of job
+    ), patched as (
+      select target.*, new, ${changesOf} as changes
+      from target, jsonb_populate_record(old, patch) new
+      where mine
+    ), changed as (
+      select * from patched where changes is not null
+    ), updated as (
+      update job set (${columnList}) = row(${newValues}), version = job.version + 1, updated_at = now()
+      from changed where job.id = (changed.old).id
+      returning job as new, (changed.old).normalized_status as old_status, changed.place, changed.event_id, changed.changes
+    ), created as (
+      insert into job (id, marking_number, agent_id, ${columnList})
+      select job_id, input.marking_number, input.agent_id, ${raw(columns.map((name) => `fresh.${name}`).join(", "))}
+      from input left join target using (place),
+        jsonb_populate_record(null::job, ${DEFAULTS}::jsonb || input.patch) fresh
+      where target.place is null
+      -- In one order everywhere, so that two imports of the same new numbers wait for each other and never deadlock.
+      order by input.marking_number collate "C"
+      on conflict (marking_number) do nothing
+      returning job as new
+    ), born as (
+      select created.new, input.event_id, input.place, (
+        select coalesce(jsonb_object_agg(key, jsonb_build_object('from', null, 'to', value)), '{}')
+        from jsonb_each(${DEFAULTS}::jsonb || patch) where value <> 'null') as changes
+      from created join input on input.job_id = (created.new).id
+    ), recorded as (${recordEvents(
+      sql`select event_id, new, changes,
+          case when changes ? 'normalized_status' then 'job.status_changed' else 'job.updated' end as type from updated
+        union all select event_id, new, changes, 'job.created' from born`,
+      context,
+    )}
+    ), counted as (${recordCounts(sql`
+      select (new).agent_id, (new).contractor_id, old_status, (new).normalized_status as new_status from updated
+      where (new).normalized_status <> old_status
+      union all select (new).agent_id, null, null, (new).normalized_status from born`)}
+    )
+    select case
+      when born.place is not null then 'created'
+      when updated.place is not null then 'updated'
+      when target.mine then 'unchanged'
+      when not target.mine then 'other_agent' end as outcome
+    from input left join target using (place) left join updated using (place) left join born using (place)
+    order by place`;
+}

@@ -1,0 +1,53 @@
+/** The kinds of value that a job holds (product rules, "Values"): strict types, no coercion, limits in code points. */
+import { z } from "zod";
+
+const MAX_INTEGER = 2_147_483_647;
+
+/** Code points, as PostgreSQL counts them; an astral character is one. */
+function lengthInCodePoints(text: string): number {
+  let length = 0;
+  for (const _ of text) length += 1;
+  return length;
+}
+
+/** Text of at most `max` code points. U+0000 and lone surrogates have no place in UTF-8 text, so they are refused. */
+export function textValue(max: number) {
+  return z
+    .string({ error: "must be a string" })
+    .superRefine((value, context) => {
+      if (value.length > max && lengthInCodePoints(value) > max) {
+        context.addIssue({
+          code: "too_big",
+          maximum: max,
+          origin: "string",
+          message: `must be at most ${max} characters`,
+        });
+      }
+      if (value.includes("\0")) context.addIssue({ code: "custom", message: "must not contain U+0000" });
+      if (!value.isWellFormed())
+        context.addIssue({ code: "custom", message: "must not contain a lone surrogate" });
+    })
+    .meta({ maxLength: max });
+}
+
+export function integerValue(min: number) {
+  return z
+    .number({ error: "must be an integer" })
+    .int({ error: "must be a whole number" })
+    .min(min, { error: `must be at least ${min}` })
+    .max(MAX_INTEGER, { error: `must be at most ${MAX_INTEGER}` });
+}
+
+export const numberValue = z.number({ error: "must be a number" });
+
+export const booleanValue = z.boolean({ error: "must be true or false" });
+
+/** A day of the calendar, years 0001 to 9999. */
+export const dateValue = z.iso
+  .date({ error: "must be a calendar date, YYYY-MM-DD" })
+  .refine((day) => !day.startsWith("0000"), { error: "must be in the years 0001 to 9999" });
+
+/** What selects a job: exact and case-sensitive, never trimmed. */
+export const markingNumberValue = textValue(120).refine((value) => value !== "", {
+  error: "must not be empty",
+});

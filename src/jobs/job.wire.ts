@@ -1,0 +1,34 @@
+/** A job as the contract shows it, field by field in the contract's order. */
+import { toTypedId } from "../platform/ids.ts";
+import { toIsoTime } from "../platform/time.ts";
+import type { JobRow } from "./job.row.ts";
+
+export type { JobRow };
+
+export type JobWire = Omit<JobRow, "agent_id" | "contractor_id" | "version">;
+
+export function toJobWire(row: JobRow): JobWire {
+  return {
+    id: toTypedId("job", row.id),
+    marking_number: row.marking_number,
+    batch_number: row.batch_number,
+    group_code: row.group_code,
+    piece_quantity: row.piece_quantity,
+    labels: row.labels,
+    pts: row.pts,
+    weight: row.weight,
+    recipient_name: row.recipient_name,
+    recipient_contact: row.recipient_contact,
+    delivery_address: row.delivery_address,
+    postal_code: row.postal_code,
+    scheduled_date: row.scheduled_date,
+    instructions: row.instructions,
+    normalized_status: row.normalized_status,
+    failure_reason: row.failure_reason,
+    scheduled_delivery_date: row.scheduled_delivery_date,
+    scheduled_delivery_pending: row.scheduled_delivery_pending,
+    provider_status: row.provider_status,
+    created_at: toIsoTime(row.created_at),
+    updated_at: toIsoTime(row.updated_at),
+  };
+}

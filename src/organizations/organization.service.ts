@@ -1,0 +1,45 @@
+/** Organisations: created, listed, suspended and restored by operators. */
+import { UniqueConstraintViolationException } from "@mikro-orm/postgresql";
+import type { Database } from "../platform/database.ts";
+import { AppError } from "../platform/errors.ts";
+import { fromTypedId, newUuid } from "../platform/ids.ts";
+import type { OrganizationType } from "../platform/principal.ts";
+import { Organization } from "./organization.entity.ts";
+
+export interface OrganizationService {
+  /** Throws ConflictException where the name is taken. */
+  create(organization: { name: string; type: OrganizationType }): Promise<Organization>;
+  list(): Promise<Organization[]>;
+  /** By typed id or exact name; null where there is none. */
+  find(idOrName: string): Promise<Organization | null>;
+}
+
+export function createOrganizationService({ database }: { database: Database }): OrganizationService {
+  return {
+    async create({ name, type }) {
+      if (name.trim() === "") throw new AppError("BadRequestException", "An organisation needs a name");
+      const em = database.em();
+      const organization = em.create(Organization, { id: newUuid(), name, type, createdAt: new Date() });
+      try {
+        await em.persist(organization).flush();
+      } catch (error) {
+        if (!(error instanceof UniqueConstraintViolationException)) throw error;
+        throw new AppError("ConflictException", `There is an organisation named "${name}" already`, {
+          cause: error,
+        });
+      }
+      return organization;
+    },
+
+    list: () => database.em().find(Organization, {}, { orderBy: { name: "asc" } }),
+
+    async find(idOrName) {
+      const id = fromTypedId("org", idOrName);
+      const em = database.em();
+      return (
+        (id ? await em.findOne(Organization, { id }) : null) ??
+        (await em.findOne(Organization, { name: idOrName }))
+      );
+    },
+  };
+}

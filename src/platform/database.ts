@@ -1,0 +1,133 @@
+/** PostgreSQL through MikroORM: entities for what is written rarely, prepared statements on its pool for what is hot. */
+import { fileURLToPath } from "node:url";
+import { Migrator } from "@mikro-orm/migrations";
+import { defineConfig, MikroORM, type EntityManager, type Options } from "@mikro-orm/postgresql";
+import type { Pool, PoolClient } from "pg";
+import { translateDatabaseError } from "./database-errors.ts";
+import { unavailable } from "./errors.ts";
+import type { Sql } from "./sql.ts";
+
+export interface DatabaseOptions {
+  url: string;
+  poolSize: number;
+  entities: NonNullable<Options["entities"]>;
+}
+
+/** Runs SQL: the pool, or one transaction. */
+export interface Queryable {
+  /** The statement's rows as `pg` gives them: dates and times as PostgreSQL's text, in UTC. */
+  query<Row>(statement: Sql): Promise<Row[]>;
+}
+
+export interface Transaction extends Queryable {
+  /** Runs `work` so that its failure undoes `work` alone and leaves the transaction usable. */
+  nested<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export interface Database extends Queryable, AsyncDisposable {
+  /** A fork of the entity manager, for one unit of work. */
+  em(): EntityManager;
+  /** Runs `work` in one transaction; `outcome: "rollback"` undoes it once its result is known (a dry run). */
+  transaction<T>(work: (tx: Transaction) => Promise<T>, outcome?: "commit" | "rollback"): Promise<T>;
+  pool(): { total: number; idle: number; waiting: number };
+}
+
+/** A statement may run for 10 s, then its request is answered with 503: no request may hold a connection for ever. */
+const STATEMENT_TIMEOUT_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 3_000;
+/** Requests that may wait for a connection; beyond that the server is overloaded and says so at once. */
+const MAX_WAITING_PER_CONNECTION = 20;
+
+export function ormOptions(options: DatabaseOptions, statementTimeoutMs = STATEMENT_TIMEOUT_MS): Options {
+  return defineConfig({
+    clientUrl: options.url,
+    entities: options.entities,
+    extensions: [Migrator],
+    pool: { min: 0, max: options.poolSize },
+    driverOptions: {
+      application_name: "waymark",
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      keepAlive: true,
+      options: `-c timezone=UTC -c statement_timeout=${statementTimeoutMs} -c idle_in_transaction_session_timeout=30000`,
+    },
+    migrations: {
+      path: fileURLToPath(new URL("../migrations", import.meta.url)),
+      snapshotName: "schema",
+      snapshotOnMigrate: false,
+      fileName: (timestamp, name) => `${timestamp}-${name ?? "schema"}`,
+    },
+    logger: () => undefined,
+  });
+}
+
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const orm = await MikroORM.init(ormOptions(options));
+  const pool: Pool = await orm.em.getConnection().getNativeClient();
+  const statements = new StatementNames();
+  const maxWaiting = options.poolSize * MAX_WAITING_PER_CONNECTION;
+
+  const run = async <Row>(client: Pool | PoolClient, statement: Sql): Promise<Row[]> => {
+    const { text, values } = statement.compile();
+    const name = statements.nameOf(text);
+    const result = await client.query(name ? { name, text, values } : { text, values });
+    return result.rows as Row[];
+  };
+
+  const refuseOverload = (): void => {
+    if (pool.waitingCount > maxWaiting) throw unavailable("The server is overloaded. Try again shortly.", 1);
+  };
+
+  return {
+    em: () => orm.em.fork(),
+    async query<Row>(statement: Sql) {
+      refuseOverload();
+      return await run<Row>(pool, statement).catch(translateDatabaseError);
+    },
+    async transaction(work, outcome = "commit") {
+      refuseOverload();
+      const client = await pool.connect().catch(translateDatabaseError);
+      let broken = false;
+      try {
+        await client.query("begin");
+        const result = await work({
+          query: (statement) => run(client, statement),
+          nested: (inner) => nested(client, inner),
+        });
+        await client.query(outcome);
+        return result;
+      } catch (error) {
+        await client.query("rollback").catch(() => (broken = true));
+        return translateDatabaseError(error);
+      } finally {
+        client.release(broken);
+      }
+    },
+    pool: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    [Symbol.asyncDispose]: () => orm.close(true),
+  };
+}
+
+async function nested<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
+  await client.query("savepoint nested");
+  try {
+    const result = await work();
+    await client.query("release savepoint nested");
+    return result;
+  } catch (error) {
+    await client.query("rollback to savepoint nested");
+    throw error;
+  }
+}
+
+/** Names for prepared statements. Bounded, since a connection keeps each one for its life; the rest run unnamed. */
+class StatementNames {
+  readonly #names = new Map<string, string>();
+
+  nameOf(text: string): string | undefined {
+    const known = this.#names.get(text);
+    if (known !== undefined || this.#names.size >= 300) return known;
+    const name = `w${this.#names.size}`;
+    this.#names.set(text, name);
+    return name;
+  }
+}

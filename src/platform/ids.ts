@@ -1,0 +1,72 @@
+/** Typed ids: a prefix and the 26 Crockford base32 characters of a UUIDv7 (`job_01JD…`); PostgreSQL stores the uuid. */
+import { randomFillSync } from "node:crypto";
+
+export type IdPrefix = "job" | "evt" | "whe" | "dlv" | "att" | "org" | "key" | "usr";
+
+const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+const TYPED_ID = /^[a-z]{3}_[0-7][0-9A-HJKMNP-TV-Z]{25}$/i;
+
+/** The 1,024 pairs of characters, so that 10 bits become text in one look-up. */
+const PAIRS = Array.from({ length: 1024 }, (_, n) => ALPHABET.charAt(n >> 5) + ALPHABET.charAt(n & 31));
+const pair = (bits: number): string => PAIRS[bits & 1023] as string;
+
+const random = Buffer.alloc(16);
+
+/** A new UUIDv7: 48 bits of milliseconds, then randomness, so that ids sort by their time of birth. */
+export function newUuid(nowMs: number = Date.now()): string {
+  fillTimeAndRandomness(nowMs);
+  random[6] = ((random[6] as number) & 0x0f) | 0x70;
+  random[8] = ((random[8] as number) & 0x3f) | 0x80;
+  return hyphenate(random.toString("hex"));
+}
+
+/** The id of a request: `req_` and a ULID. */
+export function newRequestId(): string {
+  fillTimeAndRandomness(Date.now());
+  return `req_${toBase32(random.toString("hex"))}`;
+}
+
+/** The smallest UUIDv7 of an instant: where to begin when rows are read by time through their ids. */
+export function firstUuidOf(instant: Date): string {
+  return hyphenate(`${instant.getTime().toString(16).padStart(12, "0")}70008000000000000000`);
+}
+
+/** `uuid` as the API shows it. */
+export function toTypedId(prefix: IdPrefix, uuid: string): string {
+  return `${prefix}_${toBase32(uuid.replaceAll("-", ""))}`;
+}
+
+/** The uuid of a typed id (upper or lower case), or null where `text` is not an id with this prefix. */
+export function fromTypedId(prefix: IdPrefix, text: string): string | null {
+  if (!text.startsWith(`${prefix}_`) || !TYPED_ID.test(text)) return null;
+  const digits = Array.from(text.slice(4).toUpperCase(), (character) => ALPHABET.indexOf(character));
+  let hex = hexOf(digits.slice(0, 2), 2);
+  for (let at = 2; at < 26; at += 4) hex += hexOf(digits.slice(at, at + 4), 5);
+  return hyphenate(hex);
+}
+
+/** 32 hexadecimal digits as 26 characters: 8 bits in the first two, then 20 bits in each four. */
+function toBase32(hex: string): string {
+  let text = pair(Number.parseInt(hex.slice(0, 2), 16));
+  for (let at = 2; at < 32; at += 5) {
+    const bits = Number.parseInt(hex.slice(at, at + 5), 16);
+    text += pair(bits >> 10) + pair(bits);
+  }
+  return text;
+}
+
+function hexOf(digits: readonly number[], length: number): string {
+  return digits
+    .reduce((bits, digit) => bits * 32 + digit, 0)
+    .toString(16)
+    .padStart(length, "0");
+}
+
+function hyphenate(hex: string): string {
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+function fillTimeAndRandomness(nowMs: number): void {
+  randomFillSync(random);
+  random.writeUIntBE(nowMs, 0, 6);
+}

@@ -1,0 +1,44 @@
+/** The figures that Prometheus reads, one registry for each app. */
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+
+export interface Metrics {
+  readonly registry: Registry;
+  readonly requestSeconds: Histogram<"method" | "route" | "status">;
+  readonly requestsInFlight: Gauge;
+  readonly foldedCounts: Counter;
+}
+
+export function createMetrics(pool: () => { total: number; idle: number; waiting: number }): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const connections = new Gauge({
+    name: "waymark_database_connections",
+    help: "Connections to PostgreSQL by state; waiting are requests without one",
+    labelNames: ["state"] as const,
+    registers,
+    collect() {
+      for (const [state, count] of Object.entries(pool())) connections.set({ state }, count);
+    },
+  });
+  return {
+    registry,
+    requestSeconds: new Histogram({
+      name: "waymark_http_request_duration_seconds",
+      help: "Time from a request's first byte to its answer's last, by route and status",
+      labelNames: ["method", "route", "status"] as const,
+      buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      registers,
+    }),
+    requestsInFlight: new Gauge({
+      name: "waymark_http_requests_in_flight",
+      help: "Requests being answered",
+      registers,
+    }),
+    foldedCounts: new Counter({
+      name: "waymark_job_count_changes_folded_total",
+      help: "Recorded changes of the job counters that were folded into them",
+      registers,
+    }),
+  };
+}

@@ -1,0 +1,34 @@
+/** Migrations, one process at a time. */
+import { MikroORM } from "@mikro-orm/postgresql";
+import type { Pool } from "pg";
+import { ormOptions, type DatabaseOptions } from "./database.ts";
+import { translateDatabaseError } from "./database-errors.ts";
+
+/** The advisory lock that processes take in turn ("wamk"). */
+const MIGRATION_LOCK = 0x77616d6b;
+/** No limit: an index on a large table takes what it takes. */
+const NO_TIMEOUT = 0;
+
+/**
+ * Brings the schema up to date and answers with the names of the migrations that it applied. A process that starts
+ * meanwhile waits for the lock and then finds nothing to do.
+ */
+export async function migrateDatabase(options: DatabaseOptions): Promise<string[]> {
+  const orm = await MikroORM.init(ormOptions({ ...options, poolSize: 2 }, NO_TIMEOUT));
+  try {
+    const pool: Pool = await orm.em.getConnection().getNativeClient();
+    const holder = await pool.connect();
+    try {
+      await holder.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
+      const applied = await orm.migrator.up();
+      return applied.map((migration) => migration.name);
+    } finally {
+      // The lock goes with its connection, also when a migration failed halfway.
+      holder.release(true);
+    }
+  } catch (error) {
+    return translateDatabaseError(error);
+  } finally {
+    await orm.close(true);
+  }
+}

@@ -1,0 +1,27 @@
+/** Who asks: what every service is told about the caller, whichever door it came through. */
+
+export const organizationTypes = ["agent", "contractor"] as const;
+export type OrganizationType = (typeof organizationTypes)[number];
+
+export const actorTypes = ["key", "user", "system"] as const;
+
+/** Who made a change, as history keeps it. `id` is a uuid; null for the system. */
+export interface Actor {
+  readonly type: (typeof actorTypes)[number];
+  readonly id: string | null;
+}
+
+/** A partner. It sees the jobs of `organizationId`, and nothing else. */
+export interface Principal {
+  readonly organizationId: string;
+  readonly organizationType: OrganizationType;
+  readonly actor: Actor;
+}
+
+/** What a change is recorded with. */
+export interface ChangeContext {
+  readonly actor: Actor;
+  readonly requestId: string | null;
+}
+
+export const systemActor: Actor = { type: "system", id: null };

@@ -1,0 +1,108 @@
+import { glob, readFile, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { ICruiseResult } from "dependency-cruiser";
+import { describe, expect, it } from "vitest";
+import { cruiseTree } from "./cruise-tree.ts";
+import { rules } from "./rules.ts";
+
+const root = join(import.meta.dirname, "..", "..");
+const fixtures = join(import.meta.dirname, "fixtures");
+/** Fixtures of the rules that read the text and not the imports. */
+const textFixtures = ["one-reader-of-the-environment"];
+
+function violations(result: ICruiseResult): string[] {
+  return result.summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`);
+}
+
+/** Paths and texts of the code under `src/` of a tree. */
+async function readSources(baseDir: string): Promise<Map<string, string>> {
+  const sources = new Map<string, string>();
+  for await (const path of glob("src/**/*.{ts,tsx,mjs}", { cwd: baseDir })) {
+    sources.set(path, await readFile(join(baseDir, path), "utf8"));
+  }
+  return sources;
+}
+
+/** The files that read the environment, which `config/env.ts` alone does. */
+function environmentReaders(sources: Map<string, string>): string[] {
+  const reads = /\bprocess\s*(\?\.|\.|\[\s*["'`])\s*env\b|\benv\b.*from\s+["'](node:)?process["']/;
+  const isComment = /^\s*(\/\/|\/?\*)/;
+  return [...sources]
+    .filter(([path]) => path !== "src/config/env.ts")
+    .filter(([, text]) => text.split("\n").some((line) => !isComment.test(line) && reads.test(line)))
+    .map(([path]) => path)
+    .toSorted();
+}
+
+/** The files past 300 lines: a sign that a piece wants splitting. What is generated does not count. */
+function longFiles(sources: Map<string, string>): string[] {
+  return [...sources]
+    .filter(([path]) => !/^src\/(migrations|graphql\/generated)\//.test(path))
+    .filter(([, text]) => text.trimEnd().split("\n").length > 300)
+    .map(([path]) => path);
+}
+
+describe("the code under src/", () => {
+  it("is seen whole by dependency-cruiser, so that its silence means something", async () => {
+    const { modules } = await cruiseTree(root);
+    const seen = new Set(modules.map(({ source }) => source));
+    const sources = await readSources(root);
+
+    expect([...sources.keys()].filter((path) => !seen.has(path))).toEqual([]);
+    expect(sources.size).toBeGreaterThan(40);
+  });
+
+  it("keeps every rule of the architecture", async () => {
+    expect(violations(await cruiseTree(root))).toEqual([]);
+  });
+
+  it("reads the environment in config/env.ts alone", async () => {
+    expect(environmentReaders(await readSources(root))).toEqual([]);
+  });
+
+  it("has no file past 300 lines", async () => {
+    expect(longFiles(await readSources(root))).toEqual([]);
+  });
+});
+
+describe("a tree that breaks a rule", () => {
+  const broken: Record<string, string[]> = {
+    "features-know-no-adapter": [
+      "src/api-keys/api-key.service.ts -> ../../../../node_modules/express/index.js",
+      "src/events/event.service.ts -> src/app.ts",
+      "src/jobs/job.service.ts -> src/http/http.app.ts",
+      "src/webhooks/endpoint.service.ts -> @apollo/server",
+    ],
+    "one-door-per-feature": ["src/events/event.service.ts -> src/jobs/job.queries.ts"],
+    "platform-knows-no-feature": ["src/platform/database.ts -> src/config/config.ts"],
+    "adapters-do-not-meet": ["src/cli/serve.ts -> src/http/envelope.ts"],
+    "console-stands-alone": ["src/console/status.ts -> src/jobs/job.codes.ts"],
+    "embedded-is-not-the-product": ["src/http/ops/health.ts -> src/embedded/postgres.ts"],
+    "no-cycles": ["src/jobs/job.entity.ts -> src/jobs/job.filter.ts"],
+  };
+
+  it("stands in the fixtures for each rule", async () => {
+    const names = rules.map(({ name }) => name);
+    expect(Object.keys(broken)).toEqual(names);
+    expect((await readdir(fixtures)).toSorted()).toEqual([...names, ...textFixtures].toSorted());
+  });
+
+  it.each(Object.entries(broken))("is reported: %s", async (name, edges) => {
+    const reported = violations(await cruiseTree(join(fixtures, name)));
+    expect(reported.toSorted()).toEqual(edges.map((edge) => `${name}: ${edge}`));
+  });
+
+  it("is reported: a second reader of the environment", async () => {
+    const sources = await readSources(join(fixtures, "one-reader-of-the-environment"));
+    expect(environmentReaders(sources)).toEqual(["src/http/http.app.ts", "src/jobs/job.service.ts"]);
+  });
+
+  it("is reported: a file of 301 lines", () => {
+    const sources = new Map([
+      ["src/jobs/long.ts", "line\n".repeat(301)],
+      ["src/jobs/short.ts", "line\n".repeat(300)],
+      ["src/migrations/long.ts", "line\n".repeat(301)],
+    ]);
+    expect(longFiles(sources)).toEqual(["src/jobs/long.ts"]);
+  });
+});

@@ -1,0 +1,106 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+
+interface Service {
+  build?: string;
+  command?: string[];
+  environment?: Record<string, string>;
+  depends_on?: Record<string, unknown>;
+}
+
+const root = join(import.meta.dirname, "..", "..");
+const read = (path: string) => readFile(join(root, path), "utf8");
+
+/** The instructions of a Dockerfile: comments left out, continued lines joined. */
+function instructions(text: string): string[] {
+  const code = text.split("\n").filter((line) => !line.startsWith("#"));
+  return code.join("\n").replaceAll("\\\n", " ").split("\n").filter(Boolean);
+}
+
+/** The names that `.env.example` explains, set or commented out. */
+async function explainedSettings(): Promise<Set<string>> {
+  const lines = (await read(".env.example")).matchAll(/^#?\s*([A-Z][A-Z0-9_]*)=/gm);
+  return new Set([...lines].map(([, name]) => name!));
+}
+
+describe("the Dockerfile", () => {
+  let lines: string[];
+
+  beforeAll(async () => {
+    lines = instructions(await read("Dockerfile"));
+  });
+
+  it("copies only what exists and what .dockerignore lets through", async () => {
+    const copies = lines.filter((line) => line.startsWith("COPY ") && !line.includes("--from="));
+    const sources = copies.flatMap((line) => line.split(/\s+/).slice(1, -1));
+    const allowed = new Set((await read(".dockerignore")).split("\n"));
+
+    expect(sources).toContain("src");
+    expect(sources.filter((source) => !existsSync(join(root, source)))).toEqual([]);
+    expect(sources.filter((source) => !allowed.has(`!${source}`))).toEqual([]);
+  });
+
+  it("runs the Node that package.json and .node-version name", async () => {
+    const { dependencies } = JSON.parse(await read("package.json"));
+    const images = lines.flatMap((line) => /^FROM node:([\d.]+)/.exec(line)?.[1] ?? []);
+
+    expect(new Set(images)).toEqual(new Set([dependencies.node]));
+    expect((await read(".node-version")).trim()).toBe(dependencies.node);
+  });
+
+  it("starts a file that exists, as a user that is not root", () => {
+    const command = lines.find((line) => line.startsWith("CMD "));
+    const [program, file] = JSON.parse(command!.slice("CMD ".length));
+
+    expect(program).toBe("node");
+    expect(existsSync(join(root, file))).toBe(true);
+    expect(lines.findLast((line) => line.startsWith("USER "))).toBe("USER node");
+  });
+
+  it("sets nothing that .env.example does not explain", async () => {
+    const environment = lines.filter((line) => line.startsWith("ENV "));
+    const names = environment.flatMap((line) => [...line.matchAll(/(\w+)=/g)].map(([, name]) => name!));
+    const explained = await explainedSettings();
+
+    expect(names).toContain("HOST");
+    expect(names.filter((name) => !explained.has(name))).toEqual([]);
+  });
+});
+
+describe("docker-compose.yml", () => {
+  let text: string;
+  let services: Record<string, Service>;
+  let ours: Service[];
+
+  beforeAll(async () => {
+    text = await read("docker-compose.yml");
+    ({ services } = parse(text, { merge: true }));
+    ours = Object.values(services).filter(({ build }) => build !== undefined);
+  });
+
+  it("runs files that exist", () => {
+    const files = ours.map(({ command }) => command![1]!);
+
+    expect(files).toEqual(["src/main.ts", "src/cli/main.ts"]);
+    expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);
+  });
+
+  it("makes each service wait for services that it defines", () => {
+    const awaited = ours.flatMap(({ depends_on }) => Object.keys(depends_on ?? {}));
+
+    expect(awaited).toEqual(["migrate", "postgres"]);
+    expect(awaited.filter((name) => !(name in services))).toEqual([]);
+  });
+
+  it("sets and asks for nothing that .env.example does not explain", async () => {
+    const set = ours.flatMap(({ environment }) => Object.keys(environment ?? {}));
+    const asked = [...text.matchAll(/\$\{(\w+)/g)].map(([, name]) => name!);
+    const explained = await explainedSettings();
+
+    expect(set).toContain("DATABASE_URL");
+    expect([...set, ...asked].filter((name) => !explained.has(name))).toEqual([]);
+  });
+});

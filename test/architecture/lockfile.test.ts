@@ -1,0 +1,34 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { missingEntries, type LockFile } from "../../.ci/complete-lock.ts";
+
+const lockPath = join(import.meta.dirname, "..", "..", "package-lock.json");
+
+it("the lock file describes the packages of every platform (otherwise: node .ci/complete-lock.ts)", async () => {
+  const lock = JSON.parse(await readFile(lockPath, "utf8")) as LockFile;
+  expect(Object.keys(missingEntries(lock))).toEqual([]);
+});
+
+it("a platform package that the lock file lacks is described from its name", () => {
+  const lock: LockFile = {
+    packages: {
+      "node_modules/linter": {
+        version: "1.0.0",
+        dev: true,
+        optionalDependencies: { "@linter/binding-linux-arm64-musl": "1.0.0", "@linter/darwin-x64": "1.0.0" },
+      },
+      "node_modules/@linter/darwin-x64": { version: "1.0.0", optional: true },
+    },
+  };
+  expect(missingEntries(lock)).toEqual({
+    "node_modules/@linter/binding-linux-arm64-musl": {
+      version: "1.0.0",
+      cpu: ["arm64"],
+      dev: true,
+      libc: ["musl"],
+      optional: true,
+      os: ["linux"],
+    },
+  });
+});

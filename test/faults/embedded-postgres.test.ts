@@ -1,0 +1,254 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { openEmbeddedPostgres } from "../../src/embedded/postgres.ts";
+import {
+  cleanUp,
+  isAlive,
+  makeFolder,
+  makeUsedFolder,
+  postmasterPid,
+  query,
+  removeTemplate,
+  startHolder,
+  untilGone,
+} from "../support/embedded-processes.ts";
+
+const keepNote = "create table note (text text); insert into note values ('kept')";
+const readNotes = "select text from note";
+const isRoot = process.getuid?.() === 0;
+/** Above the highest number that a process can have. */
+const noProcess = 2 ** 30;
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+afterEach(cleanUp);
+afterAll(removeTemplate);
+
+describe("opening the embedded PostgreSQL", () => {
+  it("creates a cluster on first use and finds the data again on the next", async () => {
+    const dataDir = await makeFolder();
+    const told: string[] = [];
+    {
+      await using first = await openEmbeddedPostgres({
+        dataDir,
+        exclusive: true,
+        onProgress: (text) => told.push(text),
+      });
+      await query(first.url, keepNote);
+    }
+    await using second = await openEmbeddedPostgres({
+      dataDir,
+      exclusive: true,
+      onProgress: (text) => told.push(text),
+    });
+    expect(await query(second.url, readNotes)).toEqual([{ text: "kept" }]);
+    expect(told).toEqual([`Creating a PostgreSQL cluster in ${dataDir}/postgres.`]);
+  });
+
+  it("lets two processes open a fresh folder at once", async () => {
+    const dataDir = await makeFolder();
+    const [one, other] = await Promise.all([
+      startHolder(dataDir, "shared"),
+      startHolder(dataDir, "exclusive"),
+    ]);
+    expect(one.url).not.toBe("");
+    expect(other.url).toBe(one.url);
+    await query(one.url, keepNote);
+    expect(await query(other.url, readNotes)).toEqual([{ text: "kept" }]);
+    expect((await readdir(dataDir)).filter((name) => name.includes(".of-"))).toEqual([]);
+  });
+
+  it("sorts by code point and knows the letters of every script", async () => {
+    const dataDir = await makeUsedFolder();
+    await using held = await openEmbeddedPostgres({ dataDir, exclusive: false });
+    const [row] = await query(
+      held.url,
+      "select lower('ÅÉΣ') as lower, 'é' > 'z' as by_code_point, 'É' ilike 'é' as ilike",
+    );
+    expect(row).toEqual({ lower: "åéσ", by_code_point: true, ilike: true });
+  });
+
+  it("keeps values out of the log when a statement fails", async () => {
+    const dataDir = await makeUsedFolder();
+    await using held = await openEmbeddedPostgres({ dataDir, exclusive: true });
+    await query(
+      held.url,
+      "create table person (email text primary key); insert into person values ('ada@example.org')",
+    );
+    await expect(query(held.url, "insert into person values ('ada@example.org')")).rejects.toThrow(
+      "duplicate key",
+    );
+    const log = await readFile(join(dataDir, "postgres.log"), "utf8");
+    expect(log).toContain("23505 ERROR");
+    expect(log).not.toContain("ada@example.org");
+  });
+
+  it("removes a half-made cluster whose maker was killed", async () => {
+    const dataDir = await makeFolder();
+    const gone = spawn("true");
+    await once(gone, "exit");
+    await mkdir(join(dataDir, `postgres.of-${gone.pid}-abc1`, "postgres"), { recursive: true });
+    await using _held = await openEmbeddedPostgres({ dataDir, exclusive: true });
+    expect((await readdir(dataDir)).toSorted()).toEqual(["postgres", "postgres-password", "postgres.log"]);
+  });
+
+  it.runIf(isRoot)("works for root below a folder that is closed to all others", async () => {
+    const closed = await makeFolder();
+    await chmod(closed, 0o700);
+    const dataDir = join(closed, "data");
+    await using held = await openEmbeddedPostgres({ dataDir, exclusive: true });
+    expect(await query(held.url, "select 1 as one")).toEqual([{ one: 1 }]);
+    expect((await stat(closed)).mode & 0o777).toBe(0o700);
+  });
+});
+
+describe("sharing the embedded PostgreSQL", () => {
+  it("refuses a second server of the same folder and names the first", async () => {
+    const dataDir = await makeUsedFolder();
+    const first = await startHolder(dataDir, "exclusive");
+    const second = await startHolder(dataDir, "exclusive");
+    expect(second.line.error).toEqual({
+      name: "StartupError",
+      message: `The data folder ${dataDir} is already served by another Waymark (process ${first.pid}).`,
+      hint: "Stop that one first, or set WAYMARK_DATA_DIR to a folder of its own for this one.",
+    });
+    expect(await query(first.url, "select 1 as one")).toEqual([{ one: 1 }]);
+  });
+
+  it("lets a command work beside the server and leave without stopping it", async () => {
+    const dataDir = await makeUsedFolder();
+    const server = await startHolder(dataDir, "exclusive");
+    const command = await startHolder(dataDir, "shared");
+    expect(command.url).toBe(server.url);
+    await command.letGo();
+    expect(await query(server.url, "select 1 as one")).toEqual([{ one: 1 }]);
+  });
+
+  it("stops PostgreSQL when the last one lets go, whoever that is", async () => {
+    const dataDir = await makeUsedFolder();
+    const server = await startHolder(dataDir, "exclusive");
+    const command = await startHolder(dataDir, "shared");
+    const postmaster = await postmasterPid(dataDir);
+    await server.letGo();
+    expect(await query(command.url, "select 1 as one")).toEqual([{ one: 1 }]);
+    await command.letGo();
+    await untilGone(postmaster);
+    await expect(postmasterPid(dataDir)).rejects.toThrow("ENOENT");
+  });
+
+  it("serves whoever comes while the last one leaves", async () => {
+    const dataDir = await makeUsedFolder();
+    const comeAndGo = async (): Promise<void> => {
+      for (let round = 0; round < 6; round += 1) {
+        await using held = await openEmbeddedPostgres({ dataDir, exclusive: false });
+        expect(await query(held.url, "select 1 as one")).toEqual([{ one: 1 }]);
+      }
+    };
+    await Promise.all([comeAndGo(), comeAndGo(), comeAndGo()]);
+    await expect(postmasterPid(dataDir)).rejects.toThrow("ENOENT");
+  });
+
+  it("gives a copy of a folder in use a PostgreSQL of its own", async () => {
+    const [dataDir, copy] = [await makeUsedFolder(), join(await makeFolder(), "copy")];
+    await using original = await openEmbeddedPostgres({ dataDir, exclusive: true });
+    await query(original.url, `${keepNote}; checkpoint`);
+    await promisify(execFile)("cp", ["-pR", dataDir, copy]);
+    await using copied = await openEmbeddedPostgres({ dataDir: copy, exclusive: true });
+    await query(copied.url, "delete from note");
+    expect(await query(original.url, readNotes)).toEqual([{ text: "kept" }]);
+  });
+});
+
+describe("killed processes", () => {
+  it("is joined again, data and all, after its holder was killed", async () => {
+    const dataDir = await makeUsedFolder();
+    const holder = await startHolder(dataDir, "exclusive");
+    await query(holder.url, keepNote);
+    const postmaster = await postmasterPid(dataDir);
+    await holder.kill("SIGKILL");
+    await using held = await openEmbeddedPostgres({ dataDir, exclusive: true });
+    expect(await postmasterPid(dataDir)).toBe(postmaster);
+    expect(await query(held.url, readNotes)).toEqual([{ text: "kept" }]);
+  });
+
+  it("recovers what was committed after its holder and PostgreSQL itself were killed", async () => {
+    const dataDir = await makeUsedFolder();
+    const holder = await startHolder(dataDir, "exclusive");
+    await query(holder.url, keepNote);
+    const postmaster = await postmasterPid(dataDir);
+    await holder.kill("SIGKILL");
+    process.kill(postmaster, "SIGKILL");
+    await using held = await openEmbeddedPostgres({ dataDir, exclusive: true });
+    expect(await postmasterPid(dataDir)).not.toBe(postmaster);
+    expect(await query(held.url, readNotes)).toEqual([{ text: "kept" }]);
+  });
+
+  it("is started again at the same address when it is killed under its holder, who can still stop it", async () => {
+    const dataDir = await makeUsedFolder();
+    const holder = await startHolder(dataDir, "exclusive");
+    await query(holder.url, keepNote);
+    process.kill(await postmasterPid(dataDir), "SIGKILL");
+    await vi.waitFor(
+      async () => expect(await query(holder.url, readNotes)).toEqual([{ text: "kept" }]),
+      20_000,
+    );
+    const restarted = await postmasterPid(dataDir);
+    await holder.letGo();
+    await untilGone(restarted);
+  });
+
+  it("leaves nothing running when it is killed and its holder lets go at once", async () => {
+    const dataDir = await makeUsedFolder();
+    const held = await openEmbeddedPostgres({ dataDir, exclusive: true });
+    process.kill(await postmasterPid(dataDir), "SIGKILL");
+    await held[Symbol.asyncDispose]();
+    expect(isAlive(await postmasterPid(dataDir).catch(() => noProcess))).toBe(false);
+  });
+
+  it("stays up for the server, after a crash dropped its lock, when a command leaves", async () => {
+    const dataDir = await makeUsedFolder();
+    const server = await startHolder(dataDir, "exclusive");
+    const holding = `select pid from pg_stat_activity where application_name = 'waymark:${server.pid}'`;
+    const [before] = await query(server.url, holding);
+    process.kill(Number(before?.["pid"]), "SIGKILL");
+    await vi.waitFor(async () => {
+      const [now] = await query(
+        server.url,
+        `${holding} and pid in (select pid from pg_locks where locktype = 'advisory')`,
+      );
+      expect(now).toBeDefined();
+      expect(now).not.toEqual(before);
+    }, 20_000);
+    await (await startHolder(dataDir, "shared")).letGo();
+    expect(await query(server.url, "select 1 as one")).toEqual([{ one: 1 }]);
+  });
+
+  it("outlives a Ctrl-C that reaches its holder's whole process group", async () => {
+    const dataDir = await makeUsedFolder();
+    const holder = await startHolder(dataDir, "exclusive");
+    await holder.kill("SIGINT", "group");
+    expect(await query(holder.url, "select 1 as one")).toEqual([{ one: 1 }]);
+  });
+
+  it("starts although another living process has the number in the file of a killed one", async () => {
+    const dataDir = await makeUsedFolder();
+    const holder = await startHolder(dataDir, "exclusive");
+    await query(holder.url, keepNote);
+    const killed = await postmasterPid(dataDir);
+    await holder.kill("SIGKILL");
+    process.kill(killed, "SIGKILL");
+    await untilGone(killed);
+    // The same user, for PostgreSQL ignores the processes of others.
+    const { uid, gid } = await stat(join(dataDir, "postgres"));
+    const other = spawn("sleep", ["600"], isRoot ? { uid, gid } : {});
+    onTestFinished(() => void other.kill());
+    const file = join(dataDir, "postgres", "postmaster.pid");
+    await writeFile(file, (await readFile(file, "utf8")).replace(String(killed), String(other.pid)));
+    await using held = await openEmbeddedPostgres({ dataDir, exclusive: true });
+    expect(await query(held.url, readNotes)).toEqual([{ text: "kept" }]);
+    expect(isAlive(other.pid ?? 0)).toBe(true);
+  });
+});

@@ -1,0 +1,137 @@
+/** Starts `embedded-holder.ts` as processes to be killed, and looks at the PostgreSQL that they leave or stop. */
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import pg from "pg";
+import { vi } from "vitest";
+import { openEmbeddedPostgres } from "../../src/embedded/postgres.ts";
+
+export interface HolderLine {
+  readonly url?: string;
+  readonly secret?: string;
+  readonly error?: { readonly name: string; readonly message: string; readonly hint?: string };
+}
+
+export interface Holder {
+  readonly line: HolderLine;
+  readonly url: string;
+  readonly pid: number;
+  /** Sends a signal (to the whole process group where asked) and waits for its end. */
+  kill(signal: NodeJS.Signals, target?: "process" | "group"): Promise<void>;
+  letGo(): Promise<void>;
+}
+
+const script = fileURLToPath(new URL("embedded-holder.ts", import.meta.url));
+const running = new Set<Holder>();
+const folders: string[] = [];
+let template: string | undefined;
+
+export async function makeFolder(): Promise<string> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), "waymark-embedded-")));
+  folders.push(folder);
+  return folder;
+}
+
+/** A data folder whose cluster is made already: a copy, which is quicker than initdb. */
+export async function makeUsedFolder(): Promise<string> {
+  template ??= await makeTemplate();
+  const folder = await makeFolder();
+  await promisify(execFile)("cp", ["-pR", `${template}/.`, folder]);
+  return folder;
+}
+
+async function makeTemplate(): Promise<string> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), "waymark-embedded-")));
+  await (await openEmbeddedPostgres({ dataDir: folder, exclusive: true }))[Symbol.asyncDispose]();
+  return folder;
+}
+
+/** Resolves when it has printed its line: it holds, or has failed. */
+export async function startHolder(
+  dataDir: string,
+  mode: "exclusive" | "shared" | "secret",
+  user: { uid?: number; gid?: number } = {},
+): Promise<Holder> {
+  const child = spawn(process.execPath, [script, dataDir, mode], {
+    ...user,
+    detached: true,
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const pid = child.pid ?? 0;
+  const ended = once(child, "exit").then(() => void running.delete(holder));
+  const line = new Promise<HolderLine>((resolve, reject) => {
+    createInterface(child.stdout).once("line", (text) => resolve(JSON.parse(text) as HolderLine));
+    void ended.then(() => reject(new Error("The holder ended without a line")));
+  });
+  const holder: Holder = {
+    line: {},
+    url: "",
+    pid,
+    async kill(signal, target = "process") {
+      process.kill(target === "group" ? -pid : pid, signal);
+      await ended;
+    },
+    async letGo() {
+      child.stdin.end();
+      await ended;
+    },
+  };
+  running.add(holder);
+  const said = await line;
+  return Object.assign(holder, { line: said, url: said.url ?? "" });
+}
+
+export async function postmasterPid(dataDir: string): Promise<number> {
+  return Number((await readFile(join(dataDir, "postgres", "postmaster.pid"), "utf8")).split("\n")[0]);
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+export async function untilGone(pid: number): Promise<void> {
+  await vi.waitUntil(() => !isAlive(pid), { timeout: 20_000, interval: 10 });
+}
+
+/** Runs one statement on a connection of its own. */
+export async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  // A server that is killed is what these tests are about.
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Ends every process that a test has left, and removes its folders. */
+export async function cleanUp(): Promise<void> {
+  await Promise.all([...running].map((holder) => holder.kill("SIGKILL")));
+  for (const folder of folders.splice(0)) {
+    await stopLeftBehind(folder);
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** For the end of a test file. */
+export async function removeTemplate(): Promise<void> {
+  if (template !== undefined) await rm(template, { recursive: true, force: true });
+}
+
+async function stopLeftBehind(folder: string): Promise<void> {
+  const pid = await postmasterPid(folder).catch(() => 0);
+  if (pid === 0 || !isAlive(pid)) return;
+  process.kill(pid, "SIGQUIT");
+  await untilGone(pid);
+}
