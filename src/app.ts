@@ -6,7 +6,7 @@ import { entities } from "./entities.ts";
 import { createEventService } from "./events/event.service.ts";
 import { createHttpApp } from "./http/http.app.ts";
 import { purgeIdempotencyRecords } from "./http/idempotency.ts";
-import { createMemoryStore, createPostgresStore } from "./http/rate-limit.ts";
+import { createMemoryStore, createPostgresStore, type RateLimitStore } from "./http/rate-limit.ts";
 import { listen, type HttpServer } from "./http/server.ts";
 import { createJobCodes } from "./jobs/job.codes.ts";
 import { foldCounts } from "./jobs/job.counts.ts";
@@ -25,10 +25,11 @@ export interface AppOverrides {
 }
 
 export interface App extends AsyncDisposable {
-  readonly url: string;
   readonly database: Database;
   readonly organizations: OrganizationService;
   readonly keys: ApiKeyService;
+  /** Opens the door and answers with the address, such as `http://127.0.0.1:4000`. */
+  listen(): Promise<string>;
 }
 
 const FOLD_EVERY_MS = 1_000;
@@ -36,8 +37,8 @@ const RECORD_USE_EVERY_MS = 10_000;
 const PURGE_EVERY_MS = 60_000;
 const PURGE_AT_ONCE = 1_000;
 
-/** Starts the service on a database whose schema is up to date. Disposing stops it and answers what was accepted. */
-export async function startApp(
+/** The service on a database whose schema is up to date. Disposing answers what was accepted, then lets go of everything. */
+export async function createApp(
   config: Config,
   databaseUrl: string,
   overrides: AppOverrides = {},
@@ -48,26 +49,21 @@ export async function startApp(
   const metrics = createMetrics(() => database.pool());
   const codes = createJobCodes(database);
   const verifier = createKeyVerifier({ database, clock });
-  const store =
-    config.rateLimits.store === "postgres" ? createPostgresStore(database) : createMemoryStore(clock);
   let stopping = false;
+  let server: HttpServer | null = null;
 
-  const http: HttpServer = await listen(
-    createHttpApp({
-      config,
-      logger,
-      metrics,
-      database,
-      jobs: createJobService({ database, codes }),
-      codes,
-      events: createEventService({ database, clock }),
-      verifier,
-      limits: config.rateLimits.enabled ? store : null,
-      isStopping: () => stopping,
-    }),
-    config.http,
-  );
-
+  const httpApp = createHttpApp({
+    config,
+    logger,
+    metrics,
+    database,
+    jobs: createJobService({ database, codes }),
+    codes,
+    events: createEventService({ database, clock }),
+    verifier,
+    limits: rateLimitStore(config, { database, clock }),
+    isStopping: () => stopping,
+  });
   const housekeeping = [
     startRepeating("fold counts", FOLD_EVERY_MS, logger, async () =>
       metrics.foldedCounts.inc(await foldCounts(database)),
@@ -79,16 +75,26 @@ export async function startApp(
   ];
 
   return {
-    url: http.url,
     database,
     organizations: createOrganizationService({ database }),
     keys: createApiKeyService({ database, clock }),
+    async listen() {
+      server = await listen(httpApp, config.http);
+      return server.url;
+    },
     async [Symbol.asyncDispose]() {
       stopping = true;
-      await http.stop();
+      await server?.stop();
       await Promise.all(housekeeping.map((task) => task[Symbol.asyncDispose]()));
       await verifier[Symbol.asyncDispose]();
       await database[Symbol.asyncDispose]();
     },
   };
+}
+
+function rateLimitStore(config: Config, parts: { database: Database; clock: Clock }): RateLimitStore | null {
+  if (!config.rateLimits.enabled) return null;
+  return config.rateLimits.store === "postgres"
+    ? createPostgresStore(parts.database)
+    : createMemoryStore(parts.clock);
 }

@@ -1,5 +1,5 @@
 /** A server from start to signal: its database, its schema, the demo, the banner, and a stop that loses nothing. */
-import { startApp } from "./app.ts";
+import { createApp } from "./app.ts";
 import { banner } from "./config/summary.ts";
 import type { Config } from "./config/config.ts";
 import { prepareDataFolder } from "./embedded/data-folder.ts";
@@ -17,9 +17,9 @@ export async function runServer(config: Config): Promise<void> {
   try {
     const url = embedded?.url ?? (config.database.url as string);
     await migrateDatabase({ url, poolSize: config.database.poolSize, entities });
-    await using app = await startApp(config, url, { logger });
+    await using app = await createApp(config, url, { logger });
     const demo: DemoKeys | null = config.demo ? await ensureDemo({ ...app, dataDir: config.dataDir }) : null;
-    process.stdout.write(banner(config, app.url, demo));
+    process.stdout.write(banner(config, await app.listen(), demo));
     logger.info({ signal: await stopSignal }, "stopping: what was accepted is answered first");
   } finally {
     await embedded?.[Symbol.asyncDispose]();

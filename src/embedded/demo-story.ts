@@ -123,7 +123,8 @@ function tellStory(at: number, random: () => number, today: Date): DemoJob {
   const isDone = ["completed", "partially_completed", "returned", "cancelled"].includes(ending);
   const createdDaysAgo = isDone ? 3 + Math.floor(random() * 42) : 1 + Math.floor(random() * random() * 9);
   const scheduled = dayAfter(today, -createdDaysAgo + 2 + Math.floor(random() * 3));
-  const agent = random() < 0.6 ? 0 : 1;
+  // The first job is the one that README shows: both demo keys see it.
+  const agent = at === 0 || random() < 0.6 ? 0 : 1;
   const early = ending === "pending" || ending === "at_warehouse";
   const first: JobPatch = {
     batch_number: `B-${dayAfter(today, -createdDaysAgo).replaceAll("-", "")}-${agent + 1}`,
@@ -144,7 +145,7 @@ function tellStory(at: number, random: () => number, today: Date): DemoJob {
   return {
     markingNumber: `WM-${String(100_001 + at)}`,
     agent,
-    contractor: early && random() < 0.7 ? null : Math.floor(random() * 3),
+    contractor: at === 0 ? 0 : early && random() < 0.7 ? null : Math.floor(random() * 3),
     createdDaysAgo,
     steps,
   };

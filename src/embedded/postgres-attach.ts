@@ -6,9 +6,8 @@ import { StartupError } from "../platform/errors.ts";
 import { superuser } from "./postgres-cluster.ts";
 import type { Cluster } from "./postgres-cluster.ts";
 import { startPostmaster } from "./postmaster.ts";
-import { isPostmasterOf, readPostmasterPid, removeLeftover } from "./postmaster-pid.ts";
+import { isLeftover, isPostmasterOf, readPostmasterPid, removeLeftover } from "./postmaster-pid.ts";
 import type { PostmasterPid } from "./postmaster-pid.ts";
-import { isAlive } from "./processes.ts";
 import type { StartupWait } from "./startup-wait.ts";
 import { systemCode } from "./system-errors.ts";
 import { temporaryPath } from "./temporary-files.ts";
@@ -49,17 +48,36 @@ export async function attach(
   let { port } = options;
   for (;;) {
     const postmaster = await readPostmasterPid(cluster.clusterDir);
-    if (postmaster === null || !isAlive(postmaster.pid)) {
-      await startPostmaster(cluster, { port: postmaster?.port ?? port, flags: options.flags }, wait);
-      port = 0;
+    if (postmaster === null) {
+      await startPostmaster(cluster, { port, flags: options.flags }, wait);
       continue;
     }
-    const client = await connectTo(postmaster, cluster, wait);
-    if (client !== null) return { client, port: postmaster.port };
+    ({ port } = postmaster);
+    const client = await joinPostmaster(postmaster, cluster, wait);
+    if (client !== null) return { client, port };
   }
 }
 
 /** Null where the caller should look again: after a pause, or after a leftover was taken away. */
+async function joinPostmaster(
+  postmaster: PostmasterPid,
+  cluster: Cluster,
+  wait: StartupWait,
+): Promise<pg.Client | null> {
+  if (await isLeftover(cluster.clusterDir, postmaster)) {
+    await tidyUp(postmaster, cluster, wait);
+    return null;
+  }
+  if (postmaster.pid > 0) return connectTo(postmaster, cluster, wait);
+  await wait.because("Another process starts PostgreSQL.", retryPauseMs);
+  return null;
+}
+
+async function tidyUp(postmaster: PostmasterPid, { clusterDir }: Cluster, wait: StartupWait): Promise<void> {
+  if (await removeLeftover(clusterDir, postmaster)) return;
+  await wait.because("Another process tidies up after a PostgreSQL that was killed.", retryPauseMs);
+}
+
 async function connectTo(
   postmaster: PostmasterPid,
   cluster: Cluster,
@@ -72,14 +90,15 @@ async function connectTo(
     throw new Error("It serves another folder");
   } catch (error) {
     const reason = passing[systemCode(error) ?? ""] ?? (await judgeRefusal(postmaster, cluster, error));
-    if (reason !== null) await wait.because(reason, retryPauseMs);
+    if (reason === null) await tidyUp(postmaster, cluster, wait);
+    else await wait.because(reason, retryPauseMs);
     return null;
   }
 }
 
 /**
  * The process lives but does not serve us: it is our postmaster at a bad moment (the reason to wait), or no postmaster
- * of ours (null, and its file is taken away).
+ * of ours (null): its number was given to another process, or this folder is a copy.
  */
 async function judgeRefusal(
   postmaster: PostmasterPid,
@@ -87,10 +106,7 @@ async function judgeRefusal(
   error: unknown,
 ): Promise<string | null> {
   const { clusterDir, dataDir } = cluster;
-  if (!(await isPostmasterOf(clusterDir, postmaster.pid))) {
-    await removeLeftover(clusterDir, postmaster);
-    return null;
-  }
+  if (!(await isPostmasterOf(clusterDir, postmaster.pid))) return null;
   if (!(error instanceof pg.DatabaseError)) {
     return `PostgreSQL (process ${postmaster.pid}) holds ${clusterDir} and does not answer: ${String(error)}.`;
   }

@@ -10,7 +10,7 @@ import type { Attachment } from "./postgres-attach.ts";
 import { prepareCluster, superuser } from "./postgres-cluster.ts";
 import type { Cluster } from "./postgres-cluster.ts";
 import { stopPostmaster } from "./postmaster.ts";
-import { isAlive } from "./processes.ts";
+import { isRunning } from "./processes.ts";
 import { startWaiting } from "./startup-wait.ts";
 import type { StartupWait } from "./startup-wait.ts";
 import { folderError } from "./system-errors.ts";
@@ -95,7 +95,7 @@ async function lockAsServer(client: pg.Client, { cluster, wait }: Holding): Prom
     );
     if (rows[0]?.locked === true) return;
     const pid = Number(rows[0]?.holder?.split(":")[1]);
-    if (isAlive(pid)) {
+    if (await isRunning(pid)) {
       throw new StartupError(
         `The data folder ${cluster.dataDir} is already served by another Waymark (process ${pid}).`,
         "Stop that one first, or set WAYMARK_DATA_DIR to a folder of its own for this one.",
@@ -136,19 +136,19 @@ function keepHolding(
   };
   const close = async (): Promise<void> => {
     const attachment = await current;
-    const left = attachment !== null && (await leave(attachment.client, cluster).then(isTrue, isFalse));
-    if (attachment !== null && !left)
-      await again()
-        .then(({ client }) => leave(client, cluster))
-        .catch(() => undefined);
+    if (attachment === null) return;
+    try {
+      await leave(attachment.client, cluster);
+    } catch {
+      // The connection was lost a moment ago: a last one makes sure that no server is left without a user.
+      const last = await again().catch(() => null);
+      if (last !== null) await leave(last.client, cluster).catch(() => undefined);
+    }
   };
 
   watch(first);
   return { letGo: () => (closing ??= close()) };
 }
-
-const isTrue = (): boolean => true;
-const isFalse = (): boolean => false;
 
 /** Unlocks, and stops the server when no other process holds it; rejects where the connection is already lost. */
 async function leave(client: pg.Client, { clusterDir }: Cluster): Promise<void> {

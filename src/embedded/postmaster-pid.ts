@@ -1,14 +1,14 @@
 /** Reads `postmaster.pid`, which PostgreSQL keeps in its cluster while it runs, and tells a living one from a leftover. */
-import { link, rename, rm, stat } from "node:fs/promises";
+import { rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readIfPresent } from "./data-folder.ts";
-import { readCommandLine } from "./processes.ts";
-import { ignore } from "./system-errors.ts";
-import { temporaryPath } from "./temporary-files.ts";
+import { isAlive, readCommandLine } from "./processes.ts";
+import { systemCode } from "./system-errors.ts";
 
-const emptyForMs = 5_000;
+const abandonedAfterMs = 5_000;
 
 export interface PostmasterPid {
+  /** 0 where the file has no content: PostgreSQL is about to write it, or a power cut took it. */
   readonly pid: number;
   readonly port: number;
   /** The process has finished its start and its recovery. */
@@ -16,39 +16,55 @@ export interface PostmasterPid {
   readonly text: string;
 }
 
-/** Null where there is none, or where it is still being written. */
 export async function readPostmasterPid(clusterDir: string): Promise<PostmasterPid | null> {
-  const text = (await readIfPresent(join(clusterDir, "postmaster.pid"))) ?? "";
+  const text = await readIfPresent(join(clusterDir, "postmaster.pid"));
+  if (text === null) return null;
   // Lines: process id, folder, start time, port, socket folder, address, shared memory, state.
   const lines = text.split("\n");
-  const [pid, port] = [Number(lines[0]), Number(lines[3])];
-  if (!(pid > 0 && port > 0)) return null;
-  return { pid, port, ready: lines[7]?.trim() === "ready", text };
+  return { pid: toNumber(lines[0]), port: toNumber(lines[3]), ready: lines[7]?.trim() === "ready", text };
 }
 
-/** Whether the process is a postmaster started on this cluster, and not another that has got its number since. */
+/** Whether no process stands behind the file any more. One that got its number since is told by isPostmasterOf. */
+export async function isLeftover(clusterDir: string, { pid }: PostmasterPid): Promise<boolean> {
+  return pid === 0 ? isOld(join(clusterDir, "postmaster.pid")) : !isAlive(pid);
+}
+
+/** Whether the process is a postmaster started on this cluster. */
 export async function isPostmasterOf(clusterDir: string, pid: number): Promise<boolean> {
   const command = await readCommandLine(pid);
   return command.includes("postgres") && command.includes(clusterDir);
 }
 
 /**
- * PostgreSQL refuses to start while a process of its own user has the number in the leftover file, whoever that is.
- * The file is taken away only if it still says what was judged: another process may have started PostgreSQL meanwhile.
- * Where even that goes wrong, PostgreSQL's lock on shared memory keeps a second postmaster out.
+ * Takes a leftover away; false where another process is at it. PostgreSQL does so itself, but of two that start at once
+ * one can take the other's new file, and it refuses where the number now belongs to a living process of its user. Here a
+ * claim lets one process at a time compare and remove. Should all fail, PostgreSQL's lock on shared memory keeps a second
+ * postmaster out, and one without its file ends within a minute.
  */
-export async function removeLeftover(clusterDir: string, judged: PostmasterPid): Promise<void> {
+export async function removeLeftover(clusterDir: string, judged: PostmasterPid): Promise<boolean> {
   const path = join(clusterDir, "postmaster.pid");
-  const aside = temporaryPath(path);
-  await rename(path, aside).catch(ignore("ENOENT"));
-  const text = await readIfPresent(aside);
-  if (text !== null && text !== judged.text) await link(aside, path).catch(ignore("EEXIST"));
-  await rm(aside, { force: true });
+  const claim = `${path}.claim`;
+  try {
+    await writeFile(claim, "", { flag: "wx" });
+  } catch (error) {
+    if (systemCode(error) !== "EEXIST") throw error;
+    if (await isOld(claim)) await rm(claim, { force: true });
+    return false;
+  }
+  try {
+    if ((await readIfPresent(path)) === judged.text) await rm(path);
+  } finally {
+    await rm(claim, { force: true });
+  }
+  return true;
 }
 
-/** A power cut can leave the file without content, which PostgreSQL takes for another one's start. */
-export async function removeIfEmptyForLong(clusterDir: string): Promise<void> {
-  const path = join(clusterDir, "postmaster.pid");
-  const { size, mtimeMs } = await stat(path).catch(() => ({ size: 1, mtimeMs: 0 }));
-  if (size === 0 && Date.now() - mtimeMs > emptyForMs) await rm(path, { force: true });
+async function isOld(path: string): Promise<boolean> {
+  const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));
+  return Date.now() - mtimeMs > abandonedAfterMs;
+}
+
+function toNumber(line: string | undefined): number {
+  const number = Number(line);
+  return number > 0 ? number : 0;
 }

@@ -8,7 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { StartupError } from "../platform/errors.ts";
 import { accountHint, spawnAs } from "./postgres-account.ts";
 import type { Cluster } from "./postgres-cluster.ts";
-import { isPostmasterOf, readPostmasterPid, removeIfEmptyForLong } from "./postmaster-pid.ts";
+import { isPostmasterOf, readPostmasterPid } from "./postmaster-pid.ts";
 import type { PostmasterPid } from "./postmaster-pid.ts";
 import { isAlive, signalIfAlive } from "./processes.ts";
 import type { StartupWait } from "./startup-wait.ts";
@@ -78,7 +78,7 @@ export async function startPostmaster(
 /** Stops the server that `postmaster.pid` names: at once but cleanly, and if that takes too long, without its checkpoint. */
 export async function stopPostmaster(clusterDir: string): Promise<void> {
   const postmaster = await readPostmasterPid(clusterDir);
-  if (postmaster === null) return;
+  if (postmaster === null || postmaster.pid === 0) return;
   for (const [signal, patienceMs] of [
     ["SIGINT", 30_000],
     ["SIGQUIT", 10_000],
@@ -116,10 +116,7 @@ async function runPostmaster(
 
 async function judgeFailure(cluster: Cluster, account: string, wait: StartupWait): Promise<void> {
   const passes = passing.find(({ said }) => account.includes(said));
-  if (passes !== undefined) {
-    await removeIfEmptyForLong(cluster.clusterDir);
-    return wait.because(passes.reason, retryPauseMs);
-  }
+  if (passes !== undefined) return wait.because(passes.reason, retryPauseMs);
   throw new StartupError(
     `PostgreSQL did not start on ${cluster.clusterDir}. ${account}`,
     accountHint(cluster.runAs) ??

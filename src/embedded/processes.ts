@@ -14,6 +14,11 @@ export function isAlive(pid: number): boolean {
   }
 }
 
+/** False for one that has ended and that its parent has not yet collected, which isAlive cannot tell. */
+export async function isRunning(pid: number): Promise<boolean> {
+  return isAlive(pid) && (await readCommandLine(pid)) !== "";
+}
+
 export function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);

@@ -17,9 +17,9 @@ export function readJson(limitBytes: number): RequestHandler {
   });
   return (request, response, next) => {
     if (!hasBody(request)) throw badRequest([], "A JSON body is required");
-    const type = request.headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
-    if (type !== "application/json")
-      throw new AppError("UnsupportedMediaTypeException", "The body must be application/json");
+    if (!isJsonInUtf8(request.headers["content-type"] ?? "")) {
+      throw new AppError("UnsupportedMediaTypeException", "The body must be application/json, in UTF-8");
+    }
     parse(request, response, next);
   };
 }
@@ -36,6 +36,12 @@ export function objectBody(request: Request): JsonObject {
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isJsonInUtf8(contentType: string): boolean {
+  const [type, ...parameters] = contentType.split(";").map((part) => part.trim().toLowerCase());
+  const charset = parameters.find((parameter) => parameter.startsWith("charset="));
+  return type === "application/json" && (charset === undefined || /^charset="?utf-8"?$/.test(charset));
 }
 
 function hasBody({ headers }: Request): boolean {

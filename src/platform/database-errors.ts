@@ -32,6 +32,12 @@ export function isRefusedData(error: unknown): boolean {
   return state !== undefined && (state.startsWith("22") || state.startsWith("23") || state.startsWith("P0"));
 }
 
+/** Whether PostgreSQL does not let this user, or this database, in. */
+export function isRefusedLogin(error: unknown): boolean {
+  const state = error instanceof Error ? sqlState(error) : undefined;
+  return state !== undefined && (state.startsWith("28") || state === "3D000" || state === "42501");
+}
+
 /** Throws: a 503 where PostgreSQL is away, otherwise the error as it is. */
 export function translateDatabaseError(error: unknown): never {
   throw !(error instanceof AppError) && isOutOfReach(error) ? databaseAway(error) : error;

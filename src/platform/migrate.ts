@@ -2,7 +2,8 @@
 import { MikroORM } from "@mikro-orm/postgresql";
 import type { Pool } from "pg";
 import { ormOptions, type DatabaseOptions } from "./database.ts";
-import { translateDatabaseError } from "./database-errors.ts";
+import { isOutOfReach, isRefusedLogin } from "./database-errors.ts";
+import { StartupError } from "./errors.ts";
 
 /** The advisory lock that processes take in turn ("wamk"). */
 const MIGRATION_LOCK = 0x77616d6b;
@@ -11,7 +12,7 @@ const NO_TIMEOUT = 0;
 
 /**
  * Brings the schema up to date and answers with the names of the migrations that it applied. A process that starts
- * meanwhile waits for the lock and then finds nothing to do.
+ * meanwhile waits for the lock and then finds nothing to do. Throws a StartupError where the database cannot be used.
  */
 export async function migrateDatabase(options: DatabaseOptions): Promise<string[]> {
   const orm = await MikroORM.init(ormOptions({ ...options, poolSize: 2 }, NO_TIMEOUT));
@@ -27,8 +28,19 @@ export async function migrateDatabase(options: DatabaseOptions): Promise<string[
       holder.release(true);
     }
   } catch (error) {
-    return translateDatabaseError(error);
+    throw startupError(options.url, error);
   } finally {
     await orm.close(true);
   }
+}
+
+/** What the person who starts the program can mend is said without a stack; the address without its password. */
+function startupError(url: string, error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const { host, pathname } = new URL(url);
+  const place = `PostgreSQL at ${host}${pathname}`;
+  const hint = "Correct DATABASE_URL, or leave it empty for the embedded PostgreSQL.";
+  if (isOutOfReach(error))
+    return new StartupError(`${place} cannot be reached: ${error.message}.`, hint, error);
+  return isRefusedLogin(error) ? new StartupError(`${place} refuses: ${error.message}.`, hint, error) : error;
 }

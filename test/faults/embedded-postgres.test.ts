@@ -5,19 +5,19 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { openEmbeddedPostgres } from "../../src/embedded/postgres.ts";
+import { isRunning } from "../../src/embedded/processes.ts";
 import {
   cleanUp,
-  isAlive,
   makeFolder,
-  makeUsedFolder,
+  usedFolder,
   postmasterPid,
   query,
-  removeTemplate,
+  removeUsedFolder,
   startHolder,
   untilGone,
 } from "../support/embedded-processes.ts";
 
-const keepNote = "create table note (text text); insert into note values ('kept')";
+const keepNote = "drop table if exists note; create table note (text text); insert into note values ('kept')";
 const readNotes = "select text from note";
 const isRoot = process.getuid?.() === 0;
 /** Above the highest number that a process can have. */
@@ -25,7 +25,7 @@ const noProcess = 2 ** 30;
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 afterEach(cleanUp);
-afterAll(removeTemplate);
+afterAll(removeUsedFolder);
 
 describe("opening the embedded PostgreSQL", () => {
   it("creates a cluster on first use and finds the data again on the next", async () => {
@@ -62,7 +62,7 @@ describe("opening the embedded PostgreSQL", () => {
   });
 
   it("sorts by code point and knows the letters of every script", async () => {
-    const dataDir = await makeUsedFolder();
+    const dataDir = await usedFolder();
     await using held = await openEmbeddedPostgres({ dataDir, exclusive: false });
     const [row] = await query(
       held.url,
@@ -72,11 +72,11 @@ describe("opening the embedded PostgreSQL", () => {
   });
 
   it("keeps values out of the log when a statement fails", async () => {
-    const dataDir = await makeUsedFolder();
+    const dataDir = await usedFolder();
     await using held = await openEmbeddedPostgres({ dataDir, exclusive: true });
     await query(
       held.url,
-      "create table person (email text primary key); insert into person values ('ada@example.org')",
+      "create table if not exists person (email text primary key); insert into person values ('ada@example.org')",
     );
     await expect(query(held.url, "insert into person values ('ada@example.org')")).rejects.toThrow(
       "duplicate key",
@@ -91,7 +91,8 @@ describe("opening the embedded PostgreSQL", () => {
     const gone = spawn("true");
     await once(gone, "exit");
     await mkdir(join(dataDir, `postgres.of-${gone.pid}-abc1`, "postgres"), { recursive: true });
-    await using _held = await openEmbeddedPostgres({ dataDir, exclusive: true });
+    await using held = await openEmbeddedPostgres({ dataDir, exclusive: true });
+    expect(held.url).toContain("/waymark");
     expect((await readdir(dataDir)).toSorted()).toEqual(["postgres", "postgres-password", "postgres.log"]);
   });
 
@@ -107,7 +108,7 @@ describe("opening the embedded PostgreSQL", () => {
 
 describe("sharing the embedded PostgreSQL", () => {
   it("refuses a second server of the same folder and names the first", async () => {
-    const dataDir = await makeUsedFolder();
+    const dataDir = await usedFolder();
     const first = await startHolder(dataDir, "exclusive");
     const second = await startHolder(dataDir, "exclusive");
     expect(second.line.error).toEqual({
@@ -119,7 +120,7 @@ describe("sharing the embedded PostgreSQL", () => {
   });
 
   it("lets a command work beside the server and leave without stopping it", async () => {
-    const dataDir = await makeUsedFolder();
+    const dataDir = await usedFolder();
     const server = await startHolder(dataDir, "exclusive");
     const command = await startHolder(dataDir, "shared");
     expect(command.url).toBe(server.url);
@@ -128,7 +129,7 @@ describe("sharing the embedded PostgreSQL", () => {
   });
 
   it("stops PostgreSQL when the last one lets go, whoever that is", async () => {
-    const dataDir = await makeUsedFolder();
+    const dataDir = await usedFolder();
     const server = await startHolder(dataDir, "exclusive");
     const command = await startHolder(dataDir, "shared");
     const postmaster = await postmasterPid(dataDir);
@@ -140,7 +141,7 @@ describe("sharing the embedded PostgreSQL", () => {
   });
 
   it("serves whoever comes while the last one leaves", async () => {
-    const dataDir = await makeUsedFolder();
+    const dataDir = await usedFolder();
     const comeAndGo = async (): Promise<void> => {
       for (let round = 0; round < 6; round += 1) {
         await using held = await openEmbeddedPostgres({ dataDir, exclusive: false });
@@ -152,7 +153,7 @@ describe("sharing the embedded PostgreSQL", () => {
   });
 
   it("gives a copy of a folder in use a PostgreSQL of its own", async () => {
-    const [dataDir, copy] = [await makeUsedFolder(), join(await makeFolder(), "copy")];
+    const [dataDir, copy] = [await usedFolder(), join(await makeFolder(), "copy")];
     await using original = await openEmbeddedPostgres({ dataDir, exclusive: true });
     await query(original.url, `${keepNote}; checkpoint`);
     await promisify(execFile)("cp", ["-pR", dataDir, copy]);
@@ -164,7 +165,7 @@ describe("sharing the embedded PostgreSQL", () => {
 
 describe("killed processes", () => {
   it("is joined again, data and all, after its holder was killed", async () => {
-    const dataDir = await makeUsedFolder();
+    const dataDir = await usedFolder();
     const holder = await startHolder(dataDir, "exclusive");
     await query(holder.url, keepNote);
     const postmaster = await postmasterPid(dataDir);
@@ -175,7 +176,7 @@ describe("killed processes", () => {
   });
 
   it("recovers what was committed after its holder and PostgreSQL itself were killed", async () => {
-    const dataDir = await makeUsedFolder();
+    const dataDir = await usedFolder();
     const holder = await startHolder(dataDir, "exclusive");
     await query(holder.url, keepNote);
     const postmaster = await postmasterPid(dataDir);
@@ -186,9 +187,10 @@ describe("killed processes", () => {
     expect(await query(held.url, readNotes)).toEqual([{ text: "kept" }]);
   });
 
-  it("is started again at the same address when it is killed under its holder, who can still stop it", async () => {
-    const dataDir = await makeUsedFolder();
+  it("is started again at the same address when it is killed under its holders, who can still stop it", async () => {
+    const dataDir = await usedFolder();
     const holder = await startHolder(dataDir, "exclusive");
+    const command = await startHolder(dataDir, "shared");
     await query(holder.url, keepNote);
     process.kill(await postmasterPid(dataDir), "SIGKILL");
     await vi.waitFor(
@@ -197,19 +199,21 @@ describe("killed processes", () => {
     );
     const restarted = await postmasterPid(dataDir);
     await holder.letGo();
+    expect(await query(command.url, readNotes)).toEqual([{ text: "kept" }]);
+    await command.letGo();
     await untilGone(restarted);
   });
 
   it("leaves nothing running when it is killed and its holder lets go at once", async () => {
-    const dataDir = await makeUsedFolder();
+    const dataDir = await usedFolder();
     const held = await openEmbeddedPostgres({ dataDir, exclusive: true });
     process.kill(await postmasterPid(dataDir), "SIGKILL");
     await held[Symbol.asyncDispose]();
-    expect(isAlive(await postmasterPid(dataDir).catch(() => noProcess))).toBe(false);
+    expect(await isRunning(await postmasterPid(dataDir).catch(() => noProcess))).toBe(false);
   });
 
   it("stays up for the server, after a crash dropped its lock, when a command leaves", async () => {
-    const dataDir = await makeUsedFolder();
+    const dataDir = await usedFolder();
     const server = await startHolder(dataDir, "exclusive");
     const holding = `select pid from pg_stat_activity where application_name = 'waymark:${server.pid}'`;
     const [before] = await query(server.url, holding);
@@ -227,14 +231,14 @@ describe("killed processes", () => {
   });
 
   it("outlives a Ctrl-C that reaches its holder's whole process group", async () => {
-    const dataDir = await makeUsedFolder();
+    const dataDir = await usedFolder();
     const holder = await startHolder(dataDir, "exclusive");
     await holder.kill("SIGINT", "group");
     expect(await query(holder.url, "select 1 as one")).toEqual([{ one: 1 }]);
   });
 
   it("starts although another living process has the number in the file of a killed one", async () => {
-    const dataDir = await makeUsedFolder();
+    const dataDir = await usedFolder();
     const holder = await startHolder(dataDir, "exclusive");
     await query(holder.url, keepNote);
     const killed = await postmasterPid(dataDir);
@@ -249,6 +253,6 @@ describe("killed processes", () => {
     await writeFile(file, (await readFile(file, "utf8")).replace(String(killed), String(other.pid)));
     await using held = await openEmbeddedPostgres({ dataDir, exclusive: true });
     expect(await query(held.url, readNotes)).toEqual([{ text: "kept" }]);
-    expect(isAlive(other.pid ?? 0)).toBe(true);
+    expect(await isRunning(other.pid ?? noProcess)).toBe(true);
   });
 });

@@ -1,6 +1,6 @@
 /** The whole application on a database of its own, and the things that tests make in it. */
 import { randomBytes } from "node:crypto";
-import { startApp, type App, type AppOverrides } from "../../src/app.ts";
+import { createApp, type App, type AppOverrides } from "../../src/app.ts";
 import type { NewKey } from "../../src/api-keys/api-key.service.ts";
 import { toConfig } from "../../src/config/config.ts";
 import { readEnv } from "../../src/config/env.ts";
@@ -18,6 +18,7 @@ export interface Partner {
 }
 
 export interface TestApp extends App {
+  url: string;
   databaseUrl: string;
   /** A request to the app, with `key` as x-api-key where given. */
   request(path: string, init?: RequestInit & { key?: string }): Promise<Response>;
@@ -62,18 +63,20 @@ export async function startTestApp(
     DATABASE_URL: database.url,
     ...env,
   };
-  const app = await startApp(toConfig(readEnv(settings)), database.url, overrides);
+  const app = await createApp(toConfig(readEnv(settings)), database.url, overrides);
+  const url = await app.listen();
 
   const request: TestApp["request"] = (path, { key, ...init } = {}) => {
     const headers = new Headers(init.headers);
     if (key !== undefined) headers.set("x-api-key", key);
     if (typeof init.body === "string" && !headers.has("content-type"))
       headers.set("content-type", "application/json");
-    return fetch(app.url + path, { ...init, headers });
+    return fetch(url + path, { ...init, headers });
   };
 
   return {
     ...app,
+    url,
     databaseUrl: database.url,
     request,
     async call(path, init) {

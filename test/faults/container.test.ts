@@ -1,0 +1,59 @@
+/** What Dockerfile and docker-compose.yml would do, step by step and read from them, without an engine. */
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { parse } from "yaml";
+import { startServer } from "../support/server-process.ts";
+import { createTestDatabase, type TestDatabase } from "../support/test-database.ts";
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+interface Compose {
+  services: Record<string, { command?: string[]; environment: Record<string, string> }>;
+}
+
+let image: string;
+let database: TestDatabase;
+beforeAll(async () => {
+  image = await mkdtemp(join(tmpdir(), "waymark-image-"));
+  database = await createTestDatabase();
+});
+afterAll(async () => {
+  await rm(image, { recursive: true, force: true });
+  await database[Symbol.asyncDispose]();
+});
+
+it("runs the image's steps: installs what it names, migrates, serves, answers its health check and stops", async () => {
+  const dockerfile = await readFile(join(root, "Dockerfile"), "utf8");
+  const compose = parse(await readFile(join(root, "docker-compose.yml"), "utf8"), { merge: true }) as Compose;
+  const api = compose.services["api"];
+  const migrate = compose.services["migrate"];
+  const env = { ...environmentOf(dockerfile), ...api?.environment, DATABASE_URL: database.url };
+
+  for (const source of ["package.json", "package-lock.json", ".npmrc"])
+    await cp(join(root, source), join(image, source));
+  const [, install = ""] = /^RUN (npm .+)$/m.exec(dockerfile) ?? [];
+  expect(install).toContain("npm ci");
+  await run("sh", ["-c", install], { cwd: image });
+  await cp(join(root, "src"), join(image, "src"), { recursive: true });
+
+  const [, ...migration] = migrate?.command ?? [];
+  await run(process.execPath, migration, { cwd: image, env });
+
+  await using server = await startServer({ ...env, HOST: "127.0.0.1" }, { cwd: image });
+  await server.ready();
+  const [, check = ""] = /CMD \["node", "-e", "(.+)"\]/.exec(dockerfile) ?? [];
+  await run(process.execPath, ["-e", check], { env: { PORT: new URL(server.url).port } });
+  expect((await fetch(`${server.url}/v1/jobs`)).status).toBe(401);
+  expect(await server.kill("SIGTERM")).toBe(0);
+}, 180_000);
+
+function environmentOf(dockerfile: string): Record<string, string> {
+  const [, line = ""] = /^ENV (.+)$/m.exec(dockerfile) ?? [];
+  return Object.fromEntries(line.split(" ").map((pair) => pair.split("=") as [string, string]));
+}

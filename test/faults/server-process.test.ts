@@ -1,0 +1,179 @@
+/** The server as its operator meets it: started, stopped, killed and started again. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { startServer, type ServerProcess } from "../support/server-process.ts";
+import { createTestDatabase } from "../support/test-database.ts";
+
+const demoKeyIn = (output: string): string => {
+  const [, key] = /Demo agent key +(\S+)/.exec(output) ?? [];
+  expect(key, output).toBeDefined();
+  return key as string;
+};
+
+describe("on the embedded PostgreSQL", () => {
+  let dataDir: string;
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), "waymark-server-"));
+  });
+  afterAll(() => rm(dataDir, { recursive: true, force: true }));
+
+  const start = (): Promise<ServerProcess> => startServer({ WAYMARK_DATA_DIR: dataDir, LOG_LEVEL: "info" });
+  const patch = (server: ServerProcess, key: string, body: unknown): Promise<Response> =>
+    fetch(`${server.url}/v1/jobs/by-marking/WM-100001`, {
+      method: "PATCH",
+      headers: { "x-api-key": key, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  const weightAfter = async (server: ServerProcess, key: string): Promise<number> => {
+    const response = await fetch(`${server.url}/v1/jobs/by-marking/WM-100001`, {
+      headers: { "x-api-key": key },
+    });
+    return ((await response.json()) as { data: { weight: number } }).data.weight;
+  };
+
+  it("starts with nothing set, seeds the demo and prints keys that work", async () => {
+    await using server = await start();
+    await server.ready();
+    const key = demoKeyIn(server.output());
+    const response = await fetch(`${server.url}/v1/jobs`, { headers: { "x-api-key": key } });
+    const { data } = (await response.json()) as { data: { pagination: { total: number } } };
+    expect(response.status).toBe(200);
+    expect(data.pagination.total).toBeGreaterThan(900);
+  });
+
+  it("keeps what was committed through kill -9, and prints the same keys again", async () => {
+    const killed = await start();
+    await killed.ready();
+    const key = demoKeyIn(killed.output());
+    expect((await patch(killed, key, { weight: 41.5 })).status).toBe(200);
+    expect(await killed.kill("SIGKILL")).toBe("SIGKILL");
+
+    await using server = await start();
+    await server.ready();
+    expect(demoKeyIn(server.output())).toBe(key);
+    expect(await weightAfter(server, key)).toBe(41.5);
+  });
+
+  it("says who uses the data folder when a second server is started on it", async () => {
+    await using first = await start();
+    await first.ready();
+    const second = await start();
+    expect(await second.ended).toBe(1);
+    expect(second.output()).toContain(`already served by another Waymark (process ${first.pid})`);
+    expect(second.output()).toContain("WAYMARK_DATA_DIR");
+    expect(second.output()).not.toContain("    at ");
+  });
+
+  it("says so when its port is taken", async () => {
+    await using first = await start();
+    await first.ready();
+    const port = new URL(first.url).port;
+    const database = await createTestDatabase();
+    const second = await startServer({ PORT: port, DATABASE_URL: database.url });
+    expect(await second.ended).toBe(1);
+    expect(second.output()).toContain(`Port ${port} on 127.0.0.1 is taken`);
+    await database[Symbol.asyncDispose]();
+  });
+});
+
+describe("on a PostgreSQL of one's own", () => {
+  it("names every wrong setting, with an example, and ends with 1", async () => {
+    const server = await startServer({ PORT: "seventy", LOG_LEVEL: "loud", DATABASE_URL: "mysql://x" });
+    expect(await server.ended).toBe(1);
+    for (const text of ["PORT=4000", "LOG_LEVEL=info", "DATABASE_URL=postgresql://"]) {
+      expect(server.output()).toContain(text);
+    }
+  });
+
+  it("says so, without a stack and without the password, when PostgreSQL is not there", async () => {
+    const server = await startServer({
+      DATABASE_URL: "postgresql://waymark:hunter2secret@127.0.0.1:1/waymark",
+    });
+    expect(await server.ended).toBe(1);
+    expect(server.output()).toContain("DATABASE_URL");
+    expect(server.output()).not.toContain("    at ");
+    expect(server.output()).not.toContain("hunter2secret");
+  });
+
+  it("migrates an empty database once when four processes start on it at the same moment", async () => {
+    const serverUrl = inject("serverUrl");
+    const client = new pg.Client(serverUrl);
+    await client.connect();
+    await client.query("drop database if exists test_together with (force)");
+    await client.query("create database test_together");
+    const url = new URL(serverUrl);
+    url.pathname = "/test_together";
+    const dataDir = await mkdtemp(join(tmpdir(), "waymark-together-"));
+    const env = {
+      DATABASE_URL: url.href,
+      WAYMARK_DEMO: "on",
+      WAYMARK_DATA_DIR: dataDir,
+      DATABASE_POOL_SIZE: "3",
+    };
+
+    const servers = await Promise.all(Array.from({ length: 4 }, () => startServer(env)));
+    await Promise.all(servers.map((server) => server.ready()));
+    const probe = new pg.Client(url.href);
+    await probe.connect();
+    const { rows } = await probe.query(
+      "select (select count(*) from organization)::int as organizations, (select count(*) from job)::int as jobs",
+    );
+    expect(rows).toEqual([{ organizations: 5, jobs: 2000 }]);
+    await probe.end();
+    expect(await Promise.all(servers.map((server) => server.kill("SIGTERM")))).toEqual([0, 0, 0, 0]);
+    await client.query("drop database test_together with (force)");
+    await client.end();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  it("answers every request that it accepted before SIGTERM, and ends with 0", async () => {
+    const database = await createTestDatabase();
+    const dataDir = await mkdtemp(join(tmpdir(), "waymark-stop-"));
+    const server = await startServer({
+      DATABASE_URL: database.url,
+      WAYMARK_DEMO: "on",
+      WAYMARK_DATA_DIR: dataDir,
+      RATE_LIMITS: "off",
+    });
+    await server.ready();
+    const key = demoKeyIn(server.output());
+    const { statuses, failures } = await loadUntilRefused(server, key);
+    expect(await server.ended).toBe(0);
+    expect(failures).toEqual([]);
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    expect(statuses.length).toBeGreaterThan(200);
+    await database[Symbol.asyncDispose]();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+});
+
+/**
+ * Eight callers on kept-alive connections, one request after the other, SIGTERM in the middle. A caller stops when the
+ * door is shut (a new connection is refused); anything else that goes wrong with a request is a failure.
+ */
+async function loadUntilRefused(
+  server: ServerProcess,
+  key: string,
+): Promise<{ statuses: number[]; failures: string[] }> {
+  const statuses: number[] = [];
+  const failures: string[] = [];
+  const caller = async (): Promise<void> => {
+    for (;;) {
+      try {
+        const response = await fetch(`${server.url}/v1/jobs?page_size=20`, { headers: { "x-api-key": key } });
+        await response.arrayBuffer();
+        statuses.push(response.status);
+        if (statuses.length === 200) void server.kill("SIGTERM");
+      } catch (error) {
+        const { cause } = error as { cause?: { code?: string } };
+        if (cause?.code !== "ECONNREFUSED") failures.push(`${String(error)}: ${cause?.code ?? "no code"}`);
+        return;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, caller));
+  return { statuses, failures };
+}

@@ -1,0 +1,77 @@
+/** `node src/main.ts` as a process of its own, to be started, signalled and killed. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { onTestFinished, vi } from "vitest";
+
+export interface ServerProcess extends AsyncDisposable {
+  readonly url: string;
+  readonly pid: number;
+  /** Everything that it has printed so far, both streams. */
+  output(): string;
+  /** Resolves with the exit code, or the signal's name. */
+  readonly ended: Promise<number | string>;
+  kill(signal: NodeJS.Signals): Promise<number | string>;
+  /** Resolves once it answers /health/ready with 200. */
+  ready(): Promise<void>;
+}
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+export interface ServerOptions {
+  /** Where the program lies; this checkout unless said otherwise. */
+  cwd?: string;
+}
+
+/** Starts it with these settings and nothing of ours but PATH. */
+export async function startServer(
+  env: Record<string, string>,
+  { cwd = root }: ServerOptions = {},
+): Promise<ServerProcess> {
+  const port = env["PORT"] ?? String(await freePort());
+  const child = spawn(process.execPath, ["src/main.ts"], {
+    cwd,
+    env: { PATH: process.env["PATH"], PORT: port, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  // Also where the test fails halfway.
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (output += text));
+  const ended = once(child, "close").then(([code, signal]) => (code ?? signal) as number | string);
+  const url = `http://127.0.0.1:${port}`;
+
+  const kill = (signal: NodeJS.Signals): Promise<number | string> => {
+    child.kill(signal);
+    return ended;
+  };
+  return {
+    url,
+    pid: child.pid ?? 0,
+    output: () => output,
+    ended,
+    kill,
+    ready: () =>
+      vi.waitFor(
+        async () => {
+          if (child.exitCode !== null) throw new Error(`The server ended early:\n${output}`);
+          const { status } = await fetch(`${url}/health/ready`);
+          if (status !== 200) throw new Error(`Not ready: ${status}\n${output}`);
+        },
+        { timeout: 60_000, interval: 20 },
+      ),
+    [Symbol.asyncDispose]: async () => void (await kill("SIGTERM")),
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
