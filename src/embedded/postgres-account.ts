@@ -58,8 +58,8 @@ export function accountHint({ obstacle }: RunAs): string | null {
 }
 
 /**
- * The account may pass closed folders (DAC override) and has no other right of root's. The secure bit makes access(2),
- * with which PostgreSQL looks for itself, count that right.
+ * The account keeps one right of root's, to ignore the permissions of files and folders: only where it could not start
+ * otherwise. The secure bit makes access(2), with which PostgreSQL looks for itself, count that right.
  */
 function passingObstacles({ uid, gid }: Account): string[] {
   const right = "-all,+dac_override";

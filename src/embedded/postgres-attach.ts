@@ -14,7 +14,7 @@ import { temporaryPath } from "./temporary-files.ts";
 
 export interface Attachment {
   readonly client: pg.Client;
-  readonly port: number;
+  readonly postmaster: PostmasterPid;
 }
 
 export interface AttachOptions {
@@ -54,7 +54,7 @@ export async function attach(
     }
     ({ port } = postmaster);
     const client = await joinPostmaster(postmaster, cluster, wait);
-    if (client !== null) return { client, port };
+    if (client !== null) return { client, postmaster };
   }
 }
 

@@ -10,6 +10,7 @@ import type { Attachment } from "./postgres-attach.ts";
 import { prepareCluster, superuser } from "./postgres-cluster.ts";
 import type { Cluster } from "./postgres-cluster.ts";
 import { stopPostmaster } from "./postmaster.ts";
+import { readPostmasterPid } from "./postmaster-pid.ts";
 import { isRunning } from "./processes.ts";
 import { startWaiting } from "./startup-wait.ts";
 import type { StartupWait } from "./startup-wait.ts";
@@ -52,10 +53,16 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
   const first = await hold({ cluster, wait, flags, port: 0, exclusive: options.exclusive });
   const holder = keepHolding(cluster, first, () => {
     const patience = startWaiting({ onProgress, giveUpAfterMs: againPatienceMs, hint });
-    return hold({ cluster, wait: patience, flags, port: first.port, exclusive: options.exclusive });
+    return hold({
+      cluster,
+      wait: patience,
+      flags,
+      port: first.postmaster.port,
+      exclusive: options.exclusive,
+    });
   });
   return {
-    url: `postgres://${superuser}:${cluster.password}@127.0.0.1:${first.port}/${databaseName}`,
+    url: `postgres://${superuser}:${cluster.password}@127.0.0.1:${first.postmaster.port}/${databaseName}`,
     [Symbol.asyncDispose]: () => holder.letGo(),
   };
 }
@@ -72,16 +79,24 @@ interface Holding {
 async function hold(holding: Holding): Promise<Attachment> {
   for (;;) {
     const attachment = await attach(holding.cluster, holding, holding.wait);
+    let refusal: StartupError | null = null;
     try {
       await attachment.client.query("select pg_advisory_lock_shared($1, $2)", [lockClass, usersLock]);
       if (holding.exclusive) await lockAsServer(attachment.client, holding);
-      return attachment;
+      if (await isStillUp(attachment, holding.cluster)) return attachment;
     } catch (error) {
-      await leave(attachment.client, holding.cluster).catch(() => undefined);
-      if (error instanceof StartupError) throw error;
-      await holding.wait.because("PostgreSQL stopped while Waymark was joining it.");
+      refusal = error instanceof StartupError ? error : null;
     }
+    await leave(attachment.client, holding.cluster).catch(() => undefined);
+    if (refusal !== null) throw refusal;
+    await holding.wait.because("PostgreSQL stopped while Waymark was joining it.");
   }
+}
+
+/** A stop ends the connections one by one: ours may get the lock of the one who stops it, a moment before its own end. */
+async function isStillUp({ postmaster }: Attachment, { clusterDir }: Cluster): Promise<boolean> {
+  const now = await readPostmasterPid(clusterDir);
+  return now?.pid === postmaster.pid && now.ready;
 }
 
 async function lockAsServer(client: pg.Client, { cluster, wait }: Holding): Promise<void> {

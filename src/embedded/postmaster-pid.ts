@@ -11,7 +11,7 @@ export interface PostmasterPid {
   /** 0 where the file has no content: PostgreSQL is about to write it, or a power cut took it. */
   readonly pid: number;
   readonly port: number;
-  /** The process has finished its start and its recovery. */
+  /** The process has finished its start and its recovery, and has not been told to stop. */
   readonly ready: boolean;
   readonly text: string;
 }

@@ -193,10 +193,9 @@ describe("killed processes", () => {
     const command = await startHolder(dataDir, "shared");
     await query(holder.url, keepNote);
     process.kill(await postmasterPid(dataDir), "SIGKILL");
-    await vi.waitFor(
-      async () => expect(await query(holder.url, readNotes)).toEqual([{ text: "kept" }]),
-      20_000,
-    );
+    const users =
+      "select count(*)::int as users from pg_locks where locktype = 'advisory' and mode = 'ShareLock'";
+    await vi.waitFor(async () => expect(await query(holder.url, users)).toEqual([{ users: 2 }]), 20_000);
     const restarted = await postmasterPid(dataDir);
     await holder.letGo();
     expect(await query(command.url, readNotes)).toEqual([{ text: "kept" }]);

@@ -8,7 +8,7 @@ import { openEmbeddedPostgres } from "../../src/embedded/postgres.ts";
 
 const [dataDir = "", mode] = process.argv.slice(2);
 
-const print = (line: object): void => console.log(JSON.stringify(line));
+const print = (line: object): boolean => process.stdout.write(`${JSON.stringify(line)}\n`);
 
 try {
   if (mode === "secret") {

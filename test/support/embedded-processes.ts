@@ -1,15 +1,14 @@
 /** Starts `embedded-holder.ts` as processes to be killed, and looks at the PostgreSQL that they leave or stop. */
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import pg from "pg";
 import { vi } from "vitest";
-import { openEmbeddedPostgres } from "../../src/embedded/postgres.ts";
+import { isRunning } from "../../src/embedded/processes.ts";
 
 export interface HolderLine {
   readonly url?: string;
@@ -29,26 +28,22 @@ export interface Holder {
 const script = fileURLToPath(new URL("embedded-holder.ts", import.meta.url));
 const running = new Set<Holder>();
 const folders: string[] = [];
-let template: string | undefined;
+let used: string | undefined;
 
 export async function makeFolder(): Promise<string> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), "waymark-embedded-")));
+  const folder = await makeTemporaryFolder();
   folders.push(folder);
   return folder;
 }
 
-/** A data folder whose cluster is made already: a copy, which is quicker than initdb. */
-export async function makeUsedFolder(): Promise<string> {
-  template ??= await makeTemplate();
-  const folder = await makeFolder();
-  await promisify(execFile)("cp", ["-pR", `${template}/.`, folder]);
-  return folder;
+/** One data folder for many tests, one after the other, each of which leaves PostgreSQL stopped: initdb is slow. */
+export async function usedFolder(): Promise<string> {
+  used ??= await makeTemporaryFolder();
+  return used;
 }
 
-async function makeTemplate(): Promise<string> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), "waymark-embedded-")));
-  await (await openEmbeddedPostgres({ dataDir: folder, exclusive: true }))[Symbol.asyncDispose]();
-  return folder;
+async function makeTemporaryFolder(): Promise<string> {
+  return realpath(await mkdtemp(join(tmpdir(), "waymark-embedded-")));
 }
 
 /** Resolves when it has printed its line: it holds, or has failed. */
@@ -90,16 +85,8 @@ export async function postmasterPid(dataDir: string): Promise<number> {
   return Number((await readFile(join(dataDir, "postgres", "postmaster.pid"), "utf8")).split("\n")[0]);
 }
 
-export function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
-
 export async function untilGone(pid: number): Promise<void> {
-  await vi.waitUntil(() => !isAlive(pid), { timeout: 20_000, interval: 10 });
+  await vi.waitUntil(async () => !(await isRunning(pid)), { timeout: 20_000, interval: 10 });
 }
 
 /** Runs one statement on a connection of its own. */
@@ -115,9 +102,10 @@ export async function query(url: string, sql: string): Promise<Record<string, un
   }
 }
 
-/** Ends every process that a test has left, and removes its folders. */
+/** Ends every process that a test has left, and removes its own folders. */
 export async function cleanUp(): Promise<void> {
   await Promise.all([...running].map((holder) => holder.kill("SIGKILL")));
+  if (used !== undefined) await stopLeftBehind(used);
   for (const folder of folders.splice(0)) {
     await stopLeftBehind(folder);
     await rm(folder, { recursive: true, force: true });
@@ -125,13 +113,13 @@ export async function cleanUp(): Promise<void> {
 }
 
 /** For the end of a test file. */
-export async function removeTemplate(): Promise<void> {
-  if (template !== undefined) await rm(template, { recursive: true, force: true });
+export async function removeUsedFolder(): Promise<void> {
+  if (used !== undefined) await rm(used, { recursive: true, force: true });
 }
 
 async function stopLeftBehind(folder: string): Promise<void> {
   const pid = await postmasterPid(folder).catch(() => 0);
-  if (pid === 0 || !isAlive(pid)) return;
+  if (pid === 0 || !(await isRunning(pid))) return;
   process.kill(pid, "SIGQUIT");
   await untilGone(pid);
 }
