@@ -1,5 +1,9 @@
-/** MikroORM for its command line (`npm run migration:create`); the program itself configures it in `platform/database.ts`. */
-import { ormOptions } from "./src/platform/database.ts";
+/** MikroORM for its command line (`npm run migration:create`); the program configures it in `platform/database.ts`. */
+import { readEnv } from "./src/config/env.ts";
 import { entities } from "./src/entities.ts";
+import { ormOptions } from "./src/platform/database.ts";
 
-export default ormOptions({ url: "postgresql://waymark@127.0.0.1:54330/waymark", poolSize: 2, entities });
+// A new migration is the difference to the snapshot: it needs no database, only an address to parse.
+const url = readEnv().DATABASE_URL ?? "postgresql://waymark@127.0.0.1:5432/waymark";
+
+export default ormOptions({ url, poolSize: 2, entities });

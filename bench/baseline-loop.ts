@@ -4,18 +4,38 @@ import { FIELDS, type BatchUpdate, type Caller } from "./baseline-sql.ts";
 
 type Row = Record<string, string | number | boolean | null>;
 
-export async function updateInLoop(pool: pg.Pool, caller: Caller, updates: readonly BatchUpdate[], requestId: string): Promise<Row[]> {
+export async function updateInLoop(
+  pool: pg.Pool,
+  caller: Caller,
+  updates: readonly BatchUpdate[],
+  requestId: string,
+): Promise<Row[]> {
   const rows: Row[] = [];
   const client = await pool.connect();
   try {
-    for (const update of updates) rows.push(...(await updateInTransaction(client, caller, update, requestId)));
+    for (const update of updates)
+      rows.push(...(await updateInTransaction(client, caller, update, requestId)));
   } finally {
     client.release();
   }
   return rows;
 }
 
-async function updateInTransaction(client: pg.PoolClient, caller: Caller, { markingNumber, patch, eventId }: BatchUpdate, requestId: string): Promise<Row[]> {
+const namesOfSets = new Map<string, string>();
+
+/** PostgreSQL's names are short. */
+function nameOf(fields: string): string {
+  const name = namesOfSets.get(fields) ?? `set ${namesOfSets.size}`;
+  namesOfSets.set(fields, name);
+  return name;
+}
+
+async function updateInTransaction(
+  client: pg.PoolClient,
+  caller: Caller,
+  { markingNumber, patch, eventId }: BatchUpdate,
+  requestId: string,
+): Promise<Row[]> {
   await client.query("begin");
   try {
     const rows = await updateLocked();
@@ -38,7 +58,7 @@ async function updateInTransaction(client: pg.PoolClient, caller: Caller, { mark
     if (names.length === 0) return [old];
     const changes = Object.fromEntries(names.map((name) => [name, { from: old[name], to: patch[name] }]));
     const { rows } = await client.query<Row & { json: string }>({
-      name: `set ${names.join()}`,
+      name: nameOf(names.join()),
       text: `update job set ${names.map((name, at) => `${name} = $${at + 2}::${FIELDS.get(name)?.sql}`).join(", ")},
         version = version + 1, updated_at = now() where id = $1 returning *, to_jsonb(job)::text as json`,
       values: [old["id"], ...names.map((name) => patch[name])],
@@ -50,8 +70,16 @@ async function updateInTransaction(client: pg.PoolClient, caller: Caller, { mark
       text: `insert into job_event (id, type, job_id, agent_id, contractor_id, sequence, actor_type, actor_id, request_id, changes, job)
         values ($1, $2, $3, $4, $5, $6, 'key', $7, $8, $9, $10)`,
       values: [
-        eventId, "normalized_status" in changes ? "job.status_changed" : "job.updated", row["id"], row["agent_id"],
-        row["contractor_id"], row["version"], caller.keyId, requestId, JSON.stringify(changes), row.json,
+        eventId,
+        "normalized_status" in changes ? "job.status_changed" : "job.updated",
+        row["id"],
+        row["agent_id"],
+        row["contractor_id"],
+        row["version"],
+        caller.keyId,
+        requestId,
+        JSON.stringify(changes),
+        row.json,
       ],
     });
     return [row];

@@ -38,10 +38,21 @@ const day: Field = { type: "string", max: 10, day: true, sql: "date" };
 
 export const FIELDS = new Map<string, Field>(
   Object.entries({
-    batch_number: text(120), group_code: text(120), piece_quantity: plain("number", "int"), labels: text(255),
-    pts: plain("number", "float8"), weight: plain("number", "float8"), recipient_name: text(255), recipient_contact: text(255),
-    delivery_address: text(1000), postal_code: text(60), scheduled_date: day, instructions: text(1000),
-    normalized_status: text(64), failure_reason: text(64), scheduled_delivery_date: day,
+    batch_number: text(120),
+    group_code: text(120),
+    piece_quantity: plain("number", "int"),
+    labels: text(255),
+    pts: plain("number", "float8"),
+    weight: plain("number", "float8"),
+    recipient_name: text(255),
+    recipient_contact: text(255),
+    delivery_address: text(1000),
+    postal_code: text(60),
+    scheduled_date: day,
+    instructions: text(1000),
+    normalized_status: text(64),
+    failure_reason: text(64),
+    scheduled_delivery_date: day,
     scheduled_delivery_pending: plain("boolean", "boolean"),
   }),
 );
@@ -51,7 +62,9 @@ const DEEP = 200;
 
 export const columnOf = (type: "agent" | "contractor"): Caller["column"] => `${type}_id`;
 const columns = (table: string): string =>
-  ["id", "marking_number", ...FIELDS.keys(), "provider_status", "version", "created_at", "updated_at"].map((name) => `${table}.${name}`).join(", ");
+  ["id", "marking_number", ...FIELDS.keys(), "provider_status", "version", "created_at", "updated_at"]
+    .map((name) => `${table}.${name}`)
+    .join(", ");
 
 const names = new Map<string, string>();
 function prepared(statement: string, values: unknown[]): QueryConfig {
@@ -70,11 +83,16 @@ const RANGE = [
 const ORDER = "order by job.created_at desc, job.id desc";
 
 /** One statement a page: by an index in order, deep pages and ranges by their ids first; the total by counters where they know it. */
-export function listStatement({ organizationId, column }: Caller, { limit, offset, equal, range }: ListRequest): QueryConfig {
+export function listStatement(
+  { organizationId, column }: Caller,
+  { limit, offset, equal, range }: ListRequest,
+): QueryConfig {
   const values: unknown[] = [organizationId];
   let where = `${column} = $1`;
-  for (const [at, value] of equal.entries()) if (value !== null) where += ` and ${EQUAL[at]} = $${values.push(value)}`;
-  for (const [at, value] of range.entries()) if (value !== null) where += ` and ${RANGE[at]?.(values.push(value))}`;
+  for (const [at, value] of equal.entries())
+    if (value !== null) where += ` and ${EQUAL[at]} = $${values.push(value)}`;
+  for (const [at, value] of range.entries())
+    if (value !== null) where += ` and ${RANGE[at]?.(values.push(value))}`;
   const counted = equal[0] === null && equal[1] === null;
   const status = equal[2] === null ? "" : "and normalized_status = $2";
   const total = counted
@@ -97,21 +115,32 @@ export function listStatement({ organizationId, column }: Caller, { limit, offse
       values,
     );
   }
-  return prepared(`select ${columns("job")}, ${total} as total from job where ${where} ${ORDER} ${place}`, values);
+  return prepared(
+    `select ${columns("job")}, ${total} as total from job where ${where} ${ORDER} ${place}`,
+    values,
+  );
 }
 
-const countMoves = (from: string): string => `insert into job_count_change (organization_id, normalized_status, change)
+const countMoves = (
+  from: string,
+): string => `insert into job_count_change (organization_id, normalized_status, change)
   select organization_id, status, sum(change)::int from ${from},
     lateral (values (agent_id, old_status, -1), (agent_id, normalized_status, 1),
       (contractor_id, old_status, -1), (contractor_id, normalized_status, 1)) part (organization_id, status, change)
   where old_status <> normalized_status and organization_id is not null
   group by 1, 2 having sum(change) <> 0`;
 
-const EVENT = "insert into job_event (id, type, job_id, agent_id, contractor_id, sequence, actor_type, actor_id, request_id, changes, job)";
+const EVENT =
+  "insert into job_event (id, type, job_id, agent_id, contractor_id, sequence, actor_type, actor_id, request_id, changes, job)";
 const TYPE = "case when changes ? 'normalized_status' then 'job.status_changed' else 'job.updated' end";
 
 /** One job: a statement for each set of fields that is patched. */
-export function patchStatement(caller: Caller, markingNumber: string, patch: Record<string, unknown>, requestId: string): QueryConfig {
+export function patchStatement(
+  caller: Caller,
+  markingNumber: string,
+  patch: Record<string, unknown>,
+  requestId: string,
+): QueryConfig {
   const given = Object.keys(patch);
   const at = (place: number): string => `$${place + 6}::${FIELDS.get(given[place] as string)?.sql}`;
   const changes = given.map(
@@ -133,12 +162,23 @@ export function patchStatement(caller: Caller, markingNumber: string, patch: Rec
     ), counted as (${countMoves("updated")})
     select ${columns("updated")} from updated
     union all select ${columns("job")} from different join job using (id) where changes = '{}'`,
-    [markingNumber, caller.organizationId, newUuid(), caller.keyId, requestId, ...given.map((name) => patch[name])],
+    [
+      markingNumber,
+      caller.organizationId,
+      newUuid(),
+      caller.keyId,
+      requestId,
+      ...given.map((name) => patch[name]),
+    ],
   );
 }
 
 /** Up to a hundred jobs in one statement, their patches as jsonb. */
-export function batchStatement(caller: Caller, updates: readonly BatchUpdate[], requestId: string): QueryConfig {
+export function batchStatement(
+  caller: Caller,
+  updates: readonly BatchUpdate[],
+  requestId: string,
+): QueryConfig {
   const fields = [...FIELDS.keys()];
   return prepared(
     `with input as materialized (

@@ -8,28 +8,36 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import pg from "pg";
 import { newRequestId, newUuid, toTypedId } from "../src/platform/ids.ts";
-import { batchStatement, columnOf, FIELDS, listStatement, NO_RANGE, patchStatement, type Caller, type ListRequest } from "./baseline-sql.ts";
+import {
+  batchStatement,
+  columnOf,
+  listStatement,
+  NO_RANGE,
+  patchStatement,
+  type Caller,
+  type ListRequest,
+} from "./baseline-sql.ts";
 import { updateInLoop } from "./baseline-loop.ts";
-
-type Row = Record<string, string | number | boolean | null>;
-type Patch = Record<string, unknown>;
+import {
+  readDay,
+  readNumber,
+  readPatch,
+  readText,
+  Refused,
+  STANDING_HEADERS,
+  toWire,
+  type Patch,
+  type Row,
+} from "./baseline-values.ts";
 
 interface Reply {
   data: unknown;
   headers: string[];
 }
 
-/** A failure that the caller is told. */
-class Refused extends Error {
-  readonly status: number;
-  constructor(status: number, message: string) {
-    super(message);
-    this.status = status;
-  }
-}
-
 const asText = (text: string): string => text;
-for (const type of [1082, 1184]) pg.types.setTypeParser(type, asText);
+for (const type of [pg.types.builtins.DATE, pg.types.builtins.TIMESTAMPTZ])
+  pg.types.setTypeParser(type, asText);
 const pool = new pg.Pool({
   connectionString: process.env["DATABASE_URL"],
   max: 10,
@@ -38,26 +46,30 @@ const pool = new pg.Pool({
 });
 
 const callers = new Map<string, Caller & { hash: Buffer }>();
-const { rows: keys } = await pool.query<{ lookup: string; hash: Buffer; key_id: string; id: string; type: "agent" | "contractor" }>(
+const { rows: keys } = await pool.query<{
+  lookup: string;
+  hash: Buffer;
+  key_id: string;
+  id: string;
+  type: "agent" | "contractor";
+}>(
   `select lookup, secret_hash as hash, api_key.id as key_id, organization.id, type
    from api_key join organization on organization.id = organization_id`,
 );
 for (const { lookup, hash, key_id: keyId, id, type } of keys) {
   const shownKey = toTypedId("key", keyId);
-  callers.set(lookup, { hash, keyId, organizationId: id, column: columnOf(type), shownKey, shownOrganization: toTypedId("org", id) });
+  callers.set(lookup, {
+    hash,
+    keyId,
+    organizationId: id,
+    column: columnOf(type),
+    shownKey,
+    shownOrganization: toTypedId("org", id),
+  });
 }
 const statuses = new Set(
   (await pool.query<{ code: string }>("select code from job_status")).rows.map((row) => row.code),
 );
-
-const STANDING_HEADERS = [
-  "Content-Security-Policy", "default-src 'none';frame-ancestors 'none'", "Cross-Origin-Opener-Policy", "same-origin",
-  "Cross-Origin-Resource-Policy", "same-origin", "Origin-Agent-Cluster", "?1", "Referrer-Policy", "no-referrer",
-  "Strict-Transport-Security", "max-age=31536000; includeSubDomains", "X-Content-Type-Options", "nosniff",
-  "X-DNS-Prefetch-Control", "off", "X-Download-Options", "noopen", "X-Frame-Options", "SAMEORIGIN",
-  "X-Permitted-Cross-Domain-Policies", "none", "X-XSS-Protection", "0", "Cache-Control", "no-store",
-  "Vary", "Accept-Encoding", "Content-Type", "application/json; charset=utf-8",
-];
 
 const server = createServer((request, response) => {
   const startedMs = performance.now();
@@ -65,7 +77,12 @@ const server = createServer((request, response) => {
   void answer(request, requestId, startedMs, response);
 });
 
-async function answer(request: IncomingMessage, requestId: string, startedMs: number, response: ServerResponse): Promise<void> {
+async function answer(
+  request: IncomingMessage,
+  requestId: string,
+  startedMs: number,
+  response: ServerResponse,
+): Promise<void> {
   let caller: Caller | null = null;
   let route = "unknown";
   let status = 200;
@@ -78,8 +95,15 @@ async function answer(request: IncomingMessage, requestId: string, startedMs: nu
       request.method === "GET"
         ? await list(caller, (route = "/v1/jobs"), query)
         : path === "/v1/jobs/batch"
-          ? await updateBatch(caller, (route = path), { body: await readBody(request), requestId, inLoop: query === "loop" })
-          : await updateOne(caller, path.slice((route = "/v1/jobs/by-marking/").length), { body: await readBody(request), requestId });
+          ? await updateBatch(caller, (route = path), {
+              body: await readBody(request),
+              requestId,
+              inLoop: query === "loop",
+            })
+          : await updateOne(caller, path.slice((route = "/v1/jobs/by-marking/").length), {
+              body: await readBody(request),
+              requestId,
+            });
     headers = reply.headers;
     text = `{"request_id":"${requestId}","success":true,"data":${JSON.stringify(reply.data)},"error":null}`;
   } catch (error) {
@@ -89,17 +113,28 @@ async function answer(request: IncomingMessage, requestId: string, startedMs: nu
     text = `{"request_id":"${requestId}","success":false,"data":null,"error":{"code":"${status}","message":${message},"details":null}}`;
   }
   const length = String(Buffer.byteLength(text));
-  response.writeHead(status, [...STANDING_HEADERS, "X-Request-Id", requestId, "Content-Length", length, ...headers]);
+  response.writeHead(status, [
+    ...STANDING_HEADERS,
+    "X-Request-Id",
+    requestId,
+    "Content-Length",
+    length,
+    ...headers,
+  ]);
   response.end(text);
   const ms = Math.round((performance.now() - startedMs) * 100) / 100;
-  writeSync(1, `{"level":30,"time":"${new Date().toISOString()}","request_id":"${requestId}","method":"${request.method}","route":"${route}","status":${status},"duration_ms":${ms},"organization":"${caller?.shownOrganization}","key":"${caller?.shownKey}"}\n`);
+  writeSync(
+    1,
+    `{"level":30,"time":"${new Date().toISOString()}","request_id":"${requestId}","method":"${request.method}","route":"${route}","status":${status},"duration_ms":${ms},"organization":"${caller?.shownOrganization}","key":"${caller?.shownKey}"}\n`,
+  );
 }
 
 function authenticate({ headers }: IncomingMessage): Caller {
   const key = headers["x-api-key"] ?? headers.authorization?.slice("Bearer ".length);
   if (typeof key !== "string") throw new Refused(401, "An API key is required");
   const known = callers.get(key.slice(4, 12));
-  if (!known || !timingSafeEqual(known.hash, createHash("sha256").update(key).digest())) throw new Refused(401, "The API key is not valid");
+  if (!known || !timingSafeEqual(known.hash, createHash("sha256").update(key).digest()))
+    throw new Refused(401, "The API key is not valid");
   return known;
 }
 
@@ -107,7 +142,9 @@ async function list(caller: Caller, path: string, query: string): Promise<Reply>
   const given = new URLSearchParams(query);
   const page = readNumber(given.get("page"), 1, 2_147_483_647);
   const limit = readNumber(given.get("page_size"), 10, 100);
-  const range = ["updated_at_from", "updated_at_to", "scheduled_date_from", "scheduled_date_to"].map((name) => readDay(given.get(name)));
+  const range = ["updated_at_from", "updated_at_to", "scheduled_date_from", "scheduled_date_to"].map((name) =>
+    readDay(given.get(name)),
+  );
   const asked: ListRequest = {
     limit,
     offset: (page - 1) * limit,
@@ -121,17 +158,35 @@ async function list(caller: Caller, path: string, query: string): Promise<Reply>
     given.set("page", String(to));
     return `<${path}?${given.toString()}>; rel="${relation}"`;
   };
-  const links = [link(1, "first"), page > 1 && link(page - 1, "prev"), page < last && link(page + 1, "next"), link(last, "last")];
+  const links = [
+    link(1, "first"),
+    page > 1 && link(page - 1, "prev"),
+    page < last && link(page + 1, "next"),
+    link(last, "last"),
+  ];
   const end = rows.at(-1);
-  const cursor = end && page < last ? Buffer.from(JSON.stringify([1, "jobs", "-created_at", end["created_at"], end["id"]])).toString("base64url") : null;
+  const cursor =
+    end && page < last
+      ? Buffer.from(JSON.stringify([1, "jobs", "-created_at", end["created_at"], end["id"]])).toString(
+          "base64url",
+        )
+      : null;
   const pagination = { page, page_size: limit, total, next_cursor: cursor };
-  return { data: { items: rows.map(toWire), pagination }, headers: ["Link", links.filter(Boolean).join(", ")] };
+  return {
+    data: { items: rows.map(toWire), pagination },
+    headers: ["Link", links.filter(Boolean).join(", ")],
+  };
 }
 
-async function updateOne(caller: Caller, path: string, { body, requestId }: { body: unknown; requestId: string }): Promise<Reply> {
+async function updateOne(
+  caller: Caller,
+  path: string,
+  { body, requestId }: { body: unknown; requestId: string },
+): Promise<Reply> {
   const markingNumber = decodeURIComponent(path);
-  if (markingNumber === "" || markingNumber.length > 120) throw new Refused(400, "The Marking Number is wrong");
-  const patch = readPatch(body);
+  if (markingNumber === "" || markingNumber.length > 120)
+    throw new Refused(400, "The Marking Number is wrong");
+  const patch = readPatch(body, statuses);
   const { rows } = await pool.query<Row>(patchStatement(caller, markingNumber, patch, requestId));
   const [row] = rows;
   if (!row) throw new Refused(404, "Delivery job not found");
@@ -144,8 +199,13 @@ async function updateBatch(
   { body, requestId, inLoop }: { body: unknown; requestId: string; inLoop: boolean },
 ): Promise<Reply> {
   const jobs = (body as { jobs?: unknown } | null)?.jobs;
-  if (!Array.isArray(jobs) || jobs.length === 0 || jobs.length > 100) throw new Refused(400, "jobs must be a list of 1 to 100 jobs");
-  const items = jobs.map((job: Patch) => ({ markingNumber: readText(job["marking_number"], 120), patch: readPatch(job), eventId: newUuid() }));
+  if (!Array.isArray(jobs) || jobs.length === 0 || jobs.length > 100)
+    throw new Refused(400, "jobs must be a list of 1 to 100 jobs");
+  const items = jobs.map((job: Patch) => ({
+    markingNumber: readText(job["marking_number"], 120),
+    patch: readPatch(job, statuses),
+    eventId: newUuid(),
+  }));
   const rows: Row[] = inLoop
     ? await updateInLoop(pool, caller, items, requestId)
     : (await pool.query<Row>(batchStatement(caller, items, requestId))).rows;
@@ -155,7 +215,10 @@ async function updateBatch(
     if (!row) return { marking_number: markingNumber, success: false, error: "Delivery job not found" };
     return { marking_number: markingNumber, success: true, job: toWire(row) };
   });
-  return { data: { updated_count: rows.length, failed_count: items.length - rows.length, results }, headers: [] };
+  return {
+    data: { updated_count: rows.length, failed_count: items.length - rows.length, results },
+    headers: [],
+  };
 }
 
 async function readBody(request: IncomingMessage): Promise<unknown> {
@@ -172,59 +235,9 @@ async function readBody(request: IncomingMessage): Promise<unknown> {
   }
 }
 
-/** The editable fields of `body`, each of its type and within its bound. */
-function readPatch(body: unknown): Patch {
-  const patch: Patch = {};
-  let any = false;
-  for (const [name, value] of Object.entries(body as Patch)) {
-    const field = FIELDS.get(name);
-    if (!field) continue;
-    if (value !== null && typeof value !== field.type) throw new Refused(400, `${name} must be a ${field.type}`);
-    if (typeof value === "string" && (value.length > field.max || !value.isWellFormed() || value.includes("\0"))) throw new Refused(400, `${name} is wrong`);
-    if (name === "normalized_status" && !statuses.has(value as string)) throw new Refused(400, `${name} is not a known status`);
-    if (field.day && value !== null) readDay(value as string);
-    patch[name] = value;
-    any = true;
-  }
-  if (!any) throw new Refused(400, "No editable fields were provided");
-  return patch;
-}
-
-function readText(value: unknown, max: number): string {
-  if (typeof value !== "string" || value === "" || value.length > max) throw new Refused(400, `must be a text of at most ${max}`);
-  return value;
-}
-
-function readNumber(text: string | null, otherwise: number, max: number): number {
-  if (text === null) return otherwise;
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > max) throw new Refused(400, `must be a whole number from 1 to ${max}`);
-  return value;
-}
-
-function readDay(text: string | null): string | null {
-  if (text !== null && (!/^\d{4}-\d\d-\d\d$/.test(text) || Number.isNaN(Date.parse(text)))) throw new Refused(400, "must be a date");
-  return text;
-}
-
-function toWire(row: Row): unknown {
-  const { id, created_at: created, updated_at: updated, ...rest } = row;
-  return {
-    id: toTypedId("job", id as string), marking_number: rest["marking_number"], batch_number: rest["batch_number"],
-    group_code: rest["group_code"], piece_quantity: rest["piece_quantity"], labels: rest["labels"], pts: rest["pts"],
-    weight: rest["weight"], recipient_name: rest["recipient_name"], recipient_contact: rest["recipient_contact"],
-    delivery_address: rest["delivery_address"], postal_code: rest["postal_code"], scheduled_date: rest["scheduled_date"],
-    instructions: rest["instructions"], normalized_status: rest["normalized_status"], failure_reason: rest["failure_reason"],
-    scheduled_delivery_date: rest["scheduled_delivery_date"], scheduled_delivery_pending: rest["scheduled_delivery_pending"],
-    provider_status: rest["provider_status"], created_at: isoTime(created as string), updated_at: isoTime(updated as string),
-  };
-}
-
-function isoTime(text: string): string {
-  return `${text.slice(0, 10)}T${text.slice(11, 19)}.${text.slice(20, text.indexOf("+", 19)).padEnd(3, "0")}Z`;
-}
-
-server.listen(0, "127.0.0.1", () => process.send?.({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }));
+server.listen(0, "127.0.0.1", () =>
+  process.send?.({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }),
+);
 process.once("disconnect", () => {
   server.closeAllConnections();
   server.close();

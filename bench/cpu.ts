@@ -7,12 +7,17 @@ const US_PER_TICK = 10_000;
 /** Microseconds that the living threads of `pid` have run. */
 export function cpuOfProcess(pid: number): number {
   if (!isLinux) return Number.NaN;
-  return list(`/proc/${pid}/task`).reduce((sum, thread) => sum + Number(read(`/proc/${pid}/task/${thread}/schedstat`).split(" ")[0]) / 1000, 0);
+  return list(`/proc/${pid}/task`).reduce(
+    (sum, thread) => sum + Number(read(`/proc/${pid}/task/${thread}/schedstat`).split(" ")[0]) / 1000,
+    0,
+  );
 }
 
 /** Microseconds of `pid` and of its children, those that have ended included: a server of PostgreSQL with its backends. */
 export function cpuOfTree(pid: number): number {
-  const waitedFor = statOf(pid).slice(13, 15).reduce((sum, ticks) => sum + Number(ticks) * US_PER_TICK, 0);
+  const waitedFor = statOf(pid)
+    .slice(13, 15)
+    .reduce((sum, ticks) => sum + Number(ticks) * US_PER_TICK, 0);
   return cpuOfProcess(pid) + waitedFor + childrenOf(pid).reduce((sum, child) => sum + cpuOfTree(child), 0);
 }
 

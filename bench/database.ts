@@ -40,8 +40,10 @@ export async function openBenchDatabase(options: BenchDatabaseOptions): Promise<
   const own = process.env["BENCH_DATABASE_URL"];
   if (fresh && !own) await rm(folder, { recursive: true, force: true });
   const postgresFlags = Object.entries(FLAGS).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-  const server = own ? null : await openEmbeddedPostgres({ dataDir: folder, exclusive: true, postgresFlags, onProgress });
-  const url = server?.url ?? (own as string);
+  const server = own
+    ? null
+    : await openEmbeddedPostgres({ dataDir: folder, exclusive: true, postgresFlags, onProgress });
+  const url = server?.url ?? String(own);
   const client = new pg.Client({ connectionString: url, application_name: "bench" });
   await client.connect();
   await prepare(client, url, options);
@@ -59,11 +61,21 @@ export async function openBenchDatabase(options: BenchDatabaseOptions): Promise<
   };
 }
 
-async function prepare(client: pg.Client, url: string, { jobs, fresh, onProgress }: BenchDatabaseOptions): Promise<void> {
+async function prepare(
+  client: pg.Client,
+  url: string,
+  { jobs, fresh, onProgress }: BenchDatabaseOptions,
+): Promise<void> {
   const wanted = `${await fingerprintOf(["../src/migrations", "."])} ${jobs}`;
-  await client.query("create table if not exists bench_seed (fingerprint text not null, at timestamptz not null)");
+  await client.query(
+    "create table if not exists bench_seed (fingerprint text not null, at timestamptz not null)",
+  );
   const { rows } = await client.query<{ fingerprint: string }>("select fingerprint from bench_seed");
-  if (rows[0]?.fingerprint === wanted && !fresh) return;
+  if (rows[0]?.fingerprint === wanted && !fresh) {
+    // What the run before has left: reads start from the same state in every run.
+    await client.query("vacuum analyze");
+    return;
+  }
 
   await client.query("drop schema public cascade");
   await client.query("create schema public");
@@ -81,7 +93,9 @@ async function prepare(client: pg.Client, url: string, { jobs, fresh, onProgress
 async function fingerprintOf(folders: readonly string[]): Promise<string> {
   const hash = createHash("sha256");
   for (const folder of folders.map((name) => resolve(import.meta.dirname, name))) {
-    const names = (await readdir(folder)).filter((name) => folder.endsWith("migrations") || name === "seed.ts");
+    const names = (await readdir(folder)).filter(
+      (name) => folder.endsWith("migrations") || name === "seed.ts",
+    );
     for (const name of names.toSorted()) hash.update(await readFile(join(folder, name)));
   }
   return hash.digest("hex").slice(0, 16);

@@ -52,8 +52,11 @@ async function run({ url, connections, requests }: LoadJob): Promise<LoadResult>
 }
 
 function toBytes({ method, path, key, body = "" }: LoadRequest, host: string): Buffer {
-  const content = body === "" ? "" : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`;
-  return Buffer.from(`${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nX-Api-Key: ${key}\r\n${content}\r\n${body}`);
+  const content =
+    body === "" ? "" : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`;
+  return Buffer.from(
+    `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nX-Api-Key: ${key}\r\n${content}\r\n${body}`,
+  );
 }
 
 async function open(host: string, port: number): Promise<Socket> {

@@ -5,6 +5,7 @@
 import { cpus } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { assertAgreement } from "./agreement.ts";
 import { openBenchDatabase } from "./database.ts";
 import { tableOf, writeReport } from "./report.ts";
 import { filterRows, rows, type Result } from "./rows.ts";
@@ -25,7 +26,8 @@ const { values: options } = parseArgs({
 const folder = resolve(process.env["BENCH_DATA_DIR"] ?? join(import.meta.dirname, "../.waymark-bench"));
 const jobs = Number(options.jobs);
 const startedMs = performance.now();
-const onProgress = (text: string): void => console.error(`${Math.round((performance.now() - startedMs) / 1000)} s: ${text}`);
+const onProgress = (text: string): void =>
+  console.error(`${Math.round((performance.now() - startedMs) / 1000)} s: ${text}`);
 
 await using database = await openBenchDatabase({ folder, jobs, fresh: options.fresh, onProgress });
 const workload = await createWorkload(database);
@@ -35,12 +37,15 @@ await using baseline = await startServer("baseline", database.url, execArgv);
 await using load = startLoad();
 const bench = { load, postmasterPid: database.postmasterPid, rounds: Number(options.rounds) };
 
+await assertAgreement([waymark, baseline], [...workload.lists(60, 10), ...workload.lists(12, 100)]);
 const asked = options.only?.split(",");
-const chosen = [...rows, ...(asked ? filterRows : [])].filter(({ id }) => !asked || asked.some((name) => id === name || id.startsWith(`${name} `)));
+const chosen = [...rows, ...(asked ? filterRows : [])].filter(
+  ({ id }) => !asked || asked.some((name) => id === name || id.startsWith(`${name} `)),
+);
 const results: Result[] = [];
 for (const row of chosen) {
   onProgress(row.id);
-  results.push(await row.run({ bench, database, workload, waymark, baseline }));
+  results.push(await row.run({ folder, bench, database, workload, waymark, baseline }));
   console.error(tableOf(results.slice(-1)).split("\n").at(-1));
 }
 

@@ -30,7 +30,12 @@ function lineOf({ name, comparison, budgets }: Result): string {
   const spread = `(${number(ratios.requests.least)} to ${number(ratios.requests.most)})`;
   const pair = (of: keyof Figures): string => `${number(a[of])}, ${number(b[of])}`;
   const cpu = ({ nodeUs, postgresUs }: Figures): string => `${number(nodeUs)} + ${number(postgresUs)}`;
-  const figures = [`${pair("requests")} ${spread}`, pair("p50Ms"), pair("p99Ms"), `${cpu(a)}, ${cpu(b)}; × ${number(ratios.cpu.median)}`];
+  const figures = [
+    `${pair("requests")} ${spread}`,
+    pair("p50Ms"),
+    pair("p99Ms"),
+    `${cpu(a)}, ${cpu(b)}; × ${number(ratios.cpu.median)}`,
+  ];
   return `| ${[...cells, ...figures].join(" | ")} |`;
 }
 
@@ -41,5 +46,7 @@ function measured({ value, holds }: Budget): string {
 /** Three figures that mean something. */
 function number(value: number): string {
   if (!Number.isFinite(value)) return "-";
-  return value >= 100 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(value < 10 ? 2 : 3)));
+  return value >= 100
+    ? Math.round(value).toLocaleString("en")
+    : String(Number(value.toPrecision(value < 10 ? 2 : 3)));
 }

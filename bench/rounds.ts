@@ -70,12 +70,17 @@ export async function compare(bench: Bench, connections: number, a: Side, b: Sid
   };
 }
 
-async function measure({ load, postmasterPid }: Bench, connections: number, { server, requests }: Side): Promise<Figures> {
+async function measure(
+  { load, postmasterPid }: Bench,
+  connections: number,
+  { server, requests }: Side,
+): Promise<Figures> {
   const cpuOfPostgres = (): number => (postmasterPid === null ? Number.NaN : cpuOfTree(postmasterPid));
   const asked = requests();
   const before = { node: cpuOfProcess(server.pid), postgres: cpuOfPostgres() };
   const { wallMs, latenciesMs, failures } = await load.run({ url: server.url, connections, requests: asked });
-  if (Object.keys(failures).length > 0) throw new Error(`${server.name} failed under load: ${JSON.stringify(failures)}`);
+  if (Object.keys(failures).length > 0)
+    throw new Error(`${server.name} failed under load: ${JSON.stringify(failures)}`);
   const sorted = latenciesMs.toSorted((first, second) => first - second);
   return {
     requests: (asked.length / wallMs) * 1000,
@@ -88,11 +93,20 @@ async function measure({ load, postmasterPid }: Bench, connections: number, { se
 
 function medians(all: readonly Figures[]): Figures {
   const of = (name: keyof Figures): number => median(all.map((figures) => figures[name]));
-  return { requests: of("requests"), p50Ms: of("p50Ms"), p99Ms: of("p99Ms"), nodeUs: of("nodeUs"), postgresUs: of("postgresUs") };
+  return {
+    requests: of("requests"),
+    p50Ms: of("p50Ms"),
+    p99Ms: of("p99Ms"),
+    nodeUs: of("nodeUs"),
+    postgresUs: of("postgresUs"),
+  };
 }
 
 function median(values: readonly number[]): number {
-  return percentile(values.toSorted((a, b) => a - b), 0.5);
+  return percentile(
+    values.toSorted((a, b) => a - b),
+    0.5,
+  );
 }
 
 function percentile(sorted: readonly number[], part: number): number {

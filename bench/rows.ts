@@ -3,9 +3,11 @@ import type { BenchDatabase } from "./database.ts";
 import { peakMemoryOf } from "./cpu.ts";
 import { compare, type Bench, type Comparison } from "./rounds.ts";
 import type { BenchServer } from "./servers.ts";
+import { measureStarts } from "./start.ts";
 import { filterNames, type Workload } from "./workload.ts";
 
 export interface Stage {
+  folder: string;
   bench: Bench;
   database: BenchDatabase;
   workload: Workload;
@@ -38,35 +40,80 @@ const BATCH = 100;
 /** A page so deep that it needs 50,000 jobs before it; in smaller runs the last there is. */
 const DEEP_PAGE = 5_000;
 
-const atLeast = (value: number, limit: number, of: string): Budget => ({ text: `${of} ≥ ${limit}`, value, holds: value >= limit });
-const atMost = (value: number, limit: number, of: string): Budget => ({ text: `${of} ≤ ${limit}`, value, holds: value <= limit });
+const atLeast = (value: number, limit: number, of: string): Budget => ({
+  text: `${of} ≥ ${limit}`,
+  value,
+  holds: value >= limit,
+});
+const atMost = (value: number, limit: number, of: string): Budget => ({
+  text: `${of} ≤ ${limit}`,
+  value,
+  holds: value <= limit,
+});
 
-function listRow(id: string, name: string, { count, pageSize, filters = filterNames }: { count: number; pageSize: number; filters?: typeof filterNames }): Row {
+function listRow(
+  id: string,
+  name: string,
+  {
+    count,
+    pageSize,
+    filters = filterNames,
+  }: { count: number; pageSize: number; filters?: typeof filterNames },
+): Row {
   return {
     id,
     async run({ bench, workload, waymark, baseline }) {
       const requests = () => workload.lists(count, pageSize, filters);
-      const comparison = await compare(bench, CONNECTIONS, { server: waymark, requests }, { server: baseline, requests });
+      const comparison = await compare(
+        bench,
+        CONNECTIONS,
+        { server: waymark, requests },
+        { server: baseline, requests },
+      );
       const { ratios } = comparison;
-      return { name, comparison, budgets: [atLeast(ratios.requests.median, 0.9, "requests/s"), atMost(ratios.p99Ms.median, 1.5, "p99")] };
+      return {
+        name,
+        comparison,
+        budgets: [
+          atLeast(ratios.requests.median, 0.9, "requests/s"),
+          atMost(ratios.p99Ms.median, 1.5, "p99"),
+        ],
+      };
     },
   };
 }
 
-function updateRow(id: string, name: string, { count, limit, batch }: { count: number; limit: number; batch: number }): Row {
+function updateRow(
+  id: string,
+  name: string,
+  { count, limit, batch }: { count: number; limit: number; batch: number },
+): Row {
   return {
     id,
     async run({ bench, workload, waymark, baseline }) {
       const requests = () => (batch > 1 ? workload.batches(count, batch) : workload.updates(count));
       const connections = batch > 1 ? BATCH_CONNECTIONS : CONNECTIONS;
-      const comparison = await compare(bench, connections, { server: waymark, requests }, { server: baseline, requests });
+      const comparison = await compare(
+        bench,
+        connections,
+        { server: waymark, requests },
+        { server: baseline, requests },
+      );
       return { name, comparison, budgets: [atLeast(comparison.ratios.requests.median, limit, "requests/s")] };
     },
   };
 }
 
 /** Waymark against itself. */
-function cpuRow(id: string, name: string, limit: number, requests: (stage: Stage) => { a: () => ReturnType<Workload["page"]>; b: () => ReturnType<Workload["page"]> }): Row {
+function cpuRow(
+  id: string,
+  name: string,
+  limit: number,
+  requests: (stage: Stage) => {
+    a: () => ReturnType<Workload["page"]>;
+    b: () => ReturnType<Workload["page"]>;
+  },
+): Row {
   return {
     id,
     async run(stage) {
@@ -81,16 +128,26 @@ function cpuRow(id: string, name: string, limit: number, requests: (stage: Stage
 export const rows: Row[] = [
   listRow("list10", "GET /v1/jobs, 10 items, mixed filters", { count: 3_000, pageSize: 10 }),
   listRow("list100", "GET /v1/jobs, 100 items, mixed filters", { count: 1_200, pageSize: 100 }),
-  cpuRow("biggest", "the biggest organisation (a) and a small one (b), 10 items, no filter", 2, ({ database, workload }) => {
-    const biggest = database.organizations[0] as { key: string };
-    const small = database.organizations.at(-1) as { key: string };
-    return { a: () => workload.page(1_500, biggest.key, 1), b: () => workload.page(1_500, small.key, 1) };
-  }),
-  cpuRow("deep", `page ${DEEP_PAGE} of 10 (a) and page 1 (b), the biggest organisation`, 5, ({ database, workload }) => {
-    const { key, jobs } = database.organizations[0] as { key: string; jobs: number };
-    const page = Math.min(DEEP_PAGE, Math.floor(jobs / 10));
-    return { a: () => workload.page(200, key, page), b: () => workload.page(1_000, key, 1) };
-  }),
+  cpuRow(
+    "biggest",
+    "the biggest organisation (a) and a small one (b), 10 items, no filter",
+    2,
+    ({ database, workload }) => {
+      const biggest = database.organizations[0] as { key: string };
+      const small = database.organizations.at(-1) as { key: string };
+      return { a: () => workload.page(1_500, biggest.key, 1), b: () => workload.page(1_500, small.key, 1) };
+    },
+  ),
+  cpuRow(
+    "deep",
+    `page ${DEEP_PAGE} of 10 (a) and page 1 (b), the biggest organisation`,
+    5,
+    ({ database, workload }) => {
+      const { key, jobs } = database.organizations[0] as { key: string; jobs: number };
+      const page = Math.min(DEEP_PAGE, Math.floor(jobs / 10));
+      return { a: () => workload.page(200, key, page), b: () => workload.page(1_000, key, 1) };
+    },
+  ),
   updateRow("update", "PATCH one", { count: 1_500, limit: 0.7, batch: 1 }),
   updateRow("batch", "PATCH batch of 100", { count: 60, limit: 0.8, batch: BATCH }),
   {
@@ -111,11 +168,23 @@ export const rows: Row[] = [
       return { name, comparison: null, budgets: [atMost(peakMemoryOf(waymark.pid), 250, "resident")] };
     },
   },
+  {
+    id: "start",
+    async run({ folder }) {
+      const { cpuS, wallS } = await measureStarts(folder);
+      const name = `start to first answer on an existing data folder, CPU seconds of all processes (${wallS.toFixed(1)} s by the clock)`;
+      return { name, comparison: null, budgets: [atMost(cpuS, 3, "CPU s")] };
+    },
+  },
 ];
 
 /** One row for each filter: where the mixed rows come from. Only run when named (`--only=filters`). */
 export const filterRows: Row[] = filterNames.flatMap((filter) =>
   [10, 100].map((pageSize) =>
-    listRow(`filters ${filter} ${pageSize}`, `GET /v1/jobs, ${pageSize} items, ${filter}`, { count: pageSize === 10 ? 1_500 : 800, pageSize, filters: [filter] }),
+    listRow(`filters ${filter} ${pageSize}`, `GET /v1/jobs, ${pageSize} items, ${filter}`, {
+      count: pageSize === 10 ? 1_500 : 800,
+      pageSize,
+      filters: [filter],
+    }),
   ),
 );

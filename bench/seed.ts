@@ -18,7 +18,11 @@ export const DAYS = 90;
 const CHUNK = 50_000;
 
 /** Jobs over the last 90 days, in the order of their creation, as a service that grew would hold them. */
-export async function seed(client: pg.Client, jobs: number, onProgress: (text: string) => void): Promise<void> {
+export async function seed(
+  client: pg.Client,
+  jobs: number,
+  onProgress: (text: string) => void,
+): Promise<void> {
   await client.query("truncate job, job_event, job_count, job_count_change, api_key, organization cascade");
   await insertOrganizations(client, "agent", AGENTS);
   await insertOrganizations(client, "contractor", CONTRACTORS);

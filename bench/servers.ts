@@ -19,16 +19,19 @@ const ENVIRONMENT = { NODE_ENV: "production", PORT: "0", RATE_LIMITS: "off", LOG
 /** `file` beside this one, on the database `url`; its log lines go to /dev/null, written but not kept. */
 export async function startServer(name: string, url: string, execArgv: string[] = []): Promise<BenchServer> {
   const child = start(`${name}.ts`, { ...ENVIRONMENT, DATABASE_URL: url }, execArgv);
-  const [message] = (await once(child, "message")) as [{ url: string }];
+  const [message] = (await Promise.race([once(child, "message"), failureOf(child, name)])) as [
+    { url: string },
+  ];
   return { name, url: message.url, pid: child.pid as number, [Symbol.asyncDispose]: () => end(child) };
 }
 
 export function startLoad(): LoadGenerator {
   const child = start("load.ts", {}, []);
+  const failure = failureOf(child, "load");
   return {
     async run(job) {
       child.send(job);
-      const [result] = (await once(child, "message")) as [LoadResult];
+      const [result] = (await Promise.race([once(child, "message"), failure])) as [LoadResult];
       return result;
     },
     [Symbol.asyncDispose]: () => end(child),
@@ -36,16 +39,20 @@ export function startLoad(): LoadGenerator {
 }
 
 function start(file: string, env: Record<string, string>, execArgv: string[]): ChildProcess {
-  const child = fork(join(import.meta.dirname, file), {
+  return fork(join(import.meta.dirname, file), {
     env: { PATH: process.env["PATH"], ...env },
     execArgv,
     stdio: ["ignore", "ignore", "inherit", "ipc"],
     serialization: "advanced",
   });
-  child.once("exit", (code) => {
-    if (code !== 0 && child.connected) console.error(`${file} ended with ${code}`);
-  });
-  return child;
+}
+
+/** Rejects when the process ends; harmless to whoever waits for it no longer. */
+function failureOf(child: ChildProcess, name: string): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  child.once("exit", (code) => reject(new Error(`${name} ended early (${code})`)));
+  promise.catch(() => undefined);
+  return promise;
 }
 
 async function end(child: ChildProcess): Promise<void> {

@@ -11,8 +11,21 @@ interface DrawnJob {
   contractor_id: string | null;
 }
 
-export type FilterName = "none" | "status" | "marking_number" | "batch_number" | "updated range" | "scheduled range";
-export const filterNames: FilterName[] = ["none", "status", "marking_number", "batch_number", "updated range", "scheduled range"];
+export type FilterName =
+  | "none"
+  | "status"
+  | "marking_number"
+  | "batch_number"
+  | "updated range"
+  | "scheduled range";
+export const filterNames: FilterName[] = [
+  "none",
+  "status",
+  "marking_number",
+  "batch_number",
+  "updated range",
+  "scheduled range",
+];
 
 export interface Workload {
   /** Pages of `pageSize`, each with the next of `filters`. */
@@ -23,54 +36,33 @@ export interface Workload {
   batches(count: number, items: number, query?: string): LoadRequest[];
 }
 
-const STATUSES = ["completed", "in_transit", "out_for_delivery", "pending", "scheduled", "failed", "on_hold", "returned"];
+const STATUSES = [
+  "completed",
+  "in_transit",
+  "out_for_delivery",
+  "pending",
+  "scheduled",
+  "failed",
+  "on_hold",
+  "returned",
+];
 const SAMPLE_PERCENT = 10;
 
-export async function createWorkload({ client, organizations, seededAt }: BenchDatabase): Promise<Workload> {
-  const jobs = await sample(client);
-  const keys = new Map(organizations.map(({ id, key }) => [id, key]));
-  const random = randomFrom(2026);
-  const pick = <Value>(values: readonly Value[]): Value => values[Math.floor(random() * values.length)] as Value;
-  const below = (limit: number): number => Math.floor(random() * limit);
-  const day = (daysBefore: number): string => new Date(seededAt.getTime() - daysBefore * 86_400_000).toISOString().slice(0, 10);
+export async function createWorkload(database: BenchDatabase): Promise<Workload> {
+  const jobs = await sample(database.client);
+  const keys = new Map(database.organizations.map(({ id, key }) => [id, key]));
+  const { pick, chance, queryOf, patch } = createDraws(database.seededAt);
   const byOwner = Map.groupBy(
-    jobs.flatMap((job) => [[job.agent_id, job] as const, ...(job.contractor_id ? [[job.contractor_id, job] as const] : [])]),
-    ([owner]) => owner,
+    jobs.flatMap((job) => ownersOf(job).map((owner) => ({ owner, number: job.marking_number }))),
+    ({ owner }) => owner,
   );
 
   /** A job and one of the two who see it: so organisations come as often as they have jobs. */
   const draw = (): { job: DrawnJob; owner: string; key: string } => {
     const job = pick(jobs);
-    const owner = job.contractor_id !== null && random() < 0.5 ? job.contractor_id : job.agent_id;
+    const owner = job.contractor_id !== null && chance(0.5) ? job.contractor_id : job.agent_id;
     return { job, owner, key: keys.get(owner) as string };
   };
-
-  const queryOf = (filter: FilterName, job: DrawnJob): string => {
-    const from = 3 + below(DAYS - 13);
-    switch (filter) {
-      case "none":
-        return "";
-      case "status":
-        return `&normalized_status=${pick(STATUSES)}`;
-      case "marking_number":
-        return `&marking_number=${job.marking_number}`;
-      case "batch_number":
-        return `&batch_number=${job.batch_number}`;
-      case "updated range":
-        return `&updated_at_from=${day(from)}&updated_at_to=${day(from - below(3))}`;
-      case "scheduled range":
-        return `&scheduled_date_from=${day(from)}&scheduled_date_to=${day(from - below(3))}`;
-    }
-  };
-
-  let patches = 0;
-  const patch = (): Record<string, unknown> => {
-    patches += 1;
-    const changes = { normalized_status: pick(STATUSES), instructions: `Ring twice, note ${patches}` };
-    if (patches % 3 === 0) return { ...changes, failure_reason: "recipient_unavailable", scheduled_date: day(-below(9)) };
-    return patches % 3 === 1 ? changes : { instructions: changes.instructions, weight: below(3000) / 100, recipient_name: `Noor ${patches}` };
-  };
-  const times = (count: number, make: (at: number) => LoadRequest): LoadRequest[] => Array.from({ length: count }, (_, at) => make(at));
 
   return {
     lists: (count, pageSize, filters = filterNames) =>
@@ -79,33 +71,88 @@ export async function createWorkload({ client, organizations, seededAt }: BenchD
         const query = queryOf(filters[at % filters.length] as FilterName, job);
         return { method: "GET", path: `/v1/jobs?page_size=${pageSize}${query}`, key };
       }),
-    page: (count, key, page) => times(count, () => ({ method: "GET", path: `/v1/jobs?page=${page}&page_size=10`, key })),
+    page: (count, key, page) =>
+      times(count, () => ({ method: "GET", path: `/v1/jobs?page=${page}&page_size=10`, key })),
     updates: (count) =>
       times(count, () => {
         const { job, key } = draw();
-        return { method: "PATCH", path: `/v1/jobs/by-marking/${job.marking_number}`, key, body: JSON.stringify(patch()) };
+        const path = `/v1/jobs/by-marking/${job.marking_number}`;
+        return { method: "PATCH", path, key, body: JSON.stringify(patch()) };
       }),
     batches: (count, items, query = "") =>
       times(count, () => {
         const { owner, key } = draw();
         const own = byOwner.get(owner) ?? [];
         const chosen = new Set<string>();
-        while (chosen.size < Math.min(items, own.length)) chosen.add(pick(own)[1].marking_number);
+        while (chosen.size < Math.min(items, own.length)) chosen.add(pick(own).number);
         const body = { jobs: [...chosen].map((number) => ({ marking_number: number, ...patch() })) };
         return { method: "PATCH", path: `/v1/jobs/batch${query}`, key, body: JSON.stringify(body) };
       }),
   };
 }
 
+interface Draws {
+  pick: <Value>(values: readonly Value[]) => Value;
+  chance: (of: number) => boolean;
+  /** The query that asks for `filter`, so that it finds something of `job`'s kind. */
+  queryOf: (filter: FilterName, job: DrawnJob) => string;
+  /** A change that was never made before. */
+  patch: () => Record<string, unknown>;
+}
+
+function createDraws(seededAt: Date): Draws {
+  // Other draws in every run: a change that the run before has made already would be none.
+  const random = randomFrom(Date.now());
+  const below = (limit: number): number => Math.floor(random() * limit);
+  const pick: Draws["pick"] = (values) => values[below(values.length)] as (typeof values)[number];
+  const day = (daysBefore: number): string =>
+    new Date(seededAt.getTime() - daysBefore * 86_400_000).toISOString().slice(0, 10);
+  let patches = 0;
+  return {
+    pick,
+    chance: (of) => random() < of,
+    queryOf(filter, job) {
+      const from = 3 + below(DAYS - 13);
+      const to = from - below(3);
+      const queries: Record<FilterName, string> = {
+        none: "",
+        status: `&normalized_status=${pick(STATUSES)}`,
+        marking_number: `&marking_number=${job.marking_number}`,
+        batch_number: `&batch_number=${job.batch_number}`,
+        "updated range": `&updated_at_from=${day(from)}&updated_at_to=${day(to)}`,
+        "scheduled range": `&scheduled_date_from=${day(from)}&scheduled_date_to=${day(to)}`,
+      };
+      return queries[filter];
+    },
+    patch() {
+      patches += 1;
+      const instructions = `Ring twice, note ${patches} (${below(1e9)})`;
+      if (patches % 3 === 0)
+        return { instructions, weight: below(3000) / 100, recipient_name: `Noor ${patches}` };
+      const changes = { normalized_status: pick(STATUSES), instructions };
+      if (patches % 3 === 1) return changes;
+      return { ...changes, failure_reason: "recipient_unavailable", scheduled_date: day(-below(9)) };
+    },
+  };
+}
+
+function ownersOf({ agent_id: agent, contractor_id: contractor }: DrawnJob): string[] {
+  return contractor === null ? [agent] : [agent, contractor];
+}
+
+function times(count: number, make: (at: number) => LoadRequest): LoadRequest[] {
+  return Array.from({ length: count }, (_, at) => make(at));
+}
+
 async function sample(client: pg.Client): Promise<DrawnJob[]> {
   const { rows } = await client.query<DrawnJob>(
     `select marking_number, batch_number, agent_id, contractor_id from job
-     tablesample bernoulli (${SAMPLE_PERCENT}) repeatable (1)`,
+     tablesample bernoulli (${SAMPLE_PERCENT})`,
   );
   return rows;
 }
 
-/** mulberry32: the same draws in every run. */
+/** mulberry32: quick, and even enough. */
 function randomFrom(start: number): () => number {
   let state = start;
   return () => {

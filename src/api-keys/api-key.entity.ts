@@ -5,11 +5,11 @@ import { Organization } from "../organizations/organization.entity.ts";
 export const scopes = ["jobs:read", "jobs:write", "webhooks:manage"] as const;
 export type Scope = (typeof scopes)[number];
 
-/** Requests a second and the burst above it, per class of request. */
+/** Requests a second and the burst above it, per class of request; null: no limit, absent: the service's. */
 export interface KeyRateLimits {
-  read?: { perSecond: number; burst: number };
-  write?: { perSecond: number; burst: number };
-  batch?: { perSecond: number; burst: number };
+  read?: { perSecond: number; burst: number } | null;
+  write?: { perSecond: number; burst: number } | null;
+  batch?: { perSecond: number; burst: number } | null;
 }
 
 export const ApiKey = defineEntity({

@@ -23,15 +23,11 @@ export interface KnownKey {
   readonly expiresAtMs: number;
   readonly suspended: boolean;
   readonly admits: (address: string) => boolean;
-  lastUsedMs: number;
-  recordedMs: number;
 }
 
 export interface KeyMemory extends Disposable {
   /** The unrevoked key with these eight characters, from memory or from PostgreSQL; null where there is none. */
   find(lookup: string): Promise<KnownKey | null>;
-  /** The keys in memory. */
-  all(): Iterable<KnownKey>;
 }
 
 interface KeyRow {
@@ -77,7 +73,6 @@ export function createKeyMemory(database: Queryable): KeyMemory {
       if (key && before === revision && known.size < MAX_KNOWN) known.set(lookup, key);
       return key;
     },
-    all: () => known.values(),
     [Symbol.dispose]: () => clearInterval(timer),
   };
 }
@@ -105,7 +100,5 @@ function toKnownKey(row: KeyRow): KnownKey {
     expiresAtMs: row.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(row.expires_at),
     suspended: row.suspended,
     admits: row.cidrs === null ? () => true : addressTest(row.cidrs),
-    lastUsedMs: 0,
-    recordedMs: 0,
   };
 }

@@ -13,11 +13,9 @@ export interface KeyVerifier extends AsyncDisposable {
    * is outside its ranges or its organisation is suspended.
    */
   verify(text: string, address: string): Promise<KeyPrincipal>;
-  /** Writes down when keys were last used, at most once a minute each. */
+  /** Writes down when keys were last used, at most once a minute each, whatever processes they are used in. */
   recordUse(): Promise<void>;
 }
-
-const RECORD_USE_EVERY_MS = 60_000;
 
 /** A 401, with what RFC 9110 wants beside it. */
 export function unauthorized(message: string): AppError {
@@ -27,15 +25,19 @@ export function unauthorized(message: string): AppError {
 export function createKeyVerifier({ database, clock }: { database: Queryable; clock: Clock }): KeyVerifier {
   const memory = createKeyMemory(database);
 
+  /** When each key was last used, by its id, as long as that is not written down. */
+  const lastUsedMs = new Map<string, number>();
+
   const recordUse = async (): Promise<void> => {
-    const used = [...memory.all()].filter((key) => key.lastUsedMs - key.recordedMs >= RECORD_USE_EVERY_MS);
-    if (used.length === 0) return;
-    for (const key of used) key.recordedMs = key.lastUsedMs;
+    const uses = [...lastUsedMs];
+    if (uses.length === 0) return;
     await database.query(sql`
       update api_key set last_used_at = used.at::timestamptz
-      from unnest(${used.map((key) => key.principal.keyId)}::uuid[],
-        ${used.map((key) => new Date(key.lastUsedMs).toISOString())}::text[]) used (id, at)
-      where api_key.id = used.id and (last_used_at is null or last_used_at < used.at::timestamptz)`);
+      from unnest(${uses.map(([id]) => id)}::uuid[],
+        ${uses.map(([, ms]) => new Date(ms).toISOString())}::text[]) used (id, at)
+      where api_key.id = used.id
+        and (last_used_at is null or last_used_at <= used.at::timestamptz - interval '1 minute')`);
+    for (const [id, ms] of uses) if (lastUsedMs.get(id) === ms) lastUsedMs.delete(id);
   };
 
   return {
@@ -47,7 +49,7 @@ export function createKeyVerifier({ database, clock }: { database: Queryable; cl
       if (key.suspended) throw new AppError("ForbiddenException", "The organisation is suspended");
       if (!key.admits(address))
         throw new AppError("ForbiddenException", "The API key may not be used from this address");
-      key.lastUsedMs = clock.now();
+      lastUsedMs.set(key.principal.keyId, clock.now());
       return key.principal;
     },
     recordUse,

@@ -1,9 +1,12 @@
 /** Request bodies: JSON in UTF-8, bounded, an object. */
 import { isUtf8 } from "node:buffer";
+import type { IncomingMessage } from "node:http";
 import express, { type Request, type RequestHandler } from "express";
 import { AppError, badRequest } from "../platform/errors.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
+
+const bytesOf = new WeakMap<IncomingMessage, Buffer>();
 
 /** Reads a body of at most `limitBytes` (uncompressed); only `application/json` is taken. */
 export function readJson(limitBytes: number): RequestHandler {
@@ -11,8 +14,9 @@ export function readJson(limitBytes: number): RequestHandler {
     limit: limitBytes,
     strict: false,
     type: () => true,
-    verify: (_request, _response, bytes) => {
+    verify: (request, _response, bytes) => {
       if (!isUtf8(bytes)) throw new Error("not UTF-8");
+      bytesOf.set(request, bytes);
     },
   });
   return (request, response, next) => {
@@ -20,8 +24,19 @@ export function readJson(limitBytes: number): RequestHandler {
     if (!isJsonInUtf8(request.headers["content-type"] ?? "")) {
       throw new AppError("UnsupportedMediaTypeException", "The body must be application/json, in UTF-8");
     }
+    // Else the parser would answer no sooner than everything has come.
+    if (Number(request.headers["content-length"] ?? 0) > limitBytes) throw tooLarge();
     parse(request, response, next);
   };
+}
+
+export function tooLarge(): AppError {
+  return new AppError("PayloadTooLargeException", "The body is too large");
+}
+
+/** The body as it came, uncompressed. */
+export function bodyBytes(request: Request): Buffer {
+  return bytesOf.get(request) ?? Buffer.alloc(0);
 }
 
 /** The body as an object. Throws BadRequestException for any other JSON. */

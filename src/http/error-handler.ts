@@ -3,6 +3,7 @@ import type { ErrorRequestHandler, RequestHandler } from "express";
 import { databaseAway, isOutOfReach } from "../platform/database-errors.ts";
 import { AppError } from "../platform/errors.ts";
 import type { Logger } from "../platform/logger.ts";
+import { tooLarge } from "./body.ts";
 import { contextOf } from "./context.ts";
 import { sendFailure } from "./envelope.ts";
 
@@ -42,7 +43,7 @@ function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   if (isOutOfReach(error)) return databaseAway(error);
   const { status, type } = error instanceof Error ? (error as HttpError) : {};
-  if (status === 413) return new AppError("PayloadTooLargeException", "The body is too large");
+  if (status === 413) return tooLarge();
   if (status === 415)
     return new AppError(
       "UnsupportedMediaTypeException",

@@ -9,8 +9,10 @@ import type { EventService } from "../events/event.service.ts";
 import type { JobCodes } from "../jobs/job.codes.ts";
 import type { JobService } from "../jobs/job.service.ts";
 import type { Database } from "../platform/database.ts";
+import { badRequest } from "../platform/errors.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Metrics } from "../platform/metrics.ts";
+import { docsRoutes } from "./docs.routes.ts";
 import { errorHandler, notFoundHandler } from "./error-handler.ts";
 import { opsRoutes } from "./ops/ops.routes.ts";
 import type { RateLimitStore } from "./rate-limit.ts";
@@ -70,7 +72,10 @@ export function createHttpApp(services: HttpServices): Express {
       },
     }),
   );
-  app.use((_request, response, next) => {
+  app.use((request, response, next) => {
+    if (request.httpVersionMinor > 0 && request.headers.host === undefined) {
+      throw badRequest([], "The request is not valid HTTP: it has no Host");
+    }
     // Answers are one organisation's own; and a connection of a server that stops takes no further request.
     response.setHeader("Cache-Control", "no-store");
     if (services.isStopping()) response.setHeader("Connection", "close");
@@ -86,6 +91,7 @@ export function createHttpApp(services: HttpServices): Express {
     app.use("/v1", jobRoutes({ ...services, gate, baseUrl }));
     app.use("/v1", eventRoutes({ ...services, gate }));
     app.use("/v1", referenceRoutes({ ...services, gate }));
+    app.use(docsRoutes(config.http));
   }
 
   app.use(notFoundHandler);

@@ -11,7 +11,7 @@ export const IdempotencyRecord = defineEntity({
     /** SHA-256 of path, query and body: the same key with another request is refused. */
     fingerprint: p.blob(),
     /** Null while the first request is still being answered. */
-    answer: p.json().nullable(),
+    answer: p.text().nullable(),
     /** An unanswered record is free again after this: its process has died. */
     lockedUntil: p.datetime(3),
     expiresAt: p.datetime(3),

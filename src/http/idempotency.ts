@@ -9,6 +9,7 @@ import type { Queryable } from "../platform/database.ts";
 import { AppError, badRequest, type ErrorCode } from "../platform/errors.ts";
 import { sql } from "../platform/sql.ts";
 import type { Answer, Handler } from "./answer.ts";
+import { bodyBytes } from "./body.ts";
 import { principalOf } from "./context.ts";
 
 interface RecordKey {
@@ -78,7 +79,7 @@ async function findKept(
   { organizationId, route, key }: RecordKey,
   fingerprint: Buffer,
 ): Promise<Kept> {
-  const [row] = await database.query<{ same: boolean; answer: Kept | null }>(sql`
+  const [row] = await database.query<{ same: boolean; answer: string | null }>(sql`
     select fingerprint = ${fingerprint} as same, answer from idempotency_record
     where organization_id = ${organizationId} and route = ${route} and key = ${key}`);
   if (row && !row.same) {
@@ -86,7 +87,7 @@ async function findKept(
   }
   if (!row?.answer)
     throw new AppError("ConflictException", "A request with this Idempotency-Key is still being answered");
-  return row.answer;
+  return JSON.parse(row.answer) as Kept;
 }
 
 function replay(kept: Kept): Answer {
@@ -96,13 +97,15 @@ function replay(kept: Kept): Answer {
   throw new AppError(code, message, { details, headers: { ...headers, ...mark } });
 }
 
-/** The work is done and its answer is on the way: that it could not be kept must not turn it into a failure. */
+/**
+ * The work is done and its answer is on the way: that it could not be kept must not turn it into a failure.
+ */
 async function keep(
   database: Queryable,
   { organizationId, route, key }: RecordKey,
   kept: Kept,
 ): Promise<void> {
-  const saving = database.query(sql`update idempotency_record set answer = ${JSON.stringify(kept)}::jsonb
+  const saving = database.query(sql`update idempotency_record set answer = ${JSON.stringify(kept)}
     where organization_id = ${organizationId} and route = ${route} and key = ${key} and answer is null`);
   await saving.catch(() => undefined);
 }
@@ -115,7 +118,8 @@ async function release(database: Queryable, { organizationId, route, key }: Reco
 
 function fingerprintOf(request: Request): Buffer {
   return createHash("sha256")
-    .update(`${request.originalUrl}\n${JSON.stringify(request.body)}`)
+    .update(`${request.originalUrl}\n`)
+    .update(bodyBytes(request))
     .digest();
 }
 

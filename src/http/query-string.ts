@@ -1,23 +1,27 @@
 /** Query strings, read strictly: a parameter stands once, is not empty and is valid percent-encoded UTF-8. */
 import { badRequest, type AppError, type Problem } from "../platform/errors.ts";
 
-/** The parameters of `url`. Throws BadRequestException with every parameter that is repeated, empty or unreadable. */
-export function readQuery(url: string): Map<string, string> {
+export interface Query {
+  parameters: Map<string, string>;
+  /** Every parameter that is repeated, empty or unreadable. */
+  problems: Problem[];
+}
+
+/** The parameters of `url` whose names are `known`; any other is ignored, whatever it holds. */
+export function readQuery(url: string, known: ReadonlySet<string>): Query {
   const at = url.indexOf("?");
   const parameters = new Map<string, string>();
-  if (at === -1) return parameters;
   const problems: Problem[] = [];
-  for (const part of url.slice(at + 1).split("&")) {
-    if (part === "") continue;
+  for (const part of at === -1 ? [] : url.slice(at + 1).split("&")) {
     const [rawName = "", ...rest] = part.split("=");
-    const name = decode(rawName) ?? rawName;
+    const name = decode(rawName);
+    if (name === null || !known.has(name)) continue;
     const value = decode(rest.join("="));
     const problem = problemOf(name, value, parameters);
     if (problem) problems.push(problem);
     else parameters.set(name, value as string);
   }
-  if (problems.length > 0) throw badRequest(problems, sentence(problems[0] as Problem));
-  return parameters;
+  return { parameters, problems };
 }
 
 /** A 400 for findings in parameters, its message naming the first. */

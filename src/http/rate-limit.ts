@@ -30,12 +30,14 @@ export interface RateLimitStore {
   take(bucket: string, limit: RateLimit): Promise<Taken> | Taken;
 }
 
-/** Limits `kind` of request; null where rate limits are off. Sets both families of headers on every answer. */
+/** Limits `kind` of request; a null `store`: rate limits are off. Sets both families of headers on every answer. */
 export function rateLimit(store: RateLimitStore | null, kind: RateLimitClass): RequestHandler {
   return async (_request, response, next) => {
     if (!store) return next();
     const { keyId, rateLimits } = principalOf(response);
-    const limit = rateLimits?.[kind] ?? defaultRateLimits[kind];
+    const own = rateLimits?.[kind];
+    if (own === null) return next();
+    const limit = own ?? defaultRateLimits[kind];
     const { allowed, tokens } = await store.take(`${keyId}:${kind}`, limit);
     const remaining = Math.floor(tokens);
     const fullInS = Math.ceil((limit.burst - tokens) / limit.perSecond);

@@ -29,6 +29,8 @@ export async function listen(
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
+      // The app refuses a request without one, in the envelope.
+      requireHostHeader: false,
     },
     handler,
   );

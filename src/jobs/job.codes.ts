@@ -25,6 +25,7 @@ export interface JobCodes {
 
 export function createJobCodes(database: Queryable): JobCodes {
   let known: ReadonlySet<string> = new Set();
+  let asking: Promise<unknown> | null = null;
 
   const statuses = async (): Promise<JobStatusCode[]> => {
     const rows = await database.query<JobStatusCode>(
@@ -33,6 +34,13 @@ export function createJobCodes(database: Queryable): JobCodes {
     known = new Set(rows.map((row) => row.code));
     return rows;
   };
+
+  /** Those who ask in one moment, as the items of a batch do, share one look-up, which begins after they have asked. */
+  const lookUp = (): Promise<unknown> =>
+    (asking ??= Promise.resolve().then(() => {
+      asking = null;
+      return statuses();
+    }));
 
   return {
     statuses,
@@ -43,7 +51,7 @@ export function createJobCodes(database: Queryable): JobCodes {
         from failure_reason order by position, code`),
     async isKnownStatus(code) {
       if (known.has(code)) return true;
-      await statuses();
+      await lookUp();
       return known.has(code);
     },
   };

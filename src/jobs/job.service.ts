@@ -69,7 +69,7 @@ export function createJobService({ database, codes }: { database: Database; code
     },
 
     async updateOne(viewer, { markingNumber, body, expectedVersions }, options) {
-      const checked = await checkPatch(codes, body, "", ["marking_number"]);
+      const checked = await checkPatch(codes, body);
       if (!checked.ok) throw badRequest(checked.problems, checked.message);
       const update = { markingNumber, patch: checked.patch, expectedVersions };
       const [outcome] = await inTransactionIfDry(database, options, (queryable) =>

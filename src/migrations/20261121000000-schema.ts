@@ -10,7 +10,7 @@ export class Schema extends Migration {
     this.addSql(`create table "failure_reason" ("code" text not null, "label" text not null, "applies_to_failed" boolean not null, "applies_to_on_hold" boolean not null, "next_step" text not null, "position" int not null, primary key ("code"));`);
     this.addSql(`alter table "failure_reason" add constraint "failure_reason_next_step_check" check ("next_step" in ('retry', 'action', 'return'));`);
 
-    this.addSql(`create table "idempotency_record" ("organization_id" uuid not null, "route" text not null, "key" text not null, "fingerprint" bytea not null, "answer" jsonb null, "locked_until" timestamptz(3) not null, "expires_at" timestamptz(3) not null, primary key ("organization_id", "route", "key"));`);
+    this.addSql(`create table "idempotency_record" ("organization_id" uuid not null, "route" text not null, "key" text not null, "fingerprint" bytea not null, "answer" text null, "locked_until" timestamptz(3) not null, "expires_at" timestamptz(3) not null, primary key ("organization_id", "route", "key"));`);
     this.addSql(`create index "idempotency_record_expiry" on "idempotency_record" ("expires_at");`);
 
     this.addSql(`create table "job_count" ("organization_id" uuid not null, "normalized_status" text not null, "count" int not null, primary key ("organization_id", "normalized_status"));`);

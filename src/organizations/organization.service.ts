@@ -12,9 +12,20 @@ export interface OrganizationService {
   list(): Promise<Organization[]>;
   /** By typed id or exact name; null where there is none. */
   find(idOrName: string): Promise<Organization | null>;
+  /** The same; throws NotFoundException where there is none, BadRequestException where it is of another type. */
+  get(idOrName: string, type?: OrganizationType): Promise<Organization>;
 }
 
 export function createOrganizationService({ database }: { database: Database }): OrganizationService {
+  const find = async (idOrName: string): Promise<Organization | null> => {
+    const id = fromTypedId("org", idOrName);
+    const em = database.em();
+    return (
+      (id ? await em.findOne(Organization, { id }) : null) ??
+      (await em.findOne(Organization, { name: idOrName }))
+    );
+  };
+
   return {
     async create({ name, type }) {
       if (name.trim() === "") throw new AppError("BadRequestException", "An organisation needs a name");
@@ -33,13 +44,18 @@ export function createOrganizationService({ database }: { database: Database }):
 
     list: () => database.em().find(Organization, {}, { orderBy: { name: "asc" } }),
 
-    async find(idOrName) {
-      const id = fromTypedId("org", idOrName);
-      const em = database.em();
-      return (
-        (id ? await em.findOne(Organization, { id }) : null) ??
-        (await em.findOne(Organization, { name: idOrName }))
+    find,
+
+    async get(idOrName, type) {
+      const organization = await find(idOrName);
+      if (!organization) throw new AppError("NotFoundException", `There is no organisation "${idOrName}"`);
+      if (type === undefined || organization.type === type) return organization;
+      throw new AppError(
+        "BadRequestException",
+        `"${idOrName}" is ${article[organization.type]}, not ${article[type]}`,
       );
     },
   };
 }
+
+const article: Record<OrganizationType, string> = { agent: "an agent", contractor: "a contractor" };

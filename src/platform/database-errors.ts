@@ -15,7 +15,7 @@ const CONNECTION_CODES = new Set([
 /** SQLSTATEs: shutting down, crashed, starting up, too many connections, cancelled by a timeout, read-only after a failover. */
 const AWAY_STATES = new Set(["57P01", "57P02", "57P03", "53300", "57014", "25006", "25P03"]);
 const AWAY_MESSAGES =
-  /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|connection is not queryable|not queryable/i;
+  /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|connection is not queryable|not queryable/i;
 
 /** Whether PostgreSQL is out of reach, rather than refusing this statement. */
 export function isOutOfReach(error: unknown): boolean {

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { Migrator } from "@mikro-orm/migrations";
 import { defineConfig, MikroORM, type EntityManager, type Options } from "@mikro-orm/postgresql";
 import type { Pool, PoolClient } from "pg";
-import { translateDatabaseError } from "./database-errors.ts";
+import { isOutOfReach, translateDatabaseError } from "./database-errors.ts";
 import { unavailable } from "./errors.ts";
 import type { Sql } from "./sql.ts";
 
@@ -34,6 +34,8 @@ export interface Database extends Queryable, AsyncDisposable {
 
 /** A statement may run for 10 s, then its request is answered with 503: no request may hold a connection for ever. */
 const STATEMENT_TIMEOUT_MS = 10_000;
+/** PostgreSQL itself ends such a statement; one that it does not even refuse in time shows that it is out of reach. */
+const SILENCE_AFTER_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 3_000;
 /** Requests that may wait for a connection; beyond that the server is overloaded and says so at once. */
 const MAX_WAITING_PER_CONNECTION = 20;
@@ -47,6 +49,7 @@ export function ormOptions(options: DatabaseOptions, statementTimeoutMs = STATEM
     driverOptions: {
       application_name: "waymark",
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      ...(statementTimeoutMs > 0 && { query_timeout: statementTimeoutMs + SILENCE_AFTER_MS }),
       keepAlive: true,
       options: `-c timezone=UTC -c statement_timeout=${statementTimeoutMs} -c idle_in_transaction_session_timeout=30000`,
     },
@@ -96,7 +99,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
         await client.query(outcome);
         return result;
       } catch (error) {
-        await client.query("rollback").catch(() => (broken = true));
+        broken = isOutOfReach(error);
+        if (!broken) await client.query("rollback").catch(() => (broken = true));
         return translateDatabaseError(error);
       } finally {
         client.release(broken);
@@ -114,7 +118,7 @@ async function nested<T>(client: PoolClient, work: () => Promise<T>): Promise<T>
     await client.query("release savepoint nested");
     return result;
   } catch (error) {
-    await client.query("rollback to savepoint nested");
+    if (!isOutOfReach(error)) await client.query("rollback to savepoint nested");
     throw error;
   }
 }

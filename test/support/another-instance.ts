@@ -2,9 +2,10 @@
 import { createApp, type App, type AppOverrides } from "../../src/app.ts";
 import { toConfig } from "../../src/config/config.ts";
 import { readEnv } from "../../src/config/env.ts";
-import type { TestApp } from "./start-app.ts";
+import { holdAgainstContract } from "./contract.ts";
+import type { Answer, TestApp } from "./start-app.ts";
 
-export type Instance = App & Pick<TestApp, "request" | "call">;
+export type Instance = App & Pick<TestApp, "url" | "request" | "call">;
 
 /** `env` and `overrides` as for `startTestApp`. Disposing leaves the database alone. */
 export async function startInstance(
@@ -23,10 +24,13 @@ export async function startInstance(
   };
   return {
     ...app,
+    url,
     request,
     async call(path, init) {
       const response = await request(path, init);
-      return { status: response.status, headers: response.headers, body: await response.json() } as Awaited<ReturnType<Instance["call"]>>;
+      const answer = { status: response.status, headers: response.headers, body: (await response.json()) as Answer["body"] };
+      holdAgainstContract(init?.method ?? "GET", path, answer);
+      return answer;
     },
   };
 }

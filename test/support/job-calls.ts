@@ -1,8 +1,8 @@
 /** The job routes as a partner calls them. */
 import type { Answer, Partner, TestApp } from "./start-app.ts";
 
-type Caller = Pick<TestApp, "call">;
-type Caller1 = Pick<Partner, "key">;
+/** An app, or another instance of it. */
+export type Api = Pick<TestApp, "call">;
 
 export interface CallOptions {
   headers?: Record<string, string>;
@@ -10,26 +10,53 @@ export interface CallOptions {
   query?: string;
 }
 
+type Caller = Pick<Partner, "key">;
+
 export function jobPath(markingNumber: string): string {
   return `/v1/jobs/by-marking/${encodeURIComponent(markingNumber)}`;
 }
 
-/** PATCH of one job; a string is sent as it is, anything else as JSON. */
-export function patchJob(
-  app: Caller,
-  { key }: Caller1,
-  markingNumber: string,
-  body: unknown,
-  options: CallOptions = {},
-): Promise<Answer> {
-  return patch(app, key, jobPath(markingNumber), body, options);
+/** GET /v1/jobs; `query` without its question mark. */
+export function listJobs(api: Api, { key }: Caller, query = ""): Promise<Answer> {
+  return api.call(`/v1/jobs?${query}`, { key });
 }
 
-export function patchBatch(
-  app: Caller,
-  { key }: Caller1,
-  jobs: unknown,
-  options: CallOptions = {},
+export function getJob(api: Api, { key }: Caller, markingNumber: string): Promise<Answer> {
+  return api.call(jobPath(markingNumber), { key });
+}
+
+/** PATCH of one job; a string is sent as it is, anything else as JSON. */
+export function patchJob(api: Api, caller: Caller, markingNumber: string, body: unknown, options?: CallOptions): Promise<Answer> {
+  return patch(api, caller, { path: jobPath(markingNumber), body, ...options });
+}
+
+/** PATCH of a batch with `jobs`. */
+export function patchBatch(api: Api, caller: Caller, jobs: unknown, options?: CallOptions): Promise<Answer> {
+  return patch(api, caller, { path: "/v1/jobs/batch", body: { jobs }, ...options });
+}
+
+function patch(
+  api: Api,
+  { key }: Caller,
+  { path, body, headers = {}, query }: CallOptions & { path: string; body: unknown },
 ): Promise<Answer> {
-  return patch(app, key, "/v1/jobs/batch", { jobs }, options);
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return api.call(query === undefined ? path : `${path}?${query}`, { key, method: "PATCH", headers, body: text });
+}
+
+/** The Marking Numbers of a list's items, in their order. */
+export function numbersOf({ body }: Answer): string[] {
+  return (body.data as { items: { marking_number: string }[] }).items.map((item) => item.marking_number);
+}
+
+/** Follows `next_cursor` from the first page of `query` to the end; answers with the Marking Numbers in order. */
+export async function walk(api: Api, caller: Caller, query: string, between: () => Promise<unknown> = async () => null): Promise<string[]> {
+  const numbers: string[] = [];
+  for (let next = ""; ; await between()) {
+    const answer = await listJobs(api, caller, query + next);
+    numbers.push(...numbersOf(answer));
+    const cursor = answer.body.data.pagination.next_cursor as string | null;
+    if (cursor === null) return numbers;
+    next = `&cursor=${cursor}`;
+  }
 }

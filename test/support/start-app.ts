@@ -7,6 +7,7 @@ import { readEnv } from "../../src/config/env.ts";
 import type { JobPatch } from "../../src/jobs/job.fields.ts";
 import { upsertRows, type JobUpsert } from "../../src/jobs/job.upsert.ts";
 import { systemActor, type OrganizationType } from "../../src/platform/principal.ts";
+import { holdAgainstContract } from "./contract.ts";
 import { createTestDatabase } from "./test-database.ts";
 
 /** An organisation with a key that may do everything. */
@@ -22,7 +23,7 @@ export interface TestApp extends App {
   databaseUrl: string;
   /** A request to the app, with `key` as x-api-key where given. */
   request(path: string, init?: RequestInit & { key?: string }): Promise<Response>;
-  /** The same, its body read as the envelope. */
+  /** The same, its body read as the envelope and the answer held against the OpenAPI document. */
   call(path: string, init?: RequestInit & { key?: string }): Promise<Answer>;
   partner(type: OrganizationType, key?: Partial<NewKey>): Promise<Partner>;
   /** Makes jobs; Marking Numbers are made up where none is given. Answers with the Marking Numbers. */
@@ -81,11 +82,10 @@ export async function startTestApp(
     request,
     async call(path, init) {
       const response = await request(path, init);
-      return {
-        status: response.status,
-        headers: response.headers,
-        body: (await response.json()) as Answer["body"],
-      };
+      const body = (await response.json()) as Answer["body"];
+      const answer = { status: response.status, headers: response.headers, body };
+      holdAgainstContract(init?.method ?? "GET", path, answer);
+      return answer;
     },
     async partner(type, key = {}) {
       const name = `${type} ${randomBytes(6).toString("hex")}`;

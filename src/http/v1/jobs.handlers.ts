@@ -19,7 +19,7 @@ import {
   readMarkingNumber,
   writeParameters,
 } from "./jobs.schema.ts";
-import { pageLinks } from "./page-links.ts";
+import { linkHeader } from "./page-links.ts";
 
 export interface JobHandlerServices {
   database: Database;
@@ -41,8 +41,8 @@ export function listJobs({ jobs, baseUrl }: JobHandlerServices): Handler {
       total,
       next_cursor: nextCursor,
     };
-    const link = pageLinks(baseUrl + request.originalUrl, { page, pageSize, total, nextCursor });
-    return { data: { items: items.map(toJobWire), pagination }, headers: { Link: link } };
+    const headers = linkHeader(baseUrl + request.originalUrl, { page, pageSize, total, nextCursor });
+    return { data: { items: items.map(toJobWire), pagination }, headers };
   };
 }
 
@@ -60,9 +60,9 @@ export function jobHistory({ jobs, events, baseUrl }: JobHandlerServices): Handl
       offset: (page - 1) * pageSize,
       limit: pageSize,
     });
-    const link = pageLinks(baseUrl + request.originalUrl, { page, pageSize, total, nextCursor: null });
+    const headers = linkHeader(baseUrl + request.originalUrl, { page, pageSize, total, nextCursor: null });
     const pagination = { page, page_size: pageSize, total };
-    return { data: { items: items.map(toHistoryEntryWire), pagination }, headers: { Link: link } };
+    return { data: { items: items.map(toHistoryEntryWire), pagination }, headers };
   };
 }
 
@@ -123,9 +123,16 @@ function toResultWire(result: ItemResult): unknown {
   };
 }
 
-/** Keys are the caller's text: those that could not stand in a header are percent-encoded. */
+/** What clients read of an answer's headers is bounded, and how many keys a caller sends is up to him. */
+const MAX_IGNORED_LENGTH = 4_000;
+
+/** Keys are the caller's text: those that could not stand in a header are percent-encoded. The first are named. */
 function ignoredFields(names: readonly string[]): Record<string, string> {
-  if (names.length === 0) return {};
-  const list = names.slice(0, 50).map((name) => encodeURIComponent(name.slice(0, 100).toWellFormed()));
-  return { "X-Ignored-Fields": list.join(", ") };
+  let list = "";
+  for (const name of names) {
+    const next = (list === "" ? "" : ", ") + encodeURIComponent(name.slice(0, 100).toWellFormed());
+    if (list.length + next.length > MAX_IGNORED_LENGTH) break;
+    list += next;
+  }
+  return list === "" ? {} : { "X-Ignored-Fields": list };
 }

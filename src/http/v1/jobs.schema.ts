@@ -6,12 +6,13 @@ import { problemsOf } from "../../platform/problems.ts";
 import { jobSortFields, newestFirst, type JobPosition, type JobSort } from "../../jobs/job.filter.ts";
 import type { JobListQuery } from "../../jobs/job.queries.ts";
 import type { JobRow } from "../../jobs/job.row.ts";
-import { markingNumberValue, textValue } from "../../jobs/job.values.ts";
+import { dateValue, markingNumberValue, textValue } from "../../jobs/job.values.ts";
 import { toIsoTime } from "../../platform/time.ts";
 import { badParameters, readQuery } from "../query-string.ts";
 import {
   dateParameter,
   instantParameter,
+  optionalPageParameter,
   pageParameter,
   pageSizeParameter,
   switchParameter,
@@ -40,7 +41,7 @@ export const listParameters = z.object({
   updated_at_to: optional(dateParameter, "Jobs updated on or before this day (UTC).", "2026-11-30"),
   scheduled_date_from: optional(dateParameter, "Jobs scheduled on or after this date.", "2026-11-24"),
   scheduled_date_to: optional(dateParameter, "Jobs scheduled on or before this date.", "2026-11-30"),
-  page: pageParameter.optional(),
+  page: optionalPageParameter,
   page_size: pageSizeParameter,
   cursor: optional(
     z.string(),
@@ -72,11 +73,13 @@ export const writeParameters = z.object({
 });
 export const historyParameters = z.object({ page: pageParameter, page_size: pageSizeParameter });
 
-/** The query of `url` against `schema`; parameters that it does not name are ignored. */
-export function parameters<Schema extends z.ZodType>(schema: Schema, url: string): z.output<Schema> {
-  const result = schema.safeParse(Object.fromEntries(readQuery(url)));
-  if (!result.success) throw badParameters(problemsOf(result.error, "query"));
-  return result.data;
+/** The query of `url` against `schema`; parameters that it does not name are ignored. Throws with every problem found. */
+export function parameters<Schema extends z.ZodObject>(schema: Schema, url: string): z.output<Schema> {
+  const query = readQuery(url, new Set(Object.keys(schema.shape)));
+  const result = schema.safeParse(Object.fromEntries(query.parameters));
+  const problems = [...query.problems, ...(result.error ? problemsOf(result.error, "query") : [])];
+  if (problems.length > 0) throw badParameters(problems);
+  return result.data as z.output<Schema>;
 }
 
 export interface ListRequest {
@@ -125,10 +128,11 @@ export function cursorAfter(row: JobRow, sort: JobSort): string {
   return encodeCursor("jobs", [sortName(sort), text, row.id]);
 }
 
-const cursorShape = z.tuple([
-  z.enum(sortNames),
-  z.union([z.iso.datetime(), z.iso.date(), z.null()]),
-  z.uuid(),
+/** Instants as `cursorAfter` writes them; the year 0000 is none that PostgreSQL could read. */
+const instantValue = z.iso.datetime({ precision: 3 }).regex(/^(?!0000)/);
+const cursorShape = z.union([
+  z.tuple([z.enum(["scheduled_date", "-scheduled_date"]), dateValue.nullable(), z.uuid()]),
+  z.tuple([z.enum(["created_at", "-created_at", "updated_at", "-updated_at"]), instantValue, z.uuid()]),
 ]);
 
 function readCursor(
@@ -166,11 +170,12 @@ export function readMarkingNumber(text: string): string {
   throw badRequest(problems, `The Marking Number ${problems[0]?.message ?? "is wrong"}`);
 }
 
+const ETAGS = /^\s*(?:W\/)?"[^"]*"(?:\s*,\s*(?:W\/)?"[^"]*")*\s*$/;
+
 /** `If-Match` as the versions that it allows; undefined: any. A weak tag matches nothing. */
 export function readIfMatch(header: string | undefined): readonly number[] | undefined {
   if (header === undefined || header.trim() === "*") return undefined;
-  const tags = header.split(",").map((tag) => tag.trim());
-  if (!tags.every((tag) => /^(W\/)?"[^"]*"$/.test(tag))) {
+  if (!ETAGS.test(header)) {
     const problem: Problem = {
       location: "header",
       field: "If-Match",
@@ -179,7 +184,8 @@ export function readIfMatch(header: string | undefined): readonly number[] | und
     };
     throw badRequest([problem], `If-Match ${problem.message}`);
   }
-  return tags.filter((tag) => /^"\d{1,9}"$/.test(tag)).map((tag) => Number(tag.slice(1, -1)));
+  const tags = header.match(/(?:W\/)?"[^"]*"/g) ?? [];
+  return tags.filter((tag) => /^"[1-9]\d{0,8}"$/.test(tag)).map((tag) => Number(tag.slice(1, -1)));
 }
 
 function parameterProblem(field: string, code: string, message: string) {

@@ -8,8 +8,17 @@ interface Page {
   nextCursor: string | null;
 }
 
+/** A query can be as long as a request's headers; links that repeat it must not outgrow what a client reads of an answer. */
+const MAX_LENGTH = 8_000;
+
+/** The `Link` header for a page of `url`; none where it would grow too long. */
+export function linkHeader(url: string, page: Page): Record<string, string> {
+  const links = pageLinks(url, page);
+  return links.length > MAX_LENGTH ? {} : { Link: links };
+}
+
 /** Links to the first, previous, next and last page: `url` with its page or cursor replaced. */
-export function pageLinks(url: string, { page, pageSize, total, nextCursor }: Page): string {
+function pageLinks(url: string, { page, pageSize, total, nextCursor }: Page): string {
   if (page === null) {
     const next = nextCursor === null ? [] : [link(url, "cursor", nextCursor, "next")];
     return [link(url, "cursor", null, "first"), ...next].join(", ");
@@ -23,8 +32,8 @@ export function pageLinks(url: string, { page, pageSize, total, nextCursor }: Pa
 }
 
 function link(url: string, name: string, value: string | null, relation: string): string {
-  const [path = "", query = ""] = url.split("?", 2);
-  const parameters = new URLSearchParams(query);
+  const [path = "", ...query] = url.split("?");
+  const parameters = new URLSearchParams(query.join("?"));
   parameters.delete(name);
   if (value !== null) parameters.set(name, value);
   const text = parameters.toString();

@@ -16,17 +16,20 @@ export function integerParameter(min: number, max: number = MAX_INTEGER) {
     .meta({ type: "integer", minimum: min, maximum: max });
 }
 
-export const pageParameter = integerParameter(1)
-  .default(1)
-  .meta({ default: 1, description: "Page number, from 1. A page past the end is empty.", examples: [2] });
+const pageMeta = { default: 1, description: "Page number, from 1. A page past the end is empty.", examples: [2] };
+export const pageParameter = integerParameter(1).default(1).meta(pageMeta);
+/** The same without its default, for a list that is read by cursor too: no page was asked for then. */
+export const optionalPageParameter = integerParameter(1).optional().meta(pageMeta);
 export const pageSizeParameter = integerParameter(1, MAX_PAGE_SIZE)
   .default(10)
   .meta({ default: 10, description: "Items per page.", examples: [25] });
 export const dateParameter = dateValue;
-export const instantParameter = z.iso.datetime({
-  offset: true,
-  error: "must be an ISO 8601 timestamp with a zone, such as 2026-11-21T08:00:00Z",
-});
+const INSTANT_ERROR = "must be an ISO 8601 timestamp with a zone, such as 2026-11-21T08:00:00Z";
+/** What PostgreSQL reads as well: years 0001 to 9999, at most nine digits of a second, zones to 15:59. */
+export const instantParameter = z.iso
+  .datetime({ offset: true, error: INSTANT_ERROR })
+  .regex(/^(?!0000)[^.]{19}(\.\d{1,9})?(Z|[+-](0\d|1[0-5]):\d\d)$/, { error: INSTANT_ERROR })
+  .meta({ type: "string", format: "date-time" });
 export const switchParameter = z
   .enum(["true", "false"], { error: "must be true or false" })
   .transform((text) => text === "true")

@@ -13,7 +13,9 @@ import { MAX_PAGE_SIZE } from "./parameters.ts";
 
 type FieldValues = { [Name in JobFieldName]: (typeof jobFields)[Name]["value"] };
 
-const fieldValues = Object.fromEntries(jobFieldNames.map((name) => [name, jobFields[name].value])) as FieldValues;
+const fieldValues = Object.fromEntries(
+  jobFieldNames.map((name) => [name, jobFields[name].value]),
+) as FieldValues;
 
 function idOf(prefix: IdPrefix | "req", description: string, example: string) {
   return z
@@ -31,15 +33,16 @@ export const requestIdSchema = idOf(
   "01KAJQZ4T0W5H8M3N9PXR2VD7C",
 );
 
+const markingNumber = markingNumberValue.meta({
+  minLength: 1,
+  description: "Marking Number: exact, case-sensitive, unique in the whole service",
+  examples: ["MN-2026-000123"],
+});
+
 export const jobSchema = z
   .strictObject({
     id: idOf("job", "Delivery job id", "01KAGD2WJ8F9V6BMH0T3S5XQ1N").meta({ readOnly: true }),
-    marking_number: markingNumberValue.meta({
-      minLength: 1,
-      readOnly: true,
-      description: "Marking Number: exact, case-sensitive, unique in the whole service",
-      examples: ["MN-2026-000123"],
-    }),
+    marking_number: markingNumber.meta({ readOnly: true }),
     ...fieldValues,
     provider_status: z
       .string()
@@ -51,9 +54,22 @@ export const jobSchema = z
   .meta({ id: "Job", description: "A delivery job." }) satisfies z.ZodType<JobWire>;
 
 const count = (description: string, example: number) =>
-  z.int().min(0).meta({ maximum: undefined, description, examples: [example] });
-const pageSize = z.int().min(1).max(MAX_PAGE_SIZE).meta({ description: "Items per page", examples: [10] });
-const page = z.int().min(1).meta({ maximum: undefined, description: "Page number", examples: [1] });
+  z
+    .number()
+    .int()
+    .min(0)
+    .meta({ description, examples: [example] });
+const pageSize = z
+  .number()
+  .int()
+  .min(1)
+  .max(MAX_PAGE_SIZE)
+  .meta({ description: "Items per page", examples: [10] });
+const page = z
+  .number()
+  .int()
+  .min(1)
+  .meta({ description: "Page number", examples: [1] });
 
 const listPaginationSchema = z
   .strictObject({
@@ -76,14 +92,16 @@ export const jobListSchema = z
   .meta({ id: "JobList" });
 
 const updatedItemSchema = z
-  .strictObject({ marking_number: markingNumberValue, success: z.literal(true), job: jobSchema })
+  .strictObject({ marking_number: markingNumber, success: z.literal(true), job: jobSchema })
   .meta({ id: "UpdatedItem", description: "An item that was updated, and the job as it is now." });
 
 const failedItemSchema = z
   .strictObject({
-    marking_number: markingNumberValue,
+    marking_number: markingNumber,
     success: z.literal(false),
-    error: z.string().meta({ description: "What is wrong, for people", examples: ["Delivery job not found"] }),
+    error: z
+      .string()
+      .meta({ description: "What is wrong, for people", examples: ["Delivery job not found"] }),
     error_code: z.enum(itemErrorCodes).meta({ description: "What is wrong, for programs" }),
     error_details: z.array(problemSchema).nullable().meta({ description: "Every problem found, or null" }),
   })
@@ -101,30 +119,42 @@ export const batchResultSchema = z
 
 const actorSchema = z
   .strictObject({
-    type: z.enum(actorTypes).meta({ description: "A partner's API key, a signed-in person or the service itself" }),
+    type: z
+      .enum(actorTypes)
+      .meta({ description: "A partner's API key, a signed-in person or the service itself" }),
     id: z
       .string()
       .regex(/^(key|usr)_[0-7][0-9A-HJKMNP-TV-Z]{25}$/)
       .nullable()
-      .meta({ description: "Id of the key or person; null for the service", examples: ["key_01KAB7Q3M5E8RZ2C4WFX9TNH6D"] }),
+      .meta({
+        description: "Id of the key or person; null for the service",
+        examples: ["key_01KAB7Q3M5E8RZ2C4WFX9TNH6D"],
+      }),
   })
   .meta({ id: "Actor", description: "Who made the change." });
 
 const fieldValue = z.union([z.string(), z.number(), z.boolean(), z.null()]);
-const changesSchema = z
-  .record(z.string(), z.strictObject({ from: fieldValue, to: fieldValue }))
-  .meta({
-    id: "Changes",
-    description: "The fields that changed, each with its value before and after. An assignment shows as `contractor_id`.",
-  });
+const changesSchema = z.record(z.string(), z.strictObject({ from: fieldValue, to: fieldValue })).meta({
+  id: "Changes",
+  description:
+    "The fields that changed, each with its value before and after. An assignment shows as `contractor_id`.",
+});
 
-const eventIdSchema = idOf("evt", "Event id: the same in the feed, in the history and in every webhook", "01KAJQZ4T3C6Y1GKD8B5RVXE2H");
-const eventTypeSchema = z.enum(eventTypes).meta({ description: "What happened", examples: ["job.status_changed"] });
+const eventIdSchema = idOf(
+  "evt",
+  "Event id: the same in the feed, in the history and in every webhook",
+  "01KAJQZ4T3C6Y1GKD8B5RVXE2H",
+);
+const eventTypeSchema = z
+  .enum(eventTypes)
+  .meta({ description: "What happened", examples: ["job.status_changed"] });
 const sequenceSchema = z
   .int()
   .min(1)
-  .meta({ maximum: undefined, description: "Grows by one with every change of the job: its version", examples: [4] });
-const causeSchema = requestIdSchema.nullable().meta({ description: "The request that made the change; null: none did" });
+  .meta({ description: "Grows by one with every change of the job: its version", examples: [4] });
+const causeSchema = requestIdSchema
+  .nullable()
+  .meta({ description: "The request that made the change; null: none did" });
 
 export const historyEntrySchema = z
   .strictObject({
@@ -149,18 +179,25 @@ export const eventSchema = z
     api_version: z.literal(API_VERSION).meta({ description: "Version of this shape" }),
     timestamp: instant("When it happened", "2026-11-21T09:15:42.318Z"),
     data: z.strictObject({
-      job: jobSchema.meta({ description: "The whole job as the change left it" }),
+      job: jobSchema,
       changes: changesSchema,
       sequence: sequenceSchema,
       actor: actorSchema,
       request_id: causeSchema,
     }),
   })
-  .meta({ id: "Event", description: "Something that happened to a job: the same body in the feed and in webhooks." }) satisfies z.ZodType<EventWire>;
+  .meta({
+    id: "Event",
+    description:
+      "Something that happened to a job, with the whole job as it left it: the same in the feed and in webhooks.",
+  }) satisfies z.ZodType<EventWire>;
 
 export const feedSchema = z
   .strictObject({
-    items: z.array(eventSchema).max(MAX_PAGE_SIZE).meta({ description: "In the order in which they are to be read" }),
+    items: z
+      .array(eventSchema)
+      .max(MAX_PAGE_SIZE)
+      .meta({ description: "In the order in which they are to be read" }),
     next_cursor: z
       .string()
       .nullable()

@@ -1,0 +1,89 @@
+/** `waymark jobs export` */
+import { createWriteStream } from "node:fs";
+import { pipeline } from "node:stream/promises";
+import { Command, Option } from "commander";
+import { fileFormats, type FileFormat } from "../jobs/job.import.rows.ts";
+import { AppError } from "../platform/errors.ts";
+import type { Cli } from "./cli.ts";
+import { formatOf } from "./input-file.ts";
+import type { Services } from "./open-services.ts";
+
+interface Options {
+  agent?: string;
+  contractor?: string;
+  status?: string;
+  format?: FileFormat;
+  out?: string;
+}
+
+const NOTES = `
+The file can be imported again as it is, and changes nothing then. Organisations stand there by their ids. In CSV an
+empty cell is null and one in quotes ("") an empty string.
+
+Values are written as they are, also those that begin with =, +, - or @: a spreadsheet may take such a cell for a formula,
+so import the file there as text.`;
+
+export function jobsExport(cli: Cli): Command {
+  return new Command("export")
+    .description("write jobs to a file, in the order they were made")
+    .option("--agent <org>", "only jobs of this agent: its id or exact name")
+    .option("--contractor <org>", "only jobs assigned to this contractor: its id or exact name")
+    .option("--status <code>", "only jobs with this normalized_status")
+    .addOption(
+      new Option("--format <format>", "the file's format (default: by the name of --out, else csv)").choices(
+        fileFormats,
+      ),
+    )
+    .option("--out <file>", "where to write (default: standard output)")
+    .addHelpText("after", NOTES)
+    .action(async (options: Options) => {
+      if (cli.output.isJson && options.out === undefined) {
+        throw new AppError(
+          "BadRequestException",
+          "With --json the jobs need a file of their own: give --out",
+        );
+      }
+      await cli.withServices((services, signal) => exportFile(cli, services, { options, signal }));
+    });
+}
+
+async function exportFile(
+  cli: Cli,
+  services: Services,
+  { options, signal }: { options: Options; signal: AbortSignal },
+): Promise<void> {
+  const { exportJobs } = await import("../jobs/job.export.ts");
+  const { out, status } = options;
+  const format = options.format ?? formatOf(out ?? "") ?? "csv";
+  const query = {
+    format,
+    ...(await organizationsOf(services, options)),
+    filter: { normalizedStatus: await knownStatus(services, status) },
+  };
+  let exported = 0;
+  async function* texts(): AsyncGenerator<string> {
+    for await (const { text, jobs } of exportJobs(services.database, query)) {
+      exported += jobs;
+      yield text;
+    }
+  }
+  if (out === undefined) await pipeline(texts, process.stdout, { signal, end: false });
+  else await pipeline(texts, createWriteStream(out), { signal });
+  const said = `${exported.toLocaleString("en")} ${exported === 1 ? "job" : "jobs"} exported.`;
+  if (out === undefined) cli.output.note(said);
+  else cli.output.result({ exported, format, out }, said);
+}
+
+async function organizationsOf({ organizations }: Services, { agent, contractor }: Options) {
+  return {
+    agentId: agent === undefined ? undefined : (await organizations.get(agent, "agent")).id,
+    contractorId:
+      contractor === undefined ? undefined : (await organizations.get(contractor, "contractor")).id,
+  };
+}
+
+async function knownStatus({ codes }: Services, status: string | undefined): Promise<string | undefined> {
+  if (status === undefined || (await codes.isKnownStatus(status))) return status;
+  const known = (await codes.statuses()).map(({ code }) => code);
+  throw new AppError("BadRequestException", `There is no status "${status}"; known are ${known.join(", ")}`);
+}

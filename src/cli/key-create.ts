@@ -1,0 +1,55 @@
+/** `waymark key create` */
+import { Command } from "commander";
+import { scopes as allScopes, type Scope } from "../api-keys/api-key.entity.ts";
+import type { Cli } from "./cli.ts";
+import { keyDocument } from "./key-document.ts";
+import { listOf } from "./output.ts";
+import { expiryValue, scopesValue } from "./values.ts";
+
+interface Options {
+  org: string;
+  name: string;
+  scopes: Scope[];
+  expires?: Date;
+  cidr?: string[];
+}
+
+export function keyCreate(cli: Cli): Command {
+  return new Command("create")
+    .description("issue a key, which is shown this once")
+    .requiredOption("--org <org>", "whose key it is: an organisation's id or exact name")
+    .option("--name <name>", "what it is for", "API key")
+    .option("--scopes <scopes>", "what it may do, set apart by commas", scopesValue, [...allScopes])
+    .option(
+      "--expires <when>",
+      "a day (it ends as that day ends, UTC), an instant, or days from now: 90d",
+      expiryValue,
+    )
+    .option("--cidr <range...>", "address ranges that it may be used from (default: anywhere)")
+    .action(({ org, name, scopes, expires, cidr }: Options) =>
+      cli.withServices(async ({ organizations, keys }) => {
+        const organization = await organizations.get(org);
+        const { key, text } = await keys.create({
+          organizationId: organization.id,
+          name,
+          scopes,
+          expiresAt: expires ?? null,
+          cidrs: cidr ?? null,
+          createdBy: "cli",
+        });
+        const document = keyDocument(key);
+        const shown = {
+          Key: text,
+          Id: document.id,
+          Organisation: organization.name,
+          Scopes: scopes.join(", "),
+          Expires: document.expires_at?.toISOString() ?? "never",
+          From: document.cidrs?.join(", ") ?? "anywhere",
+        };
+        cli.output.result(
+          { key: text, ...document },
+          `${listOf(shown)}\nKeep the key now: it is not shown again.`,
+        );
+      }),
+    );
+}

@@ -1,0 +1,32 @@
+/** A key as commands show it: everything but its secret. */
+import type { ApiKey } from "../api-keys/api-key.entity.ts";
+import { lookupOf } from "../api-keys/api-key.format.ts";
+import type { ApiKeyService } from "../api-keys/api-key.service.ts";
+import { AppError } from "../platform/errors.ts";
+import { toTypedId } from "../platform/ids.ts";
+
+export const KEY_ARGUMENT = "the key's id, its 8 characters (wmk_THESE_…) or the whole key";
+
+export function keyDocument(key: ApiKey) {
+  return {
+    id: toTypedId("key", key.id),
+    starts_with: `wmk_${key.lookup}`,
+    organization_id: toTypedId("org", key.organization.id),
+    name: key.name,
+    scopes: key.scopes,
+    cidrs: key.cidrs ?? null,
+    created_by: key.createdBy,
+    created_at: key.createdAt,
+    expires_at: key.expiresAt ?? null,
+    revoked_at: key.revokedAt ?? null,
+    last_used_at: key.lastUsedAt ?? null,
+  };
+}
+
+/** The key that an operator means, whichever part of it is at hand. Throws NotFoundException. */
+export async function getKey(keys: ApiKeyService, text: string): Promise<ApiKey> {
+  const key = await keys.find(lookupOf(text) ?? text.replace(/^wmk_([0-9a-z]{8})_?$/, "$1"));
+  // The text may be a secret, so it is not told back.
+  if (!key) throw new AppError("NotFoundException", "There is no such key");
+  return key;
+}

@@ -1,0 +1,54 @@
+/** What commands work with: from the settings to the database, its schema up to date, and the services on it. */
+import { createApiKeyService, type ApiKeyService } from "../api-keys/api-key.service.ts";
+import { toConfig, type Config } from "../config/config.ts";
+import { readEnv } from "../config/env.ts";
+import { openEmbeddedPostgres, type EmbeddedPostgres } from "../embedded/postgres.ts";
+import { entities } from "../entities.ts";
+import { createJobCodes, type JobCodes } from "../jobs/job.codes.ts";
+import {
+  createOrganizationService,
+  type OrganizationService,
+} from "../organizations/organization.service.ts";
+import { systemClock } from "../platform/clock.ts";
+import { openDatabase, type Database } from "../platform/database.ts";
+import { migrateDatabase } from "../platform/migrate.ts";
+
+export interface Services extends AsyncDisposable {
+  readonly config: Config;
+  readonly database: Database;
+  readonly organizations: OrganizationService;
+  readonly keys: ApiKeyService;
+  readonly codes: JobCodes;
+  /** The migrations that were applied just now. */
+  readonly applied: readonly string[];
+}
+
+/** A command does one thing at a time. */
+const POOL_SIZE = 2;
+
+/** Opens DATABASE_URL, or the embedded PostgreSQL, which a server may be using meanwhile. */
+export async function openServices(): Promise<Services> {
+  const config = toConfig(readEnv());
+  await using opened = new AsyncDisposableStack();
+  const url = config.database.url ?? opened.use(await openEmbedded(config)).url;
+  const applied = await migrateDatabase({ url, poolSize: POOL_SIZE, entities });
+  const database = opened.use(await openDatabase({ url, poolSize: POOL_SIZE, entities }));
+  const held = opened.move();
+  return {
+    config,
+    database,
+    organizations: createOrganizationService({ database }),
+    keys: createApiKeyService({ database, clock: systemClock }),
+    codes: createJobCodes(database),
+    applied,
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
+  };
+}
+
+function openEmbedded({ dataDir }: Config): Promise<EmbeddedPostgres> {
+  return openEmbeddedPostgres({ dataDir, exclusive: false, onProgress: say });
+}
+
+function say(sentence: string): void {
+  process.stderr.write(`${sentence}\n`);
+}

@@ -1,0 +1,110 @@
+/** Example values of the document, all from one story: a job whose delivery fails for a wrong address. */
+import type { EventType } from "../../events/event.entity.ts";
+import {
+  API_VERSION,
+  type Changes,
+  type EventWire,
+  type HistoryEntryWire,
+} from "../../events/event.payload.ts";
+import type { JobWire } from "../../jobs/job.wire.ts";
+
+export const exampleRequestId = "req_01KAJQZ4T0W5H8M3N9PXR2VD7C";
+
+export const exampleJob: JobWire = {
+  id: "job_01KAGD2WJ8F9V6BMH0T3S5XQ1N",
+  marking_number: "MN-2026-000123",
+  batch_number: "B-2026-118",
+  group_code: "EAST-2",
+  piece_quantity: 3,
+  labels: "fragile,cold",
+  pts: 12.5,
+  weight: 8.25,
+  recipient_name: "Harbour Street Bakery",
+  recipient_contact: "+1 555 0134",
+  delivery_address: "12 Harbour Street, #04-01",
+  postal_code: "049315",
+  scheduled_date: "2026-11-21",
+  instructions: "Leave with the concierge",
+  normalized_status: "failed",
+  failure_reason: "wrong_incomplete_address",
+  scheduled_delivery_date: null,
+  scheduled_delivery_pending: true,
+  provider_status: "DEX03",
+  created_at: "2026-11-20T06:30:00.000Z",
+  updated_at: "2026-11-21T09:15:42.318Z",
+};
+
+/** What a partner sends to make `exampleJob` of the job before. */
+export const examplePatch = {
+  normalized_status: "failed",
+  failure_reason: "wrong_incomplete_address",
+  scheduled_delivery_pending: true,
+};
+
+const exampleChanges: Changes = {
+  normalized_status: { from: "out_for_delivery", to: "failed" },
+  failure_reason: { from: null, to: "wrong_incomplete_address" },
+  scheduled_delivery_pending: { from: false, to: true },
+};
+
+const keyActor = { type: "key", id: "key_01KAB7Q3M5E8RZ2C4WFX9TNH6D" } as const;
+const systemActor = { type: "system", id: null } as const;
+
+export const exampleHistoryEntry: HistoryEntryWire = {
+  id: "evt_01KAJQZ4T3C6Y1GKD8B5RVXE2H",
+  type: "job.status_changed",
+  sequence: 4,
+  occurred_at: exampleJob.updated_at,
+  actor: keyActor,
+  request_id: exampleRequestId,
+  changes: exampleChanges,
+};
+
+function eventOf(type: EventType, timestamp: string, data: EventWire["data"]): EventWire {
+  return { id: exampleHistoryEntry.id, type, api_version: API_VERSION, timestamp, data };
+}
+
+const bornJob: JobWire = {
+  ...exampleJob,
+  normalized_status: "pending",
+  failure_reason: null,
+  scheduled_delivery_pending: false,
+  provider_status: null,
+  updated_at: exampleJob.created_at,
+};
+
+/** One event of each type, as the feed and the webhooks carry it. */
+export const exampleEvents: Record<EventType, EventWire> = {
+  "job.created": eventOf("job.created", exampleJob.created_at, {
+    job: bornJob,
+    changes: {
+      batch_number: { from: null, to: "B-2026-118" },
+      normalized_status: { from: null, to: "pending" },
+      scheduled_delivery_pending: { from: null, to: false },
+    },
+    sequence: 1,
+    actor: systemActor,
+    request_id: null,
+  }),
+  "job.updated": eventOf("job.updated", "2026-11-20T11:02:07.540Z", {
+    job: { ...bornJob, updated_at: "2026-11-20T11:02:07.540Z" },
+    changes: { instructions: { from: null, to: "Leave with the concierge" } },
+    sequence: 3,
+    actor: keyActor,
+    request_id: "req_01KAGWJ5T4Z9C2E7HBN6QX8RDM",
+  }),
+  "job.status_changed": eventOf("job.status_changed", exampleJob.updated_at, {
+    job: exampleJob,
+    changes: exampleChanges,
+    sequence: 4,
+    actor: keyActor,
+    request_id: exampleRequestId,
+  }),
+  "job.assigned": eventOf("job.assigned", "2026-11-20T06:30:00.012Z", {
+    job: { ...bornJob, updated_at: "2026-11-20T06:30:00.012Z" },
+    changes: { contractor_id: { from: null, to: "org_01KA2M8D6R4TX0VQ9ZC7JH3EWB" } },
+    sequence: 2,
+    actor: systemActor,
+    request_id: null,
+  }),
+};

@@ -1,0 +1,143 @@
+/** The answers to requests that fail: one for each code of the error table, with an example in the envelope. */
+import { AppError, type ErrorCode, type Problem } from "../../platform/errors.ts";
+import { exampleRequestId } from "./openapi.examples.ts";
+import { failureSchema } from "./failures.schema.ts";
+import { headersOf, rateLimitHeaders, requiredHeaders, type HeaderName } from "./openapi.headers.ts";
+import { requestIdSchema } from "./responses.schema.ts";
+
+interface Failure {
+  /** When it happens. */
+  description: string;
+  /** The message and details of the example. */
+  message: string;
+  details?: { current_etag: string };
+  headers?: readonly HeaderName[];
+}
+
+const failures: Record<ErrorCode, Failure> = {
+  BadRequestException: {
+    description: "The request is malformed; `details` lists every problem found.",
+    message: "The body is not valid JSON",
+    headers: rateLimitHeaders,
+  },
+  UnauthorizedException: {
+    description: "No API key, an unknown, expired or revoked one, or two different keys in the two headers.",
+    message: "An API key is required, as x-api-key or as Authorization: Bearer",
+    headers: ["WWW-Authenticate"],
+  },
+  ForbiddenException: {
+    description:
+      "The key lacks the scope, the address is outside the key's ranges, or the organization is suspended.",
+    message: "The API key lacks the scope jobs:write",
+  },
+  NotFoundException: {
+    description: "No visible delivery job has this Marking Number.",
+    message: "Delivery job not found",
+    headers: rateLimitHeaders,
+  },
+  MethodNotAllowedException: {
+    description: "The path exists, but not with this method.",
+    message: "DELETE is not allowed here; GET, HEAD, PATCH is",
+    headers: ["Allow"],
+  },
+  ConflictException: {
+    description: "The first request with this Idempotency-Key is still being answered.",
+    message: "A request with this Idempotency-Key is still being answered",
+    headers: rateLimitHeaders,
+  },
+  PreconditionFailedException: {
+    description: "`If-Match` names another version than the job's; `details` tells the version it has.",
+    message: "The job is at version 5, another than If-Match allows",
+    details: { current_etag: '"5"' },
+    headers: rateLimitHeaders,
+  },
+  PayloadTooLargeException: {
+    description: "The body is over 64 KiB for one job or 4 MiB for a batch.",
+    message: "The body is too large",
+    headers: rateLimitHeaders,
+  },
+  UnsupportedMediaTypeException: {
+    description: "The body is not `application/json` in UTF-8.",
+    message: "The body must be application/json",
+    headers: rateLimitHeaders,
+  },
+  UnprocessableEntityException: {
+    description: "This Idempotency-Key was used with another request.",
+    message: "This Idempotency-Key was used with another request",
+    headers: rateLimitHeaders,
+  },
+  TooManyRequestsException: {
+    description: "The key's rate limit is reached.",
+    message: "Too many read requests: 50 a second, 100 at once. Try again in 1 s.",
+    headers: ["Retry-After"],
+  },
+  InternalServerErrorException: {
+    description: "An unexpected error on our side. Nothing of its cause is in the answer.",
+    message: "An unexpected error happened on our side",
+    headers: rateLimitHeaders,
+  },
+  ServiceUnavailableException: {
+    description: "The database is out of reach or the server is overloaded.",
+    message: "The database is out of reach. Try again shortly.",
+    headers: ["Retry-After", ...rateLimitHeaders],
+  },
+};
+
+export const errorCodes = Object.keys(failures) as ErrorCode[];
+
+export const failureSchemas = errorCodes.map((code) => failureSchema(code, requestIdSchema));
+
+export function statusOf(code: ErrorCode): number {
+  return new AppError(code, "").status;
+}
+
+/** Name under `components.responses`: the code without `Exception`. */
+export function responseName(code: ErrorCode): string {
+  return code.replace(/Exception$/, "");
+}
+
+export interface FailureExample {
+  summary: string;
+  message: string;
+  details?: readonly Problem[] | { current_etag: string } | null;
+}
+
+/** The answer with `code`; `more` says what an operation knows better than the table. */
+export function failureResponse(
+  code: ErrorCode,
+  more: { description?: string; examples?: readonly FailureExample[]; headers?: readonly HeaderName[] } = {},
+) {
+  const { description, message, details = null, headers = [] } = failures[code];
+  const examples = more.examples ?? [{ summary: description, message, details }];
+  const limits = code === "TooManyRequestsException" ? requiredHeaders(rateLimitHeaders) : {};
+  return {
+    description: more.description ?? description,
+    headers: { ...headersOf([...headers, ...(more.headers ?? [])]), ...limits },
+    content: {
+      "application/json": {
+        schema: { $ref: `#/components/schemas/${code}` },
+        examples: envelopesOf(code, examples),
+      },
+    },
+  };
+}
+
+function envelopesOf(
+  code: ErrorCode,
+  examples: readonly FailureExample[],
+): Record<string, { summary: string; value: object }> {
+  return Object.fromEntries(
+    examples.map(({ summary, message, details = null }, at) => [
+      `${responseName(code)}${examples.length > 1 ? at + 1 : ""}`,
+      {
+        summary,
+        value: {
+          request_id: exampleRequestId,
+          success: false,
+          data: null,
+          error: { code, message, details },
+        },
+      },
+    ]),
+  );
+}

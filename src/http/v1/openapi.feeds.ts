@@ -1,0 +1,107 @@
+/** The events feed and the reference tables. */
+import { z } from "zod";
+import { feedParameters } from "./events.routes.ts";
+import { exampleEvents } from "./openapi.examples.ts";
+import { operation } from "./openapi.operation.ts";
+import { failureReasonSchema, feedSchema, statusCodeSchema } from "./responses.schema.ts";
+
+export const listEvents = operation({
+  method: "get",
+  path: "/v1/events",
+  operationId: "listEvents",
+  summary: "Read the events feed",
+  description: `The events of the last 30 days that concern jobs visible to the key's organization: the same bodies that
+webhooks carry, to poll instead or to catch up.
+
+Begin without \`after\`, keep \`next_cursor\` and hand it back as \`after\`, at once while \`has_more\` is true and then from
+time to time. No event is left out and none comes twice along one cursor.`,
+  tag: "Events",
+  scope: "jobs:read",
+  request: { query: feedParameters },
+  success: {
+    description: "Events, oldest first.",
+    name: "FeedEnvelope",
+    data: feedSchema,
+    examples: {
+      "One event, and no more for now": {
+        items: [exampleEvents["job.status_changed"]],
+        next_cursor: "WzEsImV2ZW50cyIsIjEwNDIiLCIyMTciXQ",
+        has_more: false,
+      },
+      "Nothing happened yet": { items: [], next_cursor: null, has_more: false },
+    },
+  },
+  failures: [
+    [
+      "BadRequestException",
+      {
+        examples: [
+          {
+            summary: "A cursor of something else",
+            message: "after is not a cursor of this feed; use next_cursor as it came",
+            details: [
+              {
+                location: "query",
+                field: "after",
+                code: "malformed",
+                message: "is not a cursor of this feed; use next_cursor as it came",
+              },
+            ],
+          },
+        ],
+      },
+    ],
+  ],
+});
+
+export const listStatuses = operation({
+  method: "get",
+  path: "/v1/reference/statuses",
+  operationId: "listStatuses",
+  summary: "List the status codes",
+  description: "The codes that `normalized_status` may hold. Codes may be added at any time.",
+  tag: "Reference",
+  scope: "jobs:read",
+  success: {
+    description: "The codes.",
+    name: "StatusListEnvelope",
+    data: z.strictObject({ items: z.array(statusCodeSchema) }).meta({ id: "StatusList" }),
+    examples: {
+      "Two of the codes": {
+        items: [
+          { code: "completed", label: "Completed", category: "success", is_terminal: true },
+          { code: "failed", label: "Delivery failed", category: "attention", is_terminal: false },
+        ],
+      },
+    },
+  },
+  failures: [],
+});
+
+export const listFailureReasons = operation({
+  method: "get",
+  path: "/v1/reference/failure-reasons",
+  operationId: "listFailureReasons",
+  summary: "List the failure reasons",
+  description: "A catalogue for `failure_reason`. It is advice: any text of up to 64 characters is accepted.",
+  tag: "Reference",
+  scope: "jobs:read",
+  success: {
+    description: "The catalogue.",
+    name: "FailureReasonListEnvelope",
+    data: z.strictObject({ items: z.array(failureReasonSchema) }).meta({ id: "FailureReasonList" }),
+    examples: {
+      "One of the reasons": {
+        items: [
+          {
+            code: "wrong_incomplete_address",
+            label: "Wrong incomplete address",
+            applies_to: ["failed", "on_hold"],
+            next_step: "action",
+          },
+        ],
+      },
+    },
+  },
+  failures: [],
+});

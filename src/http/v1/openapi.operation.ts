@@ -1,0 +1,96 @@
+/** One operation of v1 as OpenAPI has it: what every operation shares is said here once. */
+import type { RouteConfig } from "@asteasolutions/zod-to-openapi";
+import { z } from "zod";
+import type { Scope } from "../../api-keys/api-key.entity.ts";
+import type { ErrorCode } from "../../platform/errors.ts";
+import { exampleRequestId } from "./openapi.examples.ts";
+import { failureResponse, responseName, statusOf } from "./openapi.failures.ts";
+import { headersOf, rateLimitHeaders, type HeaderName } from "./openapi.headers.ts";
+import { requestIdSchema } from "./responses.schema.ts";
+
+export interface Success {
+  description: string;
+  /** Name of the envelope's schema. */
+  name: string;
+  data: z.ZodType;
+  /** `data` of each example, by its summary. */
+  examples: Readonly<Record<string, unknown>>;
+  headers?: readonly HeaderName[];
+}
+
+export interface Operation {
+  method: "get" | "patch";
+  path: string;
+  operationId: string;
+  summary: string;
+  description: string;
+  tag: string;
+  scope: Scope;
+  request?: NonNullable<RouteConfig["request"]>;
+  success: Success;
+  /** Besides those that every operation has: a code as the table describes it, or with what is special here. */
+  failures: readonly (ErrorCode | readonly [ErrorCode, Parameters<typeof failureResponse>[1]])[];
+}
+
+const everywhere: readonly ErrorCode[] = [
+  "UnauthorizedException",
+  "ForbiddenException",
+  "TooManyRequestsException",
+  "InternalServerErrorException",
+  "ServiceUnavailableException",
+];
+
+export function operation({
+  method,
+  path,
+  operationId,
+  summary,
+  description,
+  tag,
+  scope,
+  ...rest
+}: Operation): RouteConfig {
+  const responses = [...rest.failures, ...everywhere].map(toResponse).toSorted(([a], [b]) => a - b);
+  return {
+    method,
+    path,
+    operationId,
+    summary,
+    description,
+    tags: [tag],
+    security: [{ ApiKey: [scope] }, { Bearer: [scope] }],
+    ...(rest.request && { request: rest.request }),
+    responses: { 200: successResponse(rest.success), ...Object.fromEntries(responses) },
+  };
+}
+
+function toResponse(failure: Operation["failures"][number]): [number, RouteConfig["responses"][string]] {
+  if (typeof failure === "string") {
+    return [statusOf(failure), { $ref: `#/components/responses/${responseName(failure)}` }];
+  }
+  const [code, more] = failure;
+  return [statusOf(code), failureResponse(code, more)];
+}
+
+function successResponse({
+  description,
+  name,
+  data,
+  examples,
+  headers = [],
+}: Success): RouteConfig["responses"][string] {
+  const envelope = z
+    .strictObject({ request_id: requestIdSchema, success: z.literal(true), data, error: z.null() })
+    .meta({ id: name });
+  const values = Object.entries(examples).map(
+    ([summary, value], at): [string, { summary: string; value: object }] => [
+      `example${at + 1}`,
+      { summary, value: { request_id: exampleRequestId, success: true, data: value, error: null } },
+    ],
+  );
+  return {
+    description,
+    headers: headersOf([...headers, ...rateLimitHeaders]),
+    content: { "application/json": { schema: envelope, examples: Object.fromEntries(values) } },
+  };
+}

@@ -1,0 +1,98 @@
+/** Jobs as a file of rows, imported and exported: its columns, and each value as the text of a CSV cell. */
+import type { CsvCell } from "../platform/csv.ts";
+import { AppError } from "../platform/errors.ts";
+import { toTypedId } from "../platform/ids.ts";
+import { nearestOf } from "../platform/nearest.ts";
+import { jobFieldNames, jobFields, type JobFieldName } from "./job.fields.ts";
+import type { JobRow } from "./job.row.ts";
+
+/** The columns, in the order of an export. A file to import has any of them in any order. */
+export const fileColumns = [
+  "marking_number",
+  "agent",
+  "contractor",
+  ...jobFieldNames,
+  "provider_status",
+] as const;
+export type FileColumn = (typeof fileColumns)[number];
+export type FileValue = string | number | boolean | null;
+type FieldKind = (typeof jobFields)[JobFieldName]["kind"];
+
+/** An organisation's name is never empty, so that an empty cell names none, in quotes or not. */
+const references: ReadonlySet<string> = new Set(["agent", "contractor"]);
+const known: ReadonlySet<string> = new Set(fileColumns);
+const editable: ReadonlySet<string> = new Set(jobFieldNames);
+const booleans: ReadonlyMap<string, boolean> = new Map([
+  ["true", true],
+  ["false", false],
+]);
+
+/** What a cell's text says. Text that says no value of its kind stays as it is, for the field's own check to refuse. */
+const readers: Record<FieldKind, (text: string) => FileValue> = {
+  text: (text) => text,
+  date: (text) => text,
+  integer: (text) => (/^-?\d+$/.test(text) ? Number(text) : text),
+  number: (text) => (/^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text) ? Number(text) : text),
+  boolean: (text) => booleans.get(text) ?? text,
+};
+
+export function isFileColumn(name: string): name is FileColumn {
+  return known.has(name);
+}
+
+export function isJobField(name: FileColumn): name is JobFieldName {
+  return editable.has(name);
+}
+
+/** Why a name is no column, as a predicate, with the one that was probably meant. */
+export function unknownColumn(name: string): string {
+  const nearest = nearestOf(name, fileColumns);
+  return `is not a column of jobs${nearest === null ? "" : `; did you mean ${nearest}?`}`;
+}
+
+/** The columns that a header names. Throws BadRequestException where it names others, one twice, or not all of `needed`. */
+export function readHeader(cells: readonly CsvCell[], needed: readonly FileColumn[]): FileColumn[] {
+  const columns: FileColumn[] = [];
+  for (const { text } of cells) {
+    const shown = JSON.stringify(text ?? "(not UTF-8)");
+    if (text === null || !isFileColumn(text))
+      throw wrongHeader(`The column ${shown} ${unknownColumn(text ?? "")}`);
+    if (columns.includes(text)) throw wrongHeader(`The column ${shown} stands twice in the header`);
+    columns.push(text);
+  }
+  const missing = needed.find((column) => !columns.includes(column));
+  if (missing !== undefined) throw wrongHeader(`The header has no column ${missing}`);
+  return columns;
+}
+
+export function wrongHeader(message: string): AppError {
+  return new AppError("BadRequestException", message, { details: { known_columns: fileColumns } });
+}
+
+/** The value of a cell: null where nothing stands in it, an empty string where that is in quotes and can be one. */
+export function valueOfCell(column: FileColumn, text: string, isQuoted: boolean): FileValue {
+  const kind = isJobField(column) ? jobFields[column].kind : "text";
+  if (text === "" && !(isQuoted && kind === "text" && !references.has(column))) return null;
+  return readers[kind](text);
+}
+
+/** The text of a value, which `valueOfCell` reads back as the same; null where the cell is left empty. */
+export function textOfValue(value: FileValue): string | null {
+  return value === null ? null : String(value);
+}
+
+/** A job as a row of a file: organisations by their ids, since their names may change. */
+export function toFileRow(job: JobRow): Record<FileColumn, FileValue> {
+  const { marking_number, agent_id, contractor_id, provider_status } = job;
+  const fields = Object.fromEntries(jobFieldNames.map((name) => [name, job[name]])) as Record<
+    JobFieldName,
+    FileValue
+  >;
+  return {
+    marking_number,
+    agent: toTypedId("org", agent_id),
+    contractor: contractor_id === null ? null : toTypedId("org", contractor_id),
+    ...fields,
+    provider_status,
+  };
+}

@@ -1,0 +1,85 @@
+/** From the bytes of a file to the rows to import: each with its line, its values by column, or why it cannot be read. */
+import { readCsv, type CsvCell, type CsvRecord } from "../platform/csv.ts";
+import { readNdjson } from "../platform/ndjson.ts";
+import type { StreamRecord } from "../platform/record-stream.ts";
+import { readHeader, valueOfCell, wrongHeader, type FileColumn } from "./job.file.ts";
+
+/** What is wrong with a row. `field` is its column, or null for the row as a whole; `message` is a predicate. */
+export interface RowProblem {
+  readonly field: string | null;
+  readonly message: string;
+}
+
+/** `line` is the physical line in the file that the row starts on, from 1. */
+export type ImportRow = { readonly line: number } & (
+  | { readonly values: Readonly<Record<string, unknown>> }
+  | { readonly problems: readonly RowProblem[] }
+);
+
+export const fileFormats = ["csv", "ndjson"] as const;
+export type FileFormat = (typeof fileFormats)[number];
+
+export interface FileReading {
+  format: FileFormat;
+  /** Whether the rows must name their agents, since none is given for the whole import. */
+  needsAgent: boolean;
+}
+
+/** Reads as the rows are asked for. A CSV header that cannot be used throws BadRequestException before the first row. */
+export function readRows(
+  chunks: AsyncIterable<Uint8Array>,
+  { format, needsAgent }: FileReading,
+): AsyncGenerator<ImportRow> {
+  return format === "csv" ? csvRows(chunks, needsAgent) : ndjsonRows(chunks);
+}
+
+async function* csvRows(chunks: AsyncIterable<Uint8Array>, needsAgent: boolean): AsyncGenerator<ImportRow> {
+  let columns: FileColumn[] | null = null;
+  for await (const record of readCsv(chunks)) {
+    if (columns === null) columns = columnsOf(record.content, needsAgent);
+    else yield csvRow(columns, record);
+  }
+  if (columns === null) throw wrongHeader("The file is empty: its first line names the columns");
+}
+
+function columnsOf(header: CsvRecord, needsAgent: boolean): FileColumn[] {
+  if ("fault" in header) throw wrongHeader(`The header ${header.fault}`);
+  const [first] = header.cells;
+  if (header.cells.length === 1 && /[;\t|]/.test(first?.text ?? "")) {
+    throw wrongHeader("The header is a single cell: columns are set apart by commas");
+  }
+  return readHeader(header.cells, needsAgent ? ["marking_number", "agent"] : ["marking_number"]);
+}
+
+function csvRow(columns: readonly FileColumn[], { line, content }: StreamRecord<CsvRecord>): ImportRow {
+  if ("fault" in content) return { line, problems: [{ field: null, message: content.fault }] };
+  const { cells } = content;
+  if (cells.length !== columns.length) {
+    return {
+      line,
+      problems: [
+        { field: null, message: `has ${cells.length} cells where the header has ${columns.length}` },
+      ],
+    };
+  }
+  const undecoded = columns.filter((_, at) => cells[at]?.text === null);
+  if (undecoded.length > 0) {
+    return { line, problems: undecoded.map((field) => ({ field, message: "is not valid UTF-8" })) };
+  }
+  return {
+    line,
+    values: Object.fromEntries(columns.map((column, at) => [column, valueOf(column, cells[at])])),
+  };
+}
+
+function valueOf(column: FileColumn, cell: CsvCell | undefined): unknown {
+  return valueOfCell(column, cell?.text ?? "", cell?.isQuoted ?? false);
+}
+
+async function* ndjsonRows(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ImportRow> {
+  for await (const { line, content } of readNdjson(chunks)) {
+    yield "value" in content
+      ? { line, values: content.value }
+      : { line, problems: [{ field: null, message: content.fault }] };
+  }
+}

@@ -1,0 +1,181 @@
+/** Importing jobs: rows become jobs in chunks, each its own transaction, with a report of every row that did not. */
+import type { OrganizationService } from "../organizations/organization.service.ts";
+import { isRefusedData } from "../platform/database-errors.ts";
+import type { Database, Transaction } from "../platform/database.ts";
+import type { ChangeContext } from "../platform/principal.ts";
+import type { JobCodes } from "./job.codes.ts";
+import { checkRow, OrganizationReferences, type CheckedRow, type RowChecks } from "./job.import.check.ts";
+import type { ImportRow, RowProblem } from "./job.import.rows.ts";
+import { roundsOf } from "./job.rounds.ts";
+import { upsertRows, type JobUpsert, type UpsertOutcome } from "./job.upsert.ts";
+
+export interface ImportServices {
+  database: Database;
+  codes: JobCodes;
+  organizations: OrganizationService;
+}
+
+export interface ImportOptions extends ChangeContext {
+  /**
+   * Validate and count as if done, and change nothing. Chunks are undone one by one, since one long transaction would
+   * lock the jobs and hold back the feed; so a Marking Number that comes again in a later chunk is counted anew.
+   */
+  dryRun: boolean;
+  /** Organisations, by id or exact name, for the rows that name none. */
+  agent?: string | undefined;
+  contractor?: string | undefined;
+}
+
+export interface RowFailure {
+  line: number;
+  /** Null where the row could not be read, or has none. */
+  markingNumber: string | null;
+  problems: readonly RowProblem[];
+}
+
+export interface ImportCounts {
+  created: number;
+  updated: number;
+  unchanged: number;
+  failed: number;
+}
+
+export interface ImportReport {
+  counts: ImportCounts;
+  failures: RowFailure[];
+}
+
+/** What one statement handles well. It bounds the memory, too. */
+const CHUNK = 1_000;
+
+type Outcome = UpsertOutcome | { readonly refusal: string };
+
+/**
+ * Imports `rows` in their order and reports after each chunk, once it is committed. The same Marking Number may come
+ * again: it is applied again. Throws where `options` name an organisation that is not there or of the other type. When it
+ * fails halfway, the chunks reported stay; importing the same file again finds them unchanged.
+ */
+export async function* importJobs(
+  services: ImportServices,
+  rows: AsyncIterable<ImportRow>,
+  options: ImportOptions,
+): AsyncGenerator<ImportReport> {
+  const { organizations } = services;
+  const standIns = {
+    agentId: options.agent === undefined ? undefined : (await organizations.get(options.agent, "agent")).id,
+    contractorId:
+      options.contractor === undefined
+        ? undefined
+        : (await organizations.get(options.contractor, "contractor")).id,
+  };
+  const references = new OrganizationReferences(organizations);
+  for await (const chunk of chunksOf(rows)) {
+    yield await importChunk(
+      services,
+      { codes: await codesNow(services.codes), references, standIns },
+      { chunk, options },
+    );
+  }
+}
+
+async function* chunksOf<Row>(rows: AsyncIterable<Row>): AsyncGenerator<Row[]> {
+  let chunk: Row[] = [];
+  for await (const row of rows) {
+    chunk.push(row);
+    if (chunk.length < CHUNK) continue;
+    yield chunk;
+    chunk = [];
+  }
+  if (chunk.length > 0) yield chunk;
+}
+
+/** The statuses of this moment: an unknown code in every row would be looked up for every row. */
+async function codesNow(codes: JobCodes): Promise<JobCodes> {
+  const known = new Set((await codes.statuses()).map(({ code }) => code));
+  return { ...codes, isKnownStatus: (code) => Promise.resolve(known.has(code)) };
+}
+
+async function importChunk(
+  { database }: ImportServices,
+  checks: RowChecks,
+  { chunk, options }: { chunk: readonly ImportRow[]; options: ImportOptions },
+): Promise<ImportReport> {
+  const checked: CheckedRow[] = [];
+  for (const row of chunk) checked.push(await checkRow(checks, row));
+  const upserts = checked.flatMap((row) => ("upsert" in row ? [row.upsert] : []));
+  const outcomes =
+    upserts.length === 0
+      ? []
+      : await database.transaction(
+          (tx) => applyAll(tx, upserts, options),
+          options.dryRun ? "rollback" : "commit",
+        );
+  return reportOf(chunk, checked, outcomes);
+}
+
+async function applyAll(
+  tx: Transaction,
+  upserts: readonly JobUpsert[],
+  context: ChangeContext,
+): Promise<Outcome[]> {
+  const outcomes: Outcome[] = Array.from({ length: upserts.length });
+  for (const round of roundsOf(upserts.map(({ markingNumber }) => markingNumber))) {
+    const applied = await applyRound(
+      tx,
+      round.map((at) => upserts[at] as JobUpsert),
+      context,
+    );
+    for (const [place, at] of round.entries()) outcomes[at] = applied[place] as Outcome;
+  }
+  return outcomes;
+}
+
+/** What PostgreSQL refuses fails alone: the round is halved until the refused row is by itself. */
+async function applyRound(
+  tx: Transaction,
+  upserts: readonly JobUpsert[],
+  context: ChangeContext,
+): Promise<Outcome[]> {
+  try {
+    return await tx.nested(() => upsertRows(tx, upserts, context));
+  } catch (error) {
+    if (!isRefusedData(error)) throw error;
+    if (upserts.length === 1) return [{ refusal: (error as Error).message }];
+    const half = upserts.length >> 1;
+    const first = await applyRound(tx, upserts.slice(0, half), context);
+    return [...first, ...(await applyRound(tx, upserts.slice(half), context))];
+  }
+}
+
+function reportOf(
+  chunk: readonly ImportRow[],
+  checked: readonly CheckedRow[],
+  outcomes: readonly Outcome[],
+): ImportReport {
+  const counts: ImportCounts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
+  const failures: RowFailure[] = [];
+  const pending = outcomes.values();
+  for (const [at, row] of checked.entries()) {
+    const result = "upsert" in row ? resultOf(pending.next().value) : row.problems;
+    if (typeof result === "string") {
+      counts[result] += 1;
+    } else {
+      counts.failed += 1;
+      const { line, markingNumber } = placeOf(chunk[at] as ImportRow);
+      failures.push({ line, markingNumber, problems: result });
+    }
+  }
+  return { counts, failures };
+}
+
+function resultOf(outcome: Outcome | undefined): "created" | "updated" | "unchanged" | RowProblem[] {
+  if (outcome === "other_agent")
+    return [{ field: "marking_number", message: "belongs to a job of another agent" }];
+  if (typeof outcome === "string") return outcome;
+  return [{ field: null, message: `is refused by the database: ${outcome?.refusal ?? "no outcome"}` }];
+}
+
+function placeOf(row: ImportRow): { line: number; markingNumber: string | null } {
+  const markingNumber = "values" in row ? row.values["marking_number"] : null;
+  return { line: row.line, markingNumber: typeof markingNumber === "string" ? markingNumber : null };
+}

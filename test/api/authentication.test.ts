@@ -1,0 +1,266 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { newKeyText } from "../../src/api-keys/api-key.format.ts";
+import { sql } from "../../src/platform/sql.ts";
+import { startInstance, type Instance } from "../support/another-instance.ts";
+import { expectData, expectFailure } from "../support/answers.ts";
+import { createFakeClock, HOUR_MS, MINUTE_MS, SECOND_MS, type FakeClock } from "../support/fake-clock.ts";
+import { listJobs, patchJob, type Api } from "../support/job-calls.ts";
+import { startTestApp, type Answer, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let clock: FakeClock;
+let agent: Partner;
+
+beforeAll(async () => {
+  clock = createFakeClock();
+  app = await startTestApp({}, { clock });
+  agent = await app.partner("agent");
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+function withHeaders(headers: Record<string, string>, api: Api = app): Promise<Answer> {
+  return api.call("/v1/jobs", { headers });
+}
+
+function expectUnauthorized(answer: Answer, message?: string): void {
+  expectFailure(answer, 401, message);
+  expect(answer.headers.get("www-authenticate")).toBe("Bearer");
+}
+
+async function keyIdOf({ id }: Partner): Promise<string> {
+  const [key] = await app.keys.list(id);
+  return key?.id ?? "";
+}
+
+describe("200 with a key", () => {
+  it.each(["x-api-key", "X-API-KEY"])("in %s", async (name) => {
+    expectData(await withHeaders({ [name]: agent.key }));
+  });
+
+  it.each(["Bearer ", "bearer ", "BEARER   "])("in Authorization after %j", async (scheme) => {
+    expectData(await withHeaders({ authorization: scheme + agent.key }));
+  });
+
+  it("in both headers, if it is the same", async () => {
+    expectData(await withHeaders({ "x-api-key": agent.key, authorization: `Bearer ${agent.key}` }));
+  });
+
+  it("in x-api-key beside an Authorization of another kind", async () => {
+    expectData(await withHeaders({ "x-api-key": agent.key, authorization: "Basic eDp5" }));
+  });
+
+  it("of either of an organisation's keys", async () => {
+    const { text: second } = await app.keys.create({ organizationId: agent.id, name: "second", createdBy: "test" });
+    for (const key of [agent.key, second]) expectData(await withHeaders({ "x-api-key": key }));
+  });
+});
+
+describe("401 with WWW-Authenticate: Bearer", () => {
+  it("when there is no key", async () => {
+    expectUnauthorized(await withHeaders({}));
+  });
+
+  it.each(["Bearer", "Bearer ", "Basic eDp5", "Token x", "Bearer a b"])("when Authorization is %j", async (authorization) => {
+    expectUnauthorized(await withHeaders({ authorization }));
+  });
+
+  it.each([
+    ["empty", () => ""],
+    ["no key of ours", () => "secret"],
+    ["of the right shape and unknown", () => newKeyText().text],
+    ["cut short", () => agent.key.slice(0, -1)],
+    ["one character longer", () => `${agent.key}x`],
+    ["wrong in its checksum", () => agent.key.slice(0, -1) + (agent.key.endsWith("x") ? "y" : "x")],
+    ["in capitals", () => agent.key.toUpperCase()],
+    ["very long", () => "wmk_".repeat(2000)],
+  ])("when the key is %s", async (_, text) => {
+    expectUnauthorized(await withHeaders({ "x-api-key": text() }));
+  });
+
+  it("when the id is a known key's and the secret another's", async () => {
+    const [, lookup = ""] = agent.key.split("_");
+    const forged = newKeyText();
+    // A made-up secret with a right checksum, under the known id.
+    await app.database.query(sql`update api_key set lookup = ${forged.lookup} where lookup = ${lookup}`);
+    expectUnauthorized(await withHeaders({ "x-api-key": forged.text }, await instance()));
+    await app.database.query(sql`update api_key set lookup = ${lookup} where lookup = ${forged.lookup}`);
+  });
+
+  it("when the two headers hold two different keys, both of them good", async () => {
+    const other = await app.partner("agent");
+    expectUnauthorized(await withHeaders({ "x-api-key": agent.key, authorization: `Bearer ${other.key}` }), "two different keys");
+  });
+
+  it("when the key has expired, from that instant on", async () => {
+    const partner = await app.partner("agent", { expiresAt: new Date(clock.now() + HOUR_MS) });
+    expectData(await listJobs(app, partner));
+    clock.advance(HOUR_MS - 1);
+    expectData(await listJobs(app, partner));
+    clock.advance(1);
+    expectUnauthorized(await listJobs(app, partner), "expired");
+  });
+
+  it("when the key is revoked", async () => {
+    const partner = await app.partner("agent");
+    await app.keys.revoke(await keyIdOf(partner));
+    expectUnauthorized(await listJobs(await instance(), partner));
+  });
+
+  it("for a rotated key when its grace is over; the new one is good at once", async () => {
+    const partner = await app.partner("agent");
+    const { text } = await app.keys.rotate(await keyIdOf(partner), 2, "test");
+    const fresh = await instance();
+    expectData(await listJobs(fresh, { key: text }));
+    expectData(await listJobs(fresh, partner));
+    clock.advance(2 * HOUR_MS);
+    expectUnauthorized(await listJobs(fresh, partner));
+    expectData(await listJobs(fresh, { key: text }));
+  });
+
+  it("says the same of an unknown, a revoked and a mistyped key", async () => {
+    const partner = await app.partner("agent");
+    await app.keys.revoke(await keyIdOf(partner));
+    const fresh = await instance();
+    const texts = [partner.key, newKeyText().text, "nonsense"];
+    const messages = await Promise.all(texts.map(async (key) => (await listJobs(fresh, { key })).body.error?.message));
+    expect(new Set(messages).size).toBe(1);
+  });
+});
+
+describe("revoking and suspending reach every process within a second", () => {
+  /** Whether no request that began more than a second after `change` came through in another process. */
+  async function expectWithinASecond(change: (partner: Partner) => Promise<void>, status: number): Promise<void> {
+    const other = await instance();
+    const partner = await app.partner("agent");
+    expectData(await listJobs(other, partner));
+    await change(partner);
+    const changedMs = performance.now();
+    let lastLetThroughMs = changedMs;
+    await vi.waitFor(
+      async () => {
+        const askedMs = performance.now();
+        const answer = await listJobs(other, partner);
+        if (answer.status === 200) lastLetThroughMs = askedMs;
+        expectFailure(answer, status);
+      },
+      { timeout: 10_000, interval: 5 },
+    );
+    expect(lastLetThroughMs - changedMs).toBeLessThan(SECOND_MS);
+  }
+
+  it("401 for a revoked key", async () => {
+    await expectWithinASecond(async (partner) => app.keys.revoke(await keyIdOf(partner)), 401);
+  });
+
+  it("401 for a key rotated without grace", async () => {
+    const rotate = async (partner: Partner): Promise<void> => {
+      await app.keys.rotate(await keyIdOf(partner), 0, "test");
+    };
+    await expectWithinASecond(rotate, 401);
+  });
+
+  it("403 for every key of a suspended organisation, and they are good again when it is restored", async () => {
+    await expectWithinASecond((partner) => app.keys.setSuspended(partner.id, true), 403);
+    const partner = await app.partner("agent");
+    await app.keys.setSuspended(partner.id, true);
+    const fresh = await instance();
+    expectFailure(await listJobs(fresh, partner), 403, "suspended");
+    await app.keys.setSuspended(partner.id, false);
+    await vi.waitFor(async () => expectData(await listJobs(fresh, partner)), 10_000);
+  });
+});
+
+describe("403 when the key is good and may not do this", () => {
+  it("for lack of a scope", async () => {
+    const reader = await app.partner("agent", { scopes: ["jobs:read"] });
+    const [number = ""] = await app.jobs(reader, [{}]);
+    expectData(await listJobs(app, reader));
+    expectFailure(await patchJob(app, reader, number, { weight: 1 }), 403, "jobs:write");
+    const hooks = await app.partner("agent", { scopes: ["webhooks:manage"] });
+    expectFailure(await listJobs(app, hooks), 403, "jobs:read");
+    expect((await listJobs(app, hooks)).headers.has("www-authenticate")).toBe(false);
+  });
+
+  it.each([
+    [["203.0.113.0/24"], 403],
+    [["203.0.113.0/24", "127.0.0.0/8"], 200],
+    [["127.0.0.1"], 200],
+    [["127.0.0.2"], 403],
+    [["2001:db8::/32", "::1"], 403],
+    [["0.0.0.0/0"], 200],
+    [[], 403],
+  ])("when the address is outside the key's ranges %j: %i", async (cidrs, status) => {
+    expect((await listJobs(app, await app.partner("agent", { cidrs }))).status).toBe(status);
+  });
+
+  it("takes no word of X-Forwarded-For unless it is told to trust proxies", async () => {
+    const partner = await app.partner("agent", { cidrs: ["203.0.113.0/24"] });
+    const headers = { "x-api-key": partner.key, "x-forwarded-for": "203.0.113.9" };
+    expectFailure(await withHeaders(headers), 403);
+    expectFailure(await withHeaders({ ...headers, forwarded: "for=203.0.113.9", "x-real-ip": "203.0.113.9" }), 403);
+    for (const trusted of ["1", "127.0.0.0/8", "127.0.0.1,::1"]) {
+      const behind = await instance({ TRUST_PROXY: trusted });
+      expectData(await withHeaders(headers, behind));
+      expectFailure(await withHeaders({ ...headers, "x-forwarded-for": "203.0.113.9, 198.51.100.1" }, behind), 403);
+      expectFailure(await withHeaders({ ...headers, "x-forwarded-for": "nonsense" }, behind), 403);
+    }
+    expectFailure(await withHeaders(headers, await instance({ TRUST_PROXY: "10.0.0.0/8" })), 403);
+  });
+});
+
+describe("last used", () => {
+  const lastUsed = async (partner: Partner): Promise<number | null> => {
+    const [row] = await app.database.query<{ at: string | null }>(sql`
+      select to_char(last_used_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at from api_key where organization_id = ${partner.id}`);
+    return row?.at ? Date.parse(row.at) : null;
+  };
+
+  /** Uses the key in a process of its own, which writes it down at its end at the latest. */
+  async function use(partner: Partner): Promise<void> {
+    await using process = await startInstance(app.databaseUrl, {}, { clock });
+    expectData(await listJobs(process, partner));
+  }
+
+  it("is written, at most once a minute, whatever process a key is used in", async () => {
+    const partner = await app.partner("agent");
+    expect(await lastUsed(partner)).toBeNull();
+    const startMs = clock.now();
+    await use(partner);
+    expect(await lastUsed(partner)).toBe(startMs);
+    clock.advance(MINUTE_MS - 1);
+    await use(partner);
+    expect(await lastUsed(partner)).toBe(startMs);
+    clock.advance(1);
+    await use(partner);
+    expect(await lastUsed(partner)).toBe(startMs + MINUTE_MS);
+  });
+
+  it("is not lost when what is known of keys is forgotten meanwhile", async () => {
+    const [partner, revoked] = [await app.partner("agent"), await app.partner("agent")];
+    const process = await startInstance(app.databaseUrl, {}, { clock });
+    expectData(await listJobs(process, partner));
+    expectData(await listJobs(process, revoked));
+    await app.keys.revoke(await keyIdOf(revoked));
+    await vi.waitFor(async () => expectFailure(await listJobs(process, revoked), 401), 10_000);
+    await process[Symbol.asyncDispose]();
+    expect(await lastUsed(partner)).toBe(clock.now());
+  });
+
+  it("is not written for a request that was refused", async () => {
+    const partner = await app.partner("agent", { cidrs: ["203.0.113.0/24"] });
+    await using process = await startInstance(app.databaseUrl, {}, { clock });
+    expectFailure(await listJobs(process, partner), 403);
+    await process[Symbol.asyncDispose]();
+    expect(await lastUsed(partner)).toBeNull();
+  });
+});
+
+const instances: Instance[] = [];
+afterAll(() => Promise.all(instances.map((one) => one[Symbol.asyncDispose]())));
+
+/** Another process on the same database, which knows nothing yet. */
+async function instance(env: Record<string, string> = {}): Promise<Instance> {
+  const started = await startInstance(app.databaseUrl, env, { clock });
+  instances.push(started);
+  return started;
+}

@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { sql } from "../../src/platform/sql.ts";
+import { startInstance, type Instance } from "../support/another-instance.ts";
+import { expectData, expectFailure } from "../support/answers.ts";
+import { startCuttableProxy, type CuttableProxy } from "../support/cuttable-proxy.ts";
+import { getJob, listJobs, patchBatch, patchJob } from "../support/job-calls.ts";
+import { holdJob } from "../support/row-lock.ts";
+import { startTestApp, type Answer, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+let number: string;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  agent = await app.partner("agent");
+  [number = ""] = await app.jobs(agent, [{}]);
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+function expectUnavailable(answer: Answer): void {
+  const error = expectFailure(answer, 503);
+  expect(Number(answer.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
+  expect(error.details).toBeNull();
+  expect(error.message).not.toMatch(/ECONN|127\.0\.0\.1|terminat|timeout|5\d{4}/i);
+}
+
+async function expectReady(instance: Instance, ready: boolean): Promise<void> {
+  const response = await instance.request("/health/ready");
+  const body = await response.json();
+  if (ready) expect({ status: response.status, body }).toMatchObject({ status: 200, body: { status: "ready" } });
+  else {
+    expect({ status: response.status, body }).toMatchObject({
+      status: 503,
+      body: { status: "not_ready", dependencies: { postgres: { status: "down" } } },
+    });
+  }
+}
+
+describe("503 with Retry-After when PostgreSQL is out of reach", () => {
+  let proxy: CuttableProxy;
+  let instance: Instance;
+
+  beforeAll(async () => {
+    proxy = await startCuttableProxy(app.databaseUrl);
+    instance = await startInstance(proxy.url);
+    expectData(await listJobs(instance, agent));
+  });
+  afterAll(async () => {
+    await instance[Symbol.asyncDispose]();
+    await proxy[Symbol.asyncDispose]();
+  });
+
+  const everyCall = (): Promise<Answer[]> =>
+    Promise.all([
+      listJobs(instance, agent),
+      getJob(instance, agent, number),
+      patchJob(instance, agent, number, { weight: 1 }),
+      patchJob(instance, agent, number, { weight: 1 }, { query: "dry_run=true" }),
+      patchJob(instance, agent, number, { weight: 1 }, { headers: { "idempotency-key": "away" } }),
+      patchBatch(instance, agent, [{ marking_number: number, weight: 1 }]),
+      instance.call("/v1/events", { key: agent.key }),
+      instance.call("/v1/reference/statuses", { key: agent.key }),
+    ]);
+
+  it("for every call, alive but not ready, and it recovers by itself", async () => {
+    proxy.cut();
+    for (let round = 0; round < 3; round += 1) for (const answer of await everyCall()) expectUnavailable(answer);
+    await expectReady(instance, false);
+    expect((await instance.request("/health/live")).status).toBe(200);
+    expectFailure(await instance.call("/v1/nothing"), 404);
+
+    proxy.mend();
+    await vi.waitFor(async () => expectData(await listJobs(instance, agent)), 10_000);
+    await expectReady(instance, true);
+    for (const answer of await everyCall()) expectData(answer);
+  });
+
+  it("when the connection breaks in the middle of a request, which is not done then", async () => {
+    const [own = ""] = await app.jobs(agent, [{}]);
+    const held = await holdJob(app.databaseUrl, own);
+    const patched = patchJob(instance, agent, own, { weight: 2 });
+    const dry = patchJob(instance, agent, own, { weight: 2 }, { query: "dry_run=true" });
+    await held.untilSomeoneWaits(2);
+    proxy.cut();
+    expectUnavailable(await patched);
+    expectUnavailable(await dry);
+    proxy.mend();
+    await held.release();
+    await vi.waitFor(async () => expectData(await getJob(instance, agent, own)), 10_000);
+  });
+
+  it("when sessions are ended by the server, and the next request is served", async () => {
+    const [own = ""] = await app.jobs(agent, [{}]);
+    const held = await holdJob(app.databaseUrl, own);
+    const patched = patchJob(instance, agent, own, { weight: 2 });
+    await held.untilSomeoneWaits();
+    await app.database.query(sql`
+      select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);
+    expectUnavailable(await patched);
+    await held.release();
+    expect(expectData(await getJob(app, agent, own)).weight).toBeNull();
+    await vi.waitFor(async () => expectData(await patchJob(instance, agent, own, { weight: 2 })), 10_000);
+  });
+
+  it("when it takes no word any more and closes nothing: within seconds, and it recovers by itself", { timeout: 60_000 }, async () => {
+    expectData(await listJobs(instance, agent));
+    proxy.stall();
+    for (const answer of await everyCall()) expectUnavailable(answer);
+    await expectReady(instance, false);
+    proxy.mend();
+    await vi.waitFor(async () => expectData(await listJobs(instance, agent)), 20_000);
+    await expectReady(instance, true);
+  });
+});
+
+describe("503 with Retry-After when the server is overloaded", () => {
+  it("for requests beyond those that may wait; those that waited are served", async () => {
+    await using small = await startInstance(app.databaseUrl, { DATABASE_POOL_SIZE: "2" });
+    expectData(await listJobs(small, agent));
+    const held = await holdJob(app.databaseUrl, number);
+    const patches = Array.from({ length: 60 }, (_, at) => patchJob(small, agent, number, { piece_quantity: at + 1 }));
+    const answers = Promise.all(patches);
+    const firstRefused = await Promise.any(patches.map(async (patch) => {
+      const answer = await patch;
+      if (answer.status !== 503) throw new Error("served");
+      return answer;
+    }));
+    expectUnavailable(firstRefused);
+    await held.release();
+    const statuses = (await answers).map((answer) => answer.status);
+    expect(new Set(statuses)).toEqual(new Set([200, 503]));
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(2);
+    expectData(await listJobs(small, agent));
+  });
+});

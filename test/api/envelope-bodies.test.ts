@@ -1,0 +1,198 @@
+import { gzipSync, brotliCompressSync, deflateSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
+import { getJob, jobPath } from "../support/job-calls.ts";
+import { callExactly } from "../support/raw-http.ts";
+import { startTestApp, type Answer, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+let number: string;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  agent = await app.partner("agent");
+  [number = ""] = await app.jobs(agent, [{}]);
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const JSON_TYPE = "application/json";
+const ONE_JOB = 64 * 1024;
+const BATCH = 4 * 1024 * 1024;
+
+/** PATCH of the job with exactly these bytes. */
+function send(body: string | Uint8Array, headers: Record<string, string> = {}, path = jobPath(number)): Promise<Answer> {
+  const all = { "content-type": JSON_TYPE, "x-api-key": agent.key, ...headers };
+  return callExactly(app.url, path, { method: "PATCH", headers: { ...all, "content-length": Buffer.byteLength(body) }, body });
+}
+
+/** A body of exactly `length` bytes that sets `weight`. */
+function padded(length: number, weight: number): string {
+  const frame = `{"weight":${weight},"pad":""}`;
+  return `{"weight":${weight},"pad":"${"x".repeat(length - frame.length)}"}`;
+}
+
+describe("400 for a body that is no JSON object in UTF-8", () => {
+  it.each([
+    "{",
+    "}",
+    '{"weight":1',
+    '{"weight":}',
+    '{"weight":1,}',
+    "{weight:1}",
+    "{'weight':1}",
+    '{"weight":01}',
+    '{"weight":NaN}',
+    '{"weight":+1}',
+    '{"weight":.5}',
+    '{"weight":0x1}',
+    '{"labels":"a\nb"}',
+    '{"labels":"\\x"}',
+    '{"weight":1}{"weight":2}',
+    '// comment\n{"weight":1}',
+    "undefined",
+    "weight=1",
+    "<weight>1</weight>",
+    " ",
+    "\0",
+  ])("not JSON: %j", async (body) => {
+    const error = expectFailure(await send(body), 400, "not valid JSON");
+    expect(error.details).toBeNull();
+  });
+
+  it.each(["null", "true", "1", '"x"', "[]", '[{"weight":1}]'])("JSON and no object: %s", async (body) => {
+    expectProblems(await send(body), "body", [""]);
+  });
+
+  it("no body", async () => {
+    expectFailure(await send(""), 400);
+    expectFailure(await app.call(jobPath(number), { method: "PATCH", key: agent.key }), 400);
+  });
+
+  it("a chunked body without a byte", async () => {
+    const headers = { "content-type": JSON_TYPE, "x-api-key": agent.key, "transfer-encoding": "chunked" };
+    expectFailure(await callExactly(app.url, jobPath(number), { method: "PATCH", headers }), 400);
+  });
+
+  it.each([
+    ["a byte that never is", [0xff]],
+    ["a cut sequence", [0xe5, 0xad]],
+    ["an overlong form", [0xc0, 0xaf]],
+    ["a surrogate", [0xed, 0xa0, 0x80]],
+    ["beyond U+10FFFF", [0xf4, 0x90, 0x80, 0x80]],
+    ["Latin-1", [0xe9]],
+  ])("bad UTF-8: %s", async (_, bytes) => {
+    const body = Buffer.concat([Buffer.from('{"labels":"'), Buffer.from(bytes), Buffer.from('"}')]);
+    expectFailure(await send(body), 400, "UTF-8");
+    expect(expectData(await getJob(app, agent, number)).labels).toBeNull();
+  });
+
+  it("a byte order mark before it is no fault", async () => {
+    expect(expectData(await send('\uFEFF{"pts":1}')).pts).toBe(1);
+  });
+});
+
+describe("415 for a body that is not application/json", () => {
+  it.each([
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/merge-patch+json",
+    "text/json",
+    "application/jsonx",
+    "application/json, text/plain",
+    "*/*",
+    "json",
+    "",
+    ";",
+  ])("%j", async (type) => {
+    expectFailure(await send('{"weight":1}', { "content-type": type }), 415);
+  });
+
+  it("without a Content-Type", async () => {
+    const headers = { "x-api-key": agent.key, "content-length": "12" };
+    expectFailure(await callExactly(app.url, jobPath(number), { method: "PATCH", headers, body: '{"weight":1}' }), 415);
+  });
+
+  it.each(["latin1", "utf-16", "utf-16le", "utf-7", "us-ascii", "utf-8x", "x", '"iso-8859-1"'])("in the charset %s", async (charset) => {
+    const body = charset.startsWith("utf-16") ? Buffer.from('{"weight":3}', "utf16le") : '{"weight":3}';
+    expectFailure(await send(body, { "content-type": `application/json; charset=${charset}` }), 415);
+  });
+
+  it.each(["compress", "x", "gzip, gzip"])("in the encoding %s", async (encoding) => {
+    expectFailure(await send('{"weight":1}', { "content-encoding": encoding }), 415);
+  });
+});
+
+describe("413 for a body over its bound", () => {
+  it("over 64 KiB for one job, and 200 at that", async () => {
+    expect(expectData(await send(padded(ONE_JOB, 11))).weight).toBe(11);
+    expectFailure(await send(padded(ONE_JOB + 1, 12)), 413);
+    expect(expectData(await getJob(app, agent, number)).weight).toBe(11);
+  });
+
+  it("over 4 MiB for a batch, and no 413 at that", async () => {
+    const batch = (length: number): string => {
+      const frame = `{"jobs":[{"marking_number":"${number}","weight":13,"pad":""}]}`;
+      return frame.replace('"pad":""', `"pad":"${"x".repeat(length - frame.length)}"`);
+    };
+    expect(expectData(await send(batch(BATCH), {}, "/v1/jobs/batch")).updated_count).toBe(1);
+    expectFailure(await send(batch(BATCH + 1), {}, "/v1/jobs/batch"), 413);
+  });
+
+  it("counted in bytes, in chunks too", async () => {
+    const wide = `{"weight":14,"pad":"${"字".repeat(ONE_JOB / 3)}"}`;
+    const headers = { "content-type": JSON_TYPE, "x-api-key": agent.key, "transfer-encoding": "chunked" };
+    expectFailure(await callExactly(app.url, jobPath(number), { method: "PATCH", headers, body: wide }), 413);
+  });
+
+  it("by what it says of its length, before it is sent", async () => {
+    const headers = { "content-type": JSON_TYPE, "x-api-key": agent.key, "content-length": String(2 ** 40) };
+    const answer = await callExactly(app.url, jobPath(number), { method: "PATCH", headers, unfinished: true });
+    expectFailure(answer, 413);
+  });
+
+  it("by what a small compressed body holds, be it only its beginning that has come", async () => {
+    const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, " "));
+    expect(bomb.length).toBeLessThan(2 * ONE_JOB);
+    expectFailure(await send(bomb, { "content-encoding": "gzip" }, "/v1/jobs/batch"), 413);
+    expectFailure(await send(bomb.subarray(0, ONE_JOB), { "content-encoding": "gzip" }), 413);
+    const brotli = brotliCompressSync(Buffer.alloc(16 * 1024 * 1024, " "));
+    expectFailure(await send(brotli, { "content-encoding": "br" }), 413);
+  });
+});
+
+describe("compressed bodies", () => {
+  const text = '{"weight":21,"labels":"字"}';
+
+  it.each([
+    ["gzip", gzipSync(text)],
+    ["GZIP", gzipSync(text)],
+    ["deflate", deflateSync(text)],
+    ["br", brotliCompressSync(text)],
+    ["identity", Buffer.from(text)],
+  ])("200 for %s", async (encoding, body) => {
+    expect(expectData(await send(body, { "content-encoding": encoding }))).toMatchObject({ weight: 21, labels: "字" });
+  });
+
+  it.each([
+    ["no gzip at all", Buffer.from(text)],
+    ["cut short", gzipSync(text).subarray(0, 20)],
+    ["holding bad UTF-8", gzipSync(Buffer.from([0x7b, 0xff, 0x7d]))],
+    ["holding no JSON", gzipSync("{")],
+    ["of nothing", gzipSync("")],
+  ])("400 for gzip that is %s", async (_, body) => {
+    expectFailure(await send(body, { "content-encoding": "gzip" }), 400);
+  });
+});
+
+describe("the order of refusals", () => {
+  it("401 comes before anything is read of a body", async () => {
+    expectFailure(await send("{", { "x-api-key": "none", "content-type": "text/plain" }), 401);
+  });
+
+  it("403 comes before a look at the body", async () => {
+    const reader = await app.partner("agent", { scopes: ["jobs:read"] });
+    expectFailure(await send("{", { "x-api-key": reader.key }), 403);
+  });
+});

@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { expectData, expectEnvelope, expectFailure } from "../support/answers.ts";
+import { getJob } from "../support/job-calls.ts";
+import { parseAnswer, sendBytes } from "../support/raw-http.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  agent = await app.partner("agent");
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+/** A request's text: these lines and an empty one. */
+const lines = (...text: string[]): string => `${text.join("\r\n")}\r\n\r\n`;
+const closing = ["Host: x", "Connection: close"];
+
+describe("400 in the envelope for what is no HTTP", () => {
+  it.each([
+    ["noise", "\0\u0001\u0002\r\n\r\n"],
+    ["a method that is none", lines("FOO /v1/jobs HTTP/1.1", ...closing)],
+    ["a TLS greeting", "\u0016\u0003\u0001\u0002\u0000\u0001\u0000"],
+    ["a wrong version", lines("GET /v1/jobs HTTP/9.9", ...closing)],
+    ["a header without a colon", lines("GET /v1/jobs HTTP/1.1", "Host x")],
+    ["a space before the colon", lines("GET /v1/jobs HTTP/1.1", "Host : x")],
+    ["a control character in a header", lines("GET /v1/jobs HTTP/1.1", "Host: x", "X: a\0b")],
+    ["two lengths", lines("PATCH /v1/jobs/batch HTTP/1.1", "Host: x", "Content-Length: 1", "Content-Length: 2")],
+    ["a length that is no number", lines("PATCH /v1/jobs/batch HTTP/1.1", "Host: x", "Content-Length: x")],
+    ["a length and chunks", lines("PATCH /v1/jobs/batch HTTP/1.1", "Host: x", "Content-Length: 5", "Transfer-Encoding: chunked")],
+    ["bytes beyond ASCII in the path", lines("GET /v1/jobs?q=\u00ff HTTP/1.1", ...closing)],
+    ["HTTP/1.1 without Host", lines("GET /v1/jobs HTTP/1.1", "Connection: close")],
+  ])("%s", async (_, text) => {
+    const received = await sendBytes(app.url, Buffer.from(text, "latin1"));
+    expect(received.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+    expectFailure(parseAnswer(received), 400);
+  });
+
+  it("a broken chunk gets one answer", async () => {
+    const head = ["PATCH /v1/jobs/batch HTTP/1.1", "Host: x", `x-api-key: ${agent.key}`, "content-type: application/json"];
+    const received = await sendBytes(app.url, `${lines(...head, "Transfer-Encoding: chunked")}ZZ\r\n{}`);
+    expect(received.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+    expectFailure(parseAnswer(received), 400);
+  });
+
+  it("nothing of the parser's own words in it", async () => {
+    expect(await sendBytes(app.url, "nonsense\r\n\r\n")).not.toMatch(/HPE_|llhttp|Parse Error/);
+  });
+});
+
+describe("headers beyond all bounds", () => {
+  it.each([
+    ["one that is too long", [`x-long: ${"a".repeat(20_000)}`]],
+    ["too many bytes in all", Array.from({ length: 500 }, (_, at) => `x-${at}: ${"b".repeat(60)}`)],
+    ["a path that is too long", []],
+  ])("are refused in the envelope: %s", async (title, headers) => {
+    const path = title.includes("path") ? `/v1/jobs?q=${"a".repeat(20_000)}` : "/v1/jobs";
+    const answer = parseAnswer(await sendBytes(app.url, lines(`GET ${path} HTTP/1.1`, ...closing, ...headers)));
+    expectEnvelope(answer);
+    expect(answer.status).toBe(431);
+    expect(answer.body).toMatchObject({ success: false, data: null, error: { code: "BadRequestException", details: null } });
+  });
+
+  it("many small ones are fine", async () => {
+    const many = Array.from({ length: 300 }, (_, at) => `x-${at}: 1`);
+    const text = lines("GET /v1/jobs HTTP/1.1", ...closing, `x-api-key: ${agent.key}`, ...many);
+    expectData(parseAnswer(await sendBytes(app.url, text)));
+  });
+});
+
+describe("what is HTTP, if rarely seen", () => {
+  const keyed = (): string[] => [...closing, `x-api-key: ${agent.key}`];
+
+  it("HTTP/1.0, with and without a Host", async () => {
+    expectData(parseAnswer(await sendBytes(app.url, lines("GET /v1/jobs HTTP/1.0", `x-api-key: ${agent.key}`))));
+  });
+
+  it("an absolute address in the request line", async () => {
+    expectData(parseAnswer(await sendBytes(app.url, lines("GET http://elsewhere.example/v1/jobs?page_size=1 HTTP/1.1", ...keyed()))));
+  });
+
+  it("an upgrade that nobody here takes up", async () => {
+    const text = lines("GET /v1/jobs HTTP/1.1", "Host: x", `x-api-key: ${agent.key}`, "Connection: Upgrade, close", "Upgrade: websocket");
+    expectData(parseAnswer(await sendBytes(app.url, text)));
+  });
+
+  it("405 for a method that HTTP knows and the path does not have", async () => {
+    for (const method of ["TRACE", "PROPFIND", "PURGE", "M-SEARCH"]) {
+      const answer = parseAnswer(await sendBytes(app.url, lines(`${method} /v1/jobs HTTP/1.1`, ...keyed())));
+      expectFailure(answer, 405);
+      expect(answer.headers.get("allow")?.trim()).toBe("GET, HEAD");
+    }
+  });
+
+  it("an expectation that it cannot meet is no reason to answer outside the envelope", async () => {
+    expectData(parseAnswer(await sendBytes(app.url, lines("GET /v1/jobs HTTP/1.1", ...keyed(), "Expect: the-unexpected"))));
+  });
+
+  it("Expect: 100-continue", async () => {
+    const [number = ""] = await app.jobs(agent, [{}]);
+    const body = '{"weight":8}';
+    const head = [`PATCH /v1/jobs/by-marking/${number} HTTP/1.1`, ...keyed(), "content-type: application/json", "Expect: 100-continue"];
+    expectData(parseAnswer(await sendBytes(app.url, `${lines(...head, `Content-Length: ${body.length}`)}${body}`)));
+    expect(expectData(await getJob(app, agent, number)).weight).toBe(8);
+  });
+
+  it("two requests at once on one connection get two answers, in order", async () => {
+    const first = lines("GET /v1/nothing HTTP/1.1", "Host: x");
+    const received = await sendBytes(app.url, first + lines("GET /v1/jobs HTTP/1.1", ...keyed()));
+    expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 404", "HTTP/1.1 200"]);
+  });
+});

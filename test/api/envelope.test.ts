@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createLogger } from "../../src/platform/logger.ts";
+import { sql } from "../../src/platform/sql.ts";
+import { expectData, expectEnvelope, expectFailure } from "../support/answers.ts";
+import { getJob, listJobs, patchBatch, patchJob } from "../support/job-calls.ts";
+import { startTestApp, type Answer, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  agent = await app.partner("agent");
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+describe("the envelope", () => {
+  it("200 has request_id, success true, data and a null error", async () => {
+    const answer = await listJobs(app, agent);
+    expectEnvelope(answer);
+    expect(answer.body).toMatchObject({ success: true, error: null });
+  });
+
+  it("each request has an id of its own, whatever the caller sends", async () => {
+    const ids = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const { body } = await app.call("/v1/jobs", { key: agent.key, headers: { "x-request-id": "req_mine" } });
+        return body.request_id;
+      }),
+    );
+    expect(new Set(ids).size).toBe(20);
+    expect(ids).not.toContain("req_mine");
+  });
+
+  it("an error has code, message and details, and no member more", async () => {
+    const error = expectFailure(await app.call("/v1/jobs"), 401);
+    expect(Object.keys(error)).toEqual(["code", "message", "details"]);
+    expect(error.details).toBeNull();
+  });
+
+  it("is compressed where the caller allows it, and says so", async () => {
+    await app.jobs(agent, Array.from({ length: 30 }, () => ({})));
+    const read = async (accepted: string): Promise<Response> => {
+      const response = await app.request("/v1/jobs?page_size=30", { key: agent.key, headers: { "accept-encoding": accepted } });
+      expect(((await response.json()) as Answer["body"]).data.items).toHaveLength(30);
+      expect(response.headers.get("vary")).toMatch(/accept-encoding/i);
+      return response;
+    };
+    expect((await read("gzip")).headers.get("content-encoding")).toBe("gzip");
+    expect((await read("br")).headers.get("content-encoding")).toBe("br");
+    expect((await read("identity")).headers.has("content-encoding")).toBe(false);
+    expect((await read("gzip;q=0, identity")).headers.has("content-encoding")).toBe(false);
+  });
+});
+
+describe("404 for an unknown route", () => {
+  it.each([
+    "/",
+    "/v1",
+    "/v1/",
+    "/v2/jobs",
+    "/V1/jobs",
+    "/v1/job",
+    "/v1/jobs/",
+    "/v1/jobs/MN-1",
+    "/v1/jobs/batch/x",
+    "/v1/reference",
+    "/v1/events/x",
+    "/v1/../v1/nothing",
+    "/favicon.ico",
+    "/v1/%6Aobs/nothing",
+    "/v1/jobs%2Fbatch",
+    "/index.html?x=%FF",
+  ])("%s", async (path) => {
+    const answer = await app.call(path, { key: agent.key });
+    // A trailing slash may lead to the list; anything else is no route.
+    if (path === "/v1/jobs/") expectData(answer);
+    else expectFailure(answer, 404);
+  });
+
+  it.each(["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE_NOT"].slice(0, 5))("with %s, with or without a key", async (method) => {
+    expectFailure(await app.call("/v1/nothing", { method }), 404);
+    expectFailure(await app.call("/v1/nothing", { method, key: agent.key }), 404);
+  });
+});
+
+describe("405 with Allow for a known path and another method", () => {
+  it.each([
+    ["/v1/jobs", "GET, HEAD", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"]],
+    ["/v1/jobs/batch", "PATCH", ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"]],
+    ["/v1/jobs/by-marking/MN-1", "GET, HEAD, PATCH", ["POST", "PUT", "DELETE", "OPTIONS"]],
+    ["/v1/jobs/by-marking/MN-1/history", "GET, HEAD", ["POST", "PATCH", "DELETE"]],
+    ["/v1/events", "GET, HEAD", ["POST", "PATCH", "DELETE"]],
+    ["/v1/reference/statuses", "GET, HEAD", ["POST", "PATCH", "DELETE"]],
+    ["/v1/reference/failure-reasons", "GET, HEAD", ["POST", "PATCH", "DELETE"]],
+    ["/health/live", "GET, HEAD", ["POST"]],
+    ["/health/ready", "GET, HEAD", ["POST"]],
+    ["/metrics", "GET, HEAD", ["POST"]],
+  ])("%s allows %s", async (path, allow, methods) => {
+    for (const method of methods) {
+      const response = await app.request(path, { method, key: agent.key });
+      expect({ method, status: response.status, allow: response.headers.get("allow") }).toEqual({ method, status: 405, allow });
+      if (method === "HEAD") continue;
+      const body = (await response.json()) as Answer["body"];
+      expectFailure({ status: response.status, headers: response.headers, body }, 405);
+    }
+  });
+
+  it("with a body that nobody reads", async () => {
+    expectFailure(await app.call("/v1/jobs", { method: "POST", body: "{", key: agent.key }), 405);
+  });
+});
+
+describe("HEAD", () => {
+  it.each(["/v1/jobs", "/v1/events", "/v1/reference/statuses", "/health/live", "/health/ready", "/metrics"])(
+    "200 for %s with the headers of GET and no body",
+    async (path) => {
+      const response = await app.request(path, { method: "HEAD", key: agent.key });
+      expect(response.status).toBe(200);
+      expect(await response.text()).toBe("");
+      expect(response.headers.get("x-request-id")).toMatch(/^req_/);
+      expect(response.headers.get("content-type")).toBeTruthy();
+    },
+  );
+
+  it("401 and 404 without a body", async () => {
+    for (const [path, status] of [
+      ["/v1/jobs", 401],
+      ["/v1/nothing", 404],
+    ] as const) {
+      const response = await app.request(path, { method: "HEAD" });
+      expect({ status: response.status, text: await response.text() }).toEqual({ status, text: "" });
+    }
+  });
+});
+
+describe("500 when something unexpected happens, with nothing of the cause in the answer", () => {
+  it("and the cause under the request_id in the log", async () => {
+    const lines: Record<string, unknown>[] = [];
+    const logger = createLogger("error", { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) });
+    await using broken = await startTestApp({}, { logger });
+    const partner = await broken.partner("agent");
+    const [number = ""] = await broken.jobs(partner, [{ patch: { recipient_name: "Secret Name" } }]);
+    await broken.database.query(sql`alter table job rename column weight to wait`);
+
+    const answers = [
+      await listJobs(broken, partner),
+      await getJob(broken, partner, number),
+      await patchJob(broken, partner, number, { labels: "Secret Label" }),
+      await patchBatch(broken, partner, [{ marking_number: number, labels: "Secret Label" }]),
+    ];
+    for (const answer of answers) {
+      const error = expectFailure(answer, 500);
+      expect(error.details).toBeNull();
+      expect(JSON.stringify(error)).not.toMatch(/weight|column|select|Secret|42703|postgres/i);
+      const line = lines.find((one) => one["request_id"] === answer.body.request_id);
+      expect(line).toMatchObject({ err: { code: "42703", message: expect.stringContaining("weight") } });
+    }
+    expect(JSON.stringify(lines)).not.toMatch(/Secret/);
+    expectData(await broken.call("/v1/reference/statuses", { key: partner.key }));
+  });
+});

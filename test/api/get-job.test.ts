@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { expectData, expectFailure } from "../support/answers.ts";
+import { getJob, jobPath, listJobs } from "../support/job-calls.ts";
+import { startTestApp, type Answer, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+let contractor: Partner;
+let number: string;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  [agent, contractor] = [await app.partner("agent"), await app.partner("contractor")];
+  [number = ""] = await app.jobs(agent, [{ contractor, patch: { weight: 1 } }]);
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+/** Everything of an answer that may not tell one missing job from another. */
+function shape({ status, headers, body }: Answer): unknown {
+  const kept = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
+  return { status, headers: kept, body: { ...body, request_id: "" } };
+}
+
+describe("GET /v1/jobs/by-marking/{markingNumber}", () => {
+  it("200 with the job as the list shows it, and its ETag", async () => {
+    const answer = await getJob(app, agent, number);
+    expect([expectData(answer)]).toEqual(expectData(await listJobs(app, agent)).items);
+    expect(answer.headers.get("etag")).toBe('"2"');
+    expect(expectData(await getJob(app, contractor, number))).toEqual(answer.body.data);
+  });
+
+  it("200 to HEAD, with the same headers and no body", async () => {
+    const [got, head] = await Promise.all([
+      app.request(jobPath(number), { key: agent.key }),
+      app.request(jobPath(number), { key: agent.key, method: "HEAD" }),
+    ]);
+    expect(head.status).toBe(200);
+    expect(await head.text()).toBe("");
+    for (const name of ["content-type", "content-length", "etag"]) {
+      expect(head.headers.get(name)).toBe(got.headers.get(name));
+    }
+  });
+
+  describe("404 when no visible job has that Marking Number", () => {
+    it("for a job of others exactly as for one that does not exist", async () => {
+      const none = await getJob(app, contractor, "NO-SUCH-JOB");
+      expectFailure(none, 404, "Delivery job not found");
+      const [foreign = ""] = await app.jobs(await app.partner("agent"), [{}]);
+      const [unassigned = ""] = await app.jobs(agent, [{}]);
+      for (const other of [foreign, unassigned]) expect(shape(await getJob(app, contractor, other))).toEqual(shape(none));
+    });
+
+    it("for a contractor from the moment that the job is given to another", async () => {
+      const next = await app.partner("contractor");
+      const [given = ""] = await app.jobs(agent, [{ contractor }]);
+      expectData(await getJob(app, contractor, given));
+      await app.jobs(agent, [{ markingNumber: given, contractor: next }]);
+      expectFailure(await getJob(app, contractor, given), 404);
+      expectData(await getJob(app, next, given));
+      expectData(await getJob(app, agent, given));
+    });
+  });
+
+  it("401 without a key", async () => {
+    expectFailure(await app.call(jobPath(number)), 401);
+  });
+
+  it("403 when the key lacks jobs:read", async () => {
+    const writer = await app.partner("agent", { scopes: ["jobs:write"] });
+    expectFailure(await getJob(app, writer, number), 403, "jobs:read");
+  });
+});

@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { toTypedId } from "../../src/platform/ids.ts";
+import { sql } from "../../src/platform/sql.ts";
+import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
+import { jobPath, patchBatch, patchJob } from "../support/job-calls.ts";
+import { startTestApp, type Answer, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+let contractor: Partner;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  [agent, contractor] = [await app.partner("agent"), await app.partner("contractor")];
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+function history({ key }: Partner, number: string, query = ""): Promise<Answer> {
+  return app.call(`${jobPath(number)}/history?${query}`, { key });
+}
+
+async function newJob(): Promise<string> {
+  const [number] = await app.jobs(agent, [{ patch: { weight: 1 } }]);
+  return number as string;
+}
+
+async function keyIdOf({ id }: Partner): Promise<string> {
+  const [key] = await app.keys.list(id);
+  return toTypedId("key", key?.id ?? "");
+}
+
+describe("GET /v1/jobs/by-marking/{markingNumber}/history", () => {
+  it("200 with every change: who, which request, when, and each field from and to, newest first", async () => {
+    const number = await newJob();
+    const patched = await patchJob(app, agent, number, { weight: 2, labels: "cold" });
+    const completed = await patchJob(app, agent, number, { normalized_status: "completed", weight: 2 });
+
+    const { items, pagination } = expectData(await history(agent, number));
+    expect(pagination).toEqual({ page: 1, page_size: 10, total: 3 });
+    const actor = { type: "key", id: await keyIdOf(agent) };
+    const id = expect.stringMatching(/^evt_[0-7][0-9A-HJKMNP-TV-Z]{25}$/);
+    expect(items).toEqual([
+      {
+        id,
+        type: "job.status_changed",
+        sequence: 3,
+        occurred_at: completed.body.data.updated_at,
+        actor,
+        request_id: completed.body.request_id,
+        changes: { normalized_status: { from: "pending", to: "completed" } },
+      },
+      {
+        id,
+        type: "job.updated",
+        sequence: 2,
+        occurred_at: patched.body.data.updated_at,
+        actor,
+        request_id: patched.body.request_id,
+        changes: { weight: { from: 1, to: 2 }, labels: { from: null, to: "cold" } },
+      },
+      {
+        id,
+        type: "job.created",
+        sequence: 1,
+        occurred_at: patched.body.data.created_at,
+        actor: { type: "system", id: null },
+        request_id: null,
+        changes: {
+          weight: { from: null, to: 1 },
+          normalized_status: { from: null, to: "pending" },
+          scheduled_delivery_pending: { from: null, to: false },
+        },
+      },
+    ]);
+  });
+
+  it("200 with an assignment as a change of its own", async () => {
+    const number = await newJob();
+    await app.jobs(agent, [{ markingNumber: number, contractor }]);
+    const [assigned] = expectData(await history(contractor, number)).items;
+    expect(assigned).toMatchObject({ type: "job.assigned", sequence: 2 });
+    expect(assigned.changes.contractor_id).toEqual({ from: null, to: expect.stringMatching(/^org_/) });
+  });
+
+  it("200 with one step for each change of a batch, under the batch's request_id", async () => {
+    const number = await newJob();
+    const items = [1, 2, 2, 3].map((pieces) => ({ marking_number: number, piece_quantity: pieces }));
+    const batch = await patchBatch(app, agent, items);
+    const steps = expectData(await history(agent, number)).items.slice(0, 3);
+    expect(steps.map((step: { changes: unknown }) => step.changes)).toEqual([
+      { piece_quantity: { from: 2, to: 3 } },
+      { piece_quantity: { from: 1, to: 2 } },
+      { piece_quantity: { from: null, to: 1 } },
+    ]);
+    expect(new Set(steps.map((step: { request_id: string }) => step.request_id))).toEqual(new Set([batch.body.request_id]));
+  });
+
+  it("200 in pages, with a Link header", async () => {
+    const number = await newJob();
+    for (const pieces of [1, 2, 3, 4]) expectData(await patchJob(app, agent, number, { piece_quantity: pieces }));
+    const page = await history(agent, number, "page=2&page_size=2");
+    expect(expectData(page).items.map((item: { sequence: number }) => item.sequence)).toEqual([3, 2]);
+    expect(page.body.data.pagination).toEqual({ page: 2, page_size: 2, total: 5 });
+    expect(page.headers.get("link")).toContain(`<${jobPath(number)}/history?page_size=2&page=3>; rel="next"`);
+    expect(expectData(await history(agent, number, "page=9")).items).toEqual([]);
+  });
+
+  describe("404 when no visible job has that Marking Number", () => {
+    it("for one of others as for one that does not exist", async () => {
+      const number = await newJob();
+      expectFailure(await history(contractor, number), 404, "Delivery job not found");
+      expectFailure(await history(agent, "NO-SUCH-JOB"), 404, "Delivery job not found");
+    });
+
+    it("for a contractor that has lost the job", async () => {
+      const number = await newJob();
+      await app.jobs(agent, [{ markingNumber: number, contractor }]);
+      await app.jobs(agent, [{ markingNumber: number, contractor: await app.partner("contractor") }]);
+      expectFailure(await history(contractor, number), 404);
+    });
+  });
+
+  it.each(["page=0", "page_size=101", "page=", "page=1&page=1"])("400 when a parameter is malformed: %s", async (query) => {
+    expectProblems(await history(agent, await newJob(), query), "query", [query.split("=")[0] as string]);
+  });
+
+  it("403 when the key lacks jobs:read", async () => {
+    expectFailure(await history(await app.partner("agent", { scopes: ["jobs:write"] }), "MN"), 403);
+  });
+
+  it("405 with Allow for another method", async () => {
+    const answer = await app.call(`${jobPath("MN")}/history`, { method: "DELETE", key: agent.key });
+    expectFailure(answer, 405);
+    expect(answer.headers.get("allow")).toBe("GET, HEAD");
+  });
+
+  it("is never rewritten by what comes later", async () => {
+    const number = await newJob();
+    const before = expectData(await history(agent, number)).items;
+    await patchJob(app, agent, number, { labels: "later" });
+    await app.database.query(sql`update organization set name = name || ' & sons' where id = ${agent.id}`);
+    expect(expectData(await history(agent, number)).items.slice(1)).toEqual(before);
+  });
+});

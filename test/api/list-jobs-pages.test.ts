@@ -1,0 +1,203 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { jobSortFields } from "../../src/jobs/job.filter.ts";
+import { encodeCursor } from "../../src/platform/cursor.ts";
+import { sql } from "../../src/platform/sql.ts";
+import { expectData, expectProblems } from "../support/answers.ts";
+import { listJobs, numbersOf, patchJob, walk } from "../support/job-calls.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+interface Row {
+  id: string;
+  marking_number: string;
+  created_at: string;
+  updated_at: string;
+  scheduled_date: string | null;
+}
+
+let app: TestApp;
+let agent: Partner;
+let rows: Row[];
+
+const JOBS = 35;
+const sorts = jobSortFields.flatMap((field) => [field, `-${field}`] as const);
+
+beforeAll(async () => {
+  app = await startTestApp();
+  agent = await app.partner("agent");
+  // Few different times and dates, so that ties and nulls are many; some of a later page are alike on the page before.
+  const dates = [null, "2026-01-01", "2026-01-02", null, "9999-12-31"];
+  await app.jobs(
+    agent,
+    Array.from({ length: JOBS }, (_, at) => ({ patch: { scheduled_date: dates[at % dates.length] ?? null } })),
+  );
+  await app.database.query(sql`
+    update job set created_at = '2026-05-01Z'::timestamptz + (hashtext(marking_number) % 4) * interval '1 ms',
+      updated_at = '2026-06-01Z'::timestamptz + (hashtext(marking_number) % 3) * interval '1 day'`);
+  rows = expectData(await listJobs(app, agent, "page_size=100")).items;
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+/** The Marking Numbers in the order that the contract wants: by the field, then by id, nulls last either way. */
+function inOrder(sort: string): string[] {
+  const field = sort.replace("-", "") as "created_at" | "updated_at" | "scheduled_date";
+  const sign = sort.startsWith("-") ? -1 : 1;
+  const compare = (a: string, b: string): number => (a < b ? -sign : a > b ? sign : 0);
+  return rows
+    .toSorted((a, b) => {
+      const [one, other] = [a[field], b[field]];
+      if (one === null || other === null) return Number(one === null) - Number(other === null) || compare(a.id, b.id);
+      return compare(one, other) || compare(a.id, b.id);
+    })
+    .map((row) => row.marking_number);
+}
+
+/** The `Link` header as relation → path. */
+function linksOf(headers: Headers): Record<string, string> {
+  const links = [...(headers.get("link") ?? "").matchAll(/<([^>]*)>; rel="(\w+)"/g)];
+  return Object.fromEntries(links.map(([, url = "", relation = ""]) => [relation, url]));
+}
+
+describe("GET /v1/jobs in pages", () => {
+  it("is newest first, and ties are broken by the id, both descending", async () => {
+    expect(numbersOf(await listJobs(app, agent, "page_size=100"))).toEqual(inOrder("-created_at"));
+  });
+
+  it("has pages of 10 unless asked otherwise, and 100 at most", async () => {
+    const { items, pagination } = expectData(await listJobs(app, agent));
+    expect(items).toHaveLength(10);
+    expect(pagination).toMatchObject({ page: 1, page_size: 10, total: JOBS });
+    expect(expectData(await listJobs(app, agent, "page_size=1")).items).toHaveLength(1);
+    expect(expectData(await listJobs(app, agent, "page_size=100")).items).toHaveLength(JOBS);
+  });
+
+  describe.each(sorts)("sort=%s", (sort) => {
+    it("orders by it, then by id, nulls last", async () => {
+      expect(numbersOf(await listJobs(app, agent, `sort=${sort}&page_size=100`))).toEqual(inOrder(sort));
+    });
+
+    it("pages through all, each once", async () => {
+      const pages = await Promise.all([1, 2, 3, 4].map((page) => listJobs(app, agent, `sort=${sort}&page=${page}`)));
+      expect(pages.flatMap(numbersOf)).toEqual(inOrder(sort));
+    });
+
+    it.each([1, 3, 10])("a walk by cursor, %i at a time, visits each once", async (size) => {
+      expect(await walk(app, agent, `sort=${sort}&page_size=${size}`)).toEqual(inOrder(sort));
+    });
+
+    it("a walk by cursor through a range of dates visits each once", async () => {
+      const expected = inOrder(sort).filter((number) => rows.find((row) => row.marking_number === number)?.scheduled_date);
+      expect(await walk(app, agent, `sort=${sort}&page_size=3&scheduled_date_from=2026-01-01`)).toEqual(expected);
+    });
+  });
+
+  describe("pages past the end", () => {
+    it.each([
+      ["", JOBS],
+      ["&normalized_status=pending", JOBS],
+      ["&normalized_status=completed", 0],
+      ["&scheduled_date_from=9999-01-01", 7],
+      ["&q=MN-", JOBS],
+    ])("have no items and the right total%s", async (filter, total) => {
+      for (const page of [100, 2_147_483_647]) {
+        const { items, pagination } = expectData(await listJobs(app, agent, `page=${page}&page_size=100${filter}`));
+        expect({ items, ...pagination }).toEqual({ items: [], page, page_size: 100, total, next_cursor: null });
+      }
+    });
+  });
+
+  describe("Link", () => {
+    it("names the first, previous, next and last page and keeps the other parameters", async () => {
+      const { headers } = await listJobs(app, agent, "q=MN-&page=2&page_size=10&foo=b%20r");
+      const page = (number: number): string => `/v1/jobs?q=MN-&page_size=10&foo=b+r&page=${number}`;
+      expect(linksOf(headers)).toEqual({ first: page(1), prev: page(1), next: page(3), last: page(4) });
+    });
+
+    it("leads from the first page to the last", async () => {
+      const numbers: string[] = [];
+      for (let next: string | undefined = "/v1/jobs?page_size=9"; next; ) {
+        const answer = await app.call(next, { key: agent.key });
+        numbers.push(...numbersOf(answer));
+        next = linksOf(answer.headers)["next"];
+      }
+      expect(numbers).toEqual(inOrder("-created_at"));
+    });
+
+    it("has no previous on the first page and no next on the last", async () => {
+      expect(Object.keys(linksOf((await listJobs(app, agent, "page_size=100")).headers))).toEqual(["first", "last"]);
+    });
+
+    it("leads back to the last page from one past the end", async () => {
+      const links = linksOf((await listJobs(app, agent, "page=50")).headers);
+      expect(links).toEqual({ first: "/v1/jobs?page=1", prev: "/v1/jobs?page=4", last: "/v1/jobs?page=4" });
+    });
+
+    it("keeps a question mark that stands in a parameter", async () => {
+      const links = linksOf((await listJobs(app, agent, "q=a?b&page_size=1")).headers);
+      expect(new URLSearchParams(links["first"]?.slice("/v1/jobs?".length)).get("q")).toBe("a?b");
+    });
+
+    it("never makes an answer's headers too large to read", async () => {
+      expectData(await listJobs(app, agent, `q=MN-&page_size=1&page=2&foo=${"a".repeat(7000)}`));
+    });
+  });
+
+  describe("cursor", () => {
+    it("carries the order, the total and the next page, and no page number", async () => {
+      const first = expectData(await listJobs(app, agent, "sort=scheduled_date&page_size=20"));
+      const answer = await listJobs(app, agent, `page_size=20&cursor=${first.pagination.next_cursor}`);
+      expect(numbersOf(answer)).toEqual(inOrder("scheduled_date").slice(20));
+      expect(expectData(answer).pagination).toEqual({ page_size: 20, total: JOBS, next_cursor: null });
+      expect(Object.keys(linksOf(answer.headers))).toEqual(["first"]);
+    });
+
+    it("is null on the last page, also where that is full", async () => {
+      const { pagination } = expectData(await listJobs(app, agent, `page_size=5&page=${JOBS / 5}`));
+      expect(pagination.next_cursor).toBeNull();
+    });
+
+    it("visits each job once while others come and change", async () => {
+      const walker = await app.partner("agent");
+      const old = await app.jobs(walker, Array.from({ length: 12 }, () => ({ patch: { scheduled_date: "2026-03-03" } })));
+      const [restless] = await app.jobs(walker, [{}]);
+      let pieces = 0;
+      const disturb = async (): Promise<void> => {
+        pieces += 1;
+        await app.jobs(walker, [{ patch: { scheduled_date: "2026-03-03" } }]);
+        await patchJob(app, walker, restless as string, { piece_quantity: pieces, scheduled_date: `2026-03-0${pieces % 9 || 9}` });
+      };
+      for (const sort of sorts) {
+        const visited = (await walk(app, walker, `sort=${sort}&page_size=2`, disturb)).filter((number) => old.includes(number));
+        expect(visited.toSorted(), sort).toEqual(old.toSorted());
+      }
+    });
+
+    it("400 when it does not go with page or with another sort", async () => {
+      const { next_cursor: cursor } = expectData(await listJobs(app, agent)).pagination;
+      expectProblems(await listJobs(app, agent, `cursor=${cursor}&page=1`), "query", ["page"]);
+      expectProblems(await listJobs(app, agent, `cursor=${cursor}&sort=created_at`), "query", ["sort"]);
+      expectData(await listJobs(app, agent, `cursor=${cursor}&sort=-created_at`));
+    });
+
+    it("400 when it is the cursor of another list", async () => {
+      const { next_cursor: cursor } = expectData(await app.call("/v1/events?page_size=1", { key: agent.key }));
+      expectProblems(await listJobs(app, agent, `cursor=${encodeCursor("events", ["1", "2"])}`), "query", ["cursor"]);
+      if (cursor) expectProblems(await listJobs(app, agent, `cursor=${cursor}`), "query", ["cursor"]);
+    });
+
+    const id = "01900000-0000-7000-8000-000000000000";
+    it.each([
+      ["created_at", "0000-01-01T00:00:00Z", id],
+      ["created_at", `2026-01-01T00:00:00.${"0".repeat(150)}Z`, id],
+      ["created_at", null, id],
+      ["created_at", "2026-01-01", id],
+      ["scheduled_date", "0000-01-01", id],
+      ["scheduled_date", "2026-01-01T00:00:00.000Z", id],
+      ["-scheduled_date", "2026-02-30", id],
+      ["updated_at", "2026-01-01T00:00:00.000Z", "x"],
+      ["updated_at", "2026-01-01T00:00:00.000Z"],
+      ["weight", "2026-01-01T00:00:00.000Z", id],
+    ])("400 when it was made up: %s %s", async (...values) => {
+      expectProblems(await listJobs(app, agent, `cursor=${encodeCursor("jobs", values)}`), "query", ["cursor"]);
+    });
+  });
+});

@@ -1,0 +1,113 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { foldCounts, recount } from "../../src/jobs/job.counts.ts";
+import { sql } from "../../src/platform/sql.ts";
+import { expectData } from "../support/answers.ts";
+import { listJobs, patchBatch, patchJob } from "../support/job-calls.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+const STATUSES = ["pending", "completed", "failed"] as const;
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+async function totals(viewer: Partner): Promise<number[]> {
+  const queries = ["", ...STATUSES.map((status) => `normalized_status=${status}`)];
+  const answers = await Promise.all(queries.map((query) => listJobs(app, viewer, `page_size=1&${query}`)));
+  return answers.map((answer) => expectData(answer).pagination.total as number);
+}
+
+async function counted(viewer: Partner): Promise<number[]> {
+  const rows = await app.database.query<{ status: string; count: number }>(sql`
+    select normalized_status as status, count(*)::int as count from job
+    where agent_id = ${viewer.id} or contractor_id = ${viewer.id} group by 1`);
+  const ofStatus = (status: string): number => rows.find((row) => row.status === status)?.count ?? 0;
+  return [rows.reduce((sum, row) => sum + row.count, 0), ...STATUSES.map(ofStatus)];
+}
+
+const place = fc.nat({ max: 5 });
+const status = fc.constantFrom(...STATUSES);
+const step = fc.oneof(
+  fc.record({ kind: fc.constant("create" as const), status, contractor: fc.option(fc.nat({ max: 1 })) }),
+  fc.record({ kind: fc.constant("assign" as const), place, contractor: fc.nat({ max: 1 }) }),
+  fc.record({ kind: fc.constant("patch" as const), place, status }),
+  fc.record({ kind: fc.constant("batch" as const), places: fc.array(place, { minLength: 1, maxLength: 4 }), status }),
+  fc.record({ kind: fc.constant("fold" as const) }),
+);
+type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+
+describe("pagination.total", () => {
+  it("is exact after any creations, updates, assignments and folds of the counters", { timeout: 60_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
+        const agent = await app.partner("agent");
+        const contractors = [await app.partner("contractor"), await app.partner("contractor")];
+        const numbers: string[] = [];
+        for (const one of steps) await apply(one, agent, contractors, numbers);
+        for (const viewer of [agent, ...contractors]) expect(await totals(viewer)).toEqual(await counted(viewer));
+      }),
+      { numRuns: 40 },
+    );
+    await expectRecountToChangeNothing();
+  });
+
+  it("never wavers while jobs change status", async () => {
+    const agent = await app.partner("agent");
+    const numbers = await app.jobs(agent, Array.from({ length: 10 }, () => ({})));
+    const writing = (async () => {
+      for (let round = 0; round < 30; round += 1) {
+        const normalized_status = STATUSES[round % STATUSES.length];
+        expectData(await patchBatch(app, agent, numbers.map((marking_number) => ({ marking_number, normalized_status }))));
+      }
+    })();
+    const seen = new Set<number>();
+    let done = false;
+    void writing.finally(() => (done = true));
+    while (!done) {
+      seen.add(expectData(await listJobs(app, agent, "page_size=1")).pagination.total);
+      await foldCounts(app.database);
+    }
+    await writing;
+    expect([...seen]).toEqual([10]);
+  });
+
+  it("is exact for every other filter too", async () => {
+    const agent = await app.partner("agent");
+    await app.jobs(agent, [{ patch: { batch_number: "T" } }, { patch: { batch_number: "T" } }, {}]);
+    for (const query of ["batch_number=T", "batch_number=T&normalized_status=pending", "batch_number=T&page=9"]) {
+      expect(expectData(await listJobs(app, agent, query)).pagination.total).toBe(2);
+    }
+  });
+});
+
+async function apply(step: Step, agent: Partner, contractors: Partner[], numbers: string[]): Promise<void> {
+  const numberAt = (at: number): string | undefined => numbers[at % Math.max(1, numbers.length)];
+  if (step.kind === "create") {
+    const contractor = step.contractor === null ? undefined : contractors[step.contractor];
+    numbers.push(...(await app.jobs(agent, [{ patch: { normalized_status: step.status }, ...(contractor && { contractor }) }])));
+  } else if (step.kind === "fold") {
+    await foldCounts(app.database);
+  } else if (step.kind === "batch") {
+    const jobs = step.places.map((at) => ({ marking_number: numberAt(at) ?? "none", normalized_status: step.status }));
+    expectData(await patchBatch(app, agent, jobs));
+  } else {
+    const markingNumber = numberAt(step.place);
+    if (markingNumber === undefined) return;
+    if (step.kind === "assign") await app.jobs(agent, [{ markingNumber, contractor: contractors[step.contractor] as Partner }]);
+    else expectData(await patchJob(app, agent, markingNumber, { normalized_status: step.status }));
+  }
+}
+
+/** The counters, folded, are what counting anew gives. */
+async function expectRecountToChangeNothing(): Promise<void> {
+  const counts = (): Promise<unknown[]> =>
+    app.database.query(sql`select * from job_count where count <> 0 order by organization_id, normalized_status`);
+  await foldCounts(app.database);
+  const folded = await counts();
+  await recount(app.database);
+  expect(await counts()).toEqual(folded);
+}

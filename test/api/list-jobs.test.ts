@@ -1,0 +1,278 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sql } from "../../src/platform/sql.ts";
+import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
+import { listJobs, numbersOf } from "../support/job-calls.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  agent = await app.partner("agent");
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+describe("GET /v1/jobs", () => {
+  describe("200 with the jobs that the key's organisation sees", () => {
+    it("shows an agent all of its jobs, a contractor those assigned to it, and nobody another's", async () => {
+      const [owner, stranger] = [await app.partner("agent"), await app.partner("agent")];
+      const [contractor, idle] = [await app.partner("contractor"), await app.partner("contractor")];
+      const own = await app.jobs(owner, [{}, { contractor }]);
+      await app.jobs(stranger, [{}]);
+
+      expect(new Set(numbersOf(await listJobs(app, owner)))).toEqual(new Set(own));
+      expect(numbersOf(await listJobs(app, contractor))).toEqual([own[1]]);
+      expect(numbersOf(await listJobs(app, idle))).toEqual([]);
+    });
+
+    it("takes a job from a contractor's list when it is given to another", async () => {
+      const [former, next] = [await app.partner("contractor"), await app.partner("contractor")];
+      const [number] = await app.jobs(await app.partner("agent"), [{ contractor: former }]);
+      expect(numbersOf(await listJobs(app, former))).toEqual([number]);
+
+      const owner = await app.partner("agent");
+      const [given] = await app.jobs(owner, [{ contractor: former }]);
+      await app.jobs(owner, [{ markingNumber: given as string, contractor: next }]);
+
+      expect(numbersOf(await listJobs(app, former))).toEqual([number]);
+      expect(numbersOf(await listJobs(app, next))).toEqual([given]);
+      expect((await listJobs(app, former)).body.data.pagination.total).toBe(1);
+    });
+
+    it("shows every field of the Job object, and no other", async () => {
+      const owner = await app.partner("agent");
+      const contractor = await app.partner("contractor");
+      const patch = {
+        batch_number: "B-1",
+        group_code: "EAST-2",
+        piece_quantity: 3,
+        labels: "fragile",
+        pts: 12.5,
+        weight: 8.25,
+        recipient_name: "Harbour Street Bakery",
+        recipient_contact: "+1 555 0134",
+        delivery_address: "12 Harbour Street",
+        postal_code: "049315",
+        scheduled_date: "2026-11-24",
+        instructions: "Ring twice",
+        normalized_status: "completed",
+        failure_reason: "other",
+        scheduled_delivery_date: "2026-11-25",
+        scheduled_delivery_pending: true,
+      };
+      await app.jobs(owner, [{ markingNumber: "MN-ALL", contractor, patch, providerStatus: "OFD" }]);
+
+      const [job] = expectData(await listJobs(app, owner)).items;
+      expect(job).toEqual({
+        id: expect.stringMatching(/^job_[0-7][0-9A-HJKMNP-TV-Z]{25}$/),
+        marking_number: "MN-ALL",
+        ...patch,
+        provider_status: "OFD",
+        created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+        updated_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      });
+      expect(expectData(await listJobs(app, contractor)).items).toEqual([job]);
+    });
+
+    it("is empty, with a total of 0, where nothing is visible", async () => {
+      const { items, pagination } = expectData(await listJobs(app, await app.partner("agent")));
+      expect(items).toEqual([]);
+      expect(pagination).toEqual({ page: 1, page_size: 10, total: 0, next_cursor: null });
+    });
+  });
+
+  describe("filters", () => {
+    let owner: Partner;
+    const full = "A day's work at 50%_off\\";
+
+    beforeAll(async () => {
+      owner = await app.partner("agent");
+      const jobs = [
+        {
+          markingNumber: "F-1",
+          patch: { batch_number: "B-1", group_code: "EAST", scheduled_date: "2026-11-01", recipient_name: full },
+        },
+        {
+          markingNumber: "F-2",
+          patch: {
+            batch_number: "b-1",
+            group_code: "EAST ",
+            scheduled_date: "2026-11-02",
+            normalized_status: "failed",
+            failure_reason: "other",
+            postal_code: "049315",
+          },
+        },
+        {
+          markingNumber: "f-2",
+          patch: { batch_number: "B-10", normalized_status: "failed", delivery_address: "12 HARBOUR Street", postal_code: "1049315" },
+        },
+      ];
+      await app.jobs(owner, jobs);
+      await app.database.query(sql`
+        update job set updated_at = given.at::timestamptz from (values
+          ('F-1', '2026-11-10T00:00:00.000Z'), ('F-2', '2026-11-10T23:59:59.999Z'), ('f-2', '2026-11-11T00:00:00.000Z')
+        ) given (number, at) where marking_number = given.number`);
+    });
+
+    it.each([
+      ["marking_number=F-1", ["F-1"]],
+      ["marking_number=F-2", ["F-2"]],
+      ["marking_number=F-", []],
+      ["marking_number=F-1%20", []],
+      ["batch_number=B-1", ["F-1"]],
+      ["batch_number=B-%31", ["F-1"]],
+      ["group_code=EAST", ["F-1"]],
+      ["group_code=EAST+", ["F-2"]],
+      ["group_code=EAST%20", ["F-2"]],
+      ["normalized_status=failed", ["F-2", "f-2"]],
+      ["normalized_status=completed", []],
+      ["failure_reason=other", ["F-2"]],
+      ["failure_reason=Other", []],
+      ["updated_at_from=2026-11-10&updated_at_to=2026-11-10", ["F-1", "F-2"]],
+      ["updated_at_from=2026-11-11&updated_at_to=2026-11-11", ["f-2"]],
+      ["updated_at_from=2026-11-11", ["f-2"]],
+      ["updated_at_to=2026-11-10", ["F-1", "F-2"]],
+      ["updated_at_to=2026-11-09", []],
+      ["updated_at_from=2026-11-11&updated_at_to=2026-11-10", []],
+      ["updated_at_from=0001-01-01&updated_at_to=9999-12-31", ["F-1", "F-2", "f-2"]],
+      ["scheduled_date_from=2026-11-01&scheduled_date_to=2026-11-01", ["F-1"]],
+      ["scheduled_date_from=2026-11-02", ["F-2"]],
+      ["scheduled_date_to=2026-11-01", ["F-1"]],
+      ["scheduled_date_from=0001-01-01&scheduled_date_to=9999-12-31", ["F-1", "F-2"]],
+      ["scheduled_date_from=2026-11-02&scheduled_date_to=2026-11-01", []],
+      ["updated_since=2026-11-10T23:59:59.999Z", ["F-2", "f-2"]],
+      ["updated_since=2026-11-11T01:00:00%2B01:00", ["f-2"]],
+      ["updated_since=2026-11-10T14:00:00.0000000-10:00", ["f-2"]],
+      ["q=F-", ["F-1", "F-2"]],
+      ["q=0493", ["F-2"]],
+      ["q=harbour", ["f-2"]],
+      ["q=DAY%27S", ["F-1"]],
+      ["q=%25", ["F-1"]],
+      ["q=%25_", ["F-1"]],
+      ["q=0_o", []],
+      ["q=off%5C", ["F-1"]],
+      ["normalized_status=failed&failure_reason=other&updated_at_to=2026-11-10", ["F-2"]],
+      ["normalized_status=failed&batch_number=B-1", []],
+    ])("%s", async (query, expected) => {
+      const answer = await listJobs(app, owner, query);
+      expect(numbersOf(answer).toSorted()).toEqual(expected);
+      expect(expectData(answer).pagination.total).toBe(expected.length);
+    });
+
+    it("ignores unknown parameters, whatever they hold", async () => {
+      const answer = await listJobs(app, owner, "foo=1&foo=2&bar=&baz=%FF&PAGE=x&__proto__=1&&=&marking_number=F-1");
+      expectData(answer);
+      expect(numbersOf(answer)).toEqual(["F-1"]);
+    });
+
+    it("takes a status that an operator added a moment ago", async () => {
+      await app.database.query(sql`insert into job_status (code, label, category, position)
+        values ('in_customs', 'In customs', 'in_progress', 99)`);
+      expect(expectData(await listJobs(app, owner, "normalized_status=in_customs")).items).toEqual([]);
+    });
+  });
+
+  describe("400 when a parameter is malformed", () => {
+    const tooLong = (length: number): string => "x".repeat(length);
+
+    it.each([
+      ["page=0", ["page"]],
+      ["page=-1", ["page"]],
+      ["page=1.0", ["page"]],
+      ["page=1e1", ["page"]],
+      ["page=one", ["page"]],
+      ["page=2147483648", ["page"]],
+      ["page=99999999999999999999", ["page"]],
+      ["page=%201", ["page"]],
+      ["page=+1", ["page"]],
+      ["page_size=0", ["page_size"]],
+      ["page_size=101", ["page_size"]],
+      ["page_size=abc", ["page_size"]],
+      ["updated_at_from=2026-02-30", ["updated_at_from"]],
+      ["updated_at_from=2026-2-3", ["updated_at_from"]],
+      ["updated_at_from=0000-01-01", ["updated_at_from"]],
+      ["updated_at_to=2026-11-10T00:00:00Z", ["updated_at_to"]],
+      ["updated_at_to=10000-01-01", ["updated_at_to"]],
+      ["scheduled_date_from=today", ["scheduled_date_from"]],
+      ["scheduled_date_to=2025-02-29", ["scheduled_date_to"]],
+      ["scheduled_date_to=infinity", ["scheduled_date_to"]],
+      ["updated_since=2026-11-10", ["updated_since"]],
+      ["updated_since=2026-11-10T00:00:00", ["updated_since"]],
+      ["updated_since=0000-01-01T00:00:00Z", ["updated_since"]],
+      ["updated_since=2026-11-10T00:00:00%2B23:59", ["updated_since"]],
+      [`updated_since=2026-11-10T00:00:00.${"0".repeat(300)}Z`, ["updated_since"]],
+      ["sort=marking_number", ["sort"]],
+      ["sort=CREATED_AT", ["sort"]],
+      ["sort=--created_at", ["sort"]],
+      [`marking_number=${tooLong(121)}`, ["marking_number"]],
+      ["marking_number=%00", ["marking_number"]],
+      [`batch_number=${tooLong(121)}`, ["batch_number"]],
+      [`group_code=${tooLong(121)}`, ["group_code"]],
+      [`failure_reason=${tooLong(65)}`, ["failure_reason"]],
+      [`q=${tooLong(256)}`, ["q"]],
+      ["q=a%00b", ["q"]],
+      ["cursor=x", ["cursor"]],
+      ["cursor=%00", ["cursor"]],
+      [`cursor=${tooLong(513)}`, ["cursor"]],
+    ])("%s", async (query, fields) => {
+      expectProblems(await listJobs(app, agent, query), "query", fields);
+    });
+
+    it("400 when a parameter is repeated, be it with the same value", async () => {
+      const [problem] = expectProblems(await listJobs(app, agent, "page=1&page=1"), "query", ["page"]);
+      expect(problem).toMatchObject({ code: "repeated" });
+      expectProblems(await listJobs(app, agent, "batch_number=a&batch%5Fnumber=b"), "query", ["batch_number"]);
+    });
+
+    it.each(["page", "page_size", "marking_number", "normalized_status", "updated_at_from", "cursor", "sort", "q"])(
+      "400 when %s is empty",
+      async (name) => {
+        for (const query of [`${name}=`, name]) {
+          expect(expectProblems(await listJobs(app, agent, query), "query", [name])[0]?.code).toBe("empty");
+        }
+      },
+    );
+
+    it("400 when a parameter is no percent-encoded UTF-8", async () => {
+      for (const value of ["%", "%E0%A4%A", "%FF", "%ED%A0%80"]) {
+        expectProblems(await listJobs(app, agent, `q=${value}`), "query", ["q"]);
+      }
+    });
+
+    it("400 when a status code is unknown, in any case other than its own", async () => {
+      for (const code of ["unheard_of", "Completed", "completed%20", "%F0%9F%93%A6"]) {
+        const [problem] = expectProblems(await listJobs(app, agent, `normalized_status=${code}`), "query", ["normalized_status"]);
+        expect(problem?.code).toBe("unknown_status");
+      }
+    });
+
+    it("400 with every problem found, not only the first", async () => {
+      const query = "page=0&page_size=101&sort=x&updated_at_from=never&q=&batch_number=a&batch_number=b";
+      const fields = ["page", "page_size", "sort", "updated_at_from", "q", "batch_number"];
+      expectProblems(await listJobs(app, agent, query), "query", fields);
+    });
+
+    it("counts a text's length in code points", async () => {
+      const astral = encodeURIComponent("📦".repeat(120));
+      expectData(await listJobs(app, agent, `batch_number=${astral}`));
+      expectProblems(await listJobs(app, agent, `batch_number=${astral}x`), "query", ["batch_number"]);
+    });
+  });
+
+  it("401 without a key", async () => {
+    expectFailure(await app.call("/v1/jobs"), 401);
+  });
+
+  it("403 when the key lacks jobs:read", async () => {
+    const writer = await app.partner("agent", { scopes: ["jobs:write"] });
+    expectFailure(await listJobs(app, writer), 403, "jobs:read");
+  });
+
+  it("405 with Allow for another method", async () => {
+    const answer = await app.call("/v1/jobs", { method: "POST", key: agent.key });
+    expectFailure(answer, 405);
+    expect(answer.headers.get("allow")).toBe("GET, HEAD");
+  });
+});

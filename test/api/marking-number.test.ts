@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
+import { getJob, patchBatch, patchJob } from "../support/job-calls.ts";
+import { callExactly, type ExactRequest } from "../support/raw-http.ts";
+import { startTestApp, type Answer, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  agent = await app.partner("agent");
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+/** A request with the path exactly as it is written here. */
+function exactly(path: string, { headers = {}, ...request }: ExactRequest = {}): Promise<Answer> {
+  return callExactly(app.url, path, { ...request, headers: { "x-api-key": agent.key, "content-type": "application/json", ...headers } });
+}
+
+const patchExactly = (path: string): Promise<Answer> => exactly(path, { method: "PATCH", body: '{"weight":1}' });
+
+describe("the Marking Number in a path", () => {
+  describe("is percent-decoded, exact and case-sensitive, never trimmed", () => {
+    const numbers = [
+      "a/b",
+      "/",
+      "a//b/",
+      "history",
+      "a/history",
+      "batch",
+      "..",
+      ".",
+      "../../health/live",
+      " padded ",
+      " ",
+      "100%",
+      "%2F",
+      "a+b",
+      "a b",
+      "a?b=c&d",
+      "#1",
+      "ü-ñ-字-📦",
+      "e\u0301",
+      "\u00e9",
+      "quote'\"\\;",
+      "line\nbreak\ttab\u0001",
+      "case",
+      "CASE",
+      "x".repeat(120),
+      "📦".repeat(120),
+    ];
+
+    beforeAll(async () => {
+      await app.jobs(agent, numbers.map((markingNumber) => ({ markingNumber, patch: { labels: markingNumber } })));
+    });
+
+    it.each(numbers)("%j", async (number) => {
+      const path = `/v1/jobs/by-marking/${encodeURIComponent(number)}`;
+      expect(expectData(await exactly(path))).toMatchObject({ marking_number: number, labels: number });
+      expect(expectData(await patchExactly(path))).toMatchObject({ marking_number: number, weight: 1 });
+      expect(expectData(await exactly(`${path}/history`)).pagination.total).toBe(2);
+      const [result] = expectData(await patchBatch(app, agent, [{ marking_number: number, weight: 2 }])).results;
+      expect(result.job).toMatchObject({ marking_number: number, weight: 2 });
+    });
+
+    it("dots in a path are a Marking Number and lead nowhere else", async () => {
+      expect(expectData(await exactly("/v1/jobs/by-marking/..")).marking_number).toBe("..");
+      expect(expectData(await exactly("/v1/jobs/by-marking/%2e%2E")).marking_number).toBe("..");
+    });
+
+    it("404 for what is nearly the same", async () => {
+      for (const number of ["Case", "case ", " case", "padded", "e", "a%2Fb"]) expectFailure(await getJob(app, agent, number), 404);
+    });
+
+    it("characters that need no escape may stand without one", async () => {
+      expect(expectData(await exactly("/v1/jobs/by-marking/a+b")).marking_number).toBe("a+b");
+    });
+  });
+
+  describe("400 when it is missing", () => {
+    it.each(["/v1/jobs/by-marking", "/v1/jobs/by-marking/", "/v1/jobs/by-marking?x=1", "/v1/jobs/by-marking/?x=1"])(
+      "%s",
+      async (path) => {
+        for (const answer of [await patchExactly(path), await exactly(path)]) {
+          expectProblems(answer, "path", ["markingNumber"]);
+        }
+      },
+    );
+  });
+
+  it("400 when it is over 120 code points", async () => {
+    for (const number of ["x".repeat(121), "📦".repeat(121)]) {
+      expectProblems(await patchJob(app, agent, number, { weight: 1 }), "path", ["markingNumber"]);
+      expectProblems(await getJob(app, agent, number), "path", ["markingNumber"]);
+    }
+  });
+
+  it("400 when it holds U+0000", async () => {
+    expectProblems(await getJob(app, agent, "a\0b"), "path", ["markingNumber"]);
+  });
+
+  it.each(["%", "%zz", "%E0%A4%A", "%ff", "%ED%A0%80", "a%"])("400 when its percent-encoding is broken: %s", async (text) => {
+    for (const suffix of ["", "/history"]) expectFailure(await exactly(`/v1/jobs/by-marking/${text}${suffix}`), 400);
+    expectFailure(await patchExactly(`/v1/jobs/by-marking/${text}`), 400);
+  });
+
+  it("404 for one slash too many, which is another path", async () => {
+    for (const path of ["/v1/jobs/by-marking/a/b", "/v1/jobs//by-marking/a", "/v1/jobs/by-marking/a/history/x", "/v1/Jobs"]) {
+      expectFailure(await exactly(path), 404);
+    }
+  });
+});

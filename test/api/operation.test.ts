@@ -1,0 +1,224 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { createLogger } from "../../src/platform/logger.ts";
+import { startInstance } from "../support/another-instance.ts";
+import { expectData, expectFailure } from "../support/answers.ts";
+import { jobPath, listJobs, patchBatch, patchJob } from "../support/job-calls.ts";
+import { holdJob } from "../support/row-lock.ts";
+import { startTestApp, type Answer, type Partner, type TestApp } from "../support/start-app.ts";
+
+type Line = Record<string, unknown>;
+
+let app: TestApp;
+let agent: Partner;
+const lines: Line[] = [];
+let written = "";
+
+beforeAll(async () => {
+  const stream = {
+    write(line: string): void {
+      written += line;
+      lines.push(JSON.parse(line) as Line);
+    },
+  };
+  app = await startTestApp({}, { logger: createLogger("info", stream) });
+  agent = await app.partner("agent");
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+/** The log line of a request; it is written when the answer is out. */
+function lineOf(requestId: string): Promise<Line> {
+  return vi.waitFor(() => {
+    const found = lines.filter((line) => line["request_id"] === requestId);
+    expect(found).toHaveLength(1);
+    return found[0] as Line;
+  }, 5_000);
+}
+
+async function metric(name: string, labels: string): Promise<number> {
+  const text = await (await app.request("/metrics")).text();
+  const line = text.split("\n").find((one) => one.startsWith(`${name}{${labels}}`));
+  return Number(line?.split(" ").at(-1) ?? 0);
+}
+
+describe("GET /health", () => {
+  it("200 for live", async () => {
+    const response = await app.request("/health/live");
+    expect({ status: response.status, body: await response.json() }).toEqual({ status: 200, body: { status: "live" } });
+  });
+
+  it("200 for ready, with each dependency by name", async () => {
+    const response = await app.request("/health/ready");
+    expect({ status: response.status, body: await response.json() }).toEqual({
+      status: 200,
+      body: { status: "ready", dependencies: { postgres: { status: "up" } } },
+    });
+  });
+});
+
+describe("GET /metrics", () => {
+  it("200 in Prometheus' text, with the process, the database's connections and the requests in flight", async () => {
+    const response = await app.request("/metrics");
+    expect(response.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
+    const text = await response.text();
+    for (const name of ["process_cpu_seconds_total", 'waymark_database_connections{state="waiting"}', "waymark_http_requests_in_flight 1"]) {
+      expect(text).toContain(name);
+    }
+  });
+
+  it("counts a request by its method, route and status, never by what was asked", async () => {
+    const [number = ""] = await app.jobs(agent, [{}]);
+    const labels = 'method="PATCH",route="/v1/jobs/by-marking/{markingNumber}",status="200"';
+    const before = await metric("waymark_http_request_duration_seconds_count", labels);
+    expectData(await patchJob(app, agent, number, { weight: 1 }));
+    await vi.waitFor(async () => expect(await metric("waymark_http_request_duration_seconds_count", labels)).toBe(before + 1));
+    await app.call("/v1/made-up-path", {});
+    const text = await (await app.request("/metrics")).text();
+    expect(text).not.toContain(number);
+    expect(text).not.toContain("made-up-path");
+    expect(text).toContain('route="unknown",status="404"');
+  });
+});
+
+describe("the log", () => {
+  it("has one line a request: its id, organisation, key, method, route, status and duration", async () => {
+    const { body } = await listJobs(app, agent, "q=x");
+    expect(await lineOf(body.request_id)).toEqual({
+      level: "info",
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+      request_id: body.request_id,
+      method: "GET",
+      route: "/v1/jobs",
+      status: 200,
+      duration_ms: expect.any(Number),
+      organization: expect.stringMatching(/^org_/),
+      key: expect.stringMatching(/^key_/),
+    });
+  });
+
+  it("has the same for a refused request, without an organisation where none is known", async () => {
+    for (const [path, key, status, route] of [
+      ["/v1/jobs", undefined, 401, "/v1/jobs"],
+      ["/v1/jobs?page=0", agent.key, 400, "/v1/jobs"],
+      ["/v1/none", agent.key, 404, "unknown"],
+      [jobPath("NONE"), agent.key, 404, "/v1/jobs/by-marking/{markingNumber}"],
+    ] as const) {
+      const { body } = await app.call(path, key ? { key } : {});
+      const line = await lineOf(body.request_id);
+      expect(line).toMatchObject({ status, route });
+      expect("organization" in line).toBe(key !== undefined && route !== "unknown");
+    }
+  });
+
+  it("never holds a secret or what people wrote", async () => {
+    const secret = "Noor Hassan";
+    const [number = ""] = await app.jobs(agent, [{ markingNumber: "MN-SECRET-7", patch: { recipient_name: secret } }]);
+    const answers = [
+      await listJobs(app, agent, `q=${encodeURIComponent(secret)}`),
+      await patchJob(app, agent, number, { recipient_name: `${secret} II`, recipient_contact: "+65 5550 0134" }),
+      await patchJob(app, agent, number, { weight: secret, normalized_status: secret }),
+      await patchBatch(app, agent, [{ marking_number: number, delivery_address: `${secret}, 12 Harbour Street` }]),
+      await patchJob(app, agent, number, { labels: "x" }, { headers: { "idempotency-key": "idem-secret" } }),
+      await app.call("/v1/jobs", { headers: { authorization: "Bearer made-up-secret" } }),
+    ];
+    await Promise.all(answers.map((answer) => lineOf(answer.body.request_id)));
+    for (const forbidden of [secret, "Noor", "5550", "Harbour", number, agent.key, agent.key.slice(13), "made-up-secret", "idem-secret", agent.name]) {
+      expect(written).not.toContain(forbidden);
+    }
+  });
+});
+
+describe("a caller that goes away before the answer", () => {
+  it("leaves a line with 499, and the change is done", async () => {
+    const [number = ""] = await app.jobs(agent, [{}]);
+    const held = await holdJob(app.databaseUrl, number);
+    const gone = new AbortController();
+    const request = app.request(jobPath(number), { method: "PATCH", key: agent.key, body: '{"weight":5}', signal: gone.signal });
+    await held.untilSomeoneWaits();
+    gone.abort();
+    await expect(request).rejects.toThrow(/abort/i);
+    await held.release();
+    await vi.waitFor(() => expect(lines.some((line) => line["status"] === 499)).toBe(true), 5_000);
+    await vi.waitFor(async () => expect((await app.call(jobPath(number), { key: agent.key })).body.data.weight).toBe(5), 5_000);
+  });
+});
+
+describe("headers for safety", () => {
+  it.each(["/v1/jobs", "/v1/none", "/health/live"])("stand on every answer: %s", async (path) => {
+    const { headers } = await app.request(path, { key: agent.key });
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+    expect(headers.get("content-security-policy")).toBe("default-src 'none';frame-ancestors 'none'");
+    expect(headers.get("strict-transport-security")).toMatch(/^max-age=\d{8}/);
+    expect(headers.get("referrer-policy")).toBe("no-referrer");
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(headers.has("x-powered-by")).toBe(false);
+    expect(headers.has("server")).toBe(false);
+  });
+});
+
+describe("CORS_ORIGINS", () => {
+  const origin = "https://app.example.com";
+  const preflight = { method: "OPTIONS", headers: { origin, "access-control-request-method": "PATCH", "access-control-request-headers": "x-api-key" } };
+
+  it("allows no origin unless it is set", async () => {
+    const { headers } = await app.request("/v1/jobs", { key: agent.key, headers: { origin } });
+    expect(headers.has("access-control-allow-origin")).toBe(false);
+  });
+
+  it("allows those named, and no other", async () => {
+    await using open = await startInstance(app.databaseUrl, { CORS_ORIGINS: `${origin}, https://other.example.com` });
+    const allowed = async (from: string): Promise<string | null> =>
+      (await open.request("/v1/jobs", { key: agent.key, headers: { origin: from } })).headers.get("access-control-allow-origin");
+    expect(await allowed(origin)).toBe(origin);
+    expect(await allowed("https://other.example.com")).toBe("https://other.example.com");
+    for (const from of ["https://evil.example.com", "http://app.example.com", "https://app.example.com.evil.com", "null"]) {
+      expect(await allowed(from)).toBeNull();
+    }
+    const asked = await open.request("/v1/jobs/batch", preflight);
+    expect(asked.status).toBe(204);
+    expect(asked.headers.get("access-control-allow-methods")).toContain("PATCH");
+    expect(asked.headers.get("access-control-allow-headers")).toContain("x-api-key");
+    expect(asked.headers.get("vary")).toMatch(/origin/i);
+  });
+
+  it("a failure can be read across origins as well", async () => {
+    await using open = await startInstance(app.databaseUrl, { CORS_ORIGINS: origin });
+    const response = await open.request("/v1/jobs", { headers: { origin } });
+    expect({ status: response.status, allowed: response.headers.get("access-control-allow-origin") }).toEqual({ status: 401, allowed: origin });
+  });
+});
+
+/** Past the OpenAPI document, which speaks of a process that has the API. */
+async function readAnswer(response: Response): Promise<Answer> {
+  return { status: response.status, headers: response.headers, body: (await response.json()) as Answer["body"] };
+}
+
+describe("WAYMARK_ROLE=worker", () => {
+  it("404 for the API, and health and metrics all the same", async () => {
+    await using worker = await startInstance(app.databaseUrl, { WAYMARK_ROLE: "worker" });
+    expectFailure(await readAnswer(await worker.request("/v1/jobs", { key: agent.key })), 404);
+    for (const path of ["/health/live", "/health/ready", "/metrics"]) expect((await worker.request(path)).status).toBe(200);
+  });
+});
+
+describe("PUBLIC_URL", () => {
+  it("stands in front of the paths in Link", async () => {
+    await using instance = await startInstance(app.databaseUrl, { PUBLIC_URL: "https://api.example.com/delivery/" });
+    const { headers } = await listJobs(instance, agent, "page_size=1");
+    expect(headers.get("link")).toMatch(/^<https:\/\/api\.example\.com\/delivery\/v1\/jobs\?page_size=1&page=1>; rel="first"/);
+  });
+});
+
+describe("stopping", () => {
+  it("answers what was accepted, and takes nothing new", async () => {
+    const [number = ""] = await app.jobs(agent, [{}]);
+    const instance = await startInstance(app.databaseUrl);
+    const held = await holdJob(app.databaseUrl, number);
+    const accepted = patchJob(instance, agent, number, { weight: 3 });
+    await held.untilSomeoneWaits();
+    const stopped = instance[Symbol.asyncDispose]();
+    await expect(fetch(`${instance.url}/health/live`, { headers: { connection: "close" } })).rejects.toThrow();
+    await held.release();
+    expect(expectData(await accepted).weight).toBe(3);
+    await stopped;
+  });
+});

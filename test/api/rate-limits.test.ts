@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startInstance } from "../support/another-instance.ts";
+import { expectData, expectFailure } from "../support/answers.ts";
+import { createFakeClock, SECOND_MS, type FakeClock } from "../support/fake-clock.ts";
+import { listJobs, patchBatch, patchJob, type Api } from "../support/job-calls.ts";
+import { startTestApp, type Answer, type Partner, type TestApp } from "../support/start-app.ts";
+
+const HEADERS = ["ratelimit-policy", "ratelimit", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
+
+let app: TestApp;
+let clock: FakeClock;
+
+beforeAll(async () => {
+  clock = createFakeClock();
+  app = await startTestApp({ RATE_LIMITS: "on" }, { clock });
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+function limitsOf({ headers }: Answer): Record<string, string | null> {
+  return Object.fromEntries(HEADERS.map((name) => [name, headers.get(name)]));
+}
+
+/** How many of `count` calls at one instant are let through. */
+async function letThrough(count: number, call: () => Promise<Answer>): Promise<number> {
+  let passed = 0;
+  for (let at = 0; at < count; at += 1) passed += (await call()).status === 429 ? 0 : 1;
+  return passed;
+}
+
+const calls = {
+  read: (partner: Partner) => listJobs(app, partner),
+  write: (partner: Partner) => patchJob(app, partner, "MN", { weight: 1 }),
+  batch: (partner: Partner) => patchBatch(app, partner, [{ marking_number: "MN", weight: 1 }]),
+};
+
+describe("rate limits per key", () => {
+  it.each([
+    ["read", 50, 100],
+    ["write", 25, 50],
+    ["batch", 5, 10],
+  ] as const)("429 for a %s beyond a burst, and %i a second after that (burst %i)", async (kind, perSecond, burst) => {
+    const partner = await app.partner("agent");
+    const call = (): Promise<Answer> => calls[kind](partner);
+    expect(limitsOf(await call())).toEqual({
+      "ratelimit-policy": `"${kind}";q=${burst};w=2`,
+      ratelimit: `"${kind}";r=${burst - 1};t=1`,
+      "x-ratelimit-limit": String(burst),
+      "x-ratelimit-remaining": String(burst - 1),
+      "x-ratelimit-reset": "1",
+    });
+    expect(await letThrough(burst + 5, call)).toBe(burst - 1);
+
+    const refused = await call();
+    expectFailure(refused, 429);
+    expect(refused.headers.get("retry-after")).toBe("1");
+    expect(limitsOf(refused)).toMatchObject({ ratelimit: `"${kind}";r=0;t=2`, "x-ratelimit-remaining": "0", "x-ratelimit-reset": "2" });
+
+    clock.advance(SECOND_MS);
+    expect(await letThrough(perSecond + 5, call)).toBe(perSecond);
+    clock.advance(SECOND_MS / perSecond);
+    expect(await letThrough(2, call)).toBe(1);
+    clock.advance(1000 * SECOND_MS);
+    expect(await letThrough(burst + 1, call)).toBe(burst);
+  });
+
+  it("one class leaves the others alone, and one key the other", async () => {
+    const partner = await app.partner("agent");
+    await letThrough(11, () => calls.batch(partner));
+    expectFailure(await calls.batch(partner), 429);
+    expect((await calls.write(partner)).status).toBe(404);
+    expectData(await calls.read(partner));
+
+    const { text: key } = await app.keys.create({ organizationId: partner.id, name: "second", createdBy: "test" });
+    expectData(await calls.batch({ ...partner, key }));
+  });
+
+  it("429 is counted by the key's own limits where it has some", async () => {
+    const partner = await app.partner("agent", { rateLimits: { read: { perSecond: 0.1, burst: 2 } } });
+    expect(await letThrough(5, () => calls.read(partner))).toBe(2);
+    const refused = await calls.read(partner);
+    expectFailure(refused, 429);
+    expect(refused.headers.get("retry-after")).toBe("10");
+    expect(refused.headers.get("ratelimit-policy")).toBe('"read";q=2;w=20');
+    expect(await letThrough(51, () => calls.write(partner))).toBe(50);
+  });
+
+  it("can be switched off for a key", async () => {
+    const partner = await app.partner("agent", { rateLimits: { batch: null } });
+    expect(await letThrough(15, () => calls.batch(partner))).toBe(15);
+    expect(limitsOf(await calls.batch(partner))).toEqual(Object.fromEntries(HEADERS.map((name) => [name, null])));
+    expect(await letThrough(51, () => calls.write(partner))).toBe(50);
+  });
+
+  it("stand on answers to wrong requests too, and count them", async () => {
+    const partner = await app.partner("agent");
+    const wrong = await listJobs(app, partner, "page=0");
+    expectFailure(wrong, 400);
+    expect(wrong.headers.get("x-ratelimit-remaining")).toBe("99");
+    expect((await listJobs(app, partner)).headers.get("x-ratelimit-remaining")).toBe("98");
+  });
+
+  it("say nothing to whom has no good key", async () => {
+    const answer = await listJobs(app, { key: "none" });
+    expectFailure(answer, 401);
+    expect(answer.headers.has("ratelimit")).toBe(false);
+  });
+
+  it("are read by a browser across origins", async () => {
+    await using open = await startInstance(app.databaseUrl, { RATE_LIMITS: "on", CORS_ORIGINS: "https://app.example.com" });
+    const { headers } = await open.request("/v1/jobs", { headers: { origin: "https://app.example.com" } });
+    const exposed = headers.get("access-control-expose-headers")?.toLowerCase().split(",") ?? [];
+    for (const name of [...HEADERS, "retry-after", "x-request-id"]) expect(exposed).toContain(name);
+  });
+});
+
+describe("RATE_LIMIT_STORE=postgres", () => {
+  const rateLimits = { read: { perSecond: 0.001, burst: 3 } };
+
+  it("429 counts what all processes let through together", async () => {
+    const env = { RATE_LIMITS: "on", RATE_LIMIT_STORE: "postgres" };
+    await using one = await startInstance(app.databaseUrl, env);
+    await using other = await startInstance(app.databaseUrl, env);
+    const partner = await app.partner("agent", { rateLimits });
+    const remaining: (string | null)[] = [];
+    for (const api of [one, other, one] satisfies Api[]) {
+      const answer = await listJobs(api, partner);
+      expectData(answer);
+      remaining.push(answer.headers.get("x-ratelimit-remaining"));
+    }
+    expect(remaining).toEqual(["2", "1", "0"]);
+    for (const api of [one, other]) {
+      const refused = await listJobs(api, partner);
+      expectFailure(refused, 429);
+      expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(900);
+      expect(refused.headers.get("ratelimit")).toMatch(/^"read";r=0;t=\d+$/);
+    }
+  });
+
+  it("lets exactly the burst through when requests come at once", async () => {
+    await using instance = await startInstance(app.databaseUrl, { RATE_LIMITS: "on", RATE_LIMIT_STORE: "postgres" });
+    const partner = await app.partner("agent", { rateLimits: { read: { perSecond: 0.001, burst: 7 } } });
+    const answers = await Promise.all(Array.from({ length: 20 }, () => listJobs(instance, partner)));
+    expect(answers.filter((answer) => answer.status === 200)).toHaveLength(7);
+    expect(answers.filter((answer) => answer.status === 429)).toHaveLength(13);
+  });
+});
+
+describe("RATE_LIMITS=off", () => {
+  it("lets everything through, a key's own limits included, and sends no such header", async () => {
+    await using off = await startInstance(app.databaseUrl, { RATE_LIMITS: "off" });
+    const partner = await app.partner("agent", { rateLimits: { read: { perSecond: 0.001, burst: 1 } } });
+    for (let at = 0; at < 4; at += 1) {
+      const answer = await listJobs(off, partner);
+      expectData(answer);
+      expect(HEADERS.filter((name) => answer.headers.has(name))).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sql } from "../../src/platform/sql.ts";
+import { expectData, expectFailure } from "../support/answers.ts";
+import { startInstance, type Instance } from "../support/another-instance.ts";
+import { startCuttableProxy, type CuttableProxy } from "../support/cuttable-proxy.ts";
+import { getJob, patchBatch, patchJob } from "../support/job-calls.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  agent = await app.partner("agent");
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+describe("a batch and the rules of the database", () => {
+  const refused = { success: false, error_code: expect.any(String), error: expect.any(String), error_details: null };
+
+  beforeAll(async () => {
+    await app.database.query(sql`alter table job add constraint no_feathers check (labels <> 'feathers')`);
+    await app.database.query(sql`create function no_lead() returns trigger language plpgsql as $$
+      begin
+        if new.labels = 'lead' then raise exception 'no lead, %', new.recipient_name; end if;
+        return new;
+      end $$`);
+    await app.database.query(sql`create trigger no_lead before update on job for each row execute function no_lead()`);
+  });
+
+  it.each(["feathers", "lead"])("an item that the database itself refuses fails alone: %s", async (labels) => {
+    const numbers = await app.jobs(agent, Array.from({ length: 5 }, () => ({ patch: { recipient_name: "Secret Name" } })));
+    const items = numbers.map((marking_number, at) => ({ marking_number, weight: at, labels: at === 2 ? labels : "wool" }));
+    const answer = await patchBatch(app, agent, items);
+    const { updated_count, failed_count, results } = expectData(answer);
+    expect({ updated_count, failed_count }).toEqual({ updated_count: 4, failed_count: 1 });
+    expect(results[2]).toEqual({ marking_number: numbers[2], ...refused });
+    expect(JSON.stringify(results[2])).not.toContain("Secret Name");
+    for (const [at, number] of numbers.entries()) {
+      expect(expectData(await getJob(app, agent, number)).weight).toBe(at === 2 ? null : at);
+    }
+  });
+
+  it("fails alone in a dry run too, and nothing changes", async () => {
+    const numbers = await app.jobs(agent, [{}, {}, {}]);
+    const items = numbers.map((marking_number, at) => ({ marking_number, labels: at === 1 ? "lead" : "wool" }));
+    const { updated_count, results } = expectData(await patchBatch(app, agent, items, { query: "dry_run=true" }));
+    expect(updated_count).toBe(2);
+    expect(results[1]).toEqual({ marking_number: numbers[1], ...refused });
+    for (const number of numbers) expect((await getJob(app, agent, number)).headers.get("etag")).toBe('"1"');
+  });
+
+  it("fails alone beside its own Marking Number's other changes", async () => {
+    const [number = ""] = await app.jobs(agent, [{}]);
+    const items = ["wool", "lead", "silk"].map((labels) => ({ marking_number: number, labels }));
+    const { results } = expectData(await patchBatch(app, agent, items));
+    expect(results.map((result: { success: boolean }) => result.success)).toEqual([true, false, true]);
+    expect(expectData(await getJob(app, agent, number)).labels).toBe("silk");
+  });
+
+  it("500 for one job that the database refuses, with nothing of the cause in the answer", async () => {
+    const [number = ""] = await app.jobs(agent, [{ patch: { recipient_name: "Secret Name" } }]);
+    const error = expectFailure(await patchJob(app, agent, number, { labels: "lead" }), 500);
+    expect(JSON.stringify(error)).not.toMatch(/lead|Secret|no_/);
+    expect(error.details).toBeNull();
+  });
+});
+
+describe("the size of a batch", () => {
+  const text = (max: number): string => `"${String.raw`\ud83d\udce6`.repeat(max)}"`;
+
+  it("100 jobs with every text at its full length, escaped, fit into one", async () => {
+    const longNumbers = Array.from({ length: 100 }, (_, at) => "📦".repeat(117) + String(at).padStart(3, "0"));
+    await app.jobs(agent, longNumbers.map((markingNumber) => ({ markingNumber })));
+    const fields = `"batch_number":${text(120)},"group_code":${text(120)},"labels":${text(255)},"recipient_name":${text(255)},
+      "recipient_contact":${text(255)},"delivery_address":${text(1000)},"postal_code":${text(60)},
+      "instructions":${text(1000)},"failure_reason":${text(64)}`;
+    const items = longNumbers.map((number) => `{"marking_number":"${number.replaceAll("📦", String.raw`\ud83d\udce6`)}",${fields}}`);
+    const body = `{"jobs":[${items.join(",")}]}`;
+    expect(body.length).toBeGreaterThan(3_900_000);
+    const data = expectData(await app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body }));
+    expect(data).toMatchObject({ updated_count: 100, failed_count: 0 });
+    expect(data.results[99].job.delivery_address).toBe("📦".repeat(1000));
+  });
+});
+
+describe("the round trips of a batch", () => {
+  let proxy: CuttableProxy;
+  let instance: Instance;
+  let numbers: string[];
+
+  beforeAll(async () => {
+    proxy = await startCuttableProxy(app.databaseUrl);
+    instance = await startInstance(proxy.url);
+    numbers = await app.jobs(agent, Array.from({ length: 100 }, () => ({})));
+  });
+  afterAll(async () => {
+    await instance[Symbol.asyncDispose]();
+    await proxy[Symbol.asyncDispose]();
+  });
+
+  /** The statements of a request, without those that run at intervals beside it. */
+  async function statementsOf(jobs: readonly object[]): Promise<string[]> {
+    const start = proxy.statements.length;
+    expectData(await patchBatch(instance, agent, jobs));
+    const beside = /access_revision|waymark\.job_count|last_used_at|from api_key|delete from idempotency/;
+    return proxy.statements.slice(start).filter((statement) => !beside.test(statement));
+  }
+
+  it("are as many for 100 jobs as for one", async () => {
+    const one = await statementsOf([{ marking_number: numbers[0], weight: 1, normalized_status: "failed" }]);
+    const hundred = await statementsOf(numbers.map((marking_number) => ({ marking_number, weight: 2, normalized_status: "completed" })));
+    expect(hundred).toHaveLength(1);
+    expect(one.length).toBeLessThanOrEqual(2);
+  });
+
+  it("are as many where a process asks for the statuses for the first time", async () => {
+    await using fresh = await startInstance(proxy.url);
+    const start = proxy.statements.length;
+    expectData(await patchBatch(fresh, agent, numbers.map((marking_number) => ({ marking_number, normalized_status: "failed" }))));
+    expect(proxy.statements.slice(start).filter((statement) => statement.includes("from job_status"))).toHaveLength(1);
+  });
+
+  it("are as many where every status is unknown", async () => {
+    const statements = await statementsOf(numbers.map((marking_number) => ({ marking_number, normalized_status: "unheard_of" })));
+    expect(statements).toHaveLength(1);
+  });
+
+  it("are as many where half the Marking Numbers are unknown", async () => {
+    const statements = await statementsOf(numbers.map((number, at) => ({ marking_number: at % 2 ? number : `no-${at}`, weight: 3 })));
+    expect(statements).toHaveLength(1);
+  });
+});

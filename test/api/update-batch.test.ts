@@ -1,0 +1,268 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
+import { getJob, jobPath, listJobs, numbersOf, patchBatch } from "../support/job-calls.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+let contractor: Partner;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  [agent, contractor] = [await app.partner("agent"), await app.partner("contractor")];
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+function newJobs(count: number): Promise<string[]> {
+  return app.jobs(agent, Array.from({ length: count }, () => ({ contractor })));
+}
+
+describe("PATCH /v1/jobs/batch", () => {
+  describe("200 with one result per item, in the request's order", () => {
+    it("when every item is updated", async () => {
+      const numbers = await newJobs(3);
+      const items = numbers.toReversed().map((marking_number, at) => ({ marking_number, weight: at }));
+      const data = expectData(await patchBatch(app, contractor, items));
+      expect(data).toMatchObject({ updated_count: 3, failed_count: 0 });
+      for (const [at, { marking_number }] of items.entries()) {
+        const job = expectData(await getJob(app, agent, marking_number));
+        expect(data.results[at]).toEqual({ marking_number, success: true, job });
+        expect(job.weight).toBe(at);
+      }
+    });
+
+    it("when some fail: each for itself, and none undoes another", async () => {
+      const [one = "", two = "", three = ""] = await newJobs(3);
+      const [foreign = ""] = await app.jobs(await app.partner("agent"), [{}]);
+      const items = [
+        { marking_number: one, weight: 1 },
+        { marking_number: "NO-SUCH-JOB", weight: 1 },
+        { marking_number: two, normalized_status: "unheard_of", weight: 1 },
+        { marking_number: foreign, weight: 1 },
+        { marking_number: two, weight: "1", piece_quantity: 0 },
+        { marking_number: three },
+        { marking_number: three, provider_status: "X" },
+        { marking_number: three, labels: "last" },
+      ];
+      const { updated_count, failed_count, results } = expectData(await patchBatch(app, agent, items));
+      expect({ updated_count, failed_count }).toEqual({ updated_count: 2, failed_count: 6 });
+      expect(results.map((result: { marking_number: string }) => result.marking_number)).toEqual(items.map((item) => item.marking_number));
+      expect(results.map((result: { success: boolean }) => result.success)).toEqual([true, false, false, false, false, false, false, true]);
+
+      const notFound = { success: false, error: "Delivery job not found", error_code: "NotFoundException", error_details: null };
+      expect(results[1]).toEqual({ marking_number: "NO-SUCH-JOB", ...notFound });
+      expect(results[3]).toEqual({ marking_number: foreign, ...notFound });
+      const problem = (field: string, code: string): object => ({ location: "body", field, code, message: expect.any(String) });
+      const badRequest = { success: false, error: expect.any(String), error_code: "BadRequestException" };
+      expect(results[2]).toEqual({
+        marking_number: two,
+        ...badRequest,
+        error_details: [problem("jobs[2].normalized_status", "unknown_status")],
+      });
+      expect(results[4]).toEqual({
+        marking_number: two,
+        ...badRequest,
+        error_details: [problem("jobs[4].piece_quantity", "too_small"), problem("jobs[4].weight", "invalid_type")],
+      });
+      const nothing = { ...badRequest, error: "No editable fields were provided", error_details: null };
+      expect(results.slice(5, 7)).toEqual([
+        { marking_number: three, ...nothing },
+        { marking_number: three, ...nothing },
+      ]);
+      expect(expectData(await getJob(app, agent, two)).weight).toBeNull();
+    });
+
+    it("with success true when every item fails", async () => {
+      const answer = await patchBatch(app, agent, [{ marking_number: "a", weight: 1 }, { marking_number: "b" }]);
+      expect(expectData(answer)).toMatchObject({ updated_count: 0, failed_count: 2 });
+    });
+
+    it("for 1 job and for 100", async () => {
+      const numbers = await newJobs(100);
+      const hundred = expectData(await patchBatch(app, agent, numbers.map((marking_number, at) => ({ marking_number, piece_quantity: at + 1 }))));
+      expect(hundred).toMatchObject({ updated_count: 100, failed_count: 0 });
+      expect(hundred.results.map((result: { job: { piece_quantity: number } }) => result.job.piece_quantity)).toEqual(
+        Array.from({ length: 100 }, (_, at) => at + 1),
+      );
+      expect(expectData(await patchBatch(app, agent, [{ marking_number: numbers[0], weight: 3 }])).updated_count).toBe(1);
+    });
+
+    it("counts an item that changes nothing as updated, without a new version", async () => {
+      const [number = ""] = await newJobs(1);
+      const items = [{ marking_number: number, weight: 4 }];
+      expectData(await patchBatch(app, agent, items));
+      const before = await getJob(app, agent, number);
+      expect(expectData(await patchBatch(app, agent, items))).toMatchObject({ updated_count: 1, results: [{ job: before.body.data }] });
+      expect((await getJob(app, agent, number)).headers.get("etag")).toBe(before.headers.get("etag"));
+    });
+
+    it("names ignored keys of all items in X-Ignored-Fields, each once, and jobs' own Marking Numbers not", async () => {
+      const [one, two] = await newJobs(2);
+      const answer = await patchBatch(app, agent, [
+        { marking_number: one, weight: 1, id: "x", colour: 1 },
+        { marking_number: two, weight: 1, colour: 2, size: 3 },
+      ]);
+      expectData(answer);
+      expect(answer.headers.get("x-ignored-fields")).toBe("id, colour, size");
+    });
+
+    it("leaves unknown keys beside jobs alone", async () => {
+      const [number] = await newJobs(1);
+      const body = JSON.stringify({ jobs: [{ marking_number: number, weight: 5 }], atomic: true });
+      expect(expectData(await app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body })).updated_count).toBe(1);
+    });
+  });
+
+  describe("the same Marking Number twice", () => {
+    it("is applied twice, in order", async () => {
+      const [one = "", two = ""] = await newJobs(2);
+      const { updated_count, results } = expectData(
+        await patchBatch(app, agent, [
+          { marking_number: one, piece_quantity: 1, labels: "first" },
+          { marking_number: two, piece_quantity: 9 },
+          { marking_number: one, piece_quantity: 2 },
+          { marking_number: one, labels: null },
+        ]),
+      );
+      expect(updated_count).toBe(4);
+      const seen = results.map(({ job }: { job: { piece_quantity: number; labels: string | null } }) => [job.piece_quantity, job.labels]);
+      expect(seen).toEqual([
+        [1, "first"],
+        [9, null],
+        [2, "first"],
+        [2, null],
+      ]);
+      expect(expectData(await getJob(app, agent, one))).toEqual(results[3].job);
+    });
+
+    it("is applied as often as it stands there, also where one of them is wrong", async () => {
+      const [number = ""] = await newJobs(1);
+      const items = [1, 0, 3].map((pieces) => ({ marking_number: number, piece_quantity: pieces }));
+      const { results } = expectData(await patchBatch(app, agent, items));
+      expect(results.map((result: { success: boolean }) => result.success)).toEqual([true, false, true]);
+      expect(expectData(await getJob(app, agent, number)).piece_quantity).toBe(3);
+    });
+
+    it("is applied a hundred times", async () => {
+      const [number = ""] = await newJobs(1);
+      const items = Array.from({ length: 100 }, (_, at) => ({ marking_number: number, piece_quantity: at + 1 }));
+      expect(expectData(await patchBatch(app, agent, items)).updated_count).toBe(100);
+      const job = await getJob(app, agent, number);
+      expect({ pieces: job.body.data.piece_quantity, etag: job.headers.get("etag") }).toEqual({ pieces: 100, etag: '"102"' });
+    });
+  });
+
+  describe("dry_run", () => {
+    it("answers as if done and changes nothing", async () => {
+      const [one = "", two = ""] = await newJobs(2);
+      const items = [
+        { marking_number: one, piece_quantity: 1 },
+        { marking_number: one, labels: "x" },
+        { marking_number: two, normalized_status: "completed" },
+        { marking_number: "NO-SUCH-JOB", weight: 1 },
+        { marking_number: two, weight: "1" },
+      ];
+      const dry = expectData(await patchBatch(app, agent, items, { query: "dry_run=true" }));
+      expect(dry).toMatchObject({ updated_count: 3, failed_count: 2 });
+      expect(dry.results[1].job).toMatchObject({ piece_quantity: 1, labels: "x" });
+      for (const number of [one, two]) {
+        expect((await getJob(app, agent, number)).headers.get("etag")).toBe('"2"');
+        expect(expectData(await app.call(`${jobPath(number)}/history`, { key: agent.key })).pagination.total).toBe(2);
+      }
+      expect(numbersOf(await listJobs(app, agent, "normalized_status=completed"))).not.toContain(two);
+
+      const done = expectData(await patchBatch(app, agent, items));
+      const withoutTimes = (text: string): unknown => JSON.parse(text.replaceAll(/"updated_at":"[^"]*"/g, '"updated_at":""'));
+      expect(withoutTimes(JSON.stringify(done))).toEqual(withoutTimes(JSON.stringify(dry)));
+    });
+
+    it("400 when it is malformed", async () => {
+      const [number] = await newJobs(1);
+      const answer = await patchBatch(app, agent, [{ marking_number: number, weight: 1 }], { query: "dry_run=yes" });
+      expectProblems(answer, "query", ["dry_run"]);
+    });
+  });
+
+  describe("400 for the whole request, with nothing applied", () => {
+    it.each([
+      ["{}", ["jobs"]],
+      ['{"jobs":null}', ["jobs"]],
+      ['{"jobs":{}}', ["jobs"]],
+      ['{"jobs":"x"}', ["jobs"]],
+      ['{"jobs":[]}', ["jobs"]],
+      ['{"Jobs":[{"marking_number":"x","weight":1}]}', ["jobs"]],
+      ["[]", [""]],
+      ["null", [""]],
+      ['"jobs"', [""]],
+      ["5", [""]],
+    ])("body %s", async (body, fields) => {
+      const answer = await app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body });
+      expectProblems(answer, "body", fields);
+    });
+
+    it.each(["", "{", '{"jobs":[}', "jobs", "undefined", "{'jobs':[]}", '{"jobs":[]}}'])("a body that is not JSON: %j", async (body) => {
+      expectFailure(await app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body }), 400);
+    });
+
+    it("over 100 jobs", async () => {
+      const numbers = await newJobs(101);
+      const answer = await patchBatch(app, agent, numbers.map((marking_number) => ({ marking_number, weight: 1 })));
+      expectProblems(answer, "body", ["jobs"]);
+      expect(expectData(await getJob(app, agent, numbers[0] as string)).weight).toBeNull();
+    });
+
+    it.each([
+      ["null", "jobs[1]"],
+      ["[]", "jobs[1]"],
+      ['"MN"', "jobs[1]"],
+      ["7", "jobs[1]"],
+      ['{"weight":1}', "jobs[1].marking_number"],
+      ['{"weight":1,"marking_number":null}', "jobs[1].marking_number"],
+      ['{"weight":1,"marking_number":5}', "jobs[1].marking_number"],
+      ['{"weight":1,"marking_number":["MN"]}', "jobs[1].marking_number"],
+      ['{"weight":1,"marking_number":""}', "jobs[1].marking_number"],
+      [`{"weight":1,"marking_number":"${"x".repeat(121)}"}`, "jobs[1].marking_number"],
+      [String.raw`{"weight":1,"marking_number":"\u0000"}`, "jobs[1].marking_number"],
+      [String.raw`{"weight":1,"marking_number":"\ud800"}`, "jobs[1].marking_number"],
+    ])("an item that is %s", async (item, field) => {
+      const [number = ""] = await newJobs(1);
+      const body = `{"jobs":[{"marking_number":"${number}","weight":1},${item}]}`;
+      expectProblems(await app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body }), "body", [field]);
+      expect(expectData(await getJob(app, agent, number)).weight).toBeNull();
+    });
+
+    it("names every item that is wrong", async () => {
+      expectProblems(await patchBatch(app, agent, [1, { weight: 1 }, { marking_number: "" }, null]), "body", [
+        "jobs[0]",
+        "jobs[1].marking_number",
+        "jobs[2].marking_number",
+        "jobs[3]",
+      ]);
+    });
+  });
+
+  it("takes a Marking Number of 120 code points", async () => {
+    const number = "📦".repeat(120);
+    await app.jobs(agent, [{ markingNumber: number }]);
+    expect(expectData(await patchBatch(app, agent, [{ marking_number: number, weight: 1 }])).updated_count).toBe(1);
+  });
+
+  it("401 without a key", async () => {
+    expectFailure(await app.call("/v1/jobs/batch", { method: "PATCH", body: '{"jobs":[]}' }), 401);
+  });
+
+  it("403 when the key lacks jobs:write, and nothing changes", async () => {
+    const { text: key } = await app.keys.create({ organizationId: agent.id, name: "reader", scopes: ["jobs:read"], createdBy: "test" });
+    const [number = ""] = await newJobs(1);
+    expectFailure(await patchBatch(app, { key }, [{ marking_number: number, weight: 1 }]), 403, "jobs:write");
+    expect(expectData(await getJob(app, agent, number)).weight).toBeNull();
+  });
+
+  it("405 with Allow for another method", async () => {
+    for (const method of ["GET", "POST", "PUT", "DELETE"]) {
+      const answer = await app.call("/v1/jobs/batch", { method, key: agent.key });
+      expectFailure(answer, 405);
+      expect(answer.headers.get("allow")).toBe("PATCH");
+    }
+  });
+});

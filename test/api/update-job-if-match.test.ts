@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
+import { getJob, patchJob } from "../support/job-calls.ts";
+import { startTestApp, type Answer, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  agent = await app.partner("agent");
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+/** A job at version 3. */
+async function jobAtVersion3(): Promise<string> {
+  const [number = ""] = await app.jobs(agent, [{}]);
+  expectData(await patchJob(app, agent, number, { piece_quantity: 1 }));
+  expectData(await patchJob(app, agent, number, { piece_quantity: 2 }));
+  return number;
+}
+
+function patchIf(number: string, tag: string, body: unknown = { piece_quantity: 9 }): Promise<Answer> {
+  return patchJob(app, agent, number, body, { headers: { "if-match": tag } });
+}
+
+describe("ETag and If-Match", () => {
+  it("the ETag is the version, which grows by one with every change", async () => {
+    const [number = ""] = await app.jobs(agent, [{}]);
+    expect((await getJob(app, agent, number)).headers.get("etag")).toBe('"1"');
+    for (const version of [2, 3, 4]) {
+      const answer = await patchJob(app, agent, number, { piece_quantity: version });
+      expect(answer.headers.get("etag")).toBe(`"${version}"`);
+      expect((await getJob(app, agent, number)).headers.get("etag")).toBe(`"${version}"`);
+    }
+  });
+
+  describe("200 when If-Match allows the version", () => {
+    it.each(['"3"', "*", " * ", '"1", "3"', '"3","x"', 'W/"9", "3"', '"", "3"'])("%s", async (tag) => {
+      const number = await jobAtVersion3();
+      const answer = await patchIf(number, tag);
+      expect(expectData(answer).piece_quantity).toBe(9);
+      expect(answer.headers.get("etag")).toBe('"4"');
+    });
+
+    it("an update that changes nothing keeps the version, so that the same If-Match is good again", async () => {
+      const number = await jobAtVersion3();
+      for (let time = 0; time < 2; time += 1) {
+        expect((await patchIf(number, '"3"', { piece_quantity: 2 })).headers.get("etag")).toBe('"3"');
+      }
+    });
+  });
+
+  describe("412 with the current ETag when If-Match names another version, and nothing changes", () => {
+    it.each(['"2"', '"4"', '"1", "2"', 'W/"3"', '"03"', '"3 "', '""', '"x"', '"99999999999999999999"', '"-3"', '"a,3"'])("%s", async (tag) => {
+      const number = await jobAtVersion3();
+      const error = expectFailure(await patchIf(number, tag), 412);
+      expect(error.details).toEqual({ current_etag: '"3"' });
+      const job = await getJob(app, agent, number);
+      expect({ pieces: job.body.data.piece_quantity, etag: job.headers.get("etag") }).toEqual({ pieces: 2, etag: '"3"' });
+    });
+
+    it("also for an update that would change nothing", async () => {
+      expectFailure(await patchIf(await jobAtVersion3(), '"2"', { piece_quantity: 2 }), 412);
+    });
+  });
+
+  describe("400 when If-Match is malformed, and nothing changes", () => {
+    it.each(["3", "", '"3', "'3'", '"3" "4"', '*, "3"', 'w/"3"', '"3";"4"'])("%s", async (tag) => {
+      const number = await jobAtVersion3();
+      const [problem] = expectProblems(await patchIf(number, tag), "header", ["If-Match"]);
+      expect(problem?.code).toBe("malformed");
+      expect((await getJob(app, agent, number)).body.data.piece_quantity).toBe(2);
+    });
+  });
+
+  it("404 comes before 412: a job that is not visible has no version", async () => {
+    const [foreign = ""] = await app.jobs(await app.partner("agent"), [{}]);
+    expectFailure(await patchIf(foreign, '"9"'), 404);
+  });
+
+  it("is no business of a read", async () => {
+    const number = await jobAtVersion3();
+    expectData(await app.call(`/v1/jobs/by-marking/${number}`, { key: agent.key, headers: { "if-match": '"9"', "if-none-match": '"3"' } }));
+  });
+});

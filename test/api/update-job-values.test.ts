@@ -1,0 +1,202 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
+import { getJob, patchJob } from "../support/job-calls.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+let number: string;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  agent = await app.partner("agent");
+  [number = ""] = await app.jobs(agent, [{}]);
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+/** Sets `field` to the JSON text `json` and answers with what the job holds then, read anew. */
+async function set(field: string, json: string): Promise<unknown> {
+  const patched = expectData(await patchJob(app, agent, number, `{"${field}":${json}}`))[field] as unknown;
+  expect(expectData(await getJob(app, agent, number))[field]).toEqual(patched);
+  return patched;
+}
+
+async function expectRefused(field: string, json: string): Promise<void> {
+  const before = await getJob(app, agent, number);
+  const [problem] = expectProblems(await patchJob(app, agent, number, `{"${field}":${json}}`), "body", [field]);
+  expect(problem?.message).not.toBe("");
+  expect((await getJob(app, agent, number)).body.data).toEqual(before.body.data);
+}
+
+const texts = {
+  batch_number: 120,
+  group_code: 120,
+  labels: 255,
+  recipient_name: 255,
+  recipient_contact: 255,
+  delivery_address: 1000,
+  postal_code: 60,
+  instructions: 1000,
+  failure_reason: 64,
+};
+
+describe("the values of a patch", () => {
+  describe.each(Object.entries(texts))("%s: text of at most %i code points", (field, max) => {
+    it("takes the longest, an astral character counting as one", async () => {
+      for (const text of ["x".repeat(max), "📦".repeat(max), "é".repeat(max)]) {
+        expect(await set(field, JSON.stringify(text))).toBe(text);
+      }
+    });
+
+    it("400 when it is one longer", async () => {
+      await expectRefused(field, JSON.stringify("x".repeat(max + 1)));
+      await expectRefused(field, JSON.stringify("📦".repeat(max + 1)));
+      // Two code points each, however they look.
+      await expectRefused(field, JSON.stringify("e\u0301".repeat(max / 2 + 1)));
+    });
+
+    it("takes any text as it is, untrimmed", async () => {
+      for (const text of ["", " ", "  a\t\n", "null", "\u0001\u007f\u200b\ufffe\uffff", "'; drop table job --", "\\u0000", '"{}[]']) {
+        expect(await set(field, JSON.stringify(text))).toBe(text);
+      }
+    });
+
+    it("400 when it holds U+0000 or a lone surrogate", async () => {
+      for (const json of [String.raw`"\u0000"`, String.raw`"a\u0000b"`, String.raw`"\ud800"`, String.raw`"\udc00\ud800"`]) {
+        await expectRefused(field, json);
+      }
+    });
+
+    it("400 when it is no string", async () => {
+      for (const json of ["1", "true", "[]", "{}", '["a"]', '{"toString":"a"}']) await expectRefused(field, json);
+    });
+  });
+
+  describe("piece_quantity: a whole number from 1 to 2147483647", () => {
+    it.each([
+      ["1", 1],
+      ["1.0", 1],
+      ["1e3", 1000],
+      ["2147483647", 2_147_483_647],
+      ["0.3e1", 3],
+    ])("takes %s", async (json, value) => {
+      expect(await set("piece_quantity", json)).toBe(value);
+    });
+
+    it.each(["0", "-1", "-0", "1.5", "2147483648", "1e10", "9007199254740993", "1e400", '"3"', '""', "true", "[3]", "{}"])(
+      "400 with %s",
+      async (json) => {
+        await expectRefused("piece_quantity", json);
+      },
+    );
+  });
+
+  describe.each(["weight", "pts"])("%s: a finite number", (field) => {
+    it.each([
+      ["0", 0],
+      ["-0", 0],
+      ["-1.5", -1.5],
+      ["0.1", 0.1],
+      ["1e21", 1e21],
+      ["5e-324", 5e-324],
+      ["1.7976931348623157e308", Number.MAX_VALUE],
+      ["0.30000000000000004", 0.1 + 0.2],
+      ["123456789.123456789", 123_456_789.123_456_79],
+    ])("takes %s", async (json, value) => {
+      expect(await set(field, json)).toBe(value);
+    });
+
+    it.each(["1e309", "-1e309", '"1"', '"NaN"', "true", "[]", "{}"])("400 with %s", async (json) => {
+      await expectRefused(field, json);
+    });
+  });
+
+  describe.each(["scheduled_date", "scheduled_delivery_date"])("%s: a real calendar day", (field) => {
+    it.each(["0001-01-01", "2024-02-29", "2000-02-29", "2026-12-31", "9999-12-31"])("takes %s", async (day) => {
+      expect(await set(field, JSON.stringify(day))).toBe(day);
+    });
+
+    it.each([
+      "2026-02-30",
+      "2025-02-29",
+      "1900-02-29",
+      "2026-13-01",
+      "2026-00-10",
+      "2026-01-00",
+      "0000-01-01",
+      "10000-01-01",
+      "-0001-01-01",
+      "2026-1-1",
+      "20260101",
+      "2026-01-01T00:00:00Z",
+      " 2026-01-01",
+      "2026-01-01\n",
+      "01/02/2026",
+      "today",
+      "infinity",
+      "",
+      "２０２６-01-01",
+    ])("400 with %j", async (day) => {
+      await expectRefused(field, JSON.stringify(day));
+    });
+
+    it("400 when it is no string", async () => {
+      for (const json of ["20260101", "0", "true", '["2026-01-01"]', "{}"]) await expectRefused(field, json);
+    });
+  });
+
+  describe("scheduled_delivery_pending: true or false", () => {
+    it("takes both", async () => {
+      expect(await set("scheduled_delivery_pending", "true")).toBe(true);
+      expect(await set("scheduled_delivery_pending", "false")).toBe(false);
+    });
+
+    it.each(["null", '"true"', "1", "0", '""', "[]"])("400 with %s", async (json) => {
+      await expectRefused("scheduled_delivery_pending", json);
+    });
+  });
+
+  describe("normalized_status: a known code", () => {
+    it.each(["null", "1", "true", "[]", '""', `"${"x".repeat(65)}"`])("400 with %s", async (json) => {
+      await expectRefused("normalized_status", json);
+    });
+
+    it.each(["unheard_of", "COMPLETED", " completed", "complet\u0435d"])("400 when the status is unknown: %j", async (code) => {
+      const [problem] = expectProblems(await patchJob(app, agent, number, { normalized_status: code }), "body", ["normalized_status"]);
+      expect(problem?.code).toBe("unknown_status");
+    });
+  });
+
+  it("failure_reason takes a code that the catalogue does not have", async () => {
+    expect(await set("failure_reason", '"eaten_by_a_goat"')).toBe("eaten_by_a_goat");
+  });
+
+  it("400 with every problem found, and nothing of the body applied", async () => {
+    const body = {
+      weight: "1",
+      piece_quantity: 0,
+      scheduled_date: "2026-02-30",
+      normalized_status: "nope",
+      labels: 5,
+      recipient_name: "fine",
+      scheduled_delivery_pending: null,
+    };
+    const before = await getJob(app, agent, number);
+    const answer = await patchJob(app, agent, number, body);
+    const wrong = ["weight", "piece_quantity", "scheduled_date", "normalized_status", "labels", "scheduled_delivery_pending"];
+    expectProblems(answer, "body", wrong);
+    expect((await getJob(app, agent, number)).body.data).toEqual(before.body.data);
+  });
+
+  it("400 says which field is wrong, how, and that null would do where it would", async () => {
+    expectFailure(await patchJob(app, agent, number, { weight: "1" }), 400, "weight must be a number or null");
+    expectFailure(await patchJob(app, agent, number, { scheduled_delivery_pending: 1 }), 400, /^scheduled_delivery_pending must be true or false$/);
+    expectFailure(await patchJob(app, agent, number, { piece_quantity: 0 }), 400, /^piece_quantity must be at least 1$/);
+  });
+
+  it("a job with every text at its full length, escaped, fits into one body", async () => {
+    const escaped = Object.entries(texts).map(([field, max]) => `"${field}":"${String.raw`\ud83d\udce6`.repeat(max)}"`);
+    const job = expectData(await patchJob(app, agent, number, `{${escaped.join(",")}}`));
+    for (const [field, max] of Object.entries(texts)) expect(job[field]).toBe("📦".repeat(max));
+  });
+});

@@ -1,0 +1,275 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { jobFieldNames } from "../../src/jobs/job.fields.ts";
+import { sql } from "../../src/platform/sql.ts";
+import { expectData, expectFailure } from "../support/answers.ts";
+import { getJob, jobPath, patchJob } from "../support/job-calls.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+let contractor: Partner;
+
+const filled = {
+  batch_number: "B-1",
+  group_code: "EAST-2",
+  piece_quantity: 3,
+  labels: "fragile",
+  pts: 12.5,
+  weight: 8.25,
+  recipient_name: "Harbour Street Bakery",
+  recipient_contact: "+1 555 0134",
+  delivery_address: "12 Harbour Street",
+  postal_code: "049315",
+  scheduled_date: "2026-11-24",
+  instructions: "Ring twice",
+  normalized_status: "on_hold",
+  failure_reason: "wrong_incomplete_address",
+  scheduled_delivery_date: "2026-11-25",
+  scheduled_delivery_pending: true,
+};
+
+beforeAll(async () => {
+  app = await startTestApp();
+  agent = await app.partner("agent");
+  contractor = await app.partner("contractor");
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+/** A job of `agent`, given to `contractor`. */
+async function newJob(patch: object = {}): Promise<string> {
+  const [number] = await app.jobs(agent, [{ contractor, patch }]);
+  return number as string;
+}
+
+async function eventsOf(number: string): Promise<number> {
+  return expectData(await app.call(`${jobPath(number)}/history`, { key: agent.key })).pagination.total as number;
+}
+
+describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
+  describe("200 with the whole job as it is now", () => {
+    it("has a test value for every editable field", () => {
+      expect(Object.keys(filled)).toEqual(jobFieldNames);
+    });
+
+    it("sets every editable field at once", async () => {
+      const number = await newJob();
+      const before = expectData(await getJob(app, agent, number));
+      const after = expectData(await patchJob(app, agent, number, filled));
+      expect(after).toEqual({ ...before, ...filled, updated_at: after.updated_at });
+      expect(after.updated_at >= before.updated_at).toBe(true);
+      expect(expectData(await getJob(app, contractor, number))).toEqual(after);
+    });
+
+    it.each(Object.entries(filled))("sets %s and leaves every other field alone", async (name, value) => {
+      const number = await newJob();
+      const before = expectData(await getJob(app, agent, number));
+      const after = expectData(await patchJob(app, contractor, number, { [name]: value }));
+      expect(after).toEqual({ ...before, [name]: value, updated_at: after.updated_at });
+    });
+
+    it.each(Object.keys(filled).filter((name) => !["normalized_status", "scheduled_delivery_pending"].includes(name)))(
+      "clears %s with null and leaves every other field alone",
+      async (name) => {
+        const number = await newJob(filled);
+        const before = expectData(await getJob(app, agent, number));
+        const after = expectData(await patchJob(app, agent, number, { [name]: null }));
+        expect(after).toEqual({ ...before, [name]: null, updated_at: after.updated_at });
+      },
+    );
+
+    it("follows any known status by any other, and touches no other field with it", async () => {
+      const number = await newJob({ ...filled, normalized_status: "completed" });
+      for (const normalized_status of ["pending", "returned", "failed", "cancelled", "in_transit"]) {
+        const job = expectData(await patchJob(app, agent, number, { normalized_status }));
+        expect(job).toMatchObject({ ...filled, normalized_status });
+      }
+    });
+
+    it("takes a status that an operator added a moment ago", async () => {
+      await app.database.query(sql`insert into job_status (code, label, category, position)
+        values ('at_customs', 'At customs', 'in_progress', 99)`);
+      expect(expectData(await patchJob(app, agent, await newJob(), { normalized_status: "at_customs" })).normalized_status).toBe("at_customs");
+    });
+
+    it("takes the later of two equal keys, as JSON has it", async () => {
+      expect(expectData(await patchJob(app, agent, await newJob(), '{"weight":1,"weight":2}')).weight).toBe(2);
+    });
+
+    it.each(["application/json", "Application/JSON ; charset=UTF-8", 'application/json;charset="utf-8"', "application/json; v=1"])(
+      "reads a body of type %s",
+      async (type) => {
+        const answer = await patchJob(app, agent, await newJob(), { weight: 1 }, { headers: { "content-type": type } });
+        expect(expectData(answer).weight).toBe(1);
+      },
+    );
+  });
+
+  describe("a change that changes nothing", () => {
+    it.each([
+      ["the same values", filled],
+      ["one equal value", { weight: 8.25 }],
+      ["a number written in another way", '{"weight":825e-2,"piece_quantity":3.0}'],
+    ])("is a success with %s: no new version, updated_at kept, no event", async (_, body) => {
+      const number = await newJob(filled);
+      const before = await getJob(app, agent, number);
+      const events = await eventsOf(number);
+      const after = await patchJob(app, agent, number, body);
+      expect(expectData(after)).toEqual(before.body.data);
+      expect(after.headers.get("etag")).toBe(before.headers.get("etag"));
+      expect(await eventsOf(number)).toBe(events);
+    });
+
+    it("is one with null for what is null already", async () => {
+      const number = await newJob();
+      const before = await getJob(app, agent, number);
+      const after = await patchJob(app, agent, number, { labels: null, weight: null, scheduled_date: null });
+      expect(expectData(after)).toEqual(before.body.data);
+    });
+  });
+
+  describe("unknown and read-only keys", () => {
+    it("are ignored and named in X-Ignored-Fields", async () => {
+      const number = await newJob();
+      const before = expectData(await getJob(app, agent, number));
+      const body = {
+        weight: 2,
+        id: "job_1",
+        marking_number: "other",
+        provider_status: "X",
+        created_at: "2020-01-01T00:00:00Z",
+        updated_at: "2020-01-01T00:00:00Z",
+        agent_id: agent.id,
+        version: 9,
+        colour: { deep: [1] },
+      };
+      const answer = await patchJob(app, agent, number, body);
+      expect(expectData(answer)).toEqual({ ...before, weight: 2, updated_at: answer.body.data.updated_at });
+      expect(answer.headers.get("x-ignored-fields")).toBe(
+        "id, marking_number, provider_status, created_at, updated_at, agent_id, version, colour",
+      );
+    });
+
+    it("are ignored where they would harm an object", async () => {
+      const answer = await patchJob(app, agent, await newJob(), '{"weight":3,"__proto__":{"weight":4},"constructor":1,"toString":2}');
+      expect(expectData(answer).weight).toBe(3);
+      expect(answer.headers.get("x-ignored-fields")).toBe("__proto__, constructor, toString");
+    });
+
+    it("stand percent-encoded in the header where they could not stand as they are", async () => {
+      const answer = await patchJob(app, agent, await newJob(), '{"weight":3,"größe":1,"a, b":1,"\\r\\nX: y":1,"\\ud800":1}');
+      expectData(answer);
+      expect(answer.headers.get("x-ignored-fields")).toBe("gr%C3%B6%C3%9Fe, a%2C%20b, %0D%0AX%3A%20y, %EF%BF%BD");
+    });
+
+    it("never make an answer's headers too large to read", async () => {
+      const many = Object.fromEntries(Array.from({ length: 60 }, (_, at) => ["字".repeat(98) + at, 1]));
+      const answer = await patchJob(app, agent, await newJob(), { weight: 3, ...many });
+      expectData(answer);
+      expect(answer.headers.get("x-ignored-fields")?.length).toBeLessThan(8_192);
+    });
+
+    it("are not named where there is none", async () => {
+      expect((await patchJob(app, agent, await newJob(), { weight: 3 })).headers.has("x-ignored-fields")).toBe(false);
+    });
+
+    it.each([{}, { marking_number: "x" }, { provider_status: "x", id: "y", unknown: null }, JSON.parse('{"__proto__":{"weight":1}}')])(
+      "400 when no editable field is left: %j",
+      async (body) => {
+        const number = await newJob();
+        const error = expectFailure(await patchJob(app, agent, number, body), 400, "No editable fields were provided");
+        expect(error.details).toBeNull();
+        expect(await eventsOf(number)).toBe(2);
+      },
+    );
+  });
+
+  describe("dry_run", () => {
+    it("answers as if done and changes nothing", async () => {
+      const number = await newJob();
+      const before = await getJob(app, agent, number);
+      const events = await eventsOf(number);
+      const answer = await patchJob(app, agent, number, { weight: 7, x: 1 }, { query: "dry_run=true" });
+      expect(expectData(answer)).toEqual({ ...before.body.data, weight: 7, updated_at: answer.body.data.updated_at });
+      expect(answer.headers.get("etag")).toBe('"3"');
+      expect(answer.headers.get("x-ignored-fields")).toBe("x");
+
+      const after = await getJob(app, agent, number);
+      expect({ data: after.body.data, etag: after.headers.get("etag") }).toEqual({ data: before.body.data, etag: '"2"' });
+      expect(await eventsOf(number)).toBe(events);
+    });
+
+    it("leaves the exact total alone", async () => {
+      const number = await newJob();
+      const total = async (): Promise<number> =>
+        expectData(await app.call("/v1/jobs?normalized_status=completed", { key: agent.key })).pagination.total as number;
+      const before = await total();
+      expectData(await patchJob(app, agent, number, { normalized_status: "completed" }, { query: "dry_run=true" }));
+      expect(await total()).toBe(before);
+    });
+
+    it("is off with false", async () => {
+      const number = await newJob();
+      expectData(await patchJob(app, agent, number, { weight: 7 }, { query: "dry_run=false" }));
+      expect(expectData(await getJob(app, agent, number)).weight).toBe(7);
+    });
+
+    it.each(["dry_run=1", "dry_run=TRUE", "dry_run=", "dry_run=true&dry_run=true"])("400 when it is malformed: %s", async (query) => {
+      const number = await newJob();
+      expectFailure(await patchJob(app, agent, number, { weight: 7 }, { query }), 400);
+      expect(expectData(await getJob(app, agent, number)).weight).toBeNull();
+    });
+
+    it("400, 404 and 412 as without it", async () => {
+      const number = await newJob();
+      const options = { query: "dry_run=true" };
+      expectFailure(await patchJob(app, agent, number, { weight: "7" }, options), 400);
+      expectFailure(await patchJob(app, agent, "nobody's", { weight: 7 }, options), 404);
+      expectFailure(await patchJob(app, agent, number, { weight: 7 }, { ...options, headers: { "if-match": '"9"' } }), 412);
+    });
+  });
+
+  describe("404 when no visible job has that Marking Number", () => {
+    it("for another agent's job, another contractor's and one taken away, exactly as for one that does not exist", async () => {
+      const [foreign] = await app.jobs(await app.partner("agent"), [{ contractor: await app.partner("contractor") }]);
+      const lost = await newJob();
+      await app.jobs(agent, [{ markingNumber: lost, contractor: await app.partner("contractor") }]);
+
+      const shape = ({ status, headers, body }: Awaited<ReturnType<typeof getJob>>): unknown => {
+        const kept = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
+        return { status, headers: kept, body: { ...body, request_id: "" } };
+      };
+      const none = await patchJob(app, contractor, "NO-SUCH-JOB", { weight: 1 });
+      expectFailure(none, 404, "Delivery job not found");
+      for (const number of [foreign as string, lost]) {
+        expect(shape(await patchJob(app, contractor, number, { weight: 1 }))).toEqual(shape(none));
+        const options = { headers: { "if-match": '"1"' } };
+        expect(shape(await patchJob(app, contractor, number, { weight: 1 }, options))).toEqual(shape(none));
+      }
+      expect(expectData(await getJob(app, agent, lost)).weight).toBeNull();
+    });
+
+    it("and 400 for wrong fields whether it exists or not", async () => {
+      const [foreign] = await app.jobs(await app.partner("agent"), [{}]);
+      for (const number of [foreign as string, "NO-SUCH-JOB"]) {
+        expectFailure(await patchJob(app, agent, number, { weight: "1" }), 400);
+      }
+    });
+  });
+
+  it("401 without a key", async () => {
+    expectFailure(await app.call(jobPath("MN"), { method: "PATCH", body: '{"weight":1}' }), 401);
+  });
+
+  it("403 when the key lacks jobs:write, and nothing changes", async () => {
+    const number = await newJob();
+    const { text: key } = await app.keys.create({ organizationId: agent.id, name: "reader", scopes: ["jobs:read"], createdBy: "test" });
+    expectFailure(await patchJob(app, { key }, number, { weight: 1 }), 403, "jobs:write");
+    expect(expectData(await getJob(app, { key }, number)).weight).toBeNull();
+  });
+
+  it("405 with Allow for another method", async () => {
+    const answer = await app.call(jobPath("MN"), { method: "PUT", key: agent.key, body: "{}" });
+    expectFailure(answer, 405);
+    expect(answer.headers.get("allow")).toBe("GET, HEAD, PATCH");
+  });
+});

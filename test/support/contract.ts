@@ -1,0 +1,170 @@
+/** Holds answers of the API against the OpenAPI document: status, headers and body must be what it says. */
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import { expect } from "vitest";
+import { createOpenApiDocument } from "../../src/http/v1/openapi.ts";
+
+interface Reference {
+  $ref: string;
+}
+export interface MediaType {
+  schema: object;
+  example?: unknown;
+  examples?: Record<string, { summary: string; value: unknown }>;
+}
+export interface Header {
+  description: string;
+  required: boolean;
+  schema: { type: string };
+  example: unknown;
+}
+export interface ResponseObject {
+  description: string;
+  headers?: Record<string, Header | Reference>;
+  content?: Record<string, MediaType>;
+}
+export interface Parameter {
+  name: string;
+  in: string;
+  description: string;
+  required: boolean;
+  schema: { examples?: unknown[]; default?: unknown; maximum?: number };
+}
+export interface Operation {
+  operationId: string;
+  summary: string;
+  description: string;
+  tags: string[];
+  security: Record<string, string[]>[];
+  parameters?: Parameter[];
+  requestBody?: { required: boolean; content: Record<string, MediaType> };
+  responses: Record<string, ResponseObject | Reference>;
+}
+type PathItem = Partial<Record<"get" | "patch" | "post", Operation>>;
+
+/** The parts of the document that tests look at. */
+export interface Contract {
+  info: { title: string; description: string };
+  servers: { url: string }[];
+  tags: { name: string; description: string }[];
+  paths: Record<string, PathItem>;
+  webhooks: Record<string, PathItem>;
+  components: {
+    schemas: Record<string, { properties?: Record<string, object>; required?: string[] }>;
+    headers: Record<string, Header>;
+    responses: Record<string, ResponseObject>;
+    securitySchemes: Record<string, object>;
+  };
+}
+
+export const contract = createOpenApiDocument(null) as unknown as Contract;
+
+/** Strict: an unknown keyword or format of a schema is an error, and what a schema does not allow is one too. */
+const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true });
+addFormats.default(ajv);
+// A response's schema refers to `#/components/schemas/…`, so that it is compiled with these beside it.
+ajv.addVocabulary(["components"]);
+const compiled = new Map<object, ValidateFunction>();
+
+/** What `value` breaks of `schema`, a sentence for each rule; none: it fits. Throws for a schema that is none. */
+export function breaches(schema: object, value: unknown): string[] {
+  const known = compiled.get(schema);
+  const validate = known ?? ajv.compile({ components: { schemas: contract.components.schemas }, ...schema });
+  compiled.set(schema, validate);
+  if (validate(value)) return [];
+  return (validate.errors ?? []).map(
+    ({ instancePath, message, params }) => `${instancePath || "/"} ${message} ${JSON.stringify(params)}`,
+  );
+}
+
+/** What a reference names, or the thing itself. */
+export function resolve<Thing extends object>(thing: Thing | Reference): Thing {
+  if (!("$ref" in thing)) return thing;
+  const found = thing.$ref
+    .slice(2)
+    .split("/")
+    .reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], contract);
+  return found as Thing;
+}
+
+export interface HeldAnswer {
+  status: number;
+  headers: Headers;
+  body: unknown;
+}
+
+/**
+ * Fails unless the document tells of this answer. `path` is a path of the document or of a request. A path under `/v1`
+ * that the document has not is held to the failures that any path can answer with; another one is none of its business.
+ */
+export function holdAgainstContract(method: string, path: string, answer: HeldAnswer): void {
+  const item = findPath(path);
+  if (!item && !/^\/v1(?![^/?])/.test(path)) return;
+  const declared = findResponse(item, method, answer.status);
+  const found = declared
+    ? [...headerBreaches(declared, answer.headers), ...bodyBreaches(method, declared, answer)]
+    : [`status ${answer.status} is not declared`];
+  expect(found, `${method} ${path} → ${answer.status} is not as the OpenAPI document says`).toEqual([]);
+}
+
+function findResponse(item: PathItem | undefined, method: string, status: number): ResponseObject | null {
+  const verb = method === "HEAD" ? "get" : method.toLowerCase();
+  const operation = item?.[verb as keyof PathItem];
+  const outside = item ? [405] : [400, 404, 500, 503];
+  if (!operation) return outside.includes(status) ? failureOf(status) : null;
+  const response = operation.responses[status];
+  return response ? resolve(response) : null;
+}
+
+/** The component for a failure's status: its schema's name is the code. */
+function failureOf(status: number): ResponseObject | null {
+  const name = {
+    400: "BadRequest",
+    404: "NotFound",
+    405: "MethodNotAllowed",
+    500: "InternalServerError",
+    503: "ServiceUnavailable",
+  }[status];
+  return (name === undefined ? undefined : contract.components.responses[name]) ?? null;
+}
+
+/** As Express matches: a slash at the end does not count, and an empty Marking Number is still one. */
+function findPath(path: string): PathItem | undefined {
+  const exact = contract.paths[path];
+  if (exact) return exact;
+  const { pathname } = new URL(`http://localhost${path}`);
+  const templates = Object.keys(contract.paths);
+  const matches = (parameter: string) => (template: string) =>
+    new RegExp(`^${template.replaceAll(/\/\{\w+\}/g, parameter)}/?$`).test(pathname);
+  const template = templates.find(matches("/[^/]+")) ?? templates.find(matches("(?:/)?"));
+  return template === undefined ? undefined : contract.paths[template];
+}
+
+/** Declared headers that are missing or wrong, and headers of the document's that this response does not declare. */
+function headerBreaches(response: ResponseObject, headers: Headers): string[] {
+  const declared = response.headers ?? {};
+  const undeclared = Object.keys(contract.components.headers).filter(
+    (name) => !(name in declared) && headers.has(name),
+  );
+  const wrong = Object.entries(declared).flatMap(([name, reference]) =>
+    headerBreach(name, resolve(reference), headers.get(name)),
+  );
+  return [...undeclared.map((name) => `header ${name} is not declared`), ...wrong];
+}
+
+function headerBreach(name: string, { required, schema }: Header, text: string | null): string[] {
+  if (text === null) return required ? [`header ${name} is missing`] : [];
+  const value = schema.type === "integer" ? Number(text) : text;
+  return breaches(schema, value).map((breach) => `header ${name}: ${breach}`);
+}
+
+function bodyBreaches(
+  method: string,
+  { content = {} }: ResponseObject,
+  { headers, body }: HeldAnswer,
+): string[] {
+  const type = headers.get("content-type")?.split(";", 1)[0] ?? "";
+  const media = content[type];
+  if (!media) return [`content type "${type}" is not declared`];
+  return method === "HEAD" ? [] : breaches(media.schema, body);
+}

@@ -1,0 +1,89 @@
+/** A TCP proxy in front of PostgreSQL that a test can cut, or let fall silent, and that reads along. */
+import { once } from "node:events";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { tapStatements } from "./statement-tap.ts";
+
+export interface CuttableProxy extends AsyncDisposable {
+  /** The database's URL through the proxy. */
+  readonly url: string;
+  /** The text of every statement that passed, in order; a test may empty it. */
+  readonly statements: string[];
+  /** Breaks every connection and takes no more: PostgreSQL is gone. */
+  cut(): void;
+  /** Lets every connection stand and passes nothing on: PostgreSQL, or the network, hangs. */
+  stall(): void;
+  /** All is well again for new connections; those that hung are broken. */
+  mend(): void;
+}
+
+export async function startCuttableProxy(databaseUrl: string): Promise<CuttableProxy> {
+  const target = new URL(databaseUrl);
+  const pairs = new Set<[Socket, Socket]>();
+  const statements: string[] = [];
+  let state: "open" | "cut" | "stalled" = "open";
+
+  const server = createServer((front) => {
+    if (state === "cut") {
+      front.destroy();
+      return;
+    }
+    const back = connect(Number(target.port || 5432), target.hostname);
+    const pair: [Socket, Socket] = [front, back];
+    const read = tapStatements((statement) => statements.push(statement));
+    pairs.add(pair);
+    join(pair, () => pairs.delete(pair));
+    front.on("data", (chunk: Buffer) => {
+      if (state !== "open") return;
+      read(chunk);
+      back.write(chunk);
+    });
+    back.on("data", (chunk: Buffer) => state === "open" && front.write(chunk));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+
+  const breakAll = (): void => {
+    for (const [front, back] of pairs) {
+      front.destroy();
+      back.destroy();
+    }
+  };
+  const url = new URL(databaseUrl);
+  url.hostname = "127.0.0.1";
+  url.port = String((server.address() as AddressInfo).port);
+
+  return {
+    url: url.href,
+    statements,
+    cut() {
+      state = "cut";
+      breakAll();
+    },
+    stall() {
+      state = "stalled";
+    },
+    mend() {
+      breakAll();
+      state = "open";
+    },
+    async [Symbol.asyncDispose]() {
+      breakAll();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+/** What ends one of two sockets ends the other. */
+function join([front, back]: [Socket, Socket], onClose: () => void): void {
+  for (const [one, other] of [
+    [front, back],
+    [back, front],
+  ] as const) {
+    one.on("error", () => other.destroy());
+    one.on("close", () => {
+      other.destroy();
+      onClose();
+    });
+  }
+}

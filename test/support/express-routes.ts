@@ -1,0 +1,73 @@
+/** The routes of the Express app, read from its routers: what it answers, whatever the documentation says. */
+import type { Express } from "express";
+import { createKeyVerifier } from "../../src/api-keys/api-key.verifier.ts";
+import { toConfig } from "../../src/config/config.ts";
+import { readEnv } from "../../src/config/env.ts";
+import { entities } from "../../src/entities.ts";
+import { createEventService } from "../../src/events/event.service.ts";
+import { createHttpApp } from "../../src/http/http.app.ts";
+import { createJobCodes } from "../../src/jobs/job.codes.ts";
+import { createJobService } from "../../src/jobs/job.service.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { openDatabase } from "../../src/platform/database.ts";
+import { createLogger } from "../../src/platform/logger.ts";
+import { createMetrics } from "../../src/platform/metrics.ts";
+import { createTestDatabase } from "./test-database.ts";
+
+/** The parts of Express' routers that tell what they hold; `match` says where a router is mounted. */
+interface Layer {
+  slash: boolean;
+  path?: string;
+  match(path: string): boolean;
+  route?: { path: string | string[]; methods: Record<string, boolean> };
+  handle: { stack?: Layer[] };
+}
+
+const PREFIXES = ["/v1"];
+
+/** `GET /v1/jobs` for each route and method, but for the files of the reference page and the path without Marking Number. */
+export async function routesOfTheApp(): Promise<string[]> {
+  await using testDatabase = await createTestDatabase();
+  await using database = await openDatabase({ url: testDatabase.url, poolSize: 2, entities });
+  await using verifier = createKeyVerifier({ database, clock: systemClock });
+  const codes = createJobCodes(database);
+  const app = createHttpApp({
+    config: toConfig(readEnv({ DATABASE_URL: testDatabase.url })),
+    logger: createLogger("silent"),
+    metrics: createMetrics(() => database.pool()),
+    database,
+    jobs: createJobService({ database, codes }),
+    codes,
+    events: createEventService({ database, clock: systemClock }),
+    verifier,
+    limits: null,
+    isStopping: () => false,
+  });
+  const beside = /^\/docs\/assets\/|^\/v1\/jobs\/by-marking$/;
+  return layersOf(app).flatMap(([prefix, layer]) => namesOf(prefix, layer, beside));
+}
+
+/** Each route with the path that stands before its own. */
+function layersOf(app: Express): [string, Layer][] {
+  const { stack } = app.router as unknown as { stack: Layer[] };
+  return stack.flatMap((layer) =>
+    (layer.handle.stack ?? []).map((inner): [string, Layer] => [prefixOf(layer), inner]),
+  );
+}
+
+function prefixOf(layer: Layer): string {
+  if (layer.slash) return "";
+  const prefix = PREFIXES.find((candidate) => layer.match(`${candidate}/x`));
+  if (prefix === undefined) throw new Error(`A router is mounted elsewhere than at ${PREFIXES.join(", ")}`);
+  return prefix;
+}
+
+function namesOf(prefix: string, { route }: Layer, beside: RegExp): string[] {
+  if (!route) throw new Error("A router holds something else than a route");
+  const methods = Object.keys(route.methods).filter((method) => method !== "_all");
+  return [route.path]
+    .flat()
+    .map((path) => prefix + path.replaceAll(/:(\w+)/g, "{$1}"))
+    .filter((path) => !beside.test(path))
+    .flatMap((path) => methods.map((method) => `${method.toUpperCase()} ${path}`));
+}

@@ -1,0 +1,21 @@
+/** A clock that stands until a test moves it. */
+import type { Clock } from "../../src/platform/clock.ts";
+
+export interface FakeClock extends Clock {
+  advance(ms: number): void;
+}
+
+export const SECOND_MS = 1_000;
+export const MINUTE_MS = 60 * SECOND_MS;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
+
+export function createFakeClock(startMs: number = Date.now()): FakeClock {
+  let nowMs = startMs;
+  return {
+    now: () => nowMs,
+    advance(ms) {
+      nowMs += ms;
+    },
+  };
+}

@@ -1,0 +1,45 @@
+/** HTTP as bytes on a socket: requests that no client library would send. */
+import { once } from "node:events";
+import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
+import type { Answer } from "./start-app.ts";
+
+/** Sends `bytes` and answers with everything that came back until the server closed the connection. */
+export async function sendBytes(url: string, bytes: string | Uint8Array): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.write(bytes);
+  return await text(socket);
+}
+
+/** The last answer in `received`: one may stand after a `100 Continue`. */
+export function parseAnswer(received: string): Answer {
+  const start = received.lastIndexOf("HTTP/1.1 ");
+  const [head = "", body = ""] = received.slice(start).split("\r\n\r\n", 2);
+  const [statusLine = "", ...lines] = head.split("\r\n");
+  const headers = new Headers(lines.map((line): [string, string] => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1)]));
+  return { status: Number(statusLine.split(" ")[1]), headers, body: JSON.parse(body) as Answer["body"] };
+}
+
+export interface ExactRequest {
+  method?: string;
+  headers?: OutgoingHttpHeaders;
+  body?: string | Uint8Array;
+  /** Whether the request is left open, its body never coming. */
+  unfinished?: boolean;
+}
+
+/** A request whose path is sent as it is written, dots, slashes and all; `fetch` would put it in order first. */
+export async function callExactly(url: string, path: string, { method = "GET", headers = {}, body, unfinished = false }: ExactRequest = {}): Promise<Answer> {
+  const { hostname, port } = new URL(url);
+  const request = httpRequest({ hostname, port, path, method, headers });
+  if (unfinished) request.flushHeaders();
+  else request.end(body);
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  const received = new Headers();
+  for (const [name, value] of Object.entries(response.headers)) received.set(name, String(value));
+  const answer = await text(response);
+  if (unfinished) request.destroy();
+  return { status: response.statusCode ?? 0, headers: received, body: (answer === "" ? null : JSON.parse(answer)) as Answer["body"] };
+}

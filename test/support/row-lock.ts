@@ -1,0 +1,32 @@
+/** A second client of the database that holds a job's row, so that a request for it is truly under way. */
+import pg from "pg";
+import { expect, vi } from "vitest";
+
+export interface HeldJob {
+  /** Resolves when at least `count` other sessions wait for the row. */
+  untilSomeoneWaits(count?: number): Promise<void>;
+  release(): Promise<void>;
+}
+
+export async function holdJob(databaseUrl: string, markingNumber: string): Promise<HeldJob> {
+  const client = new pg.Client(databaseUrl);
+  await client.connect();
+  await client.query("begin");
+  await client.query("select 1 from job where marking_number = $1 for update", [markingNumber]);
+  return {
+    untilSomeoneWaits: (count = 1) =>
+      vi.waitFor(
+        async () => {
+          const { rows } = await client.query<{ waiting: number }>(
+            "select count(*)::int as waiting from pg_locks join pg_stat_activity using (pid) where not granted and datname = current_database()",
+          );
+          expect(rows[0]?.waiting).toBeGreaterThanOrEqual(count);
+        },
+        { timeout: 10_000, interval: 10 },
+      ),
+    async release() {
+      await client.query("rollback");
+      await client.end();
+    },
+  };
+}

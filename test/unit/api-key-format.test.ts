@@ -1,0 +1,52 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { hashOf, lookupOf, newKeyText } from "../../src/api-keys/api-key.format.ts";
+
+describe("a key's text", () => {
+  it("is wmk_, 8 characters of id, 43 of secret and 6 of checksum", () => {
+    for (let time = 0; time < 500; time += 1) {
+      const { text, lookup } = newKeyText();
+      expect(text).toMatch(/^wmk_[0-9a-z]{8}_[\w-]{43}[0-9A-Za-z]{6}$/);
+      expect(text).toHaveLength(62);
+      expect(text.slice(4, 12)).toBe(lookup);
+      expect(lookupOf(text)).toBe(lookup);
+    }
+  });
+
+  it("is never the same twice", () => {
+    const keys = Array.from({ length: 2_000 }, newKeyText);
+    expect(new Set(keys.map((key) => key.text)).size).toBe(2_000);
+    expect(new Set(keys.map((key) => key.lookup)).size).toBe(2_000);
+  });
+
+  it("with any one character changed is none, so that a typing error costs the database nothing", () => {
+    const { text } = newKeyText();
+    for (let at = 0; at < text.length; at += 1) {
+      for (const character of "0aA_-x") {
+        if (text[at] !== character) expect(lookupOf(text.slice(0, at) + character + text.slice(at + 1))).toBeNull();
+      }
+    }
+  });
+
+  it("with two neighbours exchanged is none", () => {
+    const { text } = newKeyText();
+    for (let at = 4; at + 1 < text.length; at += 1) {
+      const [one, other] = [text.charAt(at), text.charAt(at + 1)];
+      if (one !== other) expect(lookupOf(text.slice(0, at) + other + one + text.slice(at + 2))).toBeNull();
+    }
+  });
+
+  it("is none where it is anything else", () => {
+    const { text } = newKeyText();
+    for (const other of ["", ` ${text}`, `${text} `, `${text}\n`, text.slice(1), text.toUpperCase(), text + text]) expect(lookupOf(other)).toBeNull();
+    fc.assert(fc.property(fc.string({ maxLength: 100 }), (other) => expect(lookupOf(other)).toBeNull()));
+  });
+
+  it("is stored as its SHA-256, from which it cannot be read", () => {
+    const { text, hash } = newKeyText();
+    expect(hash).toEqual(hashOf(text));
+    expect(hash).toHaveLength(32);
+    expect(hash.toString("latin1")).not.toContain(text.slice(13, 20));
+    expect(hashOf("").toString("hex")).toBe("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  });
+});

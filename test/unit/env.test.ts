@@ -1,0 +1,115 @@
+import { describe, expect, it } from "vitest";
+import { toConfig } from "../../src/config/config.ts";
+import { readEnv } from "../../src/config/env.ts";
+import { StartupError } from "../../src/platform/errors.ts";
+
+/** What is said of wrong settings. */
+function refusal(source: Record<string, string>): string {
+  try {
+    readEnv(source);
+  } catch (error) {
+    expect(error).toBeInstanceOf(StartupError);
+    expect((error as StartupError).hint).toContain(".env.example");
+    return (error as StartupError).message;
+  }
+  throw new Error("The settings were taken");
+}
+
+describe("a wrong setting", () => {
+  it.each([
+    ["NODE_ENV", "prod", "NODE_ENV=production"],
+    ["PORT", "http", "PORT=4000"],
+    ["PORT", "65536", "PORT=4000"],
+    ["PORT", "-1", "PORT=4000"],
+    ["PORT", "80.5", "PORT=4000"],
+    ["PUBLIC_URL", "api.example.com", "PUBLIC_URL=https://api.example.com"],
+    ["PUBLIC_URL", "ftp://api.example.com", "PUBLIC_URL=https://api.example.com"],
+    ["WAYMARK_ROLE", "web", "WAYMARK_ROLE=api"],
+    ["WAYMARK_DEMO", "yes", "WAYMARK_DEMO=off"],
+    ["DATABASE_URL", "mysql://db/waymark", "DATABASE_URL=postgresql://"],
+    ["DATABASE_URL", "db", "DATABASE_URL=postgresql://"],
+    ["DATABASE_POOL_SIZE", "1", "DATABASE_POOL_SIZE=10"],
+    ["DATABASE_POOL_SIZE", "many", "DATABASE_POOL_SIZE=10"],
+    ["RATE_LIMITS", "true", "RATE_LIMITS=on"],
+    ["RATE_LIMIT_STORE", "redis", "RATE_LIMIT_STORE=postgres"],
+    ["TRUST_PROXY", "yes", "TRUST_PROXY=1"],
+    ["TRUST_PROXY", "11", "TRUST_PROXY=1"],
+    ["TRUST_PROXY", "10.0.0.0/99", "TRUST_PROXY=1"],
+    ["CORS_ORIGINS", "app.example.com", "CORS_ORIGINS=https://app.example.com"],
+    ["CORS_ORIGINS", "https://a.example.com,*", "CORS_ORIGINS=https://app.example.com"],
+    ["LOG_LEVEL", "loud", "LOG_LEVEL=info"],
+  ])("%s=%s stops the program with its name, what is wrong and an example", (name, value, example) => {
+    const lines = refusal({ [name]: value }).split("\n").slice(1);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(new RegExp(`^  ${name}: \\S.{5,}`));
+    expect(lines[0]).toContain(`Example: ${example}`);
+  });
+
+  it("is named together with every other", () => {
+    const said = refusal({ PORT: "x", LOG_LEVEL: "loud", RATE_LIMITS: "maybe" });
+    for (const name of ["PORT", "LOG_LEVEL", "RATE_LIMITS"]) expect(said).toContain(`  ${name}: `);
+  });
+
+  it("is never shown with its value, which may hold a password", () => {
+    expect(refusal({ DATABASE_URL: "mysql://user:hunter2@db/waymark" })).not.toContain("hunter2");
+  });
+});
+
+describe("settings", () => {
+  it("all have a default", () => {
+    const config = toConfig(readEnv({}));
+    expect(config).toMatchObject({
+      environment: "development",
+      role: "all",
+      http: { host: "127.0.0.1", port: 4000, publicUrl: null, trustProxy: 0, corsOrigins: [] },
+      database: { url: null },
+      demo: true,
+      rateLimits: { enabled: true, store: "memory" },
+      logLevel: "info",
+    });
+    expect(config.dataDir).toMatch(/\/\.waymark$/);
+  });
+
+  it("count as unset where they are empty", () => {
+    const empty = Object.fromEntries(["PORT", "DATABASE_URL", "CORS_ORIGINS", "TRUST_PROXY", "LOG_LEVEL", "PUBLIC_URL"].map((name) => [name, ""]));
+    expect(readEnv(empty)).toEqual(readEnv({}));
+  });
+
+  it("beside ours are no business of ours", () => {
+    expect(readEnv({ PATH: "/bin", SOMETHING_ELSE: "x" })).toEqual(readEnv({}));
+  });
+
+  it.each([
+    ["off", 0],
+    ["0", 0],
+    ["2", 2],
+    ["10.0.0.0/8", ["10.0.0.0/8"]],
+    ["10.0.0.1, 2001:db8::/32", ["10.0.0.1", "2001:db8::/32"]],
+  ])("TRUST_PROXY=%s", (text, expected) => {
+    expect(toConfig(readEnv({ TRUST_PROXY: text })).http.trustProxy).toEqual(expected);
+  });
+
+  it("CORS_ORIGINS is a list", () => {
+    const { corsOrigins } = toConfig(readEnv({ CORS_ORIGINS: "https://a.example.com , http://localhost:5173," })).http;
+    expect(corsOrigins).toEqual(["https://a.example.com", "http://localhost:5173"]);
+  });
+
+  it("PUBLIC_URL loses its last slash", () => {
+    expect(toConfig(readEnv({ PUBLIC_URL: "https://api.example.com/x/" })).http.publicUrl).toBe("https://api.example.com/x");
+  });
+
+  it("a database of one's own is seeded with the demo only where that is asked for", () => {
+    const url = "postgresql://db/waymark";
+    expect(toConfig(readEnv({})).demo).toBe(true);
+    expect(toConfig(readEnv({ WAYMARK_DEMO: "off" })).demo).toBe(false);
+    expect(toConfig(readEnv({ DATABASE_URL: url })).demo).toBe(false);
+    expect(toConfig(readEnv({ DATABASE_URL: url, WAYMARK_DEMO: "on" })).demo).toBe(true);
+  });
+
+  it("are frozen, however deep", () => {
+    const config = toConfig(readEnv({ CORS_ORIGINS: "https://a.example.com" }));
+    for (const part of [config, config.http, config.http.corsOrigins, config.database, config.rateLimits]) {
+      expect(Object.isFrozen(part)).toBe(true);
+    }
+  });
+});

@@ -1,0 +1,86 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createMemoryStore, type RateLimit, type Taken } from "../../src/http/rate-limit.ts";
+import { createFakeClock, MINUTE_MS, type FakeClock } from "../support/fake-clock.ts";
+
+const limit: RateLimit = { perSecond: 2, burst: 4 };
+
+function storeAt(startMs = 1_000_000): { clock: FakeClock; take: (bucket?: string, limit?: RateLimit) => Taken } {
+  const clock = createFakeClock(startMs);
+  const store = createMemoryStore(clock);
+  return { clock, take: (bucket = "key:read", given = limit) => store.take(bucket, given) as Taken };
+}
+
+const times = (count: number, take: () => Taken): boolean[] => Array.from({ length: count }, () => take().allowed);
+
+describe("the buckets in memory", () => {
+  it("let a burst through and then no more", () => {
+    const { take } = storeAt();
+    expect(times(6, take)).toEqual([true, true, true, true, false, false]);
+  });
+
+  it("fill again at their rate, a fraction at a time, and no higher than the burst", () => {
+    const { clock, take } = storeAt();
+    times(4, take);
+    clock.advance(499);
+    expect(take().allowed).toBe(false);
+    clock.advance(1);
+    expect(take()).toEqual({ allowed: true, tokens: 0 });
+    clock.advance(1_000);
+    expect(times(3, take)).toEqual([true, true, false]);
+    clock.advance(3_600_000);
+    expect(times(5, take)).toEqual([true, true, true, true, false]);
+  });
+
+  it("say what is left, also to a request that they refuse, which takes nothing", () => {
+    const { clock, take } = storeAt();
+    expect(take()).toEqual({ allowed: true, tokens: 3 });
+    times(3, take);
+    clock.advance(250);
+    expect(take()).toEqual({ allowed: false, tokens: 0.5 });
+    expect(take()).toEqual({ allowed: false, tokens: 0.5 });
+  });
+
+  it("are one of each name", () => {
+    const { take } = storeAt();
+    times(4, () => take("one:read"));
+    expect(take("one:read").allowed).toBe(false);
+    expect(take("one:write").allowed).toBe(true);
+    expect(take("other:read").allowed).toBe(true);
+  });
+
+  it("give nothing away when the clock is set back", () => {
+    const { clock, take } = storeAt();
+    times(4, take);
+    clock.advance(-10 * MINUTE_MS);
+    expect(take()).toEqual({ allowed: false, tokens: 0 });
+    clock.advance(500);
+    expect(times(2, take)).toEqual([true, false]);
+  });
+
+  it("forget one that is full again, and only such", () => {
+    const { clock, take } = storeAt();
+    const slow: RateLimit = { perSecond: 0.001, burst: 4 };
+    times(4, () => take("slow", slow));
+    times(4, () => take("quick"));
+    clock.advance(2 * MINUTE_MS);
+    take("other");
+    expect(take("slow", slow).allowed).toBe(false);
+    expect(times(5, () => take("quick"))).toEqual([true, true, true, true, false]);
+  });
+
+  it("let through at most the burst and what flows in, however requests come", () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat({ max: 700 }), { maxLength: 60 }), (pauses) => {
+        const { clock, take } = storeAt();
+        let [passed, elapsedMs] = [0, 0];
+        for (const pause of pauses) {
+          clock.advance(pause);
+          elapsedMs += pause;
+          passed += take().allowed ? 1 : 0;
+          expect(passed).toBeLessThanOrEqual(limit.burst + (elapsedMs / 1000) * limit.perSecond + 1e-6);
+        }
+      }),
+    );
+  });
+});
