@@ -12,7 +12,8 @@ interface Cidr {
 /** `10.0.0.0/8`, `2001:db8::/32`, or one address. Throws BadRequestException with an example otherwise. */
 export function parseCidr(text: string): Cidr {
   const [address = "", prefixText, ...rest] = text.split("/");
-  const version = isIP(address);
+  // A zone (`fe80::1%eth0`) is a name on one machine; there is no range of it.
+  const version = address.includes("%") ? 0 : isIP(address);
   const bits = version === 4 ? 32 : 128;
   const prefix = prefixText === undefined ? bits : Number(prefixText);
   const sound = version !== 0 && rest.length === 0 && /^\d{1,3}$/.test(prefixText ?? "0") && prefix <= bits;

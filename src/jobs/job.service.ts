@@ -6,6 +6,7 @@ import type { ChangeContext, Principal } from "../platform/principal.ts";
 import { unknownStatus, checkPatch } from "./job.patch.ts";
 import type { JobCodes } from "./job.codes.ts";
 import { findJob, listJobs, type JobListQuery, type JobPage } from "./job.queries.ts";
+import { roundsOf } from "./job.rounds.ts";
 import type { JobRow } from "./job.row.ts";
 import { updateRows, type JobUpdate, type UpdateOutcome } from "./job.update.ts";
 
@@ -111,7 +112,7 @@ async function applyAll(
   if (updates.length === 0) return [];
   return await inTransactionIfDry(database, options, async (queryable) => {
     const applied: Applied[] = Array.from({ length: updates.length });
-    for (const round of roundsOf(updates)) {
+    for (const round of roundsOf(updates.map(({ markingNumber }) => markingNumber))) {
       const outcomes = await applyRound(
         queryable,
         viewer,
@@ -122,18 +123,6 @@ async function applyAll(
     }
     return applied;
   });
-}
-
-/** The places of `updates` in rounds without repetition: the first of each Marking Number, then the second, and so on. */
-function roundsOf(updates: readonly JobUpdate[]): number[][] {
-  const seen = new Map<string, number>();
-  const rounds: number[][] = [];
-  for (const [at, { markingNumber }] of updates.entries()) {
-    const round = seen.get(markingNumber) ?? 0;
-    seen.set(markingNumber, round + 1);
-    (rounds[round] ??= []).push(at);
-  }
-  return rounds;
 }
 
 /** What PostgreSQL itself refuses (a rule of the operator's own, say) fails alone: the statement is run item by item then. */

@@ -45,6 +45,8 @@ export function ormOptions(options: DatabaseOptions, statementTimeoutMs = STATEM
     clientUrl: options.url,
     entities: options.entities,
     extensions: [Migrator],
+    // A mistyped name must be refused, not made.
+    ensureDatabase: false,
     pool: { min: 0, max: options.poolSize },
     driverOptions: {
       application_name: "waymark",

@@ -50,7 +50,11 @@ describe("200 with a key", () => {
   });
 
   it("of either of an organisation's keys", async () => {
-    const { text: second } = await app.keys.create({ organizationId: agent.id, name: "second", createdBy: "test" });
+    const { text: second } = await app.keys.create({
+      organizationId: agent.id,
+      name: "second",
+      createdBy: "test",
+    });
     for (const key of [agent.key, second]) expectData(await withHeaders({ "x-api-key": key }));
   });
 });
@@ -60,9 +64,12 @@ describe("401 with WWW-Authenticate: Bearer", () => {
     expectUnauthorized(await withHeaders({}));
   });
 
-  it.each(["Bearer", "Bearer ", "Basic eDp5", "Token x", "Bearer a b"])("when Authorization is %j", async (authorization) => {
-    expectUnauthorized(await withHeaders({ authorization }));
-  });
+  it.each(["Bearer", "Bearer ", "Basic eDp5", "Token x", "Bearer a b"])(
+    "when Authorization is %j",
+    async (authorization) => {
+      expectUnauthorized(await withHeaders({ authorization }));
+    },
+  );
 
   it.each([
     ["empty", () => ""],
@@ -88,7 +95,10 @@ describe("401 with WWW-Authenticate: Bearer", () => {
 
   it("when the two headers hold two different keys, both of them good", async () => {
     const other = await app.partner("agent");
-    expectUnauthorized(await withHeaders({ "x-api-key": agent.key, authorization: `Bearer ${other.key}` }), "two different keys");
+    expectUnauthorized(
+      await withHeaders({ "x-api-key": agent.key, authorization: `Bearer ${other.key}` }),
+      "two different keys",
+    );
   });
 
   it("when the key has expired, from that instant on", async () => {
@@ -122,14 +132,19 @@ describe("401 with WWW-Authenticate: Bearer", () => {
     await app.keys.revoke(await keyIdOf(partner));
     const fresh = await instance();
     const texts = [partner.key, newKeyText().text, "nonsense"];
-    const messages = await Promise.all(texts.map(async (key) => (await listJobs(fresh, { key })).body.error?.message));
+    const messages = await Promise.all(
+      texts.map(async (key) => (await listJobs(fresh, { key })).body.error?.message),
+    );
     expect(new Set(messages).size).toBe(1);
   });
 });
 
 describe("revoking and suspending reach every process within a second", () => {
   /** Whether no request that began more than a second after `change` came through in another process. */
-  async function expectWithinASecond(change: (partner: Partner) => Promise<void>, status: number): Promise<void> {
+  async function expectWithinASecond(
+    change: (partner: Partner) => Promise<void>,
+    status: number,
+  ): Promise<void> {
     const other = await instance();
     const partner = await app.partner("agent");
     expectData(await listJobs(other, partner));
@@ -197,11 +212,17 @@ describe("403 when the key is good and may not do this", () => {
     const partner = await app.partner("agent", { cidrs: ["203.0.113.0/24"] });
     const headers = { "x-api-key": partner.key, "x-forwarded-for": "203.0.113.9" };
     expectFailure(await withHeaders(headers), 403);
-    expectFailure(await withHeaders({ ...headers, forwarded: "for=203.0.113.9", "x-real-ip": "203.0.113.9" }), 403);
+    expectFailure(
+      await withHeaders({ ...headers, forwarded: "for=203.0.113.9", "x-real-ip": "203.0.113.9" }),
+      403,
+    );
     for (const trusted of ["1", "127.0.0.0/8", "127.0.0.1,::1"]) {
       const behind = await instance({ TRUST_PROXY: trusted });
       expectData(await withHeaders(headers, behind));
-      expectFailure(await withHeaders({ ...headers, "x-forwarded-for": "203.0.113.9, 198.51.100.1" }, behind), 403);
+      expectFailure(
+        await withHeaders({ ...headers, "x-forwarded-for": "203.0.113.9, 198.51.100.1" }, behind),
+        403,
+      );
       expectFailure(await withHeaders({ ...headers, "x-forwarded-for": "nonsense" }, behind), 403);
     }
     expectFailure(await withHeaders(headers, await instance({ TRUST_PROXY: "10.0.0.0/8" })), 403);

@@ -25,14 +25,19 @@ afterAll(() => app[Symbol.asyncDispose]());
 const range = (length: number): number[] => Array.from({ length }, (_, at) => at + 1);
 
 function newJobs(count: number): Promise<string[]> {
-  return app.jobs(agent, range(count).map(() => ({})));
+  return app.jobs(
+    agent,
+    range(count).map(() => ({})),
+  );
 }
 
 /** A job's whole history, oldest first. */
 async function stepsOf(number: string): Promise<Step[]> {
   const steps: Step[] = [];
   for (let page = 1; ; page += 1) {
-    const { items } = expectData(await app.call(`${jobPath(number)}/history?page_size=100&page=${page}`, { key: agent.key }));
+    const { items } = expectData(
+      await app.call(`${jobPath(number)}/history?page_size=100&page=${page}`, { key: agent.key }),
+    );
     if (items.length === 0) return steps.toReversed();
     steps.push(...(items as Step[]));
   }
@@ -61,7 +66,8 @@ describe("many updates of one job at once", () => {
     const steps = await stepsOf(number);
     expect(steps.map((step) => step.sequence)).toEqual(range(61));
     const weights = steps.slice(1).map((step) => step.changes["weight"]);
-    for (const [at, change] of weights.entries()) expect(change?.from).toBe(at === 0 ? null : weights[at - 1]?.to);
+    for (const [at, change] of weights.entries())
+      expect(change?.from).toBe(at === 0 ? null : weights[at - 1]?.to);
     expect(expectData(await getJob(app, agent, number)).weight).toBe(weights.at(-1)?.to);
   });
 
@@ -69,7 +75,11 @@ describe("many updates of one job at once", () => {
     const [number = ""] = await newJobs(1);
     const fields = ["batch_number", "group_code", "labels", "recipient_name", "postal_code", "instructions"];
     for (const round of range(5)) {
-      await Promise.all(fields.map(async (field) => expectData(await patchJob(app, agent, number, { [field]: `${field} ${round}` }))));
+      await Promise.all(
+        fields.map(async (field) =>
+          expectData(await patchJob(app, agent, number, { [field]: `${field} ${round}` })),
+        ),
+      );
       expect(expectData(await getJob(app, agent, number))).toMatchObject(
         Object.fromEntries(fields.map((field) => [field, `${field} ${round}`])),
       );
@@ -79,7 +89,9 @@ describe("many updates of one job at once", () => {
   it("412 for all but one that name the same version", async () => {
     const [number = ""] = await newJobs(1);
     const options = { headers: { "if-match": '"1"' } };
-    const answers = await Promise.all(range(12).map((weight) => patchJob(app, agent, number, { weight }, options)));
+    const answers = await Promise.all(
+      range(12).map((weight) => patchJob(app, { ...agent, ...options }, number, { weight })),
+    );
     expect(answers.filter((answer) => answer.status === 200)).toHaveLength(1);
     for (const answer of answers.filter((one) => one.status !== 200)) {
       expect(expectFailure(answer, 412).details).toEqual({ current_etag: '"2"' });
@@ -88,51 +100,70 @@ describe("many updates of one job at once", () => {
 
   it("to one and the same value are one change", async () => {
     const [number = ""] = await newJobs(1);
-    const answers = await Promise.all(range(20).map(() => patchJob(app, agent, number, { normalized_status: "completed" })));
+    const answers = await Promise.all(
+      range(20).map(() => patchJob(app, agent, number, { normalized_status: "completed" })),
+    );
     for (const answer of answers) expect(expectData(answer).normalized_status).toBe("completed");
     expect((await stepsOf(number)).map((step) => step.sequence)).toEqual([1, 2]);
   });
 });
 
 describe("many batches at once", () => {
-  it("that overlap in opposite order never deadlock, whatever else stands in them", { timeout: 60_000 }, async () => {
-    const before = await deadlocks();
-    const numbers = await newJobs(12);
-    await (async () => {
-      await using one = await startInstance(app.databaseUrl);
-      await using other = await startInstance(app.databaseUrl);
-      for (const round of range(200)) {
-        const items = numbers.map((marking_number, at) => ({ marking_number, piece_quantity: round * 2 + (at % 2), labels: `round ${round}` }));
-        const answers = await Promise.all([
-          patchBatch(one, agent, items),
-          patchBatch(other, agent, items.toReversed().map((item) => ({ ...item, weight: round }))),
-        ]);
-        for (const answer of answers) expect(expectData(answer).failed_count).toBe(0);
+  it(
+    "that overlap in opposite order never deadlock, whatever else stands in them",
+    { timeout: 60_000 },
+    async () => {
+      const before = await deadlocks();
+      const numbers = await newJobs(12);
+      await (async () => {
+        await using one = await startInstance(app.databaseUrl);
+        await using other = await startInstance(app.databaseUrl);
+        for (const round of range(200)) {
+          const items = numbers.map((marking_number, at) => ({
+            marking_number,
+            piece_quantity: round * 2 + (at % 2),
+            labels: `round ${round}`,
+          }));
+          const answers = await Promise.all([
+            patchBatch(one, agent, items),
+            patchBatch(
+              other,
+              agent,
+              items.toReversed().map((item) => ({ ...item, weight: round })),
+            ),
+          ]);
+          for (const answer of answers) expect(expectData(answer).failed_count).toBe(0);
+        }
+        // Their connections end here, and with that each tells the server's statistics of what it saw.
+      })();
+      expect(await deadlocks()).toBe(before);
+      for (const number of numbers.slice(0, 2)) {
+        const steps = await stepsOf(number);
+        expect(steps.map((step) => step.sequence)).toEqual(range(steps.length));
       }
-      // Their connections end here, and with that each tells the server's statistics of what it saw.
-    })();
-    expect(await deadlocks()).toBe(before);
-    for (const number of numbers.slice(0, 2)) {
-      const steps = await stepsOf(number);
-      expect(steps.map((step) => step.sequence)).toEqual(range(steps.length));
-    }
-  });
+    },
+  );
 
-  it("that hold a Marking Number twice, in turns and in dry runs, never deadlock either", { timeout: 60_000 }, async () => {
-    const numbers = await newJobs(6);
-    const twice = [...numbers, ...numbers.toReversed()];
-    for (const round of range(20)) {
-      const items = (order: readonly string[], weight: number): object[] => order.map((marking_number) => ({ marking_number, weight }));
-      const answers = await Promise.all([
-        patchBatch(app, agent, items(twice, round)),
-        patchBatch(app, agent, items(twice.toReversed(), -round)),
-        patchBatch(app, agent, items(twice, round + 0.5), { query: "dry_run=true" }),
-        patchBatch(app, agent, items(twice.toReversed(), round + 0.5), { query: "dry_run=true" }),
-        ...numbers.map((number) => patchJob(app, agent, number, { labels: `single ${round}` })),
-      ]);
-      for (const answer of answers) expectData(answer);
-    }
-  });
+  it(
+    "that hold a Marking Number twice, in turns and in dry runs, never deadlock either",
+    { timeout: 60_000 },
+    async () => {
+      const numbers = await newJobs(6);
+      const twice = [...numbers, ...numbers.toReversed()];
+      for (const round of range(20)) {
+        const items = (order: readonly string[], weight: number): object[] =>
+          order.map((marking_number) => ({ marking_number, weight }));
+        const answers = await Promise.all([
+          patchBatch(app, agent, items(twice, round)),
+          patchBatch(app, agent, items(twice.toReversed(), -round)),
+          patchBatch(app, { ...agent, query: "dry_run=true" }, items(twice, round + 0.5)),
+          patchBatch(app, { ...agent, query: "dry_run=true" }, items(twice.toReversed(), round + 0.5)),
+          ...numbers.map((number) => patchJob(app, agent, number, { labels: `single ${round}` })),
+        ]);
+        for (const answer of answers) expectData(answer);
+      }
+    },
+  );
 });
 
 describe("a job that changes hands while an update waits for it", () => {
@@ -141,7 +172,10 @@ describe("a job that changes hands while an update waits for it", () => {
     const [number = ""] = await app.jobs(agent, [{ contractor: former }]);
     let updating: ReturnType<typeof patchJob> | undefined;
     await app.database.transaction(async (tx) => {
-      await assignRows(tx, [{ markingNumber: number, contractorId: next.id }], { actor: systemActor, requestId: null });
+      await assignRows(tx, [{ markingNumber: number, contractorId: next.id }], {
+        actor: systemActor,
+        requestId: null,
+      });
       updating = patchJob(app, former, number, { weight: 1 });
       await vi.waitFor(async () => {
         const waiting = await app.database.query(sql`

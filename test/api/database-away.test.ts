@@ -28,7 +28,8 @@ function expectUnavailable(answer: Answer): void {
 async function expectReady(instance: Instance, ready: boolean): Promise<void> {
   const response = await instance.request("/health/ready");
   const body = await response.json();
-  if (ready) expect({ status: response.status, body }).toMatchObject({ status: 200, body: { status: "ready" } });
+  if (ready)
+    expect({ status: response.status, body }).toMatchObject({ status: 200, body: { status: "ready" } });
   else {
     expect({ status: response.status, body }).toMatchObject({
       status: 503,
@@ -56,8 +57,8 @@ describe("503 with Retry-After when PostgreSQL is out of reach", () => {
       listJobs(instance, agent),
       getJob(instance, agent, number),
       patchJob(instance, agent, number, { weight: 1 }),
-      patchJob(instance, agent, number, { weight: 1 }, { query: "dry_run=true" }),
-      patchJob(instance, agent, number, { weight: 1 }, { headers: { "idempotency-key": "away" } }),
+      patchJob(instance, { ...agent, query: "dry_run=true" }, number, { weight: 1 }),
+      patchJob(instance, { ...agent, headers: { "idempotency-key": "away" } }, number, { weight: 1 }),
       patchBatch(instance, agent, [{ marking_number: number, weight: 1 }]),
       instance.call("/v1/events", { key: agent.key }),
       instance.call("/v1/reference/statuses", { key: agent.key }),
@@ -65,7 +66,8 @@ describe("503 with Retry-After when PostgreSQL is out of reach", () => {
 
   it("for every call, alive but not ready, and it recovers by itself", async () => {
     proxy.cut();
-    for (let round = 0; round < 3; round += 1) for (const answer of await everyCall()) expectUnavailable(answer);
+    for (let round = 0; round < 3; round += 1)
+      for (const answer of await everyCall()) expectUnavailable(answer);
     await expectReady(instance, false);
     expect((await instance.request("/health/live")).status).toBe(200);
     expectFailure(await instance.call("/v1/nothing"), 404);
@@ -80,7 +82,7 @@ describe("503 with Retry-After when PostgreSQL is out of reach", () => {
     const [own = ""] = await app.jobs(agent, [{}]);
     const held = await holdJob(app.databaseUrl, own);
     const patched = patchJob(instance, agent, own, { weight: 2 });
-    const dry = patchJob(instance, agent, own, { weight: 2 }, { query: "dry_run=true" });
+    const dry = patchJob(instance, { ...agent, query: "dry_run=true" }, own, { weight: 2 });
     await held.untilSomeoneWaits(2);
     proxy.cut();
     expectUnavailable(await patched);
@@ -103,15 +105,19 @@ describe("503 with Retry-After when PostgreSQL is out of reach", () => {
     await vi.waitFor(async () => expectData(await patchJob(instance, agent, own, { weight: 2 })), 10_000);
   });
 
-  it("when it takes no word any more and closes nothing: within seconds, and it recovers by itself", { timeout: 60_000 }, async () => {
-    expectData(await listJobs(instance, agent));
-    proxy.stall();
-    for (const answer of await everyCall()) expectUnavailable(answer);
-    await expectReady(instance, false);
-    proxy.mend();
-    await vi.waitFor(async () => expectData(await listJobs(instance, agent)), 20_000);
-    await expectReady(instance, true);
-  });
+  it(
+    "when it takes no word any more and closes nothing: within seconds, and it recovers by itself",
+    { timeout: 60_000 },
+    async () => {
+      expectData(await listJobs(instance, agent));
+      proxy.stall();
+      for (const answer of await everyCall()) expectUnavailable(answer);
+      await expectReady(instance, false);
+      proxy.mend();
+      await vi.waitFor(async () => expectData(await listJobs(instance, agent)), 20_000);
+      await expectReady(instance, true);
+    },
+  );
 });
 
 describe("503 with Retry-After when the server is overloaded", () => {
@@ -119,13 +125,17 @@ describe("503 with Retry-After when the server is overloaded", () => {
     await using small = await startInstance(app.databaseUrl, { DATABASE_POOL_SIZE: "2" });
     expectData(await listJobs(small, agent));
     const held = await holdJob(app.databaseUrl, number);
-    const patches = Array.from({ length: 60 }, (_, at) => patchJob(small, agent, number, { piece_quantity: at + 1 }));
+    const patches = Array.from({ length: 60 }, (_, at) =>
+      patchJob(small, agent, number, { piece_quantity: at + 1 }),
+    );
     const answers = Promise.all(patches);
-    const firstRefused = await Promise.any(patches.map(async (patch) => {
-      const answer = await patch;
-      if (answer.status !== 503) throw new Error("served");
-      return answer;
-    }));
+    const firstRefused = await Promise.any(
+      patches.map(async (patch) => {
+        const answer = await patch;
+        if (answer.status !== 503) throw new Error("served");
+        return answer;
+      }),
+    );
     expectUnavailable(firstRefused);
     await held.release();
     const statuses = (await answers).map((answer) => answer.status);

@@ -21,9 +21,17 @@ const ONE_JOB = 64 * 1024;
 const BATCH = 4 * 1024 * 1024;
 
 /** PATCH of the job with exactly these bytes. */
-function send(body: string | Uint8Array, headers: Record<string, string> = {}, path = jobPath(number)): Promise<Answer> {
+function send(
+  body: string | Uint8Array,
+  headers: Record<string, string> = {},
+  path = jobPath(number),
+): Promise<Answer> {
   const all = { "content-type": JSON_TYPE, "x-api-key": agent.key, ...headers };
-  return callExactly(app.url, path, { method: "PATCH", headers: { ...all, "content-length": Buffer.byteLength(body) }, body });
+  return callExactly(app.url, path, {
+    method: "PATCH",
+    headers: { ...all, "content-length": Buffer.byteLength(body) },
+    body,
+  });
 }
 
 /** A body of exactly `length` bytes that sets `weight`. */
@@ -111,13 +119,19 @@ describe("415 for a body that is not application/json", () => {
 
   it("without a Content-Type", async () => {
     const headers = { "x-api-key": agent.key, "content-length": "12" };
-    expectFailure(await callExactly(app.url, jobPath(number), { method: "PATCH", headers, body: '{"weight":1}' }), 415);
+    expectFailure(
+      await callExactly(app.url, jobPath(number), { method: "PATCH", headers, body: '{"weight":1}' }),
+      415,
+    );
   });
 
-  it.each(["latin1", "utf-16", "utf-16le", "utf-7", "us-ascii", "utf-8x", "x", '"iso-8859-1"'])("in the charset %s", async (charset) => {
-    const body = charset.startsWith("utf-16") ? Buffer.from('{"weight":3}', "utf16le") : '{"weight":3}';
-    expectFailure(await send(body, { "content-type": `application/json; charset=${charset}` }), 415);
-  });
+  it.each(["latin1", "utf-16", "utf-16le", "utf-7", "us-ascii", "utf-8x", "x", '"iso-8859-1"'])(
+    "in the charset %s",
+    async (charset) => {
+      const body = charset.startsWith("utf-16") ? Buffer.from('{"weight":3}', "utf16le") : '{"weight":3}';
+      expectFailure(await send(body, { "content-type": `application/json; charset=${charset}` }), 415);
+    },
+  );
 
   it.each(["compress", "x", "gzip, gzip"])("in the encoding %s", async (encoding) => {
     expectFailure(await send('{"weight":1}', { "content-encoding": encoding }), 415);
@@ -148,7 +162,11 @@ describe("413 for a body over its bound", () => {
 
   it("by what it says of its length, before it is sent", async () => {
     const headers = { "content-type": JSON_TYPE, "x-api-key": agent.key, "content-length": String(2 ** 40) };
-    const answer = await callExactly(app.url, jobPath(number), { method: "PATCH", headers, unfinished: true });
+    const answer = await callExactly(app.url, jobPath(number), {
+      method: "PATCH",
+      headers,
+      unfinished: true,
+    });
     expectFailure(answer, 413);
   });
 
@@ -172,7 +190,10 @@ describe("compressed bodies", () => {
     ["br", brotliCompressSync(text)],
     ["identity", Buffer.from(text)],
   ])("200 for %s", async (encoding, body) => {
-    expect(expectData(await send(body, { "content-encoding": encoding }))).toMatchObject({ weight: 21, labels: "字" });
+    expect(expectData(await send(body, { "content-encoding": encoding }))).toMatchObject({
+      weight: 21,
+      labels: "字",
+    });
   });
 
   it.each([

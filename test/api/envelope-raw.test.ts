@@ -26,9 +26,15 @@ describe("400 in the envelope for what is no HTTP", () => {
     ["a header without a colon", lines("GET /v1/jobs HTTP/1.1", "Host x")],
     ["a space before the colon", lines("GET /v1/jobs HTTP/1.1", "Host : x")],
     ["a control character in a header", lines("GET /v1/jobs HTTP/1.1", "Host: x", "X: a\0b")],
-    ["two lengths", lines("PATCH /v1/jobs/batch HTTP/1.1", "Host: x", "Content-Length: 1", "Content-Length: 2")],
+    [
+      "two lengths",
+      lines("PATCH /v1/jobs/batch HTTP/1.1", "Host: x", "Content-Length: 1", "Content-Length: 2"),
+    ],
     ["a length that is no number", lines("PATCH /v1/jobs/batch HTTP/1.1", "Host: x", "Content-Length: x")],
-    ["a length and chunks", lines("PATCH /v1/jobs/batch HTTP/1.1", "Host: x", "Content-Length: 5", "Transfer-Encoding: chunked")],
+    [
+      "a length and chunks",
+      lines("PATCH /v1/jobs/batch HTTP/1.1", "Host: x", "Content-Length: 5", "Transfer-Encoding: chunked"),
+    ],
     ["bytes beyond ASCII in the path", lines("GET /v1/jobs?q=\u00ff HTTP/1.1", ...closing)],
     ["HTTP/1.1 without Host", lines("GET /v1/jobs HTTP/1.1", "Connection: close")],
   ])("%s", async (_, text) => {
@@ -38,7 +44,12 @@ describe("400 in the envelope for what is no HTTP", () => {
   });
 
   it("a broken chunk gets one answer", async () => {
-    const head = ["PATCH /v1/jobs/batch HTTP/1.1", "Host: x", `x-api-key: ${agent.key}`, "content-type: application/json"];
+    const head = [
+      "PATCH /v1/jobs/batch HTTP/1.1",
+      "Host: x",
+      `x-api-key: ${agent.key}`,
+      "content-type: application/json",
+    ];
     const received = await sendBytes(app.url, `${lines(...head, "Transfer-Encoding: chunked")}ZZ\r\n{}`);
     expect(received.match(/HTTP\/1\.1 /g)).toHaveLength(1);
     expectFailure(parseAnswer(received), 400);
@@ -56,10 +67,16 @@ describe("headers beyond all bounds", () => {
     ["a path that is too long", []],
   ])("are refused in the envelope: %s", async (title, headers) => {
     const path = title.includes("path") ? `/v1/jobs?q=${"a".repeat(20_000)}` : "/v1/jobs";
-    const answer = parseAnswer(await sendBytes(app.url, lines(`GET ${path} HTTP/1.1`, ...closing, ...headers)));
+    const answer = parseAnswer(
+      await sendBytes(app.url, lines(`GET ${path} HTTP/1.1`, ...closing, ...headers)),
+    );
     expectEnvelope(answer);
     expect(answer.status).toBe(431);
-    expect(answer.body).toMatchObject({ success: false, data: null, error: { code: "BadRequestException", details: null } });
+    expect(answer.body).toMatchObject({
+      success: false,
+      data: null,
+      error: { code: "BadRequestException", details: null },
+    });
   });
 
   it("many small ones are fine", async () => {
@@ -73,15 +90,30 @@ describe("what is HTTP, if rarely seen", () => {
   const keyed = (): string[] => [...closing, `x-api-key: ${agent.key}`];
 
   it("HTTP/1.0, with and without a Host", async () => {
-    expectData(parseAnswer(await sendBytes(app.url, lines("GET /v1/jobs HTTP/1.0", `x-api-key: ${agent.key}`))));
+    expectData(
+      parseAnswer(await sendBytes(app.url, lines("GET /v1/jobs HTTP/1.0", `x-api-key: ${agent.key}`))),
+    );
   });
 
   it("an absolute address in the request line", async () => {
-    expectData(parseAnswer(await sendBytes(app.url, lines("GET http://elsewhere.example/v1/jobs?page_size=1 HTTP/1.1", ...keyed()))));
+    expectData(
+      parseAnswer(
+        await sendBytes(
+          app.url,
+          lines("GET http://elsewhere.example/v1/jobs?page_size=1 HTTP/1.1", ...keyed()),
+        ),
+      ),
+    );
   });
 
   it("an upgrade that nobody here takes up", async () => {
-    const text = lines("GET /v1/jobs HTTP/1.1", "Host: x", `x-api-key: ${agent.key}`, "Connection: Upgrade, close", "Upgrade: websocket");
+    const text = lines(
+      "GET /v1/jobs HTTP/1.1",
+      "Host: x",
+      `x-api-key: ${agent.key}`,
+      "Connection: Upgrade, close",
+      "Upgrade: websocket",
+    );
     expectData(parseAnswer(await sendBytes(app.url, text)));
   });
 
@@ -94,14 +126,25 @@ describe("what is HTTP, if rarely seen", () => {
   });
 
   it("an expectation that it cannot meet is no reason to answer outside the envelope", async () => {
-    expectData(parseAnswer(await sendBytes(app.url, lines("GET /v1/jobs HTTP/1.1", ...keyed(), "Expect: the-unexpected"))));
+    expectData(
+      parseAnswer(
+        await sendBytes(app.url, lines("GET /v1/jobs HTTP/1.1", ...keyed(), "Expect: the-unexpected")),
+      ),
+    );
   });
 
   it("Expect: 100-continue", async () => {
     const [number = ""] = await app.jobs(agent, [{}]);
     const body = '{"weight":8}';
-    const head = [`PATCH /v1/jobs/by-marking/${number} HTTP/1.1`, ...keyed(), "content-type: application/json", "Expect: 100-continue"];
-    expectData(parseAnswer(await sendBytes(app.url, `${lines(...head, `Content-Length: ${body.length}`)}${body}`)));
+    const head = [
+      `PATCH /v1/jobs/by-marking/${number} HTTP/1.1`,
+      ...keyed(),
+      "content-type: application/json",
+      "Expect: 100-continue",
+    ];
+    expectData(
+      parseAnswer(await sendBytes(app.url, `${lines(...head, `Content-Length: ${body.length}`)}${body}`)),
+    );
     expect(expectData(await getJob(app, agent, number)).weight).toBe(8);
   });
 

@@ -24,7 +24,10 @@ describe("the envelope", () => {
   it("each request has an id of its own, whatever the caller sends", async () => {
     const ids = await Promise.all(
       Array.from({ length: 20 }, async () => {
-        const { body } = await app.call("/v1/jobs", { key: agent.key, headers: { "x-request-id": "req_mine" } });
+        const { body } = await app.call("/v1/jobs", {
+          key: agent.key,
+          headers: { "x-request-id": "req_mine" },
+        });
         return body.request_id;
       }),
     );
@@ -39,9 +42,15 @@ describe("the envelope", () => {
   });
 
   it("is compressed where the caller allows it, and says so", async () => {
-    await app.jobs(agent, Array.from({ length: 30 }, () => ({})));
+    await app.jobs(
+      agent,
+      Array.from({ length: 30 }, () => ({})),
+    );
     const read = async (accepted: string): Promise<Response> => {
-      const response = await app.request("/v1/jobs?page_size=30", { key: agent.key, headers: { "accept-encoding": accepted } });
+      const response = await app.request("/v1/jobs?page_size=30", {
+        key: agent.key,
+        headers: { "accept-encoding": accepted },
+      });
       expect(((await response.json()) as Answer["body"]).data.items).toHaveLength(30);
       expect(response.headers.get("vary")).toMatch(/accept-encoding/i);
       return response;
@@ -78,10 +87,13 @@ describe("404 for an unknown route", () => {
     else expectFailure(answer, 404);
   });
 
-  it.each(["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE_NOT"].slice(0, 5))("with %s, with or without a key", async (method) => {
-    expectFailure(await app.call("/v1/nothing", { method }), 404);
-    expectFailure(await app.call("/v1/nothing", { method, key: agent.key }), 404);
-  });
+  it.each(["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE_NOT"].slice(0, 5))(
+    "with %s, with or without a key",
+    async (method) => {
+      expectFailure(await app.call("/v1/nothing", { method }), 404);
+      expectFailure(await app.call("/v1/nothing", { method, key: agent.key }), 404);
+    },
+  );
 });
 
 describe("405 with Allow for a known path and another method", () => {
@@ -99,7 +111,11 @@ describe("405 with Allow for a known path and another method", () => {
   ])("%s allows %s", async (path, allow, methods) => {
     for (const method of methods) {
       const response = await app.request(path, { method, key: agent.key });
-      expect({ method, status: response.status, allow: response.headers.get("allow") }).toEqual({ method, status: 405, allow });
+      expect({ method, status: response.status, allow: response.headers.get("allow") }).toEqual({
+        method,
+        status: 405,
+        allow,
+      });
       if (method === "HEAD") continue;
       const body = (await response.json()) as Answer["body"];
       expectFailure({ status: response.status, headers: response.headers, body }, 405);
@@ -137,7 +153,9 @@ describe("HEAD", () => {
 describe("500 when something unexpected happens, with nothing of the cause in the answer", () => {
   it("and the cause under the request_id in the log", async () => {
     const lines: Record<string, unknown>[] = [];
-    const logger = createLogger("error", { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) });
+    const logger = createLogger("error", {
+      write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>),
+    });
     await using broken = await startTestApp({}, { logger });
     const partner = await broken.partner("agent");
     const [number = ""] = await broken.jobs(partner, [{ patch: { recipient_name: "Secret Name" } }]);

@@ -76,8 +76,11 @@ describe("GET /v1/events", () => {
     const agent = await app.partner("agent");
     const [number = ""] = await app.jobs(agent, [{ patch: { weight: 1 } }]);
     await patchJob(app, agent, number, { weight: 1 });
-    await patchJob(app, agent, number, { weight: 2 }, { query: "dry_run=true" });
-    await patchBatch(app, agent, [{ marking_number: number, weight: "2" }, { marking_number: number, labels: "last" }]);
+    await patchJob(app, { ...agent, query: "dry_run=true" }, number, { weight: 2 });
+    await patchBatch(app, agent, [
+      { marking_number: number, weight: "2" },
+      { marking_number: number, labels: "last" },
+    ]);
     expect(typesOf(await eventually(agent, 2))).toEqual(["job.created", "job.updated"]);
   });
 
@@ -101,7 +104,11 @@ describe("GET /v1/events", () => {
     it("goes on where the answer before ended, and tells whether there is more", async () => {
       const agent = await app.partner("agent");
       const [number = ""] = await app.jobs(agent, [{}]);
-      await patchBatch(app, agent, [1, 2, 3, 4].map((weight) => ({ marking_number: number, weight })));
+      await patchBatch(
+        app,
+        agent,
+        [1, 2, 3, 4].map((weight) => ({ marking_number: number, weight })),
+      );
       await eventually(agent, 5);
 
       const sequences: number[] = [];
@@ -139,9 +146,15 @@ describe("GET /v1/events", () => {
       const agent = await app.partner("agent");
       await app.jobs(agent, [{}, {}]);
       const { next_cursor: jobs } = expectData(await listJobs(app, agent, "page_size=1")).pagination;
-      const made = [["-1", "1"], ["1"], [1, 1], ["1", "x"], ["1".repeat(20), "1"], ["1", "9".repeat(19)], []].map((values) =>
-        encodeCursor("events", values),
-      );
+      const made = [
+        ["-1", "1"],
+        ["1"],
+        [1, 1],
+        ["1", "x"],
+        ["1".repeat(20), "1"],
+        ["1", "9".repeat(19)],
+        [],
+      ].map((values) => encodeCursor("events", values));
       for (const after of [jobs, "x", "%00", "é", "a".repeat(513), ...made]) {
         expectProblems(await feed(agent, `after=${after}`), "query", ["after"]);
       }
@@ -152,7 +165,9 @@ describe("GET /v1/events", () => {
       await app.jobs(agent, [{}]);
       await eventually(agent, 1);
       expect(await eventsOf(agent, `after=${encodeCursor("events", ["0", "0"])}`)).toHaveLength(1);
-      expect(await eventsOf(agent, `after=${encodeCursor("events", ["9".repeat(19), "9".repeat(18)])}`)).toEqual([]);
+      expect(
+        await eventsOf(agent, `after=${encodeCursor("events", ["9".repeat(19), "9".repeat(18)])}`),
+      ).toEqual([]);
     });
   });
 
@@ -163,25 +178,38 @@ describe("GET /v1/events", () => {
       await patchJob(app, agent, number, { normalized_status: "failed" });
       await eventually(agent, 3);
       expect(typesOf(await eventsOf(agent, "types=job.status_changed"))).toEqual(["job.status_changed"]);
-      expect(typesOf(await eventsOf(agent, "types=job.assigned,job.created"))).toEqual(["job.created", "job.assigned"]);
+      expect(typesOf(await eventsOf(agent, "types=job.assigned,job.created"))).toEqual([
+        "job.created",
+        "job.assigned",
+      ]);
       expect(await eventsOf(agent, "types=job.updated")).toEqual([]);
     });
 
-    it.each(["types=", "types=job.deleted", "types=job.created,", "types=job.created,,job.updated", "types=JOB.CREATED", "types=job.created&types=job.updated"])(
-      "400 when it is malformed: %s",
-      async (query) => {
-        expectFailure(await feed(await app.partner("agent"), query), 400);
-      },
-    );
+    it.each([
+      "types=",
+      "types=job.deleted",
+      "types=job.created,",
+      "types=job.created,,job.updated",
+      "types=JOB.CREATED",
+      "types=job.created&types=job.updated",
+    ])("400 when it is malformed: %s", async (query) => {
+      expectFailure(await feed(await app.partner("agent"), query), 400);
+    });
   });
 
-  it.each(["page_size=0", "page_size=101", "page_size=x"])("400 when page_size is malformed: %s", async (query) => {
-    expectProblems(await feed(await app.partner("agent"), query), "query", ["page_size"]);
-  });
+  it.each(["page_size=0", "page_size=101", "page_size=x"])(
+    "400 when page_size is malformed: %s",
+    async (query) => {
+      expectProblems(await feed(await app.partner("agent"), query), "query", ["page_size"]);
+    },
+  );
 
   it("has 100 events an answer unless asked otherwise", async () => {
     const agent = await app.partner("agent");
-    await app.jobs(agent, Array.from({ length: 101 }, () => ({})));
+    await app.jobs(
+      agent,
+      Array.from({ length: 101 }, () => ({})),
+    );
     await eventually(agent, 100);
     expect(expectData(await feed(agent)).has_more).toBe(true);
     expect(expectData(await feed(agent, "page_size=100")).items).toHaveLength(100);
@@ -200,7 +228,11 @@ describe("GET /v1/events", () => {
       const data = expectData(await feed(agent));
       expect(data.items).toHaveLength(1);
       cursor = data.next_cursor as string;
-      await assignRows(tx, [{ markingNumber: "HELD-OPEN", contractorId: (await app.partner("contractor")).id }], context);
+      await assignRows(
+        tx,
+        [{ markingNumber: "HELD-OPEN", contractorId: (await app.partner("contractor")).id }],
+        context,
+      );
     });
 
     const events = await eventually(agent, 3, `after=${cursor}`);
@@ -214,7 +246,10 @@ describe("GET /v1/events", () => {
 
   it("a reader who polls while many write gets each event once, and each job's in order", async () => {
     const agent = await app.partner("agent");
-    const numbers = await app.jobs(agent, Array.from({ length: 8 }, () => ({})));
+    const numbers = await app.jobs(
+      agent,
+      Array.from({ length: 8 }, () => ({})),
+    );
     const read: Event[] = [];
     let after = "";
     const poll = async (): Promise<void> => {
@@ -242,7 +277,9 @@ describe("GET /v1/events", () => {
     expect(new Set(read.map((event) => event.id)).size).toBe(88);
     expect(read).toHaveLength(88);
     for (const number of numbers) {
-      const sequences = read.filter((event) => event.data.job.marking_number === number).map((event) => event.data.sequence);
+      const sequences = read
+        .filter((event) => event.data.job.marking_number === number)
+        .map((event) => event.data.sequence);
       expect(sequences).toEqual(Array.from({ length: 11 }, (_, at) => at + 1));
     }
   });
@@ -281,6 +318,8 @@ describe("GET /v1/events", () => {
     await patchJob(app, agent, number, { weight: 1 });
     const events = await eventually(agent, 2);
     const steps = expectData(await app.call(`${jobPath(number)}/history`, { key: agent.key })).items;
-    expect(steps.map((step: { id: string }) => step.id)).toEqual(events.map((event) => event.id).toReversed());
+    expect(steps.map((step: { id: string }) => step.id)).toEqual(
+      events.map((event) => event.id).toReversed(),
+    );
   });
 });

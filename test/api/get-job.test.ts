@@ -47,7 +47,8 @@ describe("GET /v1/jobs/by-marking/{markingNumber}", () => {
       expectFailure(none, 404, "Delivery job not found");
       const [foreign = ""] = await app.jobs(await app.partner("agent"), [{}]);
       const [unassigned = ""] = await app.jobs(agent, [{}]);
-      for (const other of [foreign, unassigned]) expect(shape(await getJob(app, contractor, other))).toEqual(shape(none));
+      for (const other of [foreign, unassigned])
+        expect(shape(await getJob(app, contractor, other))).toEqual(shape(none));
     });
 
     it("for a contractor from the moment that the job is given to another", async () => {

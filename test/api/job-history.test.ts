@@ -92,12 +92,15 @@ describe("GET /v1/jobs/by-marking/{markingNumber}/history", () => {
       { piece_quantity: { from: 1, to: 2 } },
       { piece_quantity: { from: null, to: 1 } },
     ]);
-    expect(new Set(steps.map((step: { request_id: string }) => step.request_id))).toEqual(new Set([batch.body.request_id]));
+    expect(new Set(steps.map((step: { request_id: string }) => step.request_id))).toEqual(
+      new Set([batch.body.request_id]),
+    );
   });
 
   it("200 in pages, with a Link header", async () => {
     const number = await newJob();
-    for (const pieces of [1, 2, 3, 4]) expectData(await patchJob(app, agent, number, { piece_quantity: pieces }));
+    for (const pieces of [1, 2, 3, 4])
+      expectData(await patchJob(app, agent, number, { piece_quantity: pieces }));
     const page = await history(agent, number, "page=2&page_size=2");
     expect(expectData(page).items.map((item: { sequence: number }) => item.sequence)).toEqual([3, 2]);
     expect(page.body.data.pagination).toEqual({ page: 2, page_size: 2, total: 5 });
@@ -120,9 +123,12 @@ describe("GET /v1/jobs/by-marking/{markingNumber}/history", () => {
     });
   });
 
-  it.each(["page=0", "page_size=101", "page=", "page=1&page=1"])("400 when a parameter is malformed: %s", async (query) => {
-    expectProblems(await history(agent, await newJob(), query), "query", [query.split("=")[0] as string]);
-  });
+  it.each(["page=0", "page_size=101", "page=", "page=1&page=1"])(
+    "400 when a parameter is malformed: %s",
+    async (query) => {
+      expectProblems(await history(agent, await newJob(), query), "query", [query.split("=")[0] as string]);
+    },
+  );
 
   it("403 when the key lacks jobs:read", async () => {
     expectFailure(await history(await app.partner("agent", { scopes: ["jobs:write"] }), "MN"), 403);

@@ -28,7 +28,9 @@ beforeAll(async () => {
   const dates = [null, "2026-01-01", "2026-01-02", null, "9999-12-31"];
   await app.jobs(
     agent,
-    Array.from({ length: JOBS }, (_, at) => ({ patch: { scheduled_date: dates[at % dates.length] ?? null } })),
+    Array.from({ length: JOBS }, (_, at) => ({
+      patch: { scheduled_date: dates[at % dates.length] ?? null },
+    })),
   );
   await app.database.query(sql`
     update job set created_at = '2026-05-01Z'::timestamptz + (hashtext(marking_number) % 4) * interval '1 ms',
@@ -45,7 +47,8 @@ function inOrder(sort: string): string[] {
   return rows
     .toSorted((a, b) => {
       const [one, other] = [a[field], b[field]];
-      if (one === null || other === null) return Number(one === null) - Number(other === null) || compare(a.id, b.id);
+      if (one === null || other === null)
+        return Number(one === null) - Number(other === null) || compare(a.id, b.id);
       return compare(one, other) || compare(a.id, b.id);
     })
     .map((row) => row.marking_number);
@@ -76,7 +79,9 @@ describe("GET /v1/jobs in pages", () => {
     });
 
     it("pages through all, each once", async () => {
-      const pages = await Promise.all([1, 2, 3, 4].map((page) => listJobs(app, agent, `sort=${sort}&page=${page}`)));
+      const pages = await Promise.all(
+        [1, 2, 3, 4].map((page) => listJobs(app, agent, `sort=${sort}&page=${page}`)),
+      );
       expect(pages.flatMap(numbersOf)).toEqual(inOrder(sort));
     });
 
@@ -85,8 +90,12 @@ describe("GET /v1/jobs in pages", () => {
     });
 
     it("a walk by cursor through a range of dates visits each once", async () => {
-      const expected = inOrder(sort).filter((number) => rows.find((row) => row.marking_number === number)?.scheduled_date);
-      expect(await walk(app, agent, `sort=${sort}&page_size=3&scheduled_date_from=2026-01-01`)).toEqual(expected);
+      const expected = inOrder(sort).filter(
+        (number) => rows.find((row) => row.marking_number === number)?.scheduled_date,
+      );
+      expect(await walk(app, agent, `sort=${sort}&page_size=3&scheduled_date_from=2026-01-01`)).toEqual(
+        expected,
+      );
     });
   });
 
@@ -99,8 +108,16 @@ describe("GET /v1/jobs in pages", () => {
       ["&q=MN-", JOBS],
     ])("have no items and the right total%s", async (filter, total) => {
       for (const page of [100, 2_147_483_647]) {
-        const { items, pagination } = expectData(await listJobs(app, agent, `page=${page}&page_size=100${filter}`));
-        expect({ items, ...pagination }).toEqual({ items: [], page, page_size: 100, total, next_cursor: null });
+        const { items, pagination } = expectData(
+          await listJobs(app, agent, `page=${page}&page_size=100${filter}`),
+        );
+        expect({ items, ...pagination }).toEqual({
+          items: [],
+          page,
+          page_size: 100,
+          total,
+          next_cursor: null,
+        });
       }
     });
   });
@@ -114,7 +131,7 @@ describe("GET /v1/jobs in pages", () => {
 
     it("leads from the first page to the last", async () => {
       const numbers: string[] = [];
-      for (let next: string | undefined = "/v1/jobs?page_size=9"; next; ) {
+      for (let next: string | undefined = "/v1/jobs?page_size=9"; next;) {
         const answer = await app.call(next, { key: agent.key });
         numbers.push(...numbersOf(answer));
         next = linksOf(answer.headers)["next"];
@@ -123,7 +140,10 @@ describe("GET /v1/jobs in pages", () => {
     });
 
     it("has no previous on the first page and no next on the last", async () => {
-      expect(Object.keys(linksOf((await listJobs(app, agent, "page_size=100")).headers))).toEqual(["first", "last"]);
+      expect(Object.keys(linksOf((await listJobs(app, agent, "page_size=100")).headers))).toEqual([
+        "first",
+        "last",
+      ]);
     });
 
     it("leads back to the last page from one past the end", async () => {
@@ -157,16 +177,24 @@ describe("GET /v1/jobs in pages", () => {
 
     it("visits each job once while others come and change", async () => {
       const walker = await app.partner("agent");
-      const old = await app.jobs(walker, Array.from({ length: 12 }, () => ({ patch: { scheduled_date: "2026-03-03" } })));
+      const old = await app.jobs(
+        walker,
+        Array.from({ length: 12 }, () => ({ patch: { scheduled_date: "2026-03-03" } })),
+      );
       const [restless] = await app.jobs(walker, [{}]);
       let pieces = 0;
       const disturb = async (): Promise<void> => {
         pieces += 1;
         await app.jobs(walker, [{ patch: { scheduled_date: "2026-03-03" } }]);
-        await patchJob(app, walker, restless as string, { piece_quantity: pieces, scheduled_date: `2026-03-0${pieces % 9 || 9}` });
+        await patchJob(app, walker, restless as string, {
+          piece_quantity: pieces,
+          scheduled_date: `2026-03-0${pieces % 9 || 9}`,
+        });
       };
       for (const sort of sorts) {
-        const visited = (await walk(app, walker, `sort=${sort}&page_size=2`, disturb)).filter((number) => old.includes(number));
+        const visited = (await walk(app, walker, `sort=${sort}&page_size=2`, disturb)).filter((number) =>
+          old.includes(number),
+        );
         expect(visited.toSorted(), sort).toEqual(old.toSorted());
       }
     });
@@ -179,8 +207,12 @@ describe("GET /v1/jobs in pages", () => {
     });
 
     it("400 when it is the cursor of another list", async () => {
-      const { next_cursor: cursor } = expectData(await app.call("/v1/events?page_size=1", { key: agent.key }));
-      expectProblems(await listJobs(app, agent, `cursor=${encodeCursor("events", ["1", "2"])}`), "query", ["cursor"]);
+      const { next_cursor: cursor } = expectData(
+        await app.call("/v1/events?page_size=1", { key: agent.key }),
+      );
+      expectProblems(await listJobs(app, agent, `cursor=${encodeCursor("events", ["1", "2"])}`), "query", [
+        "cursor",
+      ]);
       if (cursor) expectProblems(await listJobs(app, agent, `cursor=${cursor}`), "query", ["cursor"]);
     });
 
@@ -197,7 +229,9 @@ describe("GET /v1/jobs in pages", () => {
       ["updated_at", "2026-01-01T00:00:00.000Z"],
       ["weight", "2026-01-01T00:00:00.000Z", id],
     ])("400 when it was made up: %s %s", async (...values) => {
-      expectProblems(await listJobs(app, agent, `cursor=${encodeCursor("jobs", values)}`), "query", ["cursor"]);
+      expectProblems(await listJobs(app, agent, `cursor=${encodeCursor("jobs", values)}`), "query", [
+        "cursor",
+      ]);
     });
   });
 });

@@ -35,33 +35,51 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant("create" as const), status, contractor: fc.option(fc.nat({ max: 1 })) }),
   fc.record({ kind: fc.constant("assign" as const), place, contractor: fc.nat({ max: 1 }) }),
   fc.record({ kind: fc.constant("patch" as const), place, status }),
-  fc.record({ kind: fc.constant("batch" as const), places: fc.array(place, { minLength: 1, maxLength: 4 }), status }),
+  fc.record({
+    kind: fc.constant("batch" as const),
+    places: fc.array(place, { minLength: 1, maxLength: 4 }),
+    status,
+  }),
   fc.record({ kind: fc.constant("fold" as const) }),
 );
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
 describe("pagination.total", () => {
-  it("is exact after any creations, updates, assignments and folds of the counters", { timeout: 60_000 }, async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
-        const agent = await app.partner("agent");
-        const contractors = [await app.partner("contractor"), await app.partner("contractor")];
-        const numbers: string[] = [];
-        for (const one of steps) await apply(one, agent, contractors, numbers);
-        for (const viewer of [agent, ...contractors]) expect(await totals(viewer)).toEqual(await counted(viewer));
-      }),
-      { numRuns: 40 },
-    );
-    await expectRecountToChangeNothing();
-  });
+  it(
+    "is exact after any creations, updates, assignments and folds of the counters",
+    { timeout: 60_000 },
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
+          const agent = await app.partner("agent");
+          const contractors = [await app.partner("contractor"), await app.partner("contractor")];
+          const numbers: string[] = [];
+          for (const one of steps) await apply(one, agent, contractors, numbers);
+          for (const viewer of [agent, ...contractors])
+            expect(await totals(viewer)).toEqual(await counted(viewer));
+        }),
+        { numRuns: 40 },
+      );
+      await expectRecountToChangeNothing();
+    },
+  );
 
   it("never wavers while jobs change status", async () => {
     const agent = await app.partner("agent");
-    const numbers = await app.jobs(agent, Array.from({ length: 10 }, () => ({})));
+    const numbers = await app.jobs(
+      agent,
+      Array.from({ length: 10 }, () => ({})),
+    );
     const writing = (async () => {
       for (let round = 0; round < 30; round += 1) {
         const normalized_status = STATUSES[round % STATUSES.length];
-        expectData(await patchBatch(app, agent, numbers.map((marking_number) => ({ marking_number, normalized_status }))));
+        expectData(
+          await patchBatch(
+            app,
+            agent,
+            numbers.map((marking_number) => ({ marking_number, normalized_status })),
+          ),
+        );
       }
     })();
     const seen = new Set<number>();
@@ -78,7 +96,11 @@ describe("pagination.total", () => {
   it("is exact for every other filter too", async () => {
     const agent = await app.partner("agent");
     await app.jobs(agent, [{ patch: { batch_number: "T" } }, { patch: { batch_number: "T" } }, {}]);
-    for (const query of ["batch_number=T", "batch_number=T&normalized_status=pending", "batch_number=T&page=9"]) {
+    for (const query of [
+      "batch_number=T",
+      "batch_number=T&normalized_status=pending",
+      "batch_number=T&page=9",
+    ]) {
       expect(expectData(await listJobs(app, agent, query)).pagination.total).toBe(2);
     }
   });
@@ -88,16 +110,24 @@ async function apply(step: Step, agent: Partner, contractors: Partner[], numbers
   const numberAt = (at: number): string | undefined => numbers[at % Math.max(1, numbers.length)];
   if (step.kind === "create") {
     const contractor = step.contractor === null ? undefined : contractors[step.contractor];
-    numbers.push(...(await app.jobs(agent, [{ patch: { normalized_status: step.status }, ...(contractor && { contractor }) }])));
+    numbers.push(
+      ...(await app.jobs(agent, [
+        { patch: { normalized_status: step.status }, ...(contractor && { contractor }) },
+      ])),
+    );
   } else if (step.kind === "fold") {
     await foldCounts(app.database);
   } else if (step.kind === "batch") {
-    const jobs = step.places.map((at) => ({ marking_number: numberAt(at) ?? "none", normalized_status: step.status }));
+    const jobs = step.places.map((at) => ({
+      marking_number: numberAt(at) ?? "none",
+      normalized_status: step.status,
+    }));
     expectData(await patchBatch(app, agent, jobs));
   } else {
     const markingNumber = numberAt(step.place);
     if (markingNumber === undefined) return;
-    if (step.kind === "assign") await app.jobs(agent, [{ markingNumber, contractor: contractors[step.contractor] as Partner }]);
+    if (step.kind === "assign")
+      await app.jobs(agent, [{ markingNumber, contractor: contractors[step.contractor] as Partner }]);
     else expectData(await patchJob(app, agent, markingNumber, { normalized_status: step.status }));
   }
 }
@@ -105,7 +135,9 @@ async function apply(step: Step, agent: Partner, contractors: Partner[], numbers
 /** The counters, folded, are what counting anew gives. */
 async function expectRecountToChangeNothing(): Promise<void> {
   const counts = (): Promise<unknown[]> =>
-    app.database.query(sql`select * from job_count where count <> 0 order by organization_id, normalized_status`);
+    app.database.query(
+      sql`select * from job_count where count <> 0 order by organization_id, normalized_status`,
+    );
   await foldCounts(app.database);
   const folded = await counts();
   await recount(app.database);

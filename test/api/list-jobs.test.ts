@@ -91,7 +91,12 @@ describe("GET /v1/jobs", () => {
       const jobs = [
         {
           markingNumber: "F-1",
-          patch: { batch_number: "B-1", group_code: "EAST", scheduled_date: "2026-11-01", recipient_name: full },
+          patch: {
+            batch_number: "B-1",
+            group_code: "EAST",
+            scheduled_date: "2026-11-01",
+            recipient_name: full,
+          },
         },
         {
           markingNumber: "F-2",
@@ -106,7 +111,12 @@ describe("GET /v1/jobs", () => {
         },
         {
           markingNumber: "f-2",
-          patch: { batch_number: "B-10", normalized_status: "failed", delivery_address: "12 HARBOUR Street", postal_code: "1049315" },
+          patch: {
+            batch_number: "B-10",
+            normalized_status: "failed",
+            delivery_address: "12 HARBOUR Street",
+            postal_code: "1049315",
+          },
         },
       ];
       await app.jobs(owner, jobs);
@@ -162,7 +172,11 @@ describe("GET /v1/jobs", () => {
     });
 
     it("ignores unknown parameters, whatever they hold", async () => {
-      const answer = await listJobs(app, owner, "foo=1&foo=2&bar=&baz=%FF&PAGE=x&__proto__=1&&=&marking_number=F-1");
+      const answer = await listJobs(
+        app,
+        owner,
+        "foo=1&foo=2&bar=&baz=%FF&PAGE=x&__proto__=1&&=&marking_number=F-1",
+      );
       expectData(answer);
       expect(numbersOf(answer)).toEqual(["F-1"]);
     });
@@ -223,17 +237,25 @@ describe("GET /v1/jobs", () => {
     it("400 when a parameter is repeated, be it with the same value", async () => {
       const [problem] = expectProblems(await listJobs(app, agent, "page=1&page=1"), "query", ["page"]);
       expect(problem).toMatchObject({ code: "repeated" });
-      expectProblems(await listJobs(app, agent, "batch_number=a&batch%5Fnumber=b"), "query", ["batch_number"]);
+      expectProblems(await listJobs(app, agent, "batch_number=a&batch%5Fnumber=b"), "query", [
+        "batch_number",
+      ]);
     });
 
-    it.each(["page", "page_size", "marking_number", "normalized_status", "updated_at_from", "cursor", "sort", "q"])(
-      "400 when %s is empty",
-      async (name) => {
-        for (const query of [`${name}=`, name]) {
-          expect(expectProblems(await listJobs(app, agent, query), "query", [name])[0]?.code).toBe("empty");
-        }
-      },
-    );
+    it.each([
+      "page",
+      "page_size",
+      "marking_number",
+      "normalized_status",
+      "updated_at_from",
+      "cursor",
+      "sort",
+      "q",
+    ])("400 when %s is empty", async (name) => {
+      for (const query of [`${name}=`, name]) {
+        expect(expectProblems(await listJobs(app, agent, query), "query", [name])[0]?.code).toBe("empty");
+      }
+    });
 
     it("400 when a parameter is no percent-encoded UTF-8", async () => {
       for (const value of ["%", "%E0%A4%A", "%FF", "%ED%A0%80"]) {
@@ -243,7 +265,9 @@ describe("GET /v1/jobs", () => {
 
     it("400 when a status code is unknown, in any case other than its own", async () => {
       for (const code of ["unheard_of", "Completed", "completed%20", "%F0%9F%93%A6"]) {
-        const [problem] = expectProblems(await listJobs(app, agent, `normalized_status=${code}`), "query", ["normalized_status"]);
+        const [problem] = expectProblems(await listJobs(app, agent, `normalized_status=${code}`), "query", [
+          "normalized_status",
+        ]);
         expect(problem?.code).toBe("unknown_status");
       }
     });

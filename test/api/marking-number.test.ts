@@ -15,10 +15,14 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 /** A request with the path exactly as it is written here. */
 function exactly(path: string, { headers = {}, ...request }: ExactRequest = {}): Promise<Answer> {
-  return callExactly(app.url, path, { ...request, headers: { "x-api-key": agent.key, "content-type": "application/json", ...headers } });
+  return callExactly(app.url, path, {
+    ...request,
+    headers: { "x-api-key": agent.key, "content-type": "application/json", ...headers },
+  });
 }
 
-const patchExactly = (path: string): Promise<Answer> => exactly(path, { method: "PATCH", body: '{"weight":1}' });
+const patchExactly = (path: string): Promise<Answer> =>
+  exactly(path, { method: "PATCH", body: '{"weight":1}' });
 
 describe("the Marking Number in a path", () => {
   describe("is percent-decoded, exact and case-sensitive, never trimmed", () => {
@@ -52,7 +56,10 @@ describe("the Marking Number in a path", () => {
     ];
 
     beforeAll(async () => {
-      await app.jobs(agent, numbers.map((markingNumber) => ({ markingNumber, patch: { labels: markingNumber } })));
+      await app.jobs(
+        agent,
+        numbers.map((markingNumber) => ({ markingNumber, patch: { labels: markingNumber } })),
+      );
     });
 
     it.each(numbers)("%j", async (number) => {
@@ -60,7 +67,9 @@ describe("the Marking Number in a path", () => {
       expect(expectData(await exactly(path))).toMatchObject({ marking_number: number, labels: number });
       expect(expectData(await patchExactly(path))).toMatchObject({ marking_number: number, weight: 1 });
       expect(expectData(await exactly(`${path}/history`)).pagination.total).toBe(2);
-      const [result] = expectData(await patchBatch(app, agent, [{ marking_number: number, weight: 2 }])).results;
+      const [result] = expectData(
+        await patchBatch(app, agent, [{ marking_number: number, weight: 2 }]),
+      ).results;
       expect(result.job).toMatchObject({ marking_number: number, weight: 2 });
     });
 
@@ -70,7 +79,8 @@ describe("the Marking Number in a path", () => {
     });
 
     it("404 for what is nearly the same", async () => {
-      for (const number of ["Case", "case ", " case", "padded", "e", "a%2Fb"]) expectFailure(await getJob(app, agent, number), 404);
+      for (const number of ["Case", "case ", " case", "padded", "e", "a%2Fb"])
+        expectFailure(await getJob(app, agent, number), 404);
     });
 
     it("characters that need no escape may stand without one", async () => {
@@ -79,14 +89,16 @@ describe("the Marking Number in a path", () => {
   });
 
   describe("400 when it is missing", () => {
-    it.each(["/v1/jobs/by-marking", "/v1/jobs/by-marking/", "/v1/jobs/by-marking?x=1", "/v1/jobs/by-marking/?x=1"])(
-      "%s",
-      async (path) => {
-        for (const answer of [await patchExactly(path), await exactly(path)]) {
-          expectProblems(answer, "path", ["markingNumber"]);
-        }
-      },
-    );
+    it.each([
+      "/v1/jobs/by-marking",
+      "/v1/jobs/by-marking/",
+      "/v1/jobs/by-marking?x=1",
+      "/v1/jobs/by-marking/?x=1",
+    ])("%s", async (path) => {
+      for (const answer of [await patchExactly(path), await exactly(path)]) {
+        expectProblems(answer, "path", ["markingNumber"]);
+      }
+    });
   });
 
   it("400 when it is over 120 code points", async () => {
@@ -100,13 +112,22 @@ describe("the Marking Number in a path", () => {
     expectProblems(await getJob(app, agent, "a\0b"), "path", ["markingNumber"]);
   });
 
-  it.each(["%", "%zz", "%E0%A4%A", "%ff", "%ED%A0%80", "a%"])("400 when its percent-encoding is broken: %s", async (text) => {
-    for (const suffix of ["", "/history"]) expectFailure(await exactly(`/v1/jobs/by-marking/${text}${suffix}`), 400);
-    expectFailure(await patchExactly(`/v1/jobs/by-marking/${text}`), 400);
-  });
+  it.each(["%", "%zz", "%E0%A4%A", "%ff", "%ED%A0%80", "a%"])(
+    "400 when its percent-encoding is broken: %s",
+    async (text) => {
+      for (const suffix of ["", "/history"])
+        expectFailure(await exactly(`/v1/jobs/by-marking/${text}${suffix}`), 400);
+      expectFailure(await patchExactly(`/v1/jobs/by-marking/${text}`), 400);
+    },
+  );
 
   it("404 for one slash too many, which is another path", async () => {
-    for (const path of ["/v1/jobs/by-marking/a/b", "/v1/jobs//by-marking/a", "/v1/jobs/by-marking/a/history/x", "/v1/Jobs"]) {
+    for (const path of [
+      "/v1/jobs/by-marking/a/b",
+      "/v1/jobs//by-marking/a",
+      "/v1/jobs/by-marking/a/history/x",
+      "/v1/Jobs",
+    ]) {
       expectFailure(await exactly(path), 404);
     }
   });

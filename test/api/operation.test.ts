@@ -43,7 +43,10 @@ async function metric(name: string, labels: string): Promise<number> {
 describe("GET /health", () => {
   it("200 for live", async () => {
     const response = await app.request("/health/live");
-    expect({ status: response.status, body: await response.json() }).toEqual({ status: 200, body: { status: "live" } });
+    expect({ status: response.status, body: await response.json() }).toEqual({
+      status: 200,
+      body: { status: "live" },
+    });
   });
 
   it("200 for ready, with each dependency by name", async () => {
@@ -60,7 +63,11 @@ describe("GET /metrics", () => {
     const response = await app.request("/metrics");
     expect(response.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
     const text = await response.text();
-    for (const name of ["process_cpu_seconds_total", 'waymark_database_connections{state="waiting"}', "waymark_http_requests_in_flight 1"]) {
+    for (const name of [
+      "process_cpu_seconds_total",
+      'waymark_database_connections{state="waiting"}',
+      "waymark_http_requests_in_flight 1",
+    ]) {
       expect(text).toContain(name);
     }
   });
@@ -70,7 +77,9 @@ describe("GET /metrics", () => {
     const labels = 'method="PATCH",route="/v1/jobs/by-marking/{markingNumber}",status="200"';
     const before = await metric("waymark_http_request_duration_seconds_count", labels);
     expectData(await patchJob(app, agent, number, { weight: 1 }));
-    await vi.waitFor(async () => expect(await metric("waymark_http_request_duration_seconds_count", labels)).toBe(before + 1));
+    await vi.waitFor(async () =>
+      expect(await metric("waymark_http_request_duration_seconds_count", labels)).toBe(before + 1),
+    );
     await app.call("/v1/made-up-path", {});
     const text = await (await app.request("/metrics")).text();
     expect(text).not.toContain(number);
@@ -111,17 +120,35 @@ describe("the log", () => {
 
   it("never holds a secret or what people wrote", async () => {
     const secret = "Noor Hassan";
-    const [number = ""] = await app.jobs(agent, [{ markingNumber: "MN-SECRET-7", patch: { recipient_name: secret } }]);
+    const [number = ""] = await app.jobs(agent, [
+      { markingNumber: "MN-SECRET-7", patch: { recipient_name: secret } },
+    ]);
     const answers = [
       await listJobs(app, agent, `q=${encodeURIComponent(secret)}`),
-      await patchJob(app, agent, number, { recipient_name: `${secret} II`, recipient_contact: "+65 5550 0134" }),
+      await patchJob(app, agent, number, {
+        recipient_name: `${secret} II`,
+        recipient_contact: "+65 5550 0134",
+      }),
       await patchJob(app, agent, number, { weight: secret, normalized_status: secret }),
-      await patchBatch(app, agent, [{ marking_number: number, delivery_address: `${secret}, 12 Harbour Street` }]),
-      await patchJob(app, agent, number, { labels: "x" }, { headers: { "idempotency-key": "idem-secret" } }),
+      await patchBatch(app, agent, [
+        { marking_number: number, delivery_address: `${secret}, 12 Harbour Street` },
+      ]),
+      await patchJob(app, { ...agent, headers: { "idempotency-key": "idem-secret" } }, number, { labels: "x" }),
       await app.call("/v1/jobs", { headers: { authorization: "Bearer made-up-secret" } }),
     ];
     await Promise.all(answers.map((answer) => lineOf(answer.body.request_id)));
-    for (const forbidden of [secret, "Noor", "5550", "Harbour", number, agent.key, agent.key.slice(13), "made-up-secret", "idem-secret", agent.name]) {
+    for (const forbidden of [
+      secret,
+      "Noor",
+      "5550",
+      "Harbour",
+      number,
+      agent.key,
+      agent.key.slice(13),
+      "made-up-secret",
+      "idem-secret",
+      agent.name,
+    ]) {
       expect(written).not.toContain(forbidden);
     }
   });
@@ -132,13 +159,21 @@ describe("a caller that goes away before the answer", () => {
     const [number = ""] = await app.jobs(agent, [{}]);
     const held = await holdJob(app.databaseUrl, number);
     const gone = new AbortController();
-    const request = app.request(jobPath(number), { method: "PATCH", key: agent.key, body: '{"weight":5}', signal: gone.signal });
+    const request = app.request(jobPath(number), {
+      method: "PATCH",
+      key: agent.key,
+      body: '{"weight":5}',
+      signal: gone.signal,
+    });
     await held.untilSomeoneWaits();
     gone.abort();
     await expect(request).rejects.toThrow(/abort/i);
     await held.release();
     await vi.waitFor(() => expect(lines.some((line) => line["status"] === 499)).toBe(true), 5_000);
-    await vi.waitFor(async () => expect((await app.call(jobPath(number), { key: agent.key })).body.data.weight).toBe(5), 5_000);
+    await vi.waitFor(
+      async () => expect((await app.call(jobPath(number), { key: agent.key })).body.data.weight).toBe(5),
+      5_000,
+    );
   });
 });
 
@@ -157,7 +192,14 @@ describe("headers for safety", () => {
 
 describe("CORS_ORIGINS", () => {
   const origin = "https://app.example.com";
-  const preflight = { method: "OPTIONS", headers: { origin, "access-control-request-method": "PATCH", "access-control-request-headers": "x-api-key" } };
+  const preflight = {
+    method: "OPTIONS",
+    headers: {
+      origin,
+      "access-control-request-method": "PATCH",
+      "access-control-request-headers": "x-api-key",
+    },
+  };
 
   it("allows no origin unless it is set", async () => {
     const { headers } = await app.request("/v1/jobs", { key: agent.key, headers: { origin } });
@@ -165,12 +207,21 @@ describe("CORS_ORIGINS", () => {
   });
 
   it("allows those named, and no other", async () => {
-    await using open = await startInstance(app.databaseUrl, { CORS_ORIGINS: `${origin}, https://other.example.com` });
+    await using open = await startInstance(app.databaseUrl, {
+      CORS_ORIGINS: `${origin}, https://other.example.com`,
+    });
     const allowed = async (from: string): Promise<string | null> =>
-      (await open.request("/v1/jobs", { key: agent.key, headers: { origin: from } })).headers.get("access-control-allow-origin");
+      (await open.request("/v1/jobs", { key: agent.key, headers: { origin: from } })).headers.get(
+        "access-control-allow-origin",
+      );
     expect(await allowed(origin)).toBe(origin);
     expect(await allowed("https://other.example.com")).toBe("https://other.example.com");
-    for (const from of ["https://evil.example.com", "http://app.example.com", "https://app.example.com.evil.com", "null"]) {
+    for (const from of [
+      "https://evil.example.com",
+      "http://app.example.com",
+      "https://app.example.com.evil.com",
+      "null",
+    ]) {
       expect(await allowed(from)).toBeNull();
     }
     const asked = await open.request("/v1/jobs/batch", preflight);
@@ -183,28 +234,39 @@ describe("CORS_ORIGINS", () => {
   it("a failure can be read across origins as well", async () => {
     await using open = await startInstance(app.databaseUrl, { CORS_ORIGINS: origin });
     const response = await open.request("/v1/jobs", { headers: { origin } });
-    expect({ status: response.status, allowed: response.headers.get("access-control-allow-origin") }).toEqual({ status: 401, allowed: origin });
+    expect({ status: response.status, allowed: response.headers.get("access-control-allow-origin") }).toEqual(
+      { status: 401, allowed: origin },
+    );
   });
 });
 
 /** Past the OpenAPI document, which speaks of a process that has the API. */
 async function readAnswer(response: Response): Promise<Answer> {
-  return { status: response.status, headers: response.headers, body: (await response.json()) as Answer["body"] };
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (await response.json()) as Answer["body"],
+  };
 }
 
 describe("WAYMARK_ROLE=worker", () => {
   it("404 for the API, and health and metrics all the same", async () => {
     await using worker = await startInstance(app.databaseUrl, { WAYMARK_ROLE: "worker" });
     expectFailure(await readAnswer(await worker.request("/v1/jobs", { key: agent.key })), 404);
-    for (const path of ["/health/live", "/health/ready", "/metrics"]) expect((await worker.request(path)).status).toBe(200);
+    for (const path of ["/health/live", "/health/ready", "/metrics"])
+      expect((await worker.request(path)).status).toBe(200);
   });
 });
 
 describe("PUBLIC_URL", () => {
   it("stands in front of the paths in Link", async () => {
-    await using instance = await startInstance(app.databaseUrl, { PUBLIC_URL: "https://api.example.com/delivery/" });
+    await using instance = await startInstance(app.databaseUrl, {
+      PUBLIC_URL: "https://api.example.com/delivery/",
+    });
     const { headers } = await listJobs(instance, agent, "page_size=1");
-    expect(headers.get("link")).toMatch(/^<https:\/\/api\.example\.com\/delivery\/v1\/jobs\?page_size=1&page=1>; rel="first"/);
+    expect(headers.get("link")).toMatch(
+      /^<https:\/\/api\.example\.com\/delivery\/v1\/jobs\?page_size=1&page=1>; rel="first"/,
+    );
   });
 });
 
@@ -216,7 +278,9 @@ describe("stopping", () => {
     const accepted = patchJob(instance, agent, number, { weight: 3 });
     await held.untilSomeoneWaits();
     const stopped = instance[Symbol.asyncDispose]();
-    await expect(fetch(`${instance.url}/health/live`, { headers: { connection: "close" } })).rejects.toThrow();
+    await expect(
+      fetch(`${instance.url}/health/live`, { headers: { connection: "close" } }),
+    ).rejects.toThrow();
     await held.release();
     expect(expectData(await accepted).weight).toBe(3);
     await stopped;

@@ -5,7 +5,13 @@ import { createFakeClock, SECOND_MS, type FakeClock } from "../support/fake-cloc
 import { listJobs, patchBatch, patchJob, type Api } from "../support/job-calls.ts";
 import { startTestApp, type Answer, type Partner, type TestApp } from "../support/start-app.ts";
 
-const HEADERS = ["ratelimit-policy", "ratelimit", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
+const HEADERS = [
+  "ratelimit-policy",
+  "ratelimit",
+  "x-ratelimit-limit",
+  "x-ratelimit-remaining",
+  "x-ratelimit-reset",
+];
 
 let app: TestApp;
 let clock: FakeClock;
@@ -38,30 +44,37 @@ describe("rate limits per key", () => {
     ["read", 50, 100],
     ["write", 25, 50],
     ["batch", 5, 10],
-  ] as const)("429 for a %s beyond a burst, and %i a second after that (burst %i)", async (kind, perSecond, burst) => {
-    const partner = await app.partner("agent");
-    const call = (): Promise<Answer> => calls[kind](partner);
-    expect(limitsOf(await call())).toEqual({
-      "ratelimit-policy": `"${kind}";q=${burst};w=2`,
-      ratelimit: `"${kind}";r=${burst - 1};t=1`,
-      "x-ratelimit-limit": String(burst),
-      "x-ratelimit-remaining": String(burst - 1),
-      "x-ratelimit-reset": "1",
-    });
-    expect(await letThrough(burst + 5, call)).toBe(burst - 1);
+  ] as const)(
+    "429 for a %s beyond a burst, and %i a second after that (burst %i)",
+    async (kind, perSecond, burst) => {
+      const partner = await app.partner("agent");
+      const call = (): Promise<Answer> => calls[kind](partner);
+      expect(limitsOf(await call())).toEqual({
+        "ratelimit-policy": `"${kind}";q=${burst};w=2`,
+        ratelimit: `"${kind}";r=${burst - 1};t=1`,
+        "x-ratelimit-limit": String(burst),
+        "x-ratelimit-remaining": String(burst - 1),
+        "x-ratelimit-reset": "1",
+      });
+      expect(await letThrough(burst + 5, call)).toBe(burst - 1);
 
-    const refused = await call();
-    expectFailure(refused, 429);
-    expect(refused.headers.get("retry-after")).toBe("1");
-    expect(limitsOf(refused)).toMatchObject({ ratelimit: `"${kind}";r=0;t=2`, "x-ratelimit-remaining": "0", "x-ratelimit-reset": "2" });
+      const refused = await call();
+      expectFailure(refused, 429);
+      expect(refused.headers.get("retry-after")).toBe("1");
+      expect(limitsOf(refused)).toMatchObject({
+        ratelimit: `"${kind}";r=0;t=2`,
+        "x-ratelimit-remaining": "0",
+        "x-ratelimit-reset": "2",
+      });
 
-    clock.advance(SECOND_MS);
-    expect(await letThrough(perSecond + 5, call)).toBe(perSecond);
-    clock.advance(SECOND_MS / perSecond);
-    expect(await letThrough(2, call)).toBe(1);
-    clock.advance(1000 * SECOND_MS);
-    expect(await letThrough(burst + 1, call)).toBe(burst);
-  });
+      clock.advance(SECOND_MS);
+      expect(await letThrough(perSecond + 5, call)).toBe(perSecond);
+      clock.advance(SECOND_MS / perSecond);
+      expect(await letThrough(2, call)).toBe(1);
+      clock.advance(1000 * SECOND_MS);
+      expect(await letThrough(burst + 1, call)).toBe(burst);
+    },
+  );
 
   it("one class leaves the others alone, and one key the other", async () => {
     const partner = await app.partner("agent");
@@ -70,7 +83,11 @@ describe("rate limits per key", () => {
     expect((await calls.write(partner)).status).toBe(404);
     expectData(await calls.read(partner));
 
-    const { text: key } = await app.keys.create({ organizationId: partner.id, name: "second", createdBy: "test" });
+    const { text: key } = await app.keys.create({
+      organizationId: partner.id,
+      name: "second",
+      createdBy: "test",
+    });
     expectData(await calls.batch({ ...partner, key }));
   });
 
@@ -87,7 +104,9 @@ describe("rate limits per key", () => {
   it("can be switched off for a key", async () => {
     const partner = await app.partner("agent", { rateLimits: { batch: null } });
     expect(await letThrough(15, () => calls.batch(partner))).toBe(15);
-    expect(limitsOf(await calls.batch(partner))).toEqual(Object.fromEntries(HEADERS.map((name) => [name, null])));
+    expect(limitsOf(await calls.batch(partner))).toEqual(
+      Object.fromEntries(HEADERS.map((name) => [name, null])),
+    );
     expect(await letThrough(51, () => calls.write(partner))).toBe(50);
   });
 
@@ -106,7 +125,10 @@ describe("rate limits per key", () => {
   });
 
   it("are read by a browser across origins", async () => {
-    await using open = await startInstance(app.databaseUrl, { RATE_LIMITS: "on", CORS_ORIGINS: "https://app.example.com" });
+    await using open = await startInstance(app.databaseUrl, {
+      RATE_LIMITS: "on",
+      CORS_ORIGINS: "https://app.example.com",
+    });
     const { headers } = await open.request("/v1/jobs", { headers: { origin: "https://app.example.com" } });
     const exposed = headers.get("access-control-expose-headers")?.toLowerCase().split(",") ?? [];
     for (const name of [...HEADERS, "retry-after", "x-request-id"]) expect(exposed).toContain(name);
@@ -137,7 +159,10 @@ describe("RATE_LIMIT_STORE=postgres", () => {
   });
 
   it("lets exactly the burst through when requests come at once", async () => {
-    await using instance = await startInstance(app.databaseUrl, { RATE_LIMITS: "on", RATE_LIMIT_STORE: "postgres" });
+    await using instance = await startInstance(app.databaseUrl, {
+      RATE_LIMITS: "on",
+      RATE_LIMIT_STORE: "postgres",
+    });
     const partner = await app.partner("agent", { rateLimits: { read: { perSecond: 0.001, burst: 7 } } });
     const answers = await Promise.all(Array.from({ length: 20 }, () => listJobs(instance, partner)));
     expect(answers.filter((answer) => answer.status === 200)).toHaveLength(7);

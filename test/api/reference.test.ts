@@ -67,7 +67,9 @@ describe("GET /v1/reference/failure-reasons", () => {
       next_step,
     }));
     expect(expected).toHaveLength(37);
-    expect(expectData(await app.call("/v1/reference/failure-reasons", { key: agent.key })).items).toEqual(expected);
+    expect(expectData(await app.call("/v1/reference/failure-reasons", { key: agent.key })).items).toEqual(
+      expected,
+    );
   });
 });
 
@@ -77,7 +79,10 @@ describe.each(["/v1/reference/statuses", "/v1/reference/failure-reasons"])("%s",
   });
 
   it("403 when the key lacks jobs:read", async () => {
-    expectFailure(await app.call(path, { key: (await app.partner("agent", { scopes: ["jobs:write"] })).key }), 403);
+    expectFailure(
+      await app.call(path, { key: (await app.partner("agent", { scopes: ["jobs:write"] })).key }),
+      403,
+    );
   });
 
   it("405 with Allow for another method", async () => {

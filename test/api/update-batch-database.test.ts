@@ -16,7 +16,12 @@ beforeAll(async () => {
 afterAll(() => app[Symbol.asyncDispose]());
 
 describe("a batch and the rules of the database", () => {
-  const refused = { success: false, error_code: expect.any(String), error: expect.any(String), error_details: null };
+  const refused = {
+    success: false,
+    error_code: expect.any(String),
+    error: expect.any(String),
+    error_details: null,
+  };
 
   beforeAll(async () => {
     await app.database.query(sql`alter table job add constraint no_feathers check (labels <> 'feathers')`);
@@ -25,26 +30,43 @@ describe("a batch and the rules of the database", () => {
         if new.labels = 'lead' then raise exception 'no lead, %', new.recipient_name; end if;
         return new;
       end $$`);
-    await app.database.query(sql`create trigger no_lead before update on job for each row execute function no_lead()`);
+    await app.database.query(
+      sql`create trigger no_lead before update on job for each row execute function no_lead()`,
+    );
   });
 
-  it.each(["feathers", "lead"])("an item that the database itself refuses fails alone: %s", async (labels) => {
-    const numbers = await app.jobs(agent, Array.from({ length: 5 }, () => ({ patch: { recipient_name: "Secret Name" } })));
-    const items = numbers.map((marking_number, at) => ({ marking_number, weight: at, labels: at === 2 ? labels : "wool" }));
-    const answer = await patchBatch(app, agent, items);
-    const { updated_count, failed_count, results } = expectData(answer);
-    expect({ updated_count, failed_count }).toEqual({ updated_count: 4, failed_count: 1 });
-    expect(results[2]).toEqual({ marking_number: numbers[2], ...refused });
-    expect(JSON.stringify(results[2])).not.toContain("Secret Name");
-    for (const [at, number] of numbers.entries()) {
-      expect(expectData(await getJob(app, agent, number)).weight).toBe(at === 2 ? null : at);
-    }
-  });
+  it.each(["feathers", "lead"])(
+    "an item that the database itself refuses fails alone: %s",
+    async (labels) => {
+      const numbers = await app.jobs(
+        agent,
+        Array.from({ length: 5 }, () => ({ patch: { recipient_name: "Secret Name" } })),
+      );
+      const items = numbers.map((marking_number, at) => ({
+        marking_number,
+        weight: at,
+        labels: at === 2 ? labels : "wool",
+      }));
+      const answer = await patchBatch(app, agent, items);
+      const { updated_count, failed_count, results } = expectData(answer);
+      expect({ updated_count, failed_count }).toEqual({ updated_count: 4, failed_count: 1 });
+      expect(results[2]).toEqual({ marking_number: numbers[2], ...refused });
+      expect(JSON.stringify(results[2])).not.toContain("Secret Name");
+      for (const [at, number] of numbers.entries()) {
+        expect(expectData(await getJob(app, agent, number)).weight).toBe(at === 2 ? null : at);
+      }
+    },
+  );
 
   it("fails alone in a dry run too, and nothing changes", async () => {
     const numbers = await app.jobs(agent, [{}, {}, {}]);
-    const items = numbers.map((marking_number, at) => ({ marking_number, labels: at === 1 ? "lead" : "wool" }));
-    const { updated_count, results } = expectData(await patchBatch(app, agent, items, { query: "dry_run=true" }));
+    const items = numbers.map((marking_number, at) => ({
+      marking_number,
+      labels: at === 1 ? "lead" : "wool",
+    }));
+    const { updated_count, results } = expectData(
+      await patchBatch(app, { ...agent, query: "dry_run=true" }, items),
+    );
     expect(updated_count).toBe(2);
     expect(results[1]).toEqual({ marking_number: numbers[1], ...refused });
     for (const number of numbers) expect((await getJob(app, agent, number)).headers.get("etag")).toBe('"1"');
@@ -70,12 +92,20 @@ describe("the size of a batch", () => {
   const text = (max: number): string => `"${String.raw`\ud83d\udce6`.repeat(max)}"`;
 
   it("100 jobs with every text at its full length, escaped, fit into one", async () => {
-    const longNumbers = Array.from({ length: 100 }, (_, at) => "📦".repeat(117) + String(at).padStart(3, "0"));
-    await app.jobs(agent, longNumbers.map((markingNumber) => ({ markingNumber })));
+    const longNumbers = Array.from(
+      { length: 100 },
+      (_, at) => "📦".repeat(117) + String(at).padStart(3, "0"),
+    );
+    await app.jobs(
+      agent,
+      longNumbers.map((markingNumber) => ({ markingNumber })),
+    );
     const fields = `"batch_number":${text(120)},"group_code":${text(120)},"labels":${text(255)},"recipient_name":${text(255)},
       "recipient_contact":${text(255)},"delivery_address":${text(1000)},"postal_code":${text(60)},
       "instructions":${text(1000)},"failure_reason":${text(64)}`;
-    const items = longNumbers.map((number) => `{"marking_number":"${number.replaceAll("📦", String.raw`\ud83d\udce6`)}",${fields}}`);
+    const items = longNumbers.map(
+      (number) => `{"marking_number":"${number.replaceAll("📦", String.raw`\ud83d\udce6`)}",${fields}}`,
+    );
     const body = `{"jobs":[${items.join(",")}]}`;
     expect(body.length).toBeGreaterThan(3_900_000);
     const data = expectData(await app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body }));
@@ -92,7 +122,10 @@ describe("the round trips of a batch", () => {
   beforeAll(async () => {
     proxy = await startCuttableProxy(app.databaseUrl);
     instance = await startInstance(proxy.url);
-    numbers = await app.jobs(agent, Array.from({ length: 100 }, () => ({})));
+    numbers = await app.jobs(
+      agent,
+      Array.from({ length: 100 }, () => ({})),
+    );
   });
   afterAll(async () => {
     await instance[Symbol.asyncDispose]();
@@ -109,7 +142,9 @@ describe("the round trips of a batch", () => {
 
   it("are as many for 100 jobs as for one", async () => {
     const one = await statementsOf([{ marking_number: numbers[0], weight: 1, normalized_status: "failed" }]);
-    const hundred = await statementsOf(numbers.map((marking_number) => ({ marking_number, weight: 2, normalized_status: "completed" })));
+    const hundred = await statementsOf(
+      numbers.map((marking_number) => ({ marking_number, weight: 2, normalized_status: "completed" })),
+    );
     expect(hundred).toHaveLength(1);
     expect(one.length).toBeLessThanOrEqual(2);
   });
@@ -117,17 +152,29 @@ describe("the round trips of a batch", () => {
   it("are as many where a process asks for the statuses for the first time", async () => {
     await using fresh = await startInstance(proxy.url);
     const start = proxy.statements.length;
-    expectData(await patchBatch(fresh, agent, numbers.map((marking_number) => ({ marking_number, normalized_status: "failed" }))));
-    expect(proxy.statements.slice(start).filter((statement) => statement.includes("from job_status"))).toHaveLength(1);
+    expectData(
+      await patchBatch(
+        fresh,
+        agent,
+        numbers.map((marking_number) => ({ marking_number, normalized_status: "failed" })),
+      ),
+    );
+    expect(
+      proxy.statements.slice(start).filter((statement) => statement.includes("from job_status")),
+    ).toHaveLength(1);
   });
 
   it("are as many where every status is unknown", async () => {
-    const statements = await statementsOf(numbers.map((marking_number) => ({ marking_number, normalized_status: "unheard_of" })));
+    const statements = await statementsOf(
+      numbers.map((marking_number) => ({ marking_number, normalized_status: "unheard_of" })),
+    );
     expect(statements).toHaveLength(1);
   });
 
   it("are as many where half the Marking Numbers are unknown", async () => {
-    const statements = await statementsOf(numbers.map((number, at) => ({ marking_number: at % 2 ? number : `no-${at}`, weight: 3 })));
+    const statements = await statementsOf(
+      numbers.map((number, at) => ({ marking_number: at % 2 ? number : `no-${at}`, weight: 3 })),
+    );
     expect(statements).toHaveLength(1);
   });
 });

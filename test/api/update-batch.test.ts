@@ -14,7 +14,10 @@ beforeAll(async () => {
 afterAll(() => app[Symbol.asyncDispose]());
 
 function newJobs(count: number): Promise<string[]> {
-  return app.jobs(agent, Array.from({ length: count }, () => ({ contractor })));
+  return app.jobs(
+    agent,
+    Array.from({ length: count }, () => ({ contractor })),
+  );
 }
 
 describe("PATCH /v1/jobs/batch", () => {
@@ -46,13 +49,34 @@ describe("PATCH /v1/jobs/batch", () => {
       ];
       const { updated_count, failed_count, results } = expectData(await patchBatch(app, agent, items));
       expect({ updated_count, failed_count }).toEqual({ updated_count: 2, failed_count: 6 });
-      expect(results.map((result: { marking_number: string }) => result.marking_number)).toEqual(items.map((item) => item.marking_number));
-      expect(results.map((result: { success: boolean }) => result.success)).toEqual([true, false, false, false, false, false, false, true]);
+      expect(results.map((result: { marking_number: string }) => result.marking_number)).toEqual(
+        items.map((item) => item.marking_number),
+      );
+      expect(results.map((result: { success: boolean }) => result.success)).toEqual([
+        true,
+        false,
+        false,
+        false,
+        false,
+        false,
+        false,
+        true,
+      ]);
 
-      const notFound = { success: false, error: "Delivery job not found", error_code: "NotFoundException", error_details: null };
+      const notFound = {
+        success: false,
+        error: "Delivery job not found",
+        error_code: "NotFoundException",
+        error_details: null,
+      };
       expect(results[1]).toEqual({ marking_number: "NO-SUCH-JOB", ...notFound });
       expect(results[3]).toEqual({ marking_number: foreign, ...notFound });
-      const problem = (field: string, code: string): object => ({ location: "body", field, code, message: expect.any(String) });
+      const problem = (field: string, code: string): object => ({
+        location: "body",
+        field,
+        code,
+        message: expect.any(String),
+      });
       const badRequest = { success: false, error: expect.any(String), error_code: "BadRequestException" };
       expect(results[2]).toEqual({
         marking_number: two,
@@ -62,7 +86,10 @@ describe("PATCH /v1/jobs/batch", () => {
       expect(results[4]).toEqual({
         marking_number: two,
         ...badRequest,
-        error_details: [problem("jobs[4].piece_quantity", "too_small"), problem("jobs[4].weight", "invalid_type")],
+        error_details: [
+          problem("jobs[4].piece_quantity", "too_small"),
+          problem("jobs[4].weight", "invalid_type"),
+        ],
       });
       const nothing = { ...badRequest, error: "No editable fields were provided", error_details: null };
       expect(results.slice(5, 7)).toEqual([
@@ -73,18 +100,29 @@ describe("PATCH /v1/jobs/batch", () => {
     });
 
     it("with success true when every item fails", async () => {
-      const answer = await patchBatch(app, agent, [{ marking_number: "a", weight: 1 }, { marking_number: "b" }]);
+      const answer = await patchBatch(app, agent, [
+        { marking_number: "a", weight: 1 },
+        { marking_number: "b" },
+      ]);
       expect(expectData(answer)).toMatchObject({ updated_count: 0, failed_count: 2 });
     });
 
     it("for 1 job and for 100", async () => {
       const numbers = await newJobs(100);
-      const hundred = expectData(await patchBatch(app, agent, numbers.map((marking_number, at) => ({ marking_number, piece_quantity: at + 1 }))));
-      expect(hundred).toMatchObject({ updated_count: 100, failed_count: 0 });
-      expect(hundred.results.map((result: { job: { piece_quantity: number } }) => result.job.piece_quantity)).toEqual(
-        Array.from({ length: 100 }, (_, at) => at + 1),
+      const hundred = expectData(
+        await patchBatch(
+          app,
+          agent,
+          numbers.map((marking_number, at) => ({ marking_number, piece_quantity: at + 1 })),
+        ),
       );
-      expect(expectData(await patchBatch(app, agent, [{ marking_number: numbers[0], weight: 3 }])).updated_count).toBe(1);
+      expect(hundred).toMatchObject({ updated_count: 100, failed_count: 0 });
+      expect(
+        hundred.results.map((result: { job: { piece_quantity: number } }) => result.job.piece_quantity),
+      ).toEqual(Array.from({ length: 100 }, (_, at) => at + 1));
+      expect(
+        expectData(await patchBatch(app, agent, [{ marking_number: numbers[0], weight: 3 }])).updated_count,
+      ).toBe(1);
     });
 
     it("counts an item that changes nothing as updated, without a new version", async () => {
@@ -92,7 +130,10 @@ describe("PATCH /v1/jobs/batch", () => {
       const items = [{ marking_number: number, weight: 4 }];
       expectData(await patchBatch(app, agent, items));
       const before = await getJob(app, agent, number);
-      expect(expectData(await patchBatch(app, agent, items))).toMatchObject({ updated_count: 1, results: [{ job: before.body.data }] });
+      expect(expectData(await patchBatch(app, agent, items))).toMatchObject({
+        updated_count: 1,
+        results: [{ job: before.body.data }],
+      });
       expect((await getJob(app, agent, number)).headers.get("etag")).toBe(before.headers.get("etag"));
     });
 
@@ -109,7 +150,9 @@ describe("PATCH /v1/jobs/batch", () => {
     it("leaves unknown keys beside jobs alone", async () => {
       const [number] = await newJobs(1);
       const body = JSON.stringify({ jobs: [{ marking_number: number, weight: 5 }], atomic: true });
-      expect(expectData(await app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body })).updated_count).toBe(1);
+      expect(
+        expectData(await app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body })).updated_count,
+      ).toBe(1);
     });
   });
 
@@ -125,7 +168,10 @@ describe("PATCH /v1/jobs/batch", () => {
         ]),
       );
       expect(updated_count).toBe(4);
-      const seen = results.map(({ job }: { job: { piece_quantity: number; labels: string | null } }) => [job.piece_quantity, job.labels]);
+      const seen = results.map(({ job }: { job: { piece_quantity: number; labels: string | null } }) => [
+        job.piece_quantity,
+        job.labels,
+      ]);
       expect(seen).toEqual([
         [1, "first"],
         [9, null],
@@ -145,10 +191,16 @@ describe("PATCH /v1/jobs/batch", () => {
 
     it("is applied a hundred times", async () => {
       const [number = ""] = await newJobs(1);
-      const items = Array.from({ length: 100 }, (_, at) => ({ marking_number: number, piece_quantity: at + 1 }));
+      const items = Array.from({ length: 100 }, (_, at) => ({
+        marking_number: number,
+        piece_quantity: at + 1,
+      }));
       expect(expectData(await patchBatch(app, agent, items)).updated_count).toBe(100);
       const job = await getJob(app, agent, number);
-      expect({ pieces: job.body.data.piece_quantity, etag: job.headers.get("etag") }).toEqual({ pieces: 100, etag: '"102"' });
+      expect({ pieces: job.body.data.piece_quantity, etag: job.headers.get("etag") }).toEqual({
+        pieces: 100,
+        etag: '"102"',
+      });
     });
   });
 
@@ -162,23 +214,26 @@ describe("PATCH /v1/jobs/batch", () => {
         { marking_number: "NO-SUCH-JOB", weight: 1 },
         { marking_number: two, weight: "1" },
       ];
-      const dry = expectData(await patchBatch(app, agent, items, { query: "dry_run=true" }));
+      const dry = expectData(await patchBatch(app, { ...agent, query: "dry_run=true" }, items));
       expect(dry).toMatchObject({ updated_count: 3, failed_count: 2 });
       expect(dry.results[1].job).toMatchObject({ piece_quantity: 1, labels: "x" });
       for (const number of [one, two]) {
         expect((await getJob(app, agent, number)).headers.get("etag")).toBe('"2"');
-        expect(expectData(await app.call(`${jobPath(number)}/history`, { key: agent.key })).pagination.total).toBe(2);
+        expect(
+          expectData(await app.call(`${jobPath(number)}/history`, { key: agent.key })).pagination.total,
+        ).toBe(2);
       }
       expect(numbersOf(await listJobs(app, agent, "normalized_status=completed"))).not.toContain(two);
 
       const done = expectData(await patchBatch(app, agent, items));
-      const withoutTimes = (text: string): unknown => JSON.parse(text.replaceAll(/"updated_at":"[^"]*"/g, '"updated_at":""'));
+      const withoutTimes = (text: string): unknown =>
+        JSON.parse(text.replaceAll(/"updated_at":"[^"]*"/g, '"updated_at":""'));
       expect(withoutTimes(JSON.stringify(done))).toEqual(withoutTimes(JSON.stringify(dry)));
     });
 
     it("400 when it is malformed", async () => {
       const [number] = await newJobs(1);
-      const answer = await patchBatch(app, agent, [{ marking_number: number, weight: 1 }], { query: "dry_run=yes" });
+      const answer = await patchBatch(app, { ...agent, query: "dry_run=yes" }, [{ marking_number: number, weight: 1 }]);
       expectProblems(answer, "query", ["dry_run"]);
     });
   });
@@ -200,13 +255,20 @@ describe("PATCH /v1/jobs/batch", () => {
       expectProblems(answer, "body", fields);
     });
 
-    it.each(["", "{", '{"jobs":[}', "jobs", "undefined", "{'jobs':[]}", '{"jobs":[]}}'])("a body that is not JSON: %j", async (body) => {
-      expectFailure(await app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body }), 400);
-    });
+    it.each(["", "{", '{"jobs":[}', "jobs", "undefined", "{'jobs':[]}", '{"jobs":[]}}'])(
+      "a body that is not JSON: %j",
+      async (body) => {
+        expectFailure(await app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body }), 400);
+      },
+    );
 
     it("over 100 jobs", async () => {
       const numbers = await newJobs(101);
-      const answer = await patchBatch(app, agent, numbers.map((marking_number) => ({ marking_number, weight: 1 })));
+      const answer = await patchBatch(
+        app,
+        agent,
+        numbers.map((marking_number) => ({ marking_number, weight: 1 })),
+      );
       expectProblems(answer, "body", ["jobs"]);
       expect(expectData(await getJob(app, agent, numbers[0] as string)).weight).toBeNull();
     });
@@ -227,7 +289,9 @@ describe("PATCH /v1/jobs/batch", () => {
     ])("an item that is %s", async (item, field) => {
       const [number = ""] = await newJobs(1);
       const body = `{"jobs":[{"marking_number":"${number}","weight":1},${item}]}`;
-      expectProblems(await app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body }), "body", [field]);
+      expectProblems(await app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body }), "body", [
+        field,
+      ]);
       expect(expectData(await getJob(app, agent, number)).weight).toBeNull();
     });
 
@@ -244,7 +308,9 @@ describe("PATCH /v1/jobs/batch", () => {
   it("takes a Marking Number of 120 code points", async () => {
     const number = "📦".repeat(120);
     await app.jobs(agent, [{ markingNumber: number }]);
-    expect(expectData(await patchBatch(app, agent, [{ marking_number: number, weight: 1 }])).updated_count).toBe(1);
+    expect(
+      expectData(await patchBatch(app, agent, [{ marking_number: number, weight: 1 }])).updated_count,
+    ).toBe(1);
   });
 
   it("401 without a key", async () => {
@@ -252,7 +318,12 @@ describe("PATCH /v1/jobs/batch", () => {
   });
 
   it("403 when the key lacks jobs:write, and nothing changes", async () => {
-    const { text: key } = await app.keys.create({ organizationId: agent.id, name: "reader", scopes: ["jobs:read"], createdBy: "test" });
+    const { text: key } = await app.keys.create({
+      organizationId: agent.id,
+      name: "reader",
+      scopes: ["jobs:read"],
+      createdBy: "test",
+    });
     const [number = ""] = await newJobs(1);
     expectFailure(await patchBatch(app, { key }, [{ marking_number: number, weight: 1 }]), 403, "jobs:write");
     expect(expectData(await getJob(app, agent, number)).weight).toBeNull();

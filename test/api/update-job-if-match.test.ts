@@ -21,7 +21,7 @@ async function jobAtVersion3(): Promise<string> {
 }
 
 function patchIf(number: string, tag: string, body: unknown = { piece_quantity: 9 }): Promise<Answer> {
-  return patchJob(app, agent, number, body, { headers: { "if-match": tag } });
+  return patchJob(app, { ...agent, headers: { "if-match": tag } }, number, body);
 }
 
 describe("ETag and If-Match", () => {
@@ -52,12 +52,27 @@ describe("ETag and If-Match", () => {
   });
 
   describe("412 with the current ETag when If-Match names another version, and nothing changes", () => {
-    it.each(['"2"', '"4"', '"1", "2"', 'W/"3"', '"03"', '"3 "', '""', '"x"', '"99999999999999999999"', '"-3"', '"a,3"'])("%s", async (tag) => {
+    it.each([
+      '"2"',
+      '"4"',
+      '"1", "2"',
+      'W/"3"',
+      '"03"',
+      '"3 "',
+      '""',
+      '"x"',
+      '"99999999999999999999"',
+      '"-3"',
+      '"a,3"',
+    ])("%s", async (tag) => {
       const number = await jobAtVersion3();
       const error = expectFailure(await patchIf(number, tag), 412);
       expect(error.details).toEqual({ current_etag: '"3"' });
       const job = await getJob(app, agent, number);
-      expect({ pieces: job.body.data.piece_quantity, etag: job.headers.get("etag") }).toEqual({ pieces: 2, etag: '"3"' });
+      expect({ pieces: job.body.data.piece_quantity, etag: job.headers.get("etag") }).toEqual({
+        pieces: 2,
+        etag: '"3"',
+      });
     });
 
     it("also for an update that would change nothing", async () => {
@@ -81,6 +96,11 @@ describe("ETag and If-Match", () => {
 
   it("is no business of a read", async () => {
     const number = await jobAtVersion3();
-    expectData(await app.call(`/v1/jobs/by-marking/${number}`, { key: agent.key, headers: { "if-match": '"9"', "if-none-match": '"3"' } }));
+    expectData(
+      await app.call(`/v1/jobs/by-marking/${number}`, {
+        key: agent.key,
+        headers: { "if-match": '"9"', "if-none-match": '"3"' },
+      }),
+    );
   });
 });

@@ -23,7 +23,9 @@ async function set(field: string, json: string): Promise<unknown> {
 
 async function expectRefused(field: string, json: string): Promise<void> {
   const before = await getJob(app, agent, number);
-  const [problem] = expectProblems(await patchJob(app, agent, number, `{"${field}":${json}}`), "body", [field]);
+  const [problem] = expectProblems(await patchJob(app, agent, number, `{"${field}":${json}}`), "body", [
+    field,
+  ]);
   expect(problem?.message).not.toBe("");
   expect((await getJob(app, agent, number)).body.data).toEqual(before.body.data);
 }
@@ -56,19 +58,34 @@ describe("the values of a patch", () => {
     });
 
     it("takes any text as it is, untrimmed", async () => {
-      for (const text of ["", " ", "  a\t\n", "null", "\u0001\u007f\u200b\ufffe\uffff", "'; drop table job --", "\\u0000", '"{}[]']) {
+      for (const text of [
+        "",
+        " ",
+        "  a\t\n",
+        "null",
+        "\u0001\u007f\u200b\ufffe\uffff",
+        "'; drop table job --",
+        "\\u0000",
+        '"{}[]',
+      ]) {
         expect(await set(field, JSON.stringify(text))).toBe(text);
       }
     });
 
     it("400 when it holds U+0000 or a lone surrogate", async () => {
-      for (const json of [String.raw`"\u0000"`, String.raw`"a\u0000b"`, String.raw`"\ud800"`, String.raw`"\udc00\ud800"`]) {
+      for (const json of [
+        String.raw`"\u0000"`,
+        String.raw`"a\u0000b"`,
+        String.raw`"\ud800"`,
+        String.raw`"\udc00\ud800"`,
+      ]) {
         await expectRefused(field, json);
       }
     });
 
     it("400 when it is no string", async () => {
-      for (const json of ["1", "true", "[]", "{}", '["a"]', '{"toString":"a"}']) await expectRefused(field, json);
+      for (const json of ["1", "true", "[]", "{}", '["a"]', '{"toString":"a"}'])
+        await expectRefused(field, json);
     });
   });
 
@@ -83,12 +100,23 @@ describe("the values of a patch", () => {
       expect(await set("piece_quantity", json)).toBe(value);
     });
 
-    it.each(["0", "-1", "-0", "1.5", "2147483648", "1e10", "9007199254740993", "1e400", '"3"', '""', "true", "[3]", "{}"])(
-      "400 with %s",
-      async (json) => {
-        await expectRefused("piece_quantity", json);
-      },
-    );
+    it.each([
+      "0",
+      "-1",
+      "-0",
+      "1.5",
+      "2147483648",
+      "1e10",
+      "9007199254740993",
+      "1e400",
+      '"3"',
+      '""',
+      "true",
+      "[3]",
+      "{}",
+    ])("400 with %s", async (json) => {
+      await expectRefused("piece_quantity", json);
+    });
   });
 
   describe.each(["weight", "pts"])("%s: a finite number", (field) => {
@@ -112,9 +140,12 @@ describe("the values of a patch", () => {
   });
 
   describe.each(["scheduled_date", "scheduled_delivery_date"])("%s: a real calendar day", (field) => {
-    it.each(["0001-01-01", "2024-02-29", "2000-02-29", "2026-12-31", "9999-12-31"])("takes %s", async (day) => {
-      expect(await set(field, JSON.stringify(day))).toBe(day);
-    });
+    it.each(["0001-01-01", "2024-02-29", "2000-02-29", "2026-12-31", "9999-12-31"])(
+      "takes %s",
+      async (day) => {
+        expect(await set(field, JSON.stringify(day))).toBe(day);
+      },
+    );
 
     it.each([
       "2026-02-30",
@@ -161,10 +192,17 @@ describe("the values of a patch", () => {
       await expectRefused("normalized_status", json);
     });
 
-    it.each(["unheard_of", "COMPLETED", " completed", "complet\u0435d"])("400 when the status is unknown: %j", async (code) => {
-      const [problem] = expectProblems(await patchJob(app, agent, number, { normalized_status: code }), "body", ["normalized_status"]);
-      expect(problem?.code).toBe("unknown_status");
-    });
+    it.each(["unheard_of", "COMPLETED", " completed", "complet\u0435d"])(
+      "400 when the status is unknown: %j",
+      async (code) => {
+        const [problem] = expectProblems(
+          await patchJob(app, agent, number, { normalized_status: code }),
+          "body",
+          ["normalized_status"],
+        );
+        expect(problem?.code).toBe("unknown_status");
+      },
+    );
   });
 
   it("failure_reason takes a code that the catalogue does not have", async () => {
@@ -183,19 +221,40 @@ describe("the values of a patch", () => {
     };
     const before = await getJob(app, agent, number);
     const answer = await patchJob(app, agent, number, body);
-    const wrong = ["weight", "piece_quantity", "scheduled_date", "normalized_status", "labels", "scheduled_delivery_pending"];
+    const wrong = [
+      "weight",
+      "piece_quantity",
+      "scheduled_date",
+      "normalized_status",
+      "labels",
+      "scheduled_delivery_pending",
+    ];
     expectProblems(answer, "body", wrong);
     expect((await getJob(app, agent, number)).body.data).toEqual(before.body.data);
   });
 
   it("400 says which field is wrong, how, and that null would do where it would", async () => {
-    expectFailure(await patchJob(app, agent, number, { weight: "1" }), 400, "weight must be a number or null");
-    expectFailure(await patchJob(app, agent, number, { scheduled_delivery_pending: 1 }), 400, /^scheduled_delivery_pending must be true or false$/);
-    expectFailure(await patchJob(app, agent, number, { piece_quantity: 0 }), 400, /^piece_quantity must be at least 1$/);
+    expectFailure(
+      await patchJob(app, agent, number, { weight: "1" }),
+      400,
+      "weight must be a number or null",
+    );
+    expectFailure(
+      await patchJob(app, agent, number, { scheduled_delivery_pending: 1 }),
+      400,
+      /^scheduled_delivery_pending must be true or false$/,
+    );
+    expectFailure(
+      await patchJob(app, agent, number, { piece_quantity: 0 }),
+      400,
+      /^piece_quantity must be at least 1$/,
+    );
   });
 
   it("a job with every text at its full length, escaped, fits into one body", async () => {
-    const escaped = Object.entries(texts).map(([field, max]) => `"${field}":"${String.raw`\ud83d\udce6`.repeat(max)}"`);
+    const escaped = Object.entries(texts).map(
+      ([field, max]) => `"${field}":"${String.raw`\ud83d\udce6`.repeat(max)}"`,
+    );
     const job = expectData(await patchJob(app, agent, number, `{${escaped.join(",")}}`));
     for (const [field, max] of Object.entries(texts)) expect(job[field]).toBe("📦".repeat(max));
   });

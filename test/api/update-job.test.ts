@@ -42,7 +42,8 @@ async function newJob(patch: object = {}): Promise<string> {
 }
 
 async function eventsOf(number: string): Promise<number> {
-  return expectData(await app.call(`${jobPath(number)}/history`, { key: agent.key })).pagination.total as number;
+  return expectData(await app.call(`${jobPath(number)}/history`, { key: agent.key })).pagination
+    .total as number;
 }
 
 describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
@@ -67,15 +68,16 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
       expect(after).toEqual({ ...before, [name]: value, updated_at: after.updated_at });
     });
 
-    it.each(Object.keys(filled).filter((name) => !["normalized_status", "scheduled_delivery_pending"].includes(name)))(
-      "clears %s with null and leaves every other field alone",
-      async (name) => {
-        const number = await newJob(filled);
-        const before = expectData(await getJob(app, agent, number));
-        const after = expectData(await patchJob(app, agent, number, { [name]: null }));
-        expect(after).toEqual({ ...before, [name]: null, updated_at: after.updated_at });
-      },
-    );
+    it.each(
+      Object.keys(filled).filter(
+        (name) => !["normalized_status", "scheduled_delivery_pending"].includes(name),
+      ),
+    )("clears %s with null and leaves every other field alone", async (name) => {
+      const number = await newJob(filled);
+      const before = expectData(await getJob(app, agent, number));
+      const after = expectData(await patchJob(app, agent, number, { [name]: null }));
+      expect(after).toEqual({ ...before, [name]: null, updated_at: after.updated_at });
+    });
 
     it("follows any known status by any other, and touches no other field with it", async () => {
       const number = await newJob({ ...filled, normalized_status: "completed" });
@@ -88,20 +90,27 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
     it("takes a status that an operator added a moment ago", async () => {
       await app.database.query(sql`insert into job_status (code, label, category, position)
         values ('at_customs', 'At customs', 'in_progress', 99)`);
-      expect(expectData(await patchJob(app, agent, await newJob(), { normalized_status: "at_customs" })).normalized_status).toBe("at_customs");
+      expect(
+        expectData(await patchJob(app, agent, await newJob(), { normalized_status: "at_customs" }))
+          .normalized_status,
+      ).toBe("at_customs");
     });
 
     it("takes the later of two equal keys, as JSON has it", async () => {
-      expect(expectData(await patchJob(app, agent, await newJob(), '{"weight":1,"weight":2}')).weight).toBe(2);
+      expect(expectData(await patchJob(app, agent, await newJob(), '{"weight":1,"weight":2}')).weight).toBe(
+        2,
+      );
     });
 
-    it.each(["application/json", "Application/JSON ; charset=UTF-8", 'application/json;charset="utf-8"', "application/json; v=1"])(
-      "reads a body of type %s",
-      async (type) => {
-        const answer = await patchJob(app, agent, await newJob(), { weight: 1 }, { headers: { "content-type": type } });
-        expect(expectData(answer).weight).toBe(1);
-      },
-    );
+    it.each([
+      "application/json",
+      "Application/JSON ; charset=UTF-8",
+      'application/json;charset="utf-8"',
+      "application/json; v=1",
+    ])("reads a body of type %s", async (type) => {
+      const answer = await patchJob(app, { ...agent, headers: { "content-type": type } }, await newJob(), { weight: 1 });
+      expect(expectData(answer).weight).toBe(1);
+    });
   });
 
   describe("a change that changes nothing", () => {
@@ -150,15 +159,27 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
     });
 
     it("are ignored where they would harm an object", async () => {
-      const answer = await patchJob(app, agent, await newJob(), '{"weight":3,"__proto__":{"weight":4},"constructor":1,"toString":2}');
+      const answer = await patchJob(
+        app,
+        agent,
+        await newJob(),
+        '{"weight":3,"__proto__":{"weight":4},"constructor":1,"toString":2}',
+      );
       expect(expectData(answer).weight).toBe(3);
       expect(answer.headers.get("x-ignored-fields")).toBe("__proto__, constructor, toString");
     });
 
     it("stand percent-encoded in the header where they could not stand as they are", async () => {
-      const answer = await patchJob(app, agent, await newJob(), '{"weight":3,"größe":1,"a, b":1,"\\r\\nX: y":1,"\\ud800":1}');
+      const answer = await patchJob(
+        app,
+        agent,
+        await newJob(),
+        '{"weight":3,"größe":1,"a, b":1,"\\r\\nX: y":1,"\\ud800":1}',
+      );
       expectData(answer);
-      expect(answer.headers.get("x-ignored-fields")).toBe("gr%C3%B6%C3%9Fe, a%2C%20b, %0D%0AX%3A%20y, %EF%BF%BD");
+      expect(answer.headers.get("x-ignored-fields")).toBe(
+        "gr%C3%B6%C3%9Fe, a%2C%20b, %0D%0AX%3A%20y, %EF%BF%BD",
+      );
     });
 
     it("never make an answer's headers too large to read", async () => {
@@ -169,18 +190,26 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
     });
 
     it("are not named where there is none", async () => {
-      expect((await patchJob(app, agent, await newJob(), { weight: 3 })).headers.has("x-ignored-fields")).toBe(false);
+      expect(
+        (await patchJob(app, agent, await newJob(), { weight: 3 })).headers.has("x-ignored-fields"),
+      ).toBe(false);
     });
 
-    it.each([{}, { marking_number: "x" }, { provider_status: "x", id: "y", unknown: null }, JSON.parse('{"__proto__":{"weight":1}}')])(
-      "400 when no editable field is left: %j",
-      async (body) => {
-        const number = await newJob();
-        const error = expectFailure(await patchJob(app, agent, number, body), 400, "No editable fields were provided");
-        expect(error.details).toBeNull();
-        expect(await eventsOf(number)).toBe(2);
-      },
-    );
+    it.each([
+      {},
+      { marking_number: "x" },
+      { provider_status: "x", id: "y", unknown: null },
+      JSON.parse('{"__proto__":{"weight":1}}'),
+    ])("400 when no editable field is left: %j", async (body) => {
+      const number = await newJob();
+      const error = expectFailure(
+        await patchJob(app, agent, number, body),
+        400,
+        "No editable fields were provided",
+      );
+      expect(error.details).toBeNull();
+      expect(await eventsOf(number)).toBe(2);
+    });
   });
 
   describe("dry_run", () => {
@@ -188,49 +217,67 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
       const number = await newJob();
       const before = await getJob(app, agent, number);
       const events = await eventsOf(number);
-      const answer = await patchJob(app, agent, number, { weight: 7, x: 1 }, { query: "dry_run=true" });
-      expect(expectData(answer)).toEqual({ ...before.body.data, weight: 7, updated_at: answer.body.data.updated_at });
+      const answer = await patchJob(app, { ...agent, query: "dry_run=true" }, number, { weight: 7, x: 1 });
+      expect(expectData(answer)).toEqual({
+        ...before.body.data,
+        weight: 7,
+        updated_at: answer.body.data.updated_at,
+      });
       expect(answer.headers.get("etag")).toBe('"3"');
       expect(answer.headers.get("x-ignored-fields")).toBe("x");
 
       const after = await getJob(app, agent, number);
-      expect({ data: after.body.data, etag: after.headers.get("etag") }).toEqual({ data: before.body.data, etag: '"2"' });
+      expect({ data: after.body.data, etag: after.headers.get("etag") }).toEqual({
+        data: before.body.data,
+        etag: '"2"',
+      });
       expect(await eventsOf(number)).toBe(events);
     });
 
     it("leaves the exact total alone", async () => {
       const number = await newJob();
       const total = async (): Promise<number> =>
-        expectData(await app.call("/v1/jobs?normalized_status=completed", { key: agent.key })).pagination.total as number;
+        expectData(await app.call("/v1/jobs?normalized_status=completed", { key: agent.key })).pagination
+          .total as number;
       const before = await total();
-      expectData(await patchJob(app, agent, number, { normalized_status: "completed" }, { query: "dry_run=true" }));
+      expectData(
+        await patchJob(app, { ...agent, query: "dry_run=true" }, number, { normalized_status: "completed" }),
+      );
       expect(await total()).toBe(before);
     });
 
     it("is off with false", async () => {
       const number = await newJob();
-      expectData(await patchJob(app, agent, number, { weight: 7 }, { query: "dry_run=false" }));
+      expectData(await patchJob(app, { ...agent, query: "dry_run=false" }, number, { weight: 7 }));
       expect(expectData(await getJob(app, agent, number)).weight).toBe(7);
     });
 
-    it.each(["dry_run=1", "dry_run=TRUE", "dry_run=", "dry_run=true&dry_run=true"])("400 when it is malformed: %s", async (query) => {
-      const number = await newJob();
-      expectFailure(await patchJob(app, agent, number, { weight: 7 }, { query }), 400);
-      expect(expectData(await getJob(app, agent, number)).weight).toBeNull();
-    });
+    it.each(["dry_run=1", "dry_run=TRUE", "dry_run=", "dry_run=true&dry_run=true"])(
+      "400 when it is malformed: %s",
+      async (query) => {
+        const number = await newJob();
+        expectFailure(await patchJob(app, { ...agent, query }, number, { weight: 7 }), 400);
+        expect(expectData(await getJob(app, agent, number)).weight).toBeNull();
+      },
+    );
 
     it("400, 404 and 412 as without it", async () => {
       const number = await newJob();
       const options = { query: "dry_run=true" };
-      expectFailure(await patchJob(app, agent, number, { weight: "7" }, options), 400);
-      expectFailure(await patchJob(app, agent, "nobody's", { weight: 7 }, options), 404);
-      expectFailure(await patchJob(app, agent, number, { weight: 7 }, { ...options, headers: { "if-match": '"9"' } }), 412);
+      expectFailure(await patchJob(app, { ...agent, ...options }, number, { weight: "7" }), 400);
+      expectFailure(await patchJob(app, { ...agent, ...options }, "nobody's", { weight: 7 }), 404);
+      expectFailure(
+        await patchJob(app, { ...agent, ...options, headers: { "if-match": '"9"' } }, number, { weight: 7 }),
+        412,
+      );
     });
   });
 
   describe("404 when no visible job has that Marking Number", () => {
     it("for another agent's job, another contractor's and one taken away, exactly as for one that does not exist", async () => {
-      const [foreign] = await app.jobs(await app.partner("agent"), [{ contractor: await app.partner("contractor") }]);
+      const [foreign] = await app.jobs(await app.partner("agent"), [
+        { contractor: await app.partner("contractor") },
+      ]);
       const lost = await newJob();
       await app.jobs(agent, [{ markingNumber: lost, contractor: await app.partner("contractor") }]);
 
@@ -243,7 +290,7 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
       for (const number of [foreign as string, lost]) {
         expect(shape(await patchJob(app, contractor, number, { weight: 1 }))).toEqual(shape(none));
         const options = { headers: { "if-match": '"1"' } };
-        expect(shape(await patchJob(app, contractor, number, { weight: 1 }, options))).toEqual(shape(none));
+        expect(shape(await patchJob(app, { ...contractor, ...options }, number, { weight: 1 }))).toEqual(shape(none));
       }
       expect(expectData(await getJob(app, agent, lost)).weight).toBeNull();
     });
@@ -262,7 +309,12 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
 
   it("403 when the key lacks jobs:write, and nothing changes", async () => {
     const number = await newJob();
-    const { text: key } = await app.keys.create({ organizationId: agent.id, name: "reader", scopes: ["jobs:read"], createdBy: "test" });
+    const { text: key } = await app.keys.create({
+      organizationId: agent.id,
+      name: "reader",
+      scopes: ["jobs:read"],
+      createdBy: "test",
+    });
     expectFailure(await patchJob(app, { key }, number, { weight: 1 }), 403, "jobs:write");
     expect(expectData(await getJob(app, { key }, number)).weight).toBeNull();
   });

@@ -88,6 +88,15 @@ describe("on a PostgreSQL of one's own", () => {
     }
   });
 
+  it("refuses a database that is not there instead of making it", async () => {
+    const url = new URL(inject("serverUrl"));
+    url.pathname = "/no_such_database";
+    const server = await startServer({ DATABASE_URL: url.href });
+    expect(await server.ended).toBe(1);
+    expect(server.output()).toContain("no_such_database");
+    expect(server.output()).not.toContain("    at ");
+  });
+
   it("says so, without a stack and without the password, when PostgreSQL is not there", async () => {
     const server = await startServer({
       DATABASE_URL: "postgresql://waymark:hunter2secret@127.0.0.1:1/waymark",

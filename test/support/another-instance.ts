@@ -13,13 +13,21 @@ export async function startInstance(
   env: Record<string, string> = {},
   overrides: AppOverrides = {},
 ): Promise<Instance> {
-  const settings = { PORT: "0", LOG_LEVEL: "silent", RATE_LIMITS: "off", NODE_ENV: "test", DATABASE_URL: databaseUrl, ...env };
+  const settings = {
+    PORT: "0",
+    LOG_LEVEL: "silent",
+    RATE_LIMITS: "off",
+    NODE_ENV: "test",
+    DATABASE_URL: databaseUrl,
+    ...env,
+  };
   const app = await createApp(toConfig(readEnv(settings)), databaseUrl, overrides);
   const url = await app.listen();
   const request: Instance["request"] = (path, { key, ...init } = {}) => {
     const headers = new Headers(init.headers);
     if (key !== undefined) headers.set("x-api-key", key);
-    if (typeof init.body === "string" && !headers.has("content-type")) headers.set("content-type", "application/json");
+    if (typeof init.body === "string" && !headers.has("content-type"))
+      headers.set("content-type", "application/json");
     return fetch(url + path, { ...init, headers });
   };
   return {
@@ -28,7 +36,11 @@ export async function startInstance(
     request,
     async call(path, init) {
       const response = await request(path, init);
-      const answer = { status: response.status, headers: response.headers, body: (await response.json()) as Answer["body"] };
+      const answer = {
+        status: response.status,
+        headers: response.headers,
+        body: (await response.json()) as Answer["body"],
+      };
       holdAgainstContract(init?.method ?? "GET", path, answer);
       return answer;
     },

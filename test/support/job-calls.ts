@@ -10,7 +10,8 @@ export interface CallOptions {
   query?: string;
 }
 
-type Caller = Pick<Partner, "key">;
+/** A partner, and what else is to stand in its request. */
+type Caller = Pick<Partner, "key"> & CallOptions;
 
 export function jobPath(markingNumber: string): string {
   return `/v1/jobs/by-marking/${encodeURIComponent(markingNumber)}`;
@@ -26,22 +27,19 @@ export function getJob(api: Api, { key }: Caller, markingNumber: string): Promis
 }
 
 /** PATCH of one job; a string is sent as it is, anything else as JSON. */
-export function patchJob(api: Api, caller: Caller, markingNumber: string, body: unknown, options?: CallOptions): Promise<Answer> {
-  return patch(api, caller, { path: jobPath(markingNumber), body, ...options });
+export function patchJob(api: Api, caller: Caller, markingNumber: string, body: unknown): Promise<Answer> {
+  return patch(api, caller, jobPath(markingNumber), body);
 }
 
 /** PATCH of a batch with `jobs`. */
-export function patchBatch(api: Api, caller: Caller, jobs: unknown, options?: CallOptions): Promise<Answer> {
-  return patch(api, caller, { path: "/v1/jobs/batch", body: { jobs }, ...options });
+export function patchBatch(api: Api, caller: Caller, jobs: unknown): Promise<Answer> {
+  return patch(api, caller, "/v1/jobs/batch", { jobs });
 }
 
-function patch(
-  api: Api,
-  { key }: Caller,
-  { path, body, headers = {}, query }: CallOptions & { path: string; body: unknown },
-): Promise<Answer> {
+function patch(api: Api, { key, headers = {}, query }: Caller, path: string, body: unknown): Promise<Answer> {
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return api.call(query === undefined ? path : `${path}?${query}`, { key, method: "PATCH", headers, body: text });
+  const url = query === undefined ? path : `${path}?${query}`;
+  return api.call(url, { key, method: "PATCH", headers, body: text });
 }
 
 /** The Marking Numbers of a list's items, in their order. */
@@ -50,7 +48,12 @@ export function numbersOf({ body }: Answer): string[] {
 }
 
 /** Follows `next_cursor` from the first page of `query` to the end; answers with the Marking Numbers in order. */
-export async function walk(api: Api, caller: Caller, query: string, between: () => Promise<unknown> = async () => null): Promise<string[]> {
+export async function walk(
+  api: Api,
+  caller: Caller,
+  query: string,
+  between: () => Promise<unknown> = async () => null,
+): Promise<string[]> {
   const numbers: string[] = [];
   for (let next = ""; ; await between()) {
     const answer = await listJobs(api, caller, query + next);

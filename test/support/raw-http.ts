@@ -18,7 +18,12 @@ export function parseAnswer(received: string): Answer {
   const start = received.lastIndexOf("HTTP/1.1 ");
   const [head = "", body = ""] = received.slice(start).split("\r\n\r\n", 2);
   const [statusLine = "", ...lines] = head.split("\r\n");
-  const headers = new Headers(lines.map((line): [string, string] => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1)]));
+  const headers = new Headers(
+    lines.map((line): [string, string] => [
+      line.slice(0, line.indexOf(":")),
+      line.slice(line.indexOf(":") + 1),
+    ]),
+  );
   return { status: Number(statusLine.split(" ")[1]), headers, body: JSON.parse(body) as Answer["body"] };
 }
 
@@ -31,7 +36,11 @@ export interface ExactRequest {
 }
 
 /** A request whose path is sent as it is written, dots, slashes and all; `fetch` would put it in order first. */
-export async function callExactly(url: string, path: string, { method = "GET", headers = {}, body, unfinished = false }: ExactRequest = {}): Promise<Answer> {
+export async function callExactly(
+  url: string,
+  path: string,
+  { method = "GET", headers = {}, body, unfinished = false }: ExactRequest = {},
+): Promise<Answer> {
   const { hostname, port } = new URL(url);
   const request = httpRequest({ hostname, port, path, method, headers });
   if (unfinished) request.flushHeaders();
@@ -41,5 +50,9 @@ export async function callExactly(url: string, path: string, { method = "GET", h
   for (const [name, value] of Object.entries(response.headers)) received.set(name, String(value));
   const answer = await text(response);
   if (unfinished) request.destroy();
-  return { status: response.statusCode ?? 0, headers: received, body: (answer === "" ? null : JSON.parse(answer)) as Answer["body"] };
+  return {
+    status: response.statusCode ?? 0,
+    headers: received,
+    body: (answer === "" ? null : JSON.parse(answer)) as Answer["body"],
+  };
 }

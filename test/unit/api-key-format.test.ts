@@ -23,7 +23,8 @@ describe("a key's text", () => {
     const { text } = newKeyText();
     for (let at = 0; at < text.length; at += 1) {
       for (const character of "0aA_-x") {
-        if (text[at] !== character) expect(lookupOf(text.slice(0, at) + character + text.slice(at + 1))).toBeNull();
+        if (text[at] !== character)
+          expect(lookupOf(text.slice(0, at) + character + text.slice(at + 1))).toBeNull();
       }
     }
   });
@@ -38,8 +39,17 @@ describe("a key's text", () => {
 
   it("is none where it is anything else", () => {
     const { text } = newKeyText();
-    for (const other of ["", ` ${text}`, `${text} `, `${text}\n`, text.slice(1), text.toUpperCase(), text + text]) expect(lookupOf(other)).toBeNull();
-    fc.assert(fc.property(fc.string({ maxLength: 100 }), (other) => expect(lookupOf(other)).toBeNull()));
+    for (const other of [
+      "",
+      ` ${text}`,
+      `${text} `,
+      `${text}\n`,
+      text.slice(1),
+      text.toUpperCase(),
+      text + text,
+    ])
+      expect(lookupOf(other)).toBeNull();
+    fc.assert(fc.property(fc.string({ maxLength: 100 }), (other) => lookupOf(other) === null));
   });
 
   it("is stored as its SHA-256, from which it cannot be read", () => {
@@ -47,6 +57,8 @@ describe("a key's text", () => {
     expect(hash).toEqual(hashOf(text));
     expect(hash).toHaveLength(32);
     expect(hash.toString("latin1")).not.toContain(text.slice(13, 20));
-    expect(hashOf("").toString("hex")).toBe("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    expect(hashOf("").toString("hex")).toBe(
+      "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    );
   });
 });

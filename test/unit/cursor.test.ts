@@ -36,7 +36,7 @@ describe("a cursor", () => {
 
   it("is none where it is too long, or any other text", () => {
     expect(decodeCursor("things", shape, encodeCursor("things", ["a".repeat(500), 1]))).toBeNull();
-    fc.assert(fc.property(fc.string(), (text) => expect(decodeCursor("things", shape, text)).toBeNull()));
-    fc.assert(fc.property(fc.base64String(), (text) => expect(decodeCursor("things", shape, text)).toBeNull()));
+    fc.assert(fc.property(fc.string(), (text) => decodeCursor("things", shape, text) === null));
+    fc.assert(fc.property(fc.base64String(), (text) => decodeCursor("things", shape, text) === null));
   });
 });

@@ -39,7 +39,9 @@ describe("a wrong setting", () => {
     ["CORS_ORIGINS", "https://a.example.com,*", "CORS_ORIGINS=https://app.example.com"],
     ["LOG_LEVEL", "loud", "LOG_LEVEL=info"],
   ])("%s=%s stops the program with its name, what is wrong and an example", (name, value, example) => {
-    const lines = refusal({ [name]: value }).split("\n").slice(1);
+    const lines = refusal({ [name]: value })
+      .split("\n")
+      .slice(1);
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(new RegExp(`^  ${name}: \\S.{5,}`));
     expect(lines[0]).toContain(`Example: ${example}`);
@@ -71,7 +73,12 @@ describe("settings", () => {
   });
 
   it("count as unset where they are empty", () => {
-    const empty = Object.fromEntries(["PORT", "DATABASE_URL", "CORS_ORIGINS", "TRUST_PROXY", "LOG_LEVEL", "PUBLIC_URL"].map((name) => [name, ""]));
+    const empty = Object.fromEntries(
+      ["PORT", "DATABASE_URL", "CORS_ORIGINS", "TRUST_PROXY", "LOG_LEVEL", "PUBLIC_URL"].map((name) => [
+        name,
+        "",
+      ]),
+    );
     expect(readEnv(empty)).toEqual(readEnv({}));
   });
 
@@ -90,12 +97,16 @@ describe("settings", () => {
   });
 
   it("CORS_ORIGINS is a list", () => {
-    const { corsOrigins } = toConfig(readEnv({ CORS_ORIGINS: "https://a.example.com , http://localhost:5173," })).http;
+    const { corsOrigins } = toConfig(
+      readEnv({ CORS_ORIGINS: "https://a.example.com , http://localhost:5173," }),
+    ).http;
     expect(corsOrigins).toEqual(["https://a.example.com", "http://localhost:5173"]);
   });
 
   it("PUBLIC_URL loses its last slash", () => {
-    expect(toConfig(readEnv({ PUBLIC_URL: "https://api.example.com/x/" })).http.publicUrl).toBe("https://api.example.com/x");
+    expect(toConfig(readEnv({ PUBLIC_URL: "https://api.example.com/x/" })).http.publicUrl).toBe(
+      "https://api.example.com/x",
+    );
   });
 
   it("a database of one's own is seeded with the demo only where that is asked for", () => {

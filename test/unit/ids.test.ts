@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { firstUuidOf, fromTypedId, newRequestId, newUuid, toTypedId, type IdPrefix } from "../../src/platform/ids.ts";
+import {
+  firstUuidOf,
+  fromTypedId,
+  newRequestId,
+  newUuid,
+  toTypedId,
+  type IdPrefix,
+} from "../../src/platform/ids.ts";
 
 const PREFIXES: IdPrefix[] = ["job", "evt", "whe", "dlv", "att", "org", "key", "usr"];
 const uuid = fc.uuid({ version: [1, 4, 7] });
@@ -32,11 +39,24 @@ describe("typed ids", () => {
 
   it("are null where the text is no id with that prefix", () => {
     const typed = toTypedId("job", newUuid());
-    const others = [typed.replace("job", "evt"), typed.slice(0, -1), `${typed}0`, ` ${typed}`, `${typed}\n`, typed.replace("_", "-"), ""];
-    for (const text of [...others, `job_8${"0".repeat(25)}`, `job_0${"U".repeat(25)}`, `JOB_${typed.slice(4)}`]) {
+    const others = [
+      typed.replace("job", "evt"),
+      typed.slice(0, -1),
+      `${typed}0`,
+      ` ${typed}`,
+      `${typed}\n`,
+      typed.replace("_", "-"),
+      "",
+    ];
+    for (const text of [
+      ...others,
+      `job_8${"0".repeat(25)}`,
+      `job_0${"U".repeat(25)}`,
+      `JOB_${typed.slice(4)}`,
+    ]) {
       expect(fromTypedId("job", text)).toBeNull();
     }
-    fc.assert(fc.property(fc.string(), (text) => expect(fromTypedId("job", text)).toBeNull()));
+    fc.assert(fc.property(fc.string(), (text) => fromTypedId("job", text) === null));
   });
 });
 

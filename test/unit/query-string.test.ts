@@ -3,8 +3,10 @@ import { describe, expect, it } from "vitest";
 import { readQuery } from "../../src/http/query-string.ts";
 
 const known = new Set(["a", "b", "ü"]);
-const read = (query: string): Record<string, string> => Object.fromEntries(readQuery(`/x?${query}`, known).parameters);
-const codes = (query: string): string[] => readQuery(`/x?${query}`, known).problems.map(({ field, code }) => `${field} ${code}`);
+const read = (query: string): Record<string, string> =>
+  Object.fromEntries(readQuery(`/x?${query}`, known).parameters);
+const codes = (query: string): string[] =>
+  readQuery(`/x?${query}`, known).problems.map(({ field, code }) => `${field} ${code}`);
 
 describe("readQuery", () => {
   it.each([
@@ -45,10 +47,13 @@ describe("readQuery", () => {
 
   it("reads what was written, whatever it is", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "binary", minLength: 1 }).filter((text) => text.isWellFormed()), (text) => {
-        expect(read(`a=${encodeURIComponent(text)}`)).toEqual({ a: text });
-        expect(read(new URLSearchParams({ a: text }).toString())).toEqual({ a: text });
-      }),
+      fc.property(
+        fc.string({ unit: "binary", minLength: 1 }).filter((text) => text.isWellFormed()),
+        (text) => {
+          expect(read(`a=${encodeURIComponent(text)}`)).toEqual({ a: text });
+          expect(read(new URLSearchParams({ a: text }).toString())).toEqual({ a: text });
+        },
+      ),
     );
   });
 });

@@ -5,13 +5,17 @@ import { createFakeClock, MINUTE_MS, type FakeClock } from "../support/fake-cloc
 
 const limit: RateLimit = { perSecond: 2, burst: 4 };
 
-function storeAt(startMs = 1_000_000): { clock: FakeClock; take: (bucket?: string, limit?: RateLimit) => Taken } {
+function storeAt(startMs = 1_000_000): {
+  clock: FakeClock;
+  take: (bucket?: string, limit?: RateLimit) => Taken;
+} {
   const clock = createFakeClock(startMs);
   const store = createMemoryStore(clock);
   return { clock, take: (bucket = "key:read", given = limit) => store.take(bucket, given) as Taken };
 }
 
-const times = (count: number, take: () => Taken): boolean[] => Array.from({ length: count }, () => take().allowed);
+const times = (count: number, take: () => Taken): boolean[] =>
+  Array.from({ length: count }, () => take().allowed);
 
 describe("the buckets in memory", () => {
   it("let a burst through and then no more", () => {

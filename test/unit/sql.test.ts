@@ -10,7 +10,10 @@ describe("sql", () => {
   it("numbers the places across nested fragments, in the order of the text", () => {
     const inner = sql`b = ${2}`;
     const { text, values } = sql`a = ${1} and ${inner} and c = ${3} and ${inner}`.compile();
-    expect({ text, values }).toEqual({ text: "a = $1 and b = $2 and c = $3 and b = $4", values: [1, 2, 3, 2] });
+    expect({ text, values }).toEqual({
+      text: "a = $1 and b = $2 and c = $3 and b = $4",
+      values: [1, 2, 3, 2],
+    });
   });
 
   it("may be compiled again, to the same", () => {
@@ -28,7 +31,10 @@ describe("sql", () => {
   });
 
   it("splices raw text and joins fragments", () => {
-    expect(join([sql`a = ${1}`, raw("b"), sql`c = ${3}`], " and ").compile()).toEqual({ text: "a = $1 and b and c = $2", values: [1, 3] });
+    expect(join([sql`a = ${1}`, raw("b"), sql`c = ${3}`], " and ").compile()).toEqual({
+      text: "a = $1 and b and c = $2",
+      values: [1, 3],
+    });
     expect(join([sql`a`], ", ").compile().text).toBe("a");
     expect(join([], ", ").compile()).toEqual({ text: "", values: [] });
   });

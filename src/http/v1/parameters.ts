@@ -16,7 +16,11 @@ export function integerParameter(min: number, max: number = MAX_INTEGER) {
     .meta({ type: "integer", minimum: min, maximum: max });
 }
 
-const pageMeta = { default: 1, description: "Page number, from 1. A page past the end is empty.", examples: [2] };
+const pageMeta = {
+  default: 1,
+  description: "Page number, from 1. A page past the end is empty.",
+  examples: [2],
+};
 export const pageParameter = integerParameter(1).default(1).meta(pageMeta);
 /** The same without its default, for a list that is read by cursor too: no page was asked for then. */
 export const optionalPageParameter = integerParameter(1).optional().meta(pageMeta);

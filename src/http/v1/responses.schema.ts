@@ -156,7 +156,7 @@ const causeSchema = requestIdSchema
   .nullable()
   .meta({ description: "The request that made the change; null: none did" });
 
-export const historyEntrySchema = z
+const historyEntrySchema = z
   .strictObject({
     id: eventIdSchema,
     type: eventTypeSchema,
