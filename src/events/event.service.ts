@@ -9,7 +9,7 @@ import type { EventType } from "./event.entity.ts";
 import type { EventRow } from "./event.payload.ts";
 
 /** How far back the feed goes. */
-export const FEED_DAYS = 30;
+const FEED_DAYS = 30;
 
 /** A place in the feed: a transaction's number and the row's place among its rows, both as decimal text. */
 export interface FeedPosition {

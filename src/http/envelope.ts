@@ -11,7 +11,7 @@ export interface ErrorBody {
 
 export const JSON_TYPE = "application/json; charset=utf-8";
 
-export function successText(requestId: string, data: unknown): string {
+function successText(requestId: string, data: unknown): string {
   return `{"request_id":"${requestId}","success":true,"data":${JSON.stringify(data)},"error":null}`;
 }
 

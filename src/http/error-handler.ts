@@ -21,15 +21,19 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
 }
 
 export const notFoundHandler: RequestHandler = () => {
-  throw new AppError("NotFoundException", "There is no such route. GET /docs describes those there are.");
+  throw new AppError("NotFoundException", "There is no such route");
 };
 
 /** For a known path asked with a method that it does not have. */
 export function methodNotAllowed(allow: string): RequestHandler {
   return (request) => {
-    throw new AppError("MethodNotAllowedException", `${request.method} is not allowed here; ${allow} is`, {
-      headers: { Allow: allow },
-    });
+    throw new AppError(
+      "MethodNotAllowedException",
+      `${request.method} is not allowed here. Allowed: ${allow}`,
+      {
+        headers: { Allow: allow },
+      },
+    );
   };
 }
 

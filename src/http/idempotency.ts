@@ -117,10 +117,7 @@ async function release(database: Queryable, { organizationId, route, key }: Reco
 }
 
 function fingerprintOf(request: Request): Buffer {
-  return createHash("sha256")
-    .update(`${request.originalUrl}\n`)
-    .update(bodyBytes(request))
-    .digest();
+  return createHash("sha256").update(`${request.originalUrl}\n`).update(bodyBytes(request)).digest();
 }
 
 function toKept({ code, message, details, headers }: AppError): Kept {
@@ -129,8 +126,5 @@ function toKept({ code, message, details, headers }: AppError): Kept {
 
 function badKey(): AppError {
   const message = "must be 1 to 255 visible ASCII characters";
-  return badRequest(
-    [{ location: "header", field: "Idempotency-Key", code: "malformed", message }],
-    `Idempotency-Key ${message}`,
-  );
+  return badRequest([{ location: "header", field: "Idempotency-Key", code: "malformed", message }]);
 }

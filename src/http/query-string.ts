@@ -1,5 +1,5 @@
 /** Query strings, read strictly: a parameter stands once, is not empty and is valid percent-encoded UTF-8. */
-import { badRequest, type AppError, type Problem } from "../platform/errors.ts";
+import type { Problem } from "../platform/errors.ts";
 
 export interface Query {
   parameters: Map<string, string>;
@@ -22,15 +22,6 @@ export function readQuery(url: string, known: ReadonlySet<string>): Query {
     else parameters.set(name, value as string);
   }
   return { parameters, problems };
-}
-
-/** A 400 for findings in parameters, its message naming the first. */
-export function badParameters(problems: readonly Problem[]): AppError {
-  return badRequest(problems, sentence(problems[0] as Problem));
-}
-
-function sentence({ field, message }: Problem): string {
-  return `${field} ${message}`;
 }
 
 function problemOf(name: string, value: string | null, seen: ReadonlyMap<string, string>): Problem | null {

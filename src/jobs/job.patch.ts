@@ -4,7 +4,7 @@ import { problemsOf } from "../platform/problems.ts";
 import type { JobCodes } from "./job.codes.ts";
 import { jobFieldNames, jobFields, jobPatchSchema, type JobFieldName, type JobPatch } from "./job.fields.ts";
 
-export const NO_EDITABLE_FIELDS = "No editable fields were provided";
+const NO_EDITABLE_FIELDS = "No editable fields were provided";
 
 export type CheckedPatch =
   | { ok: true; patch: JobPatch; ignored: string[] }

@@ -10,7 +10,7 @@ import { roundsOf } from "./job.rounds.ts";
 import type { JobRow } from "./job.row.ts";
 import { updateRows, type JobUpdate, type UpdateOutcome } from "./job.update.ts";
 
-export const JOB_NOT_FOUND = "Delivery job not found";
+const JOB_NOT_FOUND = "Delivery job not found";
 
 export interface UpdateOptions extends ChangeContext {
   /** Validate and answer as if done, and change nothing. */

@@ -52,12 +52,11 @@ export class AppError extends Error {
   }
 }
 
-/** A 400 that lists every problem found; its message is the first of them, or `message` where given. */
+/** A 400 that lists every problem found; its message is the first of them as a sentence, or `message` where given. */
 export function badRequest(problems: readonly Problem[], message?: string): AppError {
-  const first = problems[0];
-  return new AppError("BadRequestException", message ?? first?.message ?? "Bad request", {
-    details: problems.length > 0 ? problems : null,
-  });
+  const [first] = problems;
+  const sentence = first ? `${first.field} ${first.message}`.trimStart() : "Bad request";
+  return new AppError("BadRequestException", message ?? sentence, { details: first ? problems : null });
 }
 
 /** The dependency that an answer needs is away; the caller may try again after `retryAfterS` seconds. */

@@ -32,6 +32,45 @@ async function keyIdOf({ id }: Partner): Promise<string> {
   return key?.id ?? "";
 }
 
+/** Whether no request that began more than a second after `change` came through in another process. */
+async function expectWithinASecond(
+  change: (partner: Partner) => Promise<void>,
+  status: number,
+): Promise<void> {
+  const other = await instance();
+  const partner = await app.partner("agent");
+  expectData(await listJobs(other, partner));
+  await change(partner);
+  const changedMs = performance.now();
+  let lastLetThroughMs = changedMs;
+  await vi.waitFor(
+    async () => {
+      const askedMs = performance.now();
+      const answer = await listJobs(other, partner);
+      if (answer.status === 200) lastLetThroughMs = askedMs;
+      expectFailure(answer, status);
+    },
+    { timeout: 10_000, interval: 5 },
+  );
+  expect(lastLetThroughMs - changedMs).toBeLessThan(SECOND_MS);
+}
+
+async function rotate(partner: Partner): Promise<void> {
+  await app.keys.rotate(await keyIdOf(partner), 0, "test");
+}
+
+async function lastUsed(partner: Partner): Promise<number | null> {
+  const [row] = await app.database.query<{ at: string | null }>(sql`
+    select to_char(last_used_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at from api_key where organization_id = ${partner.id}`);
+  return row?.at ? Date.parse(row.at) : null;
+}
+
+/** Uses the key in a process of its own, which writes it down at its end at the latest. */
+async function use(partner: Partner): Promise<void> {
+  await using process = await startInstance(app.databaseUrl, {}, { clock });
+  expectData(await listJobs(process, partner));
+}
+
 describe("200 with a key", () => {
   it.each(["x-api-key", "X-API-KEY"])("in %s", async (name) => {
     expectData(await withHeaders({ [name]: agent.key }));
@@ -140,37 +179,11 @@ describe("401 with WWW-Authenticate: Bearer", () => {
 });
 
 describe("revoking and suspending reach every process within a second", () => {
-  /** Whether no request that began more than a second after `change` came through in another process. */
-  async function expectWithinASecond(
-    change: (partner: Partner) => Promise<void>,
-    status: number,
-  ): Promise<void> {
-    const other = await instance();
-    const partner = await app.partner("agent");
-    expectData(await listJobs(other, partner));
-    await change(partner);
-    const changedMs = performance.now();
-    let lastLetThroughMs = changedMs;
-    await vi.waitFor(
-      async () => {
-        const askedMs = performance.now();
-        const answer = await listJobs(other, partner);
-        if (answer.status === 200) lastLetThroughMs = askedMs;
-        expectFailure(answer, status);
-      },
-      { timeout: 10_000, interval: 5 },
-    );
-    expect(lastLetThroughMs - changedMs).toBeLessThan(SECOND_MS);
-  }
-
   it("401 for a revoked key", async () => {
     await expectWithinASecond(async (partner) => app.keys.revoke(await keyIdOf(partner)), 401);
   });
 
   it("401 for a key rotated without grace", async () => {
-    const rotate = async (partner: Partner): Promise<void> => {
-      await app.keys.rotate(await keyIdOf(partner), 0, "test");
-    };
     await expectWithinASecond(rotate, 401);
   });
 
@@ -230,18 +243,6 @@ describe("403 when the key is good and may not do this", () => {
 });
 
 describe("last used", () => {
-  const lastUsed = async (partner: Partner): Promise<number | null> => {
-    const [row] = await app.database.query<{ at: string | null }>(sql`
-      select to_char(last_used_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at from api_key where organization_id = ${partner.id}`);
-    return row?.at ? Date.parse(row.at) : null;
-  };
-
-  /** Uses the key in a process of its own, which writes it down at its end at the latest. */
-  async function use(partner: Partner): Promise<void> {
-    await using process = await startInstance(app.databaseUrl, {}, { clock });
-    expectData(await listJobs(process, partner));
-  }
-
   it("is written, at most once a minute, whatever process a key is used in", async () => {
     const partner = await app.partner("agent");
     expect(await lastUsed(partner)).toBeNull();

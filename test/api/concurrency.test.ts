@@ -50,6 +50,9 @@ async function deadlocks(): Promise<number> {
   return row?.deadlocks ?? 0;
 }
 
+const withWeight = (order: readonly string[], weight: number): object[] =>
+  order.map((marking_number) => ({ marking_number, weight }));
+
 describe("many updates of one job at once", () => {
   it("lose no version, and its events have the sequence 1 to n without a gap, each going on where the last ended", async () => {
     const [number = ""] = await newJobs(1);
@@ -151,13 +154,11 @@ describe("many batches at once", () => {
       const numbers = await newJobs(6);
       const twice = [...numbers, ...numbers.toReversed()];
       for (const round of range(20)) {
-        const items = (order: readonly string[], weight: number): object[] =>
-          order.map((marking_number) => ({ marking_number, weight }));
         const answers = await Promise.all([
-          patchBatch(app, agent, items(twice, round)),
-          patchBatch(app, agent, items(twice.toReversed(), -round)),
-          patchBatch(app, { ...agent, query: "dry_run=true" }, items(twice, round + 0.5)),
-          patchBatch(app, { ...agent, query: "dry_run=true" }, items(twice.toReversed(), round + 0.5)),
+          patchBatch(app, agent, withWeight(twice, round)),
+          patchBatch(app, agent, withWeight(twice.toReversed(), -round)),
+          patchBatch(app, { ...agent, query: "dry_run=true" }, withWeight(twice, round + 0.5)),
+          patchBatch(app, { ...agent, query: "dry_run=true" }, withWeight(twice.toReversed(), round + 0.5)),
           ...numbers.map((number) => patchJob(app, agent, number, { labels: `single ${round}` })),
         ]);
         for (const answer of answers) expectData(answer);

@@ -28,14 +28,11 @@ function expectUnavailable(answer: Answer): void {
 async function expectReady(instance: Instance, ready: boolean): Promise<void> {
   const response = await instance.request("/health/ready");
   const body = await response.json();
-  if (ready)
-    expect({ status: response.status, body }).toMatchObject({ status: 200, body: { status: "ready" } });
-  else {
-    expect({ status: response.status, body }).toMatchObject({
-      status: 503,
-      body: { status: "not_ready", dependencies: { postgres: { status: "down" } } },
-    });
-  }
+  const [status, said, postgres] = ready ? [200, "ready", "up"] : [503, "not_ready", "down"];
+  expect({ status: response.status, body }).toMatchObject({
+    status,
+    body: { status: said, dependencies: { postgres: { status: postgres } } },
+  });
 }
 
 describe("503 with Retry-After when PostgreSQL is out of reach", () => {

@@ -40,6 +40,11 @@ function padded(length: number, weight: number): string {
   return `{"weight":${weight},"pad":"${"x".repeat(length - frame.length)}"}`;
 }
 
+const batch = (length: number): string => {
+  const frame = `{"jobs":[{"marking_number":"${number}","weight":13,"pad":""}]}`;
+  return frame.replace('"pad":""', `"pad":"${"x".repeat(length - frame.length)}"`);
+};
+
 describe("400 for a body that is no JSON object in UTF-8", () => {
   it.each([
     "{",
@@ -146,10 +151,6 @@ describe("413 for a body over its bound", () => {
   });
 
   it("over 4 MiB for a batch, and no 413 at that", async () => {
-    const batch = (length: number): string => {
-      const frame = `{"jobs":[{"marking_number":"${number}","weight":13,"pad":""}]}`;
-      return frame.replace('"pad":""', `"pad":"${"x".repeat(length - frame.length)}"`);
-    };
     expect(expectData(await send(batch(BATCH), {}, "/v1/jobs/batch")).updated_count).toBe(1);
     expectFailure(await send(batch(BATCH + 1), {}, "/v1/jobs/batch"), 413);
   });

@@ -17,6 +17,8 @@ afterAll(() => app[Symbol.asyncDispose]());
 const lines = (...text: string[]): string => `${text.join("\r\n")}\r\n\r\n`;
 const closing = ["Host: x", "Connection: close"];
 
+const keyed = (): string[] => [...closing, `x-api-key: ${agent.key}`];
+
 describe("400 in the envelope for what is no HTTP", () => {
   it.each([
     ["noise", "\0\u0001\u0002\r\n\r\n"],
@@ -87,8 +89,6 @@ describe("headers beyond all bounds", () => {
 });
 
 describe("what is HTTP, if rarely seen", () => {
-  const keyed = (): string[] => [...closing, `x-api-key: ${agent.key}`];
-
   it("HTTP/1.0, with and without a Host", async () => {
     expectData(
       parseAnswer(await sendBytes(app.url, lines("GET /v1/jobs HTTP/1.0", `x-api-key: ${agent.key}`))),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { expectData, expectFailure } from "../support/answers.ts";
+import { expectData, expectFailure, withoutRequest } from "../support/answers.ts";
 import { getJob, jobPath, listJobs } from "../support/job-calls.ts";
-import { startTestApp, type Answer, type Partner, type TestApp } from "../support/start-app.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
 
 let app: TestApp;
 let agent: Partner;
@@ -14,12 +14,6 @@ beforeAll(async () => {
   [number = ""] = await app.jobs(agent, [{ contractor, patch: { weight: 1 } }]);
 });
 afterAll(() => app[Symbol.asyncDispose]());
-
-/** Everything of an answer that may not tell one missing job from another. */
-function shape({ status, headers, body }: Answer): unknown {
-  const kept = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
-  return { status, headers: kept, body: { ...body, request_id: "" } };
-}
 
 describe("GET /v1/jobs/by-marking/{markingNumber}", () => {
   it("200 with the job as the list shows it, and its ETag", async () => {
@@ -48,7 +42,7 @@ describe("GET /v1/jobs/by-marking/{markingNumber}", () => {
       const [foreign = ""] = await app.jobs(await app.partner("agent"), [{}]);
       const [unassigned = ""] = await app.jobs(agent, [{}]);
       for (const other of [foreign, unassigned])
-        expect(shape(await getJob(app, contractor, other))).toEqual(shape(none));
+        expect(withoutRequest(await getJob(app, contractor, other))).toEqual(withoutRequest(none));
     });
 
     it("for a contractor from the moment that the job is given to another", async () => {

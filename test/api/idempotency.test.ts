@@ -33,6 +33,28 @@ function expectReplay(repeat: Answer, first: Answer): void {
     expect(repeat.headers.get(name)).toBe(first.headers.get(name));
 }
 
+const setRecord = (text: string, column: "expires_at" | "locked_until"): Promise<unknown[]> =>
+  column === "expires_at"
+    ? app.database.query(
+        sql`update idempotency_record set expires_at = now() - interval '1 ms' where key = ${text}`,
+      )
+    : app.database.query(
+        sql`update idempotency_record set answer = null, locked_until = now() - interval '1 ms' where key = ${text}`,
+      );
+
+it("after 24 hours, for another body too", async () => {
+  const number = await newJob();
+  expectData(await patchJob(app, { ...agent, ...key("day") }, number, { weight: 1 }));
+  const [row] = await app.database.query<{ hours: number }>(sql`
+    select round(extract(epoch from expires_at - now()) / 360)::int / 10.0 as hours from idempotency_record where key = 'day'`);
+  expect(Number(row?.hours)).toBe(24);
+  await setRecord("day", "expires_at");
+  const later = await patchJob(app, { ...agent, ...key("day") }, number, { weight: 2 });
+  expect(expectData(later).weight).toBe(2);
+  expect(later.headers.has("idempotency-replayed")).toBe(false);
+  expectReplay(await patchJob(app, { ...agent, ...key("day") }, number, { weight: 2 }), later);
+});
+
 describe("Idempotency-Key", () => {
   it("200 again as before for a repeat, which changes nothing", async () => {
     const number = await newJob();
@@ -76,7 +98,9 @@ describe("Idempotency-Key", () => {
   it("is one of a route: the other PATCH may have the same", async () => {
     const number = await newJob();
     expectData(await patchJob(app, { ...agent, ...key("shared") }, number, { weight: 1 }));
-    const batch = await patchBatch(app, { ...agent, ...key("shared") }, [{ marking_number: number, weight: 2 }]);
+    const batch = await patchBatch(app, { ...agent, ...key("shared") }, [
+      { marking_number: number, weight: 2 },
+    ]);
     expect(expectData(batch).updated_count).toBe(1);
     expect(batch.headers.has("idempotency-replayed")).toBe(false);
   });
@@ -125,7 +149,9 @@ describe("Idempotency-Key", () => {
   );
 
   it("takes 255 visible characters", async () => {
-    expectData(await patchJob(app, { ...agent, ...key("!~".repeat(127) + "x") }, await newJob(), { weight: 1 }));
+    expectData(
+      await patchJob(app, { ...agent, ...key("!~".repeat(127) + "x") }, await newJob(), { weight: 1 }),
+    );
   });
 
   describe("422 when it is used again with another request", () => {
@@ -175,28 +201,6 @@ describe("Idempotency-Key", () => {
   });
 
   describe("is free again", () => {
-    const setRecord = (text: string, column: "expires_at" | "locked_until"): Promise<unknown[]> =>
-      column === "expires_at"
-        ? app.database.query(
-            sql`update idempotency_record set expires_at = now() - interval '1 ms' where key = ${text}`,
-          )
-        : app.database.query(
-            sql`update idempotency_record set answer = null, locked_until = now() - interval '1 ms' where key = ${text}`,
-          );
-
-    it("after 24 hours, for another body too", async () => {
-      const number = await newJob();
-      expectData(await patchJob(app, { ...agent, ...key("day") }, number, { weight: 1 }));
-      const [row] = await app.database.query<{ hours: number }>(sql`
-        select round(extract(epoch from expires_at - now()) / 360)::int / 10.0 as hours from idempotency_record where key = 'day'`);
-      expect(Number(row?.hours)).toBe(24);
-      await setRecord("day", "expires_at");
-      const later = await patchJob(app, { ...agent, ...key("day") }, number, { weight: 2 });
-      expect(expectData(later).weight).toBe(2);
-      expect(later.headers.has("idempotency-replayed")).toBe(false);
-      expectReplay(await patchJob(app, { ...agent, ...key("day") }, number, { weight: 2 }), later);
-    });
-
     it("when the process that was at it has died: the same request runs, another is 422", async () => {
       const number = await newJob();
       expectData(await patchJob(app, { ...agent, ...key("died") }, number, { weight: 1 }));
@@ -213,9 +217,9 @@ describe("Idempotency-Key", () => {
       await app.database.query(sql`alter table job add constraint no_gold check (labels <> 'gold')`);
       expectFailure(await patchJob(app, { ...agent, ...key("500") }, number, { labels: "gold" }), 500);
       await app.database.query(sql`alter table job drop constraint no_gold`);
-      expect(expectData(await patchJob(app, { ...agent, ...key("500") }, number, { labels: "gold" })).labels).toBe(
-        "gold",
-      );
+      expect(
+        expectData(await patchJob(app, { ...agent, ...key("500") }, number, { labels: "gold" })).labels,
+      ).toBe("gold");
     });
 
     it("and its record is thrown away after that day", async () => {

@@ -106,29 +106,29 @@ describe("pagination.total", () => {
   });
 });
 
-async function apply(step: Step, agent: Partner, contractors: Partner[], numbers: string[]): Promise<void> {
+async function apply(one: Step, agent: Partner, contractors: Partner[], numbers: string[]): Promise<void> {
   const numberAt = (at: number): string | undefined => numbers[at % Math.max(1, numbers.length)];
-  if (step.kind === "create") {
-    const contractor = step.contractor === null ? undefined : contractors[step.contractor];
+  if (one.kind === "create") {
+    const contractor = one.contractor === null ? undefined : contractors[one.contractor];
     numbers.push(
       ...(await app.jobs(agent, [
-        { patch: { normalized_status: step.status }, ...(contractor && { contractor }) },
+        { patch: { normalized_status: one.status }, ...(contractor && { contractor }) },
       ])),
     );
-  } else if (step.kind === "fold") {
+  } else if (one.kind === "fold") {
     await foldCounts(app.database);
-  } else if (step.kind === "batch") {
-    const jobs = step.places.map((at) => ({
+  } else if (one.kind === "batch") {
+    const jobs = one.places.map((at) => ({
       marking_number: numberAt(at) ?? "none",
-      normalized_status: step.status,
+      normalized_status: one.status,
     }));
     expectData(await patchBatch(app, agent, jobs));
   } else {
-    const markingNumber = numberAt(step.place);
+    const markingNumber = numberAt(one.place);
     if (markingNumber === undefined) return;
-    if (step.kind === "assign")
-      await app.jobs(agent, [{ markingNumber, contractor: contractors[step.contractor] as Partner }]);
-    else expectData(await patchJob(app, agent, markingNumber, { normalized_status: step.status }));
+    if (one.kind === "assign")
+      await app.jobs(agent, [{ markingNumber, contractor: contractors[one.contractor] as Partner }]);
+    else expectData(await patchJob(app, agent, markingNumber, { normalized_status: one.status }));
   }
 }
 

@@ -133,7 +133,9 @@ describe("the log", () => {
       await patchBatch(app, agent, [
         { marking_number: number, delivery_address: `${secret}, 12 Harbour Street` },
       ]),
-      await patchJob(app, { ...agent, headers: { "idempotency-key": "idem-secret" } }, number, { labels: "x" }),
+      await patchJob(app, { ...agent, headers: { "idempotency-key": "idem-secret" } }, number, {
+        labels: "x",
+      }),
       await app.call("/v1/jobs", { headers: { authorization: "Bearer made-up-secret" } }),
     ];
     await Promise.all(answers.map((answer) => lineOf(answer.body.request_id)));
@@ -278,9 +280,9 @@ describe("stopping", () => {
     const accepted = patchJob(instance, agent, number, { weight: 3 });
     await held.untilSomeoneWaits();
     const stopped = instance[Symbol.asyncDispose]();
-    await expect(
-      fetch(`${instance.url}/health/live`, { headers: { connection: "close" } }),
-    ).rejects.toThrow();
+    await expect(fetch(`${instance.url}/health/live`, { headers: { connection: "close" } })).rejects.toThrow(
+      "fetch failed",
+    );
     await held.release();
     expect(expectData(await accepted).weight).toBe(3);
     await stopped;

@@ -15,6 +15,8 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
+const text = (max: number): string => `"${String.raw`\ud83d\udce6`.repeat(max)}"`;
+
 describe("a batch and the rules of the database", () => {
   const refused = {
     success: false,
@@ -89,8 +91,6 @@ describe("a batch and the rules of the database", () => {
 });
 
 describe("the size of a batch", () => {
-  const text = (max: number): string => `"${String.raw`\ud83d\udce6`.repeat(max)}"`;
-
   it("100 jobs with every text at its full length, escaped, fit into one", async () => {
     const longNumbers = Array.from(
       { length: 100 },

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
-import { getJob, jobPath, listJobs, numbersOf, patchBatch } from "../support/job-calls.ts";
+import { expectData, expectFailure } from "../support/answers.ts";
+import { getJob, patchBatch } from "../support/job-calls.ts";
 import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
 
 let app: TestApp;
@@ -19,6 +19,13 @@ function newJobs(count: number): Promise<string[]> {
     Array.from({ length: count }, () => ({ contractor })),
   );
 }
+
+const problem = (field: string, code: string): object => ({
+  location: "body",
+  field,
+  code,
+  message: expect.any(String),
+});
 
 describe("PATCH /v1/jobs/batch", () => {
   describe("200 with one result per item, in the request's order", () => {
@@ -71,12 +78,6 @@ describe("PATCH /v1/jobs/batch", () => {
       };
       expect(results[1]).toEqual({ marking_number: "NO-SUCH-JOB", ...notFound });
       expect(results[3]).toEqual({ marking_number: foreign, ...notFound });
-      const problem = (field: string, code: string): object => ({
-        location: "body",
-        field,
-        code,
-        message: expect.any(String),
-      });
       const badRequest = { success: false, error: expect.any(String), error_code: "BadRequestException" };
       expect(results[2]).toEqual({
         marking_number: two,
@@ -201,107 +202,6 @@ describe("PATCH /v1/jobs/batch", () => {
         pieces: 100,
         etag: '"102"',
       });
-    });
-  });
-
-  describe("dry_run", () => {
-    it("answers as if done and changes nothing", async () => {
-      const [one = "", two = ""] = await newJobs(2);
-      const items = [
-        { marking_number: one, piece_quantity: 1 },
-        { marking_number: one, labels: "x" },
-        { marking_number: two, normalized_status: "completed" },
-        { marking_number: "NO-SUCH-JOB", weight: 1 },
-        { marking_number: two, weight: "1" },
-      ];
-      const dry = expectData(await patchBatch(app, { ...agent, query: "dry_run=true" }, items));
-      expect(dry).toMatchObject({ updated_count: 3, failed_count: 2 });
-      expect(dry.results[1].job).toMatchObject({ piece_quantity: 1, labels: "x" });
-      for (const number of [one, two]) {
-        expect((await getJob(app, agent, number)).headers.get("etag")).toBe('"2"');
-        expect(
-          expectData(await app.call(`${jobPath(number)}/history`, { key: agent.key })).pagination.total,
-        ).toBe(2);
-      }
-      expect(numbersOf(await listJobs(app, agent, "normalized_status=completed"))).not.toContain(two);
-
-      const done = expectData(await patchBatch(app, agent, items));
-      const withoutTimes = (text: string): unknown =>
-        JSON.parse(text.replaceAll(/"updated_at":"[^"]*"/g, '"updated_at":""'));
-      expect(withoutTimes(JSON.stringify(done))).toEqual(withoutTimes(JSON.stringify(dry)));
-    });
-
-    it("400 when it is malformed", async () => {
-      const [number] = await newJobs(1);
-      const answer = await patchBatch(app, { ...agent, query: "dry_run=yes" }, [{ marking_number: number, weight: 1 }]);
-      expectProblems(answer, "query", ["dry_run"]);
-    });
-  });
-
-  describe("400 for the whole request, with nothing applied", () => {
-    it.each([
-      ["{}", ["jobs"]],
-      ['{"jobs":null}', ["jobs"]],
-      ['{"jobs":{}}', ["jobs"]],
-      ['{"jobs":"x"}', ["jobs"]],
-      ['{"jobs":[]}', ["jobs"]],
-      ['{"Jobs":[{"marking_number":"x","weight":1}]}', ["jobs"]],
-      ["[]", [""]],
-      ["null", [""]],
-      ['"jobs"', [""]],
-      ["5", [""]],
-    ])("body %s", async (body, fields) => {
-      const answer = await app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body });
-      expectProblems(answer, "body", fields);
-    });
-
-    it.each(["", "{", '{"jobs":[}', "jobs", "undefined", "{'jobs':[]}", '{"jobs":[]}}'])(
-      "a body that is not JSON: %j",
-      async (body) => {
-        expectFailure(await app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body }), 400);
-      },
-    );
-
-    it("over 100 jobs", async () => {
-      const numbers = await newJobs(101);
-      const answer = await patchBatch(
-        app,
-        agent,
-        numbers.map((marking_number) => ({ marking_number, weight: 1 })),
-      );
-      expectProblems(answer, "body", ["jobs"]);
-      expect(expectData(await getJob(app, agent, numbers[0] as string)).weight).toBeNull();
-    });
-
-    it.each([
-      ["null", "jobs[1]"],
-      ["[]", "jobs[1]"],
-      ['"MN"', "jobs[1]"],
-      ["7", "jobs[1]"],
-      ['{"weight":1}', "jobs[1].marking_number"],
-      ['{"weight":1,"marking_number":null}', "jobs[1].marking_number"],
-      ['{"weight":1,"marking_number":5}', "jobs[1].marking_number"],
-      ['{"weight":1,"marking_number":["MN"]}', "jobs[1].marking_number"],
-      ['{"weight":1,"marking_number":""}', "jobs[1].marking_number"],
-      [`{"weight":1,"marking_number":"${"x".repeat(121)}"}`, "jobs[1].marking_number"],
-      [String.raw`{"weight":1,"marking_number":"\u0000"}`, "jobs[1].marking_number"],
-      [String.raw`{"weight":1,"marking_number":"\ud800"}`, "jobs[1].marking_number"],
-    ])("an item that is %s", async (item, field) => {
-      const [number = ""] = await newJobs(1);
-      const body = `{"jobs":[{"marking_number":"${number}","weight":1},${item}]}`;
-      expectProblems(await app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body }), "body", [
-        field,
-      ]);
-      expect(expectData(await getJob(app, agent, number)).weight).toBeNull();
-    });
-
-    it("names every item that is wrong", async () => {
-      expectProblems(await patchBatch(app, agent, [1, { weight: 1 }, { marking_number: "" }, null]), "body", [
-        "jobs[0]",
-        "jobs[1].marking_number",
-        "jobs[2].marking_number",
-        "jobs[3]",
-      ]);
     });
   });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { jobFieldNames } from "../../src/jobs/job.fields.ts";
 import { sql } from "../../src/platform/sql.ts";
-import { expectData, expectFailure } from "../support/answers.ts";
+import { expectData, expectFailure, withoutRequest } from "../support/answers.ts";
 import { getJob, jobPath, patchJob } from "../support/job-calls.ts";
 import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
 
@@ -108,7 +108,9 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
       'application/json;charset="utf-8"',
       "application/json; v=1",
     ])("reads a body of type %s", async (type) => {
-      const answer = await patchJob(app, { ...agent, headers: { "content-type": type } }, await newJob(), { weight: 1 });
+      const answer = await patchJob(app, { ...agent, headers: { "content-type": type } }, await newJob(), {
+        weight: 1,
+      });
       expect(expectData(answer).weight).toBe(1);
     });
   });
@@ -212,67 +214,6 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
     });
   });
 
-  describe("dry_run", () => {
-    it("answers as if done and changes nothing", async () => {
-      const number = await newJob();
-      const before = await getJob(app, agent, number);
-      const events = await eventsOf(number);
-      const answer = await patchJob(app, { ...agent, query: "dry_run=true" }, number, { weight: 7, x: 1 });
-      expect(expectData(answer)).toEqual({
-        ...before.body.data,
-        weight: 7,
-        updated_at: answer.body.data.updated_at,
-      });
-      expect(answer.headers.get("etag")).toBe('"3"');
-      expect(answer.headers.get("x-ignored-fields")).toBe("x");
-
-      const after = await getJob(app, agent, number);
-      expect({ data: after.body.data, etag: after.headers.get("etag") }).toEqual({
-        data: before.body.data,
-        etag: '"2"',
-      });
-      expect(await eventsOf(number)).toBe(events);
-    });
-
-    it("leaves the exact total alone", async () => {
-      const number = await newJob();
-      const total = async (): Promise<number> =>
-        expectData(await app.call("/v1/jobs?normalized_status=completed", { key: agent.key })).pagination
-          .total as number;
-      const before = await total();
-      expectData(
-        await patchJob(app, { ...agent, query: "dry_run=true" }, number, { normalized_status: "completed" }),
-      );
-      expect(await total()).toBe(before);
-    });
-
-    it("is off with false", async () => {
-      const number = await newJob();
-      expectData(await patchJob(app, { ...agent, query: "dry_run=false" }, number, { weight: 7 }));
-      expect(expectData(await getJob(app, agent, number)).weight).toBe(7);
-    });
-
-    it.each(["dry_run=1", "dry_run=TRUE", "dry_run=", "dry_run=true&dry_run=true"])(
-      "400 when it is malformed: %s",
-      async (query) => {
-        const number = await newJob();
-        expectFailure(await patchJob(app, { ...agent, query }, number, { weight: 7 }), 400);
-        expect(expectData(await getJob(app, agent, number)).weight).toBeNull();
-      },
-    );
-
-    it("400, 404 and 412 as without it", async () => {
-      const number = await newJob();
-      const options = { query: "dry_run=true" };
-      expectFailure(await patchJob(app, { ...agent, ...options }, number, { weight: "7" }), 400);
-      expectFailure(await patchJob(app, { ...agent, ...options }, "nobody's", { weight: 7 }), 404);
-      expectFailure(
-        await patchJob(app, { ...agent, ...options, headers: { "if-match": '"9"' } }, number, { weight: 7 }),
-        412,
-      );
-    });
-  });
-
   describe("404 when no visible job has that Marking Number", () => {
     it("for another agent's job, another contractor's and one taken away, exactly as for one that does not exist", async () => {
       const [foreign] = await app.jobs(await app.partner("agent"), [
@@ -281,16 +222,16 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
       const lost = await newJob();
       await app.jobs(agent, [{ markingNumber: lost, contractor: await app.partner("contractor") }]);
 
-      const shape = ({ status, headers, body }: Awaited<ReturnType<typeof getJob>>): unknown => {
-        const kept = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
-        return { status, headers: kept, body: { ...body, request_id: "" } };
-      };
       const none = await patchJob(app, contractor, "NO-SUCH-JOB", { weight: 1 });
       expectFailure(none, 404, "Delivery job not found");
       for (const number of [foreign as string, lost]) {
-        expect(shape(await patchJob(app, contractor, number, { weight: 1 }))).toEqual(shape(none));
+        expect(withoutRequest(await patchJob(app, contractor, number, { weight: 1 }))).toEqual(
+          withoutRequest(none),
+        );
         const options = { headers: { "if-match": '"1"' } };
-        expect(shape(await patchJob(app, { ...contractor, ...options }, number, { weight: 1 }))).toEqual(shape(none));
+        expect(
+          withoutRequest(await patchJob(app, { ...contractor, ...options }, number, { weight: 1 })),
+        ).toEqual(withoutRequest(none));
       }
       expect(expectData(await getJob(app, agent, lost)).weight).toBeNull();
     });

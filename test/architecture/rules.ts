@@ -20,7 +20,8 @@ export const rules = [
   },
   {
     name: "one-door-per-feature",
-    comment: "Another feature is entered through its service, its entities, its fields, its codes, its wire form or its visibility.",
+    comment:
+      "Another feature is entered through its service, its entities, its fields, its codes, its wire form or its visibility.",
     from: { path: `^src/${features}/` },
     to: {
       path: `^src/${features}/`,

@@ -1,12 +1,10 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, it } from "vitest";
 import type { ErrorCode } from "../../src/platform/errors.ts";
-import { exampleRequestId } from "../../src/http/v1/openapi.examples.ts";
 import { createOpenApiDocument } from "../../src/http/v1/openapi.ts";
 import {
   breaches,
   contract,
-  holdAgainstContract,
   resolve,
   type MediaType,
   type Operation,
@@ -63,35 +61,6 @@ function withId({ responses }: Operation): boolean {
 function breachesOfExamples(schema: { examples?: unknown[] }): string[] {
   return (schema.examples ?? []).flatMap((example) => breaches(schema, example));
 }
-
-/** The contract's Job object: each member in its order, with what the document must say of it. */
-const text = (maxLength: number) => ({ type: ["string", "null"], maxLength });
-const date = { type: ["string", "null"], format: "date" };
-const number = { type: ["number", "null"] };
-const contractJob: Record<string, object> = {
-  id: { type: "string", readOnly: true },
-  marking_number: { type: "string", maxLength: 120, readOnly: true },
-  batch_number: text(120),
-  group_code: text(120),
-  piece_quantity: { type: ["integer", "null"], minimum: 1 },
-  labels: text(255),
-  pts: number,
-  weight: number,
-  recipient_name: text(255),
-  recipient_contact: text(255),
-  delivery_address: text(1000),
-  postal_code: text(60),
-  scheduled_date: date,
-  instructions: text(1000),
-  normalized_status: { type: "string" },
-  failure_reason: text(64),
-  scheduled_delivery_date: date,
-  scheduled_delivery_pending: { type: "boolean" },
-  provider_status: { type: ["string", "null"], readOnly: true },
-  created_at: { type: "string", format: "date-time", readOnly: true },
-  updated_at: { type: "string", format: "date-time", readOnly: true },
-};
-const readOnly = new Set(["id", "marking_number", "provider_status", "created_at", "updated_at"]);
 
 describe("the OpenAPI document", () => {
   it("is valid OpenAPI 3.1", async () => {
@@ -184,69 +153,6 @@ describe("every example", () => {
       Object.values(properties),
     );
     expect(members.flatMap(breachesOfExamples)).toEqual([]);
-  });
-});
-
-describe("the contract's tables", () => {
-  it("give the Job its 21 members, in their order, with their types and bounds", () => {
-    const { properties = {}, required, ...rest } = components.schemas["Job"] ?? {};
-    expect(Object.keys(properties)).toEqual(Object.keys(contractJob));
-    expect(required).toEqual(Object.keys(contractJob));
-    expect(properties).toMatchObject(contractJob);
-    expect(rest).toMatchObject({ additionalProperties: false });
-    expect(Object.keys(properties)).toHaveLength(21);
-  });
-
-  it("let the 16 editable fields be patched, none required, and no other", () => {
-    const editable = Object.keys(contractJob).filter((name) => !readOnly.has(name));
-    const { JobPatch, BatchItem, BatchUpdate } = components.schemas;
-    expect(Object.keys(JobPatch?.properties ?? {})).toEqual(editable);
-    expect(JobPatch).not.toHaveProperty("required");
-    expect(JobPatch).toMatchObject({ minProperties: 1 });
-    expect(Object.keys(BatchItem?.properties ?? {})).toEqual(["marking_number", ...editable]);
-    expect(BatchItem?.required).toEqual(["marking_number"]);
-    expect(BatchUpdate?.properties?.["jobs"]).toMatchObject({ minItems: 1, maxItems: 100 });
-    for (const name of editable)
-      expect(JobPatch?.properties?.[name]).toMatchObject(contractJob[name] as object);
-  });
-
-  it("give the list its parameters, page 1 of 10 items without them, and 100 items at most", () => {
-    const parameters = paths["/v1/jobs"]?.get?.parameters ?? [];
-    const named = Object.fromEntries(parameters.map((parameter) => [parameter.name, parameter]));
-    expect(Object.keys(named)).toEqual(
-      expect.arrayContaining([
-        "marking_number",
-        "batch_number",
-        "normalized_status",
-        "updated_at_from",
-        "updated_at_to",
-        "scheduled_date_from",
-        "scheduled_date_to",
-        "page",
-        "page_size",
-      ]),
-    );
-    expect(parameters.every(({ required }) => !required)).toBe(true);
-    expect(named["page"]?.schema).toMatchObject({ type: "integer", minimum: 1, default: 1 });
-    expect(named["page_size"]?.schema).toMatchObject({
-      type: "integer",
-      minimum: 1,
-      maximum: 100,
-      default: 10,
-    });
-    expect(named["scheduled_date_from"]?.schema).toMatchObject({ type: "string", format: "date" });
-    expect(named["marking_number"]?.schema).toMatchObject({ type: "string", maxLength: 120 });
-  });
-
-  it("give the batch's result its members", () => {
-    const { BatchResult, UpdatedItem, FailedItem } = components.schemas;
-    expect(Object.keys(BatchResult?.properties ?? {})).toEqual(["updated_count", "failed_count", "results"]);
-    expect(Object.keys(UpdatedItem?.properties ?? {})).toEqual(["marking_number", "success", "job"]);
-    expect(Object.keys(FailedItem?.properties ?? {}).slice(0, 3)).toEqual([
-      "marking_number",
-      "success",
-      "error",
-    ]);
   });
 });
 
@@ -351,38 +257,5 @@ describe("the webhooks", () => {
       const media = post?.requestBody?.content["application/json"] as MediaType;
       expect(examplesOf(media)).toEqual([expect.objectContaining({ type })]);
     }
-  });
-});
-
-describe("an answer held against the document", () => {
-  const headers = { "content-type": "application/json; charset=utf-8", "x-request-id": exampleRequestId };
-  const right = {
-    path: "/v1/reference/statuses",
-    status: 200,
-    headers,
-    body: { request_id: exampleRequestId, success: true, data: { items: [] as object[] }, error: null },
-  };
-  const hold = ({ path, status, body, headers: given }: typeof right): void =>
-    holdAgainstContract("GET", path, { status, headers: new Headers(given), body });
-
-  it("passes where all is as declared", () => {
-    expect(() => hold(right)).not.toThrow();
-    expect(() => hold({ ...right, path: "/beside/v1", status: 302 })).not.toThrow();
-  });
-
-  it.each([
-    ["another status", { ...right, status: 201 }],
-    ["a body of another status", { ...right, status: 401 }],
-    ["a member too many in the envelope", { ...right, body: { ...right.body, meta: 1 } }],
-    ["a member too few in the data", { ...right, body: { ...right.body, data: { items: [{ code: "x" }] } } }],
-    ["another content type", { ...right, headers: { ...headers, "content-type": "text/html" } }],
-    ["a missing header", { ...right, headers: { ...headers, "x-request-id": undefined } }],
-    ["a header that is none of this answer's", { ...right, headers: { ...headers, etag: '"1"' } }],
-    ["a success of a path that is not declared", { ...right, path: "/v1/nothing" }],
-  ])("is refused for %s", (_, { headers: given, ...wrong }) => {
-    const present = Object.entries(given).filter(([, value]) => value !== undefined);
-    expect(() => hold({ ...wrong, headers: Object.fromEntries(present) } as typeof right)).toThrow(
-      /not as the OpenAPI document says/,
-    );
   });
 });

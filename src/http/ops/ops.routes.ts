@@ -30,12 +30,10 @@ export function opsRoutes({ database, metrics, isStopping }: OpsServices): Route
       contextOf(response).route = "/health/ready";
       const postgres = await checkPostgres(database);
       const ready = postgres.status === "up" && !isStopping();
-      response
-        .status(ready ? 200 : 503)
-        .json({
-          status: ready ? "ready" : isStopping() ? "stopping" : "not_ready",
-          dependencies: { postgres },
-        });
+      response.status(ready ? 200 : 503).json({
+        status: ready ? "ready" : isStopping() ? "stopping" : "not_ready",
+        dependencies: { postgres },
+      });
     })
     .all(methodNotAllowed("GET, HEAD"));
   router

@@ -15,7 +15,7 @@ export function readBatch(body: JsonObject): BatchItem[] {
   if (jobs.length === 0) throw refused("jobs", "too_small", "must hold at least one job");
   if (jobs.length > MAX_BATCH) throw refused("jobs", "too_big", `must hold at most ${MAX_BATCH} jobs`);
   const problems = jobs.flatMap((item: unknown, at) => problemsOfItem(item, `jobs[${at}]`));
-  if (problems.length > 0) throw badRequest(problems, sentence(problems[0] as Problem));
+  if (problems.length > 0) throw badRequest(problems);
   return (jobs as JsonObject[]).map((item) => ({
     markingNumber: item["marking_number"] as string,
     body: item,
@@ -30,9 +30,5 @@ function problemsOfItem(item: unknown, path: string): Problem[] {
 }
 
 function refused(field: string, code: string, message: string): AppError {
-  return badRequest([{ location: "body", field, code, message }], `${field} ${message}`);
-}
-
-function sentence({ field, message }: Problem): string {
-  return `${field} ${message}`;
+  return badRequest([{ location: "body", field, code, message }]);
 }

@@ -8,7 +8,7 @@ import { decodeCursor, encodeCursor } from "../../platform/cursor.ts";
 import { answering, type Answer } from "../answer.ts";
 import { principalOf } from "../context.ts";
 import { methodNotAllowed } from "../error-handler.ts";
-import { badParameters } from "../query-string.ts";
+import { badRequest } from "../../platform/errors.ts";
 import type { Gate } from "./gate.ts";
 import { parameters } from "./jobs.schema.ts";
 import { integerParameter, MAX_PAGE_SIZE } from "./parameters.ts";
@@ -66,5 +66,5 @@ function readAfter(cursor: string | undefined): FeedPosition | null {
   const decoded = decodeCursor("events", cursorShape, cursor);
   if (decoded) return { transactionId: decoded[0], position: decoded[1] };
   const message = "is not a cursor of this feed; use next_cursor as it came";
-  throw badParameters([{ location: "query", field: "after", code: "malformed", message }]);
+  throw badRequest([{ location: "query", field: "after", code: "malformed", message }]);
 }

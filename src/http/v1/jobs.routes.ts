@@ -5,7 +5,14 @@ import { readJson } from "../body.ts";
 import { methodNotAllowed } from "../error-handler.ts";
 import { idempotent } from "../idempotency.ts";
 import type { Gate } from "./gate.ts";
-import { getJob, jobHistory, listJobs, updateJob, updateJobs, type JobHandlerServices } from "./jobs.handlers.ts";
+import {
+  getJob,
+  jobHistory,
+  listJobs,
+  updateJob,
+  updateJobs,
+  type JobHandlerServices,
+} from "./jobs.handlers.ts";
 
 const ONE_JOB_BYTES = 64 * 1024;
 const BATCH_BYTES = 4 * 1024 * 1024;

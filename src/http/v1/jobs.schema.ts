@@ -8,7 +8,7 @@ import type { JobListQuery } from "../../jobs/job.queries.ts";
 import type { JobRow } from "../../jobs/job.row.ts";
 import { dateValue, markingNumberValue, textValue } from "../../jobs/job.values.ts";
 import { toIsoTime } from "../../platform/time.ts";
-import { badParameters, readQuery } from "../query-string.ts";
+import { readQuery } from "../query-string.ts";
 import {
   dateParameter,
   instantParameter,
@@ -78,7 +78,7 @@ export function parameters<Schema extends z.ZodObject>(schema: Schema, url: stri
   const query = readQuery(url, new Set(Object.keys(schema.shape)));
   const result = schema.safeParse(Object.fromEntries(query.parameters));
   const problems = [...query.problems, ...(result.error ? problemsOf(result.error, "query") : [])];
-  if (problems.length > 0) throw badParameters(problems);
+  if (problems.length > 0) throw badRequest(problems);
   return result.data as z.output<Schema>;
 }
 
@@ -182,12 +182,12 @@ export function readIfMatch(header: string | undefined): readonly number[] | und
       code: "malformed",
       message: 'must be an ETag such as "3", or *',
     };
-    throw badRequest([problem], `If-Match ${problem.message}`);
+    throw badRequest([problem]);
   }
   const tags = header.match(/(?:W\/)?"[^"]*"/g) ?? [];
   return tags.filter((tag) => /^"[1-9]\d{0,8}"$/.test(tag)).map((tag) => Number(tag.slice(1, -1)));
 }
 
 function parameterProblem(field: string, code: string, message: string) {
-  return badParameters([{ location: "query", field, code, message }]);
+  return badRequest([{ location: "query", field, code, message }]);
 }

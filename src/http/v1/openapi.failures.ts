@@ -37,7 +37,7 @@ const failures: Record<ErrorCode, Failure> = {
   },
   MethodNotAllowedException: {
     description: "The path exists, but not with this method.",
-    message: "DELETE is not allowed here; GET, HEAD, PATCH is",
+    message: "DELETE is not allowed here. Allowed: GET, HEAD, PATCH",
     headers: ["Allow"],
   },
   ConflictException: {
@@ -58,7 +58,7 @@ const failures: Record<ErrorCode, Failure> = {
   },
   UnsupportedMediaTypeException: {
     description: "The body is not `application/json` in UTF-8.",
-    message: "The body must be application/json",
+    message: "The body must be application/json, in UTF-8",
     headers: rateLimitHeaders,
   },
   UnprocessableEntityException: {

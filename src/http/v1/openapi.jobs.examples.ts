@@ -31,7 +31,7 @@ export const malformedList: readonly FailureExample[] = [
   malformedPage,
   {
     summary: "An unknown status",
-    message: 'is not a known status ("lost"); GET /v1/reference/statuses lists them',
+    message: 'normalized_status is not a known status ("lost"); GET /v1/reference/statuses lists them',
     details: [
       inQuery(
         "normalized_status",
@@ -57,8 +57,8 @@ export const malformedHistory: readonly FailureExample[] = [malformedPage, ...ma
 export const malformedPatch: readonly FailureExample[] = [
   { summary: "No editable field", message: "No editable fields were provided" },
   refused("Values of the wrong kind", [
-    inBody("weight", "invalid_type", "must be a number or null"),
     inBody("piece_quantity", "too_small", "must be at least 1"),
+    inBody("weight", "invalid_type", "must be a number or null"),
   ]),
   refused("An unknown status", [
     inBody(

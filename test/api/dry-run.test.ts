@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
+import { getJob, jobPath, listJobs, numbersOf, patchBatch, patchJob } from "../support/job-calls.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  agent = await app.partner("agent");
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+/** Jobs at version 2. */
+async function newJobs(count: number): Promise<string[]> {
+  const contractor = await app.partner("contractor");
+  return await app.jobs(
+    agent,
+    Array.from({ length: count }, () => ({ contractor })),
+  );
+}
+
+async function newJob(): Promise<string> {
+  const [number] = await newJobs(1);
+  return number as string;
+}
+
+function withoutTimes(data: unknown): unknown {
+  return JSON.parse(JSON.stringify(data).replaceAll(/"updated_at":"[^"]*"/g, '"updated_at":""'));
+}
+
+async function eventsOf(number: string): Promise<number> {
+  return expectData(await app.call(`${jobPath(number)}/history`, { key: agent.key })).pagination
+    .total as number;
+}
+
+describe("dry_run of one job", () => {
+  it("answers as if done and changes nothing", async () => {
+    const number = await newJob();
+    const before = await getJob(app, agent, number);
+    const events = await eventsOf(number);
+    const answer = await patchJob(app, { ...agent, query: "dry_run=true" }, number, { weight: 7, x: 1 });
+    expect(expectData(answer)).toEqual({
+      ...before.body.data,
+      weight: 7,
+      updated_at: answer.body.data.updated_at,
+    });
+    expect(answer.headers.get("etag")).toBe('"3"');
+    expect(answer.headers.get("x-ignored-fields")).toBe("x");
+
+    const after = await getJob(app, agent, number);
+    expect({ data: after.body.data, etag: after.headers.get("etag") }).toEqual({
+      data: before.body.data,
+      etag: '"2"',
+    });
+    expect(await eventsOf(number)).toBe(events);
+  });
+
+  it("leaves the exact total alone", async () => {
+    const number = await newJob();
+    const total = async (): Promise<number> =>
+      expectData(await app.call("/v1/jobs?normalized_status=completed", { key: agent.key })).pagination
+        .total as number;
+    const before = await total();
+    expectData(
+      await patchJob(app, { ...agent, query: "dry_run=true" }, number, { normalized_status: "completed" }),
+    );
+    expect(await total()).toBe(before);
+  });
+
+  it("is off with false", async () => {
+    const number = await newJob();
+    expectData(await patchJob(app, { ...agent, query: "dry_run=false" }, number, { weight: 7 }));
+    expect(expectData(await getJob(app, agent, number)).weight).toBe(7);
+  });
+
+  it.each(["dry_run=1", "dry_run=TRUE", "dry_run=", "dry_run=true&dry_run=true"])(
+    "400 when it is malformed: %s",
+    async (query) => {
+      const number = await newJob();
+      expectFailure(await patchJob(app, { ...agent, query }, number, { weight: 7 }), 400);
+      expect(expectData(await getJob(app, agent, number)).weight).toBeNull();
+    },
+  );
+
+  it("400, 404 and 412 as without it", async () => {
+    const number = await newJob();
+    const options = { query: "dry_run=true" };
+    expectFailure(await patchJob(app, { ...agent, ...options }, number, { weight: "7" }), 400);
+    expectFailure(await patchJob(app, { ...agent, ...options }, "nobody's", { weight: 7 }), 404);
+    expectFailure(
+      await patchJob(app, { ...agent, ...options, headers: { "if-match": '"9"' } }, number, { weight: 7 }),
+      412,
+    );
+  });
+});
+
+describe("dry_run of a batch", () => {
+  it("answers as if done and changes nothing", async () => {
+    const [one = "", two = ""] = await newJobs(2);
+    const items = [
+      { marking_number: one, piece_quantity: 1 },
+      { marking_number: one, labels: "x" },
+      { marking_number: two, normalized_status: "completed" },
+      { marking_number: "NO-SUCH-JOB", weight: 1 },
+      { marking_number: two, weight: "1" },
+    ];
+    const dry = expectData(await patchBatch(app, { ...agent, query: "dry_run=true" }, items));
+    expect(dry).toMatchObject({ updated_count: 3, failed_count: 2 });
+    expect(dry.results[1].job).toMatchObject({ piece_quantity: 1, labels: "x" });
+    for (const number of [one, two]) {
+      expect((await getJob(app, agent, number)).headers.get("etag")).toBe('"2"');
+      expect(
+        expectData(await app.call(`${jobPath(number)}/history`, { key: agent.key })).pagination.total,
+      ).toBe(2);
+    }
+    expect(numbersOf(await listJobs(app, agent, "normalized_status=completed"))).not.toContain(two);
+
+    const done = expectData(await patchBatch(app, agent, items));
+    expect(withoutTimes(done)).toEqual(withoutTimes(dry));
+  });
+
+  it("400 when it is malformed", async () => {
+    const [number] = await newJobs(1);
+    const answer = await patchBatch(app, { ...agent, query: "dry_run=yes" }, [
+      { marking_number: number, weight: 1 },
+    ]);
+    expectProblems(answer, "query", ["dry_run"]);
+  });
+});

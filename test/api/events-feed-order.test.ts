@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { assignRows, upsertRows } from "../../src/jobs/job.upsert.ts";
+import { systemActor } from "../../src/platform/principal.ts";
+import { expectData } from "../support/answers.ts";
+import { eventuallyEvents, feed, type FeedEvent } from "../support/feed.ts";
+import { patchJob } from "../support/job-calls.ts";
+import { startTestApp, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+it("skips nothing of a transaction that is held open while later ones are done", async () => {
+  const agent = await app.partner("agent");
+  const context = { actor: systemActor, requestId: null };
+  const [later = ""] = await app.jobs(agent, [{}]);
+  await eventuallyEvents(app, agent, 1);
+  let cursor = "";
+
+  await app.database.transaction(async (tx) => {
+    await upsertRows(tx, [{ markingNumber: "HELD-OPEN", agentId: agent.id, patch: {} }], context);
+    expectData(await patchJob(app, agent, later, { weight: 1 }));
+    const data = expectData(await feed(app, agent));
+    expect(data.items).toHaveLength(1);
+    cursor = data.next_cursor as string;
+    await assignRows(
+      tx,
+      [{ markingNumber: "HELD-OPEN", contractorId: (await app.partner("contractor")).id }],
+      context,
+    );
+  });
+
+  const events = await eventuallyEvents(app, agent, 3, `after=${cursor}`);
+  const seen = events.map((event) => [event.data.job.marking_number, event.type]);
+  expect(seen).toEqual([
+    ["HELD-OPEN", "job.created"],
+    ["HELD-OPEN", "job.assigned"],
+    [later, "job.updated"],
+  ]);
+});
+
+it("a reader who polls while many write gets each event once, and each job's in order", async () => {
+  const agent = await app.partner("agent");
+  const numbers = await app.jobs(
+    agent,
+    Array.from({ length: 8 }, () => ({})),
+  );
+  const read: FeedEvent[] = [];
+  let after = "";
+  const poll = async (): Promise<void> => {
+    const data = expectData(await feed(app, agent, `page_size=7${after}`));
+    read.push(...(data.items as FeedEvent[]));
+    if (data.next_cursor) after = `&after=${data.next_cursor}`;
+  };
+  let writers = numbers.length;
+  const write = async (number: string): Promise<void> => {
+    for (let weight = 1; weight <= 10; weight += 1)
+      expectData(await patchJob(app, agent, number, { weight }));
+    writers -= 1;
+  };
+  const writing = Promise.all(numbers.map(write));
+  while (writers > 0) await poll();
+  await writing;
+  await vi.waitFor(async () => {
+    await poll();
+    expect(read.length).toBeGreaterThanOrEqual(88);
+  }, 20_000);
+
+  expect(new Set(read.map((event) => event.id)).size).toBe(88);
+  expect(read).toHaveLength(88);
+  for (const number of numbers) {
+    const sequences = read
+      .filter((event) => event.data.job.marking_number === number)
+      .map((event) => event.data.sequence);
+    expect(sequences).toEqual(Array.from({ length: 11 }, (_, at) => at + 1));
+  }
+});

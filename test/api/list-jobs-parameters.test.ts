@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { expectData, expectProblems } from "../support/answers.ts";
+import { listJobs } from "../support/job-calls.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  agent = await app.partner("agent");
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const tooLong = (length: number): string => "x".repeat(length);
+
+describe("400 when a parameter of GET /v1/jobs is malformed", () => {
+  it.each([
+    ["page=0", ["page"]],
+    ["page=-1", ["page"]],
+    ["page=1.0", ["page"]],
+    ["page=1e1", ["page"]],
+    ["page=one", ["page"]],
+    ["page=2147483648", ["page"]],
+    ["page=99999999999999999999", ["page"]],
+    ["page=%201", ["page"]],
+    ["page=+1", ["page"]],
+    ["page_size=0", ["page_size"]],
+    ["page_size=101", ["page_size"]],
+    ["page_size=abc", ["page_size"]],
+    ["updated_at_from=2026-02-30", ["updated_at_from"]],
+    ["updated_at_from=2026-2-3", ["updated_at_from"]],
+    ["updated_at_from=0000-01-01", ["updated_at_from"]],
+    ["updated_at_to=2026-11-10T00:00:00Z", ["updated_at_to"]],
+    ["updated_at_to=10000-01-01", ["updated_at_to"]],
+    ["scheduled_date_from=today", ["scheduled_date_from"]],
+    ["scheduled_date_to=2025-02-29", ["scheduled_date_to"]],
+    ["scheduled_date_to=infinity", ["scheduled_date_to"]],
+    ["updated_since=2026-11-10", ["updated_since"]],
+    ["updated_since=2026-11-10T00:00:00", ["updated_since"]],
+    ["updated_since=0000-01-01T00:00:00Z", ["updated_since"]],
+    ["updated_since=2026-11-10T00:00:00%2B23:59", ["updated_since"]],
+    [`updated_since=2026-11-10T00:00:00.${"0".repeat(300)}Z`, ["updated_since"]],
+    ["sort=marking_number", ["sort"]],
+    ["sort=CREATED_AT", ["sort"]],
+    ["sort=--created_at", ["sort"]],
+    [`marking_number=${tooLong(121)}`, ["marking_number"]],
+    ["marking_number=%00", ["marking_number"]],
+    [`batch_number=${tooLong(121)}`, ["batch_number"]],
+    [`group_code=${tooLong(121)}`, ["group_code"]],
+    [`failure_reason=${tooLong(65)}`, ["failure_reason"]],
+    [`q=${tooLong(256)}`, ["q"]],
+    ["q=a%00b", ["q"]],
+    ["cursor=x", ["cursor"]],
+    ["cursor=%00", ["cursor"]],
+    [`cursor=${tooLong(513)}`, ["cursor"]],
+  ])("%s", async (query, fields) => {
+    expectProblems(await listJobs(app, agent, query), "query", fields);
+  });
+
+  it("400 when a parameter is repeated, be it with the same value", async () => {
+    const [problem] = expectProblems(await listJobs(app, agent, "page=1&page=1"), "query", ["page"]);
+    expect(problem).toMatchObject({ code: "repeated" });
+    expectProblems(await listJobs(app, agent, "batch_number=a&batch%5Fnumber=b"), "query", ["batch_number"]);
+  });
+
+  it.each([
+    "page",
+    "page_size",
+    "marking_number",
+    "normalized_status",
+    "updated_at_from",
+    "cursor",
+    "sort",
+    "q",
+  ])("400 when %s is empty", async (name) => {
+    for (const query of [`${name}=`, name]) {
+      expect(expectProblems(await listJobs(app, agent, query), "query", [name])[0]?.code).toBe("empty");
+    }
+  });
+
+  it("400 when a parameter is no percent-encoded UTF-8", async () => {
+    for (const value of ["%", "%E0%A4%A", "%FF", "%ED%A0%80"]) {
+      expectProblems(await listJobs(app, agent, `q=${value}`), "query", ["q"]);
+    }
+  });
+
+  it("400 when a status code is unknown, in any case other than its own", async () => {
+    for (const code of ["unheard_of", "Completed", "completed%20", "%F0%9F%93%A6"]) {
+      const [problem] = expectProblems(await listJobs(app, agent, `normalized_status=${code}`), "query", [
+        "normalized_status",
+      ]);
+      expect(problem?.code).toBe("unknown_status");
+    }
+  });
+
+  it("400 with every problem found, not only the first", async () => {
+    const query = "page=0&page_size=101&sort=x&updated_at_from=never&q=&batch_number=a&batch_number=b";
+    const fields = ["page", "page_size", "sort", "updated_at_from", "q", "batch_number"];
+    expectProblems(await listJobs(app, agent, query), "query", fields);
+  });
+
+  it("counts a text's length in code points", async () => {
+    const astral = encodeURIComponent("📦".repeat(120));
+    expectData(await listJobs(app, agent, `batch_number=${astral}`));
+    expectProblems(await listJobs(app, agent, `batch_number=${astral}x`), "query", ["batch_number"]);
+  });
+});

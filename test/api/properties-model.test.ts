@@ -1,0 +1,65 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { jobFieldNames } from "../../src/jobs/job.fields.ts";
+import { expectData } from "../support/answers.ts";
+import { soundPatch } from "../support/arbitraries.ts";
+import { getJob, jobPath, patchJob } from "../support/job-calls.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+type Job = Record<string, unknown>;
+
+let app: TestApp;
+let agent: Partner;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  agent = await app.partner("agent");
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+it("a random sequence of patches leaves the job as a model of it says, its versions and its history too", async () => {
+  const patches = fc.array(
+    soundPatch.filter((patch) => Object.keys(patch).length > 0),
+    { minLength: 1, maxLength: 6 },
+  );
+  await fc.assert(
+    fc.asyncProperty(patches, async (sequence) => {
+      const [markingNumber = ""] = await app.jobs(agent, [{}]);
+      const model: Job = expectData(await getJob(app, agent, markingNumber));
+      let version = 1;
+      for (const patch of sequence) {
+        // As JSON has it: there is no negative zero.
+        const sent = JSON.parse(JSON.stringify(patch)) as Job;
+        const answer = await patchJob(app, agent, markingNumber, sent);
+        const isChange = Object.keys(sent).some((name) => sent[name] !== model[name]);
+        if (isChange) Object.assign(model, sent, { updated_at: answer.body.data.updated_at });
+        version += isChange ? 1 : 0;
+        expect(expectData(answer)).toEqual(model);
+        expect(answer.headers.get("etag")).toBe(`"${version}"`);
+      }
+      expect(expectData(await getJob(app, agent, markingNumber))).toEqual(model);
+      await expectHistoryToLeadTo(model, markingNumber, version);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+/** Every step taken one after the other, from nothing, ends at the job as it is. */
+async function expectHistoryToLeadTo(model: Job, markingNumber: string, version: number): Promise<void> {
+  const { items } = expectData(
+    await app.call(`${jobPath(markingNumber)}/history?page_size=100`, { key: agent.key }),
+  );
+  expect(items.map((item: { sequence: number }) => item.sequence)).toEqual(
+    Array.from({ length: version }, (_, at) => version - at),
+  );
+  const state: Job = Object.fromEntries(jobFieldNames.map((name) => [name, null]));
+  for (const { changes } of items.toReversed() as {
+    changes: Record<string, { from: unknown; to: unknown }>;
+  }[]) {
+    for (const [name, { from, to }] of Object.entries(changes)) {
+      expect(from).toEqual(state[name]);
+      state[name] = to;
+    }
+  }
+  expect(model).toMatchObject(state);
+}

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
+import { getJob, patchBatch } from "../support/job-calls.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  agent = await app.partner("agent");
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+function newJobs(count: number): Promise<string[]> {
+  return app.jobs(
+    agent,
+    Array.from({ length: count }, () => ({})),
+  );
+}
+
+describe("400 for a whole batch, with nothing applied", () => {
+  it.each([
+    ["{}", ["jobs"]],
+    ['{"jobs":null}', ["jobs"]],
+    ['{"jobs":{}}', ["jobs"]],
+    ['{"jobs":"x"}', ["jobs"]],
+    ['{"jobs":[]}', ["jobs"]],
+    ['{"Jobs":[{"marking_number":"x","weight":1}]}', ["jobs"]],
+    ["[]", [""]],
+    ["null", [""]],
+    ['"jobs"', [""]],
+    ["5", [""]],
+  ])("body %s", async (body, fields) => {
+    const answer = await app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body });
+    expectProblems(answer, "body", fields);
+  });
+
+  it.each(["", "{", '{"jobs":[}', "jobs", "undefined", "{'jobs':[]}", '{"jobs":[]}}'])(
+    "a body that is not JSON: %j",
+    async (body) => {
+      expectFailure(await app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body }), 400);
+    },
+  );
+
+  it("over 100 jobs", async () => {
+    const numbers = await newJobs(101);
+    const answer = await patchBatch(
+      app,
+      agent,
+      numbers.map((marking_number) => ({ marking_number, weight: 1 })),
+    );
+    expectProblems(answer, "body", ["jobs"]);
+    expect(expectData(await getJob(app, agent, numbers[0] as string)).weight).toBeNull();
+  });
+
+  it.each([
+    ["null", "jobs[1]"],
+    ["[]", "jobs[1]"],
+    ['"MN"', "jobs[1]"],
+    ["7", "jobs[1]"],
+    ['{"weight":1}', "jobs[1].marking_number"],
+    ['{"weight":1,"marking_number":null}', "jobs[1].marking_number"],
+    ['{"weight":1,"marking_number":5}', "jobs[1].marking_number"],
+    ['{"weight":1,"marking_number":["MN"]}', "jobs[1].marking_number"],
+    ['{"weight":1,"marking_number":""}', "jobs[1].marking_number"],
+    [`{"weight":1,"marking_number":"${"x".repeat(121)}"}`, "jobs[1].marking_number"],
+    [String.raw`{"weight":1,"marking_number":"\u0000"}`, "jobs[1].marking_number"],
+    [String.raw`{"weight":1,"marking_number":"\ud800"}`, "jobs[1].marking_number"],
+  ])("an item that is %s", async (item, field) => {
+    const [number = ""] = await newJobs(1);
+    const body = `{"jobs":[{"marking_number":"${number}","weight":1},${item}]}`;
+    expectProblems(await app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body }), "body", [
+      field,
+    ]);
+    expect(expectData(await getJob(app, agent, number)).weight).toBeNull();
+  });
+
+  it("names every item that is wrong", async () => {
+    expectProblems(await patchBatch(app, agent, [1, { weight: 1 }, { marking_number: "" }, null]), "body", [
+      "jobs[0]",
+      "jobs[1].marking_number",
+      "jobs[2].marking_number",
+      "jobs[3]",
+    ]);
+  });
+});

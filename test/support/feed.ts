@@ -1,0 +1,38 @@
+/** The events feed as a partner polls it. */
+import { expect, vi } from "vitest";
+import { expectData } from "./answers.ts";
+import type { Api } from "./job-calls.ts";
+import type { Answer, Partner } from "./start-app.ts";
+
+export interface FeedEvent {
+  id: string;
+  type: string;
+  data: { job: { marking_number: string }; sequence: number };
+}
+
+/** GET /v1/events; `query` without its question mark. */
+export function feed(api: Api, { key }: Partner, query = ""): Promise<Answer> {
+  return api.call(`/v1/events?${query}`, { key });
+}
+
+export async function eventsOf(api: Api, partner: Partner, query = ""): Promise<FeedEvent[]> {
+  return expectData(await feed(api, partner, query)).items as FeedEvent[];
+}
+
+/**
+ * The feed once it shows `count` events: it waits for transactions that began before an event's to end, and those of
+ * other tests' databases count as well.
+ */
+export function eventuallyEvents(
+  api: Api,
+  partner: Partner,
+  count: number,
+  query = "",
+): Promise<FeedEvent[]> {
+  const look = async (): Promise<FeedEvent[]> => {
+    const events = await eventsOf(api, partner, query);
+    expect(events).toHaveLength(count);
+    return events;
+  };
+  return vi.waitFor(look, { timeout: 20_000, interval: 20 });
+}
