@@ -94,7 +94,7 @@ export function listStatement(
   for (const [at, value] of range.entries())
     if (value !== null) where += ` and ${RANGE[at]?.(values.push(value))}`;
   const counted = equal[0] === null && equal[1] === null;
-  const status = equal[2] === null ? "" : "and normalized_status = $2";
+  const status = `and kind = 'status' ${equal[2] === null ? "" : "and value = $2"}`;
   const total = counted
     ? `(select coalesce(sum(n), 0)::int from (select count as n from job_count where organization_id = $1 ${status}
         union all select change from job_count_change where organization_id = $1 ${status}) counts)`
@@ -123,12 +123,12 @@ export function listStatement(
 
 const countMoves = (
   from: string,
-): string => `insert into job_count_change (organization_id, normalized_status, change)
-  select organization_id, status, sum(change)::int from ${from},
+): string => `insert into job_count_change (organization_id, kind, value, change)
+  select organization_id, 'status', status, sum(change)::int from ${from},
     lateral (values (agent_id, old_status, -1), (agent_id, normalized_status, 1),
       (contractor_id, old_status, -1), (contractor_id, normalized_status, 1)) part (organization_id, status, change)
   where old_status <> normalized_status and organization_id is not null
-  group by 1, 2 having sum(change) <> 0`;
+  group by 1, 3 having sum(change) <> 0`;
 
 const EVENT =
   "insert into job_event (id, type, job_id, agent_id, contractor_id, sequence, actor_type, actor_id, request_id, changes, job)";

@@ -42,7 +42,7 @@ const pool = new pg.Pool({
   connectionString: process.env["DATABASE_URL"],
   max: 10,
   application_name: "baseline",
-  options: "-c timezone=UTC",
+  options: "-c timezone=UTC -c plan_cache_mode=force_generic_plan",
 });
 
 const callers = new Map<string, Caller & { hash: Buffer }>();

@@ -72,8 +72,8 @@ async function prepare(
   );
   const { rows } = await client.query<{ fingerprint: string }>("select fingerprint from bench_seed");
   if (rows[0]?.fingerprint === wanted && !fresh) {
-    // What the run before has left: reads start from the same state in every run.
-    await client.query("vacuum analyze");
+    // What the run before has left: reads start from the same state in every run, and its loop kept no counters.
+    await refresh(client, url);
     return;
   }
 
@@ -81,12 +81,16 @@ async function prepare(
   await client.query("create schema public");
   await migrateDatabase({ url, poolSize: 2, entities });
   await seed(client, jobs, onProgress);
-  await using database = await openDatabase({ url, poolSize: 2, entities });
-  await recount(database);
+  await refresh(client, url);
   onProgress("counters");
-  await client.query("vacuum analyze");
   await client.query("checkpoint");
   await client.query("create table bench_seed as select $1::text as fingerprint, now() as at", [wanted]);
+}
+
+async function refresh(client: pg.Client, url: string): Promise<void> {
+  await using database = await openDatabase({ url, poolSize: 2, entities });
+  await recount(database);
+  await client.query("vacuum analyze");
 }
 
 /** What the seeded folder was made from: where the migrations or the seed have changed, it is made anew. */

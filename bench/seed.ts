@@ -45,7 +45,7 @@ export async function seed(
 export async function issueKeys(client: pg.Client): Promise<BenchOrganization[]> {
   const { rows } = await client.query<{ id: string; type: "agent" | "contractor"; jobs: number }>(
     `select id, type, coalesce(sum(count), 0)::int as jobs
-     from organization left join job_count on organization_id = id group by id order by jobs desc`,
+     from organization left join job_count on organization_id = id and kind = 'status' group by id order by jobs desc`,
   );
   const keys = rows.map(() => newKeyText());
   await client.query("delete from api_key");

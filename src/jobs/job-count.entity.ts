@@ -1,16 +1,20 @@
 /**
- * How many jobs an organisation sees in each status: base counts, and the changes since, appended beside each write
- * and folded in now and then. Base plus changes is exact at every instant; counters updated in place would make every
- * writer of a busy organisation wait for the one before.
+ * How many jobs an organisation sees, in each status and of each day of creation (UTC): base counts, and the changes since,
+ * appended beside each write and folded in now and then. Base plus changes is exact at every instant; counters updated in
+ * place would make every writer of a busy organisation wait for the one before.
  */
 import { defineEntity, p } from "@mikro-orm/postgresql";
+
+const kinds = ["status", "created_day"] as const;
 
 export const JobCount = defineEntity({
   name: "JobCount",
   tableName: "job_count",
   properties: {
     organizationId: p.uuid().primary(),
-    normalizedStatus: p.text().primary(),
+    kind: p.enum(kinds).primary(),
+    /** The status, or the day as YYYY-MM-DD. */
+    value: p.text().primary(),
     count: p.integer(),
   },
 });
@@ -21,7 +25,8 @@ export const JobCountChange = defineEntity({
   properties: {
     id: p.bigint().primary().autoincrement(),
     organizationId: p.uuid(),
-    normalizedStatus: p.text(),
+    kind: p.enum(kinds),
+    value: p.text(),
     change: p.integer(),
   },
   indexes: [{ name: "job_count_change_organization", properties: ["organizationId"] }],

@@ -1,6 +1,8 @@
 /** The counters behind the exact total of a list: written beside each change (`job.record.ts`), folded in the background. */
 import type { Database, Queryable } from "../platform/database.ts";
-import { sql } from "../platform/sql.ts";
+import { sql, type Sql } from "../platform/sql.ts";
+
+const createdDay = sql`(created_at at time zone 'UTC')::date::text`;
 
 /**
  * Moves the recorded changes into the base counts, in one statement, so that base plus changes is exact before, during
@@ -11,11 +13,11 @@ export async function foldCounts(database: Queryable): Promise<number> {
     with turn as materialized (select pg_try_advisory_xact_lock(hashtext('waymark.job_count')) as mine),
     moved as (
       delete from job_count_change where (select mine from turn) and id in (select id from job_count_change limit 50000)
-      returning organization_id, normalized_status, change
+      returning organization_id, kind, value, change
     ), folded as (
-      insert into job_count (organization_id, normalized_status, count)
-      select organization_id, normalized_status, sum(change) from moved group by 1, 2 order by 1, 2
-      on conflict (organization_id, normalized_status) do update set count = job_count.count + excluded.count
+      insert into job_count (organization_id, kind, value, count)
+      select organization_id, kind, value, sum(change) from moved group by 1, 2, 3 order by 1, 2, 3
+      on conflict (organization_id, kind, value) do update set count = job_count.count + excluded.count
     )
     select count(*)::int as folded from moved`);
   return row?.folded ?? 0;
@@ -28,10 +30,18 @@ export async function recount(database: Database): Promise<void> {
     await tx.query(sql`delete from job_count_change`);
     await tx.query(sql`delete from job_count`);
     await tx.query(sql`
-      insert into job_count (organization_id, normalized_status, count)
-      select organization_id, normalized_status, count(*) from (
-        select agent_id as organization_id, normalized_status from job
-        union all select contractor_id, normalized_status from job where contractor_id is not null) seen
-      group by 1, 2`);
+      insert into job_count (organization_id, kind, value, count)
+      select organization_id, kind, value, count(*) from job, lateral (values
+        (agent_id, 'status', normalized_status), (agent_id, 'created_day', ${createdDay}),
+        (contractor_id, 'status', normalized_status), (contractor_id, 'created_day', ${createdDay})
+      ) part (organization_id, kind, value)
+      where organization_id is not null group by 1, 2, 3`);
   });
+}
+
+/** An organisation's counts of one kind, base and changes: rows of (value, counted), to be summed up. */
+export function countsOf(organizationId: string, kind: "status" | "created_day"): Sql {
+  return sql`
+    select value, count as counted from job_count where organization_id = ${organizationId} and kind = ${kind}
+    union all select value, change from job_count_change where organization_id = ${organizationId} and kind = ${kind}`;
 }

@@ -2,6 +2,7 @@
 import type { Principal } from "../platform/principal.ts";
 import type { Queryable } from "../platform/database.ts";
 import { join, raw, sql, type Sql } from "../platform/sql.ts";
+import { countsOf } from "./job.counts.ts";
 import {
   after,
   conditionsOf,
@@ -30,7 +31,7 @@ export interface JobPage {
   hasMore: boolean;
 }
 
-/** From here on a page finds its ids in the index alone before it fetches a row. */
+/** From here on a page finds its ids before it fetches a row. */
 const DEEP_OFFSET = 200;
 
 const and = (conditions: readonly Sql[]): Sql => join(conditions, " and ");
@@ -81,9 +82,41 @@ function pageInOrder(viewer: Principal, { filter = {}, sort = newestFirst, limit
     return sql`select ${jobColumns("job.")}, ${total} as total from job
       where ${and(conditions)} ${orderBy(sort)} limit ${limit} offset ${from.offset}`;
   }
-  return sql`select ${jobColumns("job.")}, ${total} as total
-    from (select job.id from job where ${and(conditions)} ${orderBy(sort)} limit ${limit} offset ${from.offset}) page
+  const byDay = sort.field === "created_at" && isEmpty(filter);
+  const start = byDay ? startOfDay(viewer, sort.descending, from.offset) : startAtFirst();
+  return sql`with start as materialized (${start.row})
+    select ${jobColumns("job.")}, ${total} as total from (
+      select job.id from job where ${and([...conditions, start.condition])} ${orderBy(sort)}
+      limit ${limit} offset ${from.offset}::bigint - (select passed from start)) page
     join job using (id) ${orderBy(sort)}`;
+}
+
+/** Where to begin to pass over rows: one row (passed), and the condition that begins there. */
+interface Start {
+  row: Sql;
+  condition: Sql;
+}
+
+function startAtFirst(): Start {
+  return { row: sql`select 0 as passed`, condition: sql`true` };
+}
+
+/**
+ * All of an organisation's jobs in the order of their creation are counted by day: the counts tell on which day row
+ * `offset` stands, and how many rows come before that day.
+ */
+function startOfDay(viewer: Principal, descending: boolean, offset: number): Start {
+  const direction = raw(descending ? "desc" : "asc");
+  return {
+    row: sql`
+      select day, passed from (
+        select value::date as day, (sum(sum(counted)) over (order by value ${direction}) - sum(counted))::bigint as passed
+        from (${countsOf(viewer.organizationId, "created_day")}) counts group by value having sum(counted) <> 0
+      ) days where passed <= ${offset} order by passed desc limit 1`,
+    condition: descending
+      ? sql`job.created_at < ((select day from start) + 1)::timestamp at time zone 'UTC'`
+      : sql`job.created_at >= (select day from start)::timestamp at time zone 'UTC'`,
+  };
 }
 
 /**
@@ -106,11 +139,14 @@ function pageOfRange(viewer: Principal, { filter = {}, sort = newestFirst, limit
 /** The exact number of matching jobs: from the counters where they know it, else counted. */
 function totalOf(viewer: Principal, filter: JobFilter): Sql {
   const { normalizedStatus, ...others } = filter;
-  if (Object.values(others).some((value) => value !== undefined)) {
+  if (!isEmpty(others)) {
     return sql`(select count(*)::int from job where ${and([visibleTo(viewer), ...conditionsOf(filter)])})`;
   }
-  const status = normalizedStatus === undefined ? sql`` : sql`and normalized_status = ${normalizedStatus}`;
-  return sql`(select coalesce(sum(counted), 0)::int from (
-      select count as counted from job_count where organization_id = ${viewer.organizationId} ${status}
-      union all select change from job_count_change where organization_id = ${viewer.organizationId} ${status}) counts)`;
+  const status = normalizedStatus === undefined ? sql`` : sql`where value = ${normalizedStatus}`;
+  return sql`(select coalesce(sum(counted), 0)::int
+    from (${countsOf(viewer.organizationId, "status")}) counts ${status})`;
+}
+
+function isEmpty(filter: JobFilter): boolean {
+  return Object.values(filter).every((value) => value === undefined);
 }

@@ -3,35 +3,48 @@ import type { ChangeContext } from "../platform/principal.ts";
 import { sql, type Sql } from "../platform/sql.ts";
 
 /**
- * An insert of one event for each of `rows`: (event_id, type, new, changes), `new` being the job as it is now. It belongs
- * into the very statement of the change, so that both stand or fall together.
+ * An insert of one event for each of `rows`: (event_id, type, job_id, agent_id, contractor_id, version, job, changes), `job`
+ * being the job as it is now, in jsonb. It belongs into the very statement of the change, so that both stand or fall
+ * together.
  */
 export function recordEvents(rows: Sql, { actor, requestId }: ChangeContext): Sql {
   return sql`insert into job_event
       (id, type, job_id, agent_id, contractor_id, sequence, actor_type, actor_id, request_id, changes, job)
-    select event_id, type, (new).id, (new).agent_id, (new).contractor_id, (new).version,
-      ${actor.type}, ${actor.id}::uuid, ${requestId}, changes, to_jsonb(new)
+    select event_id, type, job_id, agent_id, contractor_id, version,
+      ${actor.type}, ${actor.id}::uuid, ${requestId}, changes, job
     from (${rows}) happened`;
 }
 
-/**
- * What differs between the composite values `old` and `new`, as `{field: {from, to}}`, looking at the keys of the jsonb
- * `patch`; null where nothing does.
- */
+/** What the jsonb `patch` changes in the row `old`, as `{field: {from, to}}`; null where it changes nothing. */
 export const changesOf: Sql = sql`(
-  select jsonb_object_agg(field, jsonb_build_object('from', before -> field, 'to', after -> field))
-  from jsonb_object_keys(patch) field, to_jsonb(old) before, to_jsonb(new) after
-  where before -> field is distinct from after -> field)`;
+  select jsonb_object_agg(field, jsonb_build_object('from', before -> field, 'to', value))
+  from to_jsonb(old) before, jsonb_each(patch) each (field, value)
+  where before -> field is distinct from value)`;
+
+/** An insert that counts `moves`: rows of (agent_id, contractor_id, old_status, new_status). See `job.counts.ts`. */
+export function recordMoves(moves: Sql): Sql {
+  return recordCounts(sql`
+    select part.* from (${moves}) moves, lateral (values
+      (agent_id, 'status', old_status, -1), (agent_id, 'status', new_status, 1),
+      (contractor_id, 'status', old_status, -1), (contractor_id, 'status', new_status, 1)
+    ) part (organization_id, kind, value, change)`);
+}
 
 /**
- * An insert that records `moves`: rows of (agent_id, contractor_id, old_status, new_status), a status being null where
- * the job was, or is, not seen. See `job.counts.ts` for what becomes of them.
+ * An insert that counts `seen`: rows of (organization_id, status, created_at, change), for jobs that an organisation sees
+ * from now on (1) or sees no more (-1).
  */
-export function recordCounts(moves: Sql): Sql {
-  return sql`insert into job_count_change (organization_id, normalized_status, change)
-    select organization_id, status, sum(change)::int from (${moves}) moves,
-      lateral (values (agent_id, old_status, -1), (agent_id, new_status, 1),
-        (contractor_id, old_status, -1), (contractor_id, new_status, 1)) part (organization_id, status, change)
-    where organization_id is not null and status is not null
-    group by organization_id, status having sum(change) <> 0`;
+export function recordSeen(seen: Sql): Sql {
+  return recordCounts(sql`
+    select part.* from (${seen}) seen, lateral (values
+      (organization_id, 'status', status, change),
+      (organization_id, 'created_day', (created_at at time zone 'UTC')::date::text, change)
+    ) part (organization_id, kind, value, change)`);
+}
+
+function recordCounts(parts: Sql): Sql {
+  return sql`insert into job_count_change (organization_id, kind, value, change)
+    select organization_id, kind, value, sum(change)::int from (${parts}) parts
+    where organization_id is not null
+    group by organization_id, kind, value having sum(change) <> 0`;
 }

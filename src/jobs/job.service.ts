@@ -8,7 +8,7 @@ import type { JobCodes } from "./job.codes.ts";
 import { findJob, listJobs, type JobListQuery, type JobPage } from "./job.queries.ts";
 import { roundsOf } from "./job.rounds.ts";
 import type { JobRow } from "./job.row.ts";
-import { updateRows, type JobUpdate, type UpdateOutcome } from "./job.update.ts";
+import { lockRows, updateRows, type JobUpdate, type UpdateOutcome } from "./job.update.ts";
 
 const JOB_NOT_FOUND = "Delivery job not found";
 
@@ -138,6 +138,8 @@ async function applyRound(
   } catch (error) {
     if (!isRefusedData(error)) throw error;
     if (updates.length === 1) return [{ kind: "refused" }];
+    // One transaction holds the locks of all its items, so that it takes them in the order that everybody does.
+    if (queryable.nested) await lockRows(queryable, viewer, updates);
     const applied: Applied[] = [];
     for (const update of updates) applied.push(...(await applyRound(queryable, viewer, [update], context)));
     return applied;

@@ -7,7 +7,7 @@ import { newUuid } from "../platform/ids.ts";
 import type { ChangeContext, Principal } from "../platform/principal.ts";
 import { raw, sql, type Sql } from "../platform/sql.ts";
 import { jobFieldNames, type JobPatch } from "./job.fields.ts";
-import { changesOf, recordCounts, recordEvents } from "./job.record.ts";
+import { changesOf, recordEvents, recordMoves } from "./job.record.ts";
 import { jobColumns, type JobRow } from "./job.row.ts";
 import { visibleTo } from "./job.visibility.ts";
 
@@ -21,11 +21,10 @@ export interface JobUpdate {
 
 /** What became of it. `unchanged`: the job held these values already, so there is no new version and no event. */
 export type UpdateOutcome =
-  | { kind: "updated" | "unchanged"; job: JobRow }
-  | { kind: "version_mismatch"; job: JobRow }
+  | { kind: "updated" | "unchanged" | "version_mismatch"; job: JobRow }
   | { kind: "not_found" };
 
-type OutcomeRow = { found: boolean; matches: boolean; changed: boolean } & JobRow;
+type OutcomeRow = { place: number; matches: boolean; changed: boolean } & JobRow;
 
 /**
  * Applies `updates`, each Marking Number at most once, and answers in their order. Rows are locked in the order of their
@@ -38,56 +37,63 @@ export async function updateRows(
   context: ChangeContext,
 ): Promise<UpdateOutcome[]> {
   const rows = await database.query<OutcomeRow>(updateStatement(viewer, updates, context));
-  return rows.map(({ found, matches, changed, ...job }) => {
-    if (!found) return { kind: "not_found" };
-    if (!matches) return { kind: "version_mismatch", job };
-    return { kind: changed ? "updated" : "unchanged", job };
-  });
+  const outcomes: UpdateOutcome[] = updates.map(() => ({ kind: "not_found" }));
+  for (const { place, matches, changed, ...job } of rows) {
+    const kind = changed ? "updated" : "unchanged";
+    outcomes[place] = { kind: matches ? kind : "version_mismatch", job };
+  }
+  return outcomes;
 }
 
-const editable = raw(jobFieldNames.join(", "));
-const newValues = raw(jobFieldNames.map((name) => `(changed.new).${name}`).join(", "));
+/** Locks the jobs of `updates` for the rest of the transaction, in the order that `updateRows` locks them. */
+export async function lockRows(
+  queryable: Queryable,
+  viewer: Principal,
+  updates: readonly JobUpdate[],
+): Promise<void> {
+  await queryable.query(sql`
+    select 1 from job where marking_number = any(${updates.map((update) => update.markingNumber)}::text[])
+      and ${visibleTo(viewer)} order by job.id for update`);
+}
+
+const newValues = raw(jobFieldNames.map((name) => `new.${name}`).join(", "));
+const assignments = raw(jobFieldNames.map((name) => `${name} = patched.${name}`).join(", "));
 
 /** `jsonb_populate_record` does the patching: an absent key keeps the old value, null clears it, types are the columns'. */
 function updateStatement(viewer: Principal, updates: readonly JobUpdate[], context: ChangeContext): Sql {
-  const versions = updates.map(({ expectedVersions }) =>
-    expectedVersions ? JSON.stringify(expectedVersions) : null,
-  );
+  const input = updates.map(({ markingNumber, patch, expectedVersions }, place) => ({
+    place,
+    marking_number: markingNumber,
+    patch,
+    versions: expectedVersions,
+    event_id: newUuid(),
+  }));
   return sql`
-    with input as (
-      select * from unnest(
-        ${updates.map((update) => update.markingNumber)}::text[],
-        ${updates.map((update) => JSON.stringify(update.patch))}::jsonb[],
-        ${versions}::jsonb[],
-        ${updates.map(() => newUuid())}::uuid[]
-      ) with ordinality as input (marking_number, patch, versions, event_id, place)
-    ), target as (
-      select job as old, input.patch, input.event_id, input.place,
+    with input as materialized (
+      select * from jsonb_to_recordset(${JSON.stringify(input)}::jsonb)
+        as input (place int, marking_number text, patch jsonb, versions jsonb, event_id uuid)
+    ), target as materialized (
+      select job as old, job.id, job.normalized_status as old_status, input.patch, input.event_id, input.place,
         coalesce(input.versions @> to_jsonb(job.version), true) as matches
       from input join job on job.marking_number = input.marking_number
       where ${visibleTo(viewer)} order by job.id for update of job
-    ), patched as (
-      select target.*, new, ${changesOf} as changes
+    ), patched as materialized (
+      select target.id, old, old_status, event_id, place, matches, ${newValues},
+        case when matches then ${changesOf} end as changes
       from target, jsonb_populate_record(old, patch) new
-      where matches
-    ), changed as (
-      select * from patched where changes is not null
     ), updated as (
-      update job set (${editable}) = row(${newValues}), version = job.version + 1, updated_at = now()
-      from changed where job.id = (changed.old).id
-      returning job as new, (changed.old).normalized_status as old_status, changed.place, changed.event_id, changed.changes
+      update job set ${assignments}, version = job.version + 1, updated_at = now()
+      from patched where job.id = patched.id and changes is not null
+      returning job.*, to_jsonb(job) as json, old_status, place, event_id, changes
     ), recorded as (${recordEvents(
-      sql`select event_id, new, changes,
-        case when changes ? 'normalized_status' then 'job.status_changed' else 'job.updated' end as type from updated`,
+      sql`select event_id, case when changes ? 'normalized_status' then 'job.status_changed' else 'job.updated' end as type,
+        id as job_id, agent_id, contractor_id, version, changes, json as job from updated`,
       context,
     )}
-    ), counted as (${recordCounts(sql`
-      select (new).agent_id, (new).contractor_id, old_status, (new).normalized_status as new_status from updated
-      where (new).normalized_status <> old_status`)}
-    ), outcome as (
-      select input.place, target.place is not null as found, target.matches, updated.place is not null as changed,
-        coalesce(updated.new, target.old) as job
-      from input left join target using (place) left join updated using (place)
+    ), counted as (${recordMoves(sql`
+      select agent_id, contractor_id, old_status, normalized_status as new_status from updated
+      where normalized_status <> old_status`)}
     )
-    select found, matches, changed, ${jobColumns("(job).")} from outcome order by place`;
+    select place, true as matches, true as changed, ${jobColumns("updated.")} from updated
+    union all select place, matches, false, ${jobColumns("(old).")} from patched where changes is null`;
 }

@@ -7,7 +7,7 @@ import { newUuid } from "../platform/ids.ts";
 import type { ChangeContext } from "../platform/principal.ts";
 import { raw, sql, type Sql } from "../platform/sql.ts";
 import { jobFieldNames, type JobPatch } from "./job.fields.ts";
-import { changesOf, recordCounts, recordEvents } from "./job.record.ts";
+import { changesOf, recordEvents, recordMoves, recordSeen } from "./job.record.ts";
 
 /** A job to be there with these values: made where it is not, changed where it is. */
 export interface JobUpsert {
@@ -25,6 +25,10 @@ export type UpsertOutcome = "created" | "updated" | "unchanged" | "other_agent";
 const columns = [...jobFieldNames, "provider_status"];
 const columnList = raw(columns.join(", "));
 const newValues = raw(columns.map((name) => `(changed.new).${name}`).join(", "));
+/** What `recordEvents` wants to know of a job that stands in \`new\`. */
+const eventOf = raw(
+  "(new).id as job_id, (new).agent_id, (new).contractor_id, (new).version, to_jsonb(new) as job",
+);
 /** What a new job has where nothing is said: the columns' defaults, which `jsonb_populate_record` does not know. */
 const DEFAULTS = JSON.stringify({ normalized_status: "pending", scheduled_delivery_pending: false });
 
@@ -75,14 +79,14 @@ export async function assignRows(
       from target where job.id = target.id and job.contractor_id is distinct from target.next
       returning job as new, target.former, target.event_id
     ), recorded as (${recordEvents(
-      sql`select event_id, new, case when (new).contractor_id is null then 'job.updated' else 'job.assigned' end as type,
-        jsonb_build_object('contractor_id', jsonb_build_object('from', former, 'to', (new).contractor_id)) as changes
-        from updated`,
+      sql`select event_id, case when (new).contractor_id is null then 'job.updated' else 'job.assigned' end as type,
+        ${eventOf}, jsonb_build_object('contractor_id',
+          jsonb_build_object('from', former, 'to', (new).contractor_id)) as changes from updated`,
       context,
     )}
-    ), counted as (${recordCounts(sql`
-      select null::uuid as agent_id, former as contractor_id, (new).normalized_status as old_status, null as new_status from updated
-      union all select null, (new).contractor_id, null, (new).normalized_status from updated`)}
+    ), counted as (${recordSeen(sql`
+      select former as organization_id, (new).normalized_status as status, (new).created_at, -1 as change from updated
+      union all select (new).contractor_id, (new).normalized_status, (new).created_at, 1 from updated`)}
     )
     select (new).marking_number as marking_number from updated`);
   return new Set(rows.map((row) => row.marking_number));
@@ -145,15 +149,16 @@ function upsertStatement(upserts: readonly JobUpsert[], context: ChangeContext):
         from jsonb_each(${DEFAULTS}::jsonb || patch) where value <> 'null') as changes
       from created join input on input.job_id = (created.new).id
     ), recorded as (${recordEvents(
-      sql`select event_id, new, changes,
-          case when changes ? 'normalized_status' then 'job.status_changed' else 'job.updated' end as type from updated
-        union all select event_id, new, changes, 'job.created' from born`,
+      sql`select event_id, case when changes ? 'normalized_status' then 'job.status_changed' else 'job.updated' end as type,
+          ${eventOf}, changes from updated
+        union all select event_id, 'job.created', ${eventOf}, changes from born`,
       context,
     )}
-    ), counted as (${recordCounts(sql`
+    ), moved as (${recordMoves(sql`
       select (new).agent_id, (new).contractor_id, old_status, (new).normalized_status as new_status from updated
-      where (new).normalized_status <> old_status
-      union all select (new).agent_id, null, null, (new).normalized_status from born`)}
+      where (new).normalized_status <> old_status`)}
+    ), seen as (${recordSeen(sql`
+      select (new).agent_id as organization_id, (new).normalized_status as status, (new).created_at, 1 as change from born`)}
     )
     select case
       when born.place is not null then 'created'

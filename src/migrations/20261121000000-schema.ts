@@ -21,13 +21,19 @@ export class Schema extends Migration {
     this.addSql(`create index "idempotency_record_expiry" on "idempotency_record" ("expires_at");`);
 
     this.addSql(
-      `create table "job_count" ("organization_id" uuid not null, "normalized_status" text not null, "count" int not null, primary key ("organization_id", "normalized_status"));`,
+      `create table "job_count" ("organization_id" uuid not null, "kind" text not null, "value" text not null, "count" int not null, primary key ("organization_id", "kind", "value"));`,
+    );
+    this.addSql(
+      `alter table "job_count" add constraint "job_count_kind_check" check ("kind" in ('status', 'created_day'));`,
     );
 
     this.addSql(
-      `create table "job_count_change" ("id" bigserial primary key, "organization_id" uuid not null, "normalized_status" text not null, "change" int not null);`,
+      `create table "job_count_change" ("id" bigserial primary key, "organization_id" uuid not null, "kind" text not null, "value" text not null, "change" int not null);`,
     );
     this.addSql(`create index "job_count_change_organization" on "job_count_change" ("organization_id");`);
+    this.addSql(
+      `alter table "job_count_change" add constraint "job_count_change_kind_check" check ("kind" in ('status', 'created_day'));`,
+    );
 
     this.addSql(
       `create table "job_event" ("id" uuid not null, "transaction_id" xid8 not null default pg_current_xact_id(), "position" bigserial, "type" text not null, "job_id" uuid not null, "agent_id" uuid not null, "contractor_id" uuid null, "sequence" int not null, "actor_type" text not null, "actor_id" uuid null, "request_id" text null, "occurred_at" timestamptz(3) not null default now(), "changes" jsonb not null, "job" jsonb not null, primary key ("id"));`,
@@ -63,6 +69,10 @@ export class Schema extends Migration {
 
     this.addSql(
       `create table "job" ("id" uuid not null, "marking_number" text collate "C" not null, "agent_id" uuid not null, "contractor_id" uuid null, "batch_number" text null, "group_code" text null, "piece_quantity" int null, "labels" text null, "pts" double precision null, "weight" double precision null, "recipient_name" text null, "recipient_contact" text null, "delivery_address" text null, "postal_code" text null, "scheduled_date" date null, "instructions" text null, "normalized_status" text not null default 'pending', "failure_reason" text null, "scheduled_delivery_date" date null, "scheduled_delivery_pending" boolean not null default false, "provider_status" text null, "version" int not null default 1, "created_at" timestamptz(3) not null default now(), "updated_at" timestamptz(3) not null default now(), primary key ("id"));`,
+    );
+    // Deep pages are quick as long as most of the table is known to be visible, so it is vacuumed early.
+    this.addSql(
+      `alter table "job" set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);`,
     );
     this.addSql(`alter table "job" add constraint "job_marking_number_unique" unique ("marking_number");`);
     this.addSql(`create index "job_agent_created" on "job" ("agent_id", "created_at", "id");`);

@@ -53,7 +53,7 @@ export function ormOptions(options: DatabaseOptions, statementTimeoutMs = STATEM
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       ...(statementTimeoutMs > 0 && { query_timeout: statementTimeoutMs + SILENCE_AFTER_MS }),
       keepAlive: true,
-      options: `-c timezone=UTC -c statement_timeout=${statementTimeoutMs} -c idle_in_transaction_session_timeout=30000`,
+      options: `-c timezone=UTC -c plan_cache_mode=force_generic_plan -c statement_timeout=${statementTimeoutMs} -c idle_in_transaction_session_timeout=30000`,
     },
     migrations: {
       path: fileURLToPath(new URL("../migrations", import.meta.url)),
@@ -109,7 +109,11 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       }
     },
     pool: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
-    [Symbol.asyncDispose]: () => orm.close(true),
+    async [Symbol.asyncDispose]() {
+      await orm.close(true);
+      // MikroORM ends the pool only where it has used it itself.
+      if (!pool.ended) await pool.end();
+    },
   };
 }
 

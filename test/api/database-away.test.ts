@@ -134,6 +134,7 @@ describe("503 with Retry-After when the server is overloaded", () => {
       }),
     );
     expectUnavailable(firstRefused);
+    expect(firstRefused.body.error?.message).toContain("overloaded");
     await held.release();
     const statuses = (await answers).map((answer) => answer.status);
     expect(new Set(statuses)).toEqual(new Set([200, 503]));

@@ -212,6 +212,22 @@ describe("Idempotency-Key", () => {
       expectReplay(await patchJob(app, { ...agent, ...key("died") }, number, { weight: 1 }), again);
     });
 
+    it("when the database was out of reach in the middle of it", async () => {
+      const number = await newJob();
+      const caller = { ...agent, ...key("503") };
+      const held = await holdJob(app.databaseUrl, number);
+      const first = patchJob(app, caller, number, { weight: 1 });
+      await held.untilSomeoneWaits();
+      await app.database.query(sql`
+        select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`);
+      expectFailure(await first, 503);
+      await held.release();
+      const again = await patchJob(app, caller, number, { weight: 1 });
+      expect(expectData(again).weight).toBe(1);
+      expect(again.headers.has("idempotency-replayed")).toBe(false);
+    });
+
     it("when the request failed on our side, so that a repeat is tried and not told so again", async () => {
       const number = await newJob();
       await app.database.query(sql`alter table job add constraint no_gold check (labels <> 'gold')`);

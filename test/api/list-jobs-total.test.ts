@@ -135,9 +135,7 @@ async function apply(one: Step, agent: Partner, contractors: Partner[], numbers:
 /** The counters, folded, are what counting anew gives. */
 async function expectRecountToChangeNothing(): Promise<void> {
   const counts = (): Promise<unknown[]> =>
-    app.database.query(
-      sql`select * from job_count where count <> 0 order by organization_id, normalized_status`,
-    );
+    app.database.query(sql`select * from job_count where count <> 0 order by organization_id, kind, value`);
   await foldCounts(app.database);
   const folded = await counts();
   await recount(app.database);

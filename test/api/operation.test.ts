@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createLogger } from "../../src/platform/logger.ts";
 import { startInstance } from "../support/another-instance.ts";
@@ -176,6 +178,24 @@ describe("a caller that goes away before the answer", () => {
       async () => expect((await app.call(jobPath(number), { key: agent.key })).body.data.weight).toBe(5),
       5_000,
     );
+  });
+});
+
+describe("a caller that goes away in the middle of its body", () => {
+  it("leaves a line with 499 and no error", async () => {
+    const { hostname, port } = new URL(app.url);
+    const before = lines.length;
+    const socket = connect(Number(port), hostname);
+    const head = `PATCH /v1/jobs/batch HTTP/1.1\r\nHost: x\r\nx-api-key: ${agent.key}\r\nContent-Type: application/json\r\n`;
+    socket.write(`${head}Content-Length: 100\r\nExpect: 100-continue\r\n\r\n`);
+    await once(socket, "data");
+    socket.write("{");
+    socket.destroy();
+    await vi.waitFor(() => {
+      const line = lines.slice(before).find((one) => one["route"] === "/v1/jobs/batch");
+      expect(line).toMatchObject({ level: "info", status: 499 });
+    }, 5_000);
+    expect(lines.filter((line) => line["level"] === "error")).toEqual([]);
   });
 });
 

@@ -82,6 +82,26 @@ describe("a batch and the rules of the database", () => {
     expect(expectData(await getJob(app, agent, number)).labels).toBe("silk");
   });
 
+  it("never deadlocks with another such batch, be they dry runs or not", async () => {
+    const numbers = await app.jobs(
+      agent,
+      Array.from({ length: 8 }, () => ({})),
+    );
+    for (let round = 0; round < 25; round += 1) {
+      const items = numbers.map((marking_number, at) => ({
+        marking_number,
+        weight: round,
+        labels: at === 3 ? "lead" : `wool ${round}`,
+      }));
+      const answers = await Promise.all([
+        patchBatch(app, { ...agent, query: "dry_run=true" }, items),
+        patchBatch(app, { ...agent, query: "dry_run=true" }, items.toReversed()),
+        patchBatch(app, agent, items.toReversed()),
+      ]);
+      for (const answer of answers) expect(expectData(answer).failed_count).toBe(1);
+    }
+  });
+
   it("500 for one job that the database refuses, with nothing of the cause in the answer", async () => {
     const [number = ""] = await app.jobs(agent, [{ patch: { recipient_name: "Secret Name" } }]);
     const error = expectFailure(await patchJob(app, agent, number, { labels: "lead" }), 500);

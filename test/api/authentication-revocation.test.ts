@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { startInstance, type Instance } from "../support/another-instance.ts";
+import { expectData, expectFailure } from "../support/answers.ts";
+import { startCuttableProxy, type CuttableProxy } from "../support/cuttable-proxy.ts";
+import { SECOND_MS } from "../support/fake-clock.ts";
+import { listJobs } from "../support/job-calls.ts";
+import { startTestApp, type Answer, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let proxy: CuttableProxy;
+/** Another process, whose every word with the database is read. */
+let other: Instance;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  proxy = await startCuttableProxy(app.databaseUrl);
+  other = await startInstance(proxy.url);
+});
+afterAll(async () => {
+  await other[Symbol.asyncDispose]();
+  await proxy[Symbol.asyncDispose]();
+  await app[Symbol.asyncDispose]();
+});
+
+async function keyIdOf({ id }: Partner): Promise<string> {
+  const [key] = await app.keys.list(id);
+  return key?.id ?? "";
+}
+
+/** A partner whose key the other process knows by heart, so that it does not ask the database for it. */
+async function rememberedPartner(): Promise<Partner> {
+  const partner = await app.partner("agent");
+  await vi.waitFor(
+    async () => {
+      const start = proxy.statements.length;
+      expectData(await listJobs(other, partner));
+      expect(proxy.statements.slice(start).filter((text) => text.includes("from api_key"))).toEqual([]);
+    },
+    { timeout: 10_000, interval: 20 },
+  );
+  return partner;
+}
+
+/** That no request lets the key through which begins a second after `change` or later. */
+async function expectWithinASecond(
+  call: () => Promise<Answer>,
+  change: () => Promise<void>,
+  status: number,
+): Promise<void> {
+  const before = await call();
+  await change();
+  const changedMs = performance.now();
+  let lastLetThroughMs = changedMs;
+  await vi.waitFor(
+    async () => {
+      const askedMs = performance.now();
+      const answer = await call();
+      if (answer.status === before.status) lastLetThroughMs = askedMs;
+      expectFailure(answer, status);
+    },
+    { timeout: 10_000, interval: 5 },
+  );
+  expect(lastLetThroughMs - changedMs).toBeLessThan(SECOND_MS);
+}
+
+describe("within a second, in a process that knows the key by heart", () => {
+  it("401 when the key is revoked", async () => {
+    const partner = await rememberedPartner();
+    const id = await keyIdOf(partner);
+    await expectWithinASecond(
+      () => listJobs(other, partner),
+      () => app.keys.revoke(id),
+      401,
+    );
+  });
+
+  it("401 when the key is rotated without grace", async () => {
+    const partner = await rememberedPartner();
+    const id = await keyIdOf(partner);
+    const rotate = async (): Promise<void> => {
+      await app.keys.rotate(id, 0, "test");
+    };
+    await expectWithinASecond(() => listJobs(other, partner), rotate, 401);
+  });
+
+  it("403 when its organisation is suspended; its keys are good again when it is restored", async () => {
+    const partner = await rememberedPartner();
+    const suspend = (suspended: boolean): Promise<void> => app.keys.setSuspended(partner.id, suspended);
+    await expectWithinASecond(
+      () => listJobs(other, partner),
+      () => suspend(true),
+      403,
+    );
+    expectFailure(await listJobs(other, partner), 403, "suspended");
+    await suspend(false);
+    await vi.waitFor(async () => expectData(await listJobs(other, partner)), 10_000);
+  });
+
+  it("503 when it has lost the database and could not hear of a revocation", async () => {
+    const partner = await rememberedPartner();
+    // An answer that needs nothing of the database but who is asking.
+    const call = (): Promise<Answer> => listJobs(other, partner, "page=0");
+    const cut = async (): Promise<void> => proxy.cut();
+    await expectWithinASecond(call, cut, 503);
+    proxy.mend();
+    await vi.waitFor(async () => expectData(await listJobs(other, partner)), 10_000);
+  });
+});
+
+it("403 for every key of a suspended organisation, wherever it is used first", async () => {
+  const partner = await app.partner("agent");
+  const second = await app.keys.create({ organizationId: partner.id, name: "second", createdBy: "test" });
+  await app.keys.setSuspended(partner.id, true);
+  for (const key of [partner.key, second.text])
+    expectFailure(await listJobs(other, { key }), 403, "suspended");
+});
