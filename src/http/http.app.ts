@@ -1,8 +1,7 @@
 /** The REST adapter: every route and what stands before and after it. */
 import compression from "compression";
 import cors from "cors";
-import express, { type Express } from "express";
-import helmet from "helmet";
+import express, { type Express, type RequestHandler } from "express";
 import type { KeyVerifier } from "../api-keys/api-key.verifier.ts";
 import type { Config } from "../config/config.ts";
 import type { EventService } from "../events/event.service.ts";
@@ -16,6 +15,7 @@ import { docsRoutes } from "./docs.routes.ts";
 import { errorHandler, notFoundHandler } from "./error-handler.ts";
 import { opsRoutes } from "./ops/ops.routes.ts";
 import type { RateLimitStore } from "./rate-limit.ts";
+import { standingHeaders } from "./standing-headers.ts";
 import { requestContext } from "./request-context.ts";
 import { eventRoutes } from "./v1/events.routes.ts";
 import { createGate } from "./v1/gate.ts";
@@ -55,6 +55,7 @@ export function createHttpApp(services: HttpServices): Express {
   const { config, logger, metrics } = services;
   const gate = createGate(services.verifier, services.limits);
   const baseUrl = config.http.publicUrl ?? "";
+  const standing = standingHeaders();
 
   const app = express();
   app.disable("x-powered-by");
@@ -64,37 +65,38 @@ export function createHttpApp(services: HttpServices): Express {
   app.set("trust proxy", config.http.trustProxy);
 
   app.use(requestContext(logger, metrics));
-  app.use(
-    helmet({
-      contentSecurityPolicy: {
-        directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
-        useDefaults: false,
-      },
-    }),
-  );
   app.use((request, response, next) => {
     if (request.httpVersionMinor > 0 && request.headers.host === undefined) {
       throw badRequest([], "The request is not valid HTTP: it has no Host");
     }
-    // Answers are one organisation's own; and a connection of a server that stops takes no further request.
-    response.setHeader("Cache-Control", "no-store");
+    for (const [name, value] of standing) response.setHeader(name, value);
+    // A connection of a server that stops takes no further request.
     if (services.isStopping()) response.setHeader("Connection", "close");
     next();
   });
-  app.use(compression());
+  app.use(compressWhereAsked());
   if (config.http.corsOrigins.length > 0) {
     app.use(cors({ origin: [...config.http.corsOrigins], exposedHeaders: EXPOSED_HEADERS, maxAge: 86_400 }));
   }
 
-  app.use(opsRoutes(services));
   if (config.role !== "worker") {
     app.use("/v1", jobRoutes({ ...services, gate, baseUrl }));
     app.use("/v1", eventRoutes({ ...services, gate }));
     app.use("/v1", referenceRoutes({ ...services, gate }));
     app.use(docsRoutes(config.http));
   }
+  app.use(opsRoutes(services));
 
   app.use(notFoundHandler);
   app.use(errorHandler(logger));
   return app;
+}
+
+/** The middleware wraps every answer that it sees, so it sees only those that may be compressed. */
+function compressWhereAsked(): RequestHandler {
+  const compress = compression();
+  return (request, response, next) => {
+    if (request.headers["accept-encoding"] === undefined) next();
+    else compress(request, response, next);
+  };
 }

@@ -66,7 +66,15 @@ function hyphenate(hex: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
+/** Randomness is drawn for many ids at once: each draw costs as much as the rest of an id. */
+const pool = Buffer.alloc(4096);
+let drawn = pool.length;
+
 function fillTimeAndRandomness(nowMs: number): void {
-  randomFillSync(random);
+  if (drawn === pool.length) {
+    randomFillSync(pool);
+    drawn = 0;
+  }
+  pool.copy(random, 0, drawn, (drawn += random.length));
   random.writeUIntBE(nowMs, 0, 6);
 }

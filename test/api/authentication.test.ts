@@ -3,7 +3,7 @@ import { newKeyText } from "../../src/api-keys/api-key.format.ts";
 import { sql } from "../../src/platform/sql.ts";
 import { startInstance, type Instance } from "../support/another-instance.ts";
 import { expectData, expectFailure } from "../support/answers.ts";
-import { createFakeClock, HOUR_MS, MINUTE_MS, SECOND_MS, type FakeClock } from "../support/fake-clock.ts";
+import { createFakeClock, HOUR_MS, MINUTE_MS, type FakeClock } from "../support/fake-clock.ts";
 import { listJobs, patchJob, type Api } from "../support/job-calls.ts";
 import { startTestApp, type Answer, type Partner, type TestApp } from "../support/start-app.ts";
 

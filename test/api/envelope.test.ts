@@ -159,6 +159,10 @@ describe("500 when something unexpected happens, with nothing of the cause in th
     await using broken = await startTestApp({}, { logger });
     const partner = await broken.partner("agent");
     const [number = ""] = await broken.jobs(partner, [{ patch: { recipient_name: "Secret Name" } }]);
+    await broken.database.query(sql`alter table job add constraint no_gold check (labels <> 'gold')`);
+    // PostgreSQL's own words on this one quote the whole row.
+    expectFailure(await patchJob(broken, partner, number, { labels: "gold" }), 500);
+    expect(lines).toMatchObject([{ level: "error", err: { code: "23514" } }]);
     await broken.database.query(sql`alter table job rename column weight to wait`);
 
     const answers = [

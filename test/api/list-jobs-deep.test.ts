@@ -16,7 +16,10 @@ beforeAll(async () => {
   app = await startTestApp();
   agent = await app.partner("agent");
   contractor = await app.partner("contractor");
-  await app.jobs(agent, Array.from({ length: JOBS - 100 }, (_, at) => (at % 3 === 0 ? {} : { contractor })));
+  await app.jobs(
+    agent,
+    Array.from({ length: JOBS - 100 }, (_, at) => (at % 3 === 0 ? {} : { contractor })),
+  );
   // Over eleven days, some of them just before and after midnight, several jobs at the same instant.
   await app.database.query(sql`
     update job set created_at = date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'
@@ -24,7 +27,10 @@ beforeAll(async () => {
     from (select id, row_number() over (order by id)::int as n from job) numbered where numbered.id = job.id`);
   await recount(app.database);
   // And some that are counted by changes which nobody has folded yet.
-  await app.jobs(agent, Array.from({ length: 100 }, () => ({ contractor })));
+  await app.jobs(
+    agent,
+    Array.from({ length: 100 }, () => ({ contractor })),
+  );
 });
 afterAll(() => app[Symbol.asyncDispose]());
 

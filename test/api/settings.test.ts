@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startInstance } from "../support/another-instance.ts";
+import { expectFailure } from "../support/answers.ts";
+import { listJobs } from "../support/job-calls.ts";
+import { startTestApp, type Answer, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  agent = await app.partner("agent");
+  await app.jobs(agent, [{}, {}]);
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+describe("CORS_ORIGINS", () => {
+  const origin = "https://app.example.com";
+  const preflight = {
+    method: "OPTIONS",
+    headers: {
+      origin,
+      "access-control-request-method": "PATCH",
+      "access-control-request-headers": "x-api-key",
+    },
+  };
+
+  it("allows no origin unless it is set", async () => {
+    const { headers } = await app.request("/v1/jobs", { key: agent.key, headers: { origin } });
+    expect(headers.has("access-control-allow-origin")).toBe(false);
+  });
+
+  it("allows those named, and no other", async () => {
+    await using open = await startInstance(app.databaseUrl, {
+      CORS_ORIGINS: `${origin}, https://other.example.com`,
+    });
+    const allowed = async (from: string): Promise<string | null> =>
+      (await open.request("/v1/jobs", { key: agent.key, headers: { origin: from } })).headers.get(
+        "access-control-allow-origin",
+      );
+    expect(await allowed(origin)).toBe(origin);
+    expect(await allowed("https://other.example.com")).toBe("https://other.example.com");
+    for (const from of [
+      "https://evil.example.com",
+      "http://app.example.com",
+      "https://app.example.com.evil.com",
+      "null",
+    ]) {
+      expect(await allowed(from)).toBeNull();
+    }
+    const asked = await open.request("/v1/jobs/batch", preflight);
+    expect(asked.status).toBe(204);
+    expect(asked.headers.get("access-control-allow-methods")).toContain("PATCH");
+    expect(asked.headers.get("access-control-allow-headers")).toContain("x-api-key");
+    expect(asked.headers.get("vary")).toMatch(/origin/i);
+  });
+
+  it("a failure can be read across origins as well", async () => {
+    await using open = await startInstance(app.databaseUrl, { CORS_ORIGINS: origin });
+    const response = await open.request("/v1/jobs", { headers: { origin } });
+    expect({ status: response.status, allowed: response.headers.get("access-control-allow-origin") }).toEqual(
+      { status: 401, allowed: origin },
+    );
+  });
+});
+
+/** Past the OpenAPI document, which speaks of a process that has the API. */
+async function readAnswer(response: Response): Promise<Answer> {
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (await response.json()) as Answer["body"],
+  };
+}
+
+describe("WAYMARK_ROLE=worker", () => {
+  it("404 for the API, and health and metrics all the same", async () => {
+    await using worker = await startInstance(app.databaseUrl, { WAYMARK_ROLE: "worker" });
+    expectFailure(await readAnswer(await worker.request("/v1/jobs", { key: agent.key })), 404);
+    for (const path of ["/health/live", "/health/ready", "/metrics"])
+      expect((await worker.request(path)).status).toBe(200);
+  });
+});
+
+describe("PUBLIC_URL", () => {
+  it("stands in front of the paths in Link", async () => {
+    await using instance = await startInstance(app.databaseUrl, {
+      PUBLIC_URL: "https://api.example.com/delivery/",
+    });
+    const { headers } = await listJobs(instance, agent, "page_size=1");
+    expect(headers.get("link")).toMatch(
+      /^<https:\/\/api\.example\.com\/delivery\/v1\/jobs\?page_size=1&page=1>; rel="first"/,
+    );
+  });
+});
