@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { startInstance, type Instance } from "../support/another-instance.ts";
+import { startInstance, type Instance, type Answer } from "../support/instance.ts";
 import { expectData, expectFailure } from "../support/answers.ts";
 import { startCuttableProxy, type CuttableProxy } from "../support/cuttable-proxy.ts";
 import { SECOND_MS } from "../support/fake-clock.ts";
 import { listJobs } from "../support/job-calls.ts";
-import { startTestApp, type Answer, type Partner, type TestApp } from "../support/start-app.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
 
 let app: TestApp;
 let proxy: CuttableProxy;

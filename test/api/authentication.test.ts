@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { newKeyText } from "../../src/api-keys/api-key.format.ts";
 import { sql } from "../../src/platform/sql.ts";
-import { startInstance, type Instance } from "../support/another-instance.ts";
+import { startInstance, type Instance, type Answer } from "../support/instance.ts";
 import { expectData, expectFailure } from "../support/answers.ts";
 import { createFakeClock, HOUR_MS, MINUTE_MS, type FakeClock } from "../support/fake-clock.ts";
 import { listJobs, patchJob, type Api } from "../support/job-calls.ts";
-import { startTestApp, type Answer, type Partner, type TestApp } from "../support/start-app.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
 
 let app: TestApp;
 let clock: FakeClock;

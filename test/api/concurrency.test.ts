@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { assignRows } from "../../src/jobs/job.upsert.ts";
 import { systemActor } from "../../src/platform/principal.ts";
 import { sql } from "../../src/platform/sql.ts";
-import { startInstance } from "../support/another-instance.ts";
+import { startInstance } from "../support/instance.ts";
 import { expectData, expectFailure } from "../support/answers.ts";
 import { getJob, jobPath, patchBatch, patchJob } from "../support/job-calls.ts";
 import { holdJob } from "../support/row-lock.ts";

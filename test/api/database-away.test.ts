@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { sql } from "../../src/platform/sql.ts";
-import { startInstance, type Instance } from "../support/another-instance.ts";
+import { startInstance, type Instance, type Answer } from "../support/instance.ts";
 import { expectData, expectFailure } from "../support/answers.ts";
 import { startCuttableProxy, type CuttableProxy } from "../support/cuttable-proxy.ts";
 import { getJob, listJobs, patchBatch, patchJob } from "../support/job-calls.ts";
 import { holdJob } from "../support/row-lock.ts";
-import { startTestApp, type Answer, type Partner, type TestApp } from "../support/start-app.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
 
 let app: TestApp;
 let agent: Partner;

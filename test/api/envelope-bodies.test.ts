@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
 import { getJob, jobPath } from "../support/job-calls.ts";
 import { callExactly } from "../support/raw-http.ts";
-import { startTestApp, type Answer, type Partner, type TestApp } from "../support/start-app.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import type { Answer } from "../support/instance.ts";
 
 let app: TestApp;
 let agent: Partner;

@@ -3,7 +3,8 @@ import { createLogger } from "../../src/platform/logger.ts";
 import { sql } from "../../src/platform/sql.ts";
 import { expectData, expectEnvelope, expectFailure } from "../support/answers.ts";
 import { getJob, listJobs, patchBatch, patchJob } from "../support/job-calls.ts";
-import { startTestApp, type Answer, type Partner, type TestApp } from "../support/start-app.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import type { Answer } from "../support/instance.ts";
 
 let app: TestApp;
 let agent: Partner;

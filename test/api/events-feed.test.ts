@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { encodeCursor } from "../../src/platform/cursor.ts";
-import { startInstance } from "../support/another-instance.ts";
+import { startInstance } from "../support/instance.ts";
 import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
 import { createFakeClock, DAY_MS, HOUR_MS } from "../support/fake-clock.ts";
 import { eventsOf, eventuallyEvents, feed, type FeedEvent } from "../support/feed.ts";

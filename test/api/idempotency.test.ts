@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { purgeIdempotencyRecords } from "../../src/http/idempotency.ts";
 import { sql } from "../../src/platform/sql.ts";
-import { startInstance } from "../support/another-instance.ts";
+import { startInstance, type Answer } from "../support/instance.ts";
 import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
 import { getJob, jobPath, patchBatch, patchJob, type CallOptions } from "../support/job-calls.ts";
 import { holdJob } from "../support/row-lock.ts";
-import { startTestApp, type Answer, type Partner, type TestApp } from "../support/start-app.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
 
 let app: TestApp;
 let agent: Partner;

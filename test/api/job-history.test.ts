@@ -3,7 +3,8 @@ import { toTypedId } from "../../src/platform/ids.ts";
 import { sql } from "../../src/platform/sql.ts";
 import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
 import { jobPath, patchBatch, patchJob } from "../support/job-calls.ts";
-import { startTestApp, type Answer, type Partner, type TestApp } from "../support/start-app.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import type { Answer } from "../support/instance.ts";
 
 let app: TestApp;
 let agent: Partner;

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createLogger } from "../../src/platform/logger.ts";
-import { startInstance } from "../support/another-instance.ts";
+import { startInstance } from "../support/instance.ts";
 import { expectData } from "../support/answers.ts";
 import { jobPath, listJobs, patchBatch, patchJob } from "../support/job-calls.ts";
 import { holdJob } from "../support/row-lock.ts";

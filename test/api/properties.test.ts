@@ -12,7 +12,8 @@ import {
 } from "../support/arbitraries.ts";
 import { jobPath } from "../support/job-calls.ts";
 import { callExactly, type ExactRequest } from "../support/raw-http.ts";
-import { startTestApp, type Answer, type Partner, type TestApp } from "../support/start-app.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import type { Answer } from "../support/instance.ts";
 
 let app: TestApp;
 let agent: Partner;

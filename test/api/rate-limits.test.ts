@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startInstance } from "../support/another-instance.ts";
+import { startInstance, type Answer } from "../support/instance.ts";
 import { expectData, expectFailure } from "../support/answers.ts";
 import { createFakeClock, SECOND_MS, type FakeClock } from "../support/fake-clock.ts";
 import { listJobs, patchBatch, patchJob, type Api } from "../support/job-calls.ts";
-import { startTestApp, type Answer, type Partner, type TestApp } from "../support/start-app.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
 
 const HEADERS = [
   "ratelimit-policy",

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startInstance } from "../support/another-instance.ts";
+import { startInstance, type Answer } from "../support/instance.ts";
 import { expectFailure } from "../support/answers.ts";
 import { listJobs } from "../support/job-calls.ts";
-import { startTestApp, type Answer, type Partner, type TestApp } from "../support/start-app.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
 
 let app: TestApp;
 let agent: Partner;

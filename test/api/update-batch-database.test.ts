@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sql } from "../../src/platform/sql.ts";
 import { expectData, expectFailure } from "../support/answers.ts";
-import { startInstance, type Instance } from "../support/another-instance.ts";
+import { startInstance, type Instance } from "../support/instance.ts";
 import { startCuttableProxy, type CuttableProxy } from "../support/cuttable-proxy.ts";
 import { getJob, patchBatch, patchJob } from "../support/job-calls.ts";
 import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";

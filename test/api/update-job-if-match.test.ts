@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
 import { getJob, patchJob } from "../support/job-calls.ts";
-import { startTestApp, type Answer, type Partner, type TestApp } from "../support/start-app.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import type { Answer } from "../support/instance.ts";
 
 let app: TestApp;
 let agent: Partner;

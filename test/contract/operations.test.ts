@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { raw, sql } from "../../src/platform/sql.ts";
-import { startInstance, type Instance } from "../support/another-instance.ts";
+import { startInstance, type Instance, type Answer } from "../support/instance.ts";
 import { contract, holdAgainstContract, type Operation } from "../support/contract.ts";
 import { startCuttableProxy, type CuttableProxy } from "../support/cuttable-proxy.ts";
 import { holdJob } from "../support/row-lock.ts";
-import { startTestApp, type Answer, type Partner, type TestApp } from "../support/start-app.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
 
 /** A request; what is absent in a wrong one is as in the right one. */
 interface Sample {

@@ -8,9 +8,22 @@ import { startServer, type ServerProcess } from "../support/server-process.ts";
 import { createTestDatabase } from "../support/test-database.ts";
 
 const demoKeyIn = (output: string): string => {
-  const [, key] = /Demo agent key +(\S+)/.exec(output) ?? [];
-  expect(key, output).toBeDefined();
-  return key as string;
+  const [, key = ""] = /Demo agent key +(\S+)/.exec(output) ?? [];
+  expect(key).toMatch(/^wmk_/);
+  return key;
+};
+
+const patch = (server: ServerProcess, key: string, body: unknown): Promise<Response> =>
+  fetch(`${server.url}/v1/jobs/by-marking/WM-100001`, {
+    method: "PATCH",
+    headers: { "x-api-key": key, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+const weightAfter = async (server: ServerProcess, key: string): Promise<number> => {
+  const response = await fetch(`${server.url}/v1/jobs/by-marking/WM-100001`, {
+    headers: { "x-api-key": key },
+  });
+  return ((await response.json()) as { data: { weight: number } }).data.weight;
 };
 
 describe("on the embedded PostgreSQL", () => {
@@ -21,19 +34,6 @@ describe("on the embedded PostgreSQL", () => {
   afterAll(() => rm(dataDir, { recursive: true, force: true }));
 
   const start = (): Promise<ServerProcess> => startServer({ WAYMARK_DATA_DIR: dataDir, LOG_LEVEL: "info" });
-  const patch = (server: ServerProcess, key: string, body: unknown): Promise<Response> =>
-    fetch(`${server.url}/v1/jobs/by-marking/WM-100001`, {
-      method: "PATCH",
-      headers: { "x-api-key": key, "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
-  const weightAfter = async (server: ServerProcess, key: string): Promise<number> => {
-    const response = await fetch(`${server.url}/v1/jobs/by-marking/WM-100001`, {
-      headers: { "x-api-key": key },
-    });
-    return ((await response.json()) as { data: { weight: number } }).data.weight;
-  };
-
   it("starts with nothing set, seeds the demo and prints keys that work", async () => {
     await using server = await start();
     await server.ready();

@@ -1,7 +1,7 @@
 /** What every answer of the API must look like, success or failure. */
 import { expect } from "vitest";
 import type { Problem } from "../../src/platform/errors.ts";
-import type { Answer } from "./start-app.ts";
+import type { Answer } from "./instance.ts";
 
 const REQUEST_ID = /^req_[0-9A-HJKMNP-TV-Z]{26}$/;
 

@@ -2,7 +2,8 @@
 import { expect, vi } from "vitest";
 import { expectData } from "./answers.ts";
 import type { Api } from "./job-calls.ts";
-import type { Answer, Partner } from "./start-app.ts";
+import type { Partner } from "./start-app.ts";
+import type { Answer } from "./instance.ts";
 
 export interface FeedEvent {
   id: string;

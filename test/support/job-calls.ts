@@ -1,5 +1,6 @@
 /** The job routes as a partner calls them. */
-import type { Answer, Partner, TestApp } from "./start-app.ts";
+import type { Partner, TestApp } from "./start-app.ts";
+import type { Answer } from "./instance.ts";
 
 /** An app, or another instance of it. */
 export type Api = Pick<TestApp, "call">;

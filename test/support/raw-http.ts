@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
-import type { Answer } from "./start-app.ts";
+import type { Answer } from "./instance.ts";
 
 /** Sends `bytes` and answers with everything that came back until the server closed the connection. */
 export async function sendBytes(url: string, bytes: string | Uint8Array): Promise<string> {

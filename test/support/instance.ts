@@ -1,13 +1,31 @@
-/** A second process of the service, as it were: another app on a database that is there already. */
+/** The service in this process, on a database that is there already: one instance of several, if a test wants more. */
 import { createApp, type App, type AppOverrides } from "../../src/app.ts";
 import { toConfig } from "../../src/config/config.ts";
 import { readEnv } from "../../src/config/env.ts";
 import { holdAgainstContract } from "./contract.ts";
-import type { Answer, TestApp } from "./start-app.ts";
 
-export type Instance = App & Pick<TestApp, "url" | "request" | "call">;
+export interface Instance extends App {
+  url: string;
+  /** A request to the app, with `key` as x-api-key where given. */
+  request(path: string, init?: RequestInit & { key?: string }): Promise<Response>;
+  /** The same, its body read as the envelope and the answer held against the OpenAPI document. */
+  call(path: string, init?: RequestInit & { key?: string }): Promise<Answer>;
+}
 
-/** `env` and `overrides` as for `startTestApp`. Disposing leaves the database alone. */
+export interface Answer {
+  status: number;
+  headers: Headers;
+  body: {
+    request_id: string;
+    success: boolean;
+    // Tests look into answers of every shape.
+    // oxlint-disable-next-line typescript/no-explicit-any
+    data: any;
+    error: { code: string; message: string; details: unknown } | null;
+  };
+}
+
+/** `env` are settings, rate limits being off unless they say otherwise. Disposing leaves the database alone. */
 export async function startInstance(
   databaseUrl: string,
   env: Record<string, string> = {},
@@ -36,11 +54,8 @@ export async function startInstance(
     request,
     async call(path, init) {
       const response = await request(path, init);
-      const answer = {
-        status: response.status,
-        headers: response.headers,
-        body: (await response.json()) as Answer["body"],
-      };
+      const body = (await response.json()) as Answer["body"];
+      const answer = { status: response.status, headers: response.headers, body };
       holdAgainstContract(init?.method ?? "GET", path, answer);
       return answer;
     },
