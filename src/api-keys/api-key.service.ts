@@ -93,6 +93,14 @@ async function create({ database, clock }: Service, request: NewKey): Promise<Is
   if (request.expiresAt && request.expiresAt.getTime() <= clock.now()) {
     throw new AppError("BadRequestException", "The expiry is in the past");
   }
+  for (const limit of Object.values<KeyRateLimits["read"]>({ ...request.rateLimits })) {
+    if (limit && !(limit.perSecond > 0 && limit.burst >= 1)) {
+      throw new AppError(
+        "BadRequestException",
+        "A rate limit is more than 0 a second and at least 1 at once",
+      );
+    }
+  }
   const { text, lookup, hash } = newKeyText();
   const em = database.em();
   const key = em.create(ApiKey, {

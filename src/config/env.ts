@@ -11,6 +11,11 @@ const commaList = z.string().transform((text) =>
     .filter((item) => item !== ""),
 );
 
+/** As a browser sends it: no path, no slash at the end. */
+const origin = z.string().refine((text) => URL.canParse(text) && new URL(text).origin === text, {
+  error: "Not an origin: scheme, host and port alone, without a path",
+});
+
 /** Every setting, with an example that is shown when its value is refused. */
 const shape = {
   NODE_ENV: z
@@ -34,14 +39,17 @@ const shape = {
   RATE_LIMITS: switchValue.default("on").meta({ example: "on" }),
   RATE_LIMIT_STORE: z.enum(["memory", "postgres"]).default("memory").meta({ example: "postgres" }),
   TRUST_PROXY: z
-    .union([
-      z.literal("off").transform(() => 0),
-      z.coerce.number().int().min(0).max(10),
-      commaList.pipe(z.array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()])).min(1)),
-    ])
+    .union(
+      [
+        z.literal("off").transform(() => 0),
+        z.coerce.number().int().min(0).max(10),
+        commaList.pipe(z.array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()])).min(1)),
+      ],
+      { error: "Neither a number of proxies, nor a list of their addresses, nor off" },
+    )
     .default(0)
     .meta({ example: "1 (proxies in front), or 10.0.0.0/8" }),
-  CORS_ORIGINS: commaList.pipe(z.array(z.url())).default([]).meta({ example: "https://app.example.com" }),
+  CORS_ORIGINS: commaList.pipe(z.array(origin)).default([]).meta({ example: "https://app.example.com" }),
   LOG_LEVEL: z
     .enum(["trace", "debug", "info", "warn", "error", "silent"])
     .default("info")
@@ -56,7 +64,7 @@ export type Env = z.output<typeof envSchema>;
  * Throws a StartupError that names every wrong setting, what is wrong with it and an example.
  */
 export function readEnv(source: Readonly<Record<string, string | undefined>> = process.env): Env {
-  const given = Object.fromEntries(Object.entries(source).filter(([, value]) => value !== ""));
+  const given = Object.fromEntries(Object.entries(source).filter(([, value]) => value?.trim() !== ""));
   const result = envSchema.safeParse(given);
   if (result.success) return result.data;
   const lines = result.error.issues.map((issue) => {

@@ -1,6 +1,6 @@
 /** An event as the API tells it: the same body in the feed and in a webhook. */
 import { toTypedId } from "../platform/ids.ts";
-import type { Actor } from "../platform/principal.ts";
+import type { Actor, Principal } from "../platform/principal.ts";
 import { toIsoTime } from "../platform/time.ts";
 import { toJobWire, type JobRow, type JobWire } from "../jobs/job.wire.ts";
 import type { EventType } from "./event.entity.ts";
@@ -46,7 +46,8 @@ export interface HistoryEntryWire {
   changes: Changes;
 }
 
-export function toEventWire(row: EventRow): EventWire {
+/** The event as `viewer` may see it. */
+export function toEventWire(row: EventRow, viewer: Principal): EventWire {
   return {
     id: toTypedId("evt", row.id),
     type: row.type,
@@ -54,7 +55,7 @@ export function toEventWire(row: EventRow): EventWire {
     timestamp: toIsoTime(row.occurred_at),
     data: {
       job: toJobWire(row.job),
-      changes: toChangesWire(row.changes),
+      changes: toChangesWire(row.changes, viewer),
       sequence: row.sequence,
       actor: actorOf(row),
       request_id: row.request_id,
@@ -62,7 +63,7 @@ export function toEventWire(row: EventRow): EventWire {
   };
 }
 
-export function toHistoryEntryWire(row: Omit<EventRow, "job">): HistoryEntryWire {
+export function toHistoryEntryWire(row: Omit<EventRow, "job">, viewer: Principal): HistoryEntryWire {
   return {
     id: toTypedId("evt", row.id),
     type: row.type,
@@ -70,23 +71,26 @@ export function toHistoryEntryWire(row: Omit<EventRow, "job">): HistoryEntryWire
     occurred_at: toIsoTime(row.occurred_at),
     actor: actorOf(row),
     request_id: row.request_id,
-    changes: toChangesWire(row.changes),
+    changes: toChangesWire(row.changes, viewer),
   };
 }
 
-/** jsonb keeps no order of keys: `from` stands before `to` here. An assignment shows organisations by their typed ids. */
-function toChangesWire(changes: Changes): Changes {
+/**
+ * jsonb keeps no order of keys: `from` stands before `to` here. An assignment shows contractors by their typed ids: all of
+ * them to the agent, to a contractor only itself, since who had the job before or has it now is not its business.
+ */
+function toChangesWire(changes: Changes, viewer: Principal): Changes {
+  const contractor = (uuid: unknown): string | null =>
+    typeof uuid === "string" && (viewer.organizationType === "agent" || uuid === viewer.organizationId)
+      ? toTypedId("org", uuid)
+      : null;
   return Object.fromEntries(
     Object.entries(changes).map(([field, { from, to }]) =>
       field === "contractor_id"
-        ? [field, { from: organizationOf(from), to: organizationOf(to) }]
+        ? [field, { from: contractor(from), to: contractor(to) }]
         : [field, { from, to }],
     ),
   );
-}
-
-function organizationOf(uuid: unknown): string | null {
-  return typeof uuid === "string" ? toTypedId("org", uuid) : null;
 }
 
 function actorOf({ actor_type: type, actor_id: id }: Pick<EventRow, "actor_type" | "actor_id">): ActorWire {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { encodeCursor } from "../../src/platform/cursor.ts";
+import { toTypedId } from "../../src/platform/ids.ts";
 import { startInstance } from "../support/instance.ts";
 import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
 import { createFakeClock, DAY_MS, HOUR_MS } from "../support/fake-clock.ts";
@@ -70,6 +71,24 @@ describe("GET /v1/events", () => {
     expect((await eventuallyEvents(app, former, 2)).map((event) => event.data.sequence)).toEqual([2, 3]);
     expect((await eventuallyEvents(app, next, 2)).map((event) => event.data.sequence)).toEqual([4, 5]);
     expect(await eventsOf(app, stranger)).toEqual([]);
+  });
+
+  it("200 with who had the job before and has it now for the agent, and only itself for a contractor", async () => {
+    const agent = await app.partner("agent");
+    const [former, next] = [await app.partner("contractor"), await app.partner("contractor")];
+    const [markingNumber = ""] = await app.jobs(agent, [{ contractor: former }]);
+    await app.jobs(agent, [{ markingNumber, contractor: next }]);
+
+    const own = toTypedId("org", next.id);
+    const [, , seenByAgent] = await eventuallyEvents(app, agent, 3);
+    expect(seenByAgent?.data.changes["contractor_id"]).toEqual({
+      from: toTypedId("org", former.id),
+      to: own,
+    });
+    const [seenByNext] = await eventuallyEvents(app, next, 1);
+    expect(seenByNext?.data.changes["contractor_id"]).toEqual({ from: null, to: own });
+    const history = expectData(await app.call(`${jobPath(markingNumber)}/history`, { key: next.key }));
+    expect(JSON.stringify(history)).not.toContain(toTypedId("org", former.id));
   });
 
   describe("after", () => {

@@ -8,7 +8,7 @@ import type { Answer } from "./instance.ts";
 export interface FeedEvent {
   id: string;
   type: string;
-  data: { job: { marking_number: string }; sequence: number };
+  data: { job: { marking_number: string }; sequence: number; changes: Record<string, unknown> };
 }
 
 /** GET /v1/events; `query` without its question mark. */

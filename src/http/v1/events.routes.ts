@@ -47,9 +47,16 @@ const cursorShape = z.tuple([z.string().regex(/^\d{1,19}$/), z.string().regex(/^
 export function eventRoutes({ events, gate }: { events: EventService; gate: Gate }): Router {
   const feed = async (request: Request, response: Response): Promise<Answer> => {
     const { after, types = [], page_size: limit } = parameters(feedParameters, request.originalUrl);
-    const page = await events.feed(principalOf(response), { after: readAfter(after), types, limit });
+    const viewer = principalOf(response);
+    const page = await events.feed(viewer, { after: readAfter(after), types, limit });
     const nextCursor = page.next && encodeCursor("events", [page.next.transactionId, page.next.position]);
-    return { data: { items: page.items.map(toEventWire), next_cursor: nextCursor, has_more: page.hasMore } };
+    return {
+      data: {
+        items: page.items.map((item) => toEventWire(item, viewer)),
+        next_cursor: nextCursor,
+        has_more: page.hasMore,
+      },
+    };
   };
 
   const router = Router({ caseSensitive: true });

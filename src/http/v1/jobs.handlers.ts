@@ -62,7 +62,7 @@ export function jobHistory({ jobs, events, baseUrl }: JobHandlerServices): Handl
     });
     const headers = linkHeader(baseUrl + request.originalUrl, { page, pageSize, total, nextCursor: null });
     const pagination = { page, page_size: pageSize, total };
-    return { data: { items: items.map(toHistoryEntryWire), pagination }, headers };
+    return { data: { items: items.map((item) => toHistoryEntryWire(item, viewer)), pagination }, headers };
   };
 }
 

@@ -20,22 +20,28 @@ export function linkHeader(url: string, page: Page): Record<string, string> {
 /** Links to the first, previous, next and last page: `url` with its page or cursor replaced. */
 function pageLinks(url: string, { page, pageSize, total, nextCursor }: Page): string {
   if (page === null) {
-    const next = nextCursor === null ? [] : [link(url, "cursor", nextCursor, "next")];
-    return [link(url, "cursor", null, "first"), ...next].join(", ");
+    const link = linksTo(url, "cursor");
+    return nextCursor === null ? link(null, "first") : `${link(null, "first")}, ${link(nextCursor, "next")}`;
   }
+  const link = linksTo(url, "page");
   const last = Math.max(1, Math.ceil(total / pageSize));
-  const links = [link(url, "page", "1", "first")];
-  if (page > 1) links.push(link(url, "page", String(Math.min(page - 1, last)), "prev"));
-  if (page < last) links.push(link(url, "page", String(page + 1), "next"));
-  links.push(link(url, "page", String(last), "last"));
+  const links = [link(1, "first")];
+  if (page > 1) links.push(link(Math.min(page - 1, last), "prev"));
+  if (page < last) links.push(link(page + 1, "next"));
+  links.push(link(last, "last"));
   return links.join(", ");
 }
 
-function link(url: string, name: string, value: string | null, relation: string): string {
-  const [path = "", ...query] = url.split("?");
-  const parameters = new URLSearchParams(query.join("?"));
+/** A maker of links to `url` with the parameter `name` set anew, or left out. Its values need no escaping. */
+function linksTo(url: string, name: string): (value: string | number | null, relation: string) => string {
+  const at = url.indexOf("?");
+  const path = at === -1 ? url : url.slice(0, at);
+  const parameters = new URLSearchParams(at === -1 ? "" : url.slice(at + 1));
   parameters.delete(name);
-  if (value !== null) parameters.set(name, value);
-  const text = parameters.toString();
-  return `<${path}${text === "" ? "" : `?${text}`}>; rel="${relation}"`;
+  const others = parameters.toString();
+  return (value, relation) => {
+    const own = value === null ? "" : `${name}=${value}`;
+    const query = [others, own].filter((part) => part !== "").join("&");
+    return `<${path}${query === "" ? "" : `?${query}`}>; rel="${relation}"`;
+  };
 }
