@@ -5,7 +5,7 @@ import { join, sql, type Sql } from "../platform/sql.ts";
 import { fileColumns, textOfValue, toFileRow } from "./job.file.ts";
 import { conditionsOf, type JobFilter } from "./job.filter.ts";
 import type { FileFormat } from "./job.import.rows.ts";
-import { jobColumns, type JobRow } from "./job.row.ts";
+import { assignedJobColumns, type AssignedJobRow } from "./job.row.ts";
 
 export interface ExportQuery {
   format: FileFormat;
@@ -31,7 +31,7 @@ export async function* exportJobs(database: Queryable, query: ExportQuery): Asyn
   const line = lineOf[query.format];
   let after = NIL;
   for (;;) {
-    const rows = await database.query<JobRow>(pageAfter(after, query));
+    const rows = await database.query<AssignedJobRow>(pageAfter(after, query));
     if (rows.length > 0) yield { text: rows.map((row) => `${line(row)}\n`).join(""), jobs: rows.length };
     const last = rows.at(-1);
     if (last === undefined || rows.length < PAGE) return;
@@ -39,7 +39,7 @@ export async function* exportJobs(database: Queryable, query: ExportQuery): Asyn
   }
 }
 
-const lineOf: Record<FileFormat, (job: JobRow) => string> = {
+const lineOf: Record<FileFormat, (job: AssignedJobRow) => string> = {
   csv(job) {
     const row = toFileRow(job);
     return csvLine(fileColumns.map((column) => textOfValue(row[column])));
@@ -51,5 +51,5 @@ function pageAfter(after: string, { agentId, contractorId, filter = {} }: Export
   const conditions = [sql`job.id > ${after}::uuid`, ...conditionsOf(filter)];
   if (agentId !== undefined) conditions.push(sql`job.agent_id = ${agentId}::uuid`);
   if (contractorId !== undefined) conditions.push(sql`job.contractor_id = ${contractorId}::uuid`);
-  return sql`select ${jobColumns("job.")} from job where ${join(conditions, " and ")} order by job.id limit ${PAGE}`;
+  return sql`select ${assignedJobColumns("job.")} from job where ${join(conditions, " and ")} order by job.id limit ${PAGE}`;
 }

@@ -4,7 +4,7 @@ import { AppError } from "../platform/errors.ts";
 import { toTypedId } from "../platform/ids.ts";
 import { nearestOf } from "../platform/nearest.ts";
 import { jobFieldNames, jobFields, type JobFieldName } from "./job.fields.ts";
-import type { JobRow } from "./job.row.ts";
+import type { AssignedJobRow } from "./job.row.ts";
 
 /** The columns, in the order of an export. A file to import has any of them in any order. */
 export const fileColumns = [
@@ -82,7 +82,7 @@ export function textOfValue(value: FileValue): string | null {
 }
 
 /** A job as a row of a file: organisations by their ids, since their names may change. */
-export function toFileRow(job: JobRow): Record<FileColumn, FileValue> {
+export function toFileRow(job: AssignedJobRow): Record<FileColumn, FileValue> {
   const { marking_number, agent_id, contractor_id, provider_status } = job;
   const fields = Object.fromEntries(jobFieldNames.map((name) => [name, job[name]])) as Record<
     JobFieldName,

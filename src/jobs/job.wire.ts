@@ -5,7 +5,7 @@ import type { JobRow } from "./job.row.ts";
 
 export type { JobRow };
 
-export type JobWire = Omit<JobRow, "agent_id" | "contractor_id" | "version">;
+export type JobWire = Omit<JobRow, "version">;
 
 export function toJobWire(row: JobRow): JobWire {
   return {
