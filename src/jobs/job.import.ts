@@ -6,7 +6,7 @@ import type { ChangeContext } from "../platform/principal.ts";
 import type { JobCodes } from "./job.codes.ts";
 import { checkRow, OrganizationReferences, type CheckedRow, type RowChecks } from "./job.import.check.ts";
 import type { ImportRow, RowProblem } from "./job.import.rows.ts";
-import { roundsOf } from "./job.rounds.ts";
+import { applyInRounds } from "./job.rounds.ts";
 import { upsertRows, type JobUpsert, type UpsertOutcome } from "./job.upsert.ts";
 
 export interface ImportServices {
@@ -107,27 +107,10 @@ async function importChunk(
     upserts.length === 0
       ? []
       : await database.transaction(
-          (tx) => applyAll(tx, upserts, options),
+          (tx) => applyInRounds(upserts, (round) => applyRound(tx, round, options)),
           options.dryRun ? "rollback" : "commit",
         );
   return reportOf(chunk, checked, outcomes);
-}
-
-async function applyAll(
-  tx: Transaction,
-  upserts: readonly JobUpsert[],
-  context: ChangeContext,
-): Promise<Outcome[]> {
-  const outcomes: Outcome[] = Array.from({ length: upserts.length });
-  for (const round of roundsOf(upserts.map(({ markingNumber }) => markingNumber))) {
-    const applied = await applyRound(
-      tx,
-      round.map((at) => upserts[at] as JobUpsert),
-      context,
-    );
-    for (const [place, at] of round.entries()) outcomes[at] = applied[place] as Outcome;
-  }
-  return outcomes;
 }
 
 /** What PostgreSQL refuses fails alone: the round is halved until the refused row is by itself. */

@@ -6,7 +6,7 @@ import type { ChangeContext, Principal } from "../platform/principal.ts";
 import { unknownStatus, checkPatch } from "./job.patch.ts";
 import type { JobCodes } from "./job.codes.ts";
 import { findJob, listJobs, type JobListQuery, type JobPage } from "./job.queries.ts";
-import { roundsOf } from "./job.rounds.ts";
+import { applyInRounds } from "./job.rounds.ts";
 import type { JobRow } from "./job.row.ts";
 import { lockRows, updateRows, type JobUpdate, type UpdateOutcome } from "./job.update.ts";
 
@@ -110,19 +110,9 @@ async function applyAll(
   options: UpdateOptions,
 ): Promise<Applied[]> {
   if (updates.length === 0) return [];
-  return await inTransactionIfDry(database, options, async (queryable) => {
-    const applied: Applied[] = Array.from({ length: updates.length });
-    for (const round of roundsOf(updates.map(({ markingNumber }) => markingNumber))) {
-      const outcomes = await applyRound(
-        queryable,
-        viewer,
-        round.map((at) => updates[at] as JobUpdate),
-        options,
-      );
-      for (const [place, at] of round.entries()) applied[at] = outcomes[place] as Applied;
-    }
-    return applied;
-  });
+  return await inTransactionIfDry(database, options, (queryable) =>
+    applyInRounds(updates, (round) => applyRound(queryable, viewer, round, options)),
+  );
 }
 
 /** What PostgreSQL itself refuses (a rule of the operator's own, say) fails alone: the statement is run item by item then. */
