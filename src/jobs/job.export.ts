@@ -21,6 +21,7 @@ export interface ExportPart {
   jobs: number;
 }
 
+const columns = assignedJobColumns("job.");
 const PAGE = 1_000;
 /** Before every other uuid. */
 const NIL = "00000000-0000-0000-0000-000000000000";
@@ -51,5 +52,5 @@ function pageAfter(after: string, { agentId, contractorId, filter = {} }: Export
   const conditions = [sql`job.id > ${after}::uuid`, ...conditionsOf(filter)];
   if (agentId !== undefined) conditions.push(sql`job.agent_id = ${agentId}::uuid`);
   if (contractorId !== undefined) conditions.push(sql`job.contractor_id = ${contractorId}::uuid`);
-  return sql`select ${assignedJobColumns("job.")} from job where ${join(conditions, " and ")} order by job.id limit ${PAGE}`;
+  return sql`select ${columns} from job where ${join(conditions, " and ")} order by job.id limit ${PAGE}`;
 }

@@ -34,6 +34,8 @@ export interface JobPage {
 /** From here on a page finds its ids before it fetches a row. */
 const DEEP_OFFSET = 200;
 
+const columns = jobColumns("job.");
+
 const and = (conditions: readonly Sql[]): Sql => join(conditions, " and ");
 
 /** The page of the jobs that `viewer` sees. */
@@ -61,7 +63,7 @@ export async function findJob(
   markingNumber: string,
 ): Promise<JobRow | null> {
   const [row] = await database.query<JobRow>(sql`
-    select ${jobColumns("job.")} from job where job.marking_number = ${markingNumber} and ${visibleTo(viewer)}`);
+    select ${columns} from job where job.marking_number = ${markingNumber} and ${visibleTo(viewer)}`);
   return row ?? null;
 }
 
@@ -75,17 +77,17 @@ function pageInOrder(viewer: Principal, { filter = {}, sort = newestFirst, limit
   const conditions = [visibleTo(viewer), ...conditionsOf(filter)];
   const total = totalOf(viewer, filter);
   if ("position" in from) {
-    return sql`select ${jobColumns("job.")}, ${total} as total from job
+    return sql`select ${columns}, ${total} as total from job
       where ${and([...conditions, after(from.position, sort)])} ${orderBy(sort)} limit ${limit + 1}`;
   }
   if (from.offset < DEEP_OFFSET) {
-    return sql`select ${jobColumns("job.")}, ${total} as total from job
+    return sql`select ${columns}, ${total} as total from job
       where ${and(conditions)} ${orderBy(sort)} limit ${limit} offset ${from.offset}`;
   }
   const byDay = sort.field === "created_at" && isEmpty(filter);
   const start = byDay ? startOfDay(viewer, sort.descending, from.offset) : startAtFirst();
   return sql`with start as materialized (${start.row})
-    select ${jobColumns("job.")}, ${total} as total from (
+    select ${columns}, ${total} as total from (
       select job.id from job where ${and([...conditions, start.condition])} ${orderBy(sort)}
       limit ${limit} offset ${from.offset}::bigint - (select passed from start)) page
     join job using (id) ${orderBy(sort)}`;
@@ -132,7 +134,7 @@ function pageOfRange(viewer: Principal, { filter = {}, sort = newestFirst, limit
   return sql`with matching as materialized (
       select job.id, job.${raw(sort.field)} from job where ${matching}
     ), page as (select job.id from matching job ${place})
-    select ${jobColumns("job.")}, (select count(*)::int from matching) as total
+    select ${columns}, (select count(*)::int from matching) as total
     from page join job using (id) ${orderBy(sort)}`;
 }
 

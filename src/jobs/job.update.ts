@@ -56,6 +56,8 @@ export async function lockRows(
       and ${visibleTo(viewer)} order by job.id for update`);
 }
 
+const updatedColumns = jobColumns("updated.");
+const oldColumns = jobColumns("(old).");
 const newValues = raw(jobFieldNames.map((name) => `new.${name}`).join(", "));
 const assignments = raw(jobFieldNames.map((name) => `${name} = patched.${name}`).join(", "));
 
@@ -94,6 +96,6 @@ function updateStatement(viewer: Principal, updates: readonly JobUpdate[], conte
       select agent_id, contractor_id, old_status, normalized_status as new_status from updated
       where normalized_status <> old_status`)}
     )
-    select place, true as matches, true as changed, ${jobColumns("updated.")} from updated
-    union all select place, matches, false, ${jobColumns("(old).")} from patched where changes is null`;
+    select place, true as matches, true as changed, ${updatedColumns} from updated
+    union all select place, matches, false, ${oldColumns} from patched where changes is null`;
 }

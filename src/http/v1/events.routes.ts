@@ -10,8 +10,7 @@ import { principalOf } from "../context.ts";
 import { methodNotAllowed } from "../error-handler.ts";
 import { badRequest } from "../../platform/errors.ts";
 import type { Gate } from "./gate.ts";
-import { parameters } from "./jobs.schema.ts";
-import { integerParameter, MAX_PAGE_SIZE } from "./parameters.ts";
+import { integerParameter, MAX_PAGE_SIZE, queryReader } from "./parameters.ts";
 
 const typeList = z
   .string()
@@ -42,11 +41,13 @@ export const feedParameters = z.object({
     .meta({ default: MAX_PAGE_SIZE, description: "Events per answer.", examples: [50] }),
 });
 
+const readFeedQuery = queryReader(feedParameters);
+
 const cursorShape = z.tuple([z.string().regex(/^\d{1,19}$/), z.string().regex(/^\d{1,18}$/)]);
 
 export function eventRoutes({ events, gate }: { events: EventService; gate: Gate }): Router {
   const feed = async (request: Request, response: Response): Promise<Answer> => {
-    const { after, types = [], page_size: limit } = parameters(feedParameters, request.originalUrl);
+    const { after, types = [], page_size: limit } = readFeedQuery(request.originalUrl);
     const viewer = principalOf(response);
     const page = await events.feed(viewer, { after: readAfter(after), types, limit });
     const nextCursor = page.next && encodeCursor("events", [page.next.transactionId, page.next.position]);

@@ -12,12 +12,11 @@ import { contextOf, principalOf } from "../context.ts";
 import { readBatch } from "./batch.schema.ts";
 import {
   cursorAfter,
-  historyParameters,
-  parameters,
+  readHistoryQuery,
   readIfMatch,
   readListRequest,
   readMarkingNumber,
-  writeParameters,
+  readWriteQuery,
 } from "./jobs.schema.ts";
 import { linkHeader } from "./page-links.ts";
 
@@ -53,7 +52,7 @@ export function getJob({ jobs }: JobHandlerServices): Handler {
 
 export function jobHistory({ jobs, events, baseUrl }: JobHandlerServices): Handler {
   return async (request, response) => {
-    const { page, page_size: pageSize } = parameters(historyParameters, request.originalUrl);
+    const { page, page_size: pageSize } = readHistoryQuery(request.originalUrl);
     const viewer = principalOf(response);
     const { marking_number: number } = await jobs.get(viewer, markingNumberOf(request));
     const { items, total } = await events.history(viewer, number, {
@@ -98,7 +97,7 @@ export function updateJobs({ jobs }: JobHandlerServices): Handler {
 }
 
 function updateOptions(request: Request, response: Response): UpdateOptions {
-  const { dry_run: dryRun } = parameters(writeParameters, request.originalUrl);
+  const { dry_run: dryRun } = readWriteQuery(request.originalUrl);
   return { dryRun, actor: principalOf(response).actor, requestId: contextOf(response).requestId };
 }
 

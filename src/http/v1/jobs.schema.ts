@@ -8,13 +8,13 @@ import type { JobListQuery } from "../../jobs/job.queries.ts";
 import type { JobRow } from "../../jobs/job.row.ts";
 import { dateValue, markingNumberValue, textValue } from "../../jobs/job.values.ts";
 import { toIsoTime } from "../../platform/time.ts";
-import { readQuery } from "../query-string.ts";
 import {
   dateParameter,
   instantParameter,
   optionalPageParameter,
   pageParameter,
   pageSizeParameter,
+  queryReader,
   switchParameter,
 } from "./parameters.ts";
 
@@ -73,14 +73,9 @@ export const writeParameters = z.object({
 });
 export const historyParameters = z.object({ page: pageParameter, page_size: pageSizeParameter });
 
-/** The query of `url` against `schema`; parameters that it does not name are ignored. Throws with every problem found. */
-export function parameters<Schema extends z.ZodObject>(schema: Schema, url: string): z.output<Schema> {
-  const query = readQuery(url, new Set(Object.keys(schema.shape)));
-  const result = schema.safeParse(Object.fromEntries(query.parameters));
-  const problems = [...query.problems, ...(result.error ? problemsOf(result.error, "query") : [])];
-  if (problems.length > 0) throw badRequest(problems);
-  return result.data as z.output<Schema>;
-}
+export const readWriteQuery = queryReader(writeParameters);
+export const readHistoryQuery = queryReader(historyParameters);
+const readListQuery = queryReader(listParameters);
 
 export interface ListRequest {
   query: JobListQuery;
@@ -92,7 +87,7 @@ export interface ListRequest {
 
 /** GET /v1/jobs: what is asked for. Throws BadRequestException with every problem of the query. */
 export function readListRequest(url: string): ListRequest {
-  const given = parameters(listParameters, url);
+  const given = readListQuery(url);
   const { sort: asked, cursor, page = 1, page_size: pageSize } = given;
   if (cursor !== undefined && given.page !== undefined)
     throw parameterProblem("page", "conflict", "does not go with cursor");

@@ -1,5 +1,8 @@
 /** Query parameters as zod values: always text on the way in. */
 import { z } from "zod";
+import { badRequest } from "../../platform/errors.ts";
+import { problemsOf } from "../../platform/problems.ts";
+import { readQuery } from "../query-string.ts";
 import { dateValue } from "../../jobs/job.values.ts";
 
 export const MAX_PAGE_SIZE = 100;
@@ -38,3 +41,18 @@ export const switchParameter = z
   .enum(["true", "false"], { error: "must be true or false" })
   .transform((text) => text === "true")
   .meta({ type: "boolean" });
+
+/**
+ * A reader of the query of a URL against `schema`; parameters that it does not name are ignored. It throws
+ * BadRequestException with every problem found.
+ */
+export function queryReader<Schema extends z.ZodObject>(schema: Schema): (url: string) => z.output<Schema> {
+  const known = new Set(Object.keys(schema.shape));
+  return (url) => {
+    const query = readQuery(url, known);
+    const result = schema.safeParse(Object.fromEntries(query.parameters));
+    const problems = [...query.problems, ...(result.error ? problemsOf(result.error, "query") : [])];
+    if (problems.length > 0) throw badRequest(problems);
+    return result.data as z.output<Schema>;
+  };
+}
