@@ -6,6 +6,7 @@ import { entities } from "./entities.ts";
 import { createEventService } from "./events/event.service.ts";
 import { createHttpApp } from "./http/http.app.ts";
 import { purgeIdempotencyRecords } from "./http/idempotency.ts";
+import { mongoDependency, postgresDependency } from "./http/ops/dependencies.ts";
 import { createMemoryStore, createPostgresStore, type RateLimitStore } from "./http/rate-limit.ts";
 import { listen, type HttpServer } from "./http/server.ts";
 import { createJobCodes } from "./jobs/job.codes.ts";
@@ -16,7 +17,10 @@ import { systemClock, type Clock } from "./platform/clock.ts";
 import { openDatabase, type Database } from "./platform/database.ts";
 import { createLogger, type Logger } from "./platform/logger.ts";
 import { createMetrics } from "./platform/metrics.ts";
+import type { Mongo } from "./platform/mongo.ts";
+import { createNotifier } from "./platform/notifications.ts";
 import { startRepeating } from "./platform/repeating.ts";
+import { DELIVERIES_CHANNEL } from "./webhooks/fan-out.service.ts";
 
 /** What a test may put in the place of the real thing. */
 export interface AppOverrides {
@@ -37,10 +41,18 @@ const RECORD_USE_EVERY_MS = 10_000;
 const PURGE_EVERY_MS = 60_000;
 const PURGE_AT_ONCE = 1_000;
 
+/** What the service stands on. */
+export interface AppParts {
+  /** Its schema is up to date. */
+  databaseUrl: string;
+  /** Stays open until after the service is disposed. */
+  mongo: Mongo;
+}
+
 /** The service on a database whose schema is up to date. Disposing answers what was accepted, then lets go of everything. */
 export async function createApp(
   config: Config,
-  databaseUrl: string,
+  { databaseUrl, mongo }: AppParts,
   overrides: AppOverrides = {},
 ): Promise<App> {
   const clock = overrides.clock ?? systemClock;
@@ -57,11 +69,12 @@ export async function createApp(
     logger,
     metrics,
     database,
-    jobs: createJobService({ database, codes }),
+    jobs: createJobService({ database, codes, announce: createNotifier(database, DELIVERIES_CHANNEL) }),
     codes,
     events: createEventService({ database, clock }),
     verifier,
     limits: rateLimitStore(config, { database, clock }),
+    dependencies: [postgresDependency(database), mongoDependency(mongo, config.role === "worker")],
     isStopping: () => stopping,
   });
   const housekeeping = [

@@ -7,6 +7,7 @@ import { JobCount, JobCountChange } from "./jobs/job-count.entity.ts";
 import { FailureReason, JobStatus } from "./jobs/job.codes.entity.ts";
 import { Job } from "./jobs/job.entity.ts";
 import { Organization } from "./organizations/organization.entity.ts";
+import { WebhookEndpoint } from "./webhooks/endpoint.entity.ts";
 
 export const entities = [
   Organization,
@@ -20,4 +21,5 @@ export const entities = [
   JobEvent,
   IdempotencyRecord,
   RateLimitBucket,
+  WebhookEndpoint,
 ];

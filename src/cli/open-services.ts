@@ -12,6 +12,8 @@ import {
 import { systemClock } from "../platform/clock.ts";
 import { openDatabase, type Database } from "../platform/database.ts";
 import { migrateDatabase } from "../platform/migrate.ts";
+import { createNotifier } from "../platform/notifications.ts";
+import { DELIVERIES_CHANNEL } from "../webhooks/fan-out.service.ts";
 
 export interface Services extends AsyncDisposable {
   readonly config: Config;
@@ -19,6 +21,8 @@ export interface Services extends AsyncDisposable {
   readonly organizations: OrganizationService;
   readonly keys: ApiKeyService;
   readonly codes: JobCodes;
+  /** Tells running workers that there is something to deliver. */
+  readonly announce: () => void;
   /** The migrations that were applied just now. */
   readonly applied: readonly string[];
 }
@@ -40,6 +44,7 @@ export async function openServices(): Promise<Services> {
     organizations: createOrganizationService({ database }),
     keys: createApiKeyService({ database, clock: systemClock }),
     codes: createJobCodes(database),
+    announce: createNotifier(database, DELIVERIES_CHANNEL),
     applied,
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };

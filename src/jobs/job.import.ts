@@ -13,6 +13,8 @@ export interface ImportServices {
   database: Database;
   codes: JobCodes;
   organizations: OrganizationService;
+  /** Called once changes are committed: webhooks may have to be told of them. */
+  announce: () => void;
 }
 
 export interface ImportOptions extends ChangeContext {
@@ -96,7 +98,7 @@ async function codesNow(codes: JobCodes): Promise<JobCodes> {
 }
 
 async function importChunk(
-  { database }: ImportServices,
+  { database, announce }: ImportServices,
   checks: RowChecks,
   { chunk, options }: { chunk: readonly ImportRow[]; options: ImportOptions },
 ): Promise<ImportReport> {
@@ -110,6 +112,7 @@ async function importChunk(
           (tx) => applyInRounds(upserts, (round) => applyRound(tx, round, options)),
           options.dryRun ? "rollback" : "commit",
         );
+  if (upserts.length > 0 && !options.dryRun) announce();
   return reportOf(chunk, checked, outcomes);
 }
 

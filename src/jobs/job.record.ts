@@ -1,18 +1,22 @@
 /** What every statement that changes jobs does beside the change: it records the event and keeps the counters. */
 import type { ChangeContext } from "../platform/principal.ts";
-import { sql, type Sql } from "../platform/sql.ts";
+import { raw, sql, type Sql } from "../platform/sql.ts";
+import { fanOut } from "../webhooks/fan-out.service.ts";
 
 /**
- * An insert of one event for each of `rows`: (event_id, type, job_id, agent_id, contractor_id, version, job, changes), `job`
- * being the job as it is now, in jsonb. It belongs into the very statement of the change, so that both stand or fall
- * together.
+ * Two steps of a `with`: one event for each of `rows`: (event_id, type, job_id, agent_id, contractor_id, version, job,
+ * changes), `job` being the job as it is now, in jsonb; and the deliveries of these events, as `announced`. They belong
+ * into the very statement of the change, so that all stand or fall together.
  */
 export function recordEvents(rows: Sql, { actor, requestId }: ChangeContext): Sql {
-  return sql`insert into job_event
-      (id, type, job_id, agent_id, contractor_id, sequence, actor_type, actor_id, request_id, changes, job)
-    select event_id, type, job_id, agent_id, contractor_id, version,
-      ${actor.type}, ${actor.id}::uuid, ${requestId}, changes, job
-    from (${rows}) happened`;
+  return sql`recorded as (
+      insert into job_event
+        (id, type, job_id, agent_id, contractor_id, sequence, actor_type, actor_id, request_id, changes, job)
+      select event_id, type, job_id, agent_id, contractor_id, version,
+        ${actor.type}, ${actor.id}::uuid, ${requestId}, changes, job
+      from (${rows}) happened
+      returning id, type, job_id, agent_id, contractor_id
+    ), announced as (${fanOut(raw("recorded"))})`;
 }
 
 /** What the jsonb `patch` changes in the row `old`, as `{field: {from, to}}`; null where it changes nothing. */

@@ -55,7 +55,18 @@ export interface JobService {
   ): Promise<{ results: ItemResult[]; ignored: string[] }>;
 }
 
-export function createJobService({ database, codes }: { database: Database; codes: JobCodes }): JobService {
+export interface JobServiceParts {
+  database: Database;
+  codes: JobCodes;
+  /** Called once a change is committed that webhooks are to be told of. */
+  announce: () => void;
+}
+
+export function createJobService({ database, codes, announce }: JobServiceParts): JobService {
+  const announceAny = (outcomes: readonly Applied[], { dryRun }: UpdateOptions): void => {
+    if (!dryRun && outcomes.some((outcome) => outcome.kind === "updated" && outcome.announced)) announce();
+  };
+
   return {
     async list(viewer, query) {
       const status = query.filter?.normalizedStatus;
@@ -77,6 +88,7 @@ export function createJobService({ database, codes }: { database: Database; code
         updateRows(queryable, viewer, [update], options),
       );
       invariant(outcome, "an update has an outcome");
+      announceAny([outcome], options);
       return { job: jobOf(outcome), ignored: checked.ignored };
     },
 
@@ -88,6 +100,7 @@ export function createJobService({ database, codes }: { database: Database; code
         check.ok ? [{ at, markingNumber: (items[at] as BatchItem).markingNumber, patch: check.patch }] : [],
       );
       const outcomes = await applyAll(database, viewer, sound, options);
+      announceAny(outcomes, options);
       const applied = new Map(sound.map(({ at }, place) => [at, outcomes[place] as Applied]));
       const results = checked.map((check, at): ItemResult => {
         const { markingNumber } = items[at] as BatchItem;

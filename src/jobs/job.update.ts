@@ -21,10 +21,12 @@ export interface JobUpdate {
 
 /** What became of it. `unchanged`: the job held these values already, so there is no new version and no event. */
 export type UpdateOutcome =
-  | { kind: "updated" | "unchanged" | "version_mismatch"; job: JobRow }
+  /** `announced`: there is something to deliver to webhooks. */
+  | { kind: "updated"; job: JobRow; announced: boolean }
+  | { kind: "unchanged" | "version_mismatch"; job: JobRow }
   | { kind: "not_found" };
 
-type OutcomeRow = { place: number; matches: boolean; changed: boolean } & JobRow;
+type OutcomeRow = { place: number; matches: boolean; changed: boolean; announced: boolean } & JobRow;
 
 /**
  * Applies `updates`, each Marking Number at most once, and answers in their order. Rows are locked in the order of their
@@ -38,9 +40,10 @@ export async function updateRows(
 ): Promise<UpdateOutcome[]> {
   const rows = await database.query<OutcomeRow>(updateStatement(viewer, updates, context));
   const outcomes: UpdateOutcome[] = updates.map(() => ({ kind: "not_found" }));
-  for (const { place, matches, changed, ...job } of rows) {
-    const kind = changed ? "updated" : "unchanged";
-    outcomes[place] = { kind: matches ? kind : "version_mismatch", job };
+  for (const { place, matches, changed, announced, ...job } of rows) {
+    outcomes[place] = changed
+      ? { kind: "updated", job, announced }
+      : { kind: matches ? "unchanged" : "version_mismatch", job };
   }
   return outcomes;
 }
@@ -87,15 +90,15 @@ function updateStatement(viewer: Principal, updates: readonly JobUpdate[], conte
       update job set ${assignments}, version = job.version + 1, updated_at = now()
       from patched where job.id = patched.id and changes is not null
       returning job.*, to_jsonb(job) as json, old_status, place, event_id, changes
-    ), recorded as (${recordEvents(
+    ), ${recordEvents(
       sql`select event_id, case when changes ? 'normalized_status' then 'job.status_changed' else 'job.updated' end as type,
         id as job_id, agent_id, contractor_id, version, changes, json as job from updated`,
       context,
-    )}
-    ), counted as (${recordMoves(sql`
+    )}, counted as (${recordMoves(sql`
       select agent_id, contractor_id, old_status, normalized_status as new_status from updated
       where normalized_status <> old_status`)}
     )
-    select place, true as matches, true as changed, ${updatedColumns} from updated
-    union all select place, matches, false, ${oldColumns} from patched where changes is null`;
+    select place, true as matches, true as changed, exists (select from announced) as announced, ${updatedColumns}
+    from updated
+    union all select place, matches, false, false, ${oldColumns} from patched where changes is null`;
 }

@@ -78,13 +78,12 @@ export async function assignRows(
       update job set contractor_id = target.next, version = job.version + 1, updated_at = now()
       from target where job.id = target.id and job.contractor_id is distinct from target.next
       returning job as new, target.former, target.event_id
-    ), recorded as (${recordEvents(
+    ), ${recordEvents(
       sql`select event_id, case when (new).contractor_id is null then 'job.updated' else 'job.assigned' end as type,
         ${eventOf}, jsonb_build_object('contractor_id',
           jsonb_build_object('from', former, 'to', (new).contractor_id)) as changes from updated`,
       context,
-    )}
-    ), counted as (${recordSeen(sql`
+    )}, counted as (${recordSeen(sql`
       select former as organization_id, (new).normalized_status as status, (new).created_at, -1 as change from updated
       union all select (new).contractor_id, (new).normalized_status, (new).created_at, 1 from updated`)}
     )
@@ -148,13 +147,12 @@ function upsertStatement(upserts: readonly JobUpsert[], context: ChangeContext):
         select coalesce(jsonb_object_agg(key, jsonb_build_object('from', null, 'to', value)), '{}')
         from jsonb_each(${DEFAULTS}::jsonb || patch) where value <> 'null') as changes
       from created join input on input.job_id = (created.new).id
-    ), recorded as (${recordEvents(
+    ), ${recordEvents(
       sql`select event_id, case when changes ? 'normalized_status' then 'job.status_changed' else 'job.updated' end as type,
           ${eventOf}, changes from updated
         union all select event_id, 'job.created', ${eventOf}, changes from born`,
       context,
-    )}
-    ), moved as (${recordMoves(sql`
+    )}, moved as (${recordMoves(sql`
       select (new).agent_id, (new).contractor_id, old_status, (new).normalized_status as new_status from updated
       where (new).normalized_status <> old_status`)}
     ), seen as (${recordSeen(sql`

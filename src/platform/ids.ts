@@ -1,5 +1,6 @@
 /** Typed ids: a prefix and the 26 Crockford base32 characters of a UUIDv7 (`job_01JD…`); PostgreSQL stores the uuid. */
 import { randomFillSync } from "node:crypto";
+import { raw } from "./sql.ts";
 
 export type IdPrefix = "job" | "evt" | "whe" | "dlv" | "att" | "org" | "key" | "usr";
 
@@ -19,6 +20,11 @@ export function newUuid(nowMs: number = Date.now()): string {
   random[8] = ((random[8] as number) & 0x3f) | 0x80;
   return hyphenate(random.toString("hex"));
 }
+
+/** A new UUIDv7, made by PostgreSQL: for rows that are born in it. (Its own `uuidv7()` is there from version 18 on.) */
+export const newUuidSql = raw(`encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
+  placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6),
+  52, 1), 53, 1), 'hex')::uuid`);
 
 /** The id of a request: `req_` and a ULID. */
 export function newRequestId(): string {
