@@ -1,0 +1,79 @@
+/** The queue seen from outside the dispatcher: which endpoints have something due, and how long it has been waiting. */
+import type { Queryable } from "../platform/database.ts";
+import { raw, sql, type Sql } from "../platform/sql.ts";
+
+const FIRST = raw("attempts = 0");
+const AGAIN = raw("attempts > 0");
+
+/** Each endpoint once that has pending deliveries in `lane`: the index is leapt through from one to the next. */
+function endpointsIn(lane: Sql): Sql {
+  const next = (after: Sql): Sql => sql`
+    select endpoint_id from webhook_delivery
+    where status = 'pending' and ${lane} ${after} order by endpoint_id limit 1`;
+  return sql`
+    with recursive found (endpoint_id) as (
+      (${next(sql``)})
+      union all
+      select following.endpoint_id
+      from found cross join lateral (${next(sql`and endpoint_id > found.endpoint_id`)}) following
+    )
+    select endpoint_id from found`;
+}
+
+/** The endpoints that may be sent to now. */
+const OPEN = sql`
+  select endpoint.id from webhook_endpoint endpoint join organization on organization.id = endpoint.organization_id
+  where endpoint.status = 'active' and endpoint.deleted_at is null and organization.suspended_at is null
+    and (endpoint.blocked_until is null or endpoint.blocked_until <= clock_timestamp())`;
+
+/** Endpoints with retries, probes or expired leases that are due, whoever was to be told of them. */
+export async function endpointsDueAgain(database: Queryable): Promise<string[]> {
+  const rows = await database.query<{ endpoint_id: string }>(sql`
+    select endpoint_id from (${endpointsIn(AGAIN)}) waiting
+    where endpoint_id in (${OPEN}) and exists (
+      select from webhook_delivery where status = 'pending' and ${AGAIN} and endpoint_id = waiting.endpoint_id
+        and due_at <= clock_timestamp())
+    union
+    -- An open circuit whose probe is due, with nothing but deliveries that were never sent.
+    select id from webhook_endpoint where circuit_step is not null and id in (${OPEN})`);
+  return rows.map((row) => row.endpoint_id);
+}
+
+export interface QueueState {
+  /** How long the delivery that has been due longest has waited; 0: nothing is due. */
+  dueLagS: number;
+  /** Deliveries that wait for their endpoint: it is paused, disabled or suspended. */
+  held: number;
+}
+
+export async function queueState(database: Queryable): Promise<QueueState> {
+  const [row] = await database.query<{ due_lag_s: number; held: number }>(sql`
+    select
+      coalesce(extract(epoch from clock_timestamp() - (
+        select min(oldest.due_at) from (
+          select (select due_at from webhook_delivery where status = 'pending' and ${FIRST}
+            and endpoint_id = waiting.endpoint_id order by id limit 1) as due_at
+          from (${endpointsIn(FIRST)}) waiting where endpoint_id in (${OPEN})
+          union all
+          select (select min(due_at) from webhook_delivery where status = 'pending' and ${AGAIN}
+            and endpoint_id = waiting.endpoint_id)
+          from (${endpointsIn(AGAIN)}) waiting where endpoint_id in (${OPEN})
+        ) oldest where oldest.due_at <= clock_timestamp()
+      )), 0)::float8 as due_lag_s,
+      (select count(*)::int from webhook_delivery where status = 'pending' and endpoint_id in (
+        select endpoint.id from webhook_endpoint endpoint
+          join organization on organization.id = endpoint.organization_id
+        where endpoint.status <> 'active' or organization.suspended_at is not null)) as held`);
+  return { dueLagS: row?.due_lag_s ?? 0, held: row?.held ?? 0 };
+}
+
+/** What workers call the connection on which they listen: so they are counted. */
+export const WORKER_CONNECTION = "waymark worker";
+
+/** How many workers there are, this one included. */
+export async function countWorkers(database: Queryable): Promise<number> {
+  const [row] = await database.query<{ workers: number }>(sql`
+    select count(*)::int as workers from pg_stat_activity
+    where application_name = ${WORKER_CONNECTION} and datname = current_database()`);
+  return Math.max(1, row?.workers ?? 1);
+}

@@ -1,0 +1,104 @@
+/** One leased delivery: what is sent for it, and what follows from how that went. Nothing here waits or remembers. */
+import { newUuid } from "../platform/ids.ts";
+import type { EndpointState } from "./dispatcher.endpoints.ts";
+import type { Ended, Lease } from "./dispatcher.turn.ts";
+import { changeAfter, type EndpointChange } from "./endpoint-changes.ts";
+import { deliveryBody, webhookIdOf } from "./payload.ts";
+import { decide, type Decision, type Schedule } from "./retry-policy.ts";
+import type { AttemptResult, SendRequest } from "./sender.ts";
+
+export interface Sent {
+  lease: Lease;
+  state: EndpointState;
+  result: AttemptResult;
+}
+
+export interface Settled {
+  ended: Ended;
+  change: EndpointChange | null;
+  /** When the endpoint is to be looked at again; null: nothing of it waits. */
+  wakeInMs: number | null;
+}
+
+/** The request of a lease; its signature is made at `nowMs`. */
+export function attemptOf({ event, eventId }: Lease, state: EndpointState, nowMs: number): SendRequest {
+  return {
+    endpoint: {
+      url: state.url,
+      headers: state.headers,
+      secrets: state.secrets.filter(({ expiresAtMs }) => expiresAtMs > nowMs).map(({ text }) => text),
+    },
+    webhookId: webhookIdOf(eventId),
+    body: event === null ? "" : deliveryBody(event, state),
+  };
+}
+
+/** What becomes of a lease that cannot be sent; null: it can. */
+export function unsendable(
+  lease: Lease,
+  state: EndpointState | undefined,
+  schedule: Schedule,
+): Settled | null {
+  if (!state || lease.event === null)
+    return withoutAttempt(lease, { status: "dead", outcome: "event_missing" });
+  // Each attempt was begun, and no end of the last one was ever recorded: its sender died every time.
+  if (lease.attempt > schedule.length)
+    return withoutAttempt(lease, { status: "dead", outcome: "interrupted" });
+  if (state.problem === null) return null;
+  const delayMs = schedule[lease.attempt];
+  return delayMs === undefined
+    ? withoutAttempt(lease, { status: "dead", outcome: "secret_unreadable" })
+    : withoutAttempt(lease, { status: "pending", outcome: "secret_unreadable", delayMs });
+}
+
+/** What follows from an attempt: by the policy for the delivery, by the circuit for the endpoint. */
+export function settle(
+  { lease, state, result }: Sent,
+  { schedule, nowMs }: { schedule: Schedule; nowMs: number },
+): Settled {
+  const { outcome } = result;
+  const decision = decide(outcome, { attempt: lease.attempt, schedule, random: Math.random, nowMs });
+  const change = changeAfter(decision, lease.endpoint, { window: state.window, nowMs });
+  const { status, delayMs } = followUp(decision);
+  const waits = [change?.quietMs, status === "pending" && decision.kind === "retry" ? delayMs : undefined];
+  const known = waits.filter((ms) => ms !== undefined);
+  return {
+    ended: {
+      id: lease.id,
+      token: lease.token,
+      status,
+      delayMs,
+      outcome: outcome.class,
+      attempt: {
+        id: newUuid(nowMs),
+        deliveryId: lease.id,
+        number: lease.attempt,
+        startedAtMs: result.startedAtMs,
+        durationMs: result.durationMs,
+        outcome: outcome.class,
+        httpStatus: outcome.status,
+        error: outcome.message,
+        requestHeaders: result.requestHeaders,
+        responseHeaders: result.responseHeaders,
+        responseBody: result.responseBody,
+      },
+    },
+    change,
+    wakeInMs: known.length > 0 ? Math.max(...known) : null,
+  };
+}
+
+function followUp(decision: Decision): Pick<Ended, "status" | "delayMs"> {
+  if (decision.kind === "retry") return { status: "pending", delayMs: decision.delayMs };
+  // A disabled endpoint's deliveries wait for it, this one among them.
+  if (decision.kind === "disable") return { status: "pending", delayMs: 0 };
+  return { status: decision.kind, delayMs: 0 };
+}
+
+function withoutAttempt(
+  { id, token }: Lease,
+  { status, outcome, delayMs = 0 }: { status: Ended["status"]; outcome: string; delayMs?: number },
+): Settled {
+  const ended: Ended = { id, token, status, delayMs, outcome, attempt: null };
+  return { ended, change: null, wakeInMs: status === "pending" ? delayMs : null };
+}

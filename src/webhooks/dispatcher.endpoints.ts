@@ -1,0 +1,152 @@
+/** What a dispatcher keeps in memory of the endpoints that it is sending to: where, how fast, and how that is going. */
+import type { Queryable } from "../platform/database.ts";
+import type { OrganizationType } from "../platform/principal.ts";
+import type { SecretBox } from "../platform/secret-box.ts";
+import { sql } from "../platform/sql.ts";
+import { createTokenBucket, type TokenBucket } from "../platform/token-bucket.ts";
+import { createCircuitWindow, type CircuitWindow } from "./circuit.ts";
+import type { SealedSecret } from "./endpoint.entity.ts";
+
+export interface EndpointState {
+  readonly id: string;
+  /** The version of the row that this was read from. */
+  version: number;
+  organizationId: string;
+  organizationType: OrganizationType;
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  /** Newest first, with when each stops signing. */
+  secrets: readonly { text: string; expiresAtMs: number }[];
+  /** Null: readable. Otherwise why nothing can be signed. */
+  problem: string | null;
+  maxInFlight: number;
+  perSecond: number;
+  inFlight: number;
+  readonly bucket: TokenBucket;
+  readonly window: CircuitWindow;
+}
+
+/** What the secrets of an endpoint are sealed for. */
+export const sealedFor = (endpointId: string): string => `webhook_endpoint:${endpointId}`;
+
+interface Row {
+  id: string;
+  version: number;
+  organization_id: string;
+  organization_type: OrganizationType;
+  url: string;
+  sealed_headers: string | null;
+  secrets: SealedSecret[];
+  max_in_flight: number;
+  per_second: number;
+}
+
+export class EndpointStates {
+  readonly #states = new Map<string, EndpointState>();
+  readonly #database: Queryable;
+  readonly #box: Pick<SecretBox, "open">;
+  #workers = 1;
+
+  constructor(database: Queryable, box: Pick<SecretBox, "open">) {
+    this.#database = database;
+    this.#box = box;
+  }
+
+  get(id: string): EndpointState | undefined {
+    return this.#states.get(id);
+  }
+
+  /** How many workers share the limits of an endpoint from now on. */
+  share(workers: number): void {
+    this.#workers = workers;
+    for (const state of this.#states.values()) this.#setRate(state);
+  }
+
+  /** How many more deliveries each endpoint may have now, for those where that is fewer than its limits say. */
+  allowances(nowMs: number): Map<string, number> {
+    const allowances = new Map<string, number>();
+    for (const state of this.#states.values()) {
+      const tokens = Math.floor(state.bucket.available(nowMs));
+      if (state.inFlight === 0 && tokens >= this.#shareOf(state.perSecond)) continue;
+      const slots = this.#shareOf(state.maxInFlight) - state.inFlight;
+      allowances.set(state.id, Math.max(0, Math.min(slots, tokens)));
+    }
+    return allowances;
+  }
+
+  /** Milliseconds until the endpoint's rate lets another delivery through; 0: it does now. */
+  msUntilToken(id: string, nowMs: number): number {
+    return this.#states.get(id)?.bucket.msUntil(1, nowMs) ?? 0;
+  }
+
+  /** Reads anew those of `wanted` (id and version) that are not in memory at that version. */
+  async load(wanted: ReadonlyMap<string, number>, nowMs: number): Promise<void> {
+    const stale = [...wanted].filter(([id, version]) => this.#states.get(id)?.version !== version);
+    if (stale.length === 0) return;
+    const rows = await this.#database.query<Row>(sql`
+      select endpoint.id, endpoint.version, organization_id, organization.type as organization_type, url, sealed_headers,
+        secrets, max_in_flight, per_second
+      from webhook_endpoint endpoint join organization on organization.id = organization_id
+      where endpoint.id = any(${stale.map(([id]) => id)}::uuid[])`);
+    for (const row of rows) this.#keep(row, nowMs);
+  }
+
+  /** Forgets endpoints that nothing is sent to and that have nothing to remember. */
+  forgetIdle(nowMs: number): void {
+    for (const [id, state] of this.#states) {
+      const isFull = state.bucket.available(nowMs) >= this.#shareOf(state.perSecond);
+      if (state.inFlight === 0 && isFull && state.window.isEmpty(nowMs)) this.#states.delete(id);
+    }
+  }
+
+  #keep(row: Row, nowMs: number): void {
+    const known = this.#states.get(row.id);
+    const state: EndpointState = {
+      ...this.#open(row),
+      id: row.id,
+      version: row.version,
+      organizationId: row.organization_id,
+      organizationType: row.organization_type,
+      url: row.url,
+      maxInFlight: row.max_in_flight,
+      perSecond: row.per_second,
+      inFlight: known?.inFlight ?? 0,
+      bucket: known?.bucket ?? createTokenBucket({ perSecond: row.per_second, burst: row.per_second }, nowMs),
+      window: known?.window ?? createCircuitWindow(),
+    };
+    if (known) Object.assign(known, state);
+    else this.#states.set(row.id, state);
+    this.#setRate(state);
+  }
+
+  #open({
+    id,
+    sealed_headers: headers,
+    secrets,
+  }: Row): Pick<EndpointState, "headers" | "secrets" | "problem"> {
+    try {
+      return {
+        headers:
+          headers === null
+            ? {}
+            : (JSON.parse(this.#box.open(headers, sealedFor(id))) as Record<string, string>),
+        secrets: secrets.map(({ sealed, expires_at: expiresAt }) => ({
+          text: this.#box.open(sealed, sealedFor(id)),
+          expiresAtMs: expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt),
+        })),
+        problem: null,
+      };
+    } catch (error) {
+      return { headers: {}, secrets: [], problem: error instanceof Error ? error.message : "unreadable" };
+    }
+  }
+
+  #setRate(state: EndpointState): void {
+    const perSecond = this.#shareOf(state.perSecond);
+    state.bucket.setRate({ perSecond, burst: perSecond });
+  }
+
+  #shareOf(limit: number): number {
+    return Math.max(1, Math.floor(limit / this.#workers));
+  }
+}

@@ -1,0 +1,264 @@
+/**
+ * The dispatcher: it sends what is due. It keeps one statement in flight, the turn, which records what has ended and leases
+ * what is due next; meanwhile pokes and results pile up for the turn after, so turns grow with the load, and stay quick
+ * without one. Any number of workers may run beside it.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/database.ts";
+import type { Logger } from "../platform/logger.ts";
+import type { SecretBox } from "../platform/secret-box.ts";
+import { attemptOf, settle, unsendable } from "./dispatcher.attempt.ts";
+import { EndpointStates, type EndpointState } from "./dispatcher.endpoints.ts";
+import { Results } from "./dispatcher.results.ts";
+import { takeTurn, type Lease } from "./dispatcher.turn.ts";
+import type { Schedule } from "./retry-policy.ts";
+import type { Sender } from "./sender.ts";
+
+export interface DispatcherParts {
+  database: Database;
+  sender: Sender;
+  box: Pick<SecretBox, "open">;
+  /** Sees to it that some worker's `fallDue` is called for the endpoint once `atMs` has come. It may be lost. */
+  wakeAt: (endpointId: string, atMs: number) => void;
+  schedule: Schedule;
+  clock: Clock;
+  logger: Logger;
+  metrics: DispatcherMetrics;
+}
+
+/** What the dispatcher counts. */
+export interface DispatcherMetrics {
+  /** An attempt ended so, after so long. */
+  attempted(outcome: string, seconds: number): void;
+  /** A turn took so long. */
+  turned(seconds: number): void;
+  /** Leases that others had let run out. */
+  reclaimed(count: number): void;
+}
+
+export interface Dispatcher extends AsyncDisposable {
+  /** There may be something to deliver. */
+  poke(): void;
+  /** Retries, a probe or an expired lease of these endpoints may be due. */
+  fallDue(endpointIds: Iterable<string>): void;
+  /** So many workers share the limits of each endpoint. */
+  share(workers: number): void;
+  /** Deliveries on their way. */
+  inFlight(): number;
+  /** When an attempt last ended, in milliseconds since 1970; null: none has. */
+  lastEndedMs(): number | null;
+}
+
+/** Deliveries on their way at once, over all endpoints. */
+const SLOTS = 512;
+/** Endpoints named in one turn. */
+const AGAIN_AT_ONCE = 100;
+const PAUSE_MS = { least: 100, most: 5_000 } as const;
+const STOP_WITHIN_MS = 20_000;
+const FORGET_EVERY_MS = 60_000;
+/** By so much the clocks of the timer and of PostgreSQL may differ. */
+const WAKE_GRACE_MS = 5;
+
+export function createDispatcher(parts: DispatcherParts): Dispatcher {
+  return new LeasingDispatcher(parts);
+}
+
+class LeasingDispatcher implements Dispatcher {
+  readonly #parts: DispatcherParts;
+  readonly #endpoints: EndpointStates;
+  readonly #results: Results;
+  readonly #forgetting: NodeJS.Timeout;
+  readonly #sending = new Set<Promise<void>>();
+  /** Endpoints to look at for retries. */
+  readonly #again = new Set<string>();
+  /** Endpoints that have more to send, which their rate alone holds back. */
+  readonly #starved = new Set<string>();
+  /** Where the next turn goes on looking. */
+  #cursor: string | null = null;
+  #isDue = false;
+  #turning: Promise<void> | null = null;
+  #refill: NodeJS.Timeout | undefined;
+  #workers = 1;
+  #lastEndedMs: number | null = null;
+  /** Aborted when it is to stop, and when it is to stop whatever is left. */
+  readonly #stop = new AbortController();
+  readonly #giveUp = new AbortController();
+
+  constructor(parts: DispatcherParts) {
+    this.#parts = parts;
+    this.#endpoints = new EndpointStates(parts.database, parts.box);
+    this.#results = new Results(parts.database, parts.logger);
+    this.#forgetting = setInterval(() => this.#endpoints.forgetIdle(parts.clock.now()), FORGET_EVERY_MS);
+  }
+
+  poke(): void {
+    this.#isDue = true;
+    this.#run();
+  }
+
+  fallDue(endpointIds: Iterable<string>): void {
+    for (const id of endpointIds) this.#again.add(id);
+    this.poke();
+  }
+
+  share(workers: number): void {
+    this.#workers = Math.max(1, workers);
+    this.#endpoints.share(this.#workers);
+  }
+
+  inFlight(): number {
+    return this.#sending.size;
+  }
+
+  lastEndedMs(): number | null {
+    return this.#lastEndedMs;
+  }
+
+  /** Leases nothing more, waits for what is on its way and records it. What takes longer is left to its lease. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    clearInterval(this.#forgetting);
+    clearTimeout(this.#refill);
+    const giveUp = setTimeout(() => this.#giveUp.abort(), STOP_WITHIN_MS);
+    const late = new Promise((resolve) => this.#giveUp.signal.addEventListener("abort", resolve));
+    // A turn under way may still bring leases, which are sent: nobody else would look at them for a while.
+    await this.#turning;
+    await Promise.race([late, Promise.all(this.#sending)]);
+    await this.#turning;
+    clearTimeout(giveUp);
+    this.#giveUp.abort();
+  }
+
+  #free(): number {
+    return this.#stop.signal.aborted ? 0 : SLOTS - this.#sending.size;
+  }
+
+  #hasWork(): boolean {
+    if (this.#giveUp.signal.aborted) return false;
+    return !this.#results.isEmpty() || (this.#isDue && this.#free() > 0);
+  }
+
+  #run(): void {
+    if (this.#turning || !this.#hasWork()) return;
+    this.#turning = this.#takeTurns().finally(() => {
+      this.#turning = null;
+      this.#run();
+    });
+  }
+
+  async #takeTurns(): Promise<void> {
+    let pauseMs: number = PAUSE_MS.least;
+    while (this.#hasWork()) {
+      try {
+        await this.#takeTurn();
+        pauseMs = PAUSE_MS.least;
+      } catch (error) {
+        const { message } = error as Error;
+        this.#parts.logger.warn({ error: message }, "a turn of the dispatcher failed; it is tried again");
+        this.#isDue = true;
+        await pause(pauseMs, undefined, { signal: this.#giveUp.signal }).catch(() => undefined);
+        pauseMs = Math.min(PAUSE_MS.most, pauseMs * 2);
+      }
+    }
+  }
+
+  async #takeTurn(): Promise<void> {
+    const { database, clock, metrics, wakeAt } = this.#parts;
+    const batch = await this.#results.take();
+    const again = this.#takeAgain();
+    const allowances = this.#endpoints.allowances(clock.now());
+    this.#isDue = false;
+    const startedMs = performance.now();
+    const request = {
+      ended: batch.ended,
+      free: this.#free(),
+      again,
+      cursor: this.#cursor,
+      allowances,
+      workers: this.#workers,
+    };
+    const { leases, cursor } = await takeTurn(database, request).catch(async (error: unknown) => {
+      for (const id of again) this.#again.add(id);
+      await this.#results.takeBack(batch, error);
+      throw error;
+    });
+    metrics.turned((performance.now() - startedMs) / 1000);
+    // Not before: what is due again counts from its record.
+    for (const [endpointId, inMs] of batch.wakes) wakeAt(endpointId, clock.now() + inMs + WAKE_GRACE_MS);
+    this.#cursor = cursor;
+    // There are endpoints left to look at.
+    if (cursor !== null || this.#again.size > 0) this.#isDue = true;
+    await this.#start(leases);
+    this.#noteLimits(leases, { again, allowances });
+  }
+
+  /** Those that fall due while the turn is under way are for the turn after. */
+  #takeAgain(): string[] {
+    const again = [...this.#again].slice(0, AGAIN_AT_ONCE);
+    for (const id of again) this.#again.delete(id);
+    return again;
+  }
+
+  async #start(leases: readonly Lease[]): Promise<void> {
+    if (leases.length === 0) return;
+    const { clock, metrics, schedule } = this.#parts;
+    const wanted = new Map(leases.map(({ endpointId, endpoint }) => [endpointId, endpoint.version]));
+    await this.#endpoints.load(wanted, clock.now());
+    metrics.reclaimed(leases.filter((lease) => lease.isReclaimed).length);
+    for (const lease of leases) {
+      const state = this.#endpoints.get(lease.endpointId);
+      const problem = unsendable(lease, state, schedule);
+      if (problem) this.#results.add(lease.endpointId, problem);
+      else if (state) this.#send(lease, state);
+    }
+  }
+
+  #send(lease: Lease, state: EndpointState): void {
+    const { clock, metrics, schedule, sender } = this.#parts;
+    state.inFlight += 1;
+    state.bucket.take(clock.now());
+    const sending = sender.send(attemptOf(lease, state, clock.now())).then((result) => {
+      state.inFlight -= 1;
+      this.#sending.delete(sending);
+      this.#lastEndedMs = clock.now();
+      metrics.attempted(result.outcome.class, result.durationMs / 1000);
+      this.#results.add(
+        lease.endpointId,
+        settle({ lease, state, result }, { schedule, nowMs: this.#lastEndedMs }),
+      );
+      this.#run();
+    });
+    this.#sending.add(sending);
+  }
+
+  /** Which endpoints have more than they may be sent now, and when they may. */
+  #noteLimits(
+    leases: readonly Lease[],
+    { again, allowances }: { again: readonly string[]; allowances: ReadonlyMap<string, number> },
+  ): void {
+    const nowMs = this.#parts.clock.now();
+    const counts = new Map<string, number>();
+    const full = new Set<string>();
+    for (const { endpointId, endpoint } of leases) {
+      const count = (counts.get(endpointId) ?? 0) + 1;
+      counts.set(endpointId, count);
+      if (count === endpoint.allowance) full.add(endpointId);
+    }
+    for (const id of again) if (full.has(id) || allowances.get(id) === 0) this.#again.add(id);
+    for (const id of full) if (this.#endpoints.msUntilToken(id, nowMs) > 0) this.#starved.add(id);
+    this.#refillLater(nowMs);
+  }
+
+  #refillLater(nowMs: number): void {
+    let leastMs = Number.POSITIVE_INFINITY;
+    for (const id of this.#starved) {
+      const ms = this.#endpoints.msUntilToken(id, nowMs);
+      if (ms === 0) this.#starved.delete(id);
+      else leastMs = Math.min(leastMs, ms);
+    }
+    clearTimeout(this.#refill);
+    if (leastMs < Number.POSITIVE_INFINITY && !this.#stop.signal.aborted)
+      this.#refill = setTimeout(() => this.poke(), leastMs);
+  }
+}

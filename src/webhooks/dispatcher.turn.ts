@@ -1,0 +1,245 @@
+/**
+ * One turn of the dispatcher: a single statement that records what has ended and leases what is due. Exclusivity comes from
+ * it alone: rows are claimed with SKIP LOCKED, and whoever ends one must hold the token that its claim gave.
+ */
+import type { EventRow } from "../events/event.payload.ts";
+import type { Queryable } from "../platform/database.ts";
+import { newUuid } from "../platform/ids.ts";
+import { sql, type Sql } from "../platform/sql.ts";
+import type { OutcomeClass } from "./outcome.ts";
+
+/** A delivery that this process may send until its lease runs out. */
+export interface Lease {
+  id: string;
+  token: string;
+  endpointId: string;
+  eventId: string;
+  /** Which attempt this is, from 1. */
+  attempt: number;
+  /** Whether another lease ran out before: its holder died, or was too slow. */
+  isReclaimed: boolean;
+  /** Null: the event is gone. */
+  event: EventRow | null;
+  endpoint: LeasedEndpoint;
+}
+
+/** What the claim saw of the endpoint. */
+export interface LeasedEndpoint {
+  version: number;
+  circuitStep: number | null;
+  isFailing: boolean;
+  /** How many deliveries the claim might have taken for it. */
+  allowance: number;
+}
+
+/** One attempt as it is kept. */
+export interface AttemptRecord {
+  id: string;
+  deliveryId: string;
+  number: number;
+  startedAtMs: number;
+  durationMs: number;
+  outcome: OutcomeClass;
+  httpStatus: number | null;
+  error: string | null;
+  requestHeaders: Readonly<Record<string, string>>;
+  responseHeaders: Readonly<Record<string, string>> | null;
+  responseBody: string | null;
+}
+
+/** What has become of a leased delivery. `pending`: it is due again after `delayMs`. */
+export interface Ended {
+  id: string;
+  token: string;
+  status: "pending" | "delivered" | "dead";
+  delayMs: number;
+  outcome: string;
+  /** Null: nothing was sent. */
+  attempt: AttemptRecord | null;
+}
+
+export interface TurnRequest {
+  ended: readonly Ended[];
+  /** How many deliveries to lease at most; 0: none. */
+  free: number;
+  /** Endpoints whose retries, probes or expired leases may be due. */
+  again: readonly string[];
+  /** Where to go on looking for endpoints with deliveries that were never sent; null: from the first one. */
+  cursor: string | null;
+  /** How many deliveries these endpoints may have now; every other as its limits say. */
+  allowances: ReadonlyMap<string, number>;
+  /** How many workers share the limits of an endpoint. */
+  workers: number;
+}
+
+export interface TurnAnswer {
+  leases: Lease[];
+  /** Where the next turn goes on; null: everything has been looked at. */
+  cursor: string | null;
+}
+
+/** Longer than the longest attempt: who still holds a lease then is dead or stuck. */
+export const LEASE_MS = 30_000;
+/** Endpoints looked at in one turn: it bounds the turn however many there are. */
+const LOOK_AT = 100;
+/** Retries get at least a fifth of the slots, first attempts the rest. */
+const FIRST_SHARE = 0.8;
+const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
+
+type TurnRow = { looked: number; last_looked: string | null } & (
+  | { id: null }
+  | ({
+      id: string;
+      endpoint_id: string;
+      event_id: string;
+      attempts: number;
+      is_reclaimed: boolean;
+      version: number;
+      circuit_step: number | null;
+      is_failing: boolean;
+      allowance: number;
+      found_event: string | null;
+    } & Omit<EventRow, "id">)
+);
+
+export async function takeTurn(database: Queryable, request: TurnRequest): Promise<TurnAnswer> {
+  if (request.free === 0) {
+    await recordEnded(database, request.ended);
+    return { leases: [], cursor: request.cursor };
+  }
+  const token = newUuid();
+  const rows = await database.query<TurnRow>(turnStatement(request, token));
+  const [first] = rows;
+  const isTruncated = first !== undefined && first.looked === LOOK_AT;
+  return {
+    leases: rows.flatMap((row) => (row.id === null ? [] : [toLease(row, token)])),
+    cursor: isTruncated ? first.last_looked : null,
+  };
+}
+
+/** A turn that leases nothing. */
+export async function recordEnded(database: Queryable, ended: readonly Ended[]): Promise<void> {
+  if (ended.length > 0) await database.query(sql`with ${endedSteps(ended)} select from finished`);
+}
+
+function toLease(row: Exclude<TurnRow, { id: null }>, token: string): Lease {
+  return {
+    id: row.id,
+    token,
+    endpointId: row.endpoint_id,
+    eventId: row.event_id,
+    attempt: row.attempts,
+    isReclaimed: row.is_reclaimed,
+    event: row.found_event === null ? null : { ...row, id: row.event_id },
+    endpoint: {
+      version: row.version,
+      circuitStep: row.circuit_step,
+      isFailing: row.is_failing,
+      allowance: row.allowance,
+    },
+  };
+}
+
+/** The steps `recorded` and `finished`. A lease that another has taken over since is left alone; its attempt was made all the same. */
+function endedSteps(ended: readonly Ended[]): Sql {
+  const attempts = ended.flatMap(({ attempt }) => (attempt ? [attempt] : []));
+  return sql`recorded as (
+      insert into webhook_attempt (id, delivery_id, number, started_at, duration_ms, outcome, http_status, error,
+        request_headers, response_headers, response_body)
+      select id, delivery_id, number, to_timestamp(started_at_ms / 1000), duration_ms, outcome, http_status, error,
+        request_headers, response_headers, response_body
+      from unnest(${attempts.map(({ id }) => id)}::uuid[], ${attempts.map(({ deliveryId }) => deliveryId)}::uuid[],
+        ${attempts.map(({ number }) => number)}::int[], ${attempts.map(({ startedAtMs }) => startedAtMs)}::float8[],
+        ${attempts.map(({ durationMs }) => Math.round(durationMs))}::int[],
+        ${attempts.map(({ outcome }) => outcome)}::text[], ${attempts.map(({ httpStatus }) => httpStatus)}::int[],
+        ${attempts.map(({ error }) => error)}::text[],
+        ${attempts.map(({ requestHeaders }) => JSON.stringify(requestHeaders))}::json[],
+        ${attempts.map(({ responseHeaders }) => responseHeaders && JSON.stringify(responseHeaders))}::json[],
+        ${attempts.map(({ responseBody }) => responseBody)}::text[]
+      ) made (id, delivery_id, number, started_at_ms, duration_ms, outcome, http_status, error, request_headers,
+        response_headers, response_body)
+      -- The statement is run again when its answer was lost.
+      on conflict do nothing
+    ), finished as (
+      update webhook_delivery set status = ended.status, due_at = clock_timestamp() + ended.delay_ms * interval '1 ms',
+        lease_token = null, outcome = ended.outcome,
+        finished_at = case when ended.status <> 'pending' then clock_timestamp() end
+      from unnest(${ended.map(({ id }) => id)}::uuid[], ${ended.map(({ token }) => token)}::uuid[],
+        ${ended.map(({ status }) => status)}::text[], ${ended.map(({ delayMs }) => delayMs)}::float8[],
+        ${ended.map(({ outcome }) => outcome)}::text[]) ended (id, token, status, delay_ms, outcome)
+      where webhook_delivery.status = 'pending' and webhook_delivery.id = ended.id
+        and webhook_delivery.lease_token = ended.token
+      returning 1
+    )`;
+}
+
+/** The endpoint that comes after `endpointId` among those with deliveries never sent: the index is leapt through, not read. */
+const nextWaiting = (endpointId: Sql): Sql => sql`
+  select endpoint_id from webhook_delivery
+  where status = 'pending' and attempts = 0 and endpoint_id > ${endpointId} order by endpoint_id limit 1`;
+
+function turnStatement(request: TurnRequest, token: string): Sql {
+  const { ended, free, again, allowances, workers } = request;
+  const firsts = again.length > 0 ? Math.ceil(free * FIRST_SHARE) : free;
+  const lease = sql`clock_timestamp() + ${LEASE_MS} * interval '1 ms'`;
+  return sql`
+    with recursive ${ended.length > 0 ? sql`${endedSteps(ended)},` : sql``}
+    waiting (endpoint_id) as (
+      (${nextWaiting(sql`${request.cursor ?? BEFORE_ALL}::uuid`)})
+      union all
+      select next.endpoint_id from waiting cross join lateral (${nextWaiting(sql`waiting.endpoint_id`)}) next
+    ), looked as materialized (
+      select endpoint_id from waiting limit ${LOOK_AT}
+    ), open as materialized (
+      select endpoint.id, endpoint.version, endpoint.circuit_step, endpoint.failing_since is not null as is_failing,
+        case when endpoint.circuit_step is not null then 1
+          else coalesce(given.allowance, greatest(1, least(endpoint.max_in_flight, endpoint.per_second) / ${workers}::int))
+        end as allowance
+      from (select endpoint_id from looked union select unnest(${again}::uuid[])) candidate
+        join webhook_endpoint endpoint on endpoint.id = candidate.endpoint_id
+        join organization on organization.id = endpoint.organization_id
+        left join unnest(${[...allowances.keys()]}::uuid[], ${[...allowances.values()]}::int[]) given (id, allowance)
+          on given.id = endpoint.id
+      where endpoint.status = 'active' and endpoint.deleted_at is null and organization.suspended_at is null
+        and (endpoint.blocked_until is null or endpoint.blocked_until <= clock_timestamp())
+        and coalesce(given.allowance, 1) > 0
+    ), probed as (
+      -- An open circuit lets a single delivery through, whichever worker comes first.
+      update webhook_endpoint endpoint set blocked_until = ${lease} from open
+      where endpoint.id = open.id and open.circuit_step is not null and endpoint.blocked_until <= clock_timestamp()
+      returning endpoint.id
+    ), ready as materialized (
+      select * from open where circuit_step is null or id in (select id from probed)
+    ), first as materialized (
+      select ready.id as endpoint_id, due.id, false as is_reclaimed from ready cross join lateral (
+        select id from webhook_delivery
+        where status = 'pending' and attempts = 0 and endpoint_id = ready.id
+        order by id limit ready.allowance for update skip locked) due
+      limit ${firsts}
+    ), again as (
+      select ready.id as endpoint_id, due.id, due.is_reclaimed from ready cross join lateral (
+        select id, lease_token is not null as is_reclaimed from webhook_delivery
+        where status = 'pending' and attempts > 0 and endpoint_id = ready.id and due_at <= clock_timestamp()
+          and id <> all(${ended.map(({ id }) => id)}::uuid[])
+        order by due_at
+        limit ready.allowance - (select count(*) from first where first.endpoint_id = ready.id)
+        for update skip locked) due
+      where ready.id = any(${again}::uuid[])
+      limit ${free} - (select count(*) from first)
+    ), leased as (
+      update webhook_delivery set attempts = webhook_delivery.attempts + 1, due_at = ${lease}, lease_token = ${token}::uuid
+      from (select * from first union all select * from again) due
+      where webhook_delivery.status = 'pending' and webhook_delivery.id = due.id
+      returning webhook_delivery.id, webhook_delivery.endpoint_id, webhook_delivery.event_id, webhook_delivery.attempts,
+        due.is_reclaimed
+    )
+    select (select count(*)::int from looked) as looked,
+      (select endpoint_id from looked order by endpoint_id desc limit 1) as last_looked,
+      leased.*, ready.version, ready.circuit_step, ready.is_failing, ready.allowance,
+      event.id as found_event, event.type, event.sequence, event.actor_type, event.actor_id, event.request_id,
+      event.occurred_at, event.changes, event.job
+    from (values (1)) always (here)
+      left join leased on true
+      left join ready on ready.id = leased.endpoint_id
+      left join job_event event on event.id = leased.event_id`;
+}

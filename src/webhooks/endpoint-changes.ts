@@ -1,0 +1,80 @@
+/** What deliveries tell of their endpoint: that it fails, recovers, wants quiet or is gone. */
+import type { Queryable } from "../platform/database.ts";
+import { sql } from "../platform/sql.ts";
+import { probeDelayMs, type CircuitWindow } from "./circuit.ts";
+import type { LeasedEndpoint } from "./dispatcher.turn.ts";
+import type { DisabledReason } from "./endpoint.entity.ts";
+import type { Decision } from "./retry-policy.ts";
+
+/** A change of an endpoint's row. An absent part stays as it is. */
+export interface EndpointChange {
+  isFailing?: boolean;
+  /** Nothing is sent for so long. */
+  quietMs?: number;
+  /** `step`: the circuit is open, and so many probes have failed; null: it is closed. */
+  circuit?: { step: number } | null;
+  disable?: DisabledReason;
+}
+
+/** What an attempt that ended with `decision` changes of its endpoint; null: nothing. Counts it in the endpoint's `window`. */
+export function changeAfter(
+  decision: Decision,
+  leased: LeasedEndpoint,
+  { window, nowMs }: { window: CircuitWindow; nowMs: number },
+): EndpointChange | null {
+  const change: EndpointChange = {};
+  const succeeded = decision.kind === "delivered";
+  if (succeeded === leased.isFailing) change.isFailing = !succeeded;
+  if (decision.kind === "disable") change.disable = decision.reason;
+  if ("pauseEndpointMs" in decision) change.quietMs = decision.pauseEndpointMs;
+
+  const shouldOpen = window.record(succeeded, nowMs);
+  const isProbe = leased.circuitStep !== null;
+  if (isProbe || shouldOpen) {
+    window.reset();
+    const step = leased.circuitStep === null ? 0 : leased.circuitStep + 1;
+    change.circuit = succeeded ? null : { step };
+    if (!succeeded) change.quietMs = Math.max(change.quietMs ?? 0, probeDelayMs(step));
+  }
+  return Object.keys(change).length > 0 ? change : null;
+}
+
+/** Two changes of one endpoint, `later` after `earlier`. */
+export function mergeChanges(earlier: EndpointChange | undefined, later: EndpointChange): EndpointChange {
+  if (!earlier) return later;
+  const quietMs = Math.max(earlier.quietMs ?? 0, later.quietMs ?? 0);
+  return { ...earlier, ...later, ...(quietMs > 0 && { quietMs }) };
+}
+
+/** Writes `changes`, by endpoint. A circuit that others found broken too is opened once. */
+export async function applyChanges(
+  database: Queryable,
+  changes: ReadonlyMap<string, EndpointChange>,
+): Promise<void> {
+  const input = Array.from(changes, ([id, change]) => ({
+    id,
+    is_failing: change.isFailing,
+    quiet_ms: change.quietMs,
+    circuit: change.circuit === undefined ? "as it is" : change.circuit === null ? "closed" : "open",
+    step: change.circuit?.step,
+    disable: change.disable,
+  }));
+  // Rows are locked in one order everywhere, so that two workers wait for each other and never deadlock.
+  await database.query(sql`
+    with change as materialized (
+      select change.* from jsonb_to_recordset(${JSON.stringify(input)}::jsonb)
+        as change (id uuid, is_failing boolean, quiet_ms float8, circuit text, step int, disable text)
+        join webhook_endpoint using (id) order by id for update of webhook_endpoint
+    )
+    update webhook_endpoint set
+      failing_since = case when is_failing then coalesce(failing_since, clock_timestamp())
+        when not is_failing then null else failing_since end,
+      circuit_step = case circuit when 'closed' then null when 'open' then greatest(circuit_step, step) else circuit_step end,
+      blocked_until = case when quiet_ms is not null
+          then greatest(blocked_until, clock_timestamp() + quiet_ms * interval '1 ms')
+        when circuit = 'closed' then null else blocked_until end,
+      status = case when disable is null then status else 'disabled' end,
+      disabled_reason = coalesce(disable, disabled_reason),
+      status_since = case when disable is null then status_since else clock_timestamp() end
+    from change where webhook_endpoint.id = change.id`);
+}
