@@ -41,6 +41,12 @@ interface Row {
   per_second: number;
 }
 
+export interface Allowances {
+  counts: Map<string, number>;
+  /** Whether some endpoint gets nothing because its rate is used up. */
+  isRateShort: boolean;
+}
+
 export class EndpointStates {
   readonly #states = new Map<string, EndpointState>();
   readonly #database: Queryable;
@@ -63,20 +69,27 @@ export class EndpointStates {
   }
 
   /** How many more deliveries each endpoint may have now, for those where that is fewer than its limits say. */
-  allowances(nowMs: number): Map<string, number> {
-    const allowances = new Map<string, number>();
+  allowances(nowMs: number): Allowances {
+    const counts = new Map<string, number>();
+    let isRateShort = false;
     for (const state of this.#states.values()) {
       const tokens = Math.floor(state.bucket.available(nowMs));
       if (state.inFlight === 0 && tokens >= this.#shareOf(state.perSecond)) continue;
+      if (tokens === 0) isRateShort = true;
       const slots = this.#shareOf(state.maxInFlight) - state.inFlight;
-      allowances.set(state.id, Math.max(0, Math.min(slots, tokens)));
+      counts.set(state.id, Math.max(0, Math.min(slots, tokens)));
     }
-    return allowances;
+    return { counts, isRateShort };
   }
 
-  /** Milliseconds until the endpoint's rate lets another delivery through; 0: it does now. */
-  msUntilToken(id: string, nowMs: number): number {
-    return this.#states.get(id)?.bucket.msUntil(1, nowMs) ?? 0;
+  /** Milliseconds until the first of the endpoints that have used up their rate may be sent to again; null: none has. */
+  msUntilRefill(nowMs: number): number | null {
+    let least: number | null = null;
+    for (const { bucket } of this.#states.values()) {
+      const ms = bucket.msUntil(1, nowMs);
+      if (ms > 0 && (least === null || ms < least)) least = ms;
+    }
+    return least;
   }
 
   /** Reads anew those of `wanted` (id and version) that are not in memory at that version. */

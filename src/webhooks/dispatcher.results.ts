@@ -4,10 +4,12 @@ import type { Queryable } from "../platform/database.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Settled } from "./dispatcher.attempt.ts";
 import { recordEnded, type Ended } from "./dispatcher.turn.ts";
-import { applyChanges, mergeChanges, type EndpointChange } from "./endpoint-changes.ts";
+import { mergeChanges, type EndpointChange } from "./endpoint-changes.ts";
 
 export interface Batch {
   readonly ended: readonly Ended[];
+  /** What it tells of endpoints. */
+  readonly changes: ReadonlyMap<string, EndpointChange>;
   /** How long each endpoint then waits until it is to be looked at again, in milliseconds. */
   readonly wakes: readonly (readonly [endpointId: string, inMs: number])[];
 }
@@ -16,7 +18,7 @@ export class Results {
   readonly #database: Queryable;
   readonly #logger: Logger;
   #ended: Ended[] = [];
-  #wakes: [string, number][] = [];
+  #wakes: (readonly [string, number])[] = [];
   #changes = new Map<string, EndpointChange>();
 
   constructor(database: Queryable, logger: Logger) {
@@ -34,33 +36,21 @@ export class Results {
     if (wakeInMs !== null) this.#wakes.push([endpointId, wakeInMs]);
   }
 
-  /** Writes what is to change of endpoints, then hands over what is to be recorded. */
-  async take(): Promise<Batch> {
-    await this.#applyChanges();
-    const batch = { ended: this.#ended, wakes: this.#wakes };
-    [this.#ended, this.#wakes] = [[], []];
+  /** Hands over all there is: what ended, and what that tells of endpoints, belong together. */
+  take(): Batch {
+    const batch = { ended: this.#ended, changes: this.#changes, wakes: this.#wakes };
+    [this.#ended, this.#changes, this.#wakes] = [[], new Map<string, EndpointChange>(), []];
     return batch;
   }
 
-  /** Takes back a batch whose turn failed with `error`. */
-  async takeBack({ ended, wakes }: Batch, error: unknown): Promise<void> {
+  /** Takes back a batch whose turn failed with `error`; what has come since is later. */
+  async takeBack({ ended, changes, wakes }: Batch, error: unknown): Promise<void> {
     const left = isRefusedData(error) ? await this.#recordOneByOne(ended) : ended;
+    const later = this.#changes;
     this.#ended = [...left, ...this.#ended];
-    this.#wakes = [...wakes, ...this.#wakes] as [string, number][];
-  }
-
-  async #applyChanges(): Promise<void> {
-    if (this.#changes.size === 0) return;
-    const changes = this.#changes;
-    this.#changes = new Map();
-    try {
-      await applyChanges(this.#database, changes);
-    } catch (error) {
-      const later = this.#changes;
-      this.#changes = changes;
-      for (const [endpointId, change] of later) this.#change(endpointId, change);
-      throw error;
-    }
+    this.#wakes = [...wakes, ...this.#wakes];
+    this.#changes = new Map(changes);
+    for (const [endpointId, change] of later) this.#change(endpointId, change);
   }
 
   #change(endpointId: string, change: EndpointChange): void {

@@ -9,9 +9,10 @@ import type { Database } from "../platform/database.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
 import { attemptOf, settle, unsendable } from "./dispatcher.attempt.ts";
-import { EndpointStates, type EndpointState } from "./dispatcher.endpoints.ts";
-import { Results } from "./dispatcher.results.ts";
-import { takeTurn, type Lease } from "./dispatcher.turn.ts";
+import { EndpointStates, type Allowances, type EndpointState } from "./dispatcher.endpoints.ts";
+import { Results, type Batch } from "./dispatcher.results.ts";
+import { takeTurn, type Lease, type TurnAnswer } from "./dispatcher.turn.ts";
+import { applyChanges } from "./endpoint-changes.ts";
 import type { Schedule } from "./retry-policy.ts";
 import type { Sender } from "./sender.ts";
 
@@ -72,8 +73,6 @@ class LeasingDispatcher implements Dispatcher {
   readonly #sending = new Set<Promise<void>>();
   /** Endpoints to look at for retries. */
   readonly #again = new Set<string>();
-  /** Endpoints that have more to send, which their rate alone holds back. */
-  readonly #starved = new Set<string>();
   /** Where the next turn goes on looking. */
   #cursor: string | null = null;
   #isDue = false;
@@ -164,33 +163,41 @@ class LeasingDispatcher implements Dispatcher {
   }
 
   async #takeTurn(): Promise<void> {
-    const { database, clock, metrics, wakeAt } = this.#parts;
-    const batch = await this.#results.take();
+    const { clock, wakeAt } = this.#parts;
+    const batch = this.#results.take();
     const again = this.#takeAgain();
     const allowances = this.#endpoints.allowances(clock.now());
     this.#isDue = false;
-    const startedMs = performance.now();
-    const request = {
-      ended: batch.ended,
-      free: this.#free(),
-      again,
-      cursor: this.#cursor,
-      allowances,
-      workers: this.#workers,
-    };
-    const { leases, cursor } = await takeTurn(database, request).catch(async (error: unknown) => {
+    const { leases, cursor } = await this.#ask(batch, again, allowances).catch(async (error: unknown) => {
       for (const id of again) this.#again.add(id);
       await this.#results.takeBack(batch, error);
       throw error;
     });
-    metrics.turned((performance.now() - startedMs) / 1000);
     // Not before: what is due again counts from its record.
     for (const [endpointId, inMs] of batch.wakes) wakeAt(endpointId, clock.now() + inMs + WAKE_GRACE_MS);
     this.#cursor = cursor;
     // There are endpoints left to look at.
     if (cursor !== null || this.#again.size > 0) this.#isDue = true;
     await this.#start(leases);
-    this.#noteLimits(leases, { again, allowances });
+    for (const id of leftOver(again, leases, allowances)) this.#again.add(id);
+    this.#refillLater(allowances.isRateShort);
+  }
+
+  async #ask(batch: Batch, again: readonly string[], { counts }: Allowances): Promise<TurnAnswer> {
+    const { database, metrics } = this.#parts;
+    const startedMs = performance.now();
+    // First, so that the turn does not lease for an endpoint that has just been closed.
+    if (batch.changes.size > 0) await applyChanges(database, batch.changes);
+    const answer = await takeTurn(database, {
+      ended: batch.ended,
+      free: this.#free(),
+      again,
+      cursor: this.#cursor,
+      allowances: counts,
+      workers: this.#workers,
+    });
+    metrics.turned((performance.now() - startedMs) / 1000);
+    return answer;
   }
 
   /** Those that fall due while the turn is under way are for the turn after. */
@@ -218,7 +225,8 @@ class LeasingDispatcher implements Dispatcher {
     const { clock, metrics, schedule, sender } = this.#parts;
     state.inFlight += 1;
     state.bucket.take(clock.now());
-    const sending = sender.send(attemptOf(lease, state, clock.now())).then((result) => {
+    const attempt = attemptOf(lease, state, clock.now());
+    const sending = sender.send(attempt).then((result) => {
       state.inFlight -= 1;
       this.#sending.delete(sending);
       this.#lastEndedMs = clock.now();
@@ -232,33 +240,23 @@ class LeasingDispatcher implements Dispatcher {
     this.#sending.add(sending);
   }
 
-  /** Which endpoints have more than they may be sent now, and when they may. */
-  #noteLimits(
-    leases: readonly Lease[],
-    { again, allowances }: { again: readonly string[]; allowances: ReadonlyMap<string, number> },
-  ): void {
-    const nowMs = this.#parts.clock.now();
-    const counts = new Map<string, number>();
-    const full = new Set<string>();
-    for (const { endpointId, endpoint } of leases) {
-      const count = (counts.get(endpointId) ?? 0) + 1;
-      counts.set(endpointId, count);
-      if (count === endpoint.allowance) full.add(endpointId);
-    }
-    for (const id of again) if (full.has(id) || allowances.get(id) === 0) this.#again.add(id);
-    for (const id of full) if (this.#endpoints.msUntilToken(id, nowMs) > 0) this.#starved.add(id);
-    this.#refillLater(nowMs);
-  }
-
-  #refillLater(nowMs: number): void {
-    let leastMs = Number.POSITIVE_INFINITY;
-    for (const id of this.#starved) {
-      const ms = this.#endpoints.msUntilToken(id, nowMs);
-      if (ms === 0) this.#starved.delete(id);
-      else leastMs = Math.min(leastMs, ms);
-    }
+  /** Rates are finer than the scheduler's seconds: it is looked again when the first endpoint may be sent to again. */
+  #refillLater(isRateShort: boolean): void {
+    const ms = this.#endpoints.msUntilRefill(this.#parts.clock.now()) ?? (isRateShort ? 1 : null);
     clearTimeout(this.#refill);
-    if (leastMs < Number.POSITIVE_INFINITY && !this.#stop.signal.aborted)
-      this.#refill = setTimeout(() => this.poke(), leastMs);
+    if (ms !== null && !this.#stop.signal.aborted)
+      this.#refill = setTimeout(() => this.poke(), Math.max(1, ms));
   }
+}
+
+/** Those of `again` that have more than they could be sent in this turn. */
+function leftOver(again: readonly string[], leases: readonly Lease[], { counts }: Allowances): string[] {
+  const leased = new Map<string, number>();
+  for (const { endpointId } of leases) leased.set(endpointId, (leased.get(endpointId) ?? 0) + 1);
+  const full = new Set(
+    leases.flatMap(({ endpointId, endpoint }) =>
+      leased.get(endpointId) === endpoint.allowance ? [endpointId] : [],
+    ),
+  );
+  return again.filter((id) => full.has(id) || counts.get(id) === 0);
 }

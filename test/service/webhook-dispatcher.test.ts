@@ -1,0 +1,295 @@
+/** What becomes of a delivery: sent, recorded, sent again, given up; and what its endpoint goes through. */
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { sql } from "../../src/platform/sql.ts";
+import { newSecret } from "../../src/webhooks/signature.ts";
+import { startReceiver, type Receiver } from "../support/webhook-receiver.ts";
+import { startRig, type RunningDispatcher, type WebhookRig } from "../support/webhook-rig.ts";
+
+let rig: WebhookRig;
+let dispatcher: RunningDispatcher;
+beforeAll(async () => {
+  rig = await startRig();
+  dispatcher = await rig.dispatcher();
+});
+afterAll(() => rig[Symbol.asyncDispose]());
+
+interface EndpointRow {
+  status: string;
+  disabled_reason: string | null;
+  circuit_step: number | null;
+  is_failing: boolean;
+  blocked_for_s: number | null;
+}
+
+async function endpointRow(id: string): Promise<EndpointRow> {
+  const [row] = await rig.app.database.query<EndpointRow>(sql`
+    select status, disabled_reason, circuit_step, failing_since is not null as is_failing,
+      extract(epoch from blocked_until - clock_timestamp())::float8 as blocked_for_s
+    from webhook_endpoint where id = ${id}`);
+  return row as EndpointRow;
+}
+
+function attemptsOf(endpointId: string): Promise<Record<string, unknown>[]> {
+  return rig.app.database.query(sql`
+    select attempt.number, attempt.outcome, attempt.http_status, attempt.error, attempt.request_headers,
+      attempt.response_body, attempt.duration_ms
+    from webhook_attempt attempt join webhook_delivery delivery on delivery.id = delivery_id
+    where endpoint_id = ${endpointId} order by attempt.id`);
+}
+
+/** Everything that waits is made due, and looked at. */
+async function again(): Promise<void> {
+  await rig.hurry();
+  await rig.sweep(dispatcher);
+}
+
+async function unblock(endpointId: string): Promise<void> {
+  await rig.app.database.query(
+    sql`update webhook_endpoint set blocked_until = clock_timestamp() - interval '1 s' where id = ${endpointId}`,
+  );
+}
+
+/** Its endpoint, and nobody else's, at a receiver of its own. */
+async function withReceiver(
+  options: { respond?: Receiver["respond"]; maxInFlight?: number; perSecond?: number },
+  run: (receiver: Receiver, endpointId: string) => Promise<void>,
+): Promise<void> {
+  const secret = newSecret();
+  await using receiver = await startReceiver({
+    secret,
+    ...(options.respond && { respond: options.respond }),
+  });
+  const endpointId = await rig.endpoint({ ...options, url: receiver.url, secret });
+  try {
+    await run(receiver, endpointId);
+  } finally {
+    await rig.app.database.query(
+      sql`update webhook_endpoint set deleted_at = now() where id = ${endpointId}`,
+    );
+  }
+}
+
+async function makeEvents(count: number): Promise<void> {
+  await rig.app.jobs(
+    rig.agent,
+    Array.from({ length: count }, () => ({})),
+  );
+  dispatcher.poke();
+}
+
+it("a delivery arrives signed, with the feed's body, and its attempt is kept", () =>
+  withReceiver({ respond: () => ({ status: 201, body: "thanks" }) }, async (receiver, endpointId) => {
+    await makeEvents(1);
+    const received = await receiver.next();
+    expect(received).toMatchObject({ method: "POST", verification: { valid: true } });
+    const feed = await rig.app.call("/v1/events?limit=100", { key: rig.agent.key });
+    expect(feed.body.data.items).toContainEqual(JSON.parse(received.body));
+    expect(received.headers["webhook-id"]).toBe((JSON.parse(received.body) as { id: string }).id);
+    const [row] = await rig.all(endpointId, "delivered");
+    expect(row).toMatchObject({ attempts: 1, outcome: "delivered" });
+    expect(await attemptsOf(endpointId)).toMatchObject([
+      { number: 1, outcome: "delivered", http_status: 201, error: null, response_body: "thanks" },
+    ]);
+  }));
+
+describe("a delivery that fails", () => {
+  it("is sent again on schedule, with the same id and body, and is dead after the last attempt", () =>
+    withReceiver({ respond: () => ({ status: 500, body: "no" }) }, async (receiver, endpointId) => {
+      await makeEvents(1);
+      await receiver.waitFor(1);
+      const delays: number[] = [];
+      for (let attempt = 2; attempt <= 4; attempt += 1) {
+        const row = await vi.waitFor(async () => {
+          const [found] = await rig.deliveries(endpointId);
+          expect(found).toMatchObject({ status: "pending", is_leased: false, attempts: attempt - 1 });
+          return found;
+        });
+        delays.push(row?.due_in_s ?? 0);
+        expect(dispatcher.wakes.at(-1)?.endpointId).toBe(endpointId);
+        await again();
+        await receiver.waitFor(attempt);
+      }
+      // 5 s, 5 min and 30 min, a fifth more or less.
+      for (const [at, expected] of [5, 300, 1_800].entries()) {
+        expect(delays[at]).toBeGreaterThan(expected * 0.8 - 2);
+        expect(delays[at]).toBeLessThan(expected * 1.2 + 1);
+      }
+      await rig.all(endpointId, "dead");
+      expect(new Set(receiver.received.map(({ headers, body }) => headers["webhook-id"] + body)).size).toBe(
+        1,
+      );
+      expect((await attemptsOf(endpointId)).map(({ number, outcome }) => [number, outcome])).toEqual([
+        [1, "http_500"],
+        [2, "http_500"],
+        [3, "http_500"],
+        [4, "http_500"],
+      ]);
+    }));
+
+  it("marks its endpoint as failing until one succeeds", () =>
+    withReceiver({ respond: () => ({ status: 500 }) }, async (receiver, endpointId) => {
+      await makeEvents(1);
+      await vi.waitFor(async () => expect((await endpointRow(endpointId)).is_failing).toBe(true));
+      receiver.respond = () => ({});
+      await again();
+      await rig.all(endpointId, "delivered");
+      await vi.waitFor(async () => expect((await endpointRow(endpointId)).is_failing).toBe(false));
+    }));
+
+  it("410 disables the endpoint at once; what waits for it is kept", () =>
+    withReceiver({ respond: () => ({ status: 410 }) }, async (receiver, endpointId) => {
+      await makeEvents(1);
+      await vi.waitFor(async () =>
+        expect(await endpointRow(endpointId)).toMatchObject({ status: "disabled", disabled_reason: "gone" }),
+      );
+      await makeEvents(2);
+      await again();
+      const other = await startReceiver();
+      await using _ = other;
+      const healthy = await rig.endpoint({ url: other.url });
+      await makeEvents(1);
+      await rig.all(healthy, "delivered");
+      expect(receiver.received).toHaveLength(1);
+      const rows = await rig.deliveries(endpointId);
+      expect(rows.map(({ status }) => status)).toEqual(["pending", "pending", "pending", "pending"]);
+    }));
+
+  it("429 with Retry-After stops the whole endpoint until then", () =>
+    withReceiver(
+      { maxInFlight: 1, respond: () => ({ status: 429, headers: { "retry-after": "120" } }) },
+      async (receiver, endpointId) => {
+        await makeEvents(3);
+        await vi.waitFor(async () => {
+          const { blocked_for_s: blocked } = await endpointRow(endpointId);
+          expect(blocked).toBeGreaterThan(100);
+          expect(blocked).toBeLessThanOrEqual(120);
+        });
+        await again();
+        receiver.respond = () => ({});
+        await unblock(endpointId);
+        await again();
+        await rig.all(endpointId, "delivered");
+        // One refusal, and then each once.
+        expect(receiver.received).toHaveLength(4);
+      },
+    ));
+});
+
+describe("the circuit", () => {
+  it("opens after 10 straight failures, waits without burning attempts, and closes when its one probe succeeds", () =>
+    withReceiver({ maxInFlight: 1, respond: () => ({ status: 503 }) }, async (receiver, endpointId) => {
+      await makeEvents(15);
+      await vi.waitFor(async () => expect((await endpointRow(endpointId)).circuit_step).toBe(0));
+      await again();
+      const untouched = (await rig.deliveries(endpointId)).filter(({ attempts }) => attempts === 0);
+      expect(untouched).toHaveLength(5);
+      expect(receiver.received).toHaveLength(10);
+
+      // The first probe fails: one request, and a longer wait.
+      await unblock(endpointId);
+      await again();
+      await vi.waitFor(async () => expect((await endpointRow(endpointId)).circuit_step).toBe(1));
+      expect((await endpointRow(endpointId)).blocked_for_s).toBeGreaterThan(50);
+      expect(receiver.received).toHaveLength(11);
+
+      receiver.respond = () => ({});
+      await unblock(endpointId);
+      await rig.sweep(dispatcher);
+      await vi.waitFor(async () => expect((await endpointRow(endpointId)).circuit_step).toBeNull());
+      await again();
+      await rig.all(endpointId, "delivered");
+    }));
+});
+
+describe("limits of an endpoint", () => {
+  it("no more than its own number of deliveries are on their way at once", async () => {
+    let [now, most] = [0, 0];
+    await withReceiver(
+      {
+        maxInFlight: 3,
+        respond: async () => {
+          most = Math.max(most, (now += 1));
+          await new Promise((resolve) => setTimeout(resolve, 5));
+          now -= 1;
+          return {};
+        },
+      },
+      async (_receiver, endpointId) => {
+        await makeEvents(30);
+        await rig.all(endpointId, "delivered");
+        expect(most).toBe(3);
+      },
+    );
+  });
+
+  it("no more than its rate are sent in any second", () =>
+    withReceiver({ perSecond: 10 }, async (receiver, endpointId) => {
+      await makeEvents(25);
+      await rig.all(endpointId, "delivered");
+      const times = receiver.received.map(({ atMs }) => atMs);
+      // A bucket of ten is full at first, so a second may see what it holds and what flows in.
+      for (const start of times) {
+        expect(times.filter((at) => at >= start && at < start + 1_000).length).toBeLessThanOrEqual(21);
+      }
+      expect((times.at(-1) as number) - (times[0] as number)).toBeGreaterThan(1_000);
+    }));
+});
+
+describe("what cannot be sent", () => {
+  it("a delivery whose sender died at every attempt is dead, and not sent for ever", () =>
+    withReceiver({}, async (receiver, endpointId) => {
+      await rig.app.jobs(rig.agent, [{}]);
+      await rig.app.database.query(sql`
+        update webhook_delivery set attempts = 4, lease_token = gen_random_uuid(), due_at = now() - interval '1 s'
+        where endpoint_id = ${endpointId} and status = 'pending'`);
+      await rig.sweep(dispatcher);
+      expect(await rig.all(endpointId, "dead")).toMatchObject([{ outcome: "interrupted" }]);
+      expect(receiver.received).toHaveLength(0);
+    }));
+
+  it("a secret that was sealed with another key is said so, and the delivery waits for its schedule", () =>
+    withReceiver({}, async (_receiver, endpointId) => {
+      await rig.app.database.query(sql`
+        update webhook_endpoint set secrets = '[{"sealed": "s1.AAAA", "created_at": "2026-01-01T00:00:00Z", "expires_at": null}]'
+        where id = ${endpointId}`);
+      await makeEvents(1);
+      await vi.waitFor(async () =>
+        expect(await rig.deliveries(endpointId)).toMatchObject([
+          { status: "pending", outcome: "secret_unreadable", attempts: 1 },
+        ]),
+      );
+    }));
+
+  it("an attempt that PostgreSQL refuses to keep does not hold up the others", () =>
+    withReceiver({}, async (_receiver, endpointId) => {
+      await rig.app.jobs(rig.agent, [{}, {}, {}]);
+      // Born in a week that has no partition.
+      await rig.app.database.query(sql`
+        update webhook_delivery set id = '01000000-0000-7000-8000-000000000000'
+        where id = (select min(id::text)::uuid from webhook_delivery where endpoint_id = ${endpointId} and status = 'pending')`);
+      dispatcher.poke();
+      await vi.waitFor(async () => {
+        const statuses = (await rig.deliveries(endpointId)).map(({ status }) => status);
+        expect(statuses.toSorted()).toEqual(["delivered", "delivered", "pending"]);
+      });
+      await rig.app.database.query(
+        sql`delete from webhook_delivery where id = '01000000-0000-7000-8000-000000000000'`,
+      );
+    }));
+});
+
+it("an organisation that is suspended gets nothing until it is restored", async () => {
+  const partner = await rig.app.partner("agent");
+  await using receiver = await startReceiver();
+  const endpointId = await rig.endpoint({ url: receiver.url }, partner);
+  const suspend = (at: string | null) =>
+    rig.app.database.query(sql`update organization set suspended_at = ${at} where id = ${partner.id}`);
+  await suspend("2026-01-01");
+  await rig.app.jobs(partner, [{}]);
+  await makeEvents(0);
+  await again();
+  expect(await rig.deliveries(endpointId)).toMatchObject([{ status: "pending", attempts: 0 }]);
+  await suspend(null);
+  dispatcher.poke();
+  await rig.all(endpointId, "delivered");
+});

@@ -1,0 +1,95 @@
+/** Which changes become deliveries to whom: the same that the feed shows. */
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { importJobs } from "../../src/jobs/job.import.ts";
+import { createJobCodes } from "../../src/jobs/job.codes.ts";
+import { systemActor } from "../../src/platform/principal.ts";
+import { sql } from "../../src/platform/sql.ts";
+import { startRig, type WebhookRig } from "../support/webhook-rig.ts";
+
+const URL = "http://127.0.0.1:9/";
+let rig: WebhookRig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+afterAll(() => rig[Symbol.asyncDispose]());
+
+async function typesOf(endpointId: string): Promise<string[]> {
+  const rows = await rig.app.database.query<{ event_type: string }>(
+    sql`select event_type from webhook_delivery where endpoint_id = ${endpointId} order by event_type`,
+  );
+  return rows.map((row) => row.event_type);
+}
+
+function patch(markingNumber: string, body: object): Promise<unknown> {
+  const path = `/v1/jobs/by-marking/${markingNumber}`;
+  return rig.app.call(path, { method: "PATCH", key: rig.agent.key, body: JSON.stringify(body) });
+}
+
+it("an agent's endpoints get every event of its jobs, a contractor's those from the assignment on", async () => {
+  const forAgent = await rig.endpoint({ url: URL });
+  const alsoForAgent = await rig.endpoint({ url: URL });
+  const forContractor = await rig.endpoint({ url: URL }, rig.contractor);
+  const stranger = await rig.app.partner("agent");
+  const forStranger = await rig.endpoint({ url: URL }, stranger);
+
+  const [mine] = await rig.app.jobs(rig.agent, [{ contractor: rig.contractor }]);
+  await patch(mine as string, { weight: 3 });
+  await patch(mine as string, { normalized_status: "in_transit", weight: 4 });
+  // Nothing changes, so nothing is told.
+  await patch(mine as string, { weight: 4 });
+
+  const all = ["job.assigned", "job.created", "job.status_changed", "job.updated"];
+  expect(await typesOf(forAgent)).toEqual(all);
+  expect(await typesOf(alsoForAgent)).toEqual(all);
+  expect(await typesOf(forContractor)).toEqual(["job.assigned", "job.status_changed", "job.updated"]);
+  expect(await typesOf(forStranger)).toEqual([]);
+});
+
+it("a filter lets only its types through; a paused endpoint's deliveries wait; a deleted one gets none", async () => {
+  const created = await rig.endpoint({ url: URL, eventTypes: ["job.created"] });
+  const paused = await rig.endpoint({ url: URL });
+  const deleted = await rig.endpoint({ url: URL });
+  await rig.app.database.query(sql`update webhook_endpoint set status = 'paused' where id = ${paused}`);
+  await rig.app.database.query(sql`update webhook_endpoint set deleted_at = now() where id = ${deleted}`);
+  const [number] = await rig.app.jobs(rig.agent, [{}]);
+  await patch(number as string, { weight: 3 });
+  expect(await typesOf(created)).toEqual(["job.created"]);
+  expect(await typesOf(paused)).toEqual(["job.created", "job.updated"]);
+  expect(await typesOf(deleted)).toEqual([]);
+});
+
+it("a batch, an import and a dry run: one delivery per change, none for what is undone", async () => {
+  const endpoint = await rig.endpoint({ url: URL });
+  const numbers = await rig.app.jobs(rig.agent, [{}, {}, {}]);
+  const body = (weight: number) =>
+    JSON.stringify({ jobs: numbers.map((marking_number) => ({ marking_number, weight })) });
+  const batch = { method: "PATCH", key: rig.agent.key };
+  await rig.app.call("/v1/jobs/batch", { ...batch, body: body(1) });
+  await rig.app.call("/v1/jobs/batch?dry_run=true", { ...batch, body: body(2) });
+
+  const { database, organizations } = rig.app;
+  const announced: true[] = [];
+  const services = {
+    database,
+    organizations,
+    codes: createJobCodes(database),
+    announce: () => announced.push(true),
+  };
+  const markingNumber = `MN-${randomBytes(6).toString("hex")}`;
+  const row = { line: 2, values: { marking_number: markingNumber, agent: rig.agent.name } };
+  async function* rows() {
+    yield await Promise.resolve(row);
+  }
+  const context = { actor: systemActor, requestId: null };
+  for (const dryRun of [true, false]) {
+    for await (const report of importJobs(services, rows(), { ...context, dryRun }))
+      expect(report.counts.created).toBe(1);
+  }
+  expect(announced).toHaveLength(1);
+  const counts = Object.groupBy(await typesOf(endpoint), (type) => type);
+  expect({ created: counts["job.created"]?.length, updated: counts["job.updated"]?.length }).toEqual({
+    created: 4,
+    updated: 3,
+  });
+});
