@@ -6,7 +6,7 @@ import type { Principal } from "../platform/principal.ts";
 import { raw, sql } from "../platform/sql.ts";
 import { visibleTo } from "../jobs/job.visibility.ts";
 import type { EventType } from "./event.entity.ts";
-import type { EventRow } from "./event.payload.ts";
+import type { EventRow } from "./event.wire.ts";
 
 /** How far back the feed goes. */
 const FEED_DAYS = 30;

@@ -4,13 +4,11 @@ import type { Clock } from "../platform/clock.ts";
 import type { Queryable } from "../platform/database.ts";
 import { AppError } from "../platform/errors.ts";
 import { sql } from "../platform/sql.ts";
+import { createTokenBucket, type TokenBucket, type TokenRate } from "../platform/token-bucket.ts";
 import { principalOf } from "./context.ts";
 
-/** `perSecond` tokens flow into a bucket that holds `burst`; a request takes one. */
-export interface RateLimit {
-  perSecond: number;
-  burst: number;
-}
+/** A request takes one token. */
+export type RateLimit = TokenRate;
 
 export const defaultRateLimits = {
   read: { perSecond: 50, burst: 100 },
@@ -64,26 +62,24 @@ function tooMany(kind: RateLimitClass, limit: RateLimit, tokens: number): AppErr
 
 /** Buckets of this process. One that has filled up again is forgotten: it is as good as new. */
 export function createMemoryStore(clock: Clock): RateLimitStore {
-  const buckets = new Map<string, { tokens: number; atMs: number; fullAtMs: number }>();
+  const buckets = new Map<string, { bucket: TokenBucket; fullAtMs: number }>();
   let sweepAtMs = 0;
 
   const sweep = (nowMs: number): void => {
     if (nowMs < sweepAtMs) return;
     sweepAtMs = nowMs + 60_000;
-    for (const [id, bucket] of buckets) if (bucket.fullAtMs <= nowMs) buckets.delete(id);
+    for (const [id, { fullAtMs }] of buckets) if (fullAtMs <= nowMs) buckets.delete(id);
   };
 
   return {
-    take(id, { perSecond, burst }) {
+    take(id, limit) {
       const nowMs = clock.now();
       sweep(nowMs);
-      const bucket = buckets.get(id) ?? { tokens: burst, atMs: nowMs, fullAtMs: nowMs };
-      const elapsedS = Math.max(0, nowMs - bucket.atMs) / 1000;
-      const refilled = Math.min(burst, bucket.tokens + elapsedS * perSecond);
-      const allowed = refilled >= 1;
-      const tokens = allowed ? refilled - 1 : refilled;
-      buckets.set(id, { tokens, atMs: nowMs, fullAtMs: nowMs + ((burst - tokens) / perSecond) * 1000 });
-      return { allowed, tokens };
+      const bucket = buckets.get(id)?.bucket ?? createTokenBucket(limit, nowMs);
+      bucket.setRate(limit);
+      const allowed = bucket.take(nowMs);
+      buckets.set(id, { bucket, fullAtMs: nowMs + bucket.msUntil(limit.burst, nowMs) });
+      return { allowed, tokens: bucket.available(nowMs) };
     },
   };
 }

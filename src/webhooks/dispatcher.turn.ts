@@ -2,7 +2,7 @@
  * One turn of the dispatcher: a single statement that records what has ended and leases what is due. Exclusivity comes from
  * it alone: rows are claimed with SKIP LOCKED, and whoever ends one must hold the token that its claim gave.
  */
-import type { EventRow } from "../events/event.payload.ts";
+import type { EventRow } from "../events/event.wire.ts";
 import type { Queryable } from "../platform/database.ts";
 import { newUuid } from "../platform/ids.ts";
 import { sql, type Sql } from "../platform/sql.ts";

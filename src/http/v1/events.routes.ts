@@ -2,7 +2,7 @@
 import { Router, type Request, type Response } from "express";
 import { z } from "zod";
 import { eventTypes } from "../../events/event.entity.ts";
-import { toEventWire } from "../../events/event.payload.ts";
+import { toEventWire } from "../../events/event.wire.ts";
 import type { EventService, FeedPosition } from "../../events/event.service.ts";
 import { decodeCursor, encodeCursor } from "../../platform/cursor.ts";
 import { answering, type Answer } from "../answer.ts";

@@ -1,7 +1,7 @@
 /** What the job routes do: read the request, ask the service, put the answer in the contract's words. */
 import type { Request, Response } from "express";
 import type { EventService } from "../../events/event.service.ts";
-import { toHistoryEntryWire } from "../../events/event.payload.ts";
+import { toHistoryEntryWire } from "../../events/event.wire.ts";
 import type { JobRow } from "../../jobs/job.row.ts";
 import type { ItemResult, JobService, UpdateOptions } from "../../jobs/job.service.ts";
 import { toJobWire } from "../../jobs/job.wire.ts";

@@ -1,7 +1,7 @@
 /** What v1 answers with when it succeeds, as zod: OpenAPI describes it, and the contract test holds every answer to it. */
 import { z } from "zod";
 import { eventTypes } from "../../events/event.entity.ts";
-import { API_VERSION, type EventWire, type HistoryEntryWire } from "../../events/event.payload.ts";
+import { API_VERSION, type EventWire, type HistoryEntryWire } from "../../events/event.wire.ts";
 import type { FailureReasonCode, JobStatusCode } from "../../jobs/job.codes.ts";
 import { jobFieldNames, jobFields, type JobFieldName } from "../../jobs/job.fields.ts";
 import { markingNumberValue } from "../../jobs/job.values.ts";

@@ -46,8 +46,11 @@ export interface HistoryEntryWire {
   changes: Changes;
 }
 
+/** Whose eyes an event is for: what `toEventWire` needs to know of a principal. */
+export type EventViewer = Pick<Principal, "organizationId" | "organizationType">;
+
 /** The event as `viewer` may see it. */
-export function toEventWire(row: EventRow, viewer: Principal): EventWire {
+export function toEventWire(row: EventRow, viewer: EventViewer): EventWire {
   return {
     id: toTypedId("evt", row.id),
     type: row.type,
@@ -63,7 +66,7 @@ export function toEventWire(row: EventRow, viewer: Principal): EventWire {
   };
 }
 
-export function toHistoryEntryWire(row: Omit<EventRow, "job">, viewer: Principal): HistoryEntryWire {
+export function toHistoryEntryWire(row: Omit<EventRow, "job">, viewer: EventViewer): HistoryEntryWire {
   return {
     id: toTypedId("evt", row.id),
     type: row.type,
@@ -79,7 +82,7 @@ export function toHistoryEntryWire(row: Omit<EventRow, "job">, viewer: Principal
  * jsonb keeps no order of keys: `from` stands before `to` here. An assignment shows contractors by their typed ids: all of
  * them to the agent, to a contractor only itself, since who had the job before or has it now is not its business.
  */
-function toChangesWire(changes: Changes, viewer: Principal): Changes {
+function toChangesWire(changes: Changes, viewer: EventViewer): Changes {
   const contractor = (uuid: unknown): string | null =>
     typeof uuid === "string" && (viewer.organizationType === "agent" || uuid === viewer.organizationId)
       ? toTypedId("org", uuid)

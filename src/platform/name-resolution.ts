@@ -1,0 +1,88 @@
+/**
+ * Names to addresses, for requests that we send. DNS is asked directly and not through getaddrinfo, which holds one of
+ * Node's four threads for as long as a dead name server takes: four dead names would stop every other look-up.
+ */
+import { lookup, Resolver } from "node:dns/promises";
+
+/** All addresses of `hostname`, IPv4 first. Rejects with a NameError where there is none. */
+export type Resolve = (hostname: string) => Promise<readonly string[]>;
+
+/** `reason`: the name has no address, or nobody could tell. */
+export class NameError extends Error {
+  override readonly name = "NameError";
+  readonly reason: "not_found" | "no_answer";
+
+  constructor(reason: "not_found" | "no_answer", cause?: unknown) {
+    super(
+      reason === "not_found"
+        ? "does not resolve to any address"
+        : "could not be resolved: no answer from DNS",
+      {
+        cause,
+      },
+    );
+    this.reason = reason;
+  }
+}
+
+const NOT_FOUND: ReadonlySet<unknown> = new Set(["ENOTFOUND", "ENODATA", "EBADNAME"]);
+
+export interface DnsOptions {
+  resolver?: Pick<Resolver, "resolve4" | "resolve6">;
+  /** For both families together; what has come by then counts. */
+  timeoutMs?: number;
+}
+
+/** Asks DNS for both families at once. Questions for a name that is being asked for already share its answer. */
+export function createDnsResolve({ resolver = newResolver(), timeoutMs = 4_000 }: DnsOptions = {}): Resolve {
+  const asking = new Map<string, Promise<readonly string[]>>();
+
+  const ask = async (hostname: string): Promise<readonly string[]> => {
+    const found: [v4: string[], v6: string[]] = [[], []];
+    const errors: unknown[] = [];
+    const fail = (error: unknown): number => errors.push(error);
+    const timeout = Promise.withResolvers<void>();
+    const timer = setTimeout(timeout.resolve, timeoutMs);
+    await Promise.race([
+      Promise.all([
+        resolver.resolve4(hostname).then((addresses) => found[0].push(...addresses), fail),
+        resolver.resolve6(hostname).then((addresses) => found[1].push(...addresses), fail),
+      ]),
+      timeout.promise,
+    ]);
+    clearTimeout(timer);
+    const addresses = found.flat();
+    if (addresses.length > 0) return addresses;
+    const known = errors.length === 2 && errors.every(isNotFound);
+    throw new NameError(known ? "not_found" : "no_answer", errors[0]);
+  };
+
+  return (hostname) => {
+    const waiting = asking.get(hostname);
+    if (waiting) return waiting;
+    const answer = ask(hostname).finally(() => asking.delete(hostname));
+    asking.set(hostname, answer);
+    return answer;
+  };
+}
+
+/** DNS, and then whatever else the machine knows names by (/etc/hosts, mDNS): for receivers of one's own. */
+export function createLocalResolve(first: Resolve = createDnsResolve()): Resolve {
+  return async (hostname) => {
+    try {
+      return await first(hostname);
+    } catch (error) {
+      const found = await lookup(hostname, { all: true, order: "ipv4first" }).catch(() => []);
+      if (found.length === 0) throw error;
+      return found.map(({ address }) => address);
+    }
+  };
+}
+
+function newResolver(): Resolver {
+  return new Resolver({ timeout: 1_500, tries: 2 });
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof Error && "code" in error && NOT_FOUND.has(error.code);
+}

@@ -1,0 +1,113 @@
+/** Signatures of webhooks, as Standard Webhooks 1.0 has them: HMAC-SHA256 over `id.timestamp.body`. */
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+
+const PREFIX = "whsec_";
+const SCHEME = "v1,";
+/** What follows the prefix: base64 of 24 to 64 bytes, the lengths that Standard Webhooks allows. */
+const ENCODED_KEY = /^[A-Za-z0-9+/]{32,86}={0,2}$/;
+
+export interface SignedMessage {
+  /** The `webhook-id`. */
+  id: string;
+  /** The `webhook-timestamp`: seconds since 1970. */
+  timestampS: number;
+  /** Exactly what is sent. */
+  body: string | Uint8Array;
+}
+
+/** A new secret: `whsec_` and the base64 of 32 random bytes. */
+export function newSecret(): string {
+  return PREFIX + randomBytes(32).toString("base64");
+}
+
+/** The `webhook-signature`: `v1,` and base64 for each of `secrets`, parted by spaces. */
+export function sign(secrets: readonly string[], message: SignedMessage): string {
+  let signatures = "";
+  for (const secret of secrets) {
+    if (signatures !== "") signatures += " ";
+    signatures += SCHEME + signatureOf(keyOf(secret), message);
+  }
+  return signatures;
+}
+
+export type VerifyCheck = "secret" | "headers" | "timestamp" | "signature";
+export type Verification = { valid: true } | { valid: false; check: VerifyCheck; message: string };
+
+export interface ReceivedWebhook {
+  headers: {
+    readonly "webhook-id"?: string | undefined;
+    readonly "webhook-timestamp"?: string | undefined;
+    readonly "webhook-signature"?: string | undefined;
+  };
+  /** As received, before any parsing. */
+  body: string | Uint8Array;
+}
+
+export interface VerifyOptions {
+  nowMs?: number;
+  /** How far the timestamp may lie from now, either way. */
+  toleranceS?: number;
+}
+
+/** What a receiver does with a webhook: says whether it is ours and fresh, and otherwise which check failed and why. */
+export function verify(
+  secret: string,
+  { headers, body }: ReceivedWebhook,
+  { nowMs = Date.now(), toleranceS = 300 }: VerifyOptions = {},
+): Verification {
+  if (!ENCODED_KEY.test(encodedKey(secret)))
+    return failed("secret", `The secret is not whsec_ and base64, as the endpoint's page shows it.`);
+  const id = headers["webhook-id"];
+  const timestamp = headers["webhook-timestamp"];
+  const signatures = headers["webhook-signature"];
+  if (!id || !timestamp || !signatures)
+    return failed("headers", "webhook-id, webhook-timestamp and webhook-signature must all be there.");
+  if (!/^\d{1,12}$/.test(timestamp))
+    return failed("timestamp", "webhook-timestamp must be whole seconds since 1970.");
+
+  const timestampS = Number(timestamp);
+  const ageS = Math.round(nowMs / 1000 - timestampS);
+  if (Math.abs(ageS) > toleranceS) return failed("timestamp", tooFar(ageS, toleranceS));
+
+  const expected = Buffer.from(signatureOf(keyOf(secret), { id, timestampS: timestamp, body }));
+  const matches = signatures.split(" ").some((given) => given.startsWith(SCHEME) && isEqual(expected, given));
+  if (matches) return { valid: true };
+  return failed(
+    "signature",
+    "No signature matches: either the secret is another endpoint's, or the body is not the bytes that were sent.",
+  );
+}
+
+function tooFar(ageS: number, toleranceS: number): string {
+  const where = ageS > 0 ? `${ageS} s old` : `${-ageS} s in the future`;
+  return `The webhook is ${where}; at most ${toleranceS} s are accepted. A replay from a log, or a clock that is wrong?`;
+}
+
+function isEqual(expected: Buffer, given: string): boolean {
+  const signature = Buffer.from(given.slice(SCHEME.length));
+  return signature.length === expected.length && timingSafeEqual(signature, expected);
+}
+
+function failed(check: VerifyCheck, message: string): Verification {
+  return { valid: false, check, message };
+}
+
+function encodedKey(secret: string): string {
+  return secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret;
+}
+
+function keyOf(secret: string): Buffer {
+  return Buffer.from(encodedKey(secret), "base64");
+}
+
+/** The timestamp may be text: a receiver signs the very characters that it was sent. */
+function signatureOf(
+  key: Buffer,
+  { id, timestampS, body }: Omit<SignedMessage, "timestampS"> & { timestampS: number | string },
+): string {
+  const head = `${id}.${timestampS}.`;
+  const hmac = createHmac("sha256", key);
+  if (typeof body === "string") hmac.update(head + body);
+  else hmac.update(head).update(body);
+  return hmac.digest("base64");
+}

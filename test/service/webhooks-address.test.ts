@@ -1,0 +1,167 @@
+import { Resolver } from "node:dns/promises";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createAddressGuard, type AddressGuard } from "../../src/platform/address-guard.ts";
+import { createDnsResolve } from "../../src/platform/name-resolution.ts";
+import { createOutgoingHttp, type OutgoingHttp } from "../../src/platform/outgoing-http.ts";
+import { startDnsServer, type DnsAnswer, type DnsQuestion, type DnsServer } from "../support/dns-server.ts";
+import { selfSigned } from "../support/self-signed.ts";
+import { startReceiver, type Receiver } from "../support/webhook-receiver.ts";
+
+const PUBLIC = "93.184.216.34";
+const NONE: DnsAnswer = [];
+
+/** Answers for A as given, and no AAAA. */
+const onlyA =
+  (answer: (count: number) => DnsAnswer) =>
+  ({ type, count }: DnsQuestion): DnsAnswer =>
+    type === "A" ? answer(count) : NONE;
+
+describe("a name's addresses, from a real DNS server", () => {
+  let answer: (question: DnsQuestion) => DnsAnswer;
+  let dns: DnsServer;
+  let receiver: Receiver;
+  let http: OutgoingHttp;
+
+  const guardOf = (allowPrivate: boolean, timeoutMs = 4_000): AddressGuard => {
+    const resolver = new Resolver({ timeout: 500, tries: 2 });
+    resolver.setServers([dns.address]);
+    return createAddressGuard({ allowPrivate, resolve: createDnsResolve({ resolver, timeoutMs }) });
+  };
+  const httpOf = (guard: AddressGuard): OutgoingHttp =>
+    (http = createOutgoingHttp({ guard, ca: selfSigned.cert }));
+  const post = (url: string) => http.post({ url, headers: {}, body: "{}" });
+
+  beforeEach(async () => {
+    dns = await startDnsServer((question) => answer(question));
+    receiver = await startReceiver({ tls: selfSigned });
+  });
+  afterEach(async () => {
+    await http?.[Symbol.asyncDispose]();
+    await receiver[Symbol.asyncDispose]();
+    await dns[Symbol.asyncDispose]();
+  });
+
+  it("that was public when the endpoint was saved and is loopback at the connect is not connected to", async () => {
+    answer = onlyA((count) => [count === 1 ? PUBLIC : "127.0.0.1"]);
+    const guard = guardOf(false);
+    const url = `https://receiver.test:${receiver.port}/webhooks`;
+    expect(await guard.checkUrl(url)).toEqual({ allowed: true, url });
+
+    httpOf(guard);
+    const result = await post(url);
+    expect(result).toMatchObject({ kind: "failure", class: "blocked_address" });
+    expect(JSON.stringify(result)).not.toContain("127.0.0.1");
+    expect(receiver.connections.opened).toBe(0);
+  });
+
+  it("is asked for once for each connect, and the answer that was checked is the one that is connected to", async () => {
+    answer = onlyA((count) => [count === 1 ? "127.0.0.1" : "169.254.169.254"]);
+    httpOf(guardOf(true));
+    const url = `https://receiver.test:${receiver.port}/webhooks`;
+    expect(await post(url)).toMatchObject({ kind: "response", status: 200 });
+    expect(dns.questions).toHaveLength(2);
+    expect(await post(url)).toMatchObject({ kind: "response", status: 200 });
+    expect(dns.questions).toHaveLength(2);
+
+    receiver.breakConnections();
+    await expect.poll(() => http.connections.open, { timeout: 10_000 }).toBe(0);
+    expect(await post(url)).toMatchObject({ kind: "failure", class: "blocked_address" });
+    expect(receiver.received).toHaveLength(2);
+  });
+
+  it("is refused where a single answer among public ones is not public", async () => {
+    answer = ({ type }) => (type === "A" ? [PUBLIC, "8.8.8.8"] : ["2606:2800:220::1", "::ffff:10.0.0.1"]);
+    expect(await guardOf(false).checkUrl("https://receiver.test/")).toMatchObject({
+      problem: "blocked_address",
+    });
+    answer = ({ type }) => (type === "A" ? [PUBLIC, "8.8.8.8"] : ["2606:2800:220::1"]);
+    expect(await guardOf(false).checkUrl("https://receiver.test/")).toMatchObject({ allowed: true });
+  });
+
+  it("is never asked for where it is localhost, whatever DNS would say", async () => {
+    answer = onlyA(() => [PUBLIC]);
+    expect(await guardOf(false).checkUrl("https://api.localhost/")).toMatchObject({
+      problem: "blocked_address",
+    });
+    httpOf(guardOf(true));
+    expect(await post(`https://localhost:${receiver.port}/`)).toMatchObject({ kind: "response" });
+    expect(dns.questions).toEqual([]);
+  });
+
+  it.each([
+    ["no such name", "NXDOMAIN", "does not resolve to any address"],
+    ["no address", NONE, "does not resolve to any address"],
+    ["a failure", "SERVFAIL", "no answer from DNS"],
+    ["silence", "silence", "no answer from DNS"],
+  ] as const)("with %s is a failure of class dns", async (_, given, words) => {
+    answer = () => given;
+    httpOf(guardOf(false, 300));
+    expect(await post("https://receiver.test/")).toMatchObject({
+      kind: "failure",
+      class: "dns",
+      message: expect.stringContaining(
+        `receiver.test ${words.startsWith("no") ? "could not be resolved" : words}`,
+      ),
+    });
+  });
+
+  it("is used with what came in time where one family stays silent", async () => {
+    answer = ({ type }) => (type === "A" ? ["127.0.0.1"] : "silence");
+    httpOf(guardOf(true, 1_000));
+    expect(await post(`https://receiver.test:${receiver.port}/`)).toMatchObject({ kind: "response" });
+  });
+
+  it("is asked for once where many connects want it at the same time", async () => {
+    answer = onlyA(() => ["127.0.0.1"]);
+    httpOf(guardOf(true));
+    const url = `https://receiver.test:${receiver.port}/webhooks`;
+    const results = await Promise.all(Array.from({ length: 20 }, () => post(url)));
+    expect(results.map(({ kind }) => kind)).toEqual(Array.from({ length: 20 }, () => "response"));
+    expect(dns.questions).toHaveLength(2);
+  });
+});
+
+describe("an address in the URL itself", () => {
+  it.each([
+    "https://127.0.0.1:PORT/",
+    "https://2130706433:PORT/",
+    "https://[::ffff:7f00:1]:PORT/",
+    "https://localhost.:PORT/",
+  ])("%s is checked at every post, also where nobody checked it before", async (pattern) => {
+    await using receiver = await startReceiver({ tls: selfSigned });
+    await using http = createOutgoingHttp({
+      guard: createAddressGuard({ allowPrivate: false }),
+      ca: selfSigned.cert,
+    });
+    const url = pattern.replace("PORT", String(receiver.port));
+    for (const attempt of [1, 2])
+      expect(await http.post({ url, headers: {}, body: String(attempt) })).toMatchObject({
+        class: "blocked_address",
+      });
+    expect(receiver.connections.opened).toBe(0);
+  });
+
+  it("is checked again at the connect itself", async () => {
+    await using receiver = await startReceiver({ tls: selfSigned });
+    const guard = createAddressGuard({ allowPrivate: false });
+    await using http = createOutgoingHttp({
+      guard: { ...guard, urlProblem: () => null },
+      ca: selfSigned.cert,
+    });
+    expect(await http.post({ url: receiver.url, headers: {}, body: "" })).toMatchObject({
+      class: "blocked_address",
+    });
+    expect(receiver.connections.opened).toBe(0);
+  });
+
+  it.each(["http://example.com/", "https://user:secret@example.com/", "nonsense"])(
+    "%s is refused",
+    async (url) => {
+      await using http = createOutgoingHttp({ guard: createAddressGuard({ allowPrivate: false }) });
+      expect(await http.post({ url, headers: {}, body: "" })).toMatchObject({
+        class: "blocked_address",
+        durationMs: 0,
+      });
+    },
+  );
+});

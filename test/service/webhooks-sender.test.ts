@@ -1,0 +1,145 @@
+import { Webhook } from "standardwebhooks";
+import { afterEach, describe, expect, it } from "vitest";
+import { createAddressGuard } from "../../src/platform/address-guard.ts";
+import { createOutgoingHttp } from "../../src/platform/outgoing-http.ts";
+import { createSender, type AttemptResult } from "../../src/webhooks/sender.ts";
+import { newSecret } from "../../src/webhooks/signature.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
+import { startReceiver, type Receiver, type ReceiverOptions } from "../support/webhook-receiver.ts";
+
+const clock = createFakeClock();
+const http = createOutgoingHttp({ guard: createAddressGuard({ allowPrivate: true }) });
+const sender = createSender({ http, clock, docsUrl: "https://waymark.example/docs/webhooks" });
+const secret = newSecret();
+const webhookId = "evt_01KAJQZ4T3C6Y1GKD8B5RVXE2H";
+const body = '{"id":"evt_01KAJQZ4T3C6Y1GKD8B5RVXE2H","data":{"town":"Tromsø 🚚"}}';
+
+const receivers: Receiver[] = [];
+const receiverOf = async (options: ReceiverOptions = {}): Promise<Receiver> => {
+  const receiver = await startReceiver({ secret, ...options });
+  receivers.push(receiver);
+  return receiver;
+};
+const send = (receiver: Receiver, headers: Record<string, string> = {}): Promise<AttemptResult> =>
+  sender.send({ endpoint: { url: receiver.url, headers, secrets: [secret, newSecret()] }, webhookId, body });
+
+afterEach(async () => {
+  for (const receiver of receivers.splice(0)) await receiver[Symbol.asyncDispose]();
+});
+
+describe("an attempt", () => {
+  it("is signed, so that the receiver and the package standardwebhooks accept it", async () => {
+    const receiver = await receiverOf({
+      respond: () => ({ headers: { "content-type": "text/plain" }, body: "thanks" }),
+    });
+    const result = await send(receiver);
+    const { headers, body: arrived, verification } = await receiver.next();
+    expect(verification).toEqual({ valid: true });
+    expect(new Webhook(secret).verify(arrived, headers as Record<string, string>)).toEqual(JSON.parse(body));
+    expect(headers).toMatchObject({
+      "content-type": "application/json",
+      "user-agent": "Waymark-Webhooks/1.0 (+https://waymark.example/docs/webhooks)",
+      "webhook-id": webhookId,
+      "webhook-timestamp": String(Math.floor(clock.now() / 1000)),
+    });
+    expect(String(headers["webhook-signature"]).split(" ")).toHaveLength(2);
+    expect(result).toEqual({
+      startedAtMs: clock.now(),
+      durationMs: expect.any(Number),
+      outcome: { class: "delivered", status: 200, message: null, retryAfter: null, location: null },
+      requestHeaders: expect.objectContaining({ "webhook-signature": headers["webhook-signature"] }),
+      responseHeaders: expect.objectContaining({ "content-type": "text/plain" }),
+      responseBody: "thanks",
+      responseTruncated: false,
+    });
+  });
+
+  it("has the same id and another timestamp and signature each time", async () => {
+    const receiver = await receiverOf();
+    const first = await send(receiver);
+    clock.advance(5_000);
+    const second = await send(receiver);
+    expect(second.requestHeaders["webhook-id"]).toBe(first.requestHeaders["webhook-id"]);
+    expect(second.requestHeaders["webhook-signature"]).not.toBe(first.requestHeaders["webhook-signature"]);
+    expect(second.startedAtMs - first.startedAtMs).toBe(5_000);
+    expect(receiver.received.map(({ verification }) => verification)).toEqual([
+      { valid: true },
+      { valid: true },
+    ]);
+  });
+
+  it("carries the owner's headers, which replace none of ours and are masked in what is kept", async () => {
+    const receiver = await receiverOf();
+    const result = await send(receiver, {
+      Authorization: "Bearer s3cret",
+      "webhook-id": "evt_forged",
+      "Content-Type": "text/html",
+      "User-Agent": "forged",
+      Host: "internal.example",
+      "Content-Length": "3",
+      "Transfer-Encoding": "chunked",
+      "X-Split": "a\r\nX-Evil: 1",
+    });
+    const { headers, verification } = await receiver.next();
+    expect(verification).toEqual({ valid: true });
+    expect(headers).toMatchObject({
+      authorization: "Bearer s3cret",
+      "content-type": "application/json",
+      "webhook-id": webhookId,
+      host: `127.0.0.1:${receiver.port}`,
+    });
+    expect(headers).not.toHaveProperty("x-evil");
+    expect(headers).not.toHaveProperty("x-split");
+    expect(Object.keys(result.requestHeaders)).toEqual([
+      "content-type",
+      "user-agent",
+      "webhook-id",
+      "webhook-timestamp",
+      "webhook-signature",
+      "authorization",
+    ]);
+    expect(result.requestHeaders["authorization"]).toBe("********");
+    expect(JSON.stringify(result)).not.toContain("s3cret");
+  });
+
+  it.each([
+    [204, {}, { class: "delivered", status: 204, message: null }],
+    [
+      302,
+      { location: "http://169.254.169.254/" },
+      {
+        class: "http_302",
+        location: "http://169.254.169.254/",
+        message: expect.stringContaining("not followed"),
+      },
+    ],
+    [400, {}, { class: "http_400", message: expect.stringContaining("Any 2xx counts") }],
+    [401, {}, { class: "http_401", message: expect.stringContaining("by their signature") }],
+    [404, {}, { class: "http_404", message: expect.stringContaining("Check the path") }],
+    [410, {}, { class: "http_410", message: expect.stringContaining("disabled") }],
+    [429, { "retry-after": "30" }, { class: "http_429", retryAfter: "30" }],
+    [
+      503,
+      { "retry-after": "Sat, 21 Nov 2026 12:01:00 GMT" },
+      { retryAfter: "Sat, 21 Nov 2026 12:01:00 GMT" },
+    ],
+  ])("that is answered with %i", async (status, headers, outcome) => {
+    const result = await send(await receiverOf({ respond: () => ({ status, headers }) }));
+    expect(result.outcome).toMatchObject(outcome);
+  });
+
+  it("that gets no answer says why, and resolves all the same", async () => {
+    const receiver = await receiverOf({
+      respond: (_, response) => {
+        response.destroy();
+        return undefined;
+      },
+    });
+    expect(await send(receiver)).toMatchObject({
+      outcome: { class: "reset", status: null, message: expect.stringContaining("closed the connection") },
+      responseHeaders: null,
+      responseBody: null,
+      responseTruncated: false,
+    });
+  });
+});

@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import { createCircuitWindow, probeDelayMs, type CircuitWindow } from "../../src/webhooks/circuit.ts";
+import { MINUTE_MS, SECOND_MS } from "../support/fake-clock.ts";
+
+const startMs = Date.parse("2026-11-21T12:00:03Z");
+
+/** Records `x` as a failure and `.` as a success, one a second; answers with where it would have opened. */
+function record(window: CircuitWindow, pattern: string, fromMs = startMs): number[] {
+  return Array.from(pattern, (mark, at) => window.record(mark === ".", fromMs + at * SECOND_MS)).flatMap(
+    (opens, at) => (opens ? [at + 1] : []),
+  );
+}
+
+describe("the window of a circuit", () => {
+  it("opens at the tenth failure in a row", () => {
+    expect(record(createCircuitWindow(), "x".repeat(9))).toEqual([]);
+    expect(record(createCircuitWindow(), "x".repeat(10))).toEqual([10]);
+  });
+
+  it("opens at ten in a row however long they take", () => {
+    const window = createCircuitWindow();
+    const opened = Array.from({ length: 10 }, (_, at) => window.record(false, startMs + at * 60 * MINUTE_MS));
+    expect(opened).toEqual([...Array.from({ length: 9 }, () => false), true]);
+  });
+
+  it("begins its row again at a success", () => {
+    expect(record(createCircuitWindow(), `${".".repeat(20)}${"x".repeat(9)}.${"x".repeat(9)}`)).toEqual([]);
+  });
+
+  it("opens at 70 % of at least ten", () => {
+    expect(record(createCircuitWindow(), "xxx.xxx.x")).toEqual([]);
+    expect(record(createCircuitWindow(), "xx.xx.xx.x")).toEqual([10]);
+    expect(record(createCircuitWindow(), "xx.xx.x..x")).toEqual([]);
+  });
+
+  it("never opens at a success", () => {
+    expect(record(createCircuitWindow(), "xxx.xxx.x.")).toEqual([]);
+  });
+
+  it("forgets what lies more than five minutes back", () => {
+    const window = createCircuitWindow();
+    record(window, "xxx.xxx.");
+    expect(record(window, ".xxxx", startMs + 6 * MINUTE_MS)).toEqual([]);
+    const kept = createCircuitWindow();
+    record(kept, "xxx.xxx.");
+    expect(record(kept, ".xxxx", startMs + 4 * MINUTE_MS)).toEqual([2, 3, 4, 5]);
+  });
+
+  it("is empty at first, after a reset, and five minutes after a success", () => {
+    const window = createCircuitWindow();
+    expect(window.isEmpty(startMs)).toBe(true);
+    record(window, "x.");
+    expect(window.isEmpty(startMs + 2 * SECOND_MS)).toBe(false);
+    expect(window.isEmpty(startMs + 6 * MINUTE_MS)).toBe(true);
+    record(window, "x", startMs + 7 * MINUTE_MS);
+    expect(window.isEmpty(startMs + 60 * MINUTE_MS)).toBe(false);
+    window.reset();
+    expect(window.isEmpty(startMs + 60 * MINUTE_MS)).toBe(true);
+  });
+
+  it("goes on counting when the clock is set back", () => {
+    const window = createCircuitWindow();
+    record(window, "x".repeat(5));
+    expect(record(window, "x".repeat(5), startMs - 60 * MINUTE_MS)).toEqual([5]);
+  });
+});
+
+describe("an open circuit", () => {
+  it("waits 30 s, then 1, 2, 4, 8 and always 15 minutes for its probe", () => {
+    expect(Array.from({ length: 8 }, (_, step) => probeDelayMs(step) / SECOND_MS)).toEqual([
+      30, 60, 120, 240, 480, 900, 900, 900,
+    ]);
+    expect(probeDelayMs(5_000)).toBe(15 * MINUTE_MS);
+  });
+});
