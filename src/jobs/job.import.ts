@@ -1,13 +1,13 @@
 /** Importing jobs: rows become jobs in chunks, each its own transaction, with a report of every row that did not. */
 import type { OrganizationService } from "../organizations/organization.service.ts";
-import { isRefusedData } from "../platform/database-errors.ts";
-import type { Database, Transaction } from "../platform/database.ts";
+import type { Database } from "../platform/database.ts";
 import type { ChangeContext } from "../platform/principal.ts";
+import { sql } from "../platform/sql.ts";
 import type { JobCodes } from "./job.codes.ts";
 import { checkRow, OrganizationReferences, type CheckedRow, type RowChecks } from "./job.import.check.ts";
 import type { ImportRow, RowProblem } from "./job.import.rows.ts";
-import { applyInRounds } from "./job.rounds.ts";
-import { upsertRows, type JobUpsert, type UpsertOutcome } from "./job.upsert.ts";
+import { applyInRounds, type Refused } from "./job.rounds.ts";
+import { upsertRows, type UpsertOutcome } from "./job.upsert.ts";
 
 export interface ImportServices {
   database: Database;
@@ -50,7 +50,7 @@ export interface ImportReport {
 /** What one statement handles well. It bounds the memory, too. */
 const CHUNK = 1_000;
 
-type Outcome = UpsertOutcome | { readonly refusal: string };
+type Outcome = UpsertOutcome | Refused;
 
 /**
  * Imports `rows` in their order and reports after each chunk, once it is committed. The same Marking Number may come
@@ -109,28 +109,16 @@ async function importChunk(
     upserts.length === 0
       ? []
       : await database.transaction(
-          (tx) => applyInRounds(upserts, (round) => applyRound(tx, round, options)),
+          (tx) =>
+            applyInRounds(upserts, {
+              apply: (round) => upsertRows(tx, round, options),
+              tx,
+              lockable: sql`true`,
+            }),
           options.dryRun ? "rollback" : "commit",
         );
   if (upserts.length > 0 && !options.dryRun) announce();
   return reportOf(chunk, checked, outcomes);
-}
-
-/** What PostgreSQL refuses fails alone: the round is halved until the refused row is by itself. */
-async function applyRound(
-  tx: Transaction,
-  upserts: readonly JobUpsert[],
-  context: ChangeContext,
-): Promise<Outcome[]> {
-  try {
-    return await tx.nested(() => upsertRows(tx, upserts, context));
-  } catch (error) {
-    if (!isRefusedData(error)) throw error;
-    if (upserts.length === 1) return [{ refusal: (error as Error).message }];
-    const half = upserts.length >> 1;
-    const first = await applyRound(tx, upserts.slice(0, half), context);
-    return [...first, ...(await applyRound(tx, upserts.slice(half), context))];
-  }
 }
 
 function reportOf(
@@ -158,7 +146,7 @@ function resultOf(outcome: Outcome | undefined): "created" | "updated" | "unchan
   if (outcome === "other_agent")
     return [{ field: "marking_number", message: "belongs to a job of another agent" }];
   if (typeof outcome === "string") return outcome;
-  return [{ field: null, message: `is refused by the database: ${outcome?.refusal ?? "no outcome"}` }];
+  return [{ field: null, message: `is refused by the database: ${outcome?.reason ?? "no outcome"}` }];
 }
 
 function placeOf(row: ImportRow): { line: number; markingNumber: string | null } {

@@ -1,14 +1,14 @@
 /** The job service: what partners can do with jobs, the same behind REST and GraphQL. */
-import type { Database, Queryable } from "../platform/database.ts";
-import { isRefusedData } from "../platform/database-errors.ts";
+import type { Database, Queryable, Transaction } from "../platform/database.ts";
 import { AppError, badRequest, invariant, type ErrorCode, type Problem } from "../platform/errors.ts";
 import type { ChangeContext, Principal } from "../platform/principal.ts";
 import { unknownStatus, checkPatch } from "./job.patch.ts";
 import type { JobCodes } from "./job.codes.ts";
 import { findJob, listJobs, type JobListQuery, type JobPage } from "./job.queries.ts";
-import { applyInRounds } from "./job.rounds.ts";
+import { applyInRounds, type Refused } from "./job.rounds.ts";
 import type { JobRow } from "./job.row.ts";
-import { lockRows, updateRows, type JobUpdate, type UpdateOutcome } from "./job.update.ts";
+import { updateRows, type JobUpdate, type UpdateOutcome } from "./job.update.ts";
+import { visibleTo } from "./job.visibility.ts";
 
 const JOB_NOT_FOUND = "Delivery job not found";
 
@@ -99,7 +99,7 @@ export function createJobService({ database, codes, announce }: JobServiceParts)
       const sound = checked.flatMap((check, at) =>
         check.ok ? [{ at, markingNumber: (items[at] as BatchItem).markingNumber, patch: check.patch }] : [],
       );
-      const outcomes = await applyAll(database, viewer, sound, options);
+      const outcomes = sound.length > 0 ? await applyAll(database, viewer, sound, options) : [];
       announceAny(outcomes, options);
       const applied = new Map(sound.map(({ at }, place) => [at, outcomes[place] as Applied]));
       const results = checked.map((check, at): ItemResult => {
@@ -113,48 +113,29 @@ export function createJobService({ database, codes, announce }: JobServiceParts)
   };
 }
 
-type Applied = UpdateOutcome | { kind: "refused" };
+type Applied = UpdateOutcome | Refused;
 
-/** Applies all in one statement, as long as no Marking Number stands twice: its second change needs the first one done. */
-async function applyAll(
+function applyAll(
   database: Database,
   viewer: Principal,
   updates: readonly JobUpdate[],
   options: UpdateOptions,
 ): Promise<Applied[]> {
-  if (updates.length === 0) return [];
-  return await inTransactionIfDry(database, options, (queryable) =>
-    applyInRounds(updates, (round) => applyRound(queryable, viewer, round, options)),
+  return inTransactionIfDry(database, options, (queryable, tx) =>
+    applyInRounds(updates, {
+      apply: (round) => updateRows(queryable, viewer, round, options),
+      tx,
+      lockable: visibleTo(viewer),
+    }),
   );
-}
-
-/** What PostgreSQL itself refuses (a rule of the operator's own, say) fails alone: the statement is run item by item then. */
-async function applyRound(
-  queryable: Queryable & { nested?: <T>(work: () => Promise<T>) => Promise<T> },
-  viewer: Principal,
-  updates: readonly JobUpdate[],
-  context: ChangeContext,
-): Promise<Applied[]> {
-  const attempt = () => updateRows(queryable, viewer, updates, context);
-  try {
-    return await (queryable.nested ? queryable.nested(attempt) : attempt());
-  } catch (error) {
-    if (!isRefusedData(error)) throw error;
-    if (updates.length === 1) return [{ kind: "refused" }];
-    // One transaction holds the locks of all its items, so that it takes them in the order that everybody does.
-    if (queryable.nested) await lockRows(queryable, viewer, updates);
-    const applied: Applied[] = [];
-    for (const update of updates) applied.push(...(await applyRound(queryable, viewer, [update], context)));
-    return applied;
-  }
 }
 
 function inTransactionIfDry<T>(
   database: Database,
   { dryRun }: UpdateOptions,
-  work: (queryable: Queryable) => Promise<T>,
+  work: (queryable: Queryable, tx?: Transaction) => Promise<T>,
 ): Promise<T> {
-  return dryRun ? database.transaction(work, "rollback") : work(database);
+  return dryRun ? database.transaction((tx) => work(tx, tx), "rollback") : work(database);
 }
 
 function jobOf(outcome: UpdateOutcome): JobRow {

@@ -48,17 +48,6 @@ export async function updateRows(
   return outcomes;
 }
 
-/** Locks the jobs of `updates` for the rest of the transaction, in the order that `updateRows` locks them. */
-export async function lockRows(
-  queryable: Queryable,
-  viewer: Principal,
-  updates: readonly JobUpdate[],
-): Promise<void> {
-  await queryable.query(sql`
-    select 1 from job where marking_number = any(${updates.map((update) => update.markingNumber)}::text[])
-      and ${visibleTo(viewer)} order by job.id for update`);
-}
-
 const updatedColumns = jobColumns("updated.");
 const oldColumns = jobColumns("(old).");
 const newValues = raw(jobFieldNames.map((name) => `new.${name}`).join(", "));

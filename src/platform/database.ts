@@ -5,6 +5,7 @@ import { defineConfig, MikroORM, type EntityManager, type Options } from "@mikro
 import type { Pool, PoolClient } from "pg";
 import { isOutOfReach, translateDatabaseError } from "./database-errors.ts";
 import { unavailable } from "./errors.ts";
+import { endSilentConnections } from "./silent-connections.ts";
 import type { Sql } from "./sql.ts";
 
 export interface DatabaseOptions {
@@ -51,7 +52,6 @@ export function ormOptions(options: DatabaseOptions, statementTimeoutMs = STATEM
     driverOptions: {
       application_name: "waymark",
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      ...(statementTimeoutMs > 0 && { query_timeout: statementTimeoutMs + SILENCE_AFTER_MS }),
       keepAlive: true,
       // The text of times and dates is read as it comes; and a plan made once serves every caller of a statement: with a
       // page's limit as a value PostgreSQL would plan each list anew, for longer than it takes to run.
@@ -72,6 +72,7 @@ export function ormOptions(options: DatabaseOptions, statementTimeoutMs = STATEM
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const orm = await MikroORM.init(ormOptions(options));
   const pool: Pool = await orm.em.getConnection().getNativeClient();
+  const silence = endSilentConnections(pool, STATEMENT_TIMEOUT_MS + SILENCE_AFTER_MS);
   const statements = new StatementNames();
   const maxWaiting = options.poolSize * MAX_WAITING_PER_CONNECTION;
 
@@ -99,9 +100,13 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       try {
         await client.query("begin");
         const result = await work({
-          query: (statement) => run(client, statement),
+          query(statement) {
+            silence.askedAgain(client);
+            return run(client, statement);
+          },
           nested: (inner) => nested(client, inner),
         });
+        silence.askedAgain(client);
         await client.query(outcome);
         return result;
       } catch (error) {
@@ -117,6 +122,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       await orm.close(true);
       // MikroORM ends the pool only where it has used it itself.
       if (!pool.ended) await pool.end();
+      silence[Symbol.dispose]();
     },
   };
 }

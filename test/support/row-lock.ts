@@ -17,6 +17,8 @@ export async function holdJob(databaseUrl: string, markingNumber: string): Promi
     untilSomeoneWaits: (count = 1) =>
       vi.waitFor(
         async () => {
+          // Within a transaction PostgreSQL would show the sessions that were there at the first look.
+          await client.query("select pg_stat_clear_snapshot()");
           const { rows } = await client.query<{ waiting: number }>(
             "select count(*)::int as waiting from pg_locks join pg_stat_activity using (pid) where not granted and datname = current_database()",
           );
