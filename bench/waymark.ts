@@ -2,8 +2,12 @@
 import { createApp } from "../src/app.ts";
 import { toConfig } from "../src/config/config.ts";
 import { readEnv } from "../src/config/env.ts";
+import { openMongo } from "../src/platform/mongo.ts";
+import { createSecretBox } from "../src/platform/secret-box.ts";
 
 const config = toConfig(readEnv());
-const app = await createApp(config, config.database.url as string);
+const mongo = openMongo({ url: config.mongo.url });
+const box = createSecretBox(Buffer.alloc(32));
+const app = await createApp(config, { databaseUrl: config.database.url as string, mongo, box });
 process.send?.({ url: await app.listen() });
-process.once("disconnect", () => void app[Symbol.asyncDispose]());
+process.once("disconnect", () => void app[Symbol.asyncDispose]().then(() => mongo[Symbol.asyncDispose]()));

@@ -1,12 +1,13 @@
 /** The composition root: from the configuration to a running service. Everything is made here, once, and handed on. */
 import { createApiKeyService, type ApiKeyService } from "./api-keys/api-key.service.ts";
 import { createKeyVerifier } from "./api-keys/api-key.verifier.ts";
+import { startWorker } from "./app.worker.ts";
 import type { Config } from "./config/config.ts";
 import { entities } from "./entities.ts";
 import { createEventService } from "./events/event.service.ts";
 import { createHttpApp } from "./http/http.app.ts";
 import { purgeIdempotencyRecords } from "./http/idempotency.ts";
-import { mongoDependency, postgresDependency } from "./http/ops/dependencies.ts";
+import { deliveriesDependency, mongoDependency, postgresDependency } from "./http/ops/dependencies.ts";
 import { createMemoryStore, createPostgresStore, type RateLimitStore } from "./http/rate-limit.ts";
 import { listen, type HttpServer } from "./http/server.ts";
 import { createJobCodes } from "./jobs/job.codes.ts";
@@ -20,7 +21,9 @@ import { createMetrics } from "./platform/metrics.ts";
 import type { Mongo } from "./platform/mongo.ts";
 import { createNotifier } from "./platform/notifications.ts";
 import { startRepeating } from "./platform/repeating.ts";
+import type { SecretBox } from "./platform/secret-box.ts";
 import { DELIVERIES_CHANNEL } from "./webhooks/fan-out.service.ts";
+import { createWebhooks, type Webhooks } from "./webhooks/webhooks.service.ts";
 
 /** What a test may put in the place of the real thing. */
 export interface AppOverrides {
@@ -32,6 +35,7 @@ export interface App extends AsyncDisposable {
   readonly database: Database;
   readonly organizations: OrganizationService;
   readonly keys: ApiKeyService;
+  readonly webhooks: Pick<Webhooks, "endpoints" | "deliveries">;
   /** Opens the door and answers with the address, such as `http://127.0.0.1:4000`. */
   listen(): Promise<string>;
 }
@@ -47,12 +51,14 @@ export interface AppParts {
   databaseUrl: string;
   /** Stays open until after the service is disposed. */
   mongo: Mongo;
+  /** Of WAYMARK_SECRET. */
+  box: SecretBox;
 }
 
 /** The service on a database whose schema is up to date. Disposing answers what was accepted, then lets go of everything. */
 export async function createApp(
   config: Config,
-  { databaseUrl, mongo }: AppParts,
+  { databaseUrl, mongo, box }: AppParts,
   overrides: AppOverrides = {},
 ): Promise<App> {
   const clock = overrides.clock ?? systemClock;
@@ -61,6 +67,19 @@ export async function createApp(
   const metrics = createMetrics(() => database.pool());
   const codes = createJobCodes(database);
   const verifier = createKeyVerifier({ database, clock });
+  const announce = createNotifier(database, DELIVERIES_CHANNEL);
+  const webhooks = createWebhooks({
+    database,
+    box,
+    announce,
+    clock,
+    allowPrivate: config.webhooks.allowPrivate,
+    retentionDays: config.retentionDays,
+    docsUrl: config.http.publicUrl === null ? null : `${config.http.publicUrl}/docs`,
+  });
+  const workerParts = { config, database, databaseUrl, mongo, box, webhooks, clock, logger };
+  const worker =
+    config.role === "api" ? null : await startWorker({ ...workerParts, registry: metrics.registry });
   let stopping = false;
   let server: HttpServer | null = null;
 
@@ -69,12 +88,16 @@ export async function createApp(
     logger,
     metrics,
     database,
-    jobs: createJobService({ database, codes, announce: createNotifier(database, DELIVERIES_CHANNEL) }),
+    jobs: createJobService({ database, codes, announce }),
     codes,
     events: createEventService({ database, clock }),
     verifier,
     limits: rateLimitStore(config, { database, clock }),
-    dependencies: [postgresDependency(database), mongoDependency(mongo, config.role === "worker")],
+    dependencies: [
+      postgresDependency(database),
+      mongoDependency(mongo, config.role === "worker"),
+      ...(worker ? [deliveriesDependency(() => worker.problem())] : []),
+    ],
     isStopping: () => stopping,
   });
   const housekeeping = [
@@ -91,6 +114,7 @@ export async function createApp(
     database,
     organizations: createOrganizationService({ database }),
     keys: createApiKeyService({ database, clock }),
+    webhooks,
     async listen() {
       server = await listen(httpApp, config.http);
       return server.url;
@@ -98,6 +122,8 @@ export async function createApp(
     async [Symbol.asyncDispose]() {
       stopping = true;
       await server?.stop();
+      await worker?.[Symbol.asyncDispose]();
+      await webhooks[Symbol.asyncDispose]();
       await Promise.all(housekeeping.map((task) => task[Symbol.asyncDispose]()));
       await verifier[Symbol.asyncDispose]();
       await database[Symbol.asyncDispose]();

@@ -1,35 +1,51 @@
-/** A server from start to signal: its database, its schema, the demo, the banner, and a stop that loses nothing. */
+/** A server from start to signal: its databases, its schema, the demo, the banner, and a stop that loses nothing. */
 import { createApp } from "./app.ts";
 import { banner } from "./config/summary.ts";
 import type { Config } from "./config/config.ts";
 import { prepareDataFolder } from "./embedded/data-folder.ts";
 import { ensureDemo, type DemoKeys } from "./embedded/demo.ts";
-import { openEmbeddedPostgres, type EmbeddedPostgres } from "./embedded/postgres.ts";
+import { openEmbeddedMongo } from "./embedded/mongo.ts";
+import { openEmbeddedPostgres } from "./embedded/postgres.ts";
+import { openSecretBox } from "./embedded/secret.ts";
 import { entities } from "./entities.ts";
+import { StartupError } from "./platform/errors.ts";
 import { createLogger } from "./platform/logger.ts";
 import { migrateDatabase } from "./platform/migrate.ts";
+import { openMongo, type Mongo } from "./platform/mongo.ts";
 
 /** Runs until SIGTERM, SIGINT or SIGHUP. A second signal ends it at once. */
 export async function runServer(config: Config): Promise<void> {
   const stopSignal = nextSignal();
   const logger = createLogger(config.logLevel);
-  const embedded = await openEmbedded(config);
-  try {
-    const url = embedded?.url ?? (config.database.url as string);
-    await migrateDatabase({ url, poolSize: config.database.poolSize, entities });
-    await using app = await createApp(config, url, { logger });
-    const demo: DemoKeys | null = config.demo ? await ensureDemo({ ...app, dataDir: config.dataDir }) : null;
-    process.stdout.write(banner(config, await app.listen(), demo));
-    logger.info({ signal: await stopSignal }, "stopping: what was accepted is answered first");
-  } finally {
-    await embedded?.[Symbol.asyncDispose]();
-  }
+  await using opened = new AsyncDisposableStack();
+  if (config.demo || config.database.url === null) await prepareDataFolder(config.dataDir);
+  // Looked for before anything starts: without it nothing could be signed.
+  const box = await openSecretBox(config);
+  // Begun first and awaited by nobody: whatever becomes of it, the API answers.
+  const mongo = beginMongo(config, opened);
+  const databaseUrl = config.database.url ?? (await startPostgres(config, opened));
+  await migrateDatabase({ url: databaseUrl, poolSize: config.database.poolSize, entities });
+  await using app = await createApp(config, { databaseUrl, mongo, box }, { logger });
+  const demo: DemoKeys | null = config.demo ? await ensureDemo({ ...app, dataDir: config.dataDir }) : null;
+  process.stdout.write(banner(config, await app.listen(), demo, mongo.status()));
+  logger.info({ signal: await stopSignal }, "stopping: what was accepted is answered first");
 }
 
-async function openEmbedded(config: Config): Promise<EmbeddedPostgres | null> {
-  if (config.demo || config.database.url === null) await prepareDataFolder(config.dataDir);
-  if (config.database.url !== null) return null;
-  return await openEmbeddedPostgres({ dataDir: config.dataDir, exclusive: true, onProgress: say });
+function beginMongo({ mongo, dataDir, cacheDir }: Config, opened: AsyncDisposableStack): Mongo {
+  if (mongo.url !== null) return opened.use(openMongo({ url: mongo.url }));
+  const { binary, download } = mongo;
+  const embedded = opened.use(openEmbeddedMongo({ dataDir, cacheDir, binary, download, onProgress: say }));
+  embedded.url.catch((error: unknown) => {
+    if (error instanceof Error && error.name === "AbortError") return;
+    const hint = error instanceof StartupError ? `\n${error.hint}` : "";
+    say(`${error instanceof Error ? error.message : String(error)}${hint}`);
+    say("Waymark goes on without MongoDB (MONGODB_URL can name one): the API answers, and webhooks wait.");
+  });
+  return opened.use(openMongo({ url: embedded.url }));
+}
+
+async function startPostgres({ dataDir }: Config, opened: AsyncDisposableStack): Promise<string> {
+  return opened.use(await openEmbeddedPostgres({ dataDir, exclusive: true, onProgress: say })).url;
 }
 
 function say(sentence: string): void {

@@ -1,6 +1,6 @@
 /** What is told of a failure, and the exit code that goes with it. */
 import type { CommanderError } from "commander";
-import { AppError, StartupError } from "../platform/errors.ts";
+import { AppError, StartupError, type Problem } from "../platform/errors.ts";
 import { printable } from "./output.ts";
 
 /** The command line itself is wrong: an unknown command or option, a missing argument, a value of the wrong kind. */
@@ -76,12 +76,23 @@ function failure(exitCode: 1 | 2, document: Failure["document"]): Failure {
   return { exitCode, text: lines.flatMap((text) => text.split("\n").map(printable)).join("\n"), document };
 }
 
-function hintFor({ code, details }: AppError): string | null {
-  if (code === "NotFoundException") return "`waymark org list` and `waymark key list` show what there is.";
+function hintFor({ code, message, details }: AppError): string | null {
+  if (code === "NotFoundException") return hintForMissing(message);
   if (code === "ServiceUnavailableException")
     return "Does PostgreSQL run where DATABASE_URL says, and may this machine reach it?";
+  if (Array.isArray(details) && details.length > 1)
+    return (details as Problem[])
+      .slice(1)
+      .map((problem) => `${problem.field} ${problem.message}`)
+      .join("\n");
   if (typeof details === "object" && details !== null && "known_columns" in details) {
     return `The columns are: ${(details.known_columns as string[]).join(", ")}`;
   }
   return null;
+}
+
+function hintForMissing(message: string): string {
+  if (message.includes("delivery")) return "`waymark deliveries list` shows what there is.";
+  if (message.includes("endpoint")) return "`waymark endpoint list` shows what there is.";
+  return "`waymark org list` and `waymark key list` show what there is.";
 }

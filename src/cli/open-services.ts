@@ -3,6 +3,7 @@ import { createApiKeyService, type ApiKeyService } from "../api-keys/api-key.ser
 import { toConfig, type Config } from "../config/config.ts";
 import { readEnv } from "../config/env.ts";
 import { openEmbeddedPostgres, type EmbeddedPostgres } from "../embedded/postgres.ts";
+import { openSecretBox } from "../embedded/secret.ts";
 import { entities } from "../entities.ts";
 import { createJobCodes, type JobCodes } from "../jobs/job.codes.ts";
 import {
@@ -13,6 +14,8 @@ import { systemClock } from "../platform/clock.ts";
 import { openDatabase, type Database } from "../platform/database.ts";
 import { migrateDatabase } from "../platform/migrate.ts";
 import { createNotifier } from "../platform/notifications.ts";
+import { ensurePartitions } from "../webhooks/partitions.ts";
+import type { Webhooks } from "../webhooks/webhooks.service.ts";
 import { DELIVERIES_CHANNEL } from "../webhooks/fan-out.service.ts";
 
 export interface Services extends AsyncDisposable {
@@ -23,6 +26,8 @@ export interface Services extends AsyncDisposable {
   readonly codes: JobCodes;
   /** Tells running workers that there is something to deliver. */
   readonly announce: () => void;
+  /** Webhook endpoints and their deliveries. Throws a StartupError where WAYMARK_SECRET is needed and missing. */
+  openWebhooks(): Promise<Webhooks>;
   /** The migrations that were applied just now. */
   readonly applied: readonly string[];
 }
@@ -37,6 +42,7 @@ export async function openServices(): Promise<Services> {
   const url = config.database.url ?? opened.use(await openEmbedded(config)).url;
   const applied = await migrateDatabase({ url, poolSize: POOL_SIZE, entities });
   const database = opened.use(await openDatabase({ url, poolSize: POOL_SIZE, entities }));
+  const announce = createNotifier(database, DELIVERIES_CHANNEL);
   const held = opened.move();
   return {
     config,
@@ -44,10 +50,28 @@ export async function openServices(): Promise<Services> {
     organizations: createOrganizationService({ database }),
     keys: createApiKeyService({ database, clock: systemClock }),
     codes: createJobCodes(database),
-    announce: createNotifier(database, DELIVERIES_CHANNEL),
+    announce,
+    openWebhooks: () => openWebhooks(config, database, announce),
     applied,
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
+}
+
+async function openWebhooks(config: Config, database: Database, announce: () => void): Promise<Webhooks> {
+  const { publicUrl } = config.http;
+  const box = await openSecretBox(config);
+  // Loaded only here: most commands send nothing.
+  const { createWebhooks } = await import("../webhooks/webhooks.service.ts");
+  await ensurePartitions(database, Date.now(), config.retentionDays);
+  return createWebhooks({
+    database,
+    box,
+    announce,
+    clock: systemClock,
+    allowPrivate: config.webhooks.allowPrivate,
+    retentionDays: config.retentionDays,
+    docsUrl: publicUrl === null ? null : `${publicUrl}/docs`,
+  });
 }
 
 function openEmbedded({ dataDir }: Config): Promise<EmbeddedPostgres> {

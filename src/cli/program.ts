@@ -3,6 +3,14 @@ import { Command, CommanderError } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import type { Cli } from "./cli.ts";
 import { demo } from "./demo.ts";
+import { deliveriesList } from "./deliveries-list.ts";
+import { deliveriesReplay } from "./deliveries-replay.ts";
+import { deliveriesShow } from "./deliveries-show.ts";
+import { endpointCreate } from "./endpoint-create.ts";
+import { endpointList } from "./endpoint-list.ts";
+import { endpointRotateSecret } from "./endpoint-rotate-secret.ts";
+import { endpointDelete, endpointPause, endpointResume } from "./endpoint-status.ts";
+import { endpointTest } from "./endpoint-test.ts";
 import { failureOf, WrongUse } from "./failure.ts";
 import { jobsExport } from "./jobs-export.ts";
 import { jobsImport } from "./jobs-import.ts";
@@ -10,6 +18,7 @@ import { keyCreate } from "./key-create.ts";
 import { keyList } from "./key-list.ts";
 import { keyRevoke } from "./key-revoke.ts";
 import { keyRotate } from "./key-rotate.ts";
+import { listen } from "./listen.ts";
 import { migrate } from "./migrate.ts";
 import { orgCreate } from "./org-create.ts";
 import { orgList } from "./org-list.ts";
@@ -18,7 +27,7 @@ import { createOutput, type Output } from "./output.ts";
 import { serve } from "./serve.ts";
 import { withServices } from "./with-services.ts";
 
-const ABOUT = `Runs Waymark and looks after it: organisations, API keys, jobs from and to files.
+const ABOUT = `Runs Waymark and looks after it: organisations, API keys, webhooks, jobs from and to files.
 Works on the server's database, the embedded one included, whether or not a server is up.`;
 
 const NOTES = `
@@ -51,6 +60,21 @@ function programOf(cli: Cli): Command {
     ]),
     group("key", "API keys", [keyCreate(cli), keyList(cli), keyRevoke(cli), keyRotate(cli)]),
     group("jobs", "jobs from and to files", [jobsImport(cli), jobsExport(cli)]),
+    group("endpoint", "where webhooks go", [
+      endpointCreate(cli),
+      endpointList(cli),
+      endpointPause(cli),
+      endpointResume(cli),
+      endpointDelete(cli),
+      endpointRotateSecret(cli),
+      endpointTest(cli),
+    ]),
+    group("deliveries", "what was sent there", [
+      deliveriesList(cli),
+      deliveriesShow(cli),
+      deliveriesReplay(cli),
+    ]),
+    listen(cli),
     demo(cli),
   ]);
   program

@@ -3,6 +3,7 @@ import { InvalidArgumentError } from "commander";
 import { z } from "zod";
 import { scopes as allScopes, type Scope } from "../api-keys/api-key.entity.ts";
 import { dateValue } from "../jobs/job.values.ts";
+import type { Held } from "../webhooks/endpoint.status.ts";
 
 const DAY_MS = 86_400_000;
 const instant = z.iso.datetime({ offset: true });
@@ -29,4 +30,52 @@ export function hoursValue(text: string): number {
   const hours = /^\d{1,2}(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   if (hours <= 24) return hours;
   throw new InvalidArgumentError("It must be a number of hours from 0 to 24.");
+}
+
+const AGO_MS = { m: 60_000, h: 3_600_000, d: DAY_MS } as const;
+
+/** An instant, a day (its beginning, UTC), or so long ago: `30m`, `12h`, `7d`. */
+export function sinceValue(text: string): Date {
+  const [, amount, unit] = /^(\d{1,5})([mhd])$/.exec(text) ?? [];
+  if (amount !== undefined)
+    return new Date(Date.now() - Number(amount) * AGO_MS[unit as keyof typeof AGO_MS]);
+  if (dateValue.safeParse(text).success) return new Date(Date.parse(text));
+  if (instant.safeParse(text).success) return new Date(text);
+  throw new InvalidArgumentError(
+    "It must be an instant (2027-01-31T12:00:00Z), a day (2027-01-31) or so long ago (30m, 12h, 7d).",
+  );
+}
+
+/** What becomes of what waited: `send`, `discard`, or `since:` and what `sinceValue` takes. */
+export function heldValue(text: string): Held {
+  if (text === "send" || text === "discard") return text;
+  if (text.startsWith("since:")) return { since: sinceValue(text.slice(6)) };
+  throw new InvalidArgumentError("It must be send, discard or since:2027-01-31T12:00:00Z.");
+}
+
+/** `Name: value`, added to the headers before it. */
+export function headerValue(text: string, before: Record<string, string> = {}): Record<string, string> {
+  const colon = text.indexOf(":");
+  if (colon <= 0) throw new InvalidArgumentError('It must be a name, a colon and a value: "X-Api-Key: abc".');
+  return { ...before, [text.slice(0, colon).trim()]: text.slice(colon + 1).trim() };
+}
+
+/** Names set apart by commas. */
+export function namesValue(text: string): string[] {
+  return text
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+}
+
+export function countValue(text: string): number {
+  const count = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  if (count >= 1) return count;
+  throw new InvalidArgumentError("It must be a whole number from 1.");
+}
+
+export function portValue(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (port <= 65_535) return port;
+  throw new InvalidArgumentError("It must be a port: 0 (any that is free) to 65535.");
 }

@@ -1,5 +1,6 @@
 /** The program's configuration: the environment put in order, frozen, and read by nobody but the composition root. */
-import { resolve } from "node:path";
+import { homedir } from "node:os";
+import { isAbsolute, join, resolve } from "node:path";
 import type { Env } from "./env.ts";
 
 export interface Config {
@@ -19,7 +20,27 @@ export interface Config {
     readonly url: string | null;
     readonly poolSize: number;
   };
+  readonly mongo: {
+    /** Null: the embedded MongoDB in `dataDir`. */
+    readonly url: string | null;
+    /** The `mongod` to start where it is embedded. Null: one that is found. */
+    readonly binary: string | null;
+    /** Whether a `mongod` may be downloaded where none is found. */
+    readonly download: boolean;
+  };
   readonly dataDir: string;
+  /** What can be had again, and is shared by every data folder: a downloaded `mongod`. */
+  readonly cacheDir: string;
+  /** As it was given. Null: the one in `dataDir`, which only the embedded PostgreSQL may do with. */
+  readonly secret: string | null;
+  readonly webhooks: {
+    /** Also http, loopback and private networks. */
+    readonly allowPrivate: boolean;
+    /** The delay before each attempt, in milliseconds. */
+    readonly retrySchedule: readonly number[];
+  };
+  /** How long the log of deliveries is kept. */
+  readonly retentionDays: number;
   /** Whether an empty database is seeded with the demo. */
   readonly demo: boolean;
   readonly rateLimits: { readonly enabled: boolean; readonly store: "memory" | "postgres" };
@@ -38,13 +59,33 @@ export function toConfig(env: Env): Config {
       corsOrigins: env.CORS_ORIGINS,
     },
     database: { url: env.DATABASE_URL ?? null, poolSize: env.DATABASE_POOL_SIZE },
+    mongo: {
+      url: env.MONGODB_URL ?? null,
+      binary: env.MONGOD_BINARY ?? null,
+      download: env.MONGOD_DOWNLOAD === "on",
+    },
     dataDir: resolve(env.WAYMARK_DATA_DIR),
+    cacheDir: join(cacheHome(env.XDG_CACHE_HOME), "waymark"),
     // A database of one's own is never filled with made-up jobs unless that is asked for.
     demo: env.WAYMARK_DEMO ? env.WAYMARK_DEMO === "on" : env.DATABASE_URL === undefined,
+    secret: env.WAYMARK_SECRET ?? null,
+    webhooks: {
+      // A newcomer tries it with a receiver on the same machine.
+      allowPrivate: env.WEBHOOK_ALLOW_PRIVATE
+        ? env.WEBHOOK_ALLOW_PRIVATE === "on"
+        : env.DATABASE_URL === undefined,
+      retrySchedule: env.WEBHOOK_RETRY_SCHEDULE,
+    },
+    retentionDays: env.RETENTION_DAYS,
     rateLimits: { enabled: env.RATE_LIMITS === "on", store: env.RATE_LIMIT_STORE },
     logLevel: env.LOG_LEVEL,
   };
   return deepFreeze(config);
+}
+
+/** As the XDG Base Directory Specification has it: one that is not absolute does not count. */
+function cacheHome(given: string | undefined): string {
+  return given !== undefined && isAbsolute(given) ? given : join(homedir(), ".cache");
 }
 
 function deepFreeze<T extends object>(value: T): T {

@@ -1,6 +1,8 @@
 /** The environment, read and checked once: the only file that touches `process.env`. */
 import { z } from "zod";
 import { StartupError } from "../platform/errors.ts";
+import { parseSecret } from "../platform/secret-box.ts";
+import { DEFAULT_SCHEDULE_TEXT, parseSchedule } from "../webhooks/retry-policy.ts";
 
 const port = z.coerce.number().int().min(0).max(65535);
 const switchValue = z.enum(["on", "off"]);
@@ -14,6 +16,23 @@ const commaList = z.string().transform((text) =>
 /** As a browser sends it: no path, no slash at the end. */
 const origin = z.string().refine((text) => URL.canParse(text) && new URL(text).origin === text, {
   error: "Not an origin: scheme, host and port alone, without a path",
+});
+
+/** May name several hosts, which makes it no URL of the usual kind; what follows them the driver checks. */
+const mongoAddress = z.string().regex(/^mongodb(\+srv)?:\/\/[^\s/]+(\/\S*)?$/, {
+  error: "Not the address of a MongoDB: it begins with mongodb:// or mongodb+srv://",
+});
+
+/** Whatever is wrong with it, its value is not told. */
+const secret = z.string().refine((text) => parseSecret(text) !== null, {
+  error: "Not 32 bytes as base64, base64url or 64 hexadecimal digits. `openssl rand -base64 32` makes some",
+});
+
+const retrySchedule = z.string().transform((text, context) => {
+  const parsed = parseSchedule(text);
+  if ("schedule" in parsed) return parsed.schedule;
+  context.addIssue({ code: "custom", message: parsed.problem });
+  return z.NEVER;
 });
 
 /** Every setting, with an example that is shown when its value is refused. */
@@ -30,12 +49,24 @@ const shape = {
     .meta({ example: "https://api.example.com" }),
   WAYMARK_DATA_DIR: z.string().default(".waymark").meta({ example: ".waymark" }),
   WAYMARK_ROLE: z.enum(["all", "api", "worker"]).default("all").meta({ example: "api" }),
+  WAYMARK_SECRET: secret.optional().meta({ example: "$(openssl rand -base64 32)" }),
   WAYMARK_DEMO: switchValue.optional().meta({ example: "off" }),
   DATABASE_URL: z
     .url({ protocol: /^postgres(ql)?$/ })
     .optional()
     .meta({ example: "postgresql://user:password@db:5432/waymark" }),
   DATABASE_POOL_SIZE: z.coerce.number().int().min(2).max(200).default(10).meta({ example: "10" }),
+  MONGODB_URL: mongoAddress
+    .optional()
+    .meta({ example: "mongodb://user:password@mongo:27017/waymark?replicaSet=rs0" }),
+  MONGOD_BINARY: z.string().optional().meta({ example: "/usr/bin/mongod" }),
+  MONGOD_DOWNLOAD: switchValue.default("on").meta({ example: "off" }),
+  XDG_CACHE_HOME: z.string().optional().meta({ example: "/home/me/.cache" }),
+  WEBHOOK_ALLOW_PRIVATE: switchValue.optional().meta({ example: "off" }),
+  WEBHOOK_RETRY_SCHEDULE: retrySchedule
+    .prefault(DEFAULT_SCHEDULE_TEXT)
+    .meta({ example: DEFAULT_SCHEDULE_TEXT }),
+  RETENTION_DAYS: z.coerce.number().int().min(1).max(365).default(30).meta({ example: "30" }),
   RATE_LIMITS: switchValue.default("on").meta({ example: "on" }),
   RATE_LIMIT_STORE: z.enum(["memory", "postgres"]).default("memory").meta({ example: "postgres" }),
   TRUST_PROXY: z

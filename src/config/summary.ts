@@ -6,6 +6,7 @@ export function banner(
   config: Config,
   url: string,
   demo: { agent: string; contractor: string } | null,
+  mongo: { state: string },
 ): string {
   const base = config.http.publicUrl ?? url;
   const lines = [
@@ -16,6 +17,7 @@ export function banner(
     `  Reference  ${base}/docs`,
     `  Health     ${base}/health/ready`,
     `  Database   ${config.database.url === null ? `PostgreSQL in ${config.dataDir}` : "DATABASE_URL"}`,
+    `  Tasks      ${tasksIn(config, mongo.state)}`,
   ];
   if (demo) {
     lines.push(
@@ -28,4 +30,10 @@ export function banner(
     );
   }
   return `${lines.join("\n")}\n\n`;
+}
+
+/** Where it is kept what is to be done later. */
+function tasksIn({ mongo, dataDir }: Config, state: string): string {
+  if (mongo.url !== null) return "MONGODB_URL";
+  return state === "absent" ? "no MongoDB: webhooks wait until there is one" : `MongoDB in ${dataDir}`;
 }

@@ -18,13 +18,15 @@ export interface RunAs {
   readonly obstacle: string | null;
 }
 
+export const asOurselves: RunAs = { account: null, obstacle: null };
+
 /** Chooses for a data folder and the programs to run; the data folder is opened to the account, nothing else is. */
 export async function chooseRunAs(
   dataDir: string,
   clusterDir: string,
   programs: readonly string[],
 ): Promise<RunAs> {
-  if (process.getuid?.() !== 0) return { account: null, obstacle: null };
+  if (process.getuid?.() !== 0) return asOurselves;
   const account = await chooseAccount(dataDir, clusterDir);
   await openTo(account, dataDir);
   for (const path of [dataDir, ...programs]) {

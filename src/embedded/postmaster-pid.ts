@@ -1,9 +1,9 @@
 /** Reads `postmaster.pid`, which PostgreSQL keeps in its cluster while it runs, and tells a living one from a leftover. */
-import { rm, stat, writeFile } from "node:fs/promises";
+import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { takeClaim } from "./claim.ts";
 import { readIfPresent } from "./data-folder.ts";
 import { isAlive, readCommandLine } from "./processes.ts";
-import { systemCode } from "./system-errors.ts";
 
 const abandonedAfterMs = 5_000;
 
@@ -43,18 +43,12 @@ export async function isPostmasterOf(clusterDir: string, pid: number): Promise<b
  */
 export async function removeLeftover(clusterDir: string, judged: PostmasterPid): Promise<boolean> {
   const path = join(clusterDir, "postmaster.pid");
-  const claim = `${path}.claim`;
-  try {
-    await writeFile(claim, "", { flag: "wx" });
-  } catch (error) {
-    if (systemCode(error) !== "EEXIST") throw error;
-    if (await isOld(claim)) await rm(claim, { force: true });
-    return false;
-  }
+  const giveBack = await takeClaim(`${path}.claim`);
+  if (giveBack === null) return false;
   try {
     if ((await readIfPresent(path)) === judged.text) await rm(path);
   } finally {
-    await rm(claim, { force: true });
+    await giveBack();
   }
   return true;
 }

@@ -1,20 +1,14 @@
 /** Starts and stops the PostgreSQL server of a cluster, as a process of its own that outlives the one that started it. */
 import { once } from "node:events";
-import { open } from "node:fs/promises";
-import type { FileHandle } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import { setTimeout as pause } from "node:timers/promises";
 import { StartupError } from "../platform/errors.ts";
+import { startDetached, stopDetached } from "./detached-server.ts";
 import { accountHint, spawnAs } from "./postgres-account.ts";
 import type { Cluster } from "./postgres-cluster.ts";
 import { isPostmasterOf, readPostmasterPid } from "./postmaster-pid.ts";
-import type { PostmasterPid } from "./postmaster-pid.ts";
-import { isAlive, signalIfAlive } from "./processes.ts";
+import { isAlive } from "./processes.ts";
 import type { StartupWait } from "./startup-wait.ts";
-
-const logLimitBytes = 10 * 1024 * 1024;
-const shownLogLines = 12;
 
 /** Given at each start, not written into the cluster: a newer Waymark brings its own settings to an old data folder. */
 const settings: Readonly<Record<string, string>> = {
@@ -52,6 +46,7 @@ const passing: readonly { said: string; reason: string }[] = [
   },
 ];
 const retryPauseMs = 20;
+const shownLogLines = 12;
 
 export interface PostmasterOptions {
   /** Taken where it is free, so that a server started anew answers where the last one did; 0 for any. */
@@ -65,53 +60,43 @@ export async function startPostmaster(
   options: PostmasterOptions,
   wait: StartupWait,
 ): Promise<void> {
-  const log = await openLog(cluster.logFile);
-  try {
-    const before = (await log.stat()).size;
-    const failure = await runPostmaster(cluster, options, { log, wait });
-    if (failure !== null) await judgeFailure(cluster, `${failure}.\n${await readLogFrom(log, before)}`, wait);
-  } finally {
-    await log.close();
-  }
+  const { clusterDir, logFile, runAs, binaries } = cluster;
+  const port = String(await findPort(options.port));
+  const given = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const args = ["-D", clusterDir, "-p", port, ...given, ...options.flags];
+  const failure = await startDetached(
+    {
+      logFile,
+      starting: "PostgreSQL is starting; after a crash it recovers what was committed.",
+      spawn: (how) => spawnAs(runAs, binaries.postgres, args, how),
+      async isReady(pid) {
+        const postmaster = await readPostmasterPid(clusterDir);
+        return postmaster?.pid === pid && postmaster.ready;
+      },
+      pickFrom: (log) => log.split("\n").slice(-shownLogLines).join("\n"),
+    },
+    wait,
+  );
+  if (failure !== null) await judgeFailure(cluster, failure, wait);
 }
 
 /** Stops the server that `postmaster.pid` names: at once but cleanly, and if that takes too long, without its checkpoint. */
 export async function stopPostmaster(clusterDir: string): Promise<void> {
   const postmaster = await readPostmasterPid(clusterDir);
   if (postmaster === null || postmaster.pid === 0) return;
-  for (const [signal, patienceMs] of [
-    ["SIGINT", 30_000],
-    ["SIGQUIT", 10_000],
-  ] as const) {
-    signalIfAlive(postmaster.pid, signal);
-    if (await isGoneWithin(patienceMs, clusterDir, postmaster)) return;
-  }
-}
-
-/** Null once it is ready; else how it ended. */
-async function runPostmaster(
-  cluster: Cluster,
-  options: PostmasterOptions,
-  { log, wait }: { log: FileHandle; wait: StartupWait },
-): Promise<string | null> {
-  const port = String(await findPort(options.port));
-  const given = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-  const args = ["-D", cluster.clusterDir, "-p", port, ...given, ...options.flags];
-  const child = spawnAs(cluster.runAs, cluster.binaries.postgres, args, {
-    // Its own session and process group: Ctrl-C in the terminal is for us, and we stop it when nobody uses it.
-    detached: true,
-    stdio: ["ignore", log.fd, log.fd],
-  });
-  child.unref();
-  const end: { reason: string | null } = { reason: null };
-  child.once("error", (error) => (end.reason = String(error)));
-  child.once("exit", (code, signal) => (end.reason = `It ended with ${code ?? signal}`));
-  while (end.reason === null) {
-    const postmaster = await readPostmasterPid(cluster.clusterDir);
-    if (postmaster?.pid === child.pid && postmaster?.ready === true) break;
-    await wait.because("PostgreSQL is starting; after a crash it recovers what was committed.");
-  }
-  return end.reason;
+  const { pid } = postmaster;
+  await stopDetached(
+    pid,
+    [
+      ["SIGINT", 30_000],
+      ["SIGQUIT", 10_000],
+    ],
+    async () => {
+      const named = (await readPostmasterPid(clusterDir))?.pid === pid;
+      // A process that nobody collects (under an init that does not) stays as a number without a command line.
+      return !isAlive(pid) || (!named && !(await isPostmasterOf(clusterDir, pid)));
+    },
+  );
 }
 
 async function judgeFailure(cluster: Cluster, account: string, wait: StartupWait): Promise<void> {
@@ -122,28 +107,6 @@ async function judgeFailure(cluster: Cluster, account: string, wait: StartupWait
     accountHint(cluster.runAs) ??
       `Mend what the log names (${cluster.logFile}), or set WAYMARK_DATA_DIR to a new folder.`,
   );
-}
-
-async function isGoneWithin(ms: number, clusterDir: string, { pid }: PostmasterPid): Promise<boolean> {
-  const deadline = performance.now() + ms;
-  while (performance.now() < deadline) {
-    const named = (await readPostmasterPid(clusterDir))?.pid === pid;
-    // A process that nobody collects (under an init that does not) stays as a number without a command line.
-    if (!isAlive(pid) || (!named && !(await isPostmasterOf(clusterDir, pid)))) return true;
-    await pause(10);
-  }
-  return false;
-}
-
-async function openLog(path: string): Promise<FileHandle> {
-  const log = await open(path, "a+", 0o600);
-  if ((await log.stat()).size > logLimitBytes) await log.truncate();
-  return log;
-}
-
-async function readLogFrom(log: FileHandle, start: number): Promise<string> {
-  const { buffer, bytesRead } = await log.read({ buffer: Buffer.alloc(64 * 1024), position: start });
-  return buffer.toString("utf8", 0, bytesRead).trim().split("\n").slice(-shownLogLines).join("\n");
 }
 
 async function findPort(preferred: number): Promise<number> {

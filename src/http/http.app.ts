@@ -13,6 +13,7 @@ import type { Logger } from "../platform/logger.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import { docsRoutes } from "./docs.routes.ts";
 import { errorHandler, notFoundHandler } from "./error-handler.ts";
+import type { Dependency } from "./ops/dependencies.ts";
 import { opsRoutes } from "./ops/ops.routes.ts";
 import type { RateLimitStore } from "./rate-limit.ts";
 import { standingHeaders } from "./standing-headers.ts";
@@ -33,6 +34,8 @@ export interface HttpServices {
   verifier: KeyVerifier;
   /** Null: rate limits are off. */
   limits: RateLimitStore | null;
+  /** What readiness asks. */
+  dependencies: readonly Dependency[];
   isStopping: () => boolean;
 }
 

@@ -2,11 +2,12 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createLogger } from "../../src/platform/logger.ts";
-import { startInstance } from "../support/instance.ts";
+import { startInstance, type Instance } from "../support/instance.ts";
 import { expectData } from "../support/answers.ts";
 import { jobPath, listJobs, patchBatch, patchJob } from "../support/job-calls.ts";
 import { holdJob } from "../support/row-lock.ts";
 import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { createTestMongo } from "../support/test-mongo.ts";
 
 type Line = Record<string, unknown>;
 
@@ -42,6 +43,22 @@ async function metric(name: string, labels: string): Promise<number> {
   return Number(line?.split(" ").at(-1) ?? 0);
 }
 
+const NOWHERE = "mongodb://127.0.0.1:1/waymark";
+
+/** What it says once it has seen how it stands with MongoDB. */
+async function expectReadiness(instance: Instance, status: 200 | 503, mongodb: object): Promise<void> {
+  await vi.waitFor(async () => {
+    const response = await instance.request("/health/ready");
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status,
+      body: {
+        status: status === 200 ? "ready" : "not_ready",
+        dependencies: { postgres: { status: "up" }, mongodb },
+      },
+    });
+  }, 10_000);
+}
+
 describe("GET /health", () => {
   it("200 for live", async () => {
     const response = await app.request("/health/live");
@@ -52,11 +69,30 @@ describe("GET /health", () => {
   });
 
   it("200 for ready, with each dependency by name", async () => {
-    const response = await app.request("/health/ready");
-    expect({ status: response.status, body: await response.json() }).toEqual({
-      status: 200,
-      body: { status: "ready", dependencies: { postgres: { status: "up" } } },
+    await using mongo = createTestMongo();
+    await using instance = await startInstance(app.databaseUrl, { MONGODB_URL: mongo.url });
+    await expectReadiness(instance, 200, { status: "up" });
+  });
+
+  it("200 for ready with MongoDB away, which is said", async () => {
+    await using instance = await startInstance(app.databaseUrl, { MONGODB_URL: NOWHERE });
+    await expectReadiness(instance, 200, { status: "down", message: "out of reach" });
+    expectData(await listJobs(instance, agent));
+  });
+
+  it("200 for ready without a MongoDB, which is said", async () => {
+    await expectReadiness(app, 200, { status: "down", message: "no MongoDB is set up" });
+  });
+
+  it("503 for a worker with MongoDB away, until it is there", async () => {
+    await using mongo = createTestMongo();
+    await using away = await startInstance(app.databaseUrl, { WAYMARK_ROLE: "worker", MONGODB_URL: NOWHERE });
+    await expectReadiness(away, 503, { status: "down", message: "out of reach" });
+    await using worker = await startInstance(app.databaseUrl, {
+      WAYMARK_ROLE: "worker",
+      MONGODB_URL: mongo.url,
     });
+    await expectReadiness(worker, 200, { status: "up" });
   });
 });
 

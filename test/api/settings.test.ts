@@ -74,11 +74,11 @@ async function readAnswer(response: Response): Promise<Answer> {
 }
 
 describe("WAYMARK_ROLE=worker", () => {
-  it("404 for the API, and health and metrics all the same", async () => {
+  it("404 for the API, and health (not ready without MongoDB) and metrics all the same", async () => {
     await using worker = await startInstance(app.databaseUrl, { WAYMARK_ROLE: "worker" });
     expectFailure(await readAnswer(await worker.request("/v1/jobs", { key: agent.key })), 404);
-    for (const path of ["/health/live", "/health/ready", "/metrics"])
-      expect((await worker.request(path)).status).toBe(200);
+    for (const path of ["/health/live", "/metrics"]) expect((await worker.request(path)).status).toBe(200);
+    expect((await worker.request("/health/ready")).status).toBe(503);
   });
 });
 

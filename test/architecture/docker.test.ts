@@ -7,6 +7,8 @@ import { parse } from "yaml";
 interface Service {
   build?: string;
   command?: string[];
+  ports?: string[];
+  healthcheck?: { test?: string[] };
   environment?: Record<string, string>;
   depends_on?: Record<string, unknown>;
 }
@@ -84,15 +86,46 @@ describe("docker-compose.yml", () => {
   it("runs files that exist", () => {
     const files = ours.map(({ command }) => command![1]!);
 
-    expect(files).toEqual(["src/main.ts", "src/cli/main.ts"]);
+    expect(files).toEqual(["src/main.ts", "src/main.ts", "src/cli/main.ts"]);
     expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);
   });
 
   it("makes each service wait for services that it defines", () => {
     const awaited = ours.flatMap(({ depends_on }) => Object.keys(depends_on ?? {}));
 
-    expect(awaited).toEqual(["migrate", "postgres"]);
+    expect(awaited).toEqual(["migrate", "migrate", "postgres"]);
     expect(awaited.filter((name) => !(name in services))).toEqual([]);
+  });
+
+  it("runs API and worker apart, both on the databases that it defines", () => {
+    expect(services["api"]?.environment?.["WAYMARK_ROLE"]).toBe("api");
+    expect(services["worker"]?.environment?.["WAYMARK_ROLE"]).toBe("worker");
+    for (const { environment } of ours) {
+      expect(services).toHaveProperty(new URL(environment!["DATABASE_URL"]!).hostname);
+      expect(services).toHaveProperty(new URL(environment!["MONGODB_URL"]!).hostname);
+    }
+  });
+
+  it("asks for the secret that must be kept, and says how to make one", () => {
+    for (const { environment } of ours)
+      expect(environment!["WAYMARK_SECRET"]).toMatch(/^\$\{WAYMARK_SECRET:\?.*openssl rand -base64 32\}$/);
+  });
+
+  it("makes MongoDB the replica set that MONGODB_URL names, under the name that the others know", () => {
+    const { command, healthcheck } = services["mongodb"]!;
+    const { searchParams, host } = new URL(services["api"]!.environment!["MONGODB_URL"]!);
+    const replicaSet = searchParams.get("replicaSet");
+
+    expect(replicaSet).not.toBeNull();
+    expect(command).toContain(`--replSet=${replicaSet}`);
+    expect(healthcheck?.test?.at(-1)).toContain(`rs.initiate({ _id: "${replicaSet}"`);
+    expect(healthcheck?.test?.at(-1)).toContain(`host: "${host}"`);
+  });
+
+  it("publishes the API alone", () => {
+    const published = Object.entries(services).filter(([, { ports }]) => ports !== undefined);
+
+    expect(published.map(([name]) => name)).toEqual(["api"]);
   });
 
   it("sets and asks for nothing that .env.example does not explain", async () => {

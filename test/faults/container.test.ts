@@ -7,8 +7,10 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { parse } from "yaml";
+import { TEST_SECRET } from "../support/secret.ts";
 import { startServer } from "../support/server-process.ts";
 import { createTestDatabase, type TestDatabase } from "../support/test-database.ts";
+import { createTestMongo, type TestMongo } from "../support/test-mongo.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -19,13 +21,16 @@ interface Compose {
 
 let image: string;
 let database: TestDatabase;
+let mongo: TestMongo;
 beforeAll(async () => {
   image = await mkdtemp(join(tmpdir(), "waymark-image-"));
   database = await createTestDatabase();
+  mongo = createTestMongo();
 });
 afterAll(async () => {
   await rm(image, { recursive: true, force: true });
   await database[Symbol.asyncDispose]();
+  await mongo[Symbol.asyncDispose]();
 });
 
 it("runs the image's steps: installs what it names, migrates, serves, answers its health check and stops", async () => {
@@ -33,7 +38,8 @@ it("runs the image's steps: installs what it names, migrates, serves, answers it
   const compose = parse(await readFile(join(root, "docker-compose.yml"), "utf8"), { merge: true }) as Compose;
   const api = compose.services["api"];
   const migrate = compose.services["migrate"];
-  const env = { ...environmentOf(dockerfile), ...api?.environment, DATABASE_URL: database.url };
+  const given = { DATABASE_URL: database.url, MONGODB_URL: mongo.url, WAYMARK_SECRET: TEST_SECRET };
+  const env = { ...environmentOf(dockerfile), ...api?.environment, ...given };
 
   for (const source of ["package.json", "package-lock.json", ".npmrc"])
     await cp(join(root, source), join(image, source));
@@ -50,7 +56,12 @@ it("runs the image's steps: installs what it names, migrates, serves, answers it
   const [, check = ""] = /CMD \["node", "-e", "(.+)"\]/.exec(dockerfile) ?? [];
   await run(process.execPath, ["-e", check], { env: { PORT: new URL(server.url).port } });
   expect((await fetch(`${server.url}/v1/jobs`)).status).toBe(401);
-  expect(await server.kill("SIGTERM")).toBe(0);
+
+  const ofWorker = { ...environmentOf(dockerfile), ...compose.services["worker"]?.environment, ...given };
+  await using worker = await startServer({ ...ofWorker, HOST: "127.0.0.1" }, { cwd: image });
+  await worker.ready();
+  expect((await fetch(`${worker.url}/v1/jobs`)).status).toBe(404);
+  expect(await Promise.all([server.kill("SIGTERM"), worker.kill("SIGTERM")])).toEqual([0, 0]);
 }, 180_000);
 
 function environmentOf(dockerfile: string): Record<string, string> {

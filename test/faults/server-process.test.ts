@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { startServer, type ServerProcess } from "../support/server-process.ts";
 import { createTestDatabase } from "../support/test-database.ts";
 
@@ -26,7 +26,7 @@ const weightAfter = async (server: ServerProcess, key: string): Promise<number> 
   return ((await response.json()) as { data: { weight: number } }).data.weight;
 };
 
-describe("on the embedded PostgreSQL", () => {
+describe("on the embedded databases", () => {
   let dataDir: string;
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), "waymark-server-"));
@@ -42,6 +42,11 @@ describe("on the embedded PostgreSQL", () => {
     const { data } = (await response.json()) as { data: { pagination: { total: number } } };
     expect(response.status).toBe(200);
     expect(data.pagination.total).toBeGreaterThan(900);
+    expect(server.output()).toContain(`Tasks      MongoDB in ${dataDir}`);
+    await vi.waitFor(async () => {
+      const health = await (await fetch(`${server.url}/health/ready`)).json();
+      expect(health).toMatchObject({ dependencies: { mongodb: { status: "up" } } });
+    }, 10_000);
   });
 
   it("keeps what was committed through kill -9, and prints the same keys again", async () => {
@@ -76,6 +81,36 @@ describe("on the embedded PostgreSQL", () => {
     expect(await second.ended).toBe(1);
     expect(second.output()).toContain(`Port ${port} on 127.0.0.1 is taken`);
     await database[Symbol.asyncDispose]();
+  });
+});
+
+describe("where no MongoDB can be had", () => {
+  it("answers all the same, and says what is missing and what to do", async () => {
+    const database = await createTestDatabase();
+    const dataDir = await mkdtemp(join(tmpdir(), "waymark-alone-"));
+    await using server = await startServer({
+      DATABASE_URL: database.url,
+      MONGODB_URL: "",
+      MONGOD_BINARY: "",
+      MONGOD_DOWNLOAD: "off",
+      WAYMARK_DATA_DIR: dataDir,
+      XDG_CACHE_HOME: dataDir,
+      PATH: dataDir,
+    });
+    await server.ready();
+    await vi.waitFor(() => expect(server.output()).toContain("goes on without MongoDB"), 5_000);
+    expect(server.output()).toContain("There is no mongod on this computer");
+    expect(server.output()).toContain("MONGODB_URL");
+    expect(server.output()).not.toContain("    at ");
+    const health = (await (await fetch(`${server.url}/health/ready`)).json()) as Record<string, unknown>;
+    expect(health).toMatchObject({
+      status: "ready",
+      dependencies: { mongodb: { status: "down", message: "could not be started" } },
+    });
+    expect((await fetch(`${server.url}/v1/jobs`)).status).toBe(401);
+    expect(await server.kill("SIGTERM")).toBe(0);
+    await database[Symbol.asyncDispose]();
+    await rm(dataDir, { recursive: true, force: true });
   });
 });
 

@@ -1,4 +1,4 @@
-/** A TCP proxy in front of PostgreSQL that a test can cut, or let fall silent, and that reads along. */
+/** A TCP proxy in front of PostgreSQL, or MongoDB, that a test can cut, or let fall silent, and that reads along. */
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { tapStatements } from "./statement-tap.ts";
@@ -18,6 +18,8 @@ export interface CuttableProxy extends AsyncDisposable {
 
 export async function startCuttableProxy(databaseUrl: string): Promise<CuttableProxy> {
   const target = new URL(databaseUrl);
+  // The MongoDB of the test run listens on a socket.
+  const socket = decodeURIComponent(target.hostname);
   const pairs = new Set<[Socket, Socket]>();
   const statements: string[] = [];
   let state: "open" | "cut" | "stalled" = "open";
@@ -27,7 +29,9 @@ export async function startCuttableProxy(databaseUrl: string): Promise<CuttableP
       front.destroy();
       return;
     }
-    const back = connect(Number(target.port || 5432), target.hostname);
+    const back = socket.startsWith("/")
+      ? connect(socket)
+      : connect(Number(target.port || 5432), target.hostname);
     const pair: [Socket, Socket] = [front, back];
     const read = tapStatements((statement) => statements.push(statement));
     pairs.add(pair);

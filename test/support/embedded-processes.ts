@@ -1,4 +1,4 @@
-/** Starts `embedded-holder.ts` as processes to be killed, and looks at the PostgreSQL that they leave or stop. */
+/** Starts `embedded-holder.ts` as processes to be killed, and looks at the databases that they leave or stop. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, realpath, rm } from "node:fs/promises";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { vi } from "vitest";
+import { inject, vi } from "vitest";
 import { isRunning } from "../../src/embedded/processes.ts";
 
 export interface HolderLine {
@@ -49,10 +49,10 @@ async function makeTemporaryFolder(): Promise<string> {
 /** Resolves when it has printed its line: it holds, or has failed. */
 export async function startHolder(
   dataDir: string,
-  mode: "exclusive" | "shared" | "secret",
+  mode: "exclusive" | "shared" | "secret" | "mongo",
   user: { uid?: number; gid?: number } = {},
 ): Promise<Holder> {
-  const child = spawn(process.execPath, [script, dataDir, mode], {
+  const child = spawn(process.execPath, [script, dataDir, mode, inject("mongodBinary")], {
     ...user,
     detached: true,
     stdio: ["pipe", "pipe", "inherit"],
@@ -83,6 +83,10 @@ export async function startHolder(
 
 export async function postmasterPid(dataDir: string): Promise<number> {
   return Number((await readFile(join(dataDir, "postgres", "postmaster.pid"), "utf8")).split("\n")[0]);
+}
+
+export async function mongodPid(dataDir: string): Promise<number> {
+  return Number(await readFile(join(dataDir, "mongo", "mongod.lock"), "utf8"));
 }
 
 export async function untilGone(pid: number): Promise<void> {
@@ -118,8 +122,13 @@ export async function removeUsedFolder(): Promise<void> {
 }
 
 async function stopLeftBehind(folder: string): Promise<void> {
-  const pid = await postmasterPid(folder).catch(() => 0);
-  if (pid === 0 || !(await isRunning(pid))) return;
-  process.kill(pid, "SIGQUIT");
-  await untilGone(pid);
+  for (const [pidOf, signal] of [
+    [postmasterPid, "SIGQUIT"],
+    [mongodPid, "SIGKILL"],
+  ] as const) {
+    const pid = await pidOf(folder).catch(() => 0);
+    if (pid === 0 || !(await isRunning(pid))) continue;
+    process.kill(pid, signal);
+    await untilGone(pid);
+  }
 }

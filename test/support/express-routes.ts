@@ -41,6 +41,7 @@ export async function routesOfTheApp(): Promise<string[]> {
     events: createEventService({ database, clock: systemClock }),
     verifier,
     limits: null,
+    dependencies: [],
     isStopping: () => false,
   });
   const beside = /^\/docs\/assets\/|^\/v1\/jobs\/by-marking$/;

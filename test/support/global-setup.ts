@@ -1,10 +1,14 @@
-/** Once a test run: a real PostgreSQL of its own, and in it a migrated database that each test file copies. */
+/** Once a test run: a real PostgreSQL with a migrated database that each test file copies, and a real MongoDB. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import type { TestProject } from "vitest/node";
-import { openEmbeddedPostgres, type EmbeddedPostgres } from "../../src/embedded/postgres.ts";
+import { toConfig } from "../../src/config/config.ts";
+import { readEnv } from "../../src/config/env.ts";
+import { openEmbeddedMongo } from "../../src/embedded/mongo.ts";
+import { findMongodBinary } from "../../src/embedded/mongod-binary.ts";
+import { openEmbeddedPostgres } from "../../src/embedded/postgres.ts";
 import { entities } from "../../src/entities.ts";
 import { migrateDatabase } from "../../src/platform/migrate.ts";
 
@@ -12,27 +16,53 @@ declare module "vitest" {
   interface ProvidedContext {
     /** The server's address with a database that tests may connect to in order to make their own. */
     serverUrl: string;
+    /** The MongoDB, a replica set; tests name a database of their own in it (`createTestMongo`). */
+    mongoUrl: string;
+    /** A `mongod`, for those who start one. */
+    mongodBinary: string;
   }
 }
 
 const TEMPLATE = "waymark_template";
 
-/** TEST_DATABASE_URL names a server of one's own (any supported PostgreSQL); its user must be able to create databases. */
+/**
+ * TEST_DATABASE_URL names a server of one's own (any supported PostgreSQL); its user must be able to create databases.
+ * A `mongod` is found as for `npm start`, and downloaded once where there is none.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const own = process.env["TEST_DATABASE_URL"];
-  const dataDir = own ? null : await mkdtemp(join(tmpdir(), "waymark-test-"));
-  // Durability is not what these tests look at; those that do (test/faults) start a server of their own.
-  const flags = ["-c", "fsync=off", "-c", "max_connections=200"];
-  const server: EmbeddedPostgres | null = dataDir
-    ? await openEmbeddedPostgres({ dataDir, exclusive: true, postgresFlags: flags })
-    : null;
-  const serverUrl = own ?? (server as EmbeddedPostgres).url;
+  const dataDir = await mkdtemp(join(tmpdir(), "waymark-test-"));
+  const opened = new AsyncDisposableStack();
+  opened.defer(() => rm(dataDir, { recursive: true, force: true }));
+  const [serverUrl, mongo] = await Promise.all([
+    own ?? startPostgres(dataDir, opened),
+    startMongo(dataDir, opened),
+  ]);
   await makeTemplate(serverUrl);
   project.provide("serverUrl", serverUrl);
-  return async () => {
-    await server?.[Symbol.asyncDispose]();
-    if (dataDir) await rm(dataDir, { recursive: true, force: true });
-  };
+  project.provide("mongoUrl", mongo.url);
+  project.provide("mongodBinary", mongo.binary);
+  return () => opened.disposeAsync();
+}
+
+async function startPostgres(dataDir: string, opened: AsyncDisposableStack): Promise<string> {
+  // Durability is not what these tests look at; those that do (test/faults) start a server of their own.
+  const postgresFlags = ["-c", "fsync=off", "-c", "max_connections=200"];
+  return opened.use(await openEmbeddedPostgres({ dataDir, exclusive: true, postgresFlags })).url;
+}
+
+async function startMongo(
+  dataDir: string,
+  opened: AsyncDisposableStack,
+): Promise<{ url: string; binary: string }> {
+  const { mongo, cacheDir } = toConfig(readEnv());
+  const binary = await findMongodBinary({ ...mongo, cacheDir }, say, new AbortController().signal);
+  const embedded = opened.use(openEmbeddedMongo({ dataDir, binary, cacheDir, download: false }));
+  return { url: await embedded.url, binary };
+}
+
+function say(sentence: string): void {
+  process.stderr.write(`${sentence}\n`);
 }
 
 async function makeTemplate(serverUrl: string): Promise<void> {

@@ -2,7 +2,9 @@
 import { createApp, type App, type AppOverrides } from "../../src/app.ts";
 import { toConfig } from "../../src/config/config.ts";
 import { readEnv } from "../../src/config/env.ts";
+import { openMongo } from "../../src/platform/mongo.ts";
 import { holdAgainstContract } from "./contract.ts";
+import { TEST_SECRET, testBox } from "./secret.ts";
 
 export interface Instance extends App {
   url: string;
@@ -25,7 +27,7 @@ export interface Answer {
   };
 }
 
-/** `env` are settings, rate limits being off unless they say otherwise. Disposing leaves the database alone. */
+/** `env` are settings, rate limits being off and MongoDB absent unless they say otherwise. Disposing leaves the database alone. */
 export async function startInstance(
   databaseUrl: string,
   env: Record<string, string> = {},
@@ -37,9 +39,12 @@ export async function startInstance(
     RATE_LIMITS: "off",
     NODE_ENV: "test",
     DATABASE_URL: databaseUrl,
+    WAYMARK_SECRET: TEST_SECRET,
     ...env,
   };
-  const app = await createApp(toConfig(readEnv(settings)), databaseUrl, overrides);
+  const config = toConfig(readEnv(settings));
+  const mongo = openMongo({ url: config.mongo.url });
+  const app = await createApp(config, { databaseUrl, mongo, box: testBox }, overrides);
   const url = await app.listen();
   const request: Instance["request"] = (path, { key, ...init } = {}) => {
     const headers = new Headers(init.headers);
@@ -58,6 +63,10 @@ export async function startInstance(
       const answer = { status: response.status, headers: response.headers, body };
       holdAgainstContract(init?.method ?? "GET", path, answer);
       return answer;
+    },
+    async [Symbol.asyncDispose]() {
+      await app[Symbol.asyncDispose]();
+      await mongo[Symbol.asyncDispose]();
     },
   };
 }

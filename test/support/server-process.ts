@@ -4,7 +4,9 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import { onTestFinished, vi } from "vitest";
+import { inject, onTestFinished, vi } from "vitest";
+import { TEST_SECRET } from "./secret.ts";
+import { createTestMongo } from "./test-mongo.ts";
 
 export interface ServerProcess extends AsyncDisposable {
   readonly url: string;
@@ -25,7 +27,10 @@ export interface ServerOptions {
   cwd?: string;
 }
 
-/** Starts it with these settings and nothing of ours but PATH. */
+/**
+ * Starts it with these settings and nothing of ours but PATH and the `mongod` that was found. With DATABASE_URL it gets a
+ * secret, which that asks for, and a database in the MongoDB of the test run.
+ */
 export async function startServer(
   env: Record<string, string>,
   { cwd = root }: ServerOptions = {},
@@ -33,7 +38,13 @@ export async function startServer(
   const port = env["PORT"] ?? String(await freePort());
   const child = spawn(process.execPath, ["src/main.ts"], {
     cwd,
-    env: { PATH: process.env["PATH"], PORT: port, ...env },
+    env: {
+      PATH: process.env["PATH"],
+      PORT: port,
+      MONGOD_BINARY: inject("mongodBinary"),
+      ...(env["DATABASE_URL"] && { WAYMARK_SECRET: TEST_SECRET, MONGODB_URL: createTestMongo().url }),
+      ...env,
+    },
     stdio: ["ignore", "pipe", "pipe"],
   });
   // Also where the test fails halfway.

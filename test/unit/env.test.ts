@@ -29,6 +29,14 @@ describe("a wrong setting", () => {
     ["DATABASE_URL", "db", "DATABASE_URL=postgresql://"],
     ["DATABASE_POOL_SIZE", "1", "DATABASE_POOL_SIZE=10"],
     ["DATABASE_POOL_SIZE", "many", "DATABASE_POOL_SIZE=10"],
+    ["MONGODB_URL", "mongo:27017", "MONGODB_URL=mongodb://"],
+    ["MONGODB_URL", "postgresql://db/waymark", "MONGODB_URL=mongodb://"],
+    ["MONGODB_URL", "mongodb://", "MONGODB_URL=mongodb://"],
+    ["MONGOD_DOWNLOAD", "no", "MONGOD_DOWNLOAD=off"],
+    ["WAYMARK_SECRET", "not-thirty-two-bytes", "WAYMARK_SECRET=$(openssl rand -base64 32)"],
+    ["WEBHOOK_ALLOW_PRIVATE", "yes", "WEBHOOK_ALLOW_PRIVATE=off"],
+    ["WEBHOOK_RETRY_SCHEDULE", "0s,5x", "WEBHOOK_RETRY_SCHEDULE=0s,5s,5m"],
+    ["RETENTION_DAYS", "0", "RETENTION_DAYS=30"],
     ["RATE_LIMITS", "true", "RATE_LIMITS=on"],
     ["RATE_LIMIT_STORE", "redis", "RATE_LIMIT_STORE=postgres"],
     ["TRUST_PROXY", "yes", "TRUST_PROXY=1"],
@@ -53,6 +61,7 @@ describe("a wrong setting", () => {
 
   it("is never shown with its value, which may hold a password", () => {
     expect(refusal({ DATABASE_URL: "mysql://user:hunter2@db/waymark" })).not.toContain("hunter2");
+    expect(refusal({ WAYMARK_SECRET: "hunter2" })).not.toContain("hunter2");
   });
 });
 
@@ -64,11 +73,18 @@ describe("settings", () => {
       role: "all",
       http: { host: "127.0.0.1", port: 4000, publicUrl: null, trustProxy: 0, corsOrigins: [] },
       database: { url: null },
+      mongo: { url: null, binary: null, download: true },
+      secret: null,
+      webhooks: { allowPrivate: true },
+      retentionDays: 30,
       demo: true,
       rateLimits: { enabled: true, store: "memory" },
       logLevel: "info",
     });
+    expect(config.webhooks.retrySchedule.slice(0, 3)).toEqual([0, 5_000, 300_000]);
+    expect(config.webhooks.retrySchedule).toHaveLength(10);
     expect(config.dataDir).toMatch(/\/\.waymark$/);
+    expect(config.cacheDir).toMatch(/\/\.cache\/waymark$/);
   });
 
   it("count as unset where they are empty", () => {
@@ -93,6 +109,36 @@ describe("settings", () => {
     ["10.0.0.1, 2001:db8::/32", ["10.0.0.1", "2001:db8::/32"]],
   ])("TRUST_PROXY=%s", (text, expected) => {
     expect(toConfig(readEnv({ TRUST_PROXY: text })).http.trustProxy).toEqual(expected);
+  });
+
+  it.each([
+    "mongodb://mongo",
+    "mongodb://user:password@one:27017,two:27017/waymark?replicaSet=rs0",
+    "mongodb+srv://user:password@cluster.example.com/waymark",
+    "mongodb://%2Ftmp%2Fmongodb-27017.sock/waymark",
+  ])("MONGODB_URL=%s", (url) => {
+    expect(toConfig(readEnv({ MONGODB_URL: url })).mongo.url).toBe(url);
+  });
+
+  it("XDG_CACHE_HOME counts where it is absolute", () => {
+    expect(toConfig(readEnv({ XDG_CACHE_HOME: "/var/cache" })).cacheDir).toBe("/var/cache/waymark");
+    expect(toConfig(readEnv({ XDG_CACHE_HOME: "cache" })).cacheDir).toMatch(/\/\.cache\/waymark$/);
+  });
+
+  it("WEBHOOK_ALLOW_PRIVATE is on when embedded alone, unless it is set", () => {
+    const allowed = (env: Record<string, string>): boolean => toConfig(readEnv(env)).webhooks.allowPrivate;
+    const own = { DATABASE_URL: "postgresql://db/waymark" };
+    expect([allowed({}), allowed(own)]).toEqual([true, false]);
+    expect([
+      allowed({ WEBHOOK_ALLOW_PRIVATE: "off" }),
+      allowed({ ...own, WEBHOOK_ALLOW_PRIVATE: "on" }),
+    ]).toEqual([false, true]);
+  });
+
+  it("WEBHOOK_RETRY_SCHEDULE is one delay for each attempt", () => {
+    expect(toConfig(readEnv({ WEBHOOK_RETRY_SCHEDULE: "0s,1m,2h" })).webhooks.retrySchedule).toEqual([
+      0, 60_000, 7_200_000,
+    ]);
   });
 
   it("CORS_ORIGINS is a list", () => {

@@ -70,13 +70,15 @@ export const opsOperations: readonly RouteConfig[] = [
     path: "/health/ready",
     operationId: "getReadiness",
     summary: "Is the process ready for requests",
-    description: "For load balancers: each dependency by name. Not ready while the process stops.",
+    description:
+      "For load balancers: each dependency by name. Not ready while PostgreSQL is away or the process stops. With MongoDB " +
+      "away the API goes on, and only a process that is a worker alone is not ready.",
     answers: {
       200: answerOf({
         description: "It is.",
         type: "application/json",
         schema: readySchema,
-        example: { status: "ready", dependencies: { postgres: { status: "up" } } },
+        example: { status: "ready", dependencies: { postgres: { status: "up" }, mongodb: { status: "up" } } },
       }),
       503: answerOf({
         description: "It is not; send requests elsewhere.",
@@ -84,7 +86,10 @@ export const opsOperations: readonly RouteConfig[] = [
         schema: readySchema,
         example: {
           status: "not_ready",
-          dependencies: { postgres: { status: "down", message: "out of reach" } },
+          dependencies: {
+            postgres: { status: "down", message: "out of reach" },
+            mongodb: { status: "up" },
+          },
         },
       }),
     },

@@ -1,0 +1,61 @@
+/** What this process works with, as its readiness tells it: each by name, and whether it can do its work without it. */
+import type { Queryable } from "../../platform/database.ts";
+import type { Mongo } from "../../platform/mongo.ts";
+import { sql } from "../../platform/sql.ts";
+
+export interface DependencyHealth {
+  status: "up" | "down";
+  message?: string;
+}
+
+export interface Dependency {
+  readonly name: string;
+  /** Whether the process is not ready while this is down. */
+  readonly isEssential: boolean;
+  readonly check: () => DependencyHealth | Promise<DependencyHealth>;
+}
+
+const CHECK_TIMEOUT_MS = 2_000;
+
+export function postgresDependency(database: Queryable): Dependency {
+  return { name: "postgres", isEssential: true, check: () => checkPostgres(database) };
+}
+
+export function mongoDependency(mongo: Mongo, isEssential: boolean): Dependency {
+  return {
+    name: "mongodb",
+    isEssential,
+    check: () => {
+      const { state, message } = mongo.status();
+      return { status: state === "up" ? "up" : "down", ...(message !== null && { message }) };
+    },
+  };
+}
+
+/** Down where deliveries have long been due and nothing is sent: `problem` says what is wrong, or null. */
+export function deliveriesDependency(problem: () => string | null): Dependency {
+  return {
+    name: "deliveries",
+    isEssential: true,
+    check: () => {
+      const message = problem();
+      return message === null ? { status: "up" } : { status: "down", message };
+    },
+  };
+}
+
+async function checkPostgres(database: Queryable): Promise<DependencyHealth> {
+  const { promise: late, resolve } = Promise.withResolvers<DependencyHealth>();
+  const timer = setTimeout(() => resolve({ status: "down", message: "no answer in time" }), CHECK_TIMEOUT_MS);
+  try {
+    return await Promise.race([
+      late,
+      database.query(sql`select 1`).then(
+        (): DependencyHealth => ({ status: "up" }),
+        (): DependencyHealth => ({ status: "down", message: "out of reach" }),
+      ),
+    ]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,54 @@
+/** The tasks behind webhooks. Their handlers only poke: what is due, and who may send it, PostgreSQL says. */
+import { z } from "zod";
+import { fromTypedId } from "../platform/ids.ts";
+import type { Scheduler } from "./scheduler.ts";
+import { defineTask, handle, noPayload, repeat, type Handler } from "./task.ts";
+
+/** What the composition root gives to be poked. */
+export interface WebhookWork {
+  /** Deliveries of this endpoint have fallen due; another process may have asked to be told. */
+  fallDue(endpointId: string): void;
+  /** Finds whatever is due or whose lease ran out, whoever forgot it. */
+  sweep(): Promise<void>;
+  disableFailing(): Promise<void>;
+  /** Removes what is past its retention. */
+  retire(): Promise<void>;
+}
+
+export interface WakeUps {
+  /** Has `fallDue` called for this endpoint (its uuid, or typed id) at that time, rounded up to the second. */
+  readonly wakeAt: (endpointId: string, atMs: number) => void;
+}
+
+const SECOND_MS = 1_000;
+const SWEEP_EVERY_MS = 5 * SECOND_MS;
+const DISABLE_EVERY_MS = 5 * 60 * SECOND_MS;
+const RETENTION_EVERY_MS = 60 * 60 * SECOND_MS;
+
+const endpointId = z.union([z.uuid(), z.string().refine((id) => fromTypedId("whe", id) !== null)]);
+
+/** The second is the time it is for, since 1970, and makes the job a new one: to one that runs already nothing is added. */
+export const retryTask = defineTask("webhooks.retry", z.strictObject({ endpointId, second: z.int() }));
+export const sweepTask = defineTask("webhooks.sweep", noPayload);
+export const disableTask = defineTask("webhooks.disable", noPayload);
+export const retentionTask = defineTask("webhooks.retention", noPayload);
+
+export function webhookHandlers(work: WebhookWork): Handler[] {
+  return [
+    handle(retryTask, ({ endpointId: id }) => work.fallDue(id)),
+    // One that hangs here is soon another process's.
+    repeat(sweepTask, SWEEP_EVERY_MS, () => work.sweep(), { longestRunMs: 30 * SECOND_MS }),
+    repeat(disableTask, DISABLE_EVERY_MS, () => work.disableFailing(), { longestRunMs: DISABLE_EVERY_MS }),
+    repeat(retentionTask, RETENTION_EVERY_MS, () => work.retire(), { longestRunMs: RETENTION_EVERY_MS }),
+  ];
+}
+
+export function createWakeUps(scheduler: Pick<Scheduler, "schedule">): WakeUps {
+  return {
+    wakeAt(id, atMs) {
+      // Never for a second that has begun: its job may be running.
+      const second = Math.ceil(Math.max(atMs, Date.now()) / SECOND_MS);
+      scheduler.schedule(retryTask, { endpointId: id, second }, new Date(second * SECOND_MS));
+    },
+  };
+}

@@ -1,0 +1,200 @@
+/** Reading the log of deliveries, each read bounded to what the caller may see. */
+import { z } from "zod";
+import type { EventRow } from "../events/event.wire.ts";
+import type { Clock } from "../platform/clock.ts";
+import { decodeCursor, encodeCursor } from "../platform/cursor.ts";
+import type { Queryable } from "../platform/database.ts";
+import { AppError, badRequest } from "../platform/errors.ts";
+import { firstUuidOf, fromTypedId } from "../platform/ids.ts";
+import type { OrganizationType } from "../platform/principal.ts";
+import { join, raw, sql, type Sql } from "../platform/sql.ts";
+import { ownedBy, type Caller } from "./caller.ts";
+import {
+  attemptColumns,
+  deliveryColumns,
+  toAttemptView,
+  toDeliveryView,
+  type AttemptRow,
+  type AttemptView,
+  type DeliveryRow,
+  type DeliveryStatus,
+  type DeliveryView,
+} from "./delivery.view.ts";
+import { deliveryBody } from "./payload.ts";
+import { TEST_EVENT_TYPE, testEventOf } from "./test-event.ts";
+
+export interface DeliveryFilter {
+  /** Typed id. */
+  endpointId?: string | undefined;
+  /** A uuid: for an operator, who sees all of them. */
+  organizationId?: string | undefined;
+  status?: DeliveryStatus | undefined;
+  eventType?: string | undefined;
+  markingNumber?: string | undefined;
+  /** How the last attempt ended: `http_500`, `timeout`, … */
+  outcome?: string | undefined;
+}
+
+export interface DeliveryPage {
+  /** Newest first. */
+  items: DeliveryView[];
+  /** Null: there are no more. */
+  nextCursor: string | null;
+}
+
+export interface DeliveryWithAttempts {
+  delivery: DeliveryView;
+  /** In order. */
+  attempts: AttemptView[];
+  /** What is sent, to the byte; null where the event is gone. */
+  requestBody: string | null;
+}
+
+interface Parts {
+  database: Queryable;
+  clock: Clock;
+}
+
+/** How far back the log goes. */
+const LOG_DAYS = 30;
+const CURSOR = "deliveries";
+
+export interface PageRequest {
+  filter: DeliveryFilter;
+  limit: number;
+  /** Where to go on: the `nextCursor` of the page before. */
+  cursor?: string | undefined;
+}
+
+export async function listDeliveries(
+  { database, clock }: Parts,
+  caller: Caller,
+  { filter, limit, cursor }: PageRequest,
+): Promise<DeliveryPage> {
+  const place = cursor === undefined ? null : decodeCursor(CURSOR, z.tuple([z.uuid()]), cursor);
+  if (cursor !== undefined && place === null)
+    throw badRequest([
+      {
+        location: "query",
+        field: "cursor",
+        code: "invalid_value",
+        message: "must come from the page before",
+      },
+    ]);
+  const endpointIds = await endpointsOf(database, caller, filter);
+  const conditions = [
+    sql`endpoint_id = endpoint.id`,
+    sql`id >= ${firstUuidOf(new Date(clock.now() - LOG_DAYS * 86_400_000))}::uuid`,
+    ...(place ? [sql`id < ${place[0]}::uuid`] : []),
+    ...conditionsOf(filter),
+  ];
+  const rows = await database.query<DeliveryRow>(sql`
+    select page.*, job.marking_number from (
+      select delivery.* from unnest(${endpointIds}::uuid[]) endpoint (id)
+        cross join lateral (${join(
+          lanesOf(filter.status).map(
+            (lane) => sql`(select ${deliveryColumns} from webhook_delivery
+              where ${raw(lane)} and ${join(conditions, " and ")} order by id desc limit ${limit + 1})`,
+          ),
+          " union all ",
+        )}) delivery
+      order by id desc limit ${limit + 1}
+    ) page left join job on job.id = page.job_id
+    order by page.id desc`);
+  const items = rows.slice(0, limit);
+  const last = items.at(-1);
+  return {
+    items: items.map(toDeliveryView),
+    nextCursor: last && rows.length > limit ? encodeCursor(CURSOR, [last.id]) : null,
+  };
+}
+
+export interface FoundDelivery extends DeliveryRow {
+  is_endpoint_deleted: boolean;
+  organization_id: string;
+  organization_type: OrganizationType;
+}
+
+/** `id`: typed. Throws NotFoundException where there is none that the caller may see. */
+export async function getDeliveryRow(
+  database: Queryable,
+  caller: Caller,
+  id: string,
+): Promise<FoundDelivery> {
+  const uuid = fromTypedId("dlv", id);
+  const [row] =
+    uuid === null
+      ? []
+      : await database.query<FoundDelivery>(sql`
+          select delivery.*, job.marking_number, endpoint.deleted_at is not null as is_endpoint_deleted,
+            endpoint.organization_id, organization.type as organization_type
+          from (select ${deliveryColumns} from webhook_delivery where id = ${uuid}) delivery
+            join webhook_endpoint endpoint on endpoint.id = delivery.endpoint_id
+            join organization on organization.id = endpoint.organization_id
+            left join job on job.id = delivery.job_id
+          where ${ownedBy(caller)}`);
+  if (!row) throw new AppError("NotFoundException", "There is no such delivery");
+  return row;
+}
+
+export async function getDelivery(
+  { database }: Parts,
+  caller: Caller,
+  id: string,
+): Promise<DeliveryWithAttempts> {
+  const row = await getDeliveryRow(database, caller, id);
+  const attempts = await database.query<AttemptRow>(sql`
+    select ${attemptColumns} from webhook_attempt where delivery_id = ${row.id} order by number, started_at`);
+  return {
+    delivery: toDeliveryView(row),
+    attempts: attempts.map(toAttemptView),
+    requestBody: await bodyOf(database, row),
+  };
+}
+
+async function bodyOf(database: Queryable, row: FoundDelivery): Promise<string | null> {
+  if (row.event_type === TEST_EVENT_TYPE) return JSON.stringify(testEventOf(row.event_id, row.endpoint_id));
+  const [event] = await database.query<EventRow>(sql`
+    select id, type, sequence, actor_type, actor_id, request_id, occurred_at, changes, job
+    from job_event where id = ${row.event_id}`);
+  const viewer = { organizationId: row.organization_id, organizationType: row.organization_type };
+  return event ? deliveryBody(event, viewer) : null;
+}
+
+/** The uuids of the endpoints whose log is asked for; deleted ones among them, since their log stays. */
+async function endpointsOf(
+  database: Queryable,
+  caller: Caller,
+  { endpointId, organizationId }: DeliveryFilter,
+): Promise<string[]> {
+  const uuid = endpointId === undefined ? null : fromTypedId("whe", endpointId);
+  const rows =
+    endpointId !== undefined && uuid === null
+      ? []
+      : await database.query<{ id: string }>(sql`
+          select endpoint.id from webhook_endpoint endpoint where ${ownedBy(caller)}
+            ${uuid === null ? sql`` : sql`and endpoint.id = ${uuid}`}
+            ${organizationId === undefined ? sql`` : sql`and endpoint.organization_id = ${organizationId}::uuid`}`);
+  if (endpointId !== undefined && rows.length === 0)
+    throw new AppError("NotFoundException", "There is no such webhook endpoint");
+  return rows.map(({ id }) => id);
+}
+
+/** Each lane has an index of its own that is read from its newest end. */
+function lanesOf(status: DeliveryStatus | undefined): string[] {
+  const waiting = ["status = 'pending' and attempts = 0", "status = 'pending' and attempts > 0"];
+  if (status === "pending") return waiting;
+  if (status !== undefined) return [`status = '${status}'`];
+  return [...waiting, "status in ('delivered', 'dead', 'discarded')"];
+}
+
+function conditionsOf({ eventType, markingNumber, outcome }: DeliveryFilter): Sql[] {
+  return [
+    ...(eventType === undefined ? [] : [sql`event_type = ${eventType}`]),
+    ...(outcome === undefined ? [] : [sql`outcome = ${outcome}`]),
+    // Whether the job exists shows only in one's own deliveries.
+    ...(markingNumber === undefined
+      ? []
+      : [sql`job_id = (select job.id from job where job.marking_number = ${markingNumber})`]),
+  ];
+}

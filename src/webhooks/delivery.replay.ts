@@ -1,0 +1,156 @@
+/**
+ * Replays: another delivery of the same event to the same endpoint, in a row of its own, so that the receiver sees the same
+ * `webhook-id` and the delivery before keeps its attempts.
+ */
+import { visibleTo } from "../jobs/job.visibility.ts";
+import type { Database, Transaction } from "../platform/database.ts";
+import { AppError } from "../platform/errors.ts";
+import { firstUuidOf, newUuidSql, toTypedId } from "../platform/ids.ts";
+import { systemActor, type OrganizationType } from "../platform/principal.ts";
+import { raw, sql } from "../platform/sql.ts";
+import type { Caller } from "./caller.ts";
+import { getDeliveryRow } from "./delivery.queries.ts";
+import { idOfNow, queryMoving } from "./moving.ts";
+
+export interface ReplayParts {
+  database: Database;
+  announce: () => void;
+}
+
+/** Replays one and answers with the typed id of the new delivery. */
+export async function replayOne(
+  { database, announce }: ReplayParts,
+  caller: Caller,
+  id: string,
+): Promise<string> {
+  const row = await getDeliveryRow(database, caller, id);
+  if (row.origin === "test")
+    throw new AppError("ConflictException", "A test event is not replayed. Send another to the endpoint.");
+  if (row.is_endpoint_deleted)
+    throw new AppError(
+      "ConflictException",
+      "The endpoint of this delivery was deleted, so nothing is sent there any more",
+    );
+  // One that still waits is given up in the same statement: its event is sent once, not twice.
+  const [made] = await queryMoving<{ id: string }>(
+    database,
+    sql`
+    with original as materialized (
+      select id, status, endpoint_id, event_id, event_type, job_id from webhook_delivery
+      where id = ${row.id} and not (status = 'pending' and lease_token is not null and due_at > clock_timestamp())
+      for update
+    ), given_up as (
+      update webhook_delivery set status = 'discarded', lease_token = null, finished_at = clock_timestamp()
+      from original
+      where original.status = 'pending' and webhook_delivery.status = 'pending' and webhook_delivery.id = original.id
+    )
+    insert into webhook_delivery (id, endpoint_id, event_id, event_type, job_id, origin)
+    select ${newUuidSql}, endpoint_id, event_id, event_type, job_id, 'replay' from original
+    returning id`,
+  );
+  if (!made)
+    throw new AppError(
+      "ConflictException",
+      "This delivery is being sent at this moment. See how that ends first.",
+    );
+  announce();
+  return toTypedId("dlv", made.id);
+}
+
+export interface BulkReplay {
+  /** The uuid of an endpoint that the caller may see. */
+  endpointId: string;
+  since: Date;
+}
+
+/** A transaction's worth: long enough to be quick, short enough that nobody waits for it. */
+const AT_ONCE = 2_000;
+
+/** Replays what has died since then and has not been sent again in any way, and answers with how many that were. */
+export async function replayFailed(parts: ReplayParts, { endpointId, since }: BulkReplay): Promise<number> {
+  // What died since then was made at most a schedule before; the log is no longer than this anyway.
+  const oldest = firstUuidOf(new Date(since.getTime() - 31 * 86_400_000));
+  // The replays that die meanwhile are left alone, so that it comes to an end.
+  const newest = await idOfNow(parts.database);
+  return await inParts(parts, endpointId, async (tx, after) => {
+    const rows = await tx.query<{ last: string | null; count: number }>(sql`
+      with failed as materialized (
+        select id, event_id, event_type, job_id from webhook_delivery dead
+        where status = 'dead' and origin <> 'test' and endpoint_id = ${endpointId}::uuid
+          and id > ${after ?? oldest}::uuid and id < ${newest}::uuid
+          and finished_at >= ${since}::timestamptz
+          and not exists (
+            select from webhook_delivery later
+            where later.endpoint_id = ${endpointId}::uuid and later.event_id = dead.event_id and later.id > dead.id)
+        order by id limit ${AT_ONCE}
+      ), made as (
+        insert into webhook_delivery (id, endpoint_id, event_id, event_type, job_id, origin)
+        select ${newUuidSql}, ${endpointId}::uuid, event_id, event_type, job_id, 'replay' from failed order by id
+      )
+      select (select id from failed order by id desc limit 1) as last, (select count(*)::int from failed) as count`);
+    return rows[0] ?? { last: null, count: 0 };
+  });
+}
+
+export interface MissingReplay extends BulkReplay {
+  organizationId: string;
+  organizationType: OrganizationType;
+  /** Null: all. */
+  eventTypes: readonly string[] | null;
+}
+
+/** Delivers the events since then that the endpoint wants and never had a delivery of. */
+export function replayMissing(parts: ReplayParts, request: MissingReplay): Promise<number> {
+  const { endpointId, since, eventTypes } = request;
+  const viewer = { ...request, actor: systemActor };
+  const oldest = firstUuidOf(since);
+  // Deliveries are made with their events: none of these events has an older one, however clocks differ.
+  const oldestDelivery = firstUuidOf(new Date(since.getTime() - 3_600_000));
+  return inParts(parts, endpointId, async (tx, after) => {
+    const rows = await tx.query<{ last: string | null; count: number }>(sql`
+      with missing as materialized (
+        select id, type, job_id from job_event
+        where ${visibleTo(viewer, "job_event")}
+          and id > ${after ?? oldest}::uuid
+          and (${eventTypes === null} or type = any(${eventTypes ?? []}::text[]))
+          and not exists (
+            select from webhook_delivery had
+            where had.endpoint_id = ${endpointId}::uuid and had.event_id = job_event.id
+              and had.id >= ${oldestDelivery}::uuid)
+        order by id limit ${AT_ONCE}
+      ), made as (
+        insert into webhook_delivery (id, endpoint_id, event_id, event_type, job_id, origin)
+        select ${newUuidSql}, ${endpointId}::uuid, id, type, job_id, 'replay' from missing order by id
+      )
+      select (select id from missing order by id desc limit 1) as last, (select count(*)::int from missing) as count`);
+    return rows[0] ?? { last: null, count: 0 };
+  });
+}
+
+type ReplayPart = (tx: Transaction, after: string | null) => Promise<{ last: string | null; count: number }>;
+
+/**
+ * Runs `part` until nothing is left, each time in a transaction of its own, and tells the workers after each. Two replays of
+ * one endpoint take turns: the later sees what the earlier has made.
+ */
+async function inParts(
+  { database, announce }: ReplayParts,
+  endpointId: string,
+  part: ReplayPart,
+): Promise<number> {
+  let replayed = 0;
+  let after: string | null = null;
+  for (;;) {
+    const { last, count } = await database.transaction(async (tx) => {
+      await tx.query(sql`select pg_advisory_xact_lock(hashtextextended(${endpointId}, 0))`);
+      // Neither events nor deliveries are found by (endpoint, event): without this, PostgreSQL may choose to look through
+      // all of one for each of the other.
+      await tx.query(raw("set local enable_nestloop = off"));
+      return await part(tx, after);
+    });
+    if (last === null) return replayed;
+    announce();
+    replayed += count;
+    after = last;
+  }
+}

@@ -1,0 +1,82 @@
+/** Sends a test event at once, from this process, so that whoever asked sees the answer; and puts it into the log. */
+import type { Clock } from "../platform/clock.ts";
+import type { Queryable } from "../platform/database.ts";
+import { AppError } from "../platform/errors.ts";
+import { newUuid, toTypedId } from "../platform/ids.ts";
+import type { SecretBox } from "../platform/secret-box.ts";
+import { sql } from "../platform/sql.ts";
+import type { Caller } from "./caller.ts";
+import { getEndpoint } from "./endpoint.queries.ts";
+import { openHeaders, openSecrets } from "./endpoint.secrets.ts";
+import type { EndpointRow } from "./endpoint.view.ts";
+import { webhookIdOf } from "./payload.ts";
+import type { AttemptResult, Sender } from "./sender.ts";
+import { TEST_EVENT_TYPE, testEventOf } from "./test-event.ts";
+
+export interface TestEventParts {
+  database: Queryable;
+  box: Pick<SecretBox, "open">;
+  sender: Sender;
+  clock: Clock;
+}
+
+/** Whatever the endpoint's status is. Answers with the typed id of the delivery, which is over by then. */
+export async function sendTestEvent(
+  parts: TestEventParts,
+  caller: Caller,
+  endpointId: string,
+): Promise<string> {
+  const { row } = await getEndpoint(parts, caller, endpointId);
+  const eventId = newUuid();
+  const result = await parts.sender.send({
+    endpoint: { url: row.url, ...openAll(parts, row) },
+    webhookId: webhookIdOf(eventId),
+    body: JSON.stringify(testEventOf(eventId, row.id)),
+  });
+  const deliveryId = newUuid();
+  await record(parts.database, { deliveryId, eventId, endpointId: row.id, result });
+  return toTypedId("dlv", deliveryId);
+}
+
+function openAll(
+  { box, clock }: TestEventParts,
+  row: EndpointRow,
+): { headers: Record<string, string>; secrets: string[] } {
+  try {
+    return {
+      headers: openHeaders(box, row.id, row.sealed_headers),
+      secrets: openSecrets(box, row.id, { secrets: row.secrets, nowMs: clock.now() }),
+    };
+  } catch (cause) {
+    throw new AppError("ConflictException", "The endpoint's secrets cannot be read. Rotate its secret.", {
+      cause,
+    });
+  }
+}
+
+interface TestRecord {
+  deliveryId: string;
+  eventId: string;
+  endpointId: string;
+  result: AttemptResult;
+}
+
+async function record(
+  database: Queryable,
+  { deliveryId, eventId, endpointId, result }: TestRecord,
+): Promise<void> {
+  const { outcome, responseHeaders } = result;
+  const status = outcome.class === "delivered" ? "delivered" : "dead";
+  await database.query(sql`
+    with delivery as (
+      insert into webhook_delivery
+        (id, endpoint_id, event_id, event_type, origin, status, attempts, outcome, finished_at)
+      values (${deliveryId}, ${endpointId}, ${eventId}, ${TEST_EVENT_TYPE}, 'test', ${status}, 1, ${outcome.class},
+        clock_timestamp())
+    )
+    insert into webhook_attempt (id, delivery_id, number, started_at, duration_ms, outcome, http_status, error,
+      request_headers, response_headers, response_body)
+    values (${newUuid()}, ${deliveryId}, 1, ${new Date(result.startedAtMs)}, ${Math.round(result.durationMs)},
+      ${outcome.class}, ${outcome.status}, ${outcome.message}, ${JSON.stringify(result.requestHeaders)}::json,
+      ${responseHeaders && JSON.stringify(responseHeaders)}::json, ${result.responseBody})`);
+}

@@ -1,0 +1,44 @@
+/** Endpoints that have only failed for days: they are disabled, so that a receiver that is gone is not called for ever. */
+import { sql } from "../platform/sql.ts";
+import { firstUuidOf, toTypedId } from "../platform/ids.ts";
+import { operator } from "./caller.ts";
+import { findEndpoint, type ReadParts } from "./endpoint.queries.ts";
+import type { EndpointView } from "./endpoint.view.ts";
+
+const FAILING_MS = 5 * 86_400_000;
+/** One event that fails may be that event's fault; so may several of one bad hour. */
+const APART_MS = 12 * 3_600_000;
+/** A delivery is over by then, however it ended. */
+const LOOK_BACK_MS = 30 * 86_400_000;
+
+/**
+ * Disables active endpoints of which nothing has succeeded for five days while at least two events failed at least twelve
+ * hours apart. Answers with those that it disabled.
+ */
+export async function disableFailing(parts: ReadParts): Promise<EndpointView[]> {
+  const nowMs = parts.clock.now();
+  const before = new Date(nowMs - FAILING_MS);
+  const oldest = firstUuidOf(new Date(nowMs - LOOK_BACK_MS));
+  // Of the pairs of events the two that failed first and the two that failed last are enough to look at.
+  const disabled = await parts.database.query<{ id: string }>(sql`
+    update webhook_endpoint endpoint
+    set status = 'disabled', disabled_reason = 'failing', status_since = now(), updated_at = now()
+    where endpoint.status = 'active' and endpoint.deleted_at is null and endpoint.failing_since <= ${before}::timestamptz
+      and exists (
+        with failed as materialized (
+          select delivery.event_id, min(attempt.started_at) as first, max(attempt.started_at) as last
+          from webhook_delivery delivery join webhook_attempt attempt on attempt.delivery_id = delivery.id
+          where delivery.endpoint_id = endpoint.id and delivery.id >= ${oldest}::uuid and delivery.attempts > 0
+            and delivery.origin <> 'test' and attempt.delivery_id >= ${oldest}::uuid
+            and attempt.started_at >= endpoint.failing_since and attempt.outcome <> 'delivered'
+          group by delivery.event_id
+        )
+        select from (select * from failed order by first limit 2) early
+          join (select * from failed order by last desc limit 2) late
+            on late.event_id <> early.event_id and late.last >= early.first + ${APART_MS} * interval '1 ms')
+    returning endpoint.id`);
+  const views = await Promise.all(
+    disabled.map(({ id }) => findEndpoint(parts, operator, toTypedId("whe", id))),
+  );
+  return views.flatMap((found) => (found ? [found.view] : []));
+}

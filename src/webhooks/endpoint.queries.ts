@@ -1,0 +1,72 @@
+/** Reading endpoints, each read bounded to what the caller may see. */
+import type { Clock } from "../platform/clock.ts";
+import type { Queryable } from "../platform/database.ts";
+import { AppError } from "../platform/errors.ts";
+import { fromTypedId } from "../platform/ids.ts";
+import type { SecretBox } from "../platform/secret-box.ts";
+import { sql } from "../platform/sql.ts";
+import { ownedBy, type Caller } from "./caller.ts";
+import { openHeaders, openSecrets } from "./endpoint.secrets.ts";
+import { endpointColumns, toEndpointView, type EndpointRow, type EndpointView } from "./endpoint.view.ts";
+
+export interface ReadParts {
+  database: Queryable;
+  box: Pick<SecretBox, "open">;
+  clock: Clock;
+}
+
+export interface FoundEndpoint {
+  row: EndpointRow;
+  view: EndpointView;
+}
+
+export async function listEndpoints(
+  parts: ReadParts,
+  caller: Caller,
+  organizationId?: string,
+): Promise<EndpointView[]> {
+  const only =
+    organizationId === undefined ? sql`` : sql`and endpoint.organization_id = ${organizationId}::uuid`;
+  const rows = await parts.database.query<EndpointRow>(sql`
+    select ${endpointColumns} from webhook_endpoint endpoint
+      join organization on organization.id = endpoint.organization_id
+    where ${ownedBy(caller)} and endpoint.deleted_at is null ${only}
+    order by endpoint.created_at, endpoint.id`);
+  return rows.map((row) => viewOf(parts, row));
+}
+
+/** `id`: typed. Null where there is none that the caller may see. */
+export async function findEndpoint(
+  parts: ReadParts,
+  caller: Caller,
+  id: string,
+): Promise<FoundEndpoint | null> {
+  const uuid = fromTypedId("whe", id);
+  if (uuid === null) return null;
+  const [row] = await parts.database.query<EndpointRow>(sql`
+    select ${endpointColumns} from webhook_endpoint endpoint
+      join organization on organization.id = endpoint.organization_id
+    where endpoint.id = ${uuid} and ${ownedBy(caller)} and endpoint.deleted_at is null`);
+  return row ? { row, view: viewOf(parts, row) } : null;
+}
+
+export async function getEndpoint(parts: ReadParts, caller: Caller, id: string): Promise<FoundEndpoint> {
+  const found = await findEndpoint(parts, caller, id);
+  if (!found) throw new AppError("NotFoundException", "There is no such webhook endpoint");
+  return found;
+}
+
+/** One whose secrets cannot be read is shown all the same, with what is wrong. */
+function viewOf({ box, clock }: ReadParts, row: EndpointRow): EndpointView {
+  const nowMs = clock.now();
+  try {
+    openSecrets(box, row.id, { secrets: row.secrets, nowMs });
+    return toEndpointView(row, {
+      headers: openHeaders(box, row.id, row.sealed_headers),
+      problem: null,
+      nowMs,
+    });
+  } catch (error) {
+    return toEndpointView(row, { headers: {}, problem: (error as Error).message, nowMs });
+  }
+}

@@ -1,0 +1,62 @@
+/** What of an endpoint is sealed: its signing secrets, and the headers that its owner adds. */
+import type { SecretBox } from "../platform/secret-box.ts";
+import { sealedFor } from "./dispatcher.endpoints.ts";
+import type { SealedSecret } from "./endpoint.entity.ts";
+import { newSecret } from "./signature.ts";
+
+/** How long a former secret signs beside its successor, and how many may. */
+const FORMER_MS = 24 * 3_600_000;
+const MAX_FORMER = 2;
+
+export interface NewSecret {
+  /** The secret itself, for its owner. */
+  text: string;
+  /** For the row: this one first, then those that still sign. */
+  secrets: SealedSecret[];
+}
+
+/** A new secret for the endpoint, in front of the ones that it has. */
+export function addSecret(
+  box: SecretBox,
+  endpointId: string,
+  { former, nowMs }: { former: readonly SealedSecret[]; nowMs: number },
+): NewSecret {
+  const text = newSecret();
+  const end = new Date(nowMs + FORMER_MS).toISOString();
+  const signing = former
+    .map((secret) => ({ ...secret, expires_at: secret.expires_at ?? end }))
+    .filter((secret) => Date.parse(secret.expires_at) > nowMs)
+    .slice(0, MAX_FORMER);
+  const created = new Date(nowMs).toISOString();
+  const sealed = box.seal(text, sealedFor(endpointId));
+  return { text, secrets: [{ sealed, created_at: created, expires_at: null }, ...signing] };
+}
+
+/** The secrets that sign now, the newest first. */
+export function openSecrets(
+  box: Pick<SecretBox, "open">,
+  endpointId: string,
+  { secrets, nowMs }: { secrets: readonly SealedSecret[]; nowMs: number },
+): string[] {
+  return secrets
+    .filter(({ expires_at: end }) => end === null || Date.parse(end) > nowMs)
+    .map(({ sealed }) => box.open(sealed, sealedFor(endpointId)));
+}
+
+export function sealHeaders(
+  box: SecretBox,
+  endpointId: string,
+  headers: Readonly<Record<string, string>>,
+): string | null {
+  if (Object.keys(headers).length === 0) return null;
+  return box.seal(JSON.stringify(headers), sealedFor(endpointId));
+}
+
+export function openHeaders(
+  box: Pick<SecretBox, "open">,
+  endpointId: string,
+  sealed: string | null,
+): Record<string, string> {
+  if (sealed === null) return {};
+  return JSON.parse(box.open(sealed, sealedFor(endpointId))) as Record<string, string>;
+}

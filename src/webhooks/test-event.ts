@@ -1,0 +1,34 @@
+/** The test event: a webhook that speaks of no job, sent so that an owner sees whether the endpoint takes it. */
+import { API_VERSION } from "../events/event.wire.ts";
+import { toTypedId } from "../platform/ids.ts";
+
+export const TEST_EVENT_TYPE = "webhook.test";
+
+export interface TestEventWire {
+  id: string;
+  type: typeof TEST_EVENT_TYPE;
+  api_version: typeof API_VERSION;
+  timestamp: string;
+  data: { message: string; endpoint_id: string };
+}
+
+const MESSAGE = "This is a test. It speaks of no job, and asks for nothing but an answer of 2xx.";
+
+/**
+ * The test event of an id, which is kept alone: the rest follows from it, so that the log can show what was sent. Its time
+ * is the id's.
+ */
+export function testEventOf(eventId: string, endpointId: string): TestEventWire {
+  return {
+    id: toTypedId("evt", eventId),
+    type: TEST_EVENT_TYPE,
+    api_version: API_VERSION,
+    timestamp: bornAt(eventId),
+    data: { message: MESSAGE, endpoint_id: toTypedId("whe", endpointId) },
+  };
+}
+
+/** When a UUIDv7 was made, in ISO 8601. */
+export function bornAt(uuid: string): string {
+  return new Date(Number.parseInt(uuid.replaceAll("-", "").slice(0, 12), 16)).toISOString();
+}

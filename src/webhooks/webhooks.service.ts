@@ -1,0 +1,41 @@
+/** The webhooks put together: their endpoints, their deliveries, and the sender that both the test event and a worker use. */
+import { createAddressGuard } from "../platform/address-guard.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/database.ts";
+import { createOutgoingHttp } from "../platform/outgoing-http.ts";
+import type { SecretBox } from "../platform/secret-box.ts";
+import { createDeliveryService, type DeliveryService } from "./delivery.service.ts";
+import { createEndpointService, type EndpointService } from "./endpoint.service.ts";
+import { createSender, type Sender } from "./sender.ts";
+
+export interface WebhooksParts {
+  database: Database;
+  box: SecretBox;
+  /** Tells workers that there may be something to deliver. */
+  announce: () => void;
+  clock: Clock;
+  /** Also http, loopback and private networks. */
+  allowPrivate: boolean;
+  retentionDays: number;
+  /** Where a receiver's operator reads what it is that calls; null: nowhere. */
+  docsUrl: string | null;
+}
+
+/** Disposing closes the connections to receivers. */
+export interface Webhooks extends AsyncDisposable {
+  readonly endpoints: EndpointService;
+  readonly deliveries: DeliveryService;
+  readonly sender: Sender;
+}
+
+export function createWebhooks(parts: WebhooksParts): Webhooks {
+  const guard = createAddressGuard({ allowPrivate: parts.allowPrivate });
+  const http = createOutgoingHttp({ guard });
+  const sender = createSender({ http, clock: parts.clock, docsUrl: parts.docsUrl });
+  return {
+    endpoints: createEndpointService({ ...parts, checkUrl: guard.checkUrl }),
+    deliveries: createDeliveryService({ ...parts, sender }),
+    sender,
+    [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),
+  };
+}

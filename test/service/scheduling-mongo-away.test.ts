@@ -1,0 +1,90 @@
+import { expect, it, vi } from "vitest";
+import { handle, repeat } from "../../src/scheduling/task.ts";
+import { startCuttableProxy, type CuttableProxy } from "../support/cuttable-proxy.ts";
+import { eventually, openScheduling, type LogLine } from "../support/scheduling.ts";
+import { againTask, onceTask } from "../support/scheduling-tasks.ts";
+
+const soon = (): Date => new Date();
+
+/** With times that notice quickly what becomes of it, and no way around it such as a replica set knows. */
+async function startProxy(url: string): Promise<CuttableProxy> {
+  const [address] = url.split("?");
+  return await startCuttableProxy(
+    `${address}?directConnection=true&heartbeatFrequencyMS=500&connectTimeoutMS=500`,
+  );
+}
+
+it("waits for MongoDB where there is none at the start, says so, and begins when it is there", async () => {
+  const { url, add } = openScheduling();
+  await using proxy = await startProxy(url);
+  proxy.cut();
+  const { scheduler } = add({ url: proxy.url });
+  const once = vi.fn<(payload: { n: number }) => void>();
+  const again = vi.fn<() => void>();
+  scheduler.start([handle(onceTask, once), repeat(againTask, 50, again)]);
+  scheduler.schedule(onceTask, { n: 1 }, soon());
+  await eventually(() =>
+    expect(scheduler.status()).toEqual({ status: "down", message: "MongoDB: out of reach" }),
+  );
+  proxy.mend();
+  await eventually(() => {
+    expect(once).toHaveBeenCalledWith({ n: 1 });
+    expect(again.mock.calls.length).toBeGreaterThan(2);
+    expect(scheduler.status()).toEqual({ status: "up" });
+  });
+});
+
+it.each(["cut", "stall"] as const)(
+  "goes on by itself when MongoDB is back (%s), with what was scheduled meanwhile",
+  async (away) => {
+    const { url, jobs, add } = openScheduling();
+    await using proxy = await startProxy(url);
+    const { scheduler, log } = add({ url: proxy.url, times: { lockLifetimeMs: 1_000 } });
+    const once = vi.fn<(payload: { n: number }) => void>();
+    const again = vi.fn<() => void>();
+    scheduler.start([handle(onceTask, once), repeat(againTask, 50, again)]);
+    await eventually(() => expect(again.mock.calls.length).toBeGreaterThan(2));
+    proxy[away]();
+    scheduler.schedule(onceTask, { n: 1 }, soon());
+    const told = (text: string): LogLine[] => log.filter(({ msg }) => msg.includes(text));
+    await eventually(() => expect(told("scheduled jobs wait")).toHaveLength(1));
+    expect(scheduler.status()).toEqual({ status: "down", message: "MongoDB: out of reach" });
+    scheduler.schedule(onceTask, { n: 2 }, soon());
+    const before = again.mock.calls.length;
+    proxy.mend();
+    await eventually(async () => {
+      expect(once).toHaveBeenCalledTimes(2);
+      expect(again.mock.calls.length).toBeGreaterThan(before + 2);
+      expect(await jobs.countDocuments({ name: onceTask.name })).toBe(0);
+    });
+    // A line when it went and one when it came, not one for each look.
+    await eventually(() => expect(told("run again")).toHaveLength(1));
+    expect(told("scheduled jobs wait")).toHaveLength(1);
+  },
+);
+
+it("keeps only so much for a MongoDB that is away, and tells how much it did not", async () => {
+  const { url, jobs, add } = openScheduling();
+  await using proxy = await startProxy(url);
+  proxy.cut();
+  const { scheduler, log } = add({ url: proxy.url, capacity: 100 });
+  for (let n = 0; n < 250; n += 1) scheduler.schedule(onceTask, { n }, soon());
+  proxy.mend();
+  await eventually(() =>
+    expect(log).toContainEqual(expect.objectContaining({ level: "warn", dropped: 150 })),
+  );
+  expect(await jobs.countDocuments()).toBe(100);
+});
+
+it("stops while MongoDB is away", async () => {
+  const { url, add } = openScheduling();
+  await using proxy = await startProxy(url);
+  const { scheduler } = add({ url: proxy.url });
+  scheduler.start([repeat(againTask, 50, () => undefined)]);
+  await eventually(() => expect(scheduler.status().status).toBe("up"));
+  proxy.cut();
+  scheduler.schedule(onceTask, { n: 1 }, soon());
+  await eventually(() => expect(scheduler.status().status).toBe("down"));
+  await scheduler[Symbol.asyncDispose]();
+  expect(scheduler.status()).toEqual({ status: "down", message: "is stopping" });
+});

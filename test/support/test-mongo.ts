@@ -1,0 +1,20 @@
+/** A database of its own for one test file, in the MongoDB of the test run. */
+import { randomBytes } from "node:crypto";
+import { MongoClient } from "mongodb";
+import { inject } from "vitest";
+
+export interface TestMongo extends AsyncDisposable {
+  /** Good as MONGODB_URL. */
+  readonly url: string;
+}
+
+export function createTestMongo(): TestMongo {
+  const url = inject("mongoUrl").replace("/waymark?", `/test_${randomBytes(6).toString("hex")}?`);
+  return {
+    url,
+    async [Symbol.asyncDispose]() {
+      await using client = new MongoClient(url);
+      await client.db().dropDatabase();
+    },
+  };
+}

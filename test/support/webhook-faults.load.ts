@@ -1,0 +1,116 @@
+/** Changes of jobs that go on while something breaks, at a bounded rate, and receivers that hold their answers back. */
+import { setTimeout as pause } from "node:timers/promises";
+import { onTestFinished, vi } from "vitest";
+import type { Received, Reply, Respond } from "./webhook-receiver.ts";
+import type { ServerProcess } from "./server-process.ts";
+
+/** The machine may be busy with other things. */
+const PATIENCE_MS = 60_000;
+
+/** Waits for as long as is reasonable, or `timeoutMs`. */
+export function eventually<T>(look: () => T | Promise<T>, timeoutMs = PATIENCE_MS): Promise<T> {
+  return vi.waitFor(look, { timeout: timeoutMs, interval: 20 });
+}
+
+export interface Load {
+  /** How many changes were answered with success. */
+  done(): number;
+  /** Resolves once so many more have been. */
+  more(count: number): Promise<void>;
+  /** Resolves once the last change has been answered. */
+  stop(): Promise<void>;
+}
+
+/** At most this many changes under way, and so many milliseconds between two of one lane. */
+const LANES = 3;
+const BETWEEN_MS = 15;
+
+/** `change` gets a Marking Number and a value that no other change has; false: it failed, and is nobody's concern. */
+export function startLoad(
+  markingNumbers: readonly string[],
+  change: (markingNumber: string, value: number) => Promise<boolean>,
+): Load {
+  const stopping = new AbortController();
+  let [made, done] = [0, 0];
+  const lane = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      made += 1;
+      const markingNumber = markingNumbers[made % markingNumbers.length] as string;
+      if (await change(markingNumber, made).catch(() => false)) done += 1;
+      await pause(BETWEEN_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  };
+  const lanes = Array.from({ length: LANES }, lane);
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    await Promise.all(lanes);
+  };
+  onTestFinished(stop);
+  return {
+    done: () => done,
+    async more(count) {
+      const wanted = done + count;
+      await eventually(() => {
+        if (done < wanted) throw new Error(`${done} of ${wanted} changes were made`);
+      });
+    },
+    stop,
+  };
+}
+
+export interface Gate {
+  readonly respond: Respond;
+  /** Requests whose answer is held back. */
+  held(): number;
+  /** Answers what is held, by the number of the request from 0, and lets everything pass from now on. */
+  open(reply?: (at: number) => Reply): void;
+  /** Lets everything that comes from now on pass, and goes on holding what is held. */
+  pass(): void;
+}
+
+/** A receiver's answers, held back until it is opened. */
+export function createGate(): Gate {
+  const waiting: ((reply: Reply) => void)[] = [];
+  let isPassing = false;
+  return {
+    respond: () => (isPassing ? {} : new Promise<Reply>((resolve) => waiting.push(resolve))),
+    held: () => waiting.length,
+    open(reply = () => ({})) {
+      isPassing = true;
+      for (const [at, answer] of waiting.splice(0).entries()) answer(reply(at));
+    },
+    pass() {
+      isPassing = true;
+    },
+  };
+}
+
+/** Answers the first request for every third event with 500: some must be sent again, and never so many that a circuit opens. */
+export function failEveryThird(): Respond {
+  const seen = new Set<string>();
+  return ({ headers }: Received) => {
+    const id = String(headers["webhook-id"]);
+    const isNew = !seen.has(id);
+    seen.add(id);
+    return isNew && seen.size % 3 === 0 ? { status: 500 } : {};
+  };
+}
+
+/** The sum of a metric of the server over the lines that contain `label`. */
+export async function metricOf(
+  { url }: Pick<ServerProcess, "url">,
+  name: string,
+  label = "",
+): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  return text
+    .split("\n")
+    .filter((line) => line.startsWith(name) && line.includes(label))
+    .map((line) => Number(line.split(" ").at(-1)))
+    .reduce((sum, value) => sum + value, 0);
+}
+
+/** The status of a server's readiness. */
+export async function readiness({ url }: Pick<ServerProcess, "url">): Promise<number> {
+  return (await fetch(`${url}/health/ready`)).status;
+}
