@@ -1,0 +1,263 @@
+/** `docs/webhooks.md` is true: its receivers run, its examples are valid, its tables are what the code does. */
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { eventTypes, IN_FLIGHT_LIMITS, RATE_LIMITS } from "../../src/webhooks/endpoint.entity.ts";
+import { MAX_ENDPOINTS } from "../../src/webhooks/endpoint.service.ts";
+import type { OutcomeClass } from "../../src/webhooks/outcome.ts";
+import { RETENTION_DAYS } from "../../src/webhooks/partitions.ts";
+import { DEFAULT_SCHEDULE_TEXT, parseSchedule } from "../../src/webhooks/retry-policy.ts";
+import { newSecret, sign } from "../../src/webhooks/signature.ts";
+import { TEST_EVENT_TYPE } from "../../src/webhooks/test-event.ts";
+import { breaches, contract } from "../support/contract.ts";
+import { obstacleOf, pageReceivers, startPageReceiver } from "../support/page-receivers.ts";
+import { createTestDatabase, type TestDatabase } from "../support/test-database.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const page = readFileSync(join(root, "docs/webhooks.md"), "utf8");
+
+/** The fenced blocks of a language, in order. */
+function blocksIn(language: string): string[] {
+  return [...page.matchAll(/^```(\w+)\n([^]*?)^```$/gm)]
+    .filter(([, name]) => name === language)
+    .map(([, , text = ""]) => text);
+}
+
+/** The rows of the table whose head begins so, cell by cell, without the marks of code. */
+function tableOf(head: string): string[][] {
+  const start = page.indexOf(`\n| ${head} |`);
+  const [, , ...rows] = (page.slice(start + 1).split(/\n(?!\|)/, 1)[0] ?? "").split("\n");
+  return rows.map((row) =>
+    row
+      .slice(1, -1)
+      .split("|")
+      .map((cell) => cell.trim().replaceAll("`", "")),
+  );
+}
+
+/** The only one for which `fits` holds. */
+function onlyBlock(language: string, fits: (text: string) => boolean): string {
+  const found = blocksIn(language).filter(fits);
+  expect(found).toHaveLength(1);
+  return found[0] as string;
+}
+
+const secret = newSecret();
+const body = '{"id": "evt_1", "type": "job.updated",  "town": "Tromsø 🚚"}';
+
+interface Sent {
+  secrets?: string[];
+  /** Seconds from now. */
+  madeS?: number;
+  sentBody?: string;
+  headers?: Record<string, string | null>;
+  signature?: (own: string) => string;
+}
+
+/** Sends it as our sender does, but for what is said, and answers with the status. */
+async function post(
+  url: string,
+  { secrets = [secret], madeS = 0, sentBody = body, headers = {}, signature = (own) => own }: Sent = {},
+): Promise<number> {
+  const [id, timestampS] = ["evt_1", Math.floor(Date.now() / 1000) + madeS];
+  const all = {
+    "content-type": "application/json",
+    "webhook-id": id,
+    "webhook-timestamp": String(timestampS),
+    "webhook-signature": signature(sign(secrets, { id, timestampS, body })),
+    ...headers,
+  };
+  const kept = Object.entries(all).filter((pair): pair is [string, string] => pair[1] !== null);
+  const response = await fetch(url, { method: "POST", headers: kept, body: sentBody });
+  return response.status;
+}
+
+const [accepted, refused] = [204, 400];
+/** What a receiver is sent, and what it has to answer. */
+const cases: Record<string, [Sent, number]> = {
+  "a good signature": [{}, accepted],
+  "the second of two signatures": [{ secrets: [newSecret(), secret] }, accepted],
+  "one among others that it does not know": [{ signature: (own) => `v1a,AAAA v1,AAAA ${own}` }, accepted],
+  "a timestamp of four minutes ago": [{ madeS: -240 }, accepted],
+  "another secret's signature": [{ secrets: [newSecret()] }, refused],
+  "a signature cut short": [{ signature: (own) => own.slice(0, -4) }, refused],
+  "a signature of another version": [{ signature: (own) => own.replace("v1,", "v2,") }, refused],
+  "no signature": [{ headers: { "webhook-signature": null } }, refused],
+  "no id": [{ headers: { "webhook-id": null } }, refused],
+  "another id": [{ headers: { "webhook-id": "evt_2" } }, refused],
+  "a timestamp of six minutes ago": [{ madeS: -360 }, refused],
+  "a timestamp six minutes ahead": [{ madeS: 360 }, refused],
+  "a timestamp in words": [{ headers: { "webhook-timestamp": "yesterday" } }, refused],
+  "a changed body": [{ sentBody: body.replace("evt_1", "evt_3") }, refused],
+  "a body written again": [{ sentBody: JSON.stringify(JSON.parse(body)) }, refused],
+};
+
+describe("the receiver in", () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "waymark-docs-"));
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  it.for(pageReceivers)(
+    "$name takes what is ours and fresh, and nothing else",
+    { timeout: 240_000 },
+    async (receiver, { skip }) => {
+      const own = join(folder, receiver.name.replaceAll(" ", "-"));
+      await mkdir(own);
+      const { language, usesPackage } = receiver;
+      const block = onlyBlock(language, (text) => text.includes("standardwebhooks") === usesPackage);
+      await writeFile(join(own, receiver.file), block);
+      const obstacle = await obstacleOf(receiver, own);
+      skip(obstacle !== null, `skipped: ${obstacle}`);
+
+      const url = await startPageReceiver(receiver, { folder: own, secret });
+      const answers: Record<string, number> = {};
+      for (const [name, [sent]] of Object.entries(cases)) answers[name] = await post(url, sent);
+      const wanted = Object.entries(cases).map(([name, [, status]]) => [name, status]);
+      expect(answers).toEqual(Object.fromEntries(wanted));
+    },
+  );
+});
+
+describe("docs/webhooks.md", () => {
+  it("has a test vector that is what we sign", () => {
+    const vector = Object.fromEntries(
+      [...page.matchAll(/^\| `?(secret|webhook-\w+|body)`? \| `(.*)` \|$/gm)].map(([, name, value]) => [
+        name,
+        value,
+      ]),
+    );
+    const message = {
+      id: vector["webhook-id"],
+      timestampS: Number(vector["webhook-timestamp"]),
+      body: vector["body"],
+    };
+    expect(vector["webhook-signature"]).toMatch(/^v1,[A-Za-z0-9+/]{43}=$/);
+    expect(sign([vector["secret"]], message)).toBe(vector["webhook-signature"]);
+  });
+
+  it("has one example of each event, which fits the OpenAPI document", () => {
+    const bodies = blocksIn("json").map((text) => JSON.parse(text) as { id: string; type: string });
+    const types = [...eventTypes, TEST_EVENT_TYPE];
+    expect(bodies.map(({ type }) => type).toSorted()).toEqual(types.toSorted());
+    expect(new Set(bodies.map(({ id }) => id)).size).toBe(types.length);
+    for (const example of bodies) {
+      const media = contract.webhooks[example.type]?.post?.requestBody?.content["application/json"];
+      expect(breaches(media!.schema, example)).toEqual([]);
+    }
+  });
+
+  it("tells the times of the default schedule", () => {
+    const parsed = parseSchedule(DEFAULT_SCHEDULE_TEXT);
+    const schedule = "schedule" in parsed ? parsed.schedule : [];
+    let sinceMs = 0;
+    const rows = schedule.map((delayMs, index) => {
+      sinceMs += delayMs;
+      return index === 0 ? ["1", "at once", ""] : [String(index + 1), inWords(delayMs), inWords(sinceMs)];
+    });
+    expect(tableOf("attempt")).toEqual(rows);
+  });
+
+  it("tells what to do about each outcome, and of none that there is not", () => {
+    const known: Record<Exclude<OutcomeClass, `http_${number}`>, true> = {
+      delivered: true,
+      dns: true,
+      connect_refused: true,
+      connect_timeout: true,
+      tls: true,
+      timeout: true,
+      reset: true,
+      blocked_address: true,
+      invalid_response: true,
+    };
+    const told = tableOf("outcome").map(([name]) => name);
+    expect(told).toHaveLength(Object.keys(known).length + 1);
+    expect(new Set(told)).toEqual(new Set([...Object.keys(known), "http_NNN"]));
+  });
+
+  it("tells the limits that the code has", () => {
+    const limits = Object.fromEntries(tableOf("what"));
+    expect(limits).toMatchObject({
+      "requests on their way to one endpoint": String(IN_FLIGHT_LIMITS.usual),
+      "requests to one endpoint in a second": String(RATE_LIMITS.usual),
+      "endpoints of an organisation": String(MAX_ENDPOINTS),
+      "the log, and what waits for a paused endpoint": `${RETENTION_DAYS} days`,
+    });
+  });
+
+  it("links to headings that are there", () => {
+    const headings = [...page.matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) => title.toLowerCase());
+    const anchors = new Set(headings.map((title) => title.replaceAll(/[^\w -]/g, "").replaceAll(" ", "-")));
+    const links = [...page.matchAll(/\]\(#([^)]+)\)/g)].map(([, anchor]) => anchor);
+    expect(links.length).toBeGreaterThan(20);
+    expect(links.filter((link) => !anchors.has(link as string))).toEqual([]);
+  });
+});
+
+describe("its SQL", () => {
+  let database: TestDatabase;
+  let client: pg.Client;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    client = new pg.Client(database.url);
+    await client.connect();
+    for (const table of blocksIn("sql").filter((text) => text.startsWith("create table")))
+      await client.query(table);
+  });
+  afterAll(async () => {
+    await client.end();
+    await database[Symbol.asyncDispose]();
+  });
+
+  it("takes an event once, and says when it is a repeat", async () => {
+    const insert = onlyBlock("sql", (text) => text.includes("insert into webhook_inbox"));
+    const counts = [];
+    for (const id of ["evt_1", "evt_2", "evt_1"])
+      counts.push((await client.query(insert, [id, "{}"])).rows.length);
+    expect(counts).toEqual([1, 1, 0]);
+  });
+
+  it("keeps the newest state of a job, in whatever order its events come", async () => {
+    const upsert = onlyBlock("sql", (text) => text.includes("insert into delivery_job"));
+    for (const sequence of [2, 1, 5, 3, 5]) await client.query(upsert, ["job_1", sequence, { sequence }]);
+    const { rows } = await client.query("select * from delivery_job");
+    expect(rows).toEqual([{ id: "job_1", sequence: 5, job: { sequence: 5 } }]);
+  });
+});
+
+describe("its commands", () => {
+  const commands = blocksIn("sh")
+    .flatMap((text) => text.replaceAll("\\\n", " ").split("\n"))
+    .flatMap((line) => /^npx waymark (.*)$/.exec(line)?.[1] ?? [])
+    .map((line) => ({
+      line,
+      words: /^[a-z][a-z -]*?(?= (?:--|\w+_)|$)/.exec(line)?.[0] ?? "",
+      options: [...line.matchAll(/--[a-z-]+/g)].map(([option]) => option),
+    }));
+  const names = [...new Set(commands.map(({ words }) => words))];
+
+  it.each(names)("%s is there, with its options", { timeout: 60_000 }, (name) => {
+    const argv = ["src/cli/main.ts", ...name.split(" "), "--help"];
+    const { stdout } = spawnSync(process.execPath, argv, { cwd: root, encoding: "utf8" });
+    expect(stdout).toContain(`Usage: waymark ${name}`);
+    const options = commands.filter(({ words }) => words === name).flatMap((command) => command.options);
+    expect(options.filter((option) => !stdout.includes(`  ${option} `))).toEqual([]);
+  });
+});
+
+/** Whole minutes from a minute on: `2 h 35 min`. */
+function inWords(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes === 0) return `${ms / 1000} s`;
+  const parts = [
+    [Math.floor(minutes / 60), "h"],
+    [minutes % 60, "min"],
+  ] as const;
+  return parts.flatMap(([count, unit]) => (count > 0 ? [`${count} ${unit}`] : [])).join(" ");
+}
