@@ -34,6 +34,7 @@ export async function startWorker(
     sender: webhooks.sender,
     wakeAt: createWakeUps(scheduler).wakeAt,
     schedule: config.webhooks.retrySchedule,
+    retentionDays: config.retentionDays,
   });
   scheduler.start(
     webhookHandlers({

@@ -39,7 +39,9 @@ function beginMongo({ mongo, dataDir, cacheDir }: Config, opened: AsyncDisposabl
     if (error instanceof Error && error.name === "AbortError") return;
     const hint = error instanceof StartupError ? `\n${error.hint}` : "";
     say(`${error instanceof Error ? error.message : String(error)}${hint}`);
-    say("Waymark goes on without MongoDB (MONGODB_URL can name one): the API answers, and webhooks wait.");
+    say(
+      "Waymark goes on without MongoDB (MONGODB_URL can name one): the API answers and webhooks go out, but what has to be sent again waits.",
+    );
   });
   return opened.use(openMongo({ url: embedded.url }));
 }

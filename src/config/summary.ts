@@ -35,5 +35,7 @@ export function banner(
 /** Where it is kept what is to be done later. */
 function tasksIn({ mongo, dataDir }: Config, state: string): string {
   if (mongo.url !== null) return "MONGODB_URL";
-  return state === "absent" ? "no MongoDB: webhooks wait until there is one" : `MongoDB in ${dataDir}`;
+  return state === "absent"
+    ? "no MongoDB: what has to be sent again waits until there is one"
+    : `MongoDB in ${dataDir}`;
 }

@@ -111,7 +111,9 @@ export class ScheduleBuffer {
 /** Two processes that add the same job at once: one of them is told. */
 function isOnlyOfDuplicates(error: unknown): boolean {
   if (!(error instanceof MongoBulkWriteError)) return false;
-  return [error.writeErrors].flat().every(({ code }) => code === DUPLICATE_KEY);
+  const failures = [error.writeErrors].flat();
+  // A connection that broke is such an error too, without any.
+  return failures.length > 0 && failures.every(({ code }) => code === DUPLICATE_KEY);
 }
 
 async function unlessAborted(signal: AbortSignal, work: Promise<void>): Promise<void> {

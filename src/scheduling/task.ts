@@ -32,7 +32,7 @@ export interface HandlerOptions {
 
 const LONGEST_RUN_MS = 60_000;
 
-export class InvalidPayloadError extends Error {
+class InvalidPayloadError extends Error {
   override readonly name = "InvalidPayloadError";
 }
 

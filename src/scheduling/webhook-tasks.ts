@@ -28,10 +28,10 @@ const RETENTION_EVERY_MS = 60 * 60 * SECOND_MS;
 const endpointId = z.union([z.uuid(), z.string().refine((id) => fromTypedId("whe", id) !== null)]);
 
 /** The second is the time it is for, since 1970, and makes the job a new one: to one that runs already nothing is added. */
-export const retryTask = defineTask("webhooks.retry", z.strictObject({ endpointId, second: z.int() }));
-export const sweepTask = defineTask("webhooks.sweep", noPayload);
-export const disableTask = defineTask("webhooks.disable", noPayload);
-export const retentionTask = defineTask("webhooks.retention", noPayload);
+const retryTask = defineTask("webhooks.retry", z.strictObject({ endpointId, second: z.int() }));
+const sweepTask = defineTask("webhooks.sweep", noPayload);
+const disableTask = defineTask("webhooks.disable", noPayload);
+const retentionTask = defineTask("webhooks.retention", noPayload);
 
 export function webhookHandlers(work: WebhookWork): Handler[] {
   return [

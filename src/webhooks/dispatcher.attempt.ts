@@ -97,7 +97,7 @@ function followUp(decision: Decision): Pick<Ended, "status" | "delayMs"> {
 
 function withoutAttempt(
   { id, token }: Lease,
-  { status, outcome, delayMs = 0 }: { status: Ended["status"]; outcome: string; delayMs?: number },
+  { status, outcome, delayMs = 0 }: Pick<Ended, "status" | "outcome"> & { delayMs?: number },
 ): Settled {
   const ended: Ended = { id, token, status, delayMs, outcome, attempt: null };
   return { ended, change: null, wakeInMs: status === "pending" ? delayMs : null };

@@ -6,7 +6,7 @@ import type { EventRow } from "../events/event.wire.ts";
 import type { Queryable } from "../platform/database.ts";
 import { newUuid } from "../platform/ids.ts";
 import { sql, type Sql } from "../platform/sql.ts";
-import type { OutcomeClass } from "./outcome.ts";
+import type { DeliveryOutcome, OutcomeClass } from "./outcome.ts";
 
 /** A delivery that this process may send until its lease runs out. */
 export interface Lease {
@@ -53,7 +53,7 @@ export interface Ended {
   token: string;
   status: "pending" | "delivered" | "dead";
   delayMs: number;
-  outcome: string;
+  outcome: DeliveryOutcome;
   /** Null: nothing was sent. */
   attempt: AttemptRecord | null;
 }

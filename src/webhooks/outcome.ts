@@ -4,6 +4,16 @@ import type { FailureClass } from "../platform/outgoing-failure.ts";
 /** `delivered` for any 2xx, `http_NNN` for every other answer, and otherwise where the attempt broke off. */
 export type OutcomeClass = "delivered" | `http_${number}` | FailureClass;
 
+/** How a delivery's last attempt ended, or why none could be made. */
+export type DeliveryOutcome =
+  | OutcomeClass
+  /** Its event is gone. */
+  | "event_missing"
+  /** Whoever was sending it died, at every attempt. */
+  | "interrupted"
+  /** The endpoint's secret was sealed with another WAYMARK_SECRET. */
+  | "secret_unreadable";
+
 export interface Outcome {
   class: OutcomeClass;
   /** Null where no answer came. */

@@ -90,11 +90,12 @@ export function parseSchedule(text: string): ParsedSchedule {
     if (delayMs > MAX_DELAY_MS) return problem(`Delay ${index + 1}, "${part}", is longer than 30 days`);
     schedule.push(delayMs);
   }
+  if (schedule[0] !== 0) return problem(`The first attempt is made at once, so the first delay is 0s`);
   return { schedule };
 }
 
 function problem(what: string): ParsedSchedule {
   return {
-    problem: `${what}. Write the delay before each attempt, the first mostly 0s: ${DEFAULT_SCHEDULE_TEXT}`,
+    problem: `${what}. Write the delay before each attempt, the first 0s: ${DEFAULT_SCHEDULE_TEXT}`,
   };
 }

@@ -26,6 +26,7 @@ export interface WorkerParts {
   clock: Clock;
   logger: Logger;
   registry: Registry;
+  retentionDays: number;
 }
 
 export interface WebhookWorker extends AsyncDisposable {
@@ -44,7 +45,8 @@ const STUCK_AFTER_S = 60;
 /** Starts to deliver. Disposing waits for what is on its way, and records it. */
 export async function startWebhookWorker(parts: WorkerParts): Promise<WebhookWorker> {
   const { database, databaseUrl, clock, logger, registry } = parts;
-  await ensurePartitions(database, clock.now());
+  const makePartitions = () => ensurePartitions(database, clock.now(), parts.retentionDays);
+  await makePartitions();
   const metrics = createWebhookMetrics(registry, () => dispatcher.inFlight());
   const dispatcher = createDispatcher({ ...parts, metrics });
   let dueLagS = 0;
@@ -63,9 +65,7 @@ export async function startWebhookWorker(parts: WorkerParts): Promise<WebhookWor
     dueLagS = state.dueLagS;
     metrics.queue(state);
   });
-  const partitions = startRepeating("make partitions", PARTITIONS_EVERY_MS, logger, () =>
-    ensurePartitions(database, clock.now()),
-  );
+  const partitions = startRepeating("make partitions", PARTITIONS_EVERY_MS, logger, makePartitions);
 
   return {
     fallDue: (endpointId) => dispatcher.fallDue([endpointId]),

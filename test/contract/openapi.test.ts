@@ -232,16 +232,18 @@ describe("the error table", () => {
 });
 
 describe("the webhooks", () => {
-  it("are the four events of jobs, with the feed's body and the headers of Standard Webhooks", () => {
+  it("are the four events of jobs with the feed's body, and the test, with the headers of Standard Webhooks", () => {
     expect(Object.keys(webhooks)).toEqual([
       "job.created",
       "job.updated",
       "job.status_changed",
       "job.assigned",
+      "webhook.test",
     ]);
-    for (const { post } of Object.values(webhooks)) {
+    for (const [type, { post }] of Object.entries(webhooks)) {
+      const name = type === "webhook.test" ? "TestEvent" : "Event";
       expect(post?.requestBody?.content["application/json"]?.schema).toEqual({
-        $ref: "#/components/schemas/Event",
+        $ref: `#/components/schemas/${name}`,
       });
       const headers = post?.parameters?.map((parameter) => [parameter.in, parameter.name]);
       expect(headers).toEqual([

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { on, once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,10 +8,11 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { entities } from "../../src/entities.ts";
 import { openDatabase, type Database } from "../../src/platform/database.ts";
 import { sql } from "../../src/platform/sql.ts";
+import { commandLine, endOf } from "../support/command-line.ts";
+import { TEST_SECRET } from "../support/secret.ts";
 import { startHolder } from "../support/embedded-processes.ts";
 import { createTestDatabase, type TestDatabase } from "../support/test-database.ts";
 
-const script = join(import.meta.dirname, "..", "..", "src", "cli", "main.ts");
 const HEADER_OF_EXPORT = /^marking_number,agent,contractor,batch_number,.*,provider_status\n/;
 
 let testDatabase: TestDatabase;
@@ -32,44 +33,16 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-interface Run {
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
-
-interface Environment {
-  [name: string]: string;
-}
-
-function start(args: readonly string[], environment: Environment = {}): ChildProcess {
-  const settings = {
-    DATABASE_URL: testDatabase.url,
-    WAYMARK_DATA_DIR: join(folder, "data"),
-    PORT: "0",
-    ...environment,
-  };
-  return spawn(process.execPath, [script, ...args], { env: { PATH: process.env["PATH"], ...settings } });
-}
-
-async function endOf(child: ChildProcess, input?: string | Uint8Array): Promise<Run> {
-  if (input !== undefined) child.stdin?.end(input);
-  const [stdout, stderr, [code]] = await Promise.all([
-    text(child.stdout as NodeJS.ReadableStream),
-    text(child.stderr as NodeJS.ReadableStream),
-    once(child, "close") as Promise<[number | null]>,
-  ]);
-  return { code, stdout, stderr };
-}
-
-const waymark = (...args: string[]): Promise<Run> => endOf(start(args));
-
-/** The one document on standard output, of a command that succeeds. */
-async function documentOf(...args: string[]) {
-  const run = await waymark(...args, "--json");
-  expect(run).toMatchObject({ code: 0, stderr: "" });
-  return JSON.parse(run.stdout);
-}
+const {
+  start,
+  run: waymark,
+  documentOf,
+} = commandLine(() => ({
+  DATABASE_URL: testDatabase.url,
+  WAYMARK_SECRET: TEST_SECRET,
+  WAYMARK_DATA_DIR: join(folder, "data"),
+  PORT: "0",
+}));
 
 async function fileOf(name: string, content: string | Uint8Array): Promise<string> {
   const path = join(folder, name);
@@ -542,9 +515,29 @@ async function addressIn(child: ChildProcess): Promise<string> {
   throw new Error("It ended before it was up");
 }
 
+describe("WAYMARK_SECRET", () => {
+  it.each([
+    [["serve", "--role", "api"], 1],
+    [["endpoint", "list"], 1],
+    [["org", "list"], 0],
+    [["migrate"], 0],
+  ])("is needed with DATABASE_URL by what seals or signs, and by nothing else: %j", async (args, code) => {
+    const run = await endOf(start(args, { WAYMARK_SECRET: "", LOG_LEVEL: "silent" }));
+    expect(run.code).toBe(code);
+    if (code === 0) return;
+    expect(run).toMatchObject({ stdout: "", stderr: expect.stringContaining("WAYMARK_SECRET is not set") });
+    expect(run.stderr).toContain("openssl rand -base64 32");
+    expect(run.stderr).not.toContain("    at ");
+  });
+});
+
 describe("serve", () => {
   it("runs the server until a signal", async () => {
-    const child = start(["serve", "--role", "api"], { LOG_LEVEL: "silent", HOST: "127.0.0.1" });
+    const child = start(["serve", "--role", "api"], {
+      LOG_LEVEL: "silent",
+      HOST: "127.0.0.1",
+      MONGODB_URL: "mongodb://127.0.0.1:9",
+    });
     const end = endOf(child);
     const url = await addressIn(child);
     expect((await fetch(`${url}/health/live`)).status).toBe(200);

@@ -65,6 +65,8 @@ describe("a wrong setting", () => {
   });
 });
 
+const allowed = (env: Record<string, string>): boolean => toConfig(readEnv(env)).webhooks.allowPrivate;
+
 describe("settings", () => {
   it("all have a default", () => {
     const config = toConfig(readEnv({}));
@@ -126,7 +128,6 @@ describe("settings", () => {
   });
 
   it("WEBHOOK_ALLOW_PRIVATE is on when embedded alone, unless it is set", () => {
-    const allowed = (env: Record<string, string>): boolean => toConfig(readEnv(env)).webhooks.allowPrivate;
     const own = { DATABASE_URL: "postgresql://db/waymark" };
     expect([allowed({}), allowed(own)]).toEqual([true, false]);
     expect([

@@ -1,12 +1,8 @@
 /** Example values of the document, all from one story: a job whose delivery fails for a wrong address. */
 import type { EventType } from "../../events/event.entity.ts";
-import {
-  API_VERSION,
-  type Changes,
-  type EventWire,
-  type HistoryEntryWire,
-} from "../../events/event.payload.ts";
+import { API_VERSION, type Changes, type EventWire, type HistoryEntryWire } from "../../events/event.wire.ts";
 import type { JobWire } from "../../jobs/job.wire.ts";
+import type { TestEventWire } from "../../webhooks/test-event.ts";
 
 export const exampleRequestId = "req_01KAJQZ4T0W5H8M3N9PXR2VD7C";
 
@@ -107,4 +103,16 @@ export const exampleEvents: Record<EventType, EventWire> = {
     actor: systemActor,
     request_id: null,
   }),
+};
+
+/** The test event, which speaks of no job. */
+export const exampleTestEvent: TestEventWire = {
+  id: "evt_01KAJR5M7Q2X8D4FW6ZB9TC3NH",
+  type: "webhook.test",
+  api_version: API_VERSION,
+  timestamp: "2026-11-21T09:21:05.911Z",
+  data: {
+    message: "This is a test. It speaks of no job, and asks for nothing but an answer of 2xx.",
+    endpoint_id: "whe_01KAJQ8V5N3R7T1YC6GK2D9XWE",
+  },
 };

@@ -2,7 +2,9 @@
 import type { RouteConfig } from "@asteasolutions/zod-to-openapi";
 import { z } from "zod";
 import { eventTypes, type EventType } from "../../events/event.entity.ts";
-import { exampleEvents } from "./openapi.examples.ts";
+import { API_VERSION } from "../../events/event.wire.ts";
+import { TEST_EVENT_TYPE, type TestEventWire } from "../../webhooks/test-event.ts";
+import { exampleEvents, exampleTestEvent } from "./openapi.examples.ts";
 import { eventSchema } from "./responses.schema.ts";
 
 const headers = z.object({
@@ -38,35 +40,91 @@ const texts: Record<EventType, { summary: string; description: string }> = {
   "job.assigned": { summary: "A job was assigned", description: "A job became visible to a contractor." },
 };
 
-const COMING = `Delivery by webhook comes with the webhook engine; until then \`GET /v1/events\` carries the same body.
-At least once: a repeat has the same \`webhook-id\`, and \`data.sequence\` tells the order of a job's events.`;
+const ONCE_OR_MORE = `At least once: a repeat has the same \`webhook-id\`, and \`data.sequence\` tells the order of a job's events.
+\`GET /v1/events\` carries the same body, to catch up.`;
 
-/** One for each type of event, by its type. */
-export const webhooks: readonly RouteConfig[] = eventTypes.map((type) => ({
-  method: "post",
-  path: type,
-  operationId: `on${type.replaceAll(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
-  summary: texts[type].summary,
-  description: `${texts[type].description}\n\n${COMING}`,
-  tags: ["Webhooks"],
-  security: [],
-  request: {
-    headers,
-    body: {
-      required: true,
-      content: {
-        "application/json": {
-          schema: eventSchema,
-          examples: { [type]: { summary: texts[type].summary, value: exampleEvents[type] } },
-        },
+const testEventSchema = z
+  .strictObject({
+    id: z
+      .string()
+      .regex(/^evt_[0-9A-HJKMNP-TV-Z]{26}$/)
+      .meta({ description: "Id of the event, as in `webhook-id`", examples: [exampleTestEvent.id] }),
+    type: z.literal(TEST_EVENT_TYPE).meta({ description: "That it is a test" }),
+    api_version: z.literal(API_VERSION).meta({ description: "Version of this shape" }),
+    timestamp: z.iso
+      .datetime({ precision: 3 })
+      .meta({ description: "When it was asked for", examples: [exampleTestEvent.timestamp] }),
+    data: z.strictObject({
+      message: z.string().meta({ description: "For people", examples: [exampleTestEvent.data.message] }),
+      endpoint_id: z
+        .string()
+        .regex(/^whe_[0-9A-HJKMNP-TV-Z]{26}$/)
+        .meta({
+          description: "The endpoint that is tried out",
+          examples: [exampleTestEvent.data.endpoint_id],
+        }),
+    }),
+  })
+  .meta({
+    id: "TestEvent",
+    description: "What an endpoint is sent when its owner tries it out.",
+  }) satisfies z.ZodType<TestEventWire>;
+
+const responses = {
+  "2XX": {
+    description: "Received. Answer within 15 seconds; the log keeps the first 4 KiB of the answer's body.",
+  },
+  410: { description: "The endpoint is gone: it is disabled at once." },
+  default: {
+    description:
+      "Anything else, a redirect included, is a failure, and the event is sent again later. `Retry-After` on 429 and " +
+      "503 is honoured, up to 24 hours.",
+  },
+};
+
+interface Told {
+  summary: string;
+  description: string;
+  schema: z.ZodType;
+  example: object;
+}
+
+function webhook(type: string, { summary, description, schema, example }: Told): RouteConfig {
+  return {
+    method: "post",
+    path: type,
+    operationId: `on${type.replaceAll(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
+    summary,
+    description,
+    tags: ["Webhooks"],
+    security: [],
+    request: {
+      headers,
+      body: {
+        required: true,
+        content: { "application/json": { schema, examples: { [type]: { summary, value: example } } } },
       },
     },
-  },
-  responses: {
-    "2XX": { description: "Received. Answer within 15 seconds; the body of the answer is not read." },
-    410: { description: "The endpoint is gone: it is disabled at once." },
-    default: {
-      description: "Anything else, a redirect included, is a failure, and the event is sent again later.",
-    },
-  },
-}));
+    responses,
+  };
+}
+
+/** One for each type of event, by its type, and the test event. */
+export const webhooks: readonly RouteConfig[] = [
+  ...eventTypes.map((type) =>
+    webhook(type, {
+      summary: texts[type].summary,
+      description: `${texts[type].description}\n\n${ONCE_OR_MORE}`,
+      schema: eventSchema,
+      example: exampleEvents[type],
+    }),
+  ),
+  webhook(TEST_EVENT_TYPE, {
+    summary: "An endpoint is tried out",
+    description:
+      "Sent once, when its owner asks for it, whatever the endpoint is subscribed to. Its outcome is shown at once, and " +
+      "it is not sent again. On this event 410 disables nothing.",
+    schema: testEventSchema,
+    example: exampleTestEvent,
+  }),
+];
