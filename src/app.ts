@@ -1,6 +1,6 @@
 /** The composition root: from the configuration to a running service. Everything is made here, once, and handed on. */
 import { createApiKeyService, type ApiKeyService } from "./api-keys/api-key.service.ts";
-import { createKeyVerifier } from "./api-keys/api-key.verifier.ts";
+import { createKeyVerifier, type KeyVerifier } from "./api-keys/api-key.verifier.ts";
 import { startWorker } from "./app.worker.ts";
 import type { Config } from "./config/config.ts";
 import { entities } from "./entities.ts";
@@ -17,13 +17,13 @@ import { createOrganizationService, type OrganizationService } from "./organizat
 import { systemClock, type Clock } from "./platform/clock.ts";
 import { openDatabase, type Database } from "./platform/database.ts";
 import { createLogger, type Logger } from "./platform/logger.ts";
-import { createMetrics } from "./platform/metrics.ts";
+import { createMetrics, type Metrics } from "./platform/metrics.ts";
 import type { Mongo } from "./platform/mongo.ts";
 import { createNotifier } from "./platform/notifications.ts";
 import { startRepeating } from "./platform/repeating.ts";
 import type { SecretBox } from "./platform/secret-box.ts";
 import { DELIVERIES_CHANNEL } from "./webhooks/fan-out.service.ts";
-import { createWebhooks, type Webhooks } from "./webhooks/webhooks.service.ts";
+import { createWebhooks, type Webhooks, type WebhooksParts } from "./webhooks/webhooks.service.ts";
 
 /** What a test may put in the place of the real thing. */
 export interface AppOverrides {
@@ -44,6 +44,13 @@ const FOLD_EVERY_MS = 1_000;
 const RECORD_USE_EVERY_MS = 10_000;
 const PURGE_EVERY_MS = 60_000;
 const PURGE_AT_ONCE = 1_000;
+
+interface HousekeepingParts {
+  database: Database;
+  logger: Logger;
+  metrics: Metrics;
+  verifier: KeyVerifier;
+}
 
 /** What the service stands on. */
 export interface AppParts {
@@ -68,15 +75,7 @@ export async function createApp(
   const codes = createJobCodes(database);
   const verifier = createKeyVerifier({ database, clock });
   const announce = createNotifier(database, DELIVERIES_CHANNEL);
-  const webhooks = createWebhooks({
-    database,
-    box,
-    announce,
-    clock,
-    allowPrivate: config.webhooks.allowPrivate,
-    retentionDays: config.retentionDays,
-    docsUrl: config.http.publicUrl === null ? null : `${config.http.publicUrl}/docs`,
-  });
+  const webhooks = webhooksOf(config, { database, box, announce, clock });
   const workerParts = { config, database, databaseUrl, mongo, box, webhooks, clock, logger };
   const worker =
     config.role === "api" ? null : await startWorker({ ...workerParts, registry: metrics.registry });
@@ -100,15 +99,7 @@ export async function createApp(
     ],
     isStopping: () => stopping,
   });
-  const housekeeping = [
-    startRepeating("fold counts", FOLD_EVERY_MS, logger, async () =>
-      metrics.foldedCounts.inc(await foldCounts(database)),
-    ),
-    startRepeating("record key use", RECORD_USE_EVERY_MS, logger, () => verifier.recordUse()),
-    startRepeating("purge idempotency", PURGE_EVERY_MS, logger, () =>
-      purgeIdempotencyRecords(database, PURGE_AT_ONCE),
-    ),
-  ];
+  const housekeeping = startHousekeeping({ database, logger, metrics, verifier });
 
   return {
     database,
@@ -124,9 +115,39 @@ export async function createApp(
       await server?.stop();
       await worker?.[Symbol.asyncDispose]();
       await webhooks[Symbol.asyncDispose]();
-      await Promise.all(housekeeping.map((task) => task[Symbol.asyncDispose]()));
+      await housekeeping[Symbol.asyncDispose]();
       await verifier[Symbol.asyncDispose]();
       await database[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function webhooksOf(
+  config: Config,
+  parts: Pick<WebhooksParts, "database" | "box" | "announce" | "clock">,
+): Webhooks {
+  return createWebhooks({
+    ...parts,
+    allowPrivate: config.webhooks.allowPrivate,
+    retentionDays: config.retentionDays,
+    docsUrl: config.http.publicUrl === null ? null : `${config.http.publicUrl}/docs`,
+  });
+}
+
+/** What every process does for itself, again and again. */
+function startHousekeeping({ database, logger, metrics, verifier }: HousekeepingParts): AsyncDisposable {
+  const tasks = [
+    startRepeating("fold counts", FOLD_EVERY_MS, logger, async () =>
+      metrics.foldedCounts.inc(await foldCounts(database)),
+    ),
+    startRepeating("record key use", RECORD_USE_EVERY_MS, logger, () => verifier.recordUse()),
+    startRepeating("purge idempotency", PURGE_EVERY_MS, logger, () =>
+      purgeIdempotencyRecords(database, PURGE_AT_ONCE),
+    ),
+  ];
+  return {
+    async [Symbol.asyncDispose]() {
+      await Promise.all(tasks.map((task) => task[Symbol.asyncDispose]()));
     },
   };
 }

@@ -1,4 +1,5 @@
 /** PostgreSQL's NOTIFY and LISTEN: how one process tells the others that there is something to do. A hint, never the truth. */
+import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 import type { Queryable } from "./database.ts";
 import type { Logger } from "./logger.ts";
@@ -41,43 +42,48 @@ export interface ListenOptions {
 const RECONNECT_AFTER_MS = 500;
 
 /** Listens on a connection of its own, made again whenever it is lost. */
-export function listenTo({ url, channel, name, logger, onNotification }: ListenOptions): AsyncDisposable {
-  let isStopping = false;
-  let client: pg.Client | null = null;
-  let timer: NodeJS.Timeout | undefined;
-
-  const connect = async (): Promise<void> => {
-    const next = new pg.Client({ connectionString: url, application_name: name, keepAlive: true });
-    client = next;
-    let isLost = false;
-    const lose = (error?: Error): void => {
-      if (isLost || isStopping) return;
-      isLost = true;
-      logger.warn(
-        { channel, error: error?.message ?? "ended" },
-        "listening was interrupted; it is tried again",
-      );
-      void next.end().catch(() => undefined);
-      timer = setTimeout(() => void connect(), RECONNECT_AFTER_MS);
-    };
-    next.on("error", lose).on("end", () => lose());
-    next.on("notification", onNotification);
-    try {
-      await next.connect();
-      await next.query(`listen ${pg.escapeIdentifier(channel)}`);
-      onNotification();
-    } catch (error) {
-      lose(error as Error);
+export function listenTo(options: ListenOptions): AsyncDisposable {
+  const { channel, logger } = options;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const listen = async (): Promise<void> => {
+    while (!signal.aborted) {
+      const reason = await listenUntilLost(options, signal);
+      if (signal.aborted) return;
+      logger.warn({ channel, reason }, "listening was interrupted; it is tried again");
+      await pause(RECONNECT_AFTER_MS, undefined, { signal }).catch(() => undefined);
     }
   };
-
-  const connected = connect();
+  const listening = listen();
   return {
     async [Symbol.asyncDispose]() {
-      isStopping = true;
-      clearTimeout(timer);
-      await connected;
-      await client?.end().catch(() => undefined);
+      stopping.abort();
+      await listening;
     },
   };
+}
+
+/** Resolves with the reason when the connection cannot be made, is lost, or is to be closed. */
+async function listenUntilLost(
+  { url, channel, name, onNotification }: ListenOptions,
+  signal: AbortSignal,
+): Promise<string> {
+  const client = new pg.Client({ connectionString: url, application_name: name, keepAlive: true });
+  const { promise: lost, resolve: lose } = Promise.withResolvers<string>();
+  client.on("error", (error) => lose(error.message));
+  client.on("end", () => lose("the connection ended"));
+  client.on("notification", onNotification);
+  const stop = (): void => lose("stopped");
+  signal.addEventListener("abort", stop);
+  try {
+    await client.connect();
+    await client.query(`listen ${pg.escapeIdentifier(channel)}`);
+    onNotification();
+    return await lost;
+  } catch (error) {
+    return (error as Error).message;
+  } finally {
+    signal.removeEventListener("abort", stop);
+    await client.end().catch(() => undefined);
+  }
 }

@@ -3,6 +3,7 @@ import { newUuid } from "../platform/ids.ts";
 import type { EndpointState } from "./dispatcher.endpoints.ts";
 import type { Ended, Lease } from "./dispatcher.turn.ts";
 import { changeAfter, type EndpointChange } from "./endpoint-changes.ts";
+import type { DeliveryOutcome } from "./outcome.ts";
 import { deliveryBody, webhookIdOf } from "./payload.ts";
 import { decide, type Decision, type Schedule } from "./retry-policy.ts";
 import type { AttemptResult, SendRequest } from "./sender.ts";
@@ -44,11 +45,15 @@ export function unsendable(
   // Each attempt was begun, and no end of the last one was ever recorded: its sender died every time.
   if (lease.attempt > schedule.length)
     return withoutAttempt(lease, { status: "dead", outcome: "interrupted" });
-  if (state.problem === null) return null;
+  return state.problem === null ? null : laterWithoutAttempt(lease, "secret_unreadable", schedule);
+}
+
+/** Nothing could be sent, through no fault of the receiver: it is tried again on schedule. */
+export function laterWithoutAttempt(lease: Lease, outcome: DeliveryOutcome, schedule: Schedule): Settled {
   const delayMs = schedule[lease.attempt];
   return delayMs === undefined
-    ? withoutAttempt(lease, { status: "dead", outcome: "secret_unreadable" })
-    : withoutAttempt(lease, { status: "pending", outcome: "secret_unreadable", delayMs });
+    ? withoutAttempt(lease, { status: "dead", outcome })
+    : withoutAttempt(lease, { status: "pending", outcome, delayMs });
 }
 
 /** What follows from an attempt: by the policy for the delivery, by the circuit for the endpoint. */

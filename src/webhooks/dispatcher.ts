@@ -8,7 +8,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
-import { attemptOf, settle, unsendable } from "./dispatcher.attempt.ts";
+import { attemptOf, laterWithoutAttempt, settle, unsendable } from "./dispatcher.attempt.ts";
 import { EndpointStates, type Allowances, type EndpointState } from "./dispatcher.endpoints.ts";
 import { Results, type Batch } from "./dispatcher.results.ts";
 import { takeTurn, type Lease, type TurnAnswer } from "./dispatcher.turn.ts";
@@ -222,22 +222,33 @@ class LeasingDispatcher implements Dispatcher {
   }
 
   #send(lease: Lease, state: EndpointState): void {
-    const { clock, metrics, schedule, sender } = this.#parts;
-    state.inFlight += 1;
-    state.bucket.take(clock.now());
-    const attempt = attemptOf(lease, state, clock.now());
-    const sending = sender.send(attempt).then((result) => {
-      state.inFlight -= 1;
+    const sending = this.#deliver(lease, state).finally(() => {
       this.#sending.delete(sending);
-      this.#lastEndedMs = clock.now();
-      metrics.attempted(result.outcome.class, result.durationMs / 1000);
-      this.#results.add(
-        lease.endpointId,
-        settle({ lease, state, result }, { schedule, nowMs: this.#lastEndedMs }),
-      );
       this.#run();
     });
     this.#sending.add(sending);
+  }
+
+  async #deliver(lease: Lease, state: EndpointState): Promise<void> {
+    const { clock, logger, metrics, schedule, sender } = this.#parts;
+    state.inFlight += 1;
+    state.bucket.take(clock.now());
+    try {
+      const result = await sender.send(attemptOf(lease, state, clock.now()));
+      this.#lastEndedMs = clock.now();
+      metrics.attempted(result.outcome.class, result.durationMs / 1000);
+      const settled = settle({ lease, state, result }, { schedule, nowMs: this.#lastEndedMs });
+      this.#results.add(lease.endpointId, settled);
+    } catch (error) {
+      // Whatever a receiver does is a result: this is our own defect, and costs this delivery an attempt.
+      logger.error(
+        { delivery: lease.id, error: (error as Error).message },
+        "a delivery could not be attempted",
+      );
+      this.#results.add(lease.endpointId, laterWithoutAttempt(lease, "internal_error", schedule));
+    } finally {
+      state.inFlight -= 1;
+    }
   }
 
   /** Rates are finer than the scheduler's seconds: it is looked again when the first endpoint may be sent to again. */

@@ -79,7 +79,7 @@ export interface TurnAnswer {
 }
 
 /** Longer than the longest attempt: who still holds a lease then is dead or stuck. */
-export const LEASE_MS = 30_000;
+const LEASE_MS = 30_000;
 /** Endpoints looked at in one turn: it bounds the turn however many there are. */
 const LOOK_AT = 100;
 /** Retries get at least a fifth of the slots, first attempts the rest. */
@@ -178,14 +178,12 @@ const nextWaiting = (endpointId: Sql): Sql => sql`
   select endpoint_id from webhook_delivery
   where status = 'pending' and attempts = 0 and endpoint_id > ${endpointId} order by endpoint_id limit 1`;
 
-function turnStatement(request: TurnRequest, token: string): Sql {
-  const { ended, free, again, allowances, workers } = request;
-  const firsts = again.length > 0 ? Math.ceil(free * FIRST_SHARE) : free;
-  const lease = sql`clock_timestamp() + ${LEASE_MS} * interval '1 ms'`;
-  return sql`
-    with recursive ${ended.length > 0 ? sql`${endedSteps(ended)},` : sql``}
-    waiting (endpoint_id) as (
-      (${nextWaiting(sql`${request.cursor ?? BEFORE_ALL}::uuid`)})
+const leaseEnd = sql`clock_timestamp() + ${LEASE_MS} * interval '1 ms'`;
+
+/** The steps that find the endpoints which may be sent to (`ready`), each with how much. */
+function endpointSteps({ again, cursor, allowances, workers }: TurnRequest): Sql {
+  return sql`waiting (endpoint_id) as (
+      (${nextWaiting(sql`${cursor ?? BEFORE_ALL}::uuid`)})
       union all
       select next.endpoint_id from waiting cross join lateral (${nextWaiting(sql`waiting.endpoint_id`)}) next
     ), looked as materialized (
@@ -205,12 +203,20 @@ function turnStatement(request: TurnRequest, token: string): Sql {
         and coalesce(given.allowance, 1) > 0
     ), probed as (
       -- An open circuit lets a single delivery through, whichever worker comes first.
-      update webhook_endpoint endpoint set blocked_until = ${lease} from open
+      update webhook_endpoint endpoint set blocked_until = ${leaseEnd} from open
       where endpoint.id = open.id and open.circuit_step is not null and endpoint.blocked_until <= clock_timestamp()
       returning endpoint.id
     ), ready as materialized (
       select * from open where circuit_step is null or id in (select id from probed)
-    ), first as materialized (
+    )`;
+}
+
+function turnStatement(request: TurnRequest, token: string): Sql {
+  const { ended, free, again } = request;
+  const firsts = again.length > 0 ? Math.ceil(free * FIRST_SHARE) : free;
+  return sql`
+    with recursive ${ended.length > 0 ? sql`${endedSteps(ended)},` : sql``}
+    ${endpointSteps(request)}, first as materialized (
       select ready.id as endpoint_id, due.id, false as is_reclaimed from ready cross join lateral (
         select id from webhook_delivery
         where status = 'pending' and attempts = 0 and endpoint_id = ready.id
@@ -227,7 +233,7 @@ function turnStatement(request: TurnRequest, token: string): Sql {
       where ready.id = any(${again}::uuid[])
       limit ${free} - (select count(*) from first)
     ), leased as (
-      update webhook_delivery set attempts = webhook_delivery.attempts + 1, due_at = ${lease}, lease_token = ${token}::uuid
+      update webhook_delivery set attempts = webhook_delivery.attempts + 1, due_at = ${leaseEnd}, lease_token = ${token}::uuid
       from (select * from first union all select * from again) due
       where webhook_delivery.status = 'pending' and webhook_delivery.id = due.id
       returning webhook_delivery.id, webhook_delivery.endpoint_id, webhook_delivery.event_id, webhook_delivery.attempts,

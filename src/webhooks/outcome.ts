@@ -12,7 +12,9 @@ export type DeliveryOutcome =
   /** Whoever was sending it died, at every attempt. */
   | "interrupted"
   /** The endpoint's secret was sealed with another WAYMARK_SECRET. */
-  | "secret_unreadable";
+  | "secret_unreadable"
+  /** A defect of ours. */
+  | "internal_error";
 
 export interface Outcome {
   class: OutcomeClass;

@@ -38,13 +38,11 @@ export function createWebhookMetrics(registry: Registry, inFlight: () => number)
     help: "Deliveries that wait for an endpoint that is paused, disabled or suspended",
     registers,
   });
-  new Gauge({
+  const flying: Gauge = new Gauge({
     name: "waymark_webhook_in_flight",
     help: "Deliveries on their way",
     registers,
-    collect() {
-      this.set(inFlight());
-    },
+    collect: () => flying.set(inFlight()),
   });
   return {
     attempted: (outcome, seconds) => attempts.observe({ outcome }, seconds),

@@ -33,7 +33,7 @@ export function createWebhooks(parts: WebhooksParts): Webhooks {
   const http = createOutgoingHttp({ guard });
   const sender = createSender({ http, clock: parts.clock, docsUrl: parts.docsUrl });
   return {
-    endpoints: createEndpointService({ ...parts, checkUrl: guard.checkUrl }),
+    endpoints: createEndpointService({ ...parts, checkUrl: (url) => guard.checkUrl(url) }),
     deliveries: createDeliveryService({ ...parts, sender }),
     sender,
     [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),
