@@ -8,7 +8,8 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts
 
 FROM node:24.21.0-slim
 WORKDIR /app
-ENV NODE_ENV=production HOST=0.0.0.0
+# A young generation of 16 MB keeps the process small at no cost that was seen (docs/performance.md).
+ENV NODE_ENV=production HOST=0.0.0.0 NODE_OPTIONS=--max-semi-space-size=16
 COPY --from=dependencies /app/node_modules node_modules
 COPY package.json package.json
 COPY src src

@@ -11,6 +11,7 @@ import { endpointList } from "./endpoint-list.ts";
 import { endpointRotateSecret } from "./endpoint-rotate-secret.ts";
 import { endpointDelete, endpointPause, endpointResume } from "./endpoint-status.ts";
 import { endpointTest } from "./endpoint-test.ts";
+import { endpointUpdate } from "./endpoint-update.ts";
 import { failureOf, WrongUse } from "./failure.ts";
 import { jobsExport } from "./jobs-export.ts";
 import { jobsImport } from "./jobs-import.ts";
@@ -67,6 +68,7 @@ function programOf(cli: Cli): Command {
       endpointResume(cli),
       endpointDelete(cli),
       endpointRotateSecret(cli),
+      endpointUpdate(cli),
       endpointTest(cli),
     ]),
     group("deliveries", "what was sent there", [

@@ -27,6 +27,7 @@ export function banner(
       "",
       "  Try it:",
       `  curl -H "x-api-key: ${demo.agent}" "${base}/v1/jobs?page_size=2"`,
+      "  npx waymark listen   (in another terminal: shows each change as the webhook that it becomes)",
     );
   }
   return `${lines.join("\n")}\n\n`;

@@ -142,6 +142,7 @@ function toLease(row: Exclude<TurnRow, { id: null }>, token: string): Lease {
 
 /** The steps `recorded` and `finished`. A lease that another has taken over since is left alone; its attempt was made all the same. */
 function endedSteps(ended: readonly Ended[]): Sql {
+  const ids = ended.map(({ id }) => id);
   const attempts = ended.flatMap(({ attempt }) => (attempt ? [attempt] : []));
   return sql`recorded as (
       insert into webhook_attempt (id, delivery_id, number, started_at, duration_ms, outcome, http_status, error,
@@ -164,10 +165,12 @@ function endedSteps(ended: readonly Ended[]): Sql {
       update webhook_delivery set status = ended.status, due_at = clock_timestamp() + ended.delay_ms * interval '1 ms',
         lease_token = null, outcome = ended.outcome,
         finished_at = case when ended.status <> 'pending' then clock_timestamp() end
-      from unnest(${ended.map(({ id }) => id)}::uuid[], ${ended.map(({ token }) => token)}::uuid[],
+      from unnest(${ids}::uuid[], ${ended.map(({ token }) => token)}::uuid[],
         ${ended.map(({ status }) => status)}::text[], ${ended.map(({ delayMs }) => delayMs)}::float8[],
         ${ended.map(({ outcome }) => outcome)}::text[]) ended (id, token, status, delay_ms, outcome)
-      where webhook_delivery.status = 'pending' and webhook_delivery.id = ended.id
+      -- The array as well: however few rows the plan reckons with, no join then reads the whole queue.
+      where webhook_delivery.status = 'pending' and webhook_delivery.id = any(${ids}::uuid[])
+        and webhook_delivery.id = ended.id
         and webhook_delivery.lease_token = ended.token
       returning 1
     )`;
@@ -211,6 +214,12 @@ function endpointSteps({ again, cursor, allowances, workers }: TurnRequest): Sql
     )`;
 }
 
+/**
+ * As a range, and ordered by the endpoint first: no other index than the lane's gives that order. With `=` PostgreSQL may
+ * as well read the primary key in order, and does where it made its plan while the queue was empty.
+ */
+const isOf = (endpointId: Sql): Sql => sql`endpoint_id between ${endpointId} and ${endpointId}`;
+
 function turnStatement(request: TurnRequest, token: string): Sql {
   const { ended, free, again } = request;
   const firsts = again.length > 0 ? Math.ceil(free * FIRST_SHARE) : free;
@@ -219,15 +228,15 @@ function turnStatement(request: TurnRequest, token: string): Sql {
     ${endpointSteps(request)}, first as materialized (
       select ready.id as endpoint_id, due.id, false as is_reclaimed from ready cross join lateral (
         select id from webhook_delivery
-        where status = 'pending' and attempts = 0 and endpoint_id = ready.id
-        order by id limit ready.allowance for update skip locked) due
+        where status = 'pending' and attempts = 0 and ${isOf(sql`ready.id`)}
+        order by endpoint_id, id limit ready.allowance for update skip locked) due
       limit ${firsts}
     ), again as (
       select ready.id as endpoint_id, due.id, due.is_reclaimed from ready cross join lateral (
         select id, lease_token is not null as is_reclaimed from webhook_delivery
-        where status = 'pending' and attempts > 0 and endpoint_id = ready.id and due_at <= clock_timestamp()
+        where status = 'pending' and attempts > 0 and ${isOf(sql`ready.id`)} and due_at <= clock_timestamp()
           and id <> all(${ended.map(({ id }) => id)}::uuid[])
-        order by due_at
+        order by endpoint_id, due_at
         limit ready.allowance - (select count(*) from first where first.endpoint_id = ready.id)
         for update skip locked) due
       where ready.id = any(${again}::uuid[])

@@ -125,6 +125,14 @@ describe("the receiver in", () => {
   );
 });
 
+/** What an endpoint has unless told otherwise, and what it may be told, by an option of the command line. */
+function withRange(
+  { least, usual, most }: typeof IN_FLIGHT_LIMITS | typeof RATE_LIMITS,
+  option: string,
+): string {
+  return `${usual}, or what is set: ${least} to ${most.toLocaleString("en")} (${option})`;
+}
+
 describe("docs/webhooks.md", () => {
   it("has a test vector that is what we sign", () => {
     const vector = Object.fromEntries(
@@ -184,8 +192,8 @@ describe("docs/webhooks.md", () => {
   it("tells the limits that the code has", () => {
     const limits = Object.fromEntries(tableOf("what"));
     expect(limits).toMatchObject({
-      "requests on their way to one endpoint": String(IN_FLIGHT_LIMITS.usual),
-      "requests to one endpoint in a second": String(RATE_LIMITS.usual),
+      "requests on their way to one endpoint": withRange(IN_FLIGHT_LIMITS, "--max-in-flight"),
+      "requests to one endpoint in a second": withRange(RATE_LIMITS, "--per-second"),
       "endpoints of an organisation": String(MAX_ENDPOINTS),
       "the log, and what waits for a paused endpoint": `${RETENTION_DAYS} days`,
     });

@@ -108,6 +108,30 @@ describe("endpoint create", () => {
   });
 });
 
+describe("endpoint update", () => {
+  it("changes what is named and leaves the rest", async () => {
+    const id = await newEndpoint();
+    const moved = await documentOf("endpoint", "update", id, "--url", `${URL}new`, "--max-in-flight", "16");
+    expect(moved).toMatchObject({
+      id,
+      url: `${URL}new`,
+      max_in_flight: 16,
+      per_second: 50,
+      event_types: null,
+    });
+    const narrowed = await documentOf("endpoint", "update", id, "--events", "job.created");
+    expect(narrowed).toMatchObject({ url: `${URL}new`, max_in_flight: 16, event_types: ["job.created"] });
+    expect(await documentOf("endpoint", "update", id, "--events", "all")).toMatchObject({
+      event_types: null,
+    });
+  });
+
+  it("says which limit is out of range", async () => {
+    const { code, stderr } = await run("endpoint", "update", await newEndpoint(), "--per-second", "5000");
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("perSecond must be") });
+  });
+});
+
 describe("endpoint list, pause, resume, delete and rotate-secret", () => {
   it("lists how each is doing", async () => {
     const id = await newEndpoint();

@@ -1,6 +1,7 @@
 /** Example values of the document, all from one story: a job whose delivery fails for a wrong address. */
 import type { EventType } from "../../events/event.entity.ts";
 import { API_VERSION, type Changes, type EventWire, type HistoryEntryWire } from "../../events/event.wire.ts";
+import { jobFieldNames } from "../../jobs/job.fields.ts";
 import type { JobWire } from "../../jobs/job.wire.ts";
 import type { TestEventWire } from "../../webhooks/test-event.ts";
 
@@ -49,19 +50,20 @@ const systemActor = { type: "system", id: null } as const;
 export const exampleHistoryEntry: HistoryEntryWire = {
   id: "evt_01KAJQZ4T3C6Y1GKD8B5RVXE2H",
   type: "job.status_changed",
-  sequence: 4,
+  sequence: 5,
   occurred_at: exampleJob.updated_at,
   actor: keyActor,
   request_id: exampleRequestId,
   changes: exampleChanges,
 };
 
-function eventOf(type: EventType, timestamp: string, data: EventWire["data"]): EventWire {
-  return { id: exampleHistoryEntry.id, type, api_version: API_VERSION, timestamp, data };
+function eventOf(type: EventType, id: string, data: EventWire["data"]): EventWire {
+  return { id, type, api_version: API_VERSION, timestamp: data.job.updated_at, data };
 }
 
 const bornJob: JobWire = {
   ...exampleJob,
+  instructions: null,
   normalized_status: "pending",
   failure_reason: null,
   scheduled_delivery_pending: false,
@@ -71,37 +73,38 @@ const bornJob: JobWire = {
 
 /** One event of each type, as the feed and the webhooks carry it. */
 export const exampleEvents: Record<EventType, EventWire> = {
-  "job.created": eventOf("job.created", exampleJob.created_at, {
+  "job.created": eventOf("job.created", "evt_01KAGD2WJ8M4ZR1X7TQ5C9HNV3", {
     job: bornJob,
-    changes: {
-      batch_number: { from: null, to: "B-2026-118" },
-      normalized_status: { from: null, to: "pending" },
-      scheduled_delivery_pending: { from: null, to: false },
-    },
+    // What it was born with.
+    changes: Object.fromEntries(
+      jobFieldNames
+        .filter((name) => bornJob[name] !== null)
+        .map((name) => [name, { from: null, to: bornJob[name] }]),
+    ),
     sequence: 1,
     actor: systemActor,
     request_id: null,
   }),
-  "job.updated": eventOf("job.updated", "2026-11-20T11:02:07.540Z", {
-    job: { ...bornJob, updated_at: "2026-11-20T11:02:07.540Z" },
-    changes: { instructions: { from: null, to: "Leave with the concierge" } },
-    sequence: 3,
-    actor: keyActor,
-    request_id: "req_01KAGWJ5T4Z9C2E7HBN6QX8RDM",
-  }),
-  "job.status_changed": eventOf("job.status_changed", exampleJob.updated_at, {
-    job: exampleJob,
-    changes: exampleChanges,
-    sequence: 4,
-    actor: keyActor,
-    request_id: exampleRequestId,
-  }),
-  "job.assigned": eventOf("job.assigned", "2026-11-20T06:30:00.012Z", {
+  "job.assigned": eventOf("job.assigned", "evt_01KAGD2WJMC8Q2E6VB0KX3TZR9", {
     job: { ...bornJob, updated_at: "2026-11-20T06:30:00.012Z" },
     changes: { contractor_id: { from: null, to: "org_01KA2M8D6R4TX0VQ9ZC7JH3EWB" } },
     sequence: 2,
     actor: systemActor,
     request_id: null,
+  }),
+  "job.updated": eventOf("job.updated", "evt_01KAGWJ5TK7D3N9HYX5Q1FB8CM", {
+    job: { ...bornJob, instructions: exampleJob.instructions, updated_at: "2026-11-20T11:02:07.540Z" },
+    changes: { instructions: { from: null, to: exampleJob.instructions } },
+    sequence: 3,
+    actor: keyActor,
+    request_id: "req_01KAGWJ5T4Z9C2E7HBN6QX8RDM",
+  }),
+  "job.status_changed": eventOf("job.status_changed", exampleHistoryEntry.id, {
+    job: exampleJob,
+    changes: exampleChanges,
+    sequence: exampleHistoryEntry.sequence,
+    actor: keyActor,
+    request_id: exampleRequestId,
   }),
 };
 
