@@ -33,13 +33,13 @@ const FLAGS = {
   shared_preload_libraries: "pg_stat_statements,auto_explain",
   "pg_stat_statements.track": "none",
 };
+export const postgresFlags = Object.entries(FLAGS).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 
 /** BENCH_DATABASE_URL names a database of one's own instead, whose jobs are replaced; then its CPU time is not measured. */
 export async function openBenchDatabase(options: BenchDatabaseOptions): Promise<BenchDatabase> {
   const { folder, fresh, onProgress } = options;
   const own = process.env["BENCH_DATABASE_URL"];
   if (fresh && !own) await rm(folder, { recursive: true, force: true });
-  const postgresFlags = Object.entries(FLAGS).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   const server = own
     ? null
     : await openEmbeddedPostgres({ dataDir: folder, exclusive: true, postgresFlags, onProgress });
@@ -105,7 +105,8 @@ async function fingerprintOf(folders: readonly string[]): Promise<string> {
   return hash.digest("hex").slice(0, 16);
 }
 
-async function readPostmasterPid(folder: string): Promise<number> {
+/** Of the embedded server in `folder`. */
+export async function readPostmasterPid(folder: string): Promise<number> {
   const text = await readFile(join(folder, "postgres", "postmaster.pid"), "utf8");
   return Number(text.split("\n", 1)[0]);
 }

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import type { Figures } from "./rounds.ts";
 import type { Budget, Result } from "./rows.ts";
 
-const BEGIN = "<!-- npm run bench -- --write: begin -->";
-const END = "<!-- npm run bench -- --write: end -->";
+/** What stands between a part's markers in docs/performance.md is written anew; the other parts stay. */
+export type ReportPart = "jobs" | "backlog" | "latency" | "growth";
 
 export function tableOf(results: readonly Result[]): string {
   return [
@@ -15,12 +15,36 @@ export function tableOf(results: readonly Result[]): string {
   ].join("\n");
 }
 
-export async function writeReport(heading: string, results: readonly Result[]): Promise<void> {
+export async function writeReport(part: ReportPart, heading: string, table: string): Promise<void> {
   const path = join(import.meta.dirname, "../docs/performance.md");
   const text = await readFile(path, "utf8");
-  const [before = "", rest = ""] = text.split(BEGIN, 2);
-  const [, after = ""] = rest.split(END, 2);
-  await writeFile(path, `${before}${BEGIN}\n\n${heading}\n\n${tableOf(results)}\n\n${END}${after}`);
+  const marker = part === "jobs" ? "--write" : `--write, ${part}`;
+  const [begin, end] = [
+    `<!-- npm run bench -- ${marker}: begin -->`,
+    `<!-- npm run bench -- ${marker}: end -->`,
+  ];
+  const [before = "", rest] = text.split(begin, 2);
+  const after = rest?.split(end, 2)[1];
+  if (after === undefined) throw new Error(`docs/performance.md has no place for ${part}: ${begin}`);
+  await writeFile(path, `${before}${begin}\n\n${heading}\n\n${table}\n\n${end}${after}`);
+}
+
+/** A row's, without the figures that it may hold. */
+const nameOf = (line: string): string => line.split(" | ", 1)[0]?.replace(/\(\d.*/, "") ?? "";
+
+/** As it stands in the table before: the rows that did not run this time keep what they had. */
+export async function withFormerRows(table: string): Promise<string> {
+  const path = join(import.meta.dirname, "../docs/performance.md");
+  const former = (await readFile(path, "utf8")).split("<!-- npm run bench -- --write: end -->", 1)[0] ?? "";
+  const [head, lines] = [table.split("\n").slice(0, 2), table.split("\n").slice(2)];
+  const made = new Map(lines.map((line) => [nameOf(line), line]));
+  const kept = former.split("\n").filter((line) => line.startsWith("| ") && !head.includes(line));
+  const merged = kept.map((line) => {
+    const again = made.get(nameOf(line));
+    made.delete(nameOf(line));
+    return again ?? line;
+  });
+  return [...head, ...merged, ...made.values()].join("\n");
 }
 
 function lineOf({ name, comparison, budgets }: Result): string {
@@ -44,7 +68,7 @@ function measured({ value, holds }: Budget): string {
 }
 
 /** Three figures that mean something. */
-function number(value: number): string {
+export function number(value: number): string {
   if (!Number.isFinite(value)) return "-";
   return value >= 100
     ? Math.round(value).toLocaleString("en")

@@ -18,15 +18,15 @@ const ENVIRONMENT = { NODE_ENV: "production", PORT: "0", RATE_LIMITS: "off", LOG
 
 /** `file` beside this one, on the database `url`; its log lines go to /dev/null, written but not kept. */
 export async function startServer(name: string, url: string, execArgv: string[] = []): Promise<BenchServer> {
-  const child = start(`${name}.ts`, { ...ENVIRONMENT, DATABASE_URL: url }, execArgv);
+  const child = startProcess(`${name}.ts`, { ...ENVIRONMENT, DATABASE_URL: url }, execArgv);
   const [message] = (await Promise.race([once(child, "message"), failureOf(child, name)])) as [
     { url: string },
   ];
-  return { name, url: message.url, pid: child.pid as number, [Symbol.asyncDispose]: () => end(child) };
+  return { name, url: message.url, pid: child.pid as number, [Symbol.asyncDispose]: () => endProcess(child) };
 }
 
 export function startLoad(): LoadGenerator {
-  const child = start("load.ts", {}, []);
+  const child = startProcess("load.ts", {}, []);
   const failure = failureOf(child, "load");
   return {
     async run(job) {
@@ -34,11 +34,12 @@ export function startLoad(): LoadGenerator {
       const [result] = (await Promise.race([once(child, "message"), failure])) as [LoadResult];
       return result;
     },
-    [Symbol.asyncDispose]: () => end(child),
+    [Symbol.asyncDispose]: () => endProcess(child),
   };
 }
 
-function start(file: string, env: Record<string, string>, execArgv: string[]): ChildProcess {
+/** `file` of this folder, in a process of its own. */
+export function startProcess(file: string, env: Record<string, string>, execArgv: string[]): ChildProcess {
   return fork(join(import.meta.dirname, file), {
     env: { PATH: process.env["PATH"], ...env },
     execArgv,
@@ -55,7 +56,7 @@ function failureOf(child: ChildProcess, name: string): Promise<never> {
   return promise;
 }
 
-async function end(child: ChildProcess): Promise<void> {
+export async function endProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, "exit");
   child.disconnect();

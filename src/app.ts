@@ -76,7 +76,7 @@ export async function createApp(
   const verifier = createKeyVerifier({ database, clock });
   const announce = createNotifier(database, DELIVERIES_CHANNEL);
   const webhooks = webhooksOf(config, { database, box, announce, clock });
-  const workerParts = { config, database, databaseUrl, mongo, box, webhooks, clock, logger };
+  const workerParts = { config, databaseUrl, mongo, box, webhooks, clock, logger };
   const worker =
     config.role === "api" ? null : await startWorker({ ...workerParts, registry: metrics.registry });
   let stopping = false;

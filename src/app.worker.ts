@@ -2,7 +2,8 @@
 import type { Registry } from "prom-client";
 import type { Config } from "./config/config.ts";
 import type { Clock } from "./platform/clock.ts";
-import type { Database } from "./platform/database.ts";
+import { entities } from "./entities.ts";
+import { openDatabase } from "./platform/database.ts";
 import type { Logger } from "./platform/logger.ts";
 import type { Mongo } from "./platform/mongo.ts";
 import type { SecretBox } from "./platform/secret-box.ts";
@@ -13,7 +14,6 @@ import { startWebhookWorker, type WebhookWorker } from "./webhooks/worker.servic
 
 export interface WorkerParts {
   config: Config;
-  database: Database;
   databaseUrl: string;
   mongo: Mongo;
   box: SecretBox;
@@ -23,14 +23,30 @@ export interface WorkerParts {
   registry: Registry;
 }
 
+/**
+ * A worker's own connections, so that neither it nor the API waits for the other's. Its statements know their indexes, and
+ * a plan that PostgreSQL made while the queue was empty must not read all of it when it is full. And it waits for no disk:
+ * what a crash of PostgreSQL takes back is that something was sent, which is then sent again; deliveries themselves are
+ * written with their change, durably.
+ */
+const POOL_SIZE = 4;
+const SESSION = { enable_seqscan: "off", synchronous_commit: "off" };
+
 /** Starts to deliver. Disposing takes nothing more, and waits for what is on its way. */
 export async function startWorker(
   parts: WorkerParts,
 ): Promise<Pick<WebhookWorker, "problem"> & AsyncDisposable> {
   const { config, webhooks, mongo, logger } = parts;
   const scheduler = createScheduler({ mongo, logger });
+  const database = await openDatabase({
+    url: parts.databaseUrl,
+    poolSize: POOL_SIZE,
+    entities,
+    session: SESSION,
+  });
   const worker = await startWebhookWorker({
     ...parts,
+    database,
     sender: webhooks.sender,
     wakeAt: createWakeUps(scheduler).wakeAt,
     schedule: config.webhooks.retrySchedule,
@@ -58,6 +74,7 @@ export async function startWorker(
       scheduler.stopTaking();
       await worker[Symbol.asyncDispose]();
       await scheduler[Symbol.asyncDispose]();
+      await database[Symbol.asyncDispose]();
     },
   };
 }

@@ -12,6 +12,8 @@ export interface DatabaseOptions {
   url: string;
   poolSize: number;
   entities: NonNullable<Options["entities"]>;
+  /** Settings of PostgreSQL for these connections alone, beside those that all have. */
+  session?: Readonly<Record<string, string>>;
 }
 
 /** Runs SQL: the pool, or one transaction. */
@@ -55,7 +57,7 @@ export function ormOptions(options: DatabaseOptions, statementTimeoutMs = STATEM
       keepAlive: true,
       // The text of times and dates is read as it comes; and a plan made once serves every caller of a statement: with a
       // page's limit as a value PostgreSQL would plan each list anew, for longer than it takes to run.
-      options: `-c timezone=UTC -c DateStyle=ISO -c plan_cache_mode=force_generic_plan -c statement_timeout=${statementTimeoutMs} -c idle_in_transaction_session_timeout=30000`,
+      options: `-c timezone=UTC -c DateStyle=ISO -c plan_cache_mode=force_generic_plan -c statement_timeout=${statementTimeoutMs} -c idle_in_transaction_session_timeout=30000${sessionFlags(options)}`,
     },
     migrations: {
       path: fileURLToPath(new URL("../migrations", import.meta.url)),
@@ -67,6 +69,12 @@ export function ormOptions(options: DatabaseOptions, statementTimeoutMs = STATEM
     schemaGenerator: { skipTables: [/^webhook_(delivery|attempt)/] },
     logger: () => undefined,
   });
+}
+
+function sessionFlags({ session = {} }: DatabaseOptions): string {
+  return Object.entries(session)
+    .map(([name, value]) => ` -c ${name}=${value}`)
+    .join("");
 }
 
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {

@@ -9,6 +9,7 @@ import type { Caller } from "./caller.ts";
 import { getEndpoint } from "./endpoint.queries.ts";
 import { openHeaders, openSecrets } from "./endpoint.secrets.ts";
 import type { EndpointRow } from "./endpoint.view.ts";
+import { ensurePartitions } from "./partitions.ts";
 import { webhookIdOf } from "./payload.ts";
 import type { AttemptResult, Sender } from "./sender.ts";
 import { TEST_EVENT_TYPE, testEventOf } from "./test-event.ts";
@@ -34,6 +35,8 @@ export async function sendTestEvent(
     body: JSON.stringify(testEventOf(eventId, row.id)),
   });
   const deliveryId = newUuid();
+  // There may never have been a worker that made them.
+  await ensurePartitions(parts.database, parts.clock.now());
   await record(parts.database, { deliveryId, eventId, endpointId: row.id, result });
   return toTypedId("dlv", deliveryId);
 }

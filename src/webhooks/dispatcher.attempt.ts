@@ -27,7 +27,7 @@ export function attemptOf({ event, eventId }: Lease, state: EndpointState, nowMs
     endpoint: {
       url: state.url,
       headers: state.headers,
-      secrets: state.secrets.filter(({ expiresAtMs }) => expiresAtMs > nowMs).map(({ text }) => text),
+      secrets: state.secrets.filter(({ expiresAtMs }) => expiresAtMs > nowMs).map(({ key }) => key),
     },
     webhookId: webhookIdOf(eventId),
     body: event === null ? "" : deliveryBody(event, state),

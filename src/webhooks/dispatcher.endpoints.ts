@@ -1,4 +1,5 @@
 /** What a dispatcher keeps in memory of the endpoints that it is sending to: where, how fast, and how that is going. */
+import type { KeyObject } from "node:crypto";
 import type { Queryable } from "../platform/database.ts";
 import type { OrganizationType } from "../platform/principal.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
@@ -6,6 +7,8 @@ import { sql } from "../platform/sql.ts";
 import { createTokenBucket, type TokenBucket } from "../platform/token-bucket.ts";
 import { createCircuitWindow, type CircuitWindow } from "./circuit.ts";
 import type { SealedSecret } from "./endpoint.entity.ts";
+import { openHeaders, sealedFor } from "./endpoint.secrets.ts";
+import { signingKey } from "./signature.ts";
 
 export interface EndpointState {
   readonly id: string;
@@ -16,18 +19,20 @@ export interface EndpointState {
   url: string;
   headers: Readonly<Record<string, string>>;
   /** Newest first, with when each stops signing. */
-  secrets: readonly { text: string; expiresAtMs: number }[];
+  secrets: readonly { key: KeyObject; expiresAtMs: number }[];
   /** Null: readable. Otherwise why nothing can be signed. */
   problem: string | null;
   maxInFlight: number;
   perSecond: number;
   inFlight: number;
+  /**
+   * How many may be on their way as long as nothing more is known of it: few at first, twice as many with each success,
+   * one after a failure. So endpoints that hang hold few slots, however many they are.
+   */
+  trusted: number;
   readonly bucket: TokenBucket;
   readonly window: CircuitWindow;
 }
-
-/** What the secrets of an endpoint are sealed for. */
-export const sealedFor = (endpointId: string): string => `webhook_endpoint:${endpointId}`;
 
 interface Row {
   id: string;
@@ -40,6 +45,9 @@ interface Row {
   max_in_flight: number;
   per_second: number;
 }
+
+/** How many deliveries an endpoint gets at first. */
+export const FIRST_TRUSTED = 2;
 
 export interface Allowances {
   counts: Map<string, number>;
@@ -68,18 +76,22 @@ export class EndpointStates {
     for (const state of this.#states.values()) this.#setRate(state);
   }
 
-  /** How many more deliveries each endpoint may have now, for those where that is fewer than its limits say. */
+  /** How many more deliveries each endpoint that is in memory may have now. */
   allowances(nowMs: number): Allowances {
     const counts = new Map<string, number>();
     let isRateShort = false;
     for (const state of this.#states.values()) {
       const tokens = Math.floor(state.bucket.available(nowMs));
-      if (state.inFlight === 0 && tokens >= this.#shareOf(state.perSecond)) continue;
       if (tokens === 0) isRateShort = true;
-      const slots = this.#shareOf(state.maxInFlight) - state.inFlight;
+      const slots = Math.min(state.trusted, this.#shareOf(state.maxInFlight)) - state.inFlight;
       counts.set(state.id, Math.max(0, Math.min(slots, tokens)));
     }
     return { counts, isRateShort };
+  }
+
+  /** Learns from an attempt that has ended how much the endpoint takes. */
+  learn(state: EndpointState, succeeded: boolean): void {
+    state.trusted = succeeded ? Math.min(state.maxInFlight, state.trusted * 2) : 1;
   }
 
   /** Milliseconds until the first of the endpoints that have used up their rate may be sent to again; null: none has. */
@@ -124,6 +136,7 @@ export class EndpointStates {
       maxInFlight: row.max_in_flight,
       perSecond: row.per_second,
       inFlight: known?.inFlight ?? 0,
+      trusted: known?.trusted ?? FIRST_TRUSTED,
       bucket: known?.bucket ?? createTokenBucket({ perSecond: row.per_second, burst: row.per_second }, nowMs),
       window: known?.window ?? createCircuitWindow(),
     };
@@ -139,12 +152,9 @@ export class EndpointStates {
   }: Row): Pick<EndpointState, "headers" | "secrets" | "problem"> {
     try {
       return {
-        headers:
-          headers === null
-            ? {}
-            : (JSON.parse(this.#box.open(headers, sealedFor(id))) as Record<string, string>),
+        headers: openHeaders(this.#box, id, headers),
         secrets: secrets.map(({ sealed, expires_at: expiresAt }) => ({
-          text: this.#box.open(sealed, sealedFor(id)),
+          key: signingKey(this.#box.open(sealed, sealedFor(id))),
           expiresAtMs: expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt),
         })),
         problem: null,

@@ -237,6 +237,7 @@ class LeasingDispatcher implements Dispatcher {
       const result = await sender.send(attemptOf(lease, state, clock.now()));
       this.#lastEndedMs = clock.now();
       metrics.attempted(result.outcome.class, result.durationMs / 1000);
+      this.#endpoints.learn(state, result.outcome.class === "delivered");
       const settled = settle({ lease, state, result }, { schedule, nowMs: this.#lastEndedMs });
       this.#results.add(lease.endpointId, settled);
     } catch (error) {

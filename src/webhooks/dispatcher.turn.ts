@@ -6,6 +6,7 @@ import type { EventRow } from "../events/event.wire.ts";
 import type { Queryable } from "../platform/database.ts";
 import { newUuid } from "../platform/ids.ts";
 import { sql, type Sql } from "../platform/sql.ts";
+import { FIRST_TRUSTED } from "./dispatcher.endpoints.ts";
 import type { DeliveryOutcome, OutcomeClass } from "./outcome.ts";
 
 /** A delivery that this process may send until its lease runs out. */
@@ -109,12 +110,24 @@ export async function takeTurn(database: Queryable, request: TurnRequest): Promi
   }
   const token = newUuid();
   const rows = await database.query<TurnRow>(turnStatement(request, token));
-  const [first] = rows;
-  const isTruncated = first !== undefined && first.looked === LOOK_AT;
-  return {
-    leases: rows.flatMap((row) => (row.id === null ? [] : [toLease(row, token)])),
-    cursor: isTruncated ? first.last_looked : null,
-  };
+  const leases = rows.flatMap((row) => (row.id === null ? [] : [toLease(row, token)]));
+  return { leases, cursor: cursorAfter(request, rows[0], leases) };
+}
+
+/** Endpoints take turns: where there were more than could be looked at, or served, the next turn goes on after the last. */
+function cursorAfter(
+  request: TurnRequest,
+  row: TurnRow | undefined,
+  leases: readonly Lease[],
+): string | null {
+  const served = leases.filter(({ attempt }) => attempt === 1).map(({ endpointId }) => endpointId);
+  // In its text a uuid has the order that PostgreSQL gives it.
+  if (served.length >= firstsOf(request)) return served.toSorted().at(-1) ?? null;
+  return row && row.looked === LOOK_AT ? row.last_looked : null;
+}
+
+function firstsOf({ again, free }: TurnRequest): number {
+  return again.length > 0 ? Math.ceil(free * FIRST_SHARE) : free;
 }
 
 /** A turn that leases nothing. */
@@ -194,7 +207,7 @@ function endpointSteps({ again, cursor, allowances, workers }: TurnRequest): Sql
     ), open as materialized (
       select endpoint.id, endpoint.version, endpoint.circuit_step, endpoint.failing_since is not null as is_failing,
         case when endpoint.circuit_step is not null then 1
-          else coalesce(given.allowance, greatest(1, least(endpoint.max_in_flight, endpoint.per_second) / ${workers}::int))
+          else coalesce(given.allowance, greatest(1, least(${FIRST_TRUSTED}, endpoint.max_in_flight, endpoint.per_second) / ${workers}::int))
         end as allowance
       from (select endpoint_id from looked union select unnest(${again}::uuid[])) candidate
         join webhook_endpoint endpoint on endpoint.id = candidate.endpoint_id
@@ -222,15 +235,15 @@ const isOf = (endpointId: Sql): Sql => sql`endpoint_id between ${endpointId} and
 
 function turnStatement(request: TurnRequest, token: string): Sql {
   const { ended, free, again } = request;
-  const firsts = again.length > 0 ? Math.ceil(free * FIRST_SHARE) : free;
   return sql`
     with recursive ${ended.length > 0 ? sql`${endedSteps(ended)},` : sql``}
     ${endpointSteps(request)}, first as materialized (
-      select ready.id as endpoint_id, due.id, false as is_reclaimed from ready cross join lateral (
+      select ready.id as endpoint_id, due.id, false as is_reclaimed
+      from (select * from ready order by id) ready cross join lateral (
         select id from webhook_delivery
         where status = 'pending' and attempts = 0 and ${isOf(sql`ready.id`)}
         order by endpoint_id, id limit ready.allowance for update skip locked) due
-      limit ${firsts}
+      limit ${firstsOf(request)}
     ), again as (
       select ready.id as endpoint_id, due.id, due.is_reclaimed from ready cross join lateral (
         select id, lease_token is not null as is_reclaimed from webhook_delivery

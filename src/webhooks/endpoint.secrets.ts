@@ -1,8 +1,10 @@
 /** What of an endpoint is sealed: its signing secrets, and the headers that its owner adds. */
 import type { SecretBox } from "../platform/secret-box.ts";
-import { sealedFor } from "./dispatcher.endpoints.ts";
 import type { SealedSecret } from "./endpoint.entity.ts";
 import { newSecret } from "./signature.ts";
+
+/** What the secrets of an endpoint are sealed for. */
+export const sealedFor = (endpointId: string): string => `webhook_endpoint:${endpointId}`;
 
 /** How long a former secret signs beside its successor, and how many may. */
 const FORMER_MS = 24 * 3_600_000;

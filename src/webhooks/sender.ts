@@ -1,4 +1,5 @@
 /** One attempt of one delivery: sign, post, and say what came of it. It decides nothing and touches no database. */
+import type { KeyObject } from "node:crypto";
 import type { Clock } from "../platform/clock.ts";
 import type { OutgoingResult, ResponseHeaders } from "../platform/outgoing-exchange.ts";
 import type { OutgoingHttp } from "../platform/outgoing-http.ts";
@@ -12,7 +13,7 @@ export interface SendRequest {
     /** The owner's own headers; those that cannot be sent are left out. */
     headers: Readonly<Record<string, string>>;
     /** The present secret first, then former ones that still sign. */
-    secrets: readonly string[];
+    secrets: readonly (string | KeyObject)[];
   };
   /** The event's id: the same at every attempt, so that a receiver knows a repeat. */
   webhookId: string;

@@ -1,5 +1,5 @@
 /** Signatures of webhooks, as Standard Webhooks 1.0 has them: HMAC-SHA256 over `id.timestamp.body`. */
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHmac, createSecretKey, randomBytes, timingSafeEqual, type KeyObject } from "node:crypto";
 
 const PREFIX = "whsec_";
 const SCHEME = "v1,";
@@ -20,12 +20,17 @@ export function newSecret(): string {
   return PREFIX + randomBytes(32).toString("base64");
 }
 
+/** A secret made ready for signing, which takes a quarter of the time then. */
+export function signingKey(secret: string): KeyObject {
+  return createSecretKey(Buffer.from(encodedKey(secret), "base64"));
+}
+
 /** The `webhook-signature`: `v1,` and base64 for each of `secrets`, parted by spaces. */
-export function sign(secrets: readonly string[], message: SignedMessage): string {
+export function sign(secrets: readonly (string | KeyObject)[], message: SignedMessage): string {
   let signatures = "";
   for (const secret of secrets) {
     if (signatures !== "") signatures += " ";
-    signatures += SCHEME + signatureOf(keyOf(secret), message);
+    signatures += SCHEME + signatureOf(typeof secret === "string" ? signingKey(secret) : secret, message);
   }
   return signatures;
 }
@@ -69,7 +74,7 @@ export function verify(
   const ageS = Math.round(nowMs / 1000 - timestampS);
   if (Math.abs(ageS) > toleranceS) return failed("timestamp", tooFar(ageS, toleranceS));
 
-  const expected = Buffer.from(signatureOf(keyOf(secret), { id, timestampS: timestamp, body }));
+  const expected = Buffer.from(signatureOf(signingKey(secret), { id, timestampS: timestamp, body }));
   const matches = signatures.split(" ").some((given) => given.startsWith(SCHEME) && isEqual(expected, given));
   if (matches) return { valid: true };
   return failed(
@@ -96,13 +101,9 @@ function encodedKey(secret: string): string {
   return secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret;
 }
 
-function keyOf(secret: string): Buffer {
-  return Buffer.from(encodedKey(secret), "base64");
-}
-
 /** The timestamp may be text: a receiver signs the very characters that it was sent. */
 function signatureOf(
-  key: Buffer,
+  key: KeyObject,
   { id, timestampS, body }: Omit<SignedMessage, "timestampS"> & { timestampS: number | string },
 ): string {
   const head = `${id}.${timestampS}.`;

@@ -9,7 +9,7 @@ import { createOutgoingHttp, type OutgoingHttp } from "../../src/platform/outgoi
 import { sql } from "../../src/platform/sql.ts";
 import { entities } from "../../src/entities.ts";
 import { createDispatcher, type Dispatcher } from "../../src/webhooks/dispatcher.ts";
-import { sealedFor } from "../../src/webhooks/dispatcher.endpoints.ts";
+import { sealedFor } from "../../src/webhooks/endpoint.secrets.ts";
 import { endpointsDueAgain } from "../../src/webhooks/delivery-queue.ts";
 import { ensurePartitions } from "../../src/webhooks/partitions.ts";
 import type { Schedule } from "../../src/webhooks/retry-policy.ts";

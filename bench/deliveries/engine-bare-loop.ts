@@ -1,0 +1,48 @@
+/** The floor: signed POSTs with undici's own pool and nothing else. Nothing is recorded. */
+import pg from "pg";
+import { Pool } from "undici";
+import { sign } from "../../src/webhooks/signature.ts";
+import { readMessages, readTargets, serveEngine, setting } from "./kit.ts";
+import { CONCURRENCY, type Message } from "./protocol.ts";
+
+const pool = new pg.Pool({ connectionString: setting("DATABASE_URL"), max: 1 });
+const targets = await readTargets(pool);
+const http = new Pool(new URL(targets[0]?.url ?? "").origin, { connections: CONCURRENCY, pipelining: 1 });
+let backlog: Message[] = [];
+let sending: Promise<unknown> = Promise.resolve();
+
+async function post({ endpoint, id, body }: Message): Promise<void> {
+  const timestampS = Math.floor(Date.now() / 1000);
+  const target = targets[endpoint];
+  if (!target) throw new Error(`There is no endpoint ${endpoint}`);
+  const response = await http.request({
+    method: "POST",
+    path: new URL(target.url).pathname,
+    headers: {
+      "content-type": "application/json",
+      "webhook-id": id,
+      "webhook-timestamp": String(timestampS),
+      "webhook-signature": sign(target.secrets, { id, timestampS, body }),
+    },
+    body,
+  });
+  await response.body.text();
+}
+
+async function run(): Promise<void> {
+  for (let message = backlog.pop(); message; message = backlog.pop()) await post(message);
+}
+
+serveEngine({
+  async fill(count) {
+    backlog = [];
+    for await (const messages of readMessages(pool, count)) backlog.push(...messages);
+  },
+  start() {
+    sending = Promise.all(Array.from({ length: CONCURRENCY }, run));
+    return Promise.resolve();
+  },
+  async stop() {
+    await sending;
+  },
+});

@@ -1,0 +1,65 @@
+/** What a delivery costs with ever more finished ones in the log. */
+import { newUuidSql } from "../../src/platform/ids.ts";
+import { drain, type Bench, type Drain } from "./backlog.ts";
+import { inTurn } from "./protocol.ts";
+import { startEngine, type EngineProcess, type Sink, type Stage } from "./stage.ts";
+import { createWorld } from "./world.ts";
+
+export interface GrowthResult {
+  finished: number;
+  drains: Drain[];
+}
+
+const SIZES = [10_000, 100_000, 1_000_000];
+const DELIVERIES = 10_000;
+
+export async function measureGrowth(
+  stage: Stage,
+  sink: Sink,
+  { rounds, largest }: { rounds: number; largest: number },
+): Promise<GrowthResult[]> {
+  await using opened = new AsyncDisposableStack();
+  const sides: { bench: Bench; engine: EngineProcess; result: GrowthResult }[] = [];
+  for (const finished of SIZES.filter((size) => size <= largest)) {
+    const name = `growth_${finished}`;
+    const world = opened.use(
+      await createWorld(stage.postgresUrl, { name, events: DELIVERIES, sinkUrl: sink.url }),
+    );
+    const engine = opened.use(await startEngine("waymark", world.url, stage));
+    await world.client.query(FINISHED, [finished]);
+    await world.client.query("vacuum analyze");
+    stage.onProgress(`${finished} finished deliveries`);
+    sides.push({ bench: { stage, world, sink }, engine, result: { finished, drains: [] } });
+  }
+  for (let round = -1; round < rounds; round += 1)
+    for (const { bench, engine, result } of inTurn(sides, Math.max(0, round))) {
+      const clear = async (): Promise<void> =>
+        void (await bench.world.client.query("truncate webhook_delivery_pending"));
+      const drained = await drain(bench, engine, { deliveries: DELIVERIES, isHanging: false }, clear);
+      if (round >= 0) result.drains.push(drained);
+    }
+  return sides.map(({ result }) => result);
+}
+
+/** Spread over the last 28 days, each with one attempt. */
+const FINISHED = `
+  with made as materialized (
+    select overlay(${newUuidSql.strings.join("")}::text placing
+        substr(to_char_hex, 1, 8) || '-' || substr(to_char_hex, 9, 4) from 1 for 13)::uuid as id,
+      event_id, endpoint
+    from (
+      select n, lpad(to_hex((extract(epoch from now() - interval '28 days' * random()) * 1000)::bigint), 12, '0') as to_char_hex
+      from generate_series(1, $1::int) n
+    ) numbered join bench_message on bench_message.n = numbered.n % ${DELIVERIES} + 1
+  ), finished as (
+    insert into webhook_delivery (id, endpoint_id, event_id, event_type, status, attempts, outcome, finished_at)
+    select made.id, bench_endpoint.id, event_id, 'job.status_changed', 'delivered', 1, 'delivered', now()
+    from made join bench_endpoint on bench_endpoint.n = endpoint
+  )
+  insert into webhook_attempt (id, delivery_id, number, started_at, duration_ms, outcome, http_status, request_headers,
+    response_headers, response_body)
+  select gen_random_uuid(), id, 1, now(), 12, 'delivered', 200,
+    json_build_object('content-type', 'application/json', 'user-agent', 'Waymark-Webhooks/1.0', 'webhook-id', id,
+      'webhook-timestamp', '1795000000', 'webhook-signature', 'v1,' || repeat('x', 44)),
+    json_build_object('content-type', 'text/plain', 'content-length', '2', 'date', now()), 'ok'
+  from made`;

@@ -1,0 +1,79 @@
+/** From the commit of a change to its receipt, at a steady pace. */
+import { endProcess, startProcess } from "../servers.ts";
+import type { Bench } from "./backlog.ts";
+import type { ProducerCommand, Produced } from "./producer.ts";
+import { inTurn, median, percentile, type EngineName } from "./protocol.ts";
+import { nextMessage, startEngine, type EngineProcess } from "./stage.ts";
+
+export interface Latency {
+  p50Ms: number;
+  p99Ms: number;
+}
+
+export interface LatencyResult {
+  perSecond: number;
+  /** By engine, round by round. */
+  latencies: Map<EngineName, Latency[]>;
+}
+
+const PACES = [200, 1_000];
+const SECONDS = 4;
+const WARM_UP_SECONDS = 2;
+
+export async function measureLatency(bench: Bench, { rounds }: { rounds: number }): Promise<LatencyResult[]> {
+  const { stage, world } = bench;
+  await using opened = new AsyncDisposableStack();
+  const names: EngineName[] = ["waymark", "graphile-worker", ...(stage.hasRedis ? ["bullmq" as const] : [])];
+  const engines: EngineProcess[] = [];
+  for (const name of names) engines.push(opened.use(await startEngine(name, world.url, stage)));
+  const env = { NODE_ENV: "production", DATABASE_URL: world.url, ...stage.env };
+  const child = startProcess("deliveries/producer.ts", env, []);
+  opened.defer(() => endProcess(child));
+  await nextMessage(child, "producer");
+  const produce = async (command: ProducerCommand): Promise<Produced> => {
+    child.send(command);
+    return await nextMessage<Produced>(child, "producer");
+  };
+
+  await world.hang(false);
+  const results: LatencyResult[] = [];
+  for (const perSecond of PACES) {
+    const latencies = new Map(names.map((name): [EngineName, Latency[]] => [name, []]));
+    const pace = (engine: EngineProcess, seconds: number): Promise<Latency> =>
+      measureOne(bench, engine, { perSecond, seconds, produce });
+    for (const engine of engines) await pace(engine, WARM_UP_SECONDS);
+    for (let round = 0; round < rounds; round += 1)
+      for (const engine of inTurn(engines, round))
+        latencies.get(engine.name)?.push(await pace(engine, SECONDS));
+    results.push({ perSecond, latencies });
+    for (const [name, all] of latencies) {
+      const of = (pick: (latency: Latency) => number): string => median(all.map(pick)).toFixed(1);
+      stage.onProgress(
+        `${perSecond}/s ${name}: p50 ${of(({ p50Ms }) => p50Ms)} ms, p99 ${of(({ p99Ms }) => p99Ms)} ms`,
+      );
+    }
+  }
+  return results;
+}
+
+async function measureOne(
+  { world, sink }: Bench,
+  engine: EngineProcess,
+  {
+    perSecond,
+    seconds,
+    produce,
+  }: { perSecond: number; seconds: number; produce: (command: ProducerCommand) => Promise<Produced> },
+): Promise<Latency> {
+  const count = perSecond * seconds;
+  await world.clear();
+  await engine.tell({ do: "fill", count: 0 });
+  sink.tell({ do: "expect", count, secrets: world.secrets, keepTimes: true });
+  const received = sink.received();
+  await engine.tell({ do: "start" });
+  const committed = await produce({ engine: engine.name, perSecond, count });
+  const { times } = await received;
+  await engine.tell({ do: "stop" });
+  const latenciesMs = Array.from(times, ([id, receivedMs]) => receivedMs - (committed.get(id) ?? Number.NaN));
+  return { p50Ms: percentile(latenciesMs, 0.5), p99Ms: percentile(latenciesMs, 0.99) };
+}

@@ -1,0 +1,86 @@
+/** Changes of jobs one by one at a steady pace, in a process of its own: each is committed, and announced to one engine. */
+import { setTimeout as pause } from "node:timers/promises";
+import { Queue } from "bullmq";
+import { entities } from "../../src/entities.ts";
+import { openDatabase } from "../../src/platform/database.ts";
+import { newUuid, toTypedId } from "../../src/platform/ids.ts";
+import { createNotifier } from "../../src/platform/notifications.ts";
+import { raw, sql, type Sql } from "../../src/platform/sql.ts";
+import { DELIVERIES_CHANNEL, fanOut } from "../../src/webhooks/fan-out.service.ts";
+import { setting } from "./kit.ts";
+import { sharedNow, type EngineName } from "./protocol.ts";
+
+export interface ProducerCommand {
+  engine: EngineName;
+  perSecond: number;
+  count: number;
+}
+
+/** When the commit of each change was answered, by `webhook-id`. */
+export type Produced = Map<string, number>;
+
+const database = await openDatabase({ url: setting("DATABASE_URL"), poolSize: 20, entities });
+const notify = createNotifier(database, DELIVERIES_CHANNEL);
+const redis = process.env["REDIS_SOCKET"];
+const queue =
+  redis === undefined
+    ? null
+    : new Queue("deliver", { connection: { path: redis }, defaultJobOptions: { removeOnComplete: true } });
+const messages = await database.query<{ event_id: string; body: string }>(
+  sql`select event_id, body from bench_message order by n limit 2000`,
+);
+
+const MOST_UNDER_WAY = 200;
+/** A job counts its events; these come after all that are there. */
+let sequence = 1_000_000;
+
+/** Records the event, as the statement that changes a job does; `announced` is a step of the same statement. */
+function change(id: string, source: string, announced: Sql): Sql {
+  return sql`with recorded as (
+      insert into job_event
+        (id, type, job_id, agent_id, contractor_id, sequence, actor_type, actor_id, request_id, changes, job)
+      select ${id}::uuid, type, job_id, agent_id, null, ${(sequence += 1)}::int, actor_type, actor_id, request_id, changes, job
+      from job_event where id = ${source}::uuid
+      returning id, type, job_id, agent_id, contractor_id
+    ) ${announced}`;
+}
+
+/** Answers with when the commit was known. */
+async function produce(engine: EngineName, id: string, at: number): Promise<number> {
+  const { event_id: source, body } = messages[at % messages.length] as { event_id: string; body: string };
+  const message = { endpoint: at % 100, id: toTypedId("evt", id), body };
+  let announced = sql`select from recorded`;
+  if (engine === "waymark")
+    announced = sql`, announced as (${fanOut(raw("recorded"))}) select from announced`;
+  if (engine === "graphile-worker")
+    announced = sql`select from graphile_worker.add_job('deliver', ${JSON.stringify(message)}::json)`;
+  await database.query(change(id, source, announced));
+  const committedMs = sharedNow();
+  if (engine === "waymark") notify();
+  if (engine === "bullmq") await queue?.add("deliver", message);
+  return committedMs;
+}
+
+/** Keeps the pace while PostgreSQL does; what counts begins with a commit, so falling behind hides nothing. */
+async function run({ engine, perSecond, count }: ProducerCommand): Promise<Produced> {
+  const produced: Produced = new Map();
+  const startedMs = sharedNow();
+  let begun = 0;
+  const begin = async (at: number): Promise<void> => {
+    const id = newUuid();
+    produced.set(toTypedId("evt", id), await produce(engine, id, at));
+  };
+  while (produced.size < count) {
+    const due = Math.min(count, Math.floor(((sharedNow() - startedMs) / 1000) * perSecond) + 1);
+    for (; begun < due && begun - produced.size < MOST_UNDER_WAY; begun += 1) void begin(begun);
+    await pause(1);
+  }
+  return produced;
+}
+
+process.on(
+  "message",
+  (command: ProducerCommand) => void run(command).then((produced) => process.send?.(produced)),
+);
+process.once("disconnect", () => process.exit());
+process.send?.({ done: true });

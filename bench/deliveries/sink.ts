@@ -1,0 +1,96 @@
+/** The receiver, in a process of its own: answers 200, counts by `webhook-id`, checks the signature of one in a hundred. */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { verify } from "../../src/webhooks/signature.ts";
+import { sharedNow } from "./protocol.ts";
+
+export type SinkCommand =
+  | { do: "expect"; count: number; secrets: readonly string[]; keepTimes: boolean }
+  /** Breaks off what hangs. */
+  | { do: "release" };
+
+export interface Received {
+  distinct: number;
+  /** Of all requests, those that came a second time included. */
+  requests: number;
+  wrongSignatures: number;
+  firstMs: number;
+  lastMs: number;
+  /** When each came, by `webhook-id`; only where asked for. */
+  times: Map<string, number>;
+}
+
+const CHECK_EVERY = 100;
+const none = (): Received => ({
+  distinct: 0,
+  requests: 0,
+  wrongSignatures: 0,
+  firstMs: 0,
+  lastMs: 0,
+  times: new Map(),
+});
+
+let expected: Extract<SinkCommand, { do: "expect" }> = {
+  do: "expect",
+  count: 0,
+  secrets: [],
+  keepTimes: false,
+};
+let seen = new Set<string>();
+let received = none();
+const hanging = new Set<ServerResponse>();
+
+const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
+  if (request.url?.startsWith("/hang/")) {
+    request.resume();
+    hanging.add(response);
+    response.on("close", () => hanging.delete(response));
+    return;
+  }
+  const chunks: Buffer[] = [];
+  request.on("data", (chunk: Buffer) => chunks.push(chunk));
+  request.on("end", () => {
+    response.writeHead(200, { "content-type": "text/plain", "content-length": 2 }).end("ok");
+    note(request, chunks);
+  });
+});
+
+server.listen(0, "127.0.0.1", () => {
+  process.send?.({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+});
+
+process.on("message", (command: SinkCommand) => {
+  if (command.do === "release") {
+    for (const response of hanging) response.destroy();
+    return;
+  }
+  expected = command;
+  seen = new Set();
+  received = none();
+});
+process.once("disconnect", () => {
+  server.closeAllConnections();
+  server.close();
+});
+
+function note({ headers, url }: IncomingMessage, chunks: readonly Buffer[]): void {
+  const id = String(headers["webhook-id"]);
+  const nowMs = sharedNow();
+  received.requests += 1;
+  if (seen.has(id)) return;
+  seen.add(id);
+  if (seen.size === 1) received.firstMs = nowMs;
+  if (expected.keepTimes) received.times.set(id, nowMs);
+  if (seen.size % CHECK_EVERY === 0) {
+    const secret = expected.secrets[Number(url?.split("/").at(-1))] ?? "";
+    const verdict = verify(secret, {
+      headers: headers as Record<string, string>,
+      body: Buffer.concat(chunks),
+    });
+    if (!verdict.valid) received.wrongSignatures += 1;
+  }
+  if (seen.size !== expected.count) return;
+  received.distinct = seen.size;
+  received.lastMs = nowMs;
+  process.send?.(received);
+}

@@ -1,0 +1,118 @@
+/** The results of the delivery rows as Markdown. */
+import { number } from "../report.ts";
+import { ratioOf, type BacklogResult, type Drain } from "./backlog.ts";
+import type { GrowthResult } from "./growth.ts";
+import type { Latency, LatencyResult } from "./latency.ts";
+import { median, type EngineName } from "./protocol.ts";
+
+/** What Waymark's deliveries a second, divided by the other side's, must reach. */
+const budgets: Record<string, number> = {
+  "graphile-worker": 1.1,
+  "Agenda, one job each": 20,
+  "bare loop of signed POSTs": 0.5,
+};
+const HANGING = "Waymark, 1 % of endpoints hanging";
+const KEPT = 0.8;
+const MAX_STATEMENTS = 0.05;
+const MAX_MEMORY_MB = 250;
+const MAX_GROWTH = 1.5;
+const LATENCY_P50 = 2.5;
+const latencyP99 = (perSecond: number): number => (perSecond <= 200 ? 2 : 3);
+
+export function backlogTable({ sides, drains, workerMemoryMb }: BacklogResult): string {
+  const waymark = drains.get("Waymark") ?? [];
+  const lines = sides.map(({ name, deliveries }) => {
+    const own = drains.get(name) ?? [];
+    const of = (pick: (drained: Drain) => number): string => number(median(own.map(pick)));
+    const cells = [
+      name,
+      deliveries.toLocaleString("en"),
+      ...ratioCells(name, waymark, own),
+      of(({ perSecond }) => perSecond),
+      [
+        of(({ nodeUs }) => nodeUs),
+        of(({ postgresUs }) => postgresUs),
+        of(({ mongoUs }) => mongoUs),
+        of(({ redisUs }) => redisUs),
+      ].join(" + "),
+      of(({ statements }) => statements),
+      String(own.reduce((sum, { twice }) => sum + twice, 0)),
+    ];
+    return `| ${cells.join(" | ")} |`;
+  });
+  const statements = median(waymark.map((drained) => drained.statements));
+  return [
+    "| engine | deliveries | budget of Waymark's deliveries/s to its | measured (least to most) | deliveries/s | CPU µs a delivery: node + PostgreSQL + MongoDB + Redis | statements a delivery | came twice |",
+    "|---|---|---|---|---|---|---|---|",
+    ...lines,
+    "",
+    `Statements a delivery of Waymark, budget ≤ ${MAX_STATEMENTS}: ${atMost(statements, MAX_STATEMENTS)}. ` +
+      `Most memory of its worker, budget ≤ ${MAX_MEMORY_MB} MB: ${atMost(workerMemoryMb, MAX_MEMORY_MB)} MB.`,
+  ].join("\n");
+}
+
+const rateOf = (drained: Drain): number => drained.perSecond;
+const cpu = ({ nodeUs, postgresUs }: Drain): number => nodeUs + postgresUs;
+
+function ratioCells(name: string, waymark: readonly Drain[], own: readonly Drain[]): [string, string] {
+  if (name === "Waymark") return ["", ""];
+  const isHanging = name === HANGING;
+  const ratio = isHanging ? ratioOf(own, waymark, rateOf) : ratioOf(waymark, own, rateOf);
+  const limit = isHanging ? KEPT : budgets[name];
+  const measured = limit === undefined ? number(ratio.median) : atLeast(ratio.median, limit);
+  const budget = limit === undefined ? "" : `≥ ${limit}${isHanging ? " of all healthy" : ""}`;
+  return [budget, `${measured} (${number(ratio.least)} to ${number(ratio.most)})`];
+}
+
+export function latencyTable(results: readonly LatencyResult[]): string {
+  const names: EngineName[] = ["waymark", "bullmq", "graphile-worker"];
+  const lines = results.map(({ perSecond, latencies }) => {
+    const figures = names.map((name) => {
+      const all = latencies.get(name) ?? [];
+      return `${number(median(all.map(({ p50Ms }) => p50Ms)))} / ${number(median(all.map(({ p99Ms }) => p99Ms)))}`;
+    });
+    const ratio = (pick: (latency: Latency) => number, limit: number): string => {
+      const own = latencies.get("waymark") ?? [];
+      const other = latencies.get("bullmq") ?? [];
+      if (other.length === 0) return "-";
+      return atMost(median(own.map((latency, at) => pick(latency) / pick(other[at] as Latency))), limit);
+    };
+    const ratios = `${ratio(({ p50Ms }) => p50Ms, LATENCY_P50)}; ${ratio(({ p99Ms }) => p99Ms, latencyP99(perSecond))}`;
+    const budget = `p50 ≤ ${LATENCY_P50}; p99 ≤ ${latencyP99(perSecond)}`;
+    return `| ${[perSecond.toLocaleString("en"), budget, ratios, ...figures].join(" | ")} |`;
+  });
+  return [
+    "| changes a second | budget, to BullMQ | measured | Waymark p50 / p99 ms | BullMQ | graphile-worker |",
+    "|---|---|---|---|---|---|",
+    ...lines,
+  ].join("\n");
+}
+
+export function growthTable(results: readonly GrowthResult[]): string {
+  const [first] = results;
+  const lines = results.map(({ finished, drains }) => {
+    const ratio = ratioOf(drains, first?.drains ?? [], cpu);
+    const cells = [
+      finished.toLocaleString("en"),
+      finished === first?.finished
+        ? ""
+        : `${atMost(ratio.median, MAX_GROWTH)} (${number(ratio.least)} to ${number(ratio.most)})`,
+      `${number(median(drains.map(({ nodeUs }) => nodeUs)))} + ${number(median(drains.map(({ postgresUs }) => postgresUs)))}`,
+      number(median(drains.map(({ perSecond }) => perSecond))),
+    ];
+    return `| ${cells.join(" | ")} |`;
+  });
+  return [
+    `| finished deliveries in the log | CPU to the first line's, budget ≤ ${MAX_GROWTH} | CPU µs a delivery: node + PostgreSQL | deliveries/s |`,
+    "|---|---|---|---|",
+    ...lines,
+  ].join("\n");
+}
+
+function atLeast(value: number, limit: number): string {
+  return value >= limit ? number(value) : `**${number(value)}**`;
+}
+
+function atMost(value: number, limit: number): string {
+  return value <= limit ? number(value) : `**${number(value)}**`;
+}
