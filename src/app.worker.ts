@@ -9,7 +9,9 @@ import type { Mongo } from "./platform/mongo.ts";
 import type { SecretBox } from "./platform/secret-box.ts";
 import { createScheduler } from "./scheduling/scheduler.ts";
 import { createWakeUps, webhookHandlers } from "./scheduling/webhook-tasks.ts";
-import type { Webhooks } from "./webhooks/webhooks.service.ts";
+import type { DeliveryService } from "./webhooks/delivery.service.ts";
+import type { EndpointService } from "./webhooks/endpoint.service.ts";
+import type { Sender } from "./webhooks/sender.ts";
 import { startWebhookWorker, type WebhookWorker } from "./webhooks/worker.service.ts";
 
 export interface WorkerParts {
@@ -17,7 +19,11 @@ export interface WorkerParts {
   databaseUrl: string;
   mongo: Mongo;
   box: SecretBox;
-  webhooks: Webhooks;
+  webhooks: {
+    sender: Sender;
+    endpoints: Pick<EndpointService, "disableFailing">;
+    deliveries: Pick<DeliveryService, "retire">;
+  };
   clock: Clock;
   logger: Logger;
   registry: Registry;

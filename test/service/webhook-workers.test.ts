@@ -3,6 +3,7 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { sql } from "../../src/platform/sql.ts";
 import { FIRST_TRUSTED } from "../../src/webhooks/dispatcher.endpoints.ts";
+import { takeTurn, type TurnAnswer } from "../../src/webhooks/dispatcher.turn.ts";
 import { startCuttableProxy } from "../support/cuttable-proxy.ts";
 import { startReceiver, type Receiver } from "../support/webhook-receiver.ts";
 import { startRig, type WebhookRig } from "../support/webhook-rig.ts";
@@ -140,20 +141,24 @@ it("endpoints that hang hold up nobody else", async () => {
 });
 
 it("endpoints take turns where there are more deliveries than slots", async () => {
-  await using receiver = await startReceiver();
-  const endpoints = await Promise.all(
-    Array.from({ length: 130 }, () => rig.endpoint({ url: receiver.url, maxInFlight: 64 })),
+  const owner = await rig.app.partner("agent");
+  const endpoints: string[] = [];
+  for (let n = 0; n < 30; n += 1) endpoints.push(await rig.endpoint({ url: "http://127.0.0.1:9/" }, owner));
+  await rig.app.jobs(
+    owner,
+    Array.from({ length: 5 }, () => ({})),
   );
-  await jobs(60);
-  await using worker = await rig.dispatcher();
-  worker.poke();
-  // When half is done, nobody has had nothing.
-  await receiver.waitFor((endpoints.length * 60) / 2);
-  const untouched = await rig.app.database.query(sql`
-    select endpoint_id from webhook_delivery where endpoint_id = any(${endpoints}::uuid[])
-    group by 1 having max(attempts) = 0`);
-  expect(untouched).toEqual([]);
-  await Promise.all(endpoints.map((id) => rig.all(id, "delivered")));
+  const served = new Set<string>();
+  let cursor: string | null = null;
+  // Thirty endpoints, two deliveries each at first, ten slots: six turns.
+  for (let turn = 1; turn <= 6; turn += 1) {
+    const request = { ended: [], free: 10, again: [], allowances: new Map<string, number>(), workers: 1 };
+    const answer: TurnAnswer = await takeTurn(rig.app.database, { ...request, cursor });
+    for (const { endpointId } of answer.leases) served.add(endpointId);
+    cursor = answer.cursor;
+    expect(served.size).toBe(turn * 5);
+  }
+  expect(served).toEqual(new Set(endpoints));
   for (const id of endpoints) await forget(id);
 });
 
