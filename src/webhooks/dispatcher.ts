@@ -14,7 +14,7 @@ import { Results, type Batch } from "./dispatcher.results.ts";
 import { takeTurn, type Lease, type TurnAnswer } from "./dispatcher.turn.ts";
 import { applyChanges } from "./endpoint-changes.ts";
 import type { Schedule } from "./retry-policy.ts";
-import type { Sender } from "./sender.ts";
+import type { Sender, SendRequest } from "./sender.ts";
 
 export interface DispatcherParts {
   database: Database;
@@ -222,19 +222,22 @@ class LeasingDispatcher implements Dispatcher {
   }
 
   #send(lease: Lease, state: EndpointState): void {
-    const sending = this.#deliver(lease, state).finally(() => {
+    const { clock } = this.#parts;
+    state.inFlight += 1;
+    state.bucket.take(clock.now());
+    const attempt = attemptOf(lease, state, clock.now());
+    // The event has become the body: nobody needs to hold both until the answer is there.
+    const sending = this.#deliver({ ...lease, event: null }, state, attempt).finally(() => {
       this.#sending.delete(sending);
       this.#run();
     });
     this.#sending.add(sending);
   }
 
-  async #deliver(lease: Lease, state: EndpointState): Promise<void> {
+  async #deliver(lease: Lease, state: EndpointState, attempt: SendRequest): Promise<void> {
     const { clock, logger, metrics, schedule, sender } = this.#parts;
-    state.inFlight += 1;
-    state.bucket.take(clock.now());
     try {
-      const result = await sender.send(attemptOf(lease, state, clock.now()));
+      const result = await sender.send(attempt);
       this.#lastEndedMs = clock.now();
       metrics.attempted(result.outcome.class, result.durationMs / 1000);
       this.#endpoints.learn(state, result.outcome.class === "delivered");
