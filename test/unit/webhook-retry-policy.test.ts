@@ -187,7 +187,7 @@ describe("parseSchedule", () => {
   it.each([
     ["0s", [0]],
     ["0s, 100ms , 1m,2h,3d", [0, 100, MINUTE_MS, 2 * HOUR_MS, 3 * DAY_MS]],
-    ["10s,30d", [10 * SECOND_MS, 30 * DAY_MS]],
+    ["0s,10s,30d", [0, 10 * SECOND_MS, 30 * DAY_MS]],
   ])("%s", (text, expected) => {
     expect(scheduleOf(text)).toEqual(expected);
   });
