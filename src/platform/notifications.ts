@@ -40,6 +40,11 @@ export interface ListenOptions {
 }
 
 const RECONNECT_AFTER_MS = 500;
+const CONNECT_TIMEOUT_MS = 3_000;
+/** A connection that something on the way has dropped is found dead by asking now and then; nothing else is ever sent on it. */
+const ASK_AFTER_MS = 10_000;
+/** Whether the other side hears of it or not. */
+const END_WITHIN_MS = 1_000;
 
 /** Listens on a connection of its own, made again whenever it is lost. */
 export function listenTo(options: ListenOptions): AsyncDisposable {
@@ -68,7 +73,13 @@ async function listenUntilLost(
   { url, channel, name, onNotification }: ListenOptions,
   signal: AbortSignal,
 ): Promise<string> {
-  const client = new pg.Client({ connectionString: url, application_name: name, keepAlive: true });
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: name,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: ASK_AFTER_MS,
+  });
   const { promise: lost, resolve: lose } = Promise.withResolvers<string>();
   client.on("error", (error) => lose(error.message));
   client.on("end", () => lose("the connection ended"));
@@ -84,6 +95,17 @@ async function listenUntilLost(
     return (error as Error).message;
   } finally {
     signal.removeEventListener("abort", stop);
-    await client.end().catch(() => undefined);
+    await endClient(client);
   }
+}
+
+/** Says goodbye, and hangs up on who does not answer: a process that stops must not wait for a connection that is dead. */
+async function endClient(client: pg.Client): Promise<void> {
+  const late = new AbortController();
+  await Promise.race([
+    client.end().catch(() => undefined),
+    pause(END_WITHIN_MS, undefined, { signal: late.signal }).catch(() => undefined),
+  ]);
+  late.abort();
+  client.connection.stream.destroy();
 }

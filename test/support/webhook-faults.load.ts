@@ -23,7 +23,7 @@ export interface Load {
 
 /** At most this many changes under way, and so many milliseconds between two of one lane. */
 const LANES = 3;
-const BETWEEN_MS = 15;
+const BETWEEN_MS = 60;
 
 /** `change` gets a Marking Number and a value that no other change has; false: it failed, and is nobody's concern. */
 export function startLoad(
@@ -66,12 +66,14 @@ export interface Gate {
   open(reply?: (at: number) => Reply): void;
   /** Lets everything that comes from now on pass, and goes on holding what is held. */
   pass(): void;
+  /** Holds back what comes from now on. */
+  close(): void;
 }
 
-/** A receiver's answers, held back until it is opened. */
+/** A receiver's answers, which pass until it is closed. */
 export function createGate(): Gate {
   const waiting: ((reply: Reply) => void)[] = [];
-  let isPassing = false;
+  let isPassing = true;
   return {
     respond: () => (isPassing ? {} : new Promise<Reply>((resolve) => waiting.push(resolve))),
     held: () => waiting.length,
@@ -81,6 +83,9 @@ export function createGate(): Gate {
     },
     pass() {
       isPassing = true;
+    },
+    close() {
+      isPassing = false;
     },
   };
 }

@@ -1,0 +1,137 @@
+/** Receivers that hang, drip, never end, lead elsewhere or ask for quiet, as a whole worker meets them. */
+import type { ServerResponse } from "node:http";
+import { expect, it, vi } from "vitest";
+import { sql } from "../../src/platform/sql.ts";
+import { FIRST_TRUSTED } from "../../src/webhooks/dispatcher.endpoints.ts";
+import { checkDelivered } from "../support/webhook-faults.check.ts";
+import { createGate, eventually } from "../support/webhook-faults.load.ts";
+import { openFaultWorld, type FaultEndpoint, type FaultWorld } from "../support/webhook-faults.ts";
+import { startReceiver, type Reply, type Respond } from "../support/webhook-receiver.ts";
+
+vi.setConfig({ testTimeout: 150_000 });
+
+const OK = {};
+
+/** Its first request is answered so, the others with 200. */
+function firstly(answer: Respond): Respond {
+  let count = 0;
+  return (received, response) => {
+    count += 1;
+    return count === 1 ? answer(received, response) : OK;
+  };
+}
+
+/** 200, and then a body that comes in pieces of `bytes` every `everyMs`, for as long as anybody listens. */
+function endless(bytes: number, everyMs: number): Respond {
+  return (_received, response: ServerResponse): undefined => {
+    response.writeHead(200);
+    const timer = setInterval(() => response.write("x".repeat(bytes)), everyMs);
+    response.on("close", () => clearInterval(timer));
+  };
+}
+
+it("one endpoint in a hundred that hangs delays none of the others", async () => {
+  const world = await openFaultWorld();
+  const gate = createGate();
+  const hanging = await world.addEndpoint({ respond: gate.respond });
+  const healthy: FaultEndpoint[] = [];
+  for (let count = 1; count < 100; count += 1) {
+    const owner = count < 50 ? world.agent : world.contractor;
+    healthy.push(await world.addEndpoint({ owner }));
+  }
+  await world.start("worker");
+  gate.close();
+  await world.addJobs(5, "assigned");
+  world.announce();
+  // Two events a job for the agent's endpoints, and one for the contractor's.
+  await eventually(() =>
+    expect(healthy.reduce((sum, endpoint) => sum + endpoint.received().length, 0)).toBe(49 * 10 + 50 * 5),
+  );
+  expect(hanging.received()).toHaveLength(FIRST_TRUSTED);
+  expect(gate.held()).toBe(FIRST_TRUSTED);
+  gate.open();
+  await checkDelivered(world, { duplicates: 0 });
+});
+
+it("a body that drips costs its attempt 15 seconds, one without end nothing; a redirect is not followed", async () => {
+  await using trap = await startReceiver();
+  const world = await openFaultWorld();
+  const dripping = await world.addEndpoint({ respond: firstly(endless(1, 100)) });
+  const pouring = await world.addEndpoint({ respond: endless(4_096, 5) });
+  const leading = [trap.url, "http://169.254.169.254/latest/meta-data/", "//[::1]/"];
+  const redirecting: FaultEndpoint[] = [];
+  for (const location of leading) {
+    const respond = firstly(() => ({ status: 307, headers: { location } }));
+    redirecting.push(await world.addEndpoint({ respond }));
+  }
+  await world.start("worker");
+  await world.addJobs(1);
+  world.announce();
+  await checkDelivered(world, { duplicates: 0 });
+  expect(await outcomesOf(world, dripping)).toEqual(["timeout", "delivered"]);
+  expect(await outcomesOf(world, pouring)).toEqual(["delivered"]);
+  for (const endpoint of redirecting)
+    expect(await outcomesOf(world, endpoint)).toEqual(["http_307", "delivered"]);
+  expect(trap.received).toEqual([]);
+});
+
+it("410 and Retry-After stop an endpoint for as long as they say, and others not at all", async () => {
+  const world = await openFaultWorld();
+  const asking = (status: number, value: string) =>
+    world.addEndpoint({
+      maxInFlight: 1,
+      respond: (): Reply => ({ status, headers: { "retry-after": value } }),
+    });
+  const hourLater = new Date(Date.now() + 3_600_000).toUTCString();
+  const quiet = [await asking(429, "120"), await asking(503, hourLater), await asking(429, "99999999999")];
+  const gone = await world.addEndpoint({ maxInFlight: 1, respond: () => ({ status: 410 }) });
+  const senseless = await world.addEndpoint({
+    respond: firstly(() => ({ status: 429, headers: { "retry-after": "-5" } })),
+  });
+  await world.start("worker");
+  await world.addJobs(2);
+  world.announce();
+  await eventually(async () => {
+    const blocked = await Promise.all(quiet.map((endpoint) => blockedForS(world, endpoint)));
+    expect(blocked.map((seconds) => Math.ceil(seconds / 3_600))).toEqual([1, 1, 24]);
+    expect(blocked[0]).toBeLessThanOrEqual(120);
+  });
+  await eventually(async () => expect(await statusOf(world, gone)).toBe("disabled"));
+
+  await world.addJobs(3);
+  world.announce();
+  await eventually(async () => expect(await outcomesOf(world, senseless)).toHaveLength(6));
+  expect([...quiet, gone].map((endpoint) => endpoint.received().length)).toEqual([1, 1, 1, 1]);
+
+  // Their owner has mended them, and says so.
+  for (const endpoint of [...quiet, gone]) {
+    endpoint.respond = () => OK;
+    await world.endpointService.resume(world.agent, endpoint.typedId);
+  }
+  await world.database.query(
+    sql`update webhook_delivery set due_at = clock_timestamp() where status = 'pending' and lease_token is null`,
+  );
+  expect(await checkDelivered(world, { duplicates: 0 })).toMatchObject({ mostAttempts: 2 });
+});
+
+/** The outcomes on record, oldest first. */
+async function outcomesOf({ database }: FaultWorld, { id }: FaultEndpoint): Promise<string[]> {
+  const rows = await database.query<{ outcome: string }>(sql`
+    select attempt.outcome from webhook_attempt attempt join webhook_delivery delivery on delivery.id = delivery_id
+    where endpoint_id = ${id} order by attempt.id`);
+  return rows.map(({ outcome }) => outcome);
+}
+
+async function blockedForS({ database }: FaultWorld, { id }: FaultEndpoint): Promise<number> {
+  const [row] = await database.query<{ seconds: number }>(sql`
+    select coalesce(extract(epoch from blocked_until - clock_timestamp()), 0)::float8 as seconds
+    from webhook_endpoint where id = ${id}`);
+  return row?.seconds ?? 0;
+}
+
+async function statusOf({ database }: FaultWorld, { id }: FaultEndpoint): Promise<string> {
+  const [row] = await database.query<{ status: string }>(
+    sql`select status from webhook_endpoint where id = ${id}`,
+  );
+  return row?.status ?? "";
+}

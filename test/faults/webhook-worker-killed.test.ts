@@ -1,0 +1,141 @@
+/** A worker that is killed, or suspended, in the middle of its work: another takes over, and nothing is lost or overwritten. */
+import { setTimeout as pause } from "node:timers/promises";
+import { expect, it, vi } from "vitest";
+import { sql } from "../../src/platform/sql.ts";
+import { startCuttableProxy } from "../support/cuttable-proxy.ts";
+import { checkDelivered, expireLeases, warmUp } from "../support/webhook-faults.check.ts";
+import { createGate, eventually, metricOf, startLoad } from "../support/webhook-faults.load.ts";
+import { openFaultWorld, type FaultWorld } from "../support/webhook-faults.ts";
+
+vi.setConfig({ testTimeout: 150_000 });
+
+const lateAnswer = async (): Promise<object> => await pause(20, {});
+
+const stateOf = (world: FaultWorld) =>
+  world.database.query<{ status: string; attempts: number; finished_at: string | null }>(
+    sql`select id, status, attempts, outcome, finished_at from webhook_delivery order by id`,
+  );
+
+const attemptsOf = (world: FaultWorld): Promise<object[]> =>
+  world.database.query(sql`select from webhook_attempt`);
+
+it("killed while receivers hold their answers: what was on its way is sent again, and nothing else", async () => {
+  const world = await openFaultWorld();
+  const gate = createGate();
+  for (let count = 0; count < 4; count += 1) await world.addEndpoint({ respond: gate.respond });
+  await world.addEndpoint({ owner: world.contractor, respond: gate.respond });
+  await world.addEndpoint({ eventTypes: ["job.assigned"], respond: gate.respond });
+  const inFlight = world.endpoints.reduce((sum, { maxInFlight }) => sum + maxInFlight, 0);
+  const doomed = await world.start("worker");
+  await warmUp(world);
+  gate.close();
+  await world.addJobs(10, "assigned");
+  world.announce();
+  await eventually(() => expect(gate.held()).toBe(inFlight));
+  expect(await doomed.kill("SIGKILL")).toBe("SIGKILL");
+  gate.open();
+
+  expect(await expireLeases(world)).toBe(inFlight);
+  await world.start("worker");
+  const { events, duplicates, mostAttempts } = await checkDelivered(world, { duplicates: inFlight });
+  expect({ events, duplicates, mostAttempts }).toEqual({ events: 22, duplicates: inFlight, mostAttempts: 2 });
+});
+
+it("killed over and over under load: no more comes twice than may be on its way at once", async () => {
+  const world = await openFaultWorld();
+  for (let count = 0; count < 3; count += 1) await world.addEndpoint({ respond: lateAnswer });
+  const inFlight = world.endpoints.reduce((sum, { maxInFlight }) => sum + maxInFlight, 0);
+  const numbers = await world.addJobs(6);
+  const load = startLoad(numbers, (number, weight) => world.change(number, weight));
+  const kills = 3;
+  for (let kill = 0; kill < kills; kill += 1) {
+    const before = world.receiver.received.length;
+    const doomed = await world.start("worker");
+    await eventually(() => expect(world.receiver.received.length).toBeGreaterThan(before + 60));
+    await doomed.kill("SIGKILL");
+    // Whatever the dead one held; nobody else is there to hold any.
+    expect(await expireLeases(world)).toBeLessThanOrEqual(inFlight);
+  }
+  await world.start("worker");
+  await load.more(30);
+  await load.stop();
+  await checkDelivered(world, { duplicates: kills * inFlight });
+});
+
+it("killed, and its leases run out by themselves after half a minute", async () => {
+  const world = await openFaultWorld();
+  const gate = createGate();
+  await world.addEndpoint({ respond: gate.respond });
+  const doomed = await world.start("worker");
+  gate.close();
+  await world.addJobs(2);
+  world.announce();
+  await eventually(() => expect(gate.held()).toBe(2));
+  await doomed.kill("SIGKILL");
+  gate.open();
+  const successor = await world.start("worker");
+  const { duplicates } = await checkDelivered(world, { duplicates: 2 });
+  expect(duplicates).toBe(2);
+  expect(await metricOf(successor, "waymark_webhook_leases_reclaimed_total")).toBe(2);
+});
+
+it("killed between the receivers' 200 and its record: each of these comes once more", async () => {
+  const world = await openFaultWorld();
+  const proxy = await startCuttableProxy(world.databaseUrl);
+  await using _ = proxy;
+  const gate = createGate();
+  for (let count = 0; count < 4; count += 1) await world.addEndpoint({ respond: gate.respond });
+  const doomed = await world.start("worker", { DATABASE_URL: proxy.url });
+  await warmUp(world);
+  const delivered = await stateOf(world);
+  gate.close();
+  await world.addJobs(4);
+  world.announce();
+  await eventually(() => expect(gate.held()).toBe(16));
+  proxy.stall();
+  gate.open();
+  const acknowledged = (): Promise<number> =>
+    metricOf(doomed, "waymark_webhook_attempt_duration_seconds_count", 'outcome="delivered"');
+  await eventually(async () => expect(await acknowledged()).toBe(delivered.length + 16));
+  await doomed.kill("SIGKILL");
+  const pending = (await stateOf(world)).filter(({ status }) => status === "pending");
+  expect(pending.map(({ attempts }) => attempts)).toEqual(Array.from({ length: 16 }, () => 1));
+
+  expect(await expireLeases(world)).toBe(16);
+  await world.start("worker");
+  const { duplicates } = await checkDelivered(world, { duplicates: 16 });
+  expect(duplicates).toBe(16);
+});
+
+it("suspended past its leases: what another delivered meanwhile stays as that one recorded it", async () => {
+  const world = await openFaultWorld();
+  const gate = createGate();
+  await world.addEndpoint({ respond: gate.respond });
+  await world.addEndpoint({ respond: gate.respond });
+  const sleeper = await world.start("worker");
+  await warmUp(world);
+  const onRecord = (await attemptsOf(world)).length;
+  gate.close();
+  await world.addJobs(4);
+  world.announce();
+  await eventually(() => expect(gate.held()).toBe(8));
+  process.kill(sleeper.pid, "SIGSTOP");
+  gate.pass();
+  expect(await expireLeases(world)).toBe(8);
+  await world.start("worker");
+  expect((await checkDelivered(world, { duplicates: 8 })).duplicates).toBe(8);
+  const before = await stateOf(world);
+
+  // It learns of successes and of failures, all of them too late.
+  gate.open((at) => ({ status: at % 2 === 0 ? 200 : 500 }));
+  process.kill(sleeper.pid, "SIGCONT");
+  await eventually(async () => expect(await attemptsOf(world)).toHaveLength(onRecord + 16));
+  expect(await stateOf(world)).toEqual(before);
+
+  // Both go on, and what the late ones told of the endpoints does not last.
+  await world.addJobs(4);
+  world.announce();
+  await checkDelivered(world, { duplicates: 8 });
+  const isFailing = sql`select from webhook_endpoint where failing_since is not null or blocked_until is not null`;
+  await eventually(async () => expect(await world.database.query(isFailing)).toEqual([]));
+});

@@ -1,0 +1,74 @@
+/** NOTIFY and LISTEN: heard, heard again after a cut, and no reason for a process to stay. */
+import { once } from "node:events";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { entities } from "../../src/entities.ts";
+import { openDatabase, type Database } from "../../src/platform/database.ts";
+import { createLogger } from "../../src/platform/logger.ts";
+import { createNotifier, listenTo } from "../../src/platform/notifications.ts";
+import { startCuttableProxy } from "../support/cuttable-proxy.ts";
+import { createTestDatabase, type TestDatabase } from "../support/test-database.ts";
+
+let testDatabase: TestDatabase;
+let database: Database;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase({ url: testDatabase.url, poolSize: 2, entities });
+});
+afterAll(async () => {
+  await database[Symbol.asyncDispose]();
+  await testDatabase[Symbol.asyncDispose]();
+});
+
+function listen(url: string): { heard: () => number } & AsyncDisposable {
+  const onNotification = vi.fn<() => void>();
+  const listener = listenTo({
+    url,
+    channel: "news",
+    name: "test",
+    logger: createLogger("silent"),
+    onNotification,
+  });
+  return Object.assign(listener, { heard: () => onNotification.mock.calls.length });
+}
+
+it("a notification is heard, and many at once become few", async () => {
+  const notify = createNotifier(database, "news");
+  await using listener = listen(testDatabase.url);
+  // Once it listens, it looks.
+  await vi.waitFor(() => expect(listener.heard()).toBe(1));
+  for (let n = 0; n < 1_000; n += 1) notify();
+  await vi.waitFor(() => expect(listener.heard()).toBeGreaterThan(1));
+  expect(listener.heard()).toBeLessThan(100);
+});
+
+it("after a cut it listens again, and looks, for something may have been missed", async () => {
+  await using proxy = await startCuttableProxy(testDatabase.url);
+  await using listener = listen(proxy.url);
+  await vi.waitFor(() => expect(listener.heard()).toBe(1));
+  proxy.cut();
+  proxy.mend();
+  await vi.waitFor(() => expect(listener.heard()).toBe(2), { timeout: 10_000 });
+  createNotifier(database, "news")();
+  await vi.waitFor(() => expect(listener.heard()).toBe(3));
+});
+
+it("ends although the other end does not", async () => {
+  const target = new URL(testDatabase.url);
+  const { hostname, port } = target;
+  const sockets: Socket[] = [];
+  // Passes everything on but the goodbye.
+  const server = createServer({ allowHalfOpen: true }, (front) => {
+    const back = connect(Number(port || 5432), hostname);
+    sockets.push(front, back);
+    front.pipe(back, { end: false });
+    back.pipe(front, { end: false });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  target.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const listener = listen(target.href);
+  await vi.waitFor(() => expect(listener.heard()).toBe(1));
+  await listener[Symbol.asyncDispose]();
+  for (const socket of sockets) socket.destroy();
+  server.close();
+});
