@@ -1,30 +1,16 @@
 /** A worker: the dispatcher with what wakes it, what watches it, and the work that the scheduler's tasks do. */
 import type { Registry } from "prom-client";
-import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/database.ts";
-import type { Logger } from "../platform/logger.ts";
 import { listenTo } from "../platform/notifications.ts";
 import { startRepeating } from "../platform/repeating.ts";
-import type { SecretBox } from "../platform/secret-box.ts";
 import { countWorkers, endpointsDueAgain, queueState, WORKER_CONNECTION } from "./delivery-queue.ts";
-import { createDispatcher } from "./dispatcher.ts";
+import { createDispatcher, type DispatcherParts } from "./dispatcher.ts";
 import { DELIVERIES_CHANNEL } from "./fan-out.service.ts";
 import { ensurePartitions } from "./partitions.ts";
-import type { Schedule } from "./retry-policy.ts";
-import type { Sender } from "./sender.ts";
 import { createWebhookMetrics } from "./webhook.metrics.ts";
 
-export interface WorkerParts {
-  database: Database;
+export interface WorkerParts extends Omit<DispatcherParts, "metrics"> {
   /** For the connection on which it listens. */
   databaseUrl: string;
-  sender: Sender;
-  box: Pick<SecretBox, "open">;
-  /** Sees to it that some worker's `fallDue` is called for the endpoint once `atMs` has come. It may be lost. */
-  wakeAt: (endpointId: string, atMs: number) => void;
-  schedule: Schedule;
-  clock: Clock;
-  logger: Logger;
   registry: Registry;
   retentionDays: number;
 }

@@ -141,7 +141,7 @@ describe("the round trips of a batch", () => {
 
   beforeAll(async () => {
     proxy = await startCuttableProxy(app.databaseUrl);
-    instance = await startInstance(proxy.url);
+    instance = await startInstance(proxy.url, { WAYMARK_ROLE: "api" });
     numbers = await app.jobs(
       agent,
       Array.from({ length: 100 }, () => ({})),
