@@ -53,7 +53,8 @@ it.each(["cut", "stall"] as const)(
     const before = again.mock.calls.length;
     proxy.mend();
     await eventually(async () => {
-      expect(once).toHaveBeenCalledTimes(2);
+      // At least once each: a lock may run out while MongoDB hangs, and a handler only pokes.
+      expect(new Set(once.mock.calls.map(([{ n }]) => n))).toEqual(new Set([1, 2]));
       expect(again.mock.calls.length).toBeGreaterThan(before + 2);
       expect(await jobs.countDocuments({ name: onceTask.name })).toBe(0);
     });
