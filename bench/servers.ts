@@ -14,7 +14,13 @@ export interface LoadGenerator extends AsyncDisposable {
   run(job: LoadJob): Promise<LoadResult>;
 }
 
-const ENVIRONMENT = { NODE_ENV: "production", PORT: "0", RATE_LIMITS: "off", LOG_LEVEL: "info" };
+const ENVIRONMENT = {
+  NODE_ENV: "production",
+  PORT: "0",
+  RATE_LIMITS: "off",
+  LOG_LEVEL: "info",
+  WAYMARK_ROLE: "api",
+};
 
 /** `file` beside this one, on the database `url`; its log lines go to /dev/null, written but not kept. */
 export async function startServer(name: string, url: string, execArgv: string[] = []): Promise<BenchServer> {

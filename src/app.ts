@@ -95,7 +95,7 @@ export async function createApp(
     dependencies: [
       postgresDependency(database),
       mongoDependency(mongo, config.role === "worker"),
-      ...(worker ? [deliveriesDependency(() => worker.problem())] : []),
+      ...(worker ? [deliveriesDependency(() => worker.problem(), config.role === "worker")] : []),
     ],
     isStopping: () => stopping,
   });

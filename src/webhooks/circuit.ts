@@ -60,7 +60,7 @@ export function createCircuitWindow(): CircuitWindow {
     },
     isEmpty(nowMs) {
       moveTo(Math.floor(nowMs / SLOT_MS));
-      return allAttempts === 0 && straight === 0;
+      return allAttempts === 0;
     },
     reset,
   };

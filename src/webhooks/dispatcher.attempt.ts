@@ -17,8 +17,8 @@ export interface Sent {
 export interface Settled {
   ended: Ended;
   change: EndpointChange | null;
-  /** When the endpoint is to be looked at again; null: nothing of it waits. */
-  wakeInMs: number | null;
+  /** In so many milliseconds the endpoint is to be looked at again. */
+  wakesInMs: readonly number[];
 }
 
 /** The request of a lease; its signature is made at `nowMs`. */
@@ -65,8 +65,6 @@ export function settle(
   const decision = decide(outcome, { attempt: lease.attempt, schedule, random: Math.random, nowMs });
   const change = changeAfter(decision, lease.endpoint, { window: state.window, nowMs });
   const { status, delayMs } = followUp(decision);
-  const waits = [change?.quietMs, status === "pending" && decision.kind === "retry" ? delayMs : undefined];
-  const known = waits.filter((ms) => ms !== undefined);
   return {
     ended: {
       id: lease.id,
@@ -89,8 +87,14 @@ export function settle(
       },
     },
     change,
-    wakeInMs: known.length > 0 ? Math.max(...known) : null,
+    wakesInMs: wakesAfter(change?.quietMs, decision.kind === "retry" ? delayMs : undefined),
   };
+}
+
+/** When the endpoint's quiet is over, and when the delivery is due if that is later. */
+function wakesAfter(quietMs: number | undefined, delayMs: number | undefined): number[] {
+  if (quietMs === undefined) return delayMs === undefined ? [] : [delayMs];
+  return delayMs !== undefined && delayMs > quietMs ? [quietMs, delayMs] : [quietMs];
 }
 
 function followUp(decision: Decision): Pick<Ended, "status" | "delayMs"> {
@@ -105,5 +109,5 @@ function withoutAttempt(
   { status, outcome, delayMs = 0 }: Pick<Ended, "status" | "outcome"> & { delayMs?: number },
 ): Settled {
   const ended: Ended = { id, token, status, delayMs, outcome, attempt: null };
-  return { ended, change: null, wakeInMs: status === "pending" ? delayMs : null };
+  return { ended, change: null, wakesInMs: status === "pending" ? [delayMs] : [] };
 }

@@ -30,6 +30,8 @@ export interface EndpointState {
    * one after a failure. So endpoints that hang hold few slots, however many they are.
    */
   trusted: number;
+  /** Whether its last answer took long. */
+  isSlow: boolean;
   readonly bucket: TokenBucket;
   readonly window: CircuitWindow;
 }
@@ -49,6 +51,9 @@ interface Row {
 /** How many deliveries an endpoint gets at first. */
 export const FIRST_TRUSTED = 2;
 
+const SLOW_MS = 1_000;
+const FORGET_EVERY_MS = 60_000;
+
 export interface Allowances {
   counts: Map<string, number>;
   /** Whether some endpoint gets nothing because its rate is used up. */
@@ -60,6 +65,7 @@ export class EndpointStates {
   readonly #database: Queryable;
   readonly #box: Pick<SecretBox, "open">;
   #workers = 1;
+  #forgetAtMs = 0;
 
   constructor(database: Queryable, box: Pick<SecretBox, "open">) {
     this.#database = database;
@@ -76,22 +82,28 @@ export class EndpointStates {
     for (const state of this.#states.values()) this.#setRate(state);
   }
 
-  /** How many more deliveries each endpoint that is in memory may have now. */
-  allowances(nowMs: number): Allowances {
+  /**
+   * How many more deliveries each endpoint may have now, for those that differ from one that is not known. `isScarce`:
+   * most slots are taken, so who is slow gets no more than who is unknown.
+   */
+  allowances(nowMs: number, isScarce: boolean): Allowances {
     const counts = new Map<string, number>();
     let isRateShort = false;
     for (const state of this.#states.values()) {
       const tokens = Math.floor(state.bucket.available(nowMs));
       if (tokens === 0) isRateShort = true;
-      const slots = Math.min(state.trusted, this.#shareOf(state.maxInFlight)) - state.inFlight;
+      if (state.inFlight === 0 && tokens >= FIRST_TRUSTED && state.trusted >= FIRST_TRUSTED) continue;
+      const trusted = isScarce && state.isSlow ? Math.min(FIRST_TRUSTED, state.trusted) : state.trusted;
+      const slots = Math.min(trusted, this.#shareOf(state.maxInFlight)) - state.inFlight;
       counts.set(state.id, Math.max(0, Math.min(slots, tokens)));
     }
     return { counts, isRateShort };
   }
 
   /** Learns from an attempt that has ended how much the endpoint takes. */
-  learn(state: EndpointState, succeeded: boolean): void {
+  learn(state: EndpointState, succeeded: boolean, durationMs: number): void {
     state.trusted = succeeded ? Math.min(state.maxInFlight, state.trusted * 2) : 1;
+    state.isSlow = durationMs > SLOW_MS;
   }
 
   /** Milliseconds until the first of the endpoints that have used up their rate may be sent to again; null: none has. */
@@ -116,16 +128,20 @@ export class EndpointStates {
     for (const row of rows) this.#keep(row, nowMs);
   }
 
-  /** Forgets endpoints that nothing is sent to and that have nothing to remember. */
+  /** Forgets endpoints that nothing is sent to and that have nothing to remember; once a minute does. */
   forgetIdle(nowMs: number): void {
-    for (const [id, state] of this.#states) {
-      const isFull = state.bucket.available(nowMs) >= this.#shareOf(state.perSecond);
-      if (state.inFlight === 0 && isFull && state.window.isEmpty(nowMs)) this.#states.delete(id);
+    if (nowMs < this.#forgetAtMs) return;
+    this.#forgetAtMs = nowMs + FORGET_EVERY_MS;
+    for (const [id, { bucket, inFlight, perSecond, window }] of this.#states) {
+      const isFull = bucket.available(nowMs) >= this.#shareOf(perSecond);
+      if (inFlight === 0 && isFull && window.isEmpty(nowMs)) this.#states.delete(id);
     }
   }
 
   #keep(row: Row, nowMs: number): void {
     const known = this.#states.get(row.id);
+    // How another receiver did says nothing of the new one.
+    const same = known?.url === row.url ? known : undefined;
     const state: EndpointState = {
       ...this.#open(row),
       id: row.id,
@@ -136,9 +152,10 @@ export class EndpointStates {
       maxInFlight: row.max_in_flight,
       perSecond: row.per_second,
       inFlight: known?.inFlight ?? 0,
-      trusted: known?.trusted ?? FIRST_TRUSTED,
+      trusted: same?.trusted ?? FIRST_TRUSTED,
+      isSlow: same?.isSlow ?? false,
       bucket: known?.bucket ?? createTokenBucket({ perSecond: row.per_second, burst: row.per_second }, nowMs),
-      window: known?.window ?? createCircuitWindow(),
+      window: same?.window ?? createCircuitWindow(),
     };
     if (known) Object.assign(known, state);
     else this.#states.set(row.id, state);

@@ -30,10 +30,10 @@ export class Results {
     return this.#ended.length === 0 && this.#changes.size === 0;
   }
 
-  add(endpointId: string, { ended, change, wakeInMs }: Settled): void {
+  add(endpointId: string, { ended, change, wakesInMs }: Settled): void {
     this.#ended.push(ended);
     if (change) this.#change(endpointId, change);
-    if (wakeInMs !== null) this.#wakes.push([endpointId, wakeInMs]);
+    for (const inMs of wakesInMs) this.#wakes.push([endpointId, inMs]);
   }
 
   /** Hands over all there is: what ended, and what that tells of endpoints, belong together. */

@@ -11,7 +11,7 @@ import type { SecretBox } from "../platform/secret-box.ts";
 import { attemptOf, laterWithoutAttempt, settle, unsendable } from "./dispatcher.attempt.ts";
 import { EndpointStates, type Allowances, type EndpointState } from "./dispatcher.endpoints.ts";
 import { Results, type Batch } from "./dispatcher.results.ts";
-import { takeTurn, type Lease, type TurnAnswer } from "./dispatcher.turn.ts";
+import { leftOver, takeTurn, type Lease, type TurnAnswer } from "./dispatcher.turn.ts";
 import { applyChanges } from "./endpoint-changes.ts";
 import type { Schedule } from "./retry-policy.ts";
 import type { Sender, SendRequest } from "./sender.ts";
@@ -53,11 +53,12 @@ export interface Dispatcher extends AsyncDisposable {
 
 /** Deliveries on their way at once, over all endpoints. */
 const SLOTS = 512;
+/** Of the slots that come free, where both wait: the rest is for retries. */
+const FIRST_SHARE = 0.8;
 /** Endpoints named in one turn. */
 const AGAIN_AT_ONCE = 100;
 const PAUSE_MS = { least: 100, most: 5_000 } as const;
 const STOP_WITHIN_MS = 20_000;
-const FORGET_EVERY_MS = 60_000;
 /** By so much the clocks of the timer and of PostgreSQL may differ. */
 const WAKE_GRACE_MS = 5;
 
@@ -69,7 +70,6 @@ class LeasingDispatcher implements Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #endpoints: EndpointStates;
   readonly #results: Results;
-  readonly #forgetting: NodeJS.Timeout;
   readonly #sending = new Set<Promise<void>>();
   /** Endpoints to look at for retries. */
   readonly #again = new Set<string>();
@@ -88,7 +88,6 @@ class LeasingDispatcher implements Dispatcher {
     this.#parts = parts;
     this.#endpoints = new EndpointStates(parts.database, parts.box);
     this.#results = new Results(parts.database, parts.logger);
-    this.#forgetting = setInterval(() => this.#endpoints.forgetIdle(parts.clock.now()), FORGET_EVERY_MS);
   }
 
   poke(): void {
@@ -117,7 +116,6 @@ class LeasingDispatcher implements Dispatcher {
   /** Leases nothing more, waits for what is on its way and records it. What takes longer is left to its lease. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
-    clearInterval(this.#forgetting);
     clearTimeout(this.#refill);
     const giveUp = setTimeout(() => this.#giveUp.abort(), STOP_WITHIN_MS);
     const late = new Promise((resolve) => this.#giveUp.signal.addEventListener("abort", resolve));
@@ -164,33 +162,44 @@ class LeasingDispatcher implements Dispatcher {
 
   async #takeTurn(): Promise<void> {
     const { clock, wakeAt } = this.#parts;
+    // Between two turns: nothing that a turn has leased for is forgotten.
+    this.#endpoints.forgetIdle(clock.now());
     const batch = this.#results.take();
-    const again = this.#takeAgain();
-    const allowances = this.#endpoints.allowances(clock.now());
+    const allowances = this.#endpoints.allowances(clock.now(), this.#free() < SLOTS / 2);
+    const { again, isMore } = this.#takeAgain(allowances);
     this.#isDue = false;
-    const { leases, cursor } = await this.#ask(batch, again, allowances).catch(async (error: unknown) => {
-      for (const id of again) this.#again.add(id);
-      await this.#results.takeBack(batch, error);
-      throw error;
-    });
+    const free = this.#free();
+    const { leases, cursor } = await this.#ask(batch, again, { ...allowances, free }).catch(
+      async (error: unknown) => {
+        for (const id of again) this.#again.add(id);
+        await this.#results.takeBack(batch, error);
+        throw error;
+      },
+    );
     // Not before: what is due again counts from its record.
     for (const [endpointId, inMs] of batch.wakes) wakeAt(endpointId, clock.now() + inMs + WAKE_GRACE_MS);
     this.#cursor = cursor;
     // There are endpoints left to look at.
-    if (cursor !== null || this.#again.size > 0) this.#isDue = true;
+    if (cursor !== null || isMore) this.#isDue = true;
     await this.#start(leases);
-    for (const id of leftOver(again, leases, allowances)) this.#again.add(id);
+    for (const id of leftOver(again, { leases, free })) this.#again.add(id);
     this.#refillLater(allowances.isRateShort);
   }
 
-  async #ask(batch: Batch, again: readonly string[], { counts }: Allowances): Promise<TurnAnswer> {
+  async #ask(
+    batch: Batch,
+    again: readonly string[],
+    { counts, free }: Allowances & { free: number },
+  ): Promise<TurnAnswer> {
     const { database, metrics } = this.#parts;
     const startedMs = performance.now();
     // First, so that the turn does not lease for an endpoint that has just been closed.
     if (batch.changes.size > 0) await applyChanges(database, batch.changes);
     const answer = await takeTurn(database, {
       ended: batch.ended,
-      free: this.#free(),
+      free,
+      // By chance where it is no whole number, so that retries get their share of few slots, too.
+      firsts: again.length > 0 ? Math.floor(free * FIRST_SHARE + Math.random()) : free,
       again,
       cursor: this.#cursor,
       allowances: counts,
@@ -200,18 +209,22 @@ class LeasingDispatcher implements Dispatcher {
     return answer;
   }
 
-  /** Those that fall due while the turn is under way are for the turn after. */
-  #takeAgain(): string[] {
-    const again = [...this.#again].slice(0, AGAIN_AT_ONCE);
+  /** Those that may have something now. Who falls due while the turn is under way is for the turn after. */
+  #takeAgain({ counts }: Allowances): { again: string[]; isMore: boolean } {
+    const able = [...this.#again].filter((id) => counts.get(id) !== 0);
+    const again = this.#free() > 0 ? able.slice(0, AGAIN_AT_ONCE) : [];
     for (const id of again) this.#again.delete(id);
-    return again;
+    return { again, isMore: able.length > again.length };
   }
 
   async #start(leases: readonly Lease[]): Promise<void> {
     if (leases.length === 0) return;
-    const { clock, metrics, schedule } = this.#parts;
+    const { clock, logger, metrics, schedule } = this.#parts;
     const wanted = new Map(leases.map(({ endpointId, endpoint }) => [endpointId, endpoint.version]));
-    await this.#endpoints.load(wanted, clock.now());
+    // They are leased all the same: what cannot be read now is tried again on schedule.
+    await this.#endpoints.load(wanted, clock.now()).catch((error: unknown) => {
+      logger.warn({ error: (error as Error).message }, "endpoints could not be read");
+    });
     metrics.reclaimed(leases.filter((lease) => lease.isReclaimed).length);
     for (const lease of leases) {
       const state = this.#endpoints.get(lease.endpointId);
@@ -222,37 +235,51 @@ class LeasingDispatcher implements Dispatcher {
   }
 
   #send(lease: Lease, state: EndpointState): void {
-    const { clock } = this.#parts;
+    const attempt = this.#attemptOf(lease, state);
+    if (!attempt) return;
     state.inFlight += 1;
-    state.bucket.take(clock.now());
-    const attempt = attemptOf(lease, state, clock.now());
+    state.bucket.take(this.#parts.clock.now());
     // The event has become the body: nobody needs to hold both until the answer is there.
     const sending = this.#deliver({ ...lease, event: null }, state, attempt).finally(() => {
+      state.inFlight -= 1;
       this.#sending.delete(sending);
       this.#run();
     });
     this.#sending.add(sending);
   }
 
+  /** Null, and said so, where none can be made of it. */
+  #attemptOf(lease: Lease, state: EndpointState): SendRequest | null {
+    try {
+      return attemptOf(lease, state, this.#parts.clock.now());
+    } catch (error) {
+      this.#failed(lease, error);
+      return null;
+    }
+  }
+
   async #deliver(lease: Lease, state: EndpointState, attempt: SendRequest): Promise<void> {
-    const { clock, logger, metrics, schedule, sender } = this.#parts;
+    const { clock, metrics, schedule, sender } = this.#parts;
     try {
       const result = await sender.send(attempt);
       this.#lastEndedMs = clock.now();
       metrics.attempted(result.outcome.class, result.durationMs / 1000);
-      this.#endpoints.learn(state, result.outcome.class === "delivered");
+      this.#endpoints.learn(state, result.outcome.class === "delivered", result.durationMs);
       const settled = settle({ lease, state, result }, { schedule, nowMs: this.#lastEndedMs });
       this.#results.add(lease.endpointId, settled);
     } catch (error) {
-      // Whatever a receiver does is a result: this is our own defect, and costs this delivery an attempt.
-      logger.error(
-        { delivery: lease.id, error: (error as Error).message },
-        "a delivery could not be attempted",
-      );
-      this.#results.add(lease.endpointId, laterWithoutAttempt(lease, "internal_error", schedule));
-    } finally {
-      state.inFlight -= 1;
+      this.#failed(lease, error);
     }
+  }
+
+  /** Whatever a receiver does is a result: this is a defect of ours, and costs the delivery an attempt. */
+  #failed(lease: Lease, error: unknown): void {
+    const { logger, schedule } = this.#parts;
+    logger.error(
+      { delivery: lease.id, error: (error as Error).message },
+      "a delivery could not be attempted",
+    );
+    this.#results.add(lease.endpointId, laterWithoutAttempt(lease, "internal_error", schedule));
   }
 
   /** Rates are finer than the scheduler's seconds: it is looked again when the first endpoint may be sent to again. */
@@ -262,16 +289,4 @@ class LeasingDispatcher implements Dispatcher {
     if (ms !== null && !this.#stop.signal.aborted)
       this.#refill = setTimeout(() => this.poke(), Math.max(1, ms));
   }
-}
-
-/** Those of `again` that have more than they could be sent in this turn. */
-function leftOver(again: readonly string[], leases: readonly Lease[], { counts }: Allowances): string[] {
-  const leased = new Map<string, number>();
-  for (const { endpointId } of leases) leased.set(endpointId, (leased.get(endpointId) ?? 0) + 1);
-  const full = new Set(
-    leases.flatMap(({ endpointId, endpoint }) =>
-      leased.get(endpointId) === endpoint.allowance ? [endpointId] : [],
-    ),
-  );
-  return again.filter((id) => full.has(id) || counts.get(id) === 0);
 }

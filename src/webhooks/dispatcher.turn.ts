@@ -63,6 +63,8 @@ export interface TurnRequest {
   ended: readonly Ended[];
   /** How many deliveries to lease at most; 0: none. */
   free: number;
+  /** How many of these may be first attempts. */
+  firsts: number;
   /** Endpoints whose retries, probes or expired leases may be due. */
   again: readonly string[];
   /** Where to go on looking for endpoints with deliveries that were never sent; null: from the first one. */
@@ -83,8 +85,6 @@ export interface TurnAnswer {
 const LEASE_MS = 30_000;
 /** Endpoints looked at in one turn: it bounds the turn however many there are. */
 const LOOK_AT = 100;
-/** Retries get at least a fifth of the slots, first attempts the rest. */
-const FIRST_SHARE = 0.8;
 const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
 
 type TurnRow = { looked: number; last_looked: string | null } & (
@@ -122,12 +122,24 @@ function cursorAfter(
 ): string | null {
   const served = leases.filter(({ attempt }) => attempt === 1).map(({ endpointId }) => endpointId);
   // In its text a uuid has the order that PostgreSQL gives it.
-  if (served.length >= firstsOf(request)) return served.toSorted().at(-1) ?? null;
+  if (served.length >= request.firsts) return served.toSorted().at(-1) ?? request.cursor;
   return row && row.looked === LOOK_AT ? row.last_looked : null;
 }
 
-function firstsOf({ again, free }: TurnRequest): number {
-  return again.length > 0 ? Math.ceil(free * FIRST_SHARE) : free;
+/** Those of `again` that may have more than they got in a turn: they were served in full, or nobody could be. */
+export function leftOver(
+  again: readonly string[],
+  { leases, free }: { leases: readonly Lease[]; free: number },
+): string[] {
+  if (leases.length >= free) return [...again];
+  const leased = new Map<string, number>();
+  for (const { endpointId } of leases) leased.set(endpointId, (leased.get(endpointId) ?? 0) + 1);
+  const full = new Set(
+    leases.flatMap(({ endpointId, endpoint }) =>
+      leased.get(endpointId) === endpoint.allowance ? [endpointId] : [],
+    ),
+  );
+  return again.filter((id) => full.has(id));
 }
 
 /** A turn that leases nothing. */
@@ -194,6 +206,12 @@ const nextWaiting = (endpointId: Sql): Sql => sql`
   select endpoint_id from webhook_delivery
   where status = 'pending' and attempts = 0 and endpoint_id > ${endpointId} order by endpoint_id limit 1`;
 
+/**
+ * As a range, and ordered by the endpoint first: no other index than the lane's gives that order. With `=` PostgreSQL may
+ * as well read the primary key in order, and does where it made its plan while the queue was empty.
+ */
+const isOf = (endpointId: Sql): Sql => sql`endpoint_id between ${endpointId} and ${endpointId}`;
+
 const leaseEnd = sql`clock_timestamp() + ${LEASE_MS} * interval '1 ms'`;
 
 /** The steps that find the endpoints which may be sent to (`ready`), each with how much. */
@@ -218,23 +236,23 @@ function endpointSteps({ again, cursor, allowances, workers }: TurnRequest): Sql
         and (endpoint.blocked_until is null or endpoint.blocked_until <= clock_timestamp())
         and coalesce(given.allowance, 1) > 0
     ), probed as (
-      -- An open circuit lets a single delivery through, whichever worker comes first.
-      update webhook_endpoint endpoint set blocked_until = ${leaseEnd} from open
-      where endpoint.id = open.id and open.circuit_step is not null and endpoint.blocked_until <= clock_timestamp()
-      returning endpoint.id
+      -- An open circuit lets a single delivery through, whichever worker comes first. Rows are locked in one order everywhere.
+      update webhook_endpoint set blocked_until = ${leaseEnd} where id in (
+        select endpoint.id from webhook_endpoint endpoint join open using (id)
+        where open.circuit_step is not null and endpoint.blocked_until <= clock_timestamp() and (
+          exists (select from webhook_delivery
+            where status = 'pending' and attempts = 0 and ${isOf(sql`endpoint.id`)})
+          or exists (select from webhook_delivery
+            where status = 'pending' and attempts > 0 and ${isOf(sql`endpoint.id`)} and due_at <= clock_timestamp()))
+        order by endpoint.id for update of endpoint skip locked)
+      returning id
     ), ready as materialized (
       select * from open where circuit_step is null or id in (select id from probed)
     )`;
 }
 
-/**
- * As a range, and ordered by the endpoint first: no other index than the lane's gives that order. With `=` PostgreSQL may
- * as well read the primary key in order, and does where it made its plan while the queue was empty.
- */
-const isOf = (endpointId: Sql): Sql => sql`endpoint_id between ${endpointId} and ${endpointId}`;
-
 function turnStatement(request: TurnRequest, token: string): Sql {
-  const { ended, free, again } = request;
+  const { ended, free, firsts, again } = request;
   return sql`
     with recursive ${ended.length > 0 ? sql`${endedSteps(ended)},` : sql``}
     ${endpointSteps(request)}, first as materialized (
@@ -243,7 +261,7 @@ function turnStatement(request: TurnRequest, token: string): Sql {
         select id from webhook_delivery
         where status = 'pending' and attempts = 0 and ${isOf(sql`ready.id`)}
         order by endpoint_id, id limit ready.allowance for update skip locked) due
-      limit ${firstsOf(request)}
+      limit ${firsts}
     ), again as (
       select ready.id as endpoint_id, due.id, due.is_reclaimed from ready cross join lateral (
         select id, lease_token is not null as is_reclaimed from webhook_delivery

@@ -8,6 +8,8 @@ import type { Decision } from "./retry-policy.ts";
 
 /** A change of an endpoint's row. An absent part stays as it is. */
 export interface EndpointChange {
+  /** Of the endpoint that the attempt was for: one that has been moved or resumed since is another. */
+  version: number;
   isFailing?: boolean;
   /** Nothing is sent for so long. */
   quietMs?: number;
@@ -22,7 +24,7 @@ export function changeAfter(
   leased: LeasedEndpoint,
   { window, nowMs }: { window: CircuitWindow; nowMs: number },
 ): EndpointChange | null {
-  const change: EndpointChange = {};
+  const change: EndpointChange = { version: leased.version };
   const succeeded = decision.kind === "delivered";
   if (succeeded === leased.isFailing) change.isFailing = !succeeded;
   if (decision.kind === "disable") change.disable = decision.reason;
@@ -36,12 +38,12 @@ export function changeAfter(
     change.circuit = succeeded ? null : { step };
     if (!succeeded) change.quietMs = Math.max(change.quietMs ?? 0, probeDelayMs(step));
   }
-  return Object.keys(change).length > 0 ? change : null;
+  return Object.keys(change).length > 1 ? change : null;
 }
 
 /** Two changes of one endpoint, `later` after `earlier`. */
 export function mergeChanges(earlier: EndpointChange | undefined, later: EndpointChange): EndpointChange {
-  if (!earlier) return later;
+  if (!earlier || earlier.version !== later.version) return later;
   const quietMs = Math.max(earlier.quietMs ?? 0, later.quietMs ?? 0);
   return { ...earlier, ...later, ...(quietMs > 0 && { quietMs }) };
 }
@@ -53,6 +55,7 @@ export async function applyChanges(
 ): Promise<void> {
   const input = Array.from(changes, ([id, change]) => ({
     id,
+    version: change.version,
     is_failing: change.isFailing,
     quiet_ms: change.quietMs,
     circuit: change.circuit === undefined ? "as it is" : change.circuit === null ? "closed" : "open",
@@ -63,8 +66,8 @@ export async function applyChanges(
   await database.query(sql`
     with change as materialized (
       select change.* from jsonb_to_recordset(${JSON.stringify(input)}::jsonb)
-        as change (id uuid, is_failing boolean, quiet_ms float8, circuit text, step int, disable text)
-        join webhook_endpoint using (id) order by id for update of webhook_endpoint
+        as change (id uuid, version int, is_failing boolean, quiet_ms float8, circuit text, step int, disable text)
+        join webhook_endpoint using (id, version) order by id for update of webhook_endpoint
     )
     update webhook_endpoint set
       failing_since = case when is_failing then coalesce(failing_since, clock_timestamp())

@@ -47,7 +47,8 @@ export async function resumeEndpoint(
     update webhook_endpoint endpoint set
       status_since = case when status = 'active' then status_since else now() end,
       status = 'active', disabled_reason = null, blocked_until = null, circuit_step = null, failing_since = null,
-      updated_at = now()
+      -- What is still on its way began before, and says nothing of now.
+      version = version + 1, updated_at = now()
     where endpoint.id = ${row.id} and ${ownedBy(caller)} and ${NOT_DELETED}`);
   parts.announce();
   return { endpoint: (await getEndpoint(parts, caller, id)).view, discarded };

@@ -175,6 +175,28 @@ describe("a delivery that fails", () => {
     ));
 });
 
+it("what the old URL still answers says nothing of the new one", async () => {
+  const replies: (() => void)[] = [];
+  const respond: Receiver["respond"] = () =>
+    new Promise((resolve) => replies.push(() => resolve({ status: 410 })));
+  await withReceiver({ respond }, async (receiver, endpointId) => {
+    await makeEvents(1);
+    await receiver.waitFor(1);
+    await using moved = await startReceiver();
+    await rig.app.database.query(
+      sql`update webhook_endpoint set url = ${moved.url}, version = version + 1 where id = ${endpointId}`,
+    );
+    for (const reply of replies) reply();
+    await vi.waitFor(async () =>
+      expect(await attemptsOf(endpointId)).toMatchObject([{ outcome: "http_410" }]),
+    );
+    expect(await endpointRow(endpointId)).toMatchObject({ status: "active", is_failing: false });
+    await again();
+    await rig.all(endpointId, "delivered");
+    expect(moved.received).toHaveLength(1);
+  });
+});
+
 describe("the circuit", () => {
   it("opens after 10 straight failures, waits without burning attempts, and closes when its one probe succeeds", () =>
     withReceiver({ maxInFlight: 1, respond: () => ({ status: 503 }) }, async (receiver, endpointId) => {

@@ -152,7 +152,14 @@ it("endpoints take turns where there are more deliveries than slots", async () =
   let cursor: string | null = null;
   // Thirty endpoints, two deliveries each at first, ten slots: six turns.
   for (let turn = 1; turn <= 6; turn += 1) {
-    const request = { ended: [], free: 10, again: [], allowances: new Map<string, number>(), workers: 1 };
+    const request = {
+      ended: [],
+      free: 10,
+      firsts: 10,
+      again: [],
+      allowances: new Map<string, number>(),
+      workers: 1,
+    };
     const answer: TurnAnswer = await takeTurn(rig.app.database, { ...request, cursor });
     for (const { endpointId } of answer.leases) served.add(endpointId);
     cursor = answer.cursor;

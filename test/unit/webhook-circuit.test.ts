@@ -46,16 +46,18 @@ describe("the window of a circuit", () => {
     expect(record(kept, ".xxxx", startMs + 4 * MINUTE_MS)).toEqual([2, 3, 4, 5]);
   });
 
-  it("is empty at first, after a reset, and five minutes after a success", () => {
+  it("is empty at first, after a reset, and five minutes after the last attempt", () => {
     const window = createCircuitWindow();
     expect(window.isEmpty(startMs)).toBe(true);
     record(window, "x.");
     expect(window.isEmpty(startMs + 2 * SECOND_MS)).toBe(false);
     expect(window.isEmpty(startMs + 6 * MINUTE_MS)).toBe(true);
     record(window, "x", startMs + 7 * MINUTE_MS);
-    expect(window.isEmpty(startMs + 60 * MINUTE_MS)).toBe(false);
+    expect(window.isEmpty(startMs + 8 * MINUTE_MS)).toBe(false);
+    expect(window.isEmpty(startMs + 13 * MINUTE_MS)).toBe(true);
+    record(window, "x", startMs + 14 * MINUTE_MS);
     window.reset();
-    expect(window.isEmpty(startMs + 60 * MINUTE_MS)).toBe(true);
+    expect(window.isEmpty(startMs + 14 * MINUTE_MS)).toBe(true);
   });
 
   it("goes on counting when the clock is set back", () => {

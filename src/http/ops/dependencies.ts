@@ -33,10 +33,10 @@ export function mongoDependency(mongo: Mongo, isEssential: boolean): Dependency 
 }
 
 /** Down where deliveries have long been due and nothing is sent: `problem` says what is wrong, or null. */
-export function deliveriesDependency(problem: () => string | null): Dependency {
+export function deliveriesDependency(problem: () => string | null, isEssential: boolean): Dependency {
   return {
     name: "deliveries",
-    isEssential: true,
+    isEssential,
     check: () => {
       const message = problem();
       return message === null ? { status: "up" } : { status: "down", message };
