@@ -1,6 +1,7 @@
 /** The queue seen from outside the dispatcher: which endpoints have something due, and how long it has been waiting. */
 import type { Queryable } from "../platform/database.ts";
 import { raw, sql, type Sql } from "../platform/sql.ts";
+import { waitingCount } from "./endpoint.view.ts";
 
 const FIRST = raw("attempts = 0");
 const AGAIN = raw("attempts > 0");
@@ -35,19 +36,38 @@ export async function endpointsDueAgain(database: Queryable): Promise<string[]> 
         and due_at <= clock_timestamp())
     union
     -- An open circuit whose probe is due, with nothing but deliveries that were never sent.
-    select id from webhook_endpoint where circuit_step is not null and id in (${OPEN})`);
+    select endpoint_id from (${endpointsIn(FIRST)}) waiting
+    where endpoint_id in (${OPEN}) and endpoint_id in (
+      select id from webhook_endpoint where circuit_step is not null)`);
   return rows.map((row) => row.endpoint_id);
+}
+
+/** Endpoints that are deleted and have pending deliveries all the same, from events that did not see the deletion yet. */
+export async function deletedWithPending(database: Queryable): Promise<string[]> {
+  const rows = await database.query<{ id: string }>(sql`
+    select id from webhook_endpoint
+    where deleted_at is not null and id in ((${endpointsIn(FIRST)}) union (${endpointsIn(AGAIN)}))`);
+  return rows.map(({ id }) => id);
 }
 
 export interface QueueState {
   /** How long the delivery that has been due longest has waited; 0: nothing is due. */
   dueLagS: number;
-  /** Deliveries that wait for their endpoint: it is paused, disabled or suspended. */
+  /**
+   * Deliveries that wait for their endpoint: it is paused, disabled or suspended. Of each endpoint at most
+   * `WAITING_COUNTED` are counted in either lane. NaN: counting them failed, or took too long.
+   */
   held: number;
 }
 
+/** Asked one after the other: whoever watches the lag must see it also where counting takes too long. */
 export async function queueState(database: Queryable): Promise<QueueState> {
-  const [row] = await database.query<{ due_lag_s: number; held: number }>(sql`
+  const dueLagS = await longestDueS(database);
+  return { dueLagS, held: await countHeld(database).catch(() => Number.NaN) };
+}
+
+async function longestDueS(database: Queryable): Promise<number> {
+  const [row] = await database.query<{ due_lag_s: number }>(sql`
     select
       coalesce(extract(epoch from clock_timestamp() - (
         select min(oldest.due_at) from (
@@ -59,12 +79,16 @@ export async function queueState(database: Queryable): Promise<QueueState> {
             and endpoint_id = waiting.endpoint_id)
           from (${endpointsIn(AGAIN)}) waiting where endpoint_id in (${OPEN})
         ) oldest where oldest.due_at <= clock_timestamp()
-      )), 0)::float8 as due_lag_s,
-      (select count(*)::int from webhook_delivery where status = 'pending' and endpoint_id in (
-        select endpoint.id from webhook_endpoint endpoint
-          join organization on organization.id = endpoint.organization_id
-        where endpoint.status <> 'active' or organization.suspended_at is not null)) as held`);
-  return { dueLagS: row?.due_lag_s ?? 0, held: row?.held ?? 0 };
+      )), 0)::float8 as due_lag_s`);
+  return row?.due_lag_s ?? 0;
+}
+
+async function countHeld(database: Queryable): Promise<number> {
+  const [row] = await database.query<{ held: number }>(sql`
+    select coalesce(sum(${waitingCount}), 0)::float8 as held
+    from webhook_endpoint endpoint join organization on organization.id = endpoint.organization_id
+    where endpoint.deleted_at is null and (endpoint.status <> 'active' or organization.suspended_at is not null)`);
+  return row?.held ?? 0;
 }
 
 /** What workers call the connection on which they listen: so they are counted. */

@@ -53,10 +53,10 @@ export interface DeliveryWithAttempts {
 interface Parts {
   database: Queryable;
   clock: Clock;
+  /** How far back the log goes. */
+  retentionDays: number;
 }
 
-/** How far back the log goes. */
-const LOG_DAYS = 30;
 const CURSOR = "deliveries";
 
 export interface PageRequest {
@@ -67,7 +67,7 @@ export interface PageRequest {
 }
 
 export async function listDeliveries(
-  { database, clock }: Parts,
+  { database, clock, retentionDays }: Parts,
   caller: Caller,
   { filter, limit, cursor }: PageRequest,
 ): Promise<DeliveryPage> {
@@ -84,7 +84,7 @@ export async function listDeliveries(
   const endpointIds = await endpointsOf(database, caller, filter);
   const conditions = [
     sql`endpoint_id = endpoint.id`,
-    sql`id >= ${firstUuidOf(new Date(clock.now() - LOG_DAYS * 86_400_000))}::uuid`,
+    sql`id >= ${firstUuidOf(new Date(clock.now() - retentionDays * 86_400_000))}::uuid`,
     ...(place ? [sql`id < ${place[0]}::uuid`] : []),
     ...conditionsOf(filter),
   ];
@@ -138,7 +138,7 @@ export async function getDeliveryRow(
 }
 
 export async function getDelivery(
-  { database }: Parts,
+  { database }: Pick<Parts, "database">,
   caller: Caller,
   id: string,
 ): Promise<DeliveryWithAttempts> {
@@ -180,8 +180,11 @@ async function endpointsOf(
   return rows.map(({ id }) => id);
 }
 
-/** Each lane has an index of its own that is read from its newest end. */
-function lanesOf(status: DeliveryStatus | undefined): string[] {
+/**
+ * Where deliveries lie, as conditions without values: each lane, and among the finished what is dead, has an index of its
+ * own, and a plan that is made once cannot know that it fits a value.
+ */
+export function lanesOf(status: DeliveryStatus | undefined): string[] {
   const waiting = ["status = 'pending' and attempts = 0", "status = 'pending' and attempts > 0"];
   if (status === "pending") return waiting;
   if (status !== undefined) return [`status = '${status}'`];

@@ -20,7 +20,7 @@ import type { Sender } from "./sender.ts";
 
 /** `id`, `endpointId`: typed. What is another organisation's is answered as what is not there: NotFoundException. */
 export interface DeliveryService {
-  /** The last 30 days, newest first. */
+  /** As far back as the log goes, newest first. */
   list(caller: Caller, page: PageRequest): Promise<DeliveryPage>;
   get(caller: Caller, id: string): Promise<DeliveryWithAttempts>;
   /** Sends the event again, as another delivery; one that still waits is discarded for it. */

@@ -19,6 +19,7 @@ export interface TestEventParts {
   box: Pick<SecretBox, "open">;
   sender: Sender;
   clock: Clock;
+  retentionDays: number;
 }
 
 /** Whatever the endpoint's status is. Answers with the typed id of the delivery, which is over by then. */
@@ -36,7 +37,7 @@ export async function sendTestEvent(
   });
   const deliveryId = newUuid();
   // There may never have been a worker that made them.
-  await ensurePartitions(parts.database, parts.clock.now());
+  await ensurePartitions(parts.database, parts.clock.now(), parts.retentionDays);
   await record(parts.database, { deliveryId, eventId, endpointId: row.id, result });
   return toTypedId("dlv", deliveryId);
 }

@@ -178,9 +178,9 @@ class LeasingDispatcher implements Dispatcher {
     );
     // Not before: what is due again counts from its record.
     for (const [endpointId, inMs] of batch.wakes) wakeAt(endpointId, clock.now() + inMs + WAKE_GRACE_MS);
+    // There are endpoints left to look at: behind this turn's, or before it where it began in the middle.
+    if (cursor !== null || this.#cursor !== null || isMore) this.#isDue = true;
     this.#cursor = cursor;
-    // There are endpoints left to look at.
-    if (cursor !== null || isMore) this.#isDue = true;
     await this.#start(leases);
     for (const id of leftOver(again, { leases, free })) this.#again.add(id);
     this.#refillLater(allowances.isRateShort);

@@ -1,5 +1,5 @@
 /** Endpoints that have only failed for days: they are disabled, so that a receiver that is gone is not called for ever. */
-import { sql } from "../platform/sql.ts";
+import { raw, sql, type Sql } from "../platform/sql.ts";
 import { firstUuidOf, toTypedId } from "../platform/ids.ts";
 import { operator } from "./caller.ts";
 import { findEndpoint, type ReadParts } from "./endpoint.queries.ts";
@@ -16,29 +16,49 @@ const LOOK_BACK_MS = 30 * 86_400_000;
  * hours apart. Answers with those that it disabled.
  */
 export async function disableFailing(parts: ReadParts): Promise<EndpointView[]> {
-  const nowMs = parts.clock.now();
+  const { database, clock } = parts;
+  const nowMs = clock.now();
   const before = new Date(nowMs - FAILING_MS);
   const oldest = firstUuidOf(new Date(nowMs - LOOK_BACK_MS));
+  const candidates = await database.query<{ id: string }>(sql`
+    select id from webhook_endpoint
+    where status = 'active' and deleted_at is null and failing_since <= ${before}::timestamptz`);
+  const views: EndpointView[] = [];
+  // One at a time: each may have a long log, and what is being sent comes first.
+  for (const { id } of candidates) {
+    const [disabled] = await database.query(disableStatement(id, { before, oldest }));
+    const found = disabled ? await findEndpoint(parts, operator, toTypedId("whe", id)) : null;
+    if (found) views.push(found.view);
+  }
+  return views;
+}
+
+function disableStatement(id: string, { before, oldest }: { before: Date; oldest: string }): Sql {
+  // What was delivered before it began to fail has no attempt since: the attempts of most deliveries are not looked at.
+  const ofLane = (lane: string): Sql => sql`
+    select id, event_id from webhook_delivery
+    where ${raw(lane)} and endpoint_id = ${id}::uuid and id >= ${oldest}::uuid and origin <> 'test'`;
   // Of the pairs of events the two that failed first and the two that failed last are enough to look at.
-  const disabled = await parts.database.query<{ id: string }>(sql`
+  return sql`
     update webhook_endpoint endpoint
     set status = 'disabled', disabled_reason = 'failing', status_since = now(), updated_at = now()
-    where endpoint.status = 'active' and endpoint.deleted_at is null and endpoint.failing_since <= ${before}::timestamptz
+    where endpoint.id = ${id}::uuid and endpoint.status = 'active' and endpoint.deleted_at is null
+      and endpoint.failing_since <= ${before}::timestamptz
       and exists (
         with failed as materialized (
           select delivery.event_id, min(attempt.started_at) as first, max(attempt.started_at) as last
-          from webhook_delivery delivery join webhook_attempt attempt on attempt.delivery_id = delivery.id
-          where delivery.endpoint_id = endpoint.id and delivery.id >= ${oldest}::uuid and delivery.attempts > 0
-            and delivery.origin <> 'test' and attempt.delivery_id >= ${oldest}::uuid
+          from (
+            ${ofLane("status = 'pending' and attempts > 0")}
+            union all
+            ${ofLane("status in ('delivered', 'dead', 'discarded') and attempts > 0")}
+              and (status <> 'delivered' or finished_at >= endpoint.failing_since)
+          ) delivery join webhook_attempt attempt on attempt.delivery_id = delivery.id
+          where attempt.delivery_id >= ${oldest}::uuid
             and attempt.started_at >= endpoint.failing_since and attempt.outcome <> 'delivered'
           group by delivery.event_id
         )
         select from (select * from failed order by first limit 2) early
           join (select * from failed order by last desc limit 2) late
             on late.event_id <> early.event_id and late.last >= early.first + ${APART_MS} * interval '1 ms')
-    returning endpoint.id`);
-  const views = await Promise.all(
-    disabled.map(({ id }) => findEndpoint(parts, operator, toTypedId("whe", id))),
-  );
-  return views.flatMap((found) => (found ? [found.view] : []));
+    returning endpoint.id`;
 }

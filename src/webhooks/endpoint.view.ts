@@ -1,7 +1,7 @@
 /** An endpoint as its owner sees it: ids typed, times in ISO 8601, and nothing secret. */
 import { toTypedId } from "../platform/ids.ts";
 import type { OrganizationType } from "../platform/principal.ts";
-import { raw } from "../platform/sql.ts";
+import { raw, sql } from "../platform/sql.ts";
 import { toIsoTime } from "../platform/time.ts";
 import type { EventType } from "../events/event.entity.ts";
 import { maskHeaders } from "./custom-headers.ts";
@@ -69,20 +69,21 @@ export interface EndpointRow {
 /** Where more wait, this many are told. */
 export const WAITING_COUNTED = 10_000;
 
-/** What waits lies in two lanes, each with an index of its own. */
-const waiting = ["attempts = 0", "attempts > 0"]
-  .map(
-    (lane) => `(select count(*) from (select from webhook_delivery
+/** How many deliveries wait for `endpoint`, in two lanes: each has an index of its own and is counted up to the bound. */
+export const waitingCount = raw(
+  ["attempts = 0", "attempts > 0"]
+    .map(
+      (lane) => `(select count(*) from (select from webhook_delivery
       where webhook_delivery.endpoint_id = endpoint.id and status = 'pending' and ${lane} limit ${WAITING_COUNTED}) lane)`,
-  )
-  .join(" + ");
+    )
+    .join(" + "),
+);
 
 /** The columns of an `EndpointRow`, of `endpoint` and its `organization`. */
-export const endpointColumns =
-  raw(`endpoint.id, endpoint.organization_id, organization.name as organization_name, organization.type as organization_type, url,
+export const endpointColumns = sql`endpoint.id, endpoint.organization_id, organization.name as organization_name, organization.type as organization_type, url,
   description, event_types, sealed_headers, secrets, max_in_flight, per_second, endpoint.status, disabled_reason,
   status_since, blocked_until, circuit_step, failing_since, endpoint.version, created_by, endpoint.created_at, updated_at,
-  least(${waiting}, ${WAITING_COUNTED})::int as waiting`);
+  least(${waitingCount}, ${raw(String(WAITING_COUNTED))})::int as waiting`;
 
 export interface ViewContext {
   /** Opened. */

@@ -4,16 +4,19 @@ import { newUuidSql } from "../platform/ids.ts";
 import { raw, sql, type Sql } from "../platform/sql.ts";
 
 const TRIES = 10;
-/** Serialization failure: the row that was waited for has been moved to the other partition meanwhile. */
-const MOVED_MEANWHILE = "40001";
+/**
+ * Serialization failure: the row that was waited for has been moved to the other partition meanwhile. Deadlock: the rows
+ * were locked in another order than by the turn of a worker that waited for this one.
+ */
+const WORTH_ANOTHER_TRY: ReadonlySet<unknown> = new Set(["40001", "40P01"]);
 
-/** Runs a statement, again where a row that it waited for was moved meanwhile: it has done nothing then. */
+/** Runs a statement, again where others moved or held the same rows meanwhile: it has done nothing then. */
 export async function queryMoving<Row>(database: Queryable, statement: Sql): Promise<Row[]> {
   for (let tried = 1; ; tried += 1) {
     try {
       return await database.query<Row>(statement);
     } catch (error) {
-      if (tried >= TRIES || (error as { code?: unknown }).code !== MOVED_MEANWHILE) throw error;
+      if (tried >= TRIES || !WORTH_ANOTHER_TRY.has((error as { code?: unknown }).code)) throw error;
     }
   }
 }

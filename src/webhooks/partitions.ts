@@ -11,8 +11,6 @@ const WEEKS_AHEAD = 4;
 /** How much longer a week stays than it must: what waited as long as it may still finds its place when it ends. */
 const SLACK_DAYS = 7;
 
-export const RETENTION_DAYS = 30;
-
 /** Each is parted by the time in its UUIDv7: a delivery's own id, and an attempt's delivery. */
 const parents = ["webhook_delivery_finished", "webhook_attempt"] as const;
 
@@ -32,7 +30,7 @@ interface Week {
 export async function ensurePartitions(
   database: Queryable,
   nowMs: number,
-  retentionDays: number = RETENTION_DAYS,
+  retentionDays: number,
 ): Promise<string[]> {
   const existing = new Set((await partitionsOf(database)).map(({ name }) => name));
   const weeks = weeksBetween(oldestKeptMs(nowMs, retentionDays), nowMs + WEEKS_AHEAD * WEEK_MS);
@@ -56,7 +54,7 @@ export async function ensurePartitions(
 export async function dropExpiredPartitions(
   database: Queryable,
   nowMs: number,
-  retentionDays: number = RETENTION_DAYS,
+  retentionDays: number,
 ): Promise<string[]> {
   const oldest = weekOf(oldestKeptMs(nowMs, retentionDays)).name;
   const dropped: string[] = [];

@@ -32,7 +32,7 @@ export interface PolicyInput {
 export type Decision =
   | { kind: "delivered" }
   /** `pauseEndpointMs`: the receiver asked for quiet, and nothing is sent to the endpoint until then. */
-  | { kind: "retry"; delayMs: number; jittered: boolean; pauseEndpointMs?: number }
+  | { kind: "retry"; delayMs: number; pauseEndpointMs?: number }
   | { kind: "dead"; pauseEndpointMs?: number }
   | { kind: "disable"; reason: "gone" };
 
@@ -51,9 +51,7 @@ export function decide(outcome: Outcome, { attempt, schedule, random, nowMs }: P
   if (scheduledMs === undefined) return { kind: "dead", ...pause };
 
   const delayMs = Math.round(scheduledMs * (1 - JITTER + 2 * JITTER * random()));
-  if (pauseMs !== null && pauseMs >= delayMs)
-    return { kind: "retry", delayMs: pauseMs, jittered: false, ...pause };
-  return { kind: "retry", delayMs, jittered: true, ...pause };
+  return { kind: "retry", delayMs: Math.max(delayMs, pauseMs ?? 0), ...pause };
 }
 
 /** A `Retry-After` of seconds or an HTTP-date in milliseconds from now, at most 24 h; null where it says nothing to act on. */

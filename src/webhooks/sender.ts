@@ -30,8 +30,6 @@ export interface AttemptResult {
   responseHeaders: ResponseHeaders | null;
   /** At most 4 KiB of the answer as text; null where no answer came. */
   responseBody: string | null;
-  /** Whether the answer was longer than `responseBody`. */
-  responseTruncated: boolean;
 }
 
 export interface Sender {
@@ -69,7 +67,6 @@ export function createSender({ http, clock, docsUrl }: SenderOptions): Sender {
         requestHeaders: custom ? { ...ours, ...maskHeaders(custom) } : ours,
         responseHeaders: result.kind === "response" ? result.headers : null,
         responseBody: result.kind === "response" ? result.bodyText : null,
-        responseTruncated: result.kind === "response" && result.truncated,
       };
     },
   };

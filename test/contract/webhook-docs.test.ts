@@ -7,10 +7,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readEnv } from "../../src/config/env.ts";
 import { eventTypes, IN_FLIGHT_LIMITS, RATE_LIMITS } from "../../src/webhooks/endpoint.entity.ts";
 import { MAX_ENDPOINTS } from "../../src/webhooks/endpoint.service.ts";
 import type { OutcomeClass } from "../../src/webhooks/outcome.ts";
-import { RETENTION_DAYS } from "../../src/webhooks/partitions.ts";
 import { DEFAULT_SCHEDULE_TEXT, parseSchedule } from "../../src/webhooks/retry-policy.ts";
 import { newSecret, sign } from "../../src/webhooks/signature.ts";
 import { TEST_EVENT_TYPE } from "../../src/webhooks/test-event.ts";
@@ -195,7 +195,7 @@ describe("docs/webhooks.md", () => {
       "requests on their way to one endpoint": withRange(IN_FLIGHT_LIMITS, "--max-in-flight"),
       "requests to one endpoint in a second": withRange(RATE_LIMITS, "--per-second"),
       "endpoints of an organisation": String(MAX_ENDPOINTS),
-      "the log, and what waits for a paused endpoint": `${RETENTION_DAYS} days`,
+      "the log, and what waits for a paused endpoint": `${readEnv({}).RETENTION_DAYS} days`,
     });
   });
 

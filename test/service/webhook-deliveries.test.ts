@@ -3,10 +3,11 @@ import { toEventWire, type EventRow } from "../../src/events/event.wire.ts";
 import { AppError } from "../../src/platform/errors.ts";
 import { fromTypedId, newUuid, newUuidSql, toTypedId } from "../../src/platform/ids.ts";
 import type { Principal } from "../../src/platform/principal.ts";
-import { sql } from "../../src/platform/sql.ts";
+import { raw, sql } from "../../src/platform/sql.ts";
 import { operator } from "../../src/webhooks/caller.ts";
 import type { DeliveryFilter } from "../../src/webhooks/delivery.queries.ts";
 import type { DeliveryView } from "../../src/webhooks/delivery.view.ts";
+import { ensurePartitions } from "../../src/webhooks/partitions.ts";
 import { verify } from "../../src/webhooks/signature.ts";
 import { DAY_MS, HOUR_MS } from "../support/fake-clock.ts";
 import { startReceiver } from "../support/webhook-receiver.ts";
@@ -152,6 +153,17 @@ describe("list", () => {
     expect(await list({ markingNumber: "none such" })).toEqual([]);
     expect(await list({ outcome: "http_500" })).toHaveLength(1);
     expect(await list({ endpointId: id, eventType: "job.created", status: "pending" })).toHaveLength(1);
+  });
+
+  it("goes back as far as the log is kept", async () => {
+    await using own = await openWebhookServices({ retentionDays: 60 });
+    const agent = await own.partner("agent");
+    const { endpoint } = await own.endpoints.create(agent, { url: URL });
+    for (const ageMs of [60 * DAY_MS + HOUR_MS, 60 * DAY_MS - HOUR_MS])
+      await own.database.query(sql`
+        insert into webhook_delivery (id, endpoint_id, event_id, event_type, status)
+        values (${newUuid(Date.now() - ageMs)}, ${fromTypedId("whe", endpoint.id)}, ${newUuid()}, 'job.updated', 'delivered')`);
+    expect((await own.deliveries.list(agent, { filter: {}, limit: 5 })).items).toHaveLength(1);
   });
 
   it("goes back 30 days", async () => {
@@ -447,11 +459,26 @@ describe("sendTest", () => {
     ]);
     expect(await services.endpoints.get(agent, endpoint.id)).toEqual(endpoint);
   });
+
+  it("makes the weeks that are kept where no worker has", async () => {
+    await using own = await openWebhookServices({ retentionDays: 60 });
+    const weeks = () =>
+      own.database.query<{ name: string }>(sql`
+        select inhrelid::regclass::text as name from pg_inherits where inhparent = 'webhook_attempt'::regclass order by 1`);
+    const before = await weeks();
+    await own.database.query(raw(`drop table ${before[0]?.name}`));
+    const agent = await own.partner("agent");
+    const { endpoint } = await own.endpoints.create(agent, { url: URL });
+    await own.deliveries.sendTest(agent, endpoint.id);
+    expect(await weeks()).toEqual(before);
+  });
 });
 
 describe("retire", () => {
   it("deletes what waited for longer than it is kept, and drops the weeks that are over", async () => {
     await using own = await openWebhookServices({ retentionDays: 7 });
+    // More was kept before.
+    await ensurePartitions(own.database, Date.now(), 30);
     const agent = await own.partner("agent");
     const { endpoint } = await own.endpoints.create(agent, { url: URL });
     const uuid = fromTypedId("whe", endpoint.id);
@@ -468,6 +495,24 @@ describe("retire", () => {
     expect(retired.dropped.length).toBeGreaterThanOrEqual(2);
     expect((await own.rows()).map(({ status }) => status).toSorted()).toEqual(["delivered", "pending"]);
     expect(await own.deliveries.retire()).toEqual({ deleted: 0, dropped: [] });
+  });
+
+  it("discards what still came for an endpoint while it was deleted", async () => {
+    const { agent, id, uuid } = await fixture();
+    const other = await fixture();
+    await services.endpoints.delete(agent, id);
+    const insert = (endpoint: string, attempts: number) =>
+      services.database.query(sql`
+        insert into webhook_delivery (id, endpoint_id, event_id, event_type, attempts)
+        values (${newUuidSql}, ${endpoint}, ${newUuid()}, 'job.updated', ${attempts})`);
+    await insert(uuid, 0);
+    await insert(uuid, 1);
+    await insert(other.uuid, 0);
+    await services.deliveries.retire();
+    const statuses = async (endpoint: string) =>
+      (await services.rows(sql`endpoint_id = ${endpoint}`)).map(({ status }) => status);
+    expect(await statuses(uuid)).toEqual(["discarded", "discarded"]);
+    expect(await statuses(other.uuid)).toEqual(["pending"]);
   });
 });
 

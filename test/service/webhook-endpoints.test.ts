@@ -450,6 +450,8 @@ describe("disableFailing", () => {
     agoMs: number;
     outcome?: string;
     origin?: "event" | "replay" | "test";
+    /** Over when it failed, unless it is pending. */
+    status?: "pending" | "delivered" | "dead" | "discarded";
   }
 
   async function failing(sinceMs: number | null, failures: readonly Failure[]): Promise<string> {
@@ -460,12 +462,14 @@ describe("disableFailing", () => {
         sql`update webhook_endpoint set failing_since = ${since} where id = ${uuidOf(id)}`,
       );
     }
-    for (const { eventId = newUuid(), agoMs, outcome = "http_500", origin = "event" } of failures) {
+    for (const one of failures) {
+      const { eventId = newUuid(), agoMs, outcome = "http_500", origin = "event", status = "pending" } = one;
       const at = new Date(services.clock.now() - agoMs);
       const delivery = newUuid(at.getTime());
       await services.database.query(sql`
-        insert into webhook_delivery (id, endpoint_id, event_id, event_type, attempts, origin)
-        values (${delivery}, ${uuidOf(id)}, ${eventId}, 'job.updated', 1, ${origin})`);
+        insert into webhook_delivery (id, endpoint_id, event_id, event_type, attempts, origin, status, finished_at)
+        values (${delivery}, ${uuidOf(id)}, ${eventId}, 'job.updated', 1, ${origin}, ${status},
+          ${status === "pending" ? null : at})`);
       await services.database.query(sql`
         insert into webhook_attempt (id, delivery_id, number, started_at, duration_ms, outcome, request_headers)
         values (${newUuid()}, ${delivery}, 1, ${at}, 10, ${outcome}, '{}')`);
@@ -502,5 +506,17 @@ describe("disableFailing", () => {
     for (const id of [short, one, near, one2, tests, never])
       expect(await services.endpoints.get(operator, id)).toMatchObject({ status: "active" });
     expect(await services.endpoints.disableFailing()).toEqual([]);
+  });
+
+  it("looks at what is over as well as at what waits", async () => {
+    const ids = [
+      await failing(6 * DAY_MS, [
+        { agoMs: 6 * DAY_MS, status: "dead" },
+        { agoMs: 5 * DAY_MS, status: "discarded" },
+      ]),
+      await failing(6 * DAY_MS, [{ agoMs: 6 * DAY_MS, status: "delivered" }, { agoMs: 5 * DAY_MS }]),
+    ];
+    const disabled = await services.endpoints.disableFailing();
+    expect(disabled.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
   });
 });

@@ -9,6 +9,7 @@ import { createTestDatabase, type TestDatabase } from "../support/test-database.
 
 const NOW = Date.parse("2026-11-21T12:00:00Z");
 const WEEK_MS = 7 * DAY_MS;
+const DAYS = 30;
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -46,12 +47,12 @@ async function countOf(table: string): Promise<number> {
 
 describe("ensurePartitions", () => {
   it("makes the weeks from the oldest that is kept to four ahead, once, also for many at the same time", async () => {
-    const made = await Promise.all(Array.from({ length: 6 }, () => ensurePartitions(database, NOW)));
+    const made = await Promise.all(Array.from({ length: 6 }, () => ensurePartitions(database, NOW, DAYS)));
     expect(made.every((names) => names.length === 20)).toBe(true);
     const weeks = Array.from({ length: 10 }, (_, at) => `2026w${42 + at}`);
     expect(await weeksOf("webhook_delivery_finished")).toEqual(weeks);
     expect(await weeksOf("webhook_attempt")).toEqual(weeks);
-    expect(await ensurePartitions(database, NOW)).toEqual([]);
+    expect(await ensurePartitions(database, NOW, DAYS)).toEqual([]);
   });
 
   it("has a place for a delivery that waited for 30 days, and for one of the weeks to come", async () => {
@@ -65,11 +66,11 @@ describe("ensurePartitions", () => {
   it("gives each week the indexes of its parent", async () => {
     const rows = await database.query<{ count: number }>(sql`
       select count(*)::int as count from pg_indexes where tablename = 'webhook_delivery_finished_2026w47'`);
-    expect(rows).toEqual([{ count: 2 }]);
+    expect(rows).toEqual([{ count: 3 }]);
   });
 
   it("counts weeks as ISO 8601 does, over the end of a year with 53 of them", async () => {
-    expect(await ensurePartitions(database, NOW + 3 * WEEK_MS)).toEqual(
+    expect(await ensurePartitions(database, NOW + 3 * WEEK_MS, DAYS)).toEqual(
       ["webhook_delivery_finished", "webhook_attempt"].flatMap((parent) =>
         ["2026w52", "2026w53", "2027w01"].map((week) => `${parent}_${week}`),
       ),
@@ -90,7 +91,7 @@ describe("ensurePartitions", () => {
       await tx.query(
         sql`insert into webhook_delivery (id, endpoint_id, event_id, event_type) values (${newUuid()}, ${newUuid()}, ${newUuid()}, 'x')`,
       );
-      expect(await ensurePartitions(database, NOW + 4 * WEEK_MS)).toHaveLength(2);
+      expect(await ensurePartitions(database, NOW + 4 * WEEK_MS, DAYS)).toHaveLength(2);
     }, "rollback");
   });
 });
@@ -101,12 +102,12 @@ describe("dropExpiredPartitions", () => {
     const kept = await countOf("webhook_attempt");
     const dropped = await dropExpiredPartitions(database, NOW, 60);
     expect(dropped).toEqual([]);
-    const names = await dropExpiredPartitions(database, NOW);
+    const names = await dropExpiredPartitions(database, NOW, DAYS);
     expect(names).toHaveLength(8);
     expect(names).toContain("webhook_delivery_finished_2026w38");
     expect(await countOf("webhook_attempt")).toBe(kept - 1);
     expect((await weeksOf("webhook_attempt"))[0]).toBe("2026w42");
-    expect(await ensurePartitions(database, NOW)).toEqual([]);
+    expect(await ensurePartitions(database, NOW, DAYS)).toEqual([]);
   });
 
   it("keeps nobody waiting while it waits for a reader, and finishes later what it could not", async () => {
@@ -114,7 +115,7 @@ describe("dropExpiredPartitions", () => {
     let waiting: Promise<unknown> = Promise.resolve();
     await database.transaction(async (tx) => {
       await tx.query(sql`select count(*) from webhook_delivery`);
-      waiting = dropExpiredPartitions(database, later).catch((error: unknown) => error);
+      waiting = dropExpiredPartitions(database, later, DAYS).catch((error: unknown) => error);
       // It waits now, which shows as a week that is half detached.
       await expect
         .poll(() => database.query(sql`select 1 from pg_inherits where inhdetachpending`))
@@ -126,6 +127,6 @@ describe("dropExpiredPartitions", () => {
         select pg_cancel_backend(pid) from pg_stat_activity where query like '%detach partition%' and pid <> pg_backend_pid()`);
       expect(await waiting).toBeInstanceOf(Error);
     });
-    expect(await dropExpiredPartitions(database, later)).toEqual(["webhook_delivery_finished_2026w42"]);
+    expect(await dropExpiredPartitions(database, later, DAYS)).toEqual(["webhook_delivery_finished_2026w42"]);
   });
 });

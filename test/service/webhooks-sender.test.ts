@@ -50,7 +50,6 @@ describe("an attempt", () => {
       requestHeaders: expect.objectContaining({ "webhook-signature": headers["webhook-signature"] }),
       responseHeaders: expect.objectContaining({ "content-type": "text/plain" }),
       responseBody: "thanks",
-      responseTruncated: false,
     });
   });
 
@@ -139,7 +138,6 @@ describe("an attempt", () => {
       outcome: { class: "reset", status: null, message: expect.stringContaining("closed the connection") },
       responseHeaders: null,
       responseBody: null,
-      responseTruncated: false,
     });
   });
 });

@@ -72,7 +72,7 @@ const MINUTES_MS = [0, 5_000, 300_000, 1_800_000];
 
 export async function startRig(): Promise<WebhookRig> {
   const app = await startTestApp({ WAYMARK_ROLE: "api" });
-  await ensurePartitions(app.database, Date.now());
+  await ensurePartitions(app.database, Date.now(), 30);
   const agent = await app.partner("agent");
   const contractor = await app.partner("contractor");
   const opened = new AsyncDisposableStack();

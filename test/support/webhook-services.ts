@@ -44,7 +44,7 @@ export async function openWebhookServices({ retentionDays = 30 } = {}): Promise<
   const opened = new AsyncDisposableStack();
   const { url } = opened.use(await createTestDatabase());
   const database = opened.use(await openDatabase({ url, poolSize: 6, entities }));
-  await ensurePartitions(database, Date.now());
+  await ensurePartitions(database, Date.now(), retentionDays);
   const clock = createFakeClock();
   const announced = { count: 0 };
   const webhooks = opened.use(

@@ -1,0 +1,132 @@
+/** How PostgreSQL reads the log where it is long: what is dead without what was delivered, and no queue but one's own. */
+import pg from "pg";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Database, Queryable } from "../../src/platform/database.ts";
+import { fromTypedId, newUuid, newUuidSql } from "../../src/platform/ids.ts";
+import { sql, type Sql } from "../../src/platform/sql.ts";
+import { operator } from "../../src/webhooks/caller.ts";
+import { listDeliveries } from "../../src/webhooks/delivery.queries.ts";
+import { replayFailed, replayMissing } from "../../src/webhooks/delivery.replay.ts";
+import { HOUR_MS } from "../support/fake-clock.ts";
+import { openWebhookServices, type WebhookServices } from "../support/webhook-services.ts";
+
+let services: WebhookServices;
+let endpointId: string;
+let organizationId: string;
+/** The table of this week's log, and its index of what is dead. */
+let week: { table: string; dead: string };
+
+beforeAll(async () => {
+  services = await openWebhookServices();
+  const owner = await services.partner("agent");
+  organizationId = owner.organizationId;
+  const { endpoint } = await services.endpoints.create(owner, { url: "http://127.0.0.1:9/webhooks" });
+  endpointId = fromTypedId("whe", endpoint.id) as string;
+  const insert = (of: string, status: string, count: number) =>
+    services.database.query(sql`
+      insert into webhook_delivery (id, endpoint_id, event_id, event_type, status, finished_at, attempts)
+      select ${newUuidSql}, ${of}, ${newUuidSql}, 'job.updated', ${status}, now(), 1 from generate_series(1, ${count}::int)`);
+  await insert(endpointId, "delivered", 20_000);
+  await insert(endpointId, "dead", 5);
+  await insert(newUuid(), "pending", 20_000);
+  await services.database.query(sql`analyze webhook_delivery`);
+  const [row] = await services.database.query<typeof week>(sql`
+    select indrelid::regclass::text as table, indexrelid::regclass::text as dead from pg_index
+    where pg_get_expr(indpred, indrelid) like '%dead%' and indrelid = (
+      select tableoid from webhook_delivery where status = 'dead' limit 1)`);
+  week = row as typeof week;
+});
+
+afterAll(() => services[Symbol.asyncDispose]());
+
+interface PlanNode {
+  "Node Type": string;
+  "Relation Name"?: string;
+  "Index Name"?: string;
+  Alias?: string;
+  Plans?: PlanNode[];
+}
+
+/** A database that keeps the text of what it is asked about deliveries. */
+function listening(texts: string[]): Database {
+  const heard = (queryable: Queryable): Queryable["query"] =>
+    async function query<Row>(statement: Sql) {
+      const { text } = statement.compile();
+      if (text.includes("webhook_delivery")) texts.push(text);
+      return await queryable.query<Row>(statement);
+    };
+  return {
+    ...services.database,
+    query: heard(services.database),
+    transaction: (work, outcome) =>
+      services.database.transaction((tx) => work({ ...tx, query: heard(tx) }), outcome),
+  };
+}
+
+/** The nodes of the plans that serve statements whatever their values are, as the server's connections make them. */
+async function nodesOf(texts: readonly string[], settings: string): Promise<PlanNode[]> {
+  const client = new pg.Client(services.databaseUrl);
+  await client.connect();
+  const flat = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(flat)];
+  const nodes: PlanNode[] = [];
+  await client.query(settings);
+  for (const text of texts) {
+    const { rows } = await client.query<{ "QUERY PLAN": { Plan: PlanNode }[] }>(
+      `explain (generic_plan, format json) ${text}`,
+    );
+    nodes.push(...rows.flatMap((row) => row["QUERY PLAN"]).flatMap(({ Plan }) => flat(Plan)));
+  }
+  await client.end();
+  return nodes;
+}
+
+/** As replays have it. */
+const NO_LOOPS = "set enable_nestloop = off";
+
+const indexesOf = (nodes: readonly PlanNode[], table: string): (string | undefined)[] =>
+  nodes.filter((node) => node["Relation Name"] === table).map((node) => node["Index Name"]);
+
+it("lists what is dead by the index of what is dead", async () => {
+  const texts: string[] = [];
+  const parts = { database: listening(texts), clock: services.clock, retentionDays: 30 };
+  const { items } = await listDeliveries(parts, operator, { filter: { status: "dead" }, limit: 50 });
+  expect(items).toHaveLength(5);
+  const nodes = await nodesOf(texts, "");
+  expect(indexesOf(nodes, week.table)).toEqual([week.dead]);
+});
+
+it("replays what is dead by that index, and reads of the queue the endpoint's own", async () => {
+  const texts: string[] = [];
+  const parts = { database: listening(texts), announce: () => undefined };
+  const since = new Date(Date.now() - HOUR_MS);
+  expect(await replayFailed(parts, { endpointId, since })).toBe(5);
+  const nodes = await nodesOf(texts, NO_LOOPS);
+  const dead = nodes.filter(({ Alias = "" }) => Alias.startsWith("dead"));
+  expect(new Set(indexesOf(dead, week.table))).toEqual(new Set([week.dead]));
+  expectLanes(nodes);
+});
+
+it("looks for events without a delivery the same way", async () => {
+  const texts: string[] = [];
+  const parts = { database: listening(texts), announce: () => undefined };
+  const since = new Date(Date.now() - HOUR_MS);
+  await replayMissing(parts, {
+    endpointId,
+    since,
+    organizationId,
+    organizationType: "agent",
+    eventTypes: null,
+  });
+  expectLanes(await nodesOf(texts, NO_LOOPS));
+});
+
+function expectLanes(nodes: readonly PlanNode[]): void {
+  const reads = nodes.filter(
+    (node) => node["Relation Name"] === "webhook_delivery_pending" && node["Node Type"] !== "ModifyTable",
+  );
+  const indexes = reads.flatMap((node) => [node, ...(node.Plans ?? [])]).map((node) => node["Index Name"]);
+  expect(reads.map((node) => node["Node Type"])).not.toContain("Seq Scan");
+  expect(new Set(indexes.filter(Boolean))).toEqual(
+    new Set(["webhook_delivery_first", "webhook_delivery_again"]),
+  );
+}

@@ -1,0 +1,137 @@
+/** The queue of deliveries as whoever watches, sweeps or empties it sees it. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { fromTypedId, newUuid, newUuidSql } from "../../src/platform/ids.ts";
+import { sql, type Sql } from "../../src/platform/sql.ts";
+import { endpointsDueAgain, queueState } from "../../src/webhooks/delivery-queue.ts";
+import { discardWaiting, idOfNow } from "../../src/webhooks/moving.ts";
+import { openWebhookServices, type WebhookServices } from "../support/webhook-services.ts";
+
+let services: WebhookServices;
+
+beforeAll(async () => {
+  services = await openWebhookServices();
+});
+
+afterAll(() => services[Symbol.asyncDispose]());
+
+interface Standing {
+  status?: "active" | "paused" | "disabled";
+  isSuspended?: boolean;
+  isDeleted?: boolean;
+  /** The circuit is open, and its probe due in so many seconds. */
+  probeInS?: number;
+}
+
+/** The uuid of an endpoint of an organisation of its own. */
+async function endpoint(standing: Standing = {}): Promise<string> {
+  const { status = "active", isSuspended = false, isDeleted = false, probeInS = null } = standing;
+  const owner = await services.partner("agent");
+  const made = await services.endpoints.create(owner, { url: "http://127.0.0.1:9/webhooks" });
+  const id = fromTypedId("whe", made.endpoint.id) as string;
+  await services.database.query(sql`
+    update webhook_endpoint set status = ${status}, deleted_at = case when ${isDeleted} then now() end,
+      circuit_step = case when ${probeInS}::int is not null then 1 end,
+      blocked_until = clock_timestamp() + ${probeInS}::int * interval '1 s'
+    where id = ${id}`);
+  if (isSuspended)
+    await services.database.query(
+      sql`update organization set suspended_at = now() where id = ${owner.organizationId}`,
+    );
+  return id;
+}
+
+/** Pending deliveries; `agoS`: for how long they have been due. */
+async function waiting(
+  endpointId: string,
+  { count = 1, attempts = 0, agoS = 0 }: { count?: number; attempts?: number; agoS?: number } = {},
+): Promise<void> {
+  await services.database.query(sql`
+    insert into webhook_delivery (id, endpoint_id, event_id, event_type, attempts, due_at)
+    select ${newUuidSql}, ${endpointId}, ${newUuid()}, 'job.updated', ${attempts}::int,
+      clock_timestamp() - ${agoS}::int * interval '1 s'
+    from generate_series(1, ${count}::int)`);
+}
+
+describe("queueState", () => {
+  it("tells how long something has been due, and how many wait for their endpoint, bounded for each", async () => {
+    expect(await queueState(services.database)).toEqual({ dueLagS: 0, held: 0 });
+    await waiting(await endpoint(), { agoS: 40 });
+    await waiting(await endpoint({ status: "paused" }), { count: 10_500, agoS: 90 });
+    await waiting(await endpoint({ status: "disabled" }), { count: 2, attempts: 1, agoS: 90 });
+    await waiting(await endpoint({ isSuspended: true }), { count: 3, agoS: 90 });
+    await waiting(await endpoint({ status: "paused", isDeleted: true }), { agoS: 90 });
+    const { dueLagS, held } = await queueState(services.database);
+    expect(dueLagS).toBeGreaterThanOrEqual(40);
+    expect(dueLagS).toBeLessThan(80);
+    expect(held).toBe(10_005);
+  });
+
+  it("tells how long something has been due also where the rest cannot be counted", async () => {
+    await waiting(await endpoint(), { agoS: 40 });
+    let asked = 0;
+    const { dueLagS, held } = await queueState({
+      async query<Row>(statement: Sql) {
+        asked += 1;
+        if (asked > 1) throw new Error("canceling statement due to statement timeout");
+        return await services.database.query<Row>(statement);
+      },
+    });
+    expect(dueLagS).toBeGreaterThanOrEqual(40);
+    expect(held).toBeNaN();
+  });
+});
+
+describe("endpointsDueAgain", () => {
+  it("finds retries that are due, and of open circuits those with something to probe with", async () => {
+    const [retry, later, first, unsent, due, early, empty] = [
+      await endpoint(),
+      await endpoint(),
+      await endpoint(),
+      await endpoint({ probeInS: -1 }),
+      await endpoint({ probeInS: -1 }),
+      await endpoint({ probeInS: 60 }),
+      await endpoint({ probeInS: -1 }),
+    ];
+    const all = new Set([retry, later, first, unsent, due, early, empty]);
+    await waiting(retry, { attempts: 1 });
+    await waiting(later, { attempts: 1, agoS: -60 });
+    // Never sent, and its circuit closed: a worker is told of it when it is made.
+    await waiting(first);
+    await waiting(unsent);
+    await waiting(due, { attempts: 1 });
+    await waiting(early);
+    const found = (await endpointsDueAgain(services.database)).filter((id) => all.has(id));
+    expect(found.toSorted()).toEqual([retry, unsent, due].toSorted());
+  });
+});
+
+const lock = (deliveryId = "") =>
+  sql`update webhook_delivery set outcome = 'timeout' where status = 'pending' and id = ${deliveryId}`;
+
+describe("discardWaiting", () => {
+  it("tries again where it and another lock the same rows in different orders", async () => {
+    const id = await endpoint();
+    await waiting(id, { count: 2 });
+    const [first, second] = await services.rows(sql`endpoint_id = ${id}`);
+    const beforeId = await idOfNow(services.database);
+    let discarding: Promise<number> | undefined;
+    await services.database.transaction(async (tx) => {
+      await tx.query(lock(second?.id));
+      discarding = discardWaiting(services.database, {
+        endpointId: id,
+        beforeId,
+        inFlight: true,
+        while: sql`true`,
+      });
+      // Whoever has waited longest is the one that PostgreSQL ends.
+      await expect
+        .poll(() =>
+          services.database.query(sql`
+            select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`),
+        )
+        .toHaveLength(1);
+      await tx.query(lock(first?.id));
+    });
+    expect(await discarding).toBe(2);
+  });
+});
