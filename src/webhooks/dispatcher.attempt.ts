@@ -40,8 +40,9 @@ export function unsendable(
   state: EndpointState | undefined,
   schedule: Schedule,
 ): Settled | null {
-  if (!state || lease.event === null)
-    return withoutAttempt(lease, { status: "dead", outcome: "event_missing" });
+  // It could not be read: that says nothing of the delivery.
+  if (!state) return laterWithoutAttempt(lease, "internal_error", schedule);
+  if (lease.event === null) return withoutAttempt(lease, { status: "dead", outcome: "event_missing" });
   // Each attempt was begun, and no end of the last one was ever recorded: its sender died every time.
   if (lease.attempt > schedule.length)
     return withoutAttempt(lease, { status: "dead", outcome: "interrupted" });
