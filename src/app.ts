@@ -23,7 +23,8 @@ import { createNotifier } from "./platform/notifications.ts";
 import { startRepeating } from "./platform/repeating.ts";
 import type { SecretBox } from "./platform/secret-box.ts";
 import { DELIVERIES_CHANNEL } from "./webhooks/fan-out.service.ts";
-import { createWebhooks, type Webhooks, type WebhooksParts } from "./webhooks/webhooks.service.ts";
+import { ensurePartitions } from "./webhooks/partitions.ts";
+import { openWebhooks, type Webhooks } from "./webhooks/webhooks.service.ts";
 
 /** What a test may put in the place of the real thing. */
 export interface AppOverrides {
@@ -44,8 +45,11 @@ const FOLD_EVERY_MS = 1_000;
 const RECORD_USE_EVERY_MS = 10_000;
 const PURGE_EVERY_MS = 60_000;
 const PURGE_AT_ONCE = 1_000;
+const PARTITIONS_EVERY_MS = 3_600_000;
 
 interface HousekeepingParts {
+  retentionDays: number;
+  clock: Clock;
   database: Database;
   logger: Logger;
   metrics: Metrics;
@@ -75,7 +79,8 @@ export async function createApp(
   const codes = createJobCodes(database);
   const verifier = createKeyVerifier({ database, clock });
   const announce = createNotifier(database, DELIVERIES_CHANNEL);
-  const webhooks = webhooksOf(config, { database, box, announce, clock });
+  const { retentionDays } = config;
+  const webhooks = await openWebhooks({ database, box, announce, clock, ...config.webhooks, retentionDays });
   const workerParts = { config, databaseUrl, mongo, box, webhooks, clock, logger };
   const worker =
     config.role === "api" ? null : await startWorker({ ...workerParts, registry: metrics.registry });
@@ -99,7 +104,7 @@ export async function createApp(
     ],
     isStopping: () => stopping,
   });
-  const housekeeping = startHousekeeping({ database, logger, metrics, verifier });
+  const housekeeping = startHousekeeping({ retentionDays, clock, database, logger, metrics, verifier });
 
   return {
     database,
@@ -122,20 +127,9 @@ export async function createApp(
   };
 }
 
-function webhooksOf(
-  config: Config,
-  parts: Pick<WebhooksParts, "database" | "box" | "announce" | "clock">,
-): Webhooks {
-  return createWebhooks({
-    ...parts,
-    allowPrivate: config.webhooks.allowPrivate,
-    retentionDays: config.retentionDays,
-    docsUrl: config.http.publicUrl === null ? null : `${config.http.publicUrl}/docs`,
-  });
-}
-
 /** What every process does for itself, again and again. */
-function startHousekeeping({ database, logger, metrics, verifier }: HousekeepingParts): AsyncDisposable {
+function startHousekeeping(parts: HousekeepingParts): AsyncDisposable {
+  const { database, logger, metrics, verifier } = parts;
   const tasks = [
     startRepeating("fold counts", FOLD_EVERY_MS, logger, async () =>
       metrics.foldedCounts.inc(await foldCounts(database)),
@@ -143,6 +137,9 @@ function startHousekeeping({ database, logger, metrics, verifier }: Housekeeping
     startRepeating("record key use", RECORD_USE_EVERY_MS, logger, () => verifier.recordUse()),
     startRepeating("purge idempotency", PURGE_EVERY_MS, logger, () =>
       purgeIdempotencyRecords(database, PURGE_AT_ONCE),
+    ),
+    startRepeating("make partitions", PARTITIONS_EVERY_MS, logger, () =>
+      ensurePartitions(database, parts.clock.now(), parts.retentionDays),
     ),
   ];
   return {

@@ -56,7 +56,6 @@ export async function startWorker(
     sender: webhooks.sender,
     wakeAt: createWakeUps(scheduler).wakeAt,
     schedule: config.webhooks.retrySchedule,
-    retentionDays: config.retentionDays,
   });
   scheduler.start(
     webhookHandlers({

@@ -4,11 +4,14 @@ import { Registry } from "prom-client";
 import { startWorker } from "../../src/app.worker.ts";
 import { toConfig } from "../../src/config/config.ts";
 import { readEnv } from "../../src/config/env.ts";
+import { entities } from "../../src/entities.ts";
+import { openDatabase } from "../../src/platform/database.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { newUuidSql } from "../../src/platform/ids.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { openMongo } from "../../src/platform/mongo.ts";
 import { createSecretBox } from "../../src/platform/secret-box.ts";
+import { ensurePartitions } from "../../src/webhooks/partitions.ts";
 import { openSender, serveEngine, setting } from "./kit.ts";
 import { SECRET } from "./protocol.ts";
 
@@ -17,11 +20,14 @@ const mongo = openMongo({ url: setting("MONGODB_URL") });
 const client = new pg.Client({ connectionString: databaseUrl });
 await client.connect();
 await client.query("set pg_stat_statements.track = 'none'");
+const config = toConfig(readEnv({}));
 let worker: AsyncDisposable | null = null;
 
 async function start(): Promise<void> {
+  await using database = await openDatabase({ url: databaseUrl, poolSize: 1, entities });
+  await ensurePartitions(database, systemClock.now(), config.retentionDays);
   worker = await startWorker({
-    config: toConfig(readEnv({})),
+    config,
     databaseUrl,
     mongo,
     box: createSecretBox(SECRET),

@@ -14,7 +14,6 @@ import { systemClock } from "../platform/clock.ts";
 import { openDatabase, type Database } from "../platform/database.ts";
 import { migrateDatabase } from "../platform/migrate.ts";
 import { createNotifier } from "../platform/notifications.ts";
-import { ensurePartitions } from "../webhooks/partitions.ts";
 import type { Webhooks } from "../webhooks/webhooks.service.ts";
 import { DELIVERIES_CHANNEL } from "../webhooks/fan-out.service.ts";
 
@@ -51,27 +50,19 @@ export async function openServices(): Promise<Services> {
     keys: createApiKeyService({ database, clock: systemClock }),
     codes: createJobCodes(database),
     announce,
-    openWebhooks: () => openWebhooks(config, database, announce),
+    openWebhooks: () => webhooksOf(config, database, announce),
     applied,
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
 }
 
-async function openWebhooks(config: Config, database: Database, announce: () => void): Promise<Webhooks> {
-  const { publicUrl } = config.http;
+async function webhooksOf(config: Config, database: Database, announce: () => void): Promise<Webhooks> {
   const box = await openSecretBox(config);
   // Loaded only here: most commands send nothing.
-  const { createWebhooks } = await import("../webhooks/webhooks.service.ts");
-  await ensurePartitions(database, Date.now(), config.retentionDays);
-  return createWebhooks({
-    database,
-    box,
-    announce,
-    clock: systemClock,
-    allowPrivate: config.webhooks.allowPrivate,
-    retentionDays: config.retentionDays,
-    docsUrl: publicUrl === null ? null : `${publicUrl}/docs`,
-  });
+  const { openWebhooks } = await import("../webhooks/webhooks.service.ts");
+  const { retentionDays } = config;
+  const clock = systemClock;
+  return await openWebhooks({ database, box, announce, clock, ...config.webhooks, retentionDays });
 }
 
 function openEmbedded({ dataDir }: Config): Promise<EmbeddedPostgres> {

@@ -36,6 +36,8 @@ export interface Config {
   readonly webhooks: {
     /** Also http, loopback and private networks. */
     readonly allowPrivate: boolean;
+    /** Where a receiver's operator reads what it is that calls; null: nowhere. */
+    readonly docsUrl: string | null;
     /** The delay before each attempt, in milliseconds. */
     readonly retrySchedule: readonly number[];
   };
@@ -48,13 +50,14 @@ export interface Config {
 }
 
 export function toConfig(env: Env): Config {
+  const publicUrl = env.PUBLIC_URL?.replace(/\/+$/, "") ?? null;
   const config: Config = {
     environment: env.NODE_ENV,
     role: env.WAYMARK_ROLE,
     http: {
       host: env.HOST,
       port: env.PORT,
-      publicUrl: env.PUBLIC_URL?.replace(/\/+$/, "") ?? null,
+      publicUrl,
       trustProxy: env.TRUST_PROXY,
       corsOrigins: env.CORS_ORIGINS,
     },
@@ -74,6 +77,7 @@ export function toConfig(env: Env): Config {
       allowPrivate: env.WEBHOOK_ALLOW_PRIVATE
         ? env.WEBHOOK_ALLOW_PRIVATE === "on"
         : env.DATABASE_URL === undefined,
+      docsUrl: publicUrl === null ? null : `${publicUrl}/docs`,
       retrySchedule: env.WEBHOOK_RETRY_SCHEDULE,
     },
     retentionDays: env.RETENTION_DAYS,

@@ -1,42 +1,30 @@
 /** The queue seen from outside the dispatcher: which endpoints have something due, and how long it has been waiting. */
 import type { Queryable } from "../platform/database.ts";
 import { raw, sql, type Sql } from "../platform/sql.ts";
+import { AGAIN, endpointsIn, FIRST, isOpen } from "./delivery.lanes.ts";
 import { waitingCount } from "./endpoint.view.ts";
 
-const FIRST = raw("attempts = 0");
-const AGAIN = raw("attempts > 0");
+const FOUND = raw("found");
 
-/** Each endpoint once that has pending deliveries in `lane`: the index is leapt through from one to the next. */
-function endpointsIn(lane: Sql): Sql {
-  const next = (after: Sql): Sql => sql`
-    select endpoint_id from webhook_delivery
-    where status = 'pending' and ${lane} ${after} order by endpoint_id limit 1`;
-  return sql`
-    with recursive found (endpoint_id) as (
-      (${next(sql``)})
-      union all
-      select following.endpoint_id
-      from found cross join lateral (${next(sql`and endpoint_id > found.endpoint_id`)}) following
-    )
-    select endpoint_id from found`;
-}
+/** Each endpoint once that has deliveries in `lane`, whoever it is. */
+const waitingIn = (lane: Sql): Sql =>
+  sql`with recursive ${endpointsIn(FOUND, lane)} select endpoint_id from ${FOUND}`;
 
 /** The endpoints that may be sent to now. */
 const OPEN = sql`
   select endpoint.id from webhook_endpoint endpoint join organization on organization.id = endpoint.organization_id
-  where endpoint.status = 'active' and endpoint.deleted_at is null and organization.suspended_at is null
-    and (endpoint.blocked_until is null or endpoint.blocked_until <= clock_timestamp())`;
+  where ${isOpen}`;
 
 /** Endpoints with retries, probes or expired leases that are due, whoever was to be told of them. */
 export async function endpointsDueAgain(database: Queryable): Promise<string[]> {
   const rows = await database.query<{ endpoint_id: string }>(sql`
-    select endpoint_id from (${endpointsIn(AGAIN)}) waiting
+    select endpoint_id from (${waitingIn(AGAIN)}) waiting
     where endpoint_id in (${OPEN}) and exists (
-      select from webhook_delivery where status = 'pending' and ${AGAIN} and endpoint_id = waiting.endpoint_id
+      select from webhook_delivery where ${AGAIN} and endpoint_id = waiting.endpoint_id
         and due_at <= clock_timestamp())
     union
     -- An open circuit whose probe is due, with nothing but deliveries that were never sent.
-    select endpoint_id from (${endpointsIn(FIRST)}) waiting
+    select endpoint_id from (${waitingIn(FIRST)}) waiting
     where endpoint_id in (${OPEN}) and endpoint_id in (
       select id from webhook_endpoint where circuit_step is not null)`);
   return rows.map((row) => row.endpoint_id);
@@ -46,7 +34,7 @@ export async function endpointsDueAgain(database: Queryable): Promise<string[]> 
 export async function deletedWithPending(database: Queryable): Promise<string[]> {
   const rows = await database.query<{ id: string }>(sql`
     select id from webhook_endpoint
-    where deleted_at is not null and id in ((${endpointsIn(FIRST)}) union (${endpointsIn(AGAIN)}))`);
+    where deleted_at is not null and id in ((${waitingIn(FIRST)}) union (${waitingIn(AGAIN)}))`);
   return rows.map(({ id }) => id);
 }
 
@@ -71,13 +59,13 @@ async function longestDueS(database: Queryable): Promise<number> {
     select
       coalesce(extract(epoch from clock_timestamp() - (
         select min(oldest.due_at) from (
-          select (select due_at from webhook_delivery where status = 'pending' and ${FIRST}
+          select (select due_at from webhook_delivery where ${FIRST}
             and endpoint_id = waiting.endpoint_id order by id limit 1) as due_at
-          from (${endpointsIn(FIRST)}) waiting where endpoint_id in (${OPEN})
+          from (${waitingIn(FIRST)}) waiting where endpoint_id in (${OPEN})
           union all
-          select (select min(due_at) from webhook_delivery where status = 'pending' and ${AGAIN}
+          select (select min(due_at) from webhook_delivery where ${AGAIN}
             and endpoint_id = waiting.endpoint_id)
-          from (${endpointsIn(AGAIN)}) waiting where endpoint_id in (${OPEN})
+          from (${waitingIn(AGAIN)}) waiting where endpoint_id in (${OPEN})
         ) oldest where oldest.due_at <= clock_timestamp()
       )), 0)::float8 as due_lag_s`);
   return row?.due_lag_s ?? 0;

@@ -20,6 +20,7 @@ import {
   type DeliveryStatus,
   type DeliveryView,
 } from "./delivery.view.ts";
+import { AGAIN, FINISHED, FIRST } from "./delivery.lanes.ts";
 import { deliveryBody } from "./payload.ts";
 import { TEST_EVENT_TYPE, testEventOf } from "./test-event.ts";
 
@@ -71,8 +72,8 @@ export async function listDeliveries(
   caller: Caller,
   { filter, limit, cursor }: PageRequest,
 ): Promise<DeliveryPage> {
-  const place = cursor === undefined ? null : decodeCursor(CURSOR, z.tuple([z.uuid()]), cursor);
-  if (cursor !== undefined && place === null)
+  const after = cursor === undefined ? null : decodeCursor(CURSOR, z.tuple([z.uuid()]), cursor);
+  if (cursor !== undefined && after === null)
     throw badRequest([
       {
         location: "query",
@@ -85,16 +86,16 @@ export async function listDeliveries(
   const conditions = [
     sql`endpoint_id = endpoint.id`,
     sql`id >= ${firstUuidOf(new Date(clock.now() - retentionDays * 86_400_000))}::uuid`,
-    ...(place ? [sql`id < ${place[0]}::uuid`] : []),
+    ...(after ? [sql`id < ${after[0]}::uuid`] : []),
     ...conditionsOf(filter),
   ];
   const rows = await database.query<DeliveryRow>(sql`
     select page.*, job.marking_number from (
       select delivery.* from unnest(${endpointIds}::uuid[]) endpoint (id)
         cross join lateral (${join(
-          lanesOf(filter.status).map(
-            (lane) => sql`(select ${deliveryColumns} from webhook_delivery
-              where ${raw(lane)} and ${join(conditions, " and ")} order by id desc limit ${limit + 1})`,
+          placesOf(filter.status).map(
+            (place) => sql`(select ${deliveryColumns} from webhook_delivery
+              where ${place} and ${join(conditions, " and ")} order by id desc limit ${limit + 1})`,
           ),
           " union all ",
         )}) delivery
@@ -184,11 +185,10 @@ async function endpointsOf(
  * Where deliveries lie, as conditions without values: each lane, and among the finished what is dead, has an index of its
  * own, and a plan that is made once cannot know that it fits a value.
  */
-export function lanesOf(status: DeliveryStatus | undefined): string[] {
-  const waiting = ["status = 'pending' and attempts = 0", "status = 'pending' and attempts > 0"];
-  if (status === "pending") return waiting;
-  if (status !== undefined) return [`status = '${status}'`];
-  return [...waiting, "status in ('delivered', 'dead', 'discarded')"];
+function placesOf(status: DeliveryStatus | undefined): Sql[] {
+  if (status === "pending") return [FIRST, AGAIN];
+  if (status !== undefined) return [raw(`status = '${status}'`)];
+  return [FIRST, AGAIN, FINISHED];
 }
 
 function conditionsOf({ eventType, markingNumber, outcome }: DeliveryFilter): Sql[] {

@@ -3,13 +3,14 @@
  * `webhook-id` and the delivery before keeps its attempts.
  */
 import { visibleTo } from "../jobs/job.visibility.ts";
-import type { Database, Transaction } from "../platform/database.ts";
+import type { Database } from "../platform/database.ts";
 import { AppError } from "../platform/errors.ts";
 import { firstUuidOf, newUuidSql, toTypedId } from "../platform/ids.ts";
 import { systemActor, type OrganizationType } from "../platform/principal.ts";
 import { join, raw, sql, type Sql } from "../platform/sql.ts";
 import type { Caller } from "./caller.ts";
-import { getDeliveryRow, lanesOf } from "./delivery.queries.ts";
+import { AGAIN, FINISHED, FIRST, isOf } from "./delivery.lanes.ts";
+import { getDeliveryRow } from "./delivery.queries.ts";
 import { idOfNow, queryMoving } from "./moving.ts";
 
 export interface ReplayParts {
@@ -72,35 +73,26 @@ export async function replayFailed(parts: ReplayParts, { endpointId, since }: Bu
   const oldest = firstUuidOf(new Date(since.getTime() - 31 * 86_400_000));
   // The replays that die meanwhile are left alone, so that it comes to an end.
   const newest = await idOfNow(parts.database);
-  return await inParts(parts, endpointId, async (tx, after) => {
-    const rows = await tx.query<{ last: string | null; count: number }>(sql`
-      with failed as materialized (
-        select id, event_id, event_type, job_id from webhook_delivery dead
-        where status = 'dead' and origin <> 'test' and endpoint_id = ${endpointId}::uuid
-          and id > ${after ?? oldest}::uuid and id < ${newest}::uuid
-          and finished_at >= ${since}::timestamptz
-          and ${noOther(
-            endpointId,
-            sql`other.event_id = dead.event_id and other.id > dead.id and other.id > ${after ?? oldest}::uuid`,
-          )}
-        order by id limit ${AT_ONCE}
-      ), made as (
-        insert into webhook_delivery (id, endpoint_id, event_id, event_type, job_id, origin)
-        select ${newUuidSql}, ${endpointId}::uuid, event_id, event_type, job_id, 'replay' from failed order by id
-      )
-      select (select id from failed order by id desc limit 1) as last, (select count(*)::int from failed) as count`);
-    return rows[0] ?? { last: null, count: 0 };
-  });
+  return await replayParts(
+    parts,
+    endpointId,
+    (after) => sql`
+      select id, event_id, event_type, job_id from webhook_delivery dead
+      where status = 'dead' and origin <> 'test' and endpoint_id = ${endpointId}::uuid
+        and id > ${after ?? oldest}::uuid and id < ${newest}::uuid
+        and finished_at >= ${since}::timestamptz
+        and ${noOther(
+          endpointId,
+          sql`other.event_id = dead.event_id and other.id > dead.id and other.id > ${after ?? oldest}::uuid`,
+        )}`,
+  );
 }
 
 /** That the endpoint has no delivery, as `other`, like this: lane by lane, since no index finds what waits in both. */
 function noOther(endpointId: string, like: Sql): Sql {
   const places = [
-    // As a range: where few endpoints have something waiting, a plan made for any of them would read the whole queue.
-    ...lanesOf("pending").map(
-      (lane) => sql`${raw(lane)} and other.endpoint_id between ${endpointId}::uuid and ${endpointId}::uuid`,
-    ),
-    sql`status in ('delivered', 'dead', 'discarded') and other.endpoint_id = ${endpointId}::uuid`,
+    ...[FIRST, AGAIN].map((lane) => sql`${lane} and ${isOf(sql`${endpointId}::uuid`)}`),
+    sql`${FINISHED} and endpoint_id = ${endpointId}::uuid`,
   ];
   const none = places.map(
     (place) => sql`not exists (select from webhook_delivery other where ${place} and ${like})`,
@@ -122,51 +114,58 @@ export function replayMissing(parts: ReplayParts, request: MissingReplay): Promi
   const oldest = firstUuidOf(since);
   // Deliveries are made with their events: none of these events has an older one, however clocks differ.
   const oldestDelivery = firstUuidOf(new Date(since.getTime() - 3_600_000));
-  return inParts(parts, endpointId, async (tx, after) => {
-    const rows = await tx.query<{ last: string | null; count: number }>(sql`
-      with missing as materialized (
-        select id, type, job_id from job_event
-        where ${visibleTo(viewer, "job_event")}
-          and id > ${after ?? oldest}::uuid
-          and (${eventTypes === null} or type = any(${eventTypes ?? []}::text[]))
-          and ${noOther(
-            endpointId,
-            sql`other.event_id = job_event.id and other.id >= ${oldestDelivery}::uuid`,
-          )}
-        order by id limit ${AT_ONCE}
-      ), made as (
-        insert into webhook_delivery (id, endpoint_id, event_id, event_type, job_id, origin)
-        select ${newUuidSql}, ${endpointId}::uuid, id, type, job_id, 'replay' from missing order by id
-      )
-      select (select id from missing order by id desc limit 1) as last, (select count(*)::int from missing) as count`);
-    return rows[0] ?? { last: null, count: 0 };
-  });
+  return replayParts(
+    parts,
+    endpointId,
+    (after) => sql`
+      select id, id as event_id, type as event_type, job_id from job_event
+      where ${visibleTo(viewer, "job_event")}
+        and id > ${after ?? oldest}::uuid
+        and (${eventTypes === null} or type = any(${eventTypes ?? []}::text[]))
+        and ${noOther(
+          endpointId,
+          sql`other.event_id = job_event.id and other.id >= ${oldestDelivery}::uuid`,
+        )}`,
+  );
 }
 
-type ReplayPart = (tx: Transaction, after: string | null) => Promise<{ last: string | null; count: number }>;
+/** What one transaction of a replay has done; `last` is null where nothing was left. */
+interface Replayed {
+  last: string | null;
+  count: number;
+}
 
 /**
- * Runs `part` until nothing is left, each time in a transaction of its own, and tells the workers after each. Two replays of
- * one endpoint take turns: the later sees what the earlier has made.
+ * Delivers `found(after)` again, rows of (id, event_id, event_type, job_id) whose ids come after it, until nothing is left:
+ * some at a time, each time in a transaction of its own, and tells the workers after each. Two replays of one endpoint take
+ * turns: the later sees what the earlier has made.
  */
-async function inParts(
+async function replayParts(
   { database, announce }: ReplayParts,
   endpointId: string,
-  part: ReplayPart,
+  found: (after: string | null) => Sql,
 ): Promise<number> {
   let replayed = 0;
   let after: string | null = null;
   for (;;) {
-    const { last, count } = await database.transaction(async (tx) => {
+    const part: Sql = sql`
+      with found as materialized (
+        ${found(after)} order by id limit ${AT_ONCE}
+      ), made as (
+        insert into webhook_delivery (id, endpoint_id, event_id, event_type, job_id, origin)
+        select ${newUuidSql}, ${endpointId}::uuid, event_id, event_type, job_id, 'replay' from found order by id
+      )
+      select (select id from found order by id desc limit 1) as last, (select count(*)::int from found) as count`;
+    const [made]: Replayed[] = await database.transaction(async (tx) => {
       await tx.query(sql`select pg_advisory_xact_lock(hashtextextended(${endpointId}, 0))`);
       // Neither events nor deliveries are found by (endpoint, event): without this, PostgreSQL may choose to look through
       // all of one for each of the other.
       await tx.query(raw("set local enable_nestloop = off"));
-      return await part(tx, after);
+      return await tx.query<Replayed>(part);
     });
-    if (last === null) return replayed;
+    if (!made || made.last === null) return replayed;
     announce();
-    replayed += count;
-    after = last;
+    replayed += made.count;
+    after = made.last;
   }
 }

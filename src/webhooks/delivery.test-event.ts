@@ -9,7 +9,6 @@ import type { Caller } from "./caller.ts";
 import { getEndpoint } from "./endpoint.queries.ts";
 import { openHeaders, openSecrets } from "./endpoint.secrets.ts";
 import type { EndpointRow } from "./endpoint.view.ts";
-import { ensurePartitions } from "./partitions.ts";
 import { webhookIdOf } from "./payload.ts";
 import type { AttemptResult, Sender } from "./sender.ts";
 import { TEST_EVENT_TYPE, testEventOf } from "./test-event.ts";
@@ -19,7 +18,6 @@ export interface TestEventParts {
   box: Pick<SecretBox, "open">;
   sender: Sender;
   clock: Clock;
-  retentionDays: number;
 }
 
 /** Whatever the endpoint's status is. Answers with the typed id of the delivery, which is over by then. */
@@ -36,8 +34,6 @@ export async function sendTestEvent(
     body: JSON.stringify(testEventOf(eventId, row.id)),
   });
   const deliveryId = newUuid();
-  // There may never have been a worker that made them.
-  await ensurePartitions(parts.database, parts.clock.now(), parts.retentionDays);
   await record(parts.database, { deliveryId, eventId, endpointId: row.id, result });
   return toTypedId("dlv", deliveryId);
 }

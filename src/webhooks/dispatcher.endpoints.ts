@@ -72,13 +72,17 @@ export class EndpointStates {
     this.#box = box;
   }
 
+  get workers(): number {
+    return this.#workers;
+  }
+
   get(id: string): EndpointState | undefined {
     return this.#states.get(id);
   }
 
   /** How many workers share the limits of an endpoint from now on. */
   share(workers: number): void {
-    this.#workers = workers;
+    this.#workers = Math.max(1, workers);
     for (const state of this.#states.values()) this.#setRate(state);
   }
 

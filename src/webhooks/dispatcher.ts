@@ -78,7 +78,6 @@ class LeasingDispatcher implements Dispatcher {
   #isDue = false;
   #turning: Promise<void> | null = null;
   #refill: NodeJS.Timeout | undefined;
-  #workers = 1;
   #lastEndedMs: number | null = null;
   /** Aborted when it is to stop, and when it is to stop whatever is left. */
   readonly #stop = new AbortController();
@@ -101,8 +100,7 @@ class LeasingDispatcher implements Dispatcher {
   }
 
   share(workers: number): void {
-    this.#workers = Math.max(1, workers);
-    this.#endpoints.share(this.#workers);
+    this.#endpoints.share(workers);
   }
 
   inFlight(): number {
@@ -203,7 +201,7 @@ class LeasingDispatcher implements Dispatcher {
       again,
       cursor: this.#cursor,
       allowances: counts,
-      workers: this.#workers,
+      workers: this.#endpoints.workers,
     });
     metrics.turned((performance.now() - startedMs) / 1000);
     return answer;

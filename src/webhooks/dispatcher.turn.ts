@@ -5,7 +5,8 @@
 import type { EventRow } from "../events/event.wire.ts";
 import type { Queryable } from "../platform/database.ts";
 import { newUuid } from "../platform/ids.ts";
-import { sql, type Sql } from "../platform/sql.ts";
+import { raw, sql, type Sql } from "../platform/sql.ts";
+import { AGAIN, endpointsIn, FIRST, isOf, isOpen } from "./delivery.lanes.ts";
 import { FIRST_TRUSTED } from "./dispatcher.endpoints.ts";
 import type { DeliveryOutcome, OutcomeClass } from "./outcome.ts";
 
@@ -201,26 +202,11 @@ function endedSteps(ended: readonly Ended[]): Sql {
     )`;
 }
 
-/** The endpoint that comes after `endpointId` among those with deliveries never sent: the index is leapt through, not read. */
-const nextWaiting = (endpointId: Sql): Sql => sql`
-  select endpoint_id from webhook_delivery
-  where status = 'pending' and attempts = 0 and endpoint_id > ${endpointId} order by endpoint_id limit 1`;
-
-/**
- * As a range, and ordered by the endpoint first: no other index than the lane's gives that order. With `=` PostgreSQL may
- * as well read the primary key in order, and does where it made its plan while the queue was empty.
- */
-const isOf = (endpointId: Sql): Sql => sql`endpoint_id between ${endpointId} and ${endpointId}`;
-
 const leaseEnd = sql`clock_timestamp() + ${LEASE_MS} * interval '1 ms'`;
 
 /** The steps that find the endpoints which may be sent to (`ready`), each with how much. */
 function endpointSteps({ again, cursor, allowances, workers }: TurnRequest): Sql {
-  return sql`waiting (endpoint_id) as (
-      (${nextWaiting(sql`${cursor ?? BEFORE_ALL}::uuid`)})
-      union all
-      select next.endpoint_id from waiting cross join lateral (${nextWaiting(sql`waiting.endpoint_id`)}) next
-    ), looked as materialized (
+  return sql`${endpointsIn(raw("waiting"), FIRST, sql`${cursor ?? BEFORE_ALL}::uuid`)}, looked as materialized (
       select endpoint_id from waiting limit ${LOOK_AT}
     ), open as materialized (
       select endpoint.id, endpoint.version, endpoint.circuit_step, endpoint.failing_since is not null as is_failing,
@@ -232,18 +218,16 @@ function endpointSteps({ again, cursor, allowances, workers }: TurnRequest): Sql
         join organization on organization.id = endpoint.organization_id
         left join unnest(${[...allowances.keys()]}::uuid[], ${[...allowances.values()]}::int[]) given (id, allowance)
           on given.id = endpoint.id
-      where endpoint.status = 'active' and endpoint.deleted_at is null and organization.suspended_at is null
-        and (endpoint.blocked_until is null or endpoint.blocked_until <= clock_timestamp())
-        and coalesce(given.allowance, 1) > 0
+      where ${isOpen} and coalesce(given.allowance, 1) > 0
     ), probed as (
       -- An open circuit lets a single delivery through, whichever worker comes first. Rows are locked in one order everywhere.
       update webhook_endpoint set blocked_until = ${leaseEnd} where id in (
         select endpoint.id from webhook_endpoint endpoint join open using (id)
         where open.circuit_step is not null and endpoint.blocked_until <= clock_timestamp() and (
           exists (select from webhook_delivery
-            where status = 'pending' and attempts = 0 and ${isOf(sql`endpoint.id`)})
+            where ${FIRST} and ${isOf(sql`endpoint.id`)})
           or exists (select from webhook_delivery
-            where status = 'pending' and attempts > 0 and ${isOf(sql`endpoint.id`)} and due_at <= clock_timestamp()))
+            where ${AGAIN} and ${isOf(sql`endpoint.id`)} and due_at <= clock_timestamp()))
         order by endpoint.id for update of endpoint skip locked)
       returning id
     ), ready as materialized (
@@ -259,13 +243,13 @@ function turnStatement(request: TurnRequest, token: string): Sql {
       select ready.id as endpoint_id, due.id, false as is_reclaimed
       from (select * from ready order by id) ready cross join lateral (
         select id from webhook_delivery
-        where status = 'pending' and attempts = 0 and ${isOf(sql`ready.id`)}
+        where ${FIRST} and ${isOf(sql`ready.id`)}
         order by endpoint_id, id limit ready.allowance for update skip locked) due
       limit ${firsts}
     ), again as (
       select ready.id as endpoint_id, due.id, due.is_reclaimed from ready cross join lateral (
         select id, lease_token is not null as is_reclaimed from webhook_delivery
-        where status = 'pending' and attempts > 0 and ${isOf(sql`ready.id`)} and due_at <= clock_timestamp()
+        where ${AGAIN} and ${isOf(sql`ready.id`)} and due_at <= clock_timestamp()
           and id <> all(${ended.map(({ id }) => id)}::uuid[])
         order by endpoint_id, due_at
         limit ready.allowance - (select count(*) from first where first.endpoint_id = ready.id)

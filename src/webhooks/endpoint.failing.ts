@@ -1,7 +1,8 @@
 /** Endpoints that have only failed for days: they are disabled, so that a receiver that is gone is not called for ever. */
-import { raw, sql, type Sql } from "../platform/sql.ts";
+import { sql, type Sql } from "../platform/sql.ts";
 import { firstUuidOf, toTypedId } from "../platform/ids.ts";
 import { operator } from "./caller.ts";
+import { AGAIN, FINISHED } from "./delivery.lanes.ts";
 import { findEndpoint, type ReadParts } from "./endpoint.queries.ts";
 import type { EndpointView } from "./endpoint.view.ts";
 
@@ -35,9 +36,9 @@ export async function disableFailing(parts: ReadParts): Promise<EndpointView[]> 
 
 function disableStatement(id: string, { before, oldest }: { before: Date; oldest: string }): Sql {
   // What was delivered before it began to fail has no attempt since: the attempts of most deliveries are not looked at.
-  const ofLane = (lane: string): Sql => sql`
+  const ofEndpoint = (place: Sql): Sql => sql`
     select id, event_id from webhook_delivery
-    where ${raw(lane)} and endpoint_id = ${id}::uuid and id >= ${oldest}::uuid and origin <> 'test'`;
+    where ${place} and endpoint_id = ${id}::uuid and id >= ${oldest}::uuid and origin <> 'test'`;
   // Of the pairs of events the two that failed first and the two that failed last are enough to look at.
   return sql`
     update webhook_endpoint endpoint
@@ -48,9 +49,9 @@ function disableStatement(id: string, { before, oldest }: { before: Date; oldest
         with failed as materialized (
           select delivery.event_id, min(attempt.started_at) as first, max(attempt.started_at) as last
           from (
-            ${ofLane("status = 'pending' and attempts > 0")}
+            ${ofEndpoint(AGAIN)}
             union all
-            ${ofLane("status in ('delivered', 'dead', 'discarded') and attempts > 0")}
+            ${ofEndpoint(FINISHED)} and attempts > 0
               and (status <> 'delivered' or finished_at >= endpoint.failing_since)
           ) delivery join webhook_attempt attempt on attempt.delivery_id = delivery.id
           where attempt.delivery_id >= ${oldest}::uuid

@@ -1,10 +1,11 @@
 /** An endpoint as its owner sees it: ids typed, times in ISO 8601, and nothing secret. */
 import { toTypedId } from "../platform/ids.ts";
 import type { OrganizationType } from "../platform/principal.ts";
-import { raw, sql } from "../platform/sql.ts";
+import { join, raw, sql } from "../platform/sql.ts";
 import { toIsoTime } from "../platform/time.ts";
 import type { EventType } from "../events/event.entity.ts";
 import { maskHeaders } from "./custom-headers.ts";
+import { AGAIN, FIRST } from "./delivery.lanes.ts";
 import type { DisabledReason, EndpointStatus, SealedSecret } from "./endpoint.entity.ts";
 
 export interface EndpointView {
@@ -70,13 +71,12 @@ export interface EndpointRow {
 export const WAITING_COUNTED = 10_000;
 
 /** How many deliveries wait for `endpoint`, in two lanes: each has an index of its own and is counted up to the bound. */
-export const waitingCount = raw(
-  ["attempts = 0", "attempts > 0"]
-    .map(
-      (lane) => `(select count(*) from (select from webhook_delivery
-      where webhook_delivery.endpoint_id = endpoint.id and status = 'pending' and ${lane} limit ${WAITING_COUNTED}) lane)`,
-    )
-    .join(" + "),
+export const waitingCount = join(
+  [FIRST, AGAIN].map(
+    (lane) => sql`(select count(*) from (select from webhook_delivery
+      where webhook_delivery.endpoint_id = endpoint.id and ${lane} limit ${raw(String(WAITING_COUNTED))}) lane)`,
+  ),
+  " + ",
 );
 
 /** The columns of an `EndpointRow`, of `endpoint` and its `organization`. */

@@ -1,7 +1,8 @@
 /** Statements that move deliveries from what waits to the log, which are two partitions. */
 import type { Queryable } from "../platform/database.ts";
 import { newUuidSql } from "../platform/ids.ts";
-import { raw, sql, type Sql } from "../platform/sql.ts";
+import { sql, type Sql } from "../platform/sql.ts";
+import { AGAIN, FIRST } from "./delivery.lanes.ts";
 
 const TRIES = 10;
 /**
@@ -38,9 +39,9 @@ export async function discardWaiting(database: Queryable, request: DiscardReques
   const { endpointId, beforeId } = request;
   const inFlight = request.inFlight ? sql`` : sql`and (lease_token is null or due_at <= clock_timestamp())`;
   // Each lane has an index of its own.
-  const lane = (attempts: string): Sql => sql`
+  const waitingIn = (lane: Sql): Sql => sql`
     select id from webhook_delivery
-    where status = 'pending' and ${raw(attempts)} and endpoint_id = ${endpointId}::uuid and id < ${beforeId}::uuid
+    where ${lane} and endpoint_id = ${endpointId}::uuid and id < ${beforeId}::uuid
       ${inFlight} and exists (
         select from webhook_endpoint endpoint where endpoint.id = ${endpointId}::uuid and ${request.while})
     order by id limit ${AT_ONCE} for update`;
@@ -48,7 +49,7 @@ export async function discardWaiting(database: Queryable, request: DiscardReques
   for (;;) {
     const [row] = await queryMoving<{ count: number }>(
       database,
-      sql`with first as materialized (${lane("attempts = 0")}), again as materialized (${lane("attempts > 0")}),
+      sql`with first as materialized (${waitingIn(FIRST)}), again as materialized (${waitingIn(AGAIN)}),
         moved as (
           update webhook_delivery
           set status = 'discarded', lease_token = null, finished_at = clock_timestamp()

@@ -6,6 +6,7 @@ import { createOutgoingHttp } from "../platform/outgoing-http.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
 import { createDeliveryService, type DeliveryService } from "./delivery.service.ts";
 import { createEndpointService, type EndpointService } from "./endpoint.service.ts";
+import { ensurePartitions } from "./partitions.ts";
 import { createSender, type Sender } from "./sender.ts";
 
 export interface WebhooksParts {
@@ -28,7 +29,9 @@ export interface Webhooks extends AsyncDisposable {
   readonly sender: Sender;
 }
 
-export function createWebhooks(parts: WebhooksParts): Webhooks {
+/** Also makes the weeks of the log that are missing, in which whatever ends finds its place. */
+export async function openWebhooks(parts: WebhooksParts): Promise<Webhooks> {
+  await ensurePartitions(parts.database, parts.clock.now(), parts.retentionDays);
   const guard = createAddressGuard({ allowPrivate: parts.allowPrivate });
   const http = createOutgoingHttp({ guard });
   const sender = createSender({ http, clock: parts.clock, docsUrl: parts.docsUrl });

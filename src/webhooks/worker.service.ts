@@ -5,14 +5,12 @@ import { startRepeating } from "../platform/repeating.ts";
 import { countWorkers, endpointsDueAgain, queueState, WORKER_CONNECTION } from "./delivery-queue.ts";
 import { createDispatcher, type DispatcherParts } from "./dispatcher.ts";
 import { DELIVERIES_CHANNEL } from "./fan-out.service.ts";
-import { ensurePartitions } from "./partitions.ts";
 import { createWebhookMetrics } from "./webhook.metrics.ts";
 
 export interface WorkerParts extends Omit<DispatcherParts, "metrics"> {
   /** For the connection on which it listens. */
   databaseUrl: string;
   registry: Registry;
-  retentionDays: number;
 }
 
 export interface WebhookWorker extends AsyncDisposable {
@@ -25,14 +23,11 @@ export interface WebhookWorker extends AsyncDisposable {
 }
 
 const WATCH_EVERY_MS = 5_000;
-const PARTITIONS_EVERY_MS = 3_600_000;
 const STUCK_AFTER_S = 60;
 
-/** Starts to deliver. Disposing waits for what is on its way, and records it. */
+/** Starts to deliver; the weeks of the log are there. Disposing waits for what is on its way, and records it. */
 export async function startWebhookWorker(parts: WorkerParts): Promise<WebhookWorker> {
   const { database, databaseUrl, clock, logger, registry } = parts;
-  const makePartitions = () => ensurePartitions(database, clock.now(), parts.retentionDays);
-  await makePartitions();
   const metrics = createWebhookMetrics(registry, () => dispatcher.inFlight());
   const dispatcher = createDispatcher({ ...parts, metrics });
   let dueLagS = 0;
@@ -51,7 +46,6 @@ export async function startWebhookWorker(parts: WorkerParts): Promise<WebhookWor
     dueLagS = state.dueLagS;
     metrics.queue(state);
   });
-  const partitions = startRepeating("make partitions", PARTITIONS_EVERY_MS, logger, makePartitions);
 
   return {
     fallDue: (endpointId) => dispatcher.fallDue([endpointId]),
@@ -65,7 +59,7 @@ export async function startWebhookWorker(parts: WorkerParts): Promise<WebhookWor
     },
     async [Symbol.asyncDispose]() {
       await listener[Symbol.asyncDispose]();
-      await Promise.all([watch, partitions].map((task) => task[Symbol.asyncDispose]()));
+      await watch[Symbol.asyncDispose]();
       await dispatcher[Symbol.asyncDispose]();
     },
   };

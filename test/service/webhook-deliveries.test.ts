@@ -3,7 +3,7 @@ import { toEventWire, type EventRow } from "../../src/events/event.wire.ts";
 import { AppError } from "../../src/platform/errors.ts";
 import { fromTypedId, newUuid, newUuidSql, toTypedId } from "../../src/platform/ids.ts";
 import type { Principal } from "../../src/platform/principal.ts";
-import { raw, sql } from "../../src/platform/sql.ts";
+import { sql } from "../../src/platform/sql.ts";
 import { operator } from "../../src/webhooks/caller.ts";
 import type { DeliveryFilter } from "../../src/webhooks/delivery.queries.ts";
 import type { DeliveryView } from "../../src/webhooks/delivery.view.ts";
@@ -459,18 +459,15 @@ describe("sendTest", () => {
     ]);
     expect(await services.endpoints.get(agent, endpoint.id)).toEqual(endpoint);
   });
+});
 
-  it("makes the weeks that are kept where no worker has", async () => {
+describe("openWebhooks", () => {
+  it("makes the weeks in which whatever ends finds its place, where no worker has", async () => {
     await using own = await openWebhookServices({ retentionDays: 60 });
-    const weeks = () =>
-      own.database.query<{ name: string }>(sql`
-        select inhrelid::regclass::text as name from pg_inherits where inhparent = 'webhook_attempt'::regclass order by 1`);
-    const before = await weeks();
-    await own.database.query(raw(`drop table ${before[0]?.name}`));
-    const agent = await own.partner("agent");
-    const { endpoint } = await own.endpoints.create(agent, { url: URL });
-    await own.deliveries.sendTest(agent, endpoint.id);
-    expect(await weeks()).toEqual(before);
+    const weeks = await own.database.query(
+      sql`select from pg_inherits where inhparent = 'webhook_attempt'::regclass`,
+    );
+    expect(weeks.length).toBeGreaterThan(60 / 7);
   });
 });
 

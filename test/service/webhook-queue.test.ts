@@ -1,6 +1,8 @@
 /** The queue of deliveries as whoever watches, sweeps or empties it sees it. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fromTypedId, newUuid, newUuidSql } from "../../src/platform/ids.ts";
+import { entities } from "../../src/entities.ts";
+import { openDatabase } from "../../src/platform/database.ts";
 import { sql, type Sql } from "../../src/platform/sql.ts";
 import { endpointsDueAgain, queueState } from "../../src/webhooks/delivery-queue.ts";
 import { discardWaiting, idOfNow } from "../../src/webhooks/moving.ts";
@@ -115,15 +117,22 @@ describe("discardWaiting", () => {
     const [first, second] = await services.rows(sql`endpoint_id = ${id}`);
     const beforeId = await idOfNow(services.database);
     let discarding: Promise<number> | undefined;
+    // Whoever looks for the deadlock is the one that PostgreSQL ends: that is to be the discarding, however late the other is.
+    await using impatient = await openDatabase({
+      url: services.databaseUrl,
+      poolSize: 1,
+      entities,
+      session: { deadlock_timeout: "3s" },
+    });
     await services.database.transaction(async (tx) => {
+      await tx.query(sql`set local deadlock_timeout = '1h'`);
       await tx.query(lock(second?.id));
-      discarding = discardWaiting(services.database, {
+      discarding = discardWaiting(impatient, {
         endpointId: id,
         beforeId,
         inFlight: true,
         while: sql`true`,
       });
-      // Whoever has waited longest is the one that PostgreSQL ends.
       await expect
         .poll(() =>
           services.database.query(sql`

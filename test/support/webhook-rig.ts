@@ -11,7 +11,6 @@ import { entities } from "../../src/entities.ts";
 import { createDispatcher, type Dispatcher } from "../../src/webhooks/dispatcher.ts";
 import { sealedFor } from "../../src/webhooks/endpoint.secrets.ts";
 import { endpointsDueAgain } from "../../src/webhooks/delivery-queue.ts";
-import { ensurePartitions } from "../../src/webhooks/partitions.ts";
 import type { Schedule } from "../../src/webhooks/retry-policy.ts";
 import { createSender } from "../../src/webhooks/sender.ts";
 import { newSecret } from "../../src/webhooks/signature.ts";
@@ -72,7 +71,6 @@ const MINUTES_MS = [0, 5_000, 300_000, 1_800_000];
 
 export async function startRig(): Promise<WebhookRig> {
   const app = await startTestApp({ WAYMARK_ROLE: "api" });
-  await ensurePartitions(app.database, Date.now(), 30);
   const agent = await app.partner("agent");
   const contractor = await app.partner("contractor");
   const opened = new AsyncDisposableStack();

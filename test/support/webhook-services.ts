@@ -8,8 +8,7 @@ import { systemActor, type OrganizationType, type Principal } from "../../src/pl
 import { sql, type Sql } from "../../src/platform/sql.ts";
 import type { DeliveryService } from "../../src/webhooks/delivery.service.ts";
 import type { EndpointService } from "../../src/webhooks/endpoint.service.ts";
-import { ensurePartitions } from "../../src/webhooks/partitions.ts";
-import { createWebhooks } from "../../src/webhooks/webhooks.service.ts";
+import { openWebhooks } from "../../src/webhooks/webhooks.service.ts";
 import { createFakeClock, type FakeClock } from "./fake-clock.ts";
 import { testBox } from "./secret.ts";
 import { createTestDatabase } from "./test-database.ts";
@@ -44,11 +43,10 @@ export async function openWebhookServices({ retentionDays = 30 } = {}): Promise<
   const opened = new AsyncDisposableStack();
   const { url } = opened.use(await createTestDatabase());
   const database = opened.use(await openDatabase({ url, poolSize: 6, entities }));
-  await ensurePartitions(database, Date.now(), retentionDays);
   const clock = createFakeClock();
   const announced = { count: 0 };
   const webhooks = opened.use(
-    createWebhooks({
+    await openWebhooks({
       database,
       clock,
       box: testBox,
