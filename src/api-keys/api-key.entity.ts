@@ -20,7 +20,8 @@ export const ApiKey = defineEntity({
     /** The 8 characters by which a presented key is found. */
     lookup: p.text().unique(),
     secretHash: p.blob(),
-    organization: () => p.manyToOne(Organization),
+    /** Null: an operator's. */
+    organization: () => p.manyToOne(Organization).nullable().deleteRule("no action"),
     name: p.text(),
     scopes: p.array().$type<Scope[]>(),
     /** CIDR ranges that the key may be used from; null: anywhere. */

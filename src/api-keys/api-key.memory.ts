@@ -5,20 +5,25 @@
  * one that lost the database or was suspended: its memory is stale then and counts for nothing.
  */
 import type { Queryable } from "../platform/database.ts";
-import type { Principal } from "../platform/principal.ts";
+import type { Operator, OrganizationType, Principal } from "../platform/principal.ts";
 import { sql } from "../platform/sql.ts";
 import type { KeyRateLimits, Scope } from "./api-key.entity.ts";
 import { addressTest } from "./cidr.ts";
 
-/** Who a key speaks for, and what it may do. */
-export interface KeyPrincipal extends Principal {
+/** What a key may do, whoever it speaks for. */
+interface KeyGrant {
   readonly keyId: string;
   readonly scopes: readonly Scope[];
   readonly rateLimits: KeyRateLimits | null;
 }
 
+/** A partner's key. */
+export interface KeyPrincipal extends Principal, KeyGrant {}
+export interface OperatorKey extends Operator, KeyGrant {}
+export type KeyHolder = KeyPrincipal | OperatorKey;
+
 export interface KnownKey {
-  readonly principal: KeyPrincipal;
+  readonly holder: KeyHolder;
   readonly hash: Buffer;
   readonly expiresAtMs: number;
   readonly suspended: boolean;
@@ -33,8 +38,8 @@ export interface KeyMemory extends Disposable {
 interface KeyRow {
   id: string;
   secret_hash: Buffer;
-  organization_id: string;
-  organization_type: "agent" | "contractor";
+  organization_id: string | null;
+  organization_type: OrganizationType | null;
   scopes: Scope[];
   cidrs: string[] | null;
   rate_limits: KeyRateLimits | null;
@@ -81,24 +86,24 @@ async function load(database: Queryable, lookup: string): Promise<KnownKey | nul
   const [row] = await database.query<KeyRow>(sql`
     select api_key.id, secret_hash, organization_id, organization.type as organization_type, scopes, cidrs, rate_limits,
       expires_at, suspended_at is not null as suspended
-    from api_key join organization on organization.id = organization_id
+    from api_key left join organization on organization.id = organization_id
     where lookup = ${lookup} and revoked_at is null`);
   return row ? toKnownKey(row) : null;
 }
 
 function toKnownKey(row: KeyRow): KnownKey {
   return {
-    principal: {
-      keyId: row.id,
-      organizationId: row.organization_id,
-      organizationType: row.organization_type,
-      actor: { type: "key", id: row.id },
-      scopes: row.scopes,
-      rateLimits: row.rate_limits,
-    },
+    holder: holderOf(row),
     hash: row.secret_hash,
     expiresAtMs: row.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(row.expires_at),
     suspended: row.suspended,
     admits: row.cidrs === null ? () => true : addressTest(row.cidrs),
   };
+}
+
+function holderOf({ id, organization_id, organization_type, scopes, rate_limits }: KeyRow): KeyHolder {
+  const grant = { keyId: id, scopes, rateLimits: rate_limits, actor: { type: "key", id } } as const;
+  return organization_id !== null && organization_type !== null
+    ? { ...grant, organizationId: organization_id, organizationType: organization_type }
+    : { ...grant, organizationId: null, organizationType: null };
 }

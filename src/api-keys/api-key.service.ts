@@ -16,7 +16,8 @@ import { newKeyText } from "./api-key.format.ts";
 import { parseCidr } from "./cidr.ts";
 
 export interface NewKey {
-  organizationId: string;
+  /** Null: an operator's. */
+  organizationId: string | null;
   name: string;
   /** Default: all. */
   scopes?: readonly Scope[];
@@ -107,7 +108,8 @@ async function create({ database, clock }: Service, request: NewKey): Promise<Is
     id: newUuid(),
     lookup,
     secretHash: hash,
-    organization: em.getReference(Organization, request.organizationId),
+    organization:
+      request.organizationId === null ? null : em.getReference(Organization, request.organizationId),
     name: request.name,
     scopes: [...(request.scopes ?? allScopes)],
     cidrs,
@@ -132,7 +134,7 @@ async function rotate(
   if (old.revokedAt)
     throw new AppError("ConflictException", "A revoked key cannot be rotated; create a new one");
   const issued = await create(service, {
-    organizationId: old.organization.id,
+    organizationId: old.organization?.id ?? null,
     name: old.name,
     scopes: old.scopes,
     cidrs: old.cidrs ?? null,

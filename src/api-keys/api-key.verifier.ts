@@ -5,14 +5,14 @@ import type { Queryable } from "../platform/database.ts";
 import { AppError } from "../platform/errors.ts";
 import { sql } from "../platform/sql.ts";
 import { hashOf, lookupOf } from "./api-key.format.ts";
-import { createKeyMemory, type KeyPrincipal } from "./api-key.memory.ts";
+import { createKeyMemory, type KeyHolder } from "./api-key.memory.ts";
 
 export interface KeyVerifier extends AsyncDisposable {
   /**
    * Throws UnauthorizedException for a key that is unknown, expired or revoked, and ForbiddenException where the address
    * is outside its ranges or its organisation is suspended.
    */
-  verify(text: string, address: string): Promise<KeyPrincipal>;
+  verify(text: string, address: string): Promise<KeyHolder>;
   /** Writes down when keys were last used, at most once a minute each, whatever processes they are used in. */
   recordUse(): Promise<void>;
 }
@@ -49,8 +49,8 @@ export function createKeyVerifier({ database, clock }: { database: Queryable; cl
       if (key.suspended) throw new AppError("ForbiddenException", "The organisation is suspended");
       if (!key.admits(address))
         throw new AppError("ForbiddenException", "The API key may not be used from this address");
-      lastUsedMs.set(key.principal.keyId, clock.now());
-      return key.principal;
+      lastUsedMs.set(key.holder.keyId, clock.now());
+      return key.holder;
     },
     recordUse,
     async [Symbol.asyncDispose]() {

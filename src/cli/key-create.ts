@@ -7,7 +7,8 @@ import { listOf } from "./output.ts";
 import { expiryValue, scopesValue } from "./values.ts";
 
 interface Options {
-  org: string;
+  org?: string;
+  operator?: true;
   name: string;
   scopes: Scope[];
   expires?: Date;
@@ -17,7 +18,8 @@ interface Options {
 export function keyCreate(cli: Cli): Command {
   return new Command("create")
     .description("issue a key, which is shown this once")
-    .requiredOption("--org <org>", "whose key it is: an organisation's id or exact name")
+    .option("--org <org>", "whose key it is: an organisation's id or exact name")
+    .option("--operator", "an operator's key, for GraphQL: it sees and feeds the jobs of every organisation")
     .option("--name <name>", "what it is for", "API key")
     .option("--scopes <scopes>", "what it may do, set apart by commas", scopesValue, [...allScopes])
     .option(
@@ -26,11 +28,13 @@ export function keyCreate(cli: Cli): Command {
       expiryValue,
     )
     .option("--cidr <range...>", "address ranges that it may be used from (default: anywhere)")
-    .action(({ org, name, scopes, expires, cidr }: Options) =>
-      cli.withServices(async ({ organizations, keys }) => {
-        const organization = await organizations.get(org);
+    .action(({ org, operator, name, scopes, expires, cidr }: Options, command: Command) => {
+      if ((org === undefined) === (operator === undefined))
+        command.error("error: say whose key it is, by either --org or --operator", { exitCode: 2 });
+      return cli.withServices(async ({ organizations, keys }) => {
+        const organization = org === undefined ? null : await organizations.get(org);
         const { key, text } = await keys.create({
-          organizationId: organization.id,
+          organizationId: organization?.id ?? null,
           name,
           scopes,
           expiresAt: expires ?? null,
@@ -41,7 +45,7 @@ export function keyCreate(cli: Cli): Command {
         const shown = {
           Key: text,
           Id: document.id,
-          Organisation: organization.name,
+          Organisation: organization?.name ?? "(operator)",
           Scopes: scopes.join(", "),
           Expires: document.expires_at?.toISOString() ?? "never",
           From: document.cidrs?.join(", ") ?? "anywhere",
@@ -50,6 +54,6 @@ export function keyCreate(cli: Cli): Command {
           { key: text, ...document },
           `${listOf(shown)}\nKeep the key now: it is not shown again.`,
         );
-      }),
-    );
+      });
+    });
 }

@@ -11,7 +11,7 @@ export function keyDocument(key: ApiKey) {
   return {
     id: toTypedId("key", key.id),
     starts_with: `wmk_${key.lookup}`,
-    organization_id: toTypedId("org", key.organization.id),
+    organization_id: key.organization ? toTypedId("org", key.organization.id) : null,
     name: key.name,
     scopes: key.scopes,
     cidrs: key.cidrs ?? null,

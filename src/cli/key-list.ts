@@ -19,7 +19,7 @@ export function keyList(cli: Cli): Command {
           keyDocument(key).id,
           keyDocument(key).starts_with,
           stateOf(key),
-          key.organization.name,
+          key.organization?.name ?? "(operator)",
           key.name,
           key.scopes.join(","),
         ]);

@@ -101,7 +101,7 @@ async function readKept(file: string): Promise<DemoKeys | null> {
 
 async function isGood(keys: ApiKeyService, text: string, { id }: Organization): Promise<boolean> {
   const key = await keys.find(text.slice(4, 12));
-  return key !== null && key.organization.id === id && !key.revokedAt;
+  return key !== null && key.organization?.id === id && !key.revokedAt;
 }
 
 function* chunksOf<Row>(rows: readonly Row[]): Generator<Row[]> {

@@ -2,7 +2,7 @@
 import type { Queryable } from "../platform/database.ts";
 import { firstUuidOf } from "../platform/ids.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { Principal } from "../platform/principal.ts";
+import type { Viewer } from "../platform/principal.ts";
 import { raw, sql } from "../platform/sql.ts";
 import { visibleTo } from "../jobs/job.visibility.ts";
 import type { EventType } from "./event.entity.ts";
@@ -32,12 +32,12 @@ export interface HistoryPage {
 export interface EventService {
   /** The events after `after` in the order of the feed, of the last 30 days; `types` empty: all. */
   feed(
-    viewer: Principal,
+    viewer: Viewer,
     query: { after: FeedPosition | null; types: readonly EventType[]; limit: number },
   ): Promise<FeedPage>;
   /** The events of one visible job, newest first. */
   history(
-    viewer: Principal,
+    viewer: Viewer,
     markingNumber: string,
     page: { offset: number; limit: number },
   ): Promise<HistoryPage>;

@@ -1,6 +1,6 @@
 /** An event as the API tells it: the same body in the feed and in a webhook. */
 import { toTypedId } from "../platform/ids.ts";
-import type { Actor, Principal } from "../platform/principal.ts";
+import type { Actor, Viewer } from "../platform/principal.ts";
 import { toIsoTime } from "../platform/time.ts";
 import { toJobWire, type JobRow, type JobWire } from "../jobs/job.wire.ts";
 import type { EventType } from "./event.entity.ts";
@@ -47,7 +47,7 @@ export interface HistoryEntryWire {
 }
 
 /** Whose eyes an event is for: what `toEventWire` needs to know of a principal. */
-export type EventViewer = Pick<Principal, "organizationId" | "organizationType">;
+export type EventViewer = Pick<Viewer, "organizationId" | "organizationType">;
 
 /** The event as `viewer` may see it. */
 export function toEventWire(row: EventRow, viewer: EventViewer): EventWire {
@@ -80,11 +80,11 @@ export function toHistoryEntryWire(row: Omit<EventRow, "job">, viewer: EventView
 
 /**
  * jsonb keeps no order of keys: `from` stands before `to` here. An assignment shows contractors by their typed ids: all of
- * them to the agent, to a contractor only itself, since who had the job before or has it now is not its business.
+ * them to the agent and to operators, to a contractor only itself, since who had the job before or has it now is not its business.
  */
 function toChangesWire(changes: Changes, viewer: EventViewer): Changes {
   const contractor = (uuid: unknown): string | null =>
-    typeof uuid === "string" && (viewer.organizationType === "agent" || uuid === viewer.organizationId)
+    typeof uuid === "string" && (viewer.organizationType !== "contractor" || uuid === viewer.organizationId)
       ? toTypedId("org", uuid)
       : null;
   return Object.fromEntries(

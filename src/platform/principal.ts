@@ -18,6 +18,16 @@ export interface Principal {
   readonly actor: Actor;
 }
 
+/** Who runs the service: belongs to no organisation, and sees what is every one's. */
+export interface Operator {
+  readonly organizationId: null;
+  readonly organizationType: null;
+  readonly actor: Actor;
+}
+
+/** Whoever may read jobs. */
+export type Viewer = Principal | Operator;
+
 /** What a change is recorded with. */
 export interface ChangeContext {
   readonly actor: Actor;

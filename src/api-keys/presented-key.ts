@@ -1,0 +1,25 @@
+/** The key that a request brings: `x-api-key` or `Authorization: Bearer`, for REST and GraphQL alike. */
+import { unauthorized } from "./api-key.verifier.ts";
+
+/** Header values by lower-case name. */
+export type PresentedHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+/** The key, or null where there is none. Throws UnauthorizedException for two different ones. */
+export function findPresentedKey(headers: PresentedHeaders): string | null {
+  const own = headers["x-api-key"];
+  const authorization = headers["authorization"];
+  const bearer =
+    typeof authorization === "string" ? /^bearer +(\S+) *$/i.exec(authorization)?.[1] : undefined;
+  if (typeof own === "string" && bearer !== undefined && own !== bearer) {
+    throw unauthorized("x-api-key and Authorization hold two different keys; send one");
+  }
+  const key = own ?? bearer;
+  return typeof key === "string" ? key : null;
+}
+
+/** The key. Throws UnauthorizedException where there is none. */
+export function presentedKey(headers: PresentedHeaders): string {
+  const key = findPresentedKey(headers);
+  if (key === null) throw unauthorized("An API key is required, as x-api-key or as Authorization: Bearer");
+  return key;
+}
