@@ -1,17 +1,25 @@
 /** The composition root: from the configuration to a running service. Everything is made here, once, and handed on. */
 import { createApiKeyService, type ApiKeyService } from "./api-keys/api-key.service.ts";
 import { createKeyVerifier, type KeyVerifier } from "./api-keys/api-key.verifier.ts";
+import { createMemoryStore, createPostgresStore, type RateLimitStore } from "./api-keys/rate-limit.store.ts";
+import { openGraphql } from "./app.graphql.ts";
 import { startWorker } from "./app.worker.ts";
 import type { Config } from "./config/config.ts";
 import { entities } from "./entities.ts";
+import { createEventNotifier } from "./events/event.notifier.ts";
 import { createEventService } from "./events/event.service.ts";
 import { createHttpApp } from "./http/http.app.ts";
 import { purgeIdempotencyRecords } from "./http/idempotency.ts";
-import { deliveriesDependency, mongoDependency, postgresDependency } from "./http/ops/dependencies.ts";
-import { createMemoryStore, createPostgresStore, type RateLimitStore } from "./http/rate-limit.ts";
+import {
+  deliveriesDependency,
+  mongoDependency,
+  postgresDependency,
+  type Dependency,
+} from "./http/ops/dependencies.ts";
 import { listen, type HttpServer } from "./http/server.ts";
 import { createJobCodes } from "./jobs/job.codes.ts";
 import { foldCounts } from "./jobs/job.counts.ts";
+import { createJobOperations } from "./jobs/job.operations.ts";
 import { createJobService } from "./jobs/job.service.ts";
 import { createOrganizationService, type OrganizationService } from "./organizations/organization.service.ts";
 import { systemClock, type Clock } from "./platform/clock.ts";
@@ -37,8 +45,11 @@ export interface App extends AsyncDisposable {
   readonly organizations: OrganizationService;
   readonly keys: ApiKeyService;
   readonly webhooks: Pick<Webhooks, "endpoints" | "deliveries">;
-  /** Opens the door and answers with the address, such as `http://127.0.0.1:4000`. */
-  listen(): Promise<string>;
+  /**
+   * Opens the door and answers with the address, such as `http://127.0.0.1:4000`. Outside production the explorers bring
+   * `exampleKey` along.
+   */
+  listen(options?: { exampleKey?: string | undefined }): Promise<string>;
 }
 
 const FOLD_EVERY_MS = 1_000;
@@ -74,16 +85,22 @@ export async function createApp(
 ): Promise<App> {
   const clock = overrides.clock ?? systemClock;
   const logger = overrides.logger ?? createLogger(config.logLevel);
-  const database = await openDatabase({ url: databaseUrl, poolSize: config.database.poolSize, entities });
-  const metrics = createMetrics(() => database.pool());
-  const codes = createJobCodes(database);
-  const verifier = createKeyVerifier({ database, clock });
-  const announce = createNotifier(database, DELIVERIES_CHANNEL);
+  await using opened = new AsyncDisposableStack();
   const { retentionDays } = config;
-  const webhooks = await openWebhooks({ database, box, announce, clock, ...config.webhooks, retentionDays });
-  const workerParts = { config, databaseUrl, mongo, box, webhooks, clock, logger };
-  const worker =
-    config.role === "api" ? null : await startWorker({ ...workerParts, registry: metrics.registry });
+  const database = opened.use(await openMainDatabase(config, databaseUrl));
+  const metrics = createMetrics(() => database.pool());
+  const { registry } = metrics;
+  const verifier = opened.use(createKeyVerifier({ database, clock }));
+  opened.use(startHousekeeping({ retentionDays, clock, database, logger, metrics, verifier }));
+  const announce = createNotifier(database, DELIVERIES_CHANNEL);
+  const webhookParts = { ...config.webhooks, database, box, announce, clock, retentionDays };
+  const webhooks = opened.use(await openWebhooks(webhookParts));
+  const workerParts = { config, databaseUrl, mongo, box, webhooks, clock, logger, registry };
+  const worker = config.role === "api" ? null : opened.use(await startWorker(workerParts));
+  const services = { ...createServices({ database, clock, announce }), ...webhooks };
+  const limits = rateLimitStore(config, { database, clock });
+  const graphqlParts = { config, databaseUrl, services, verifier, limits, logger, registry };
+  const graphql = config.role === "worker" ? null : opened.use(await openGraphql(graphqlParts));
   let stopping = false;
   let server: HttpServer | null = null;
 
@@ -92,38 +109,70 @@ export async function createApp(
     logger,
     metrics,
     database,
-    jobs: createJobService({ database, codes, announce }),
-    codes,
-    events: createEventService({ database, clock }),
+    ...services,
     verifier,
-    limits: rateLimitStore(config, { database, clock }),
-    dependencies: [
-      postgresDependency(database),
-      mongoDependency(mongo, config.role === "worker"),
-      ...(worker ? [deliveriesDependency(() => worker.problem(), config.role === "worker")] : []),
-    ],
+    limits,
+    dependencies: dependenciesOf(config, { database, mongo, worker }),
     isStopping: () => stopping,
+    graphql: graphql?.door,
   });
-  const housekeeping = startHousekeeping({ retentionDays, clock, database, logger, metrics, verifier });
+  const held = opened.move();
 
   return {
     database,
-    organizations: createOrganizationService({ database }),
-    keys: createApiKeyService({ database, clock }),
+    organizations: services.organizations,
+    keys: services.keys,
     webhooks,
-    async listen() {
-      server = await listen(httpApp, config.http);
+    async listen({ exampleKey } = {}) {
+      if (exampleKey !== undefined) graphql?.door.offerKey(exampleKey);
+      server = await listen(httpApp, config.http, graphql?.webSockets ?? null);
       return server.url;
     },
     async [Symbol.asyncDispose]() {
       stopping = true;
       await server?.stop();
-      await worker?.[Symbol.asyncDispose]();
-      await webhooks[Symbol.asyncDispose]();
-      await housekeeping[Symbol.asyncDispose]();
-      await verifier[Symbol.asyncDispose]();
-      await database[Symbol.asyncDispose]();
+      await held.disposeAsync();
     },
+  };
+}
+
+interface Foundations {
+  database: Database;
+  mongo: Mongo;
+  worker: { problem(): string | null } | null;
+}
+
+/** What readiness asks. */
+function dependenciesOf({ role }: Config, { database, mongo, worker }: Foundations): Dependency[] {
+  return [
+    postgresDependency(database),
+    mongoDependency(mongo, role === "worker"),
+    ...(worker ? [deliveriesDependency(() => worker.problem(), role === "worker")] : []),
+  ];
+}
+
+function openMainDatabase(config: Config, url: string): Promise<Database> {
+  return openDatabase({ url, poolSize: config.database.poolSize, entities });
+}
+
+interface ServiceParts {
+  database: Database;
+  clock: Clock;
+  announce: () => void;
+}
+
+/** What partners and operators can do, whichever door they come through. */
+function createServices({ database, clock, announce }: ServiceParts) {
+  const codes = createJobCodes(database);
+  const jobParts = { database, codes, announce, happened: createEventNotifier(database) };
+  return {
+    clock,
+    codes,
+    jobs: createJobService(jobParts),
+    operations: createJobOperations(jobParts),
+    events: createEventService({ database, clock }),
+    keys: createApiKeyService({ database, clock }),
+    organizations: createOrganizationService({ database }),
   };
 }
 

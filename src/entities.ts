@@ -2,7 +2,7 @@
 import { AccessRevision, ApiKey } from "./api-keys/api-key.entity.ts";
 import { JobEvent } from "./events/event.entity.ts";
 import { IdempotencyRecord } from "./http/idempotency.entity.ts";
-import { RateLimitBucket } from "./http/rate-limit.entity.ts";
+import { RateLimitBucket } from "./api-keys/rate-limit.entity.ts";
 import { JobCount, JobCountChange } from "./jobs/job-count.entity.ts";
 import { FailureReason, JobStatus } from "./jobs/job.codes.entity.ts";
 import { Job } from "./jobs/job.entity.ts";

@@ -27,7 +27,8 @@ export async function runServer(config: Config): Promise<void> {
   await migrateDatabase({ url: databaseUrl, poolSize: config.database.poolSize, entities });
   await using app = await createApp(config, { databaseUrl, mongo, box }, { logger });
   const demo: DemoKeys | null = config.demo ? await ensureDemo({ ...app, dataDir: config.dataDir }) : null;
-  process.stdout.write(banner(config, await app.listen(), demo, mongo.status()));
+  const url = await app.listen({ exampleKey: demo?.agent });
+  process.stdout.write(banner(config, url, demo, mongo.status()));
   logger.info({ signal: await stopSignal }, "stopping: what was accepted is answered first");
 }
 

@@ -22,6 +22,12 @@ export function parseCidr(text: string): Cidr {
   return { text: `${address}/${prefix}`, address, prefix, family: version === 4 ? "ipv4" : "ipv6" };
 }
 
+/** Whether every address of `inner` is one of `outer`. A range of IPv6 is never inside one of IPv4. */
+export function isInside(inner: string, outer: string): boolean {
+  const [small, large] = [parseCidr(inner), parseCidr(outer)];
+  return small.family === large.family && small.prefix >= large.prefix && addressTest([outer])(small.address);
+}
+
 /** A test of addresses against `ranges`. An IPv4 address in IPv6 form (`::ffff:10.0.0.1`) counts as IPv4. */
 export function addressTest(ranges: readonly string[]): (address: string) => boolean {
   const list = new BlockList();

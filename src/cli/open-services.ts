@@ -6,6 +6,7 @@ import { openEmbeddedPostgres, type EmbeddedPostgres } from "../embedded/postgre
 import { openSecretBox } from "../embedded/secret.ts";
 import { entities } from "../entities.ts";
 import { createJobCodes, type JobCodes } from "../jobs/job.codes.ts";
+import { createEventNotifier } from "../events/event.notifier.ts";
 import {
   createOrganizationService,
   type OrganizationService,
@@ -25,6 +26,8 @@ export interface Services extends AsyncDisposable {
   readonly codes: JobCodes;
   /** Tells running workers that there is something to deliver. */
   readonly announce: () => void;
+  /** Tells who follows the jobs of these organisations (uuids) that some have changed. */
+  readonly happened: (organizationIds: readonly string[]) => void;
   /** Webhook endpoints and their deliveries. Throws a StartupError where WAYMARK_SECRET is needed and missing. */
   openWebhooks(): Promise<Webhooks>;
   /** The migrations that were applied just now. */
@@ -50,6 +53,7 @@ export async function openServices(): Promise<Services> {
     keys: createApiKeyService({ database, clock: systemClock }),
     codes: createJobCodes(database),
     announce,
+    happened: createEventNotifier(database),
     openWebhooks: () => webhooksOf(config, database, announce),
     applied,
     [Symbol.asyncDispose]: () => held.disposeAsync(),

@@ -14,6 +14,8 @@ export interface Config {
     /** How many proxies stand in front, or their addresses. */
     readonly trustProxy: number | readonly string[];
     readonly corsOrigins: readonly string[];
+    /** Whose pages may ask GraphQL: the same, and outside production Apollo's hosted Sandbox. */
+    readonly graphqlOrigins: readonly string[];
   };
   readonly database: {
     /** Null: the embedded PostgreSQL in `dataDir`. */
@@ -49,6 +51,8 @@ export interface Config {
   readonly logLevel: string;
 }
 
+const STUDIO_ORIGIN = "https://studio.apollographql.com";
+
 export function toConfig(env: Env): Config {
   const publicUrl = env.PUBLIC_URL?.replace(/\/+$/, "") ?? null;
   const config: Config = {
@@ -60,6 +64,7 @@ export function toConfig(env: Env): Config {
       publicUrl,
       trustProxy: env.TRUST_PROXY,
       corsOrigins: env.CORS_ORIGINS,
+      graphqlOrigins: env.NODE_ENV === "production" ? env.CORS_ORIGINS : [...env.CORS_ORIGINS, STUDIO_ORIGIN],
     },
     database: { url: env.DATABASE_URL ?? null, poolSize: env.DATABASE_POOL_SIZE },
     mongo: {

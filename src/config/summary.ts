@@ -5,7 +5,7 @@ import type { Config } from "./config.ts";
 export function banner(
   config: Config,
   url: string,
-  demo: { agent: string; contractor: string } | null,
+  demo: { agent: string; contractor: string; operator: string } | null,
   mongo: { state: string },
 ): string {
   const base = config.http.publicUrl ?? url;
@@ -15,6 +15,7 @@ export function banner(
     "",
     `  API        ${base}/v1`,
     `  Reference  ${base}/docs`,
+    `  GraphQL    ${base}/graphql   (to explore it: ${base}/graphiql)`,
     `  Health     ${base}/health/ready`,
     `  Database   ${config.database.url === null ? `PostgreSQL in ${config.dataDir}` : "DATABASE_URL"}`,
     `  Tasks      ${tasksIn(config, mongo.state)}`,
@@ -24,6 +25,7 @@ export function banner(
       "",
       `  Demo agent key       ${demo.agent}`,
       `  Demo contractor key  ${demo.contractor}`,
+      `  Demo operator key    ${demo.operator}`,
       "",
       "  Try it:",
       `  curl -H "x-api-key: ${demo.agent}" "${base}/v1/jobs?page_size=2"`,

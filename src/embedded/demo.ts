@@ -14,6 +14,8 @@ import { demoRows } from "./demo-rows.ts";
 export interface DemoKeys {
   agent: string;
   contractor: string;
+  /** Sees both agents' jobs, and feeds them, by GraphQL. */
+  operator: string;
 }
 
 export interface DemoServices {
@@ -30,7 +32,7 @@ const JOBS = 2_000;
 /** Jobs and events go in by the chunk. */
 const CHUNK = 2_000;
 
-/** Seeds the demo into an empty database, once, and answers with a key of its first agent and first contractor. */
+/** Seeds the demo into an empty database, once, and answers with keys of its first agent, its first contractor and an operator. */
 export async function ensureDemo(services: DemoServices): Promise<DemoKeys | null> {
   await seed(services.database);
   const agent = await services.organizations.find(AGENTS[0]);
@@ -81,27 +83,32 @@ async function insertOrganizations(tx: Queryable, names: readonly string[], type
 /** The keys kept in the data folder, where they are still good; new ones otherwise. */
 async function keysOf(
   { keys, dataDir }: DemoServices,
-  { agent, contractor }: { agent: Organization; contractor: Organization },
+  holders: { agent: Organization; contractor: Organization },
 ): Promise<DemoKeys> {
   const file = join(dataDir, "demo-keys.json");
   const kept = await readKept(file);
-  if (kept && (await isGood(keys, kept.agent, agent)) && (await isGood(keys, kept.contractor, contractor)))
-    return kept;
-  const issue = async ({ id }: Organization): Promise<string> =>
-    (await keys.create({ organizationId: id, name: "Demo", createdBy: "demo" })).text;
-  const issued = { agent: await issue(agent), contractor: await issue(contractor) };
+  const keyOf = async (name: keyof DemoKeys, organizationId: string | null): Promise<string> => {
+    const text = kept[name];
+    if (text !== undefined && (await isGood(keys, text, organizationId))) return text;
+    return (await keys.create({ organizationId, name: "Demo", createdBy: "demo" })).text;
+  };
+  const issued = {
+    agent: await keyOf("agent", holders.agent.id),
+    contractor: await keyOf("contractor", holders.contractor.id),
+    operator: await keyOf("operator", null),
+  };
   await writeFile(file, `${JSON.stringify(issued, null, 2)}\n`, { mode: 0o600 });
   return issued;
 }
 
-async function readKept(file: string): Promise<DemoKeys | null> {
+async function readKept(file: string): Promise<Partial<DemoKeys>> {
   const text = await readFile(file, "utf8").catch(() => null);
-  return text === null ? null : (JSON.parse(text) as DemoKeys);
+  return text === null ? {} : (JSON.parse(text) as Partial<DemoKeys>);
 }
 
-async function isGood(keys: ApiKeyService, text: string, { id }: Organization): Promise<boolean> {
+async function isGood(keys: ApiKeyService, text: string, organizationId: string | null): Promise<boolean> {
   const key = await keys.find(text.slice(4, 12));
-  return key !== null && key.organization?.id === id && !key.revokedAt;
+  return key !== null && (key.organization?.id ?? null) === organizationId && !key.revokedAt;
 }
 
 function* chunksOf<Row>(rows: readonly Row[]): Generator<Row[]> {

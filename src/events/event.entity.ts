@@ -34,6 +34,8 @@ export const JobEvent = defineEntity({
   },
   uniques: [{ name: "job_event_sequence", properties: ["jobId", "sequence"] }],
   indexes: [
+    // Everybody's feed at once: operators read it, and whoever tells subscribers what is new.
+    { name: "job_event_feed", properties: ["transactionId", "position"] },
     { name: "job_event_agent_feed", properties: ["agentId", "transactionId", "position"] },
     { name: "job_event_contractor_feed", properties: ["contractorId", "transactionId", "position"] },
   ],

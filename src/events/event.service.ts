@@ -3,7 +3,7 @@ import type { Queryable } from "../platform/database.ts";
 import { firstUuidOf } from "../platform/ids.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Viewer } from "../platform/principal.ts";
-import { raw, sql } from "../platform/sql.ts";
+import { raw, sql, type Sql } from "../platform/sql.ts";
 import { visibleTo } from "../jobs/job.visibility.ts";
 import type { EventType } from "./event.entity.ts";
 import type { EventRow } from "./event.wire.ts";
@@ -31,10 +31,7 @@ export interface HistoryPage {
 
 export interface EventService {
   /** The events after `after` in the order of the feed, of the last 30 days; `types` empty: all. */
-  feed(
-    viewer: Viewer,
-    query: { after: FeedPosition | null; types: readonly EventType[]; limit: number },
-  ): Promise<FeedPage>;
+  feed(viewer: Viewer, query: FeedQuery): Promise<FeedPage>;
   /** The events of one visible job, newest first. */
   history(
     viewer: Viewer,
@@ -43,43 +40,73 @@ export interface EventService {
   ): Promise<HistoryPage>;
 }
 
-const columns = raw("job_event.id, type, sequence, actor_type, actor_id, request_id, occurred_at, changes");
+/** The columns of an event without the job that it left. */
+export const eventColumns = raw(
+  "job_event.id, type, sequence, actor_type, actor_id, request_id, occurred_at, changes",
+);
+
+export interface FeedQuery {
+  after: FeedPosition | null;
+  /** Empty: all. */
+  types: readonly EventType[];
+  limit: number;
+}
 
 export function createEventService({ database, clock }: { database: Queryable; clock: Clock }): EventService {
   return {
-    async feed(viewer, { after, types, limit }) {
-      const oldest = firstUuidOf(new Date(clock.now() - FEED_DAYS * 86_400_000));
-      const start = after
-        ? sql`(${after.transactionId}::xid8, ${after.position}::bigint)`
-        : sql`('0'::xid8, 0::bigint)`;
-      // Event ids are born in time order, so the primary key finds the first event of the last 30 days.
-      // No row of a transaction still running, or begun after one that is, is shown: it could be followed by a row that
-      // sorts before it, which a reader who had moved on would never see.
-      const rows = await database.query<EventRow & { transaction_id: string; position: string }>(sql`
-        with oldest as materialized (
-          select transaction_id, position from job_event where id >= ${oldest}::uuid order by id limit 1
-        )
-        select ${columns}, job_event.job, transaction_id::text as transaction_id, position from job_event
-        where ${visibleTo(viewer, "job_event")}
-          and (transaction_id, position) > ${start}
-          and (transaction_id, position) >= (select transaction_id, position from oldest)
-          and transaction_id < pg_snapshot_xmin(pg_current_snapshot())
-          ${types.length > 0 ? sql`and type = any(${types}::text[])` : sql``}
-        order by transaction_id, position limit ${limit + 1}`);
-      const items = rows.slice(0, limit);
+    async feed(viewer, query) {
+      const columns = sql`${eventColumns}, job_event.job, ${placeColumns}`;
+      const rows = await database.query<EventRow & Place>(feedStatement(viewer, query, columns, clock.now()));
+      const items = rows.slice(0, query.limit);
       const last = items.at(-1);
-      const next = last ? { transactionId: last.transaction_id, position: last.position } : after;
-      return { items, next, hasMore: rows.length > limit };
+      const next = last ? { transactionId: last.transaction_id, position: last.position } : query.after;
+      return { items, next, hasMore: rows.length > query.limit };
     },
 
     async history(viewer, markingNumber, { offset, limit }) {
       const ofJob = sql`from job_event join job on job.id = job_event.job_id
         where job.marking_number = ${markingNumber} and ${visibleTo(viewer)}`;
       const items = await database.query<Omit<EventRow, "job">>(
-        sql`select ${columns} ${ofJob} order by sequence desc limit ${limit} offset ${offset}`,
+        sql`select ${eventColumns} ${ofJob} order by sequence desc limit ${limit} offset ${offset}`,
       );
       const [counted] = await database.query<{ total: number }>(sql`select count(*)::int as total ${ofJob}`);
       return { items, total: counted?.total ?? 0 };
     },
   };
+}
+
+/** An event's place in the feed. */
+export interface Place {
+  transaction_id: string;
+  position: string;
+}
+
+export const placeColumns = raw("transaction_id::text as transaction_id, position::text as position");
+
+/** Selects `columns` of a page of the feed, and of one event more where there are more. `now` is in milliseconds. */
+export function feedStatement(
+  viewer: Viewer,
+  { after, types, limit }: FeedQuery,
+  columns: Sql,
+  now: number,
+): Sql {
+  const oldest = firstUuidOf(new Date(now - FEED_DAYS * 86_400_000));
+  const start = after
+    ? sql`(${after.transactionId}::xid8, ${after.position}::bigint)`
+    : sql`('0'::xid8, 0::bigint)`;
+  // Event ids are born in time order, so the primary key finds the first event of the last 30 days.
+  // No row of a transaction still running, or begun after one that is, is shown: it could be followed by a row that
+  // sorts before it, which a reader who had moved on would never see.
+  // Ordered by the table's columns: the bare name would be that of the answer, whose numbers are text.
+  return sql`
+    with oldest as materialized (
+      select transaction_id, position from job_event where id >= ${oldest}::uuid order by id limit 1
+    )
+    select ${columns} from job_event
+    where ${visibleTo(viewer, "job_event")}
+      and (transaction_id, position) > ${start}
+      and (transaction_id, position) >= (select transaction_id, position from oldest)
+      and transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+      ${types.length > 0 ? sql`and type = any(${types}::text[])` : sql``}
+    order by job_event.transaction_id, job_event.position limit ${limit + 1}`;
 }

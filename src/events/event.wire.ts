@@ -7,7 +7,12 @@ import type { EventType } from "./event.entity.ts";
 
 export const API_VERSION = "v1";
 
-export type Changes = Record<string, { from: unknown; to: unknown }>;
+export interface Change {
+  from: unknown;
+  to: unknown;
+}
+
+export type Changes = Record<string, Change>;
 
 /** An event as PostgreSQL gives it. */
 export interface EventRow {
@@ -60,7 +65,7 @@ export function toEventWire(row: EventRow, viewer: EventViewer): EventWire {
       job: toJobWire(row.job),
       changes: toChangesWire(row.changes, viewer),
       sequence: row.sequence,
-      actor: actorOf(row),
+      actor: toActorWire(row),
       request_id: row.request_id,
     },
   };
@@ -72,32 +77,37 @@ export function toHistoryEntryWire(row: Omit<EventRow, "job">, viewer: EventView
     type: row.type,
     sequence: row.sequence,
     occurred_at: toIsoTime(row.occurred_at),
-    actor: actorOf(row),
+    actor: toActorWire(row),
     request_id: row.request_id,
     changes: toChangesWire(row.changes, viewer),
   };
+}
+
+function toChangesWire(changes: Changes, viewer: EventViewer): Changes {
+  return Object.fromEntries(
+    Object.entries(changes).map(([field, change]) => [field, toChangeWire(field, change, viewer)]),
+  );
 }
 
 /**
  * jsonb keeps no order of keys: `from` stands before `to` here. An assignment shows contractors by their typed ids: all of
  * them to the agent and to operators, to a contractor only itself, since who had the job before or has it now is not its business.
  */
-function toChangesWire(changes: Changes, viewer: EventViewer): Changes {
+export function toChangeWire(field: string, { from, to }: Change, viewer: EventViewer): Change {
+  if (field !== "contractor_id") return { from, to };
   const contractor = (uuid: unknown): string | null =>
     typeof uuid === "string" && (viewer.organizationType !== "contractor" || uuid === viewer.organizationId)
       ? toTypedId("org", uuid)
       : null;
-  return Object.fromEntries(
-    Object.entries(changes).map(([field, { from, to }]) =>
-      field === "contractor_id"
-        ? [field, { from: contractor(from), to: contractor(to) }]
-        : [field, { from, to }],
-    ),
-  );
+  return { from: contractor(from), to: contractor(to) };
 }
 
-function actorOf({ actor_type: type, actor_id: id }: Pick<EventRow, "actor_type" | "actor_id">): ActorWire {
-  const prefix = { key: "key", user: "usr", system: null } as const;
-  const known = prefix[type];
+const actorPrefixes = { key: "key", user: "usr", system: null } as const;
+
+export function toActorWire({
+  actor_type: type,
+  actor_id: id,
+}: Pick<EventRow, "actor_type" | "actor_id">): ActorWire {
+  const known = actorPrefixes[type];
   return { type, id: id !== null && known ? toTypedId(known, id) : null };
 }

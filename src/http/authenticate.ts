@@ -15,7 +15,7 @@ export function authenticate(verifier: KeyVerifier, scope: Scope): RequestHandle
         "ForbiddenException",
         "An operator's key is good for /graphql; here an organisation's is needed",
       );
-    contextOf(response).principal = principal;
+    contextOf(response).holder = principal;
     if (!principal.scopes.includes(scope))
       throw new AppError("ForbiddenException", `The API key lacks the scope ${scope}`);
     next();

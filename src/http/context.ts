@@ -1,13 +1,14 @@
 /** What the adapter knows of a request, from its first middleware on. */
 import type { Response } from "express";
-import type { KeyPrincipal } from "../api-keys/api-key.memory.ts";
+import type { KeyHolder, KeyPrincipal } from "../api-keys/api-key.memory.ts";
 import { invariant } from "../platform/errors.ts";
 
 export interface RequestContext {
   readonly requestId: string;
   /** The route as it is written (`/v1/jobs/by-marking/{markingNumber}`), for logs and metrics; never what was asked. */
   route: string;
-  principal: KeyPrincipal | null;
+  /** Whose key came, once that is known. */
+  holder: KeyHolder | null;
 }
 
 /** The context of the request that `response` answers. */
@@ -21,9 +22,9 @@ export function setContext(response: Response, context: RequestContext): void {
   (response.locals as { context?: RequestContext }).context = context;
 }
 
-/** The authenticated caller; only routes behind `authenticate` may ask. */
+/** The authenticated partner; only routes behind `authenticate` may ask. */
 export function principalOf(response: Response): KeyPrincipal {
-  const { principal } = contextOf(response);
-  invariant(principal, "the route is behind authenticate");
-  return principal;
+  const { holder } = contextOf(response);
+  invariant(holder && holder.organizationId !== null, "the route is behind authenticate");
+  return holder;
 }

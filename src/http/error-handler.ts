@@ -2,7 +2,7 @@
 import type { ErrorRequestHandler, RequestHandler } from "express";
 import { databaseAway, isOutOfReach } from "../platform/database-errors.ts";
 import { AppError } from "../platform/errors.ts";
-import type { Logger } from "../platform/logger.ts";
+import { withoutValues, type Logger } from "../platform/logger.ts";
 import { tooLarge } from "./body.ts";
 import { contextOf } from "./context.ts";
 import { sendFailure } from "./envelope.ts";
@@ -43,7 +43,8 @@ interface HttpError extends Error {
   type?: string;
 }
 
-function toAppError(error: unknown): AppError {
+/** What Express, its body parser or a service threw, as a failure that a caller can be told about. */
+export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   if (isOutOfReach(error)) return databaseAway(error);
   const { status, type } = error instanceof Error ? (error as HttpError) : {};
@@ -64,26 +65,4 @@ function toAppError(error: unknown): AppError {
   return new AppError("InternalServerErrorException", "An unexpected error happened on our side", {
     cause: error,
   });
-}
-
-/** What a log may hold of an error: PostgreSQL's `detail` and `where` quote values of rows, which are people's data. */
-function withoutValues(error: unknown): {
-  name: string;
-  message: string;
-  code: unknown;
-  stack: string | undefined;
-} {
-  if (!(error instanceof Error))
-    return {
-      name: "unknown",
-      message: "something that is no Error was thrown",
-      code: null,
-      stack: undefined,
-    };
-  return {
-    name: error.name,
-    message: error.message,
-    code: (error as { code?: unknown }).code,
-    stack: error.stack,
-  };
 }

@@ -1,8 +1,10 @@
 /** The REST adapter: every route and what stands before and after it. */
 import compression from "compression";
 import cors from "cors";
-import express, { type Express, type RequestHandler } from "express";
+import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from "express";
+import type { KeyHolder } from "../api-keys/api-key.memory.ts";
 import type { KeyVerifier } from "../api-keys/api-key.verifier.ts";
+import type { RateLimitStore } from "../api-keys/rate-limit.store.ts";
 import type { Config } from "../config/config.ts";
 import type { EventService } from "../events/event.service.ts";
 import type { JobCodes } from "../jobs/job.codes.ts";
@@ -11,11 +13,12 @@ import type { Database } from "../platform/database.ts";
 import { badRequest } from "../platform/errors.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Metrics } from "../platform/metrics.ts";
+import { readJson } from "./body.ts";
+import { contextOf } from "./context.ts";
 import { docsRoutes } from "./docs.routes.ts";
-import { errorHandler, notFoundHandler } from "./error-handler.ts";
+import { errorHandler, notFoundHandler, toAppError } from "./error-handler.ts";
 import type { Dependency } from "./ops/dependencies.ts";
 import { opsRoutes } from "./ops/ops.routes.ts";
-import type { RateLimitStore } from "./rate-limit.ts";
 import { standingHeaders } from "./standing-headers.ts";
 import { requestContext } from "./request-context.ts";
 import { eventRoutes } from "./v1/events.routes.ts";
@@ -37,7 +40,31 @@ export interface HttpServices {
   /** What readiness asks. */
   dependencies: readonly Dependency[];
   isStopping: () => boolean;
+  /** The GraphQL adapter, which stands behind the same middlewares. */
+  graphql?: Mounted | undefined;
 }
+
+/** Another adapter's routes. What goes wrong below `path` it tells in its own words. */
+interface Mounted {
+  readonly path: string;
+  routes(door: Door): RequestHandler;
+  errorHandler(door: Door): ErrorRequestHandler;
+}
+
+/** What an adapter behind this one is lent. */
+const door = {
+  readJson,
+  requestIdOf: (response: Response) => contextOf(response).requestId,
+  noteRoute(response: Response, route: string) {
+    contextOf(response).route = route;
+  },
+  noteHolder(response: Response, holder: KeyHolder | null) {
+    contextOf(response).holder = holder;
+  },
+  toAppError,
+};
+
+type Door = typeof door;
 
 /** Headers that a browser may be told of across origins. */
 const EXPOSED_HEADERS = [
@@ -78,11 +105,13 @@ export function createHttpApp(services: HttpServices): Express {
     next();
   });
   app.use(compressWhereAsked());
-  if (config.http.corsOrigins.length > 0) {
-    app.use(cors({ origin: [...config.http.corsOrigins], exposedHeaders: EXPOSED_HEADERS, maxAge: 86_400 }));
-  }
+  const { graphql } = config.role === "worker" ? {} : services;
+  const { corsOrigins, graphqlOrigins } = config.http;
+  if (graphql && graphqlOrigins.length > 0) app.use(graphql.path, allowOrigins(graphqlOrigins));
+  if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
 
   if (config.role !== "worker") {
+    if (graphql) app.use(graphql.routes(door));
     app.use("/v1", jobRoutes({ ...services, gate, baseUrl }));
     app.use("/v1", eventRoutes({ ...services, gate }));
     app.use("/v1", referenceRoutes({ ...services, gate }));
@@ -91,8 +120,13 @@ export function createHttpApp(services: HttpServices): Express {
   app.use(opsRoutes(services));
 
   app.use(notFoundHandler);
+  if (graphql) app.use(graphql.path, graphql.errorHandler(door));
   app.use(errorHandler(logger));
   return app;
+}
+
+function allowOrigins(origins: readonly string[]): RequestHandler {
+  return cors({ origin: [...origins], exposedHeaders: EXPOSED_HEADERS, maxAge: 86_400 });
 }
 
 /** The middleware wraps every answer that it sees, so it sees only those that may be compressed. */

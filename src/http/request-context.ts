@@ -11,13 +11,13 @@ const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIO
 export function requestContext(logger: Logger, metrics: Metrics): RequestHandler {
   return (request, response, next) => {
     const startedMs = performance.now();
-    const context: RequestContext = { requestId: newRequestId(), route: UNKNOWN_ROUTE, principal: null };
+    const context: RequestContext = { requestId: newRequestId(), route: UNKNOWN_ROUTE, holder: null };
     setContext(response, context);
     response.setHeader("X-Request-Id", context.requestId);
     metrics.requestsInFlight.inc();
     response.once("close", () => {
       const durationMs = performance.now() - startedMs;
-      const { route, requestId, principal } = context;
+      const { route, requestId, holder } = context;
       // 499, as nginx has it: the caller went away before the answer.
       const status = response.writableFinished ? response.statusCode : 499;
       const method = METHODS.has(request.method) ? request.method : "other";
@@ -30,10 +30,8 @@ export function requestContext(logger: Logger, metrics: Metrics): RequestHandler
         route,
         status,
         duration_ms: Math.round(durationMs * 100) / 100,
-        ...(principal && {
-          organization: toTypedId("org", principal.organizationId),
-          key: toTypedId("key", principal.keyId),
-        }),
+        ...(holder?.organizationId && { organization: toTypedId("org", holder.organizationId) }),
+        ...(holder && { key: toTypedId("key", holder.keyId) }),
       });
     });
     next();

@@ -1,5 +1,11 @@
 /** The listening server: bounds on what a connection may cost, answers to what is no HTTP, and a stop that cuts nobody off. */
-import { createServer, STATUS_CODES, type RequestListener, type Server } from "node:http";
+import {
+  createServer,
+  STATUS_CODES,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+} from "node:http";
 import { Server as NetServer, type AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { StartupError } from "../platform/errors.ts";
@@ -13,6 +19,12 @@ export interface HttpServer {
   stop(timeoutMs?: number): Promise<void>;
 }
 
+/** What takes over connections that become WebSockets. Disposing closes them with a word to their clients. */
+export interface WebSockets extends AsyncDisposable {
+  readonly path: string;
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+}
+
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 const KEEP_ALIVE_MS = 65_000;
@@ -23,6 +35,7 @@ const STOP_TIMEOUT_MS = 30_000;
 export async function listen(
   handler: RequestListener,
   { host, port }: { host: string; port: number },
+  webSockets: WebSockets | null = null,
 ): Promise<HttpServer> {
   const server = createServer(
     {
@@ -31,15 +44,30 @@ export async function listen(
       keepAliveTimeout: KEEP_ALIVE_MS,
       // The app refuses a request without one, in the envelope.
       requireHostHeader: false,
+      // Any other wish to upgrade (Java's client wants HTTP/2) is not granted, and its request answered as it is.
+      shouldUpgradeCallback: (request) => webSockets !== null && isFor(webSockets, request),
     },
     handler,
   );
   server.on("clientError", refuseUnreadable);
   server.on("checkExpectation", handler);
+  const upgraded = new Set<Duplex>();
+  server.on("upgrade", (request, socket, head) => {
+    upgraded.add(socket);
+    socket.once("close", () => upgraded.delete(socket));
+    webSockets?.upgrade(request, socket, head);
+  });
   await startListening(server, host, port);
   const { address, family, port: actual } = server.address() as AddressInfo;
   const shown = family === "IPv6" ? `[${address}]` : address;
-  return { url: `http://${shown}:${actual}`, stop: (timeoutMs = STOP_TIMEOUT_MS) => stop(server, timeoutMs) };
+  return {
+    url: `http://${shown}:${actual}`,
+    stop: (timeoutMs = STOP_TIMEOUT_MS) => stop({ server, webSockets, upgraded }, timeoutMs),
+  };
+}
+
+function isFor({ path }: WebSockets, { headers, url = "" }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === "websocket" && url.split("?", 1)[0] === path;
 }
 
 async function startListening(server: Server, host: string, port: number): Promise<void> {
@@ -66,15 +94,26 @@ async function startListening(server: Server, host: string, port: number): Promi
   }
 }
 
+interface Stopping {
+  server: Server;
+  webSockets: WebSockets | null;
+  /** The HTTP server knows no more of these. */
+  upgraded: ReadonlySet<Duplex>;
+}
+
 /**
  * First the door is shut (`Server.close` of node:http would also cut idle connections, on which a request may be on its
- * way); answers say `Connection: close` from now on. Then idle connections go, then, past the time limit, all.
+ * way); answers say `Connection: close` from now on. Then WebSockets and idle connections go, then, past the time limit, all.
  */
-async function stop(server: Server, timeoutMs: number): Promise<void> {
+async function stop({ server, webSockets, upgraded }: Stopping, timeoutMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.once("close", resolve));
   NetServer.prototype.close.call(server);
   const sweep = setInterval(() => server.closeIdleConnections(), LAST_REQUESTS_MS);
-  const forced = setTimeout(() => server.closeAllConnections(), timeoutMs);
+  const forced = setTimeout(() => {
+    server.closeAllConnections();
+    for (const socket of upgraded) socket.destroy();
+  }, timeoutMs);
+  await webSockets?.[Symbol.asyncDispose]();
   await closed;
   clearInterval(sweep);
   clearTimeout(forced);

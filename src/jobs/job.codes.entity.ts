@@ -1,13 +1,22 @@
 /** The reference tables: the codes that `normalized_status` and, as advice, `failure_reason` may hold. */
 import { defineEntity, p } from "@mikro-orm/postgresql";
 
+export const statusCategories = [
+  "open",
+  "in_progress",
+  "success",
+  "attention",
+  "return",
+  "cancelled",
+] as const;
+
 export const JobStatus = defineEntity({
   name: "JobStatus",
   tableName: "job_status",
   properties: {
     code: p.text().primary(),
     label: p.text(),
-    category: p.enum(["open", "in_progress", "success", "attention", "return", "cancelled"]),
+    category: p.enum([...statusCategories]),
     isTerminal: p.boolean().default(false),
     position: p.integer(),
   },

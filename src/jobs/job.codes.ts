@@ -1,6 +1,12 @@
 /** The reference tables of statuses and failure reasons. Codes are data: operators add to them while the service runs. */
+import { z } from "zod";
 import type { Queryable } from "../platform/database.ts";
+import { badRequest, invariant } from "../platform/errors.ts";
+import type { Operator } from "../platform/principal.ts";
+import { problemsOf } from "../platform/problems.ts";
 import { sql } from "../platform/sql.ts";
+import { statusCategories } from "./job.codes.entity.ts";
+import { textValue } from "./job.values.ts";
 
 export interface JobStatusCode {
   code: string;
@@ -21,7 +27,26 @@ export interface JobCodes {
   failureReasons(): Promise<FailureReasonCode[]>;
   /** Known codes are remembered; an unknown one is looked up, since another process may have added it just now. */
   isKnownStatus(code: string): Promise<boolean>;
+  /** Adds a status, at the end of their order, or changes one. Throws BadRequestException with every problem. */
+  upsertStatus(operator: Operator, status: StatusSettings): Promise<JobStatusCode>;
 }
+
+export interface StatusSettings {
+  /** Small letters, digits and `_`, a letter first. */
+  code: string;
+  label: string;
+  category: string;
+  isTerminal: boolean;
+}
+
+const statusSettings = z.object({
+  code: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, {
+    error: "must be 1 to 64 small letters, digits and _, a letter first",
+  }),
+  label: textValue(100).refine((label) => label.trim() !== "", { error: "must not be empty" }),
+  category: z.enum(statusCategories, { error: `must be one of ${statusCategories.join(", ")}` }),
+  isTerminal: z.boolean({ error: "must be true or false" }),
+});
 
 export function createJobCodes(database: Queryable): JobCodes {
   let known: ReadonlySet<string> = new Set();
@@ -53,6 +78,19 @@ export function createJobCodes(database: Queryable): JobCodes {
       if (known.has(code)) return true;
       await lookUp();
       return known.has(code);
+    },
+    async upsertStatus(_operator, settings) {
+      const checked = statusSettings.safeParse(settings);
+      if (!checked.success) throw badRequest(problemsOf(checked.error, "body"));
+      const { code, label, category, isTerminal } = checked.data;
+      const [status] = await database.query<JobStatusCode>(sql`
+        insert into job_status (code, label, category, is_terminal, position)
+        select ${code}, ${label}, ${category}, ${isTerminal}, coalesce(max(position) + 1, 0) from job_status
+        on conflict (code) do update
+          set label = excluded.label, category = excluded.category, is_terminal = excluded.is_terminal
+        returning code, label, category, is_terminal`);
+      invariant(status, "what is inserted or updated is returned");
+      return status;
     },
   };
 }

@@ -77,7 +77,8 @@ export function after(position: JobPosition, sort: JobSort): Sql {
   return sort.field === "scheduled_date" ? sql`(${later} or ${column} is null)` : later;
 }
 
-function searchCondition(text: string): Sql {
+/** That `text` begins the Marking Number or the postal code, or stands in the recipient's name or address. */
+export function searchCondition(text: string): Sql {
   const literal = text.replaceAll(/[\\%_]/g, String.raw`\$&`);
   return sql`(job.marking_number like ${`${literal}%`} or job.postal_code ilike ${`${literal}%`}
     or job.recipient_name ilike ${`%${literal}%`} or job.delivery_address ilike ${`%${literal}%`})`;

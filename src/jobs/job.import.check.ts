@@ -7,7 +7,7 @@ import { isFileColumn, isJobField, unknownColumn } from "./job.file.ts";
 import type { ImportRow, RowProblem } from "./job.import.rows.ts";
 import { checkPatch } from "./job.patch.ts";
 import type { JobUpsert } from "./job.upsert.ts";
-import { markingNumberValue, textValue } from "./job.values.ts";
+import { markingNumberValue, providerStatusValue, textValue } from "./job.values.ts";
 
 export type CheckedRow = { readonly upsert: JobUpsert } | { readonly problems: readonly RowProblem[] };
 
@@ -23,7 +23,6 @@ export interface RowChecks {
   readonly standIns: StandIns;
 }
 
-const providerStatusValue = textValue(255).nullable();
 const referenceValue = textValue(1_000);
 /** References remembered: more than there are organisations, so only files of made-up names reach it. */
 const MAX_REMEMBERED = 10_000;

@@ -1,13 +1,14 @@
 /** Importing jobs: rows become jobs in chunks, each its own transaction, with a report of every row that did not. */
 import type { OrganizationService } from "../organizations/organization.service.ts";
 import type { Database } from "../platform/database.ts";
+import { invariant } from "../platform/errors.ts";
 import type { ChangeContext } from "../platform/principal.ts";
 import { sql } from "../platform/sql.ts";
 import type { JobCodes } from "./job.codes.ts";
 import { checkRow, OrganizationReferences, type CheckedRow, type RowChecks } from "./job.import.check.ts";
 import type { ImportRow, RowProblem } from "./job.import.rows.ts";
 import { applyInRounds, type Refused } from "./job.rounds.ts";
-import { upsertRows, type UpsertOutcome } from "./job.upsert.ts";
+import { upsertRows, type JobUpsert, type UpsertOutcome } from "./job.upsert.ts";
 
 export interface ImportServices {
   database: Database;
@@ -15,6 +16,8 @@ export interface ImportServices {
   organizations: OrganizationService;
   /** Called once changes are committed: webhooks may have to be told of them. */
   announce: () => void;
+  /** Called then, too, with the uuids of the organisations that see the changed jobs. */
+  happened: (organizationIds: readonly string[]) => void;
 }
 
 export interface ImportOptions extends ChangeContext {
@@ -98,7 +101,7 @@ async function codesNow(codes: JobCodes): Promise<JobCodes> {
 }
 
 async function importChunk(
-  { database, announce }: ImportServices,
+  { database, announce, happened }: ImportServices,
   checks: RowChecks,
   { chunk, options }: { chunk: readonly ImportRow[]; options: ImportOptions },
 ): Promise<ImportReport> {
@@ -117,8 +120,23 @@ async function importChunk(
             }),
           options.dryRun ? "rollback" : "commit",
         );
-  if (upserts.length > 0 && !options.dryRun) announce();
+  if (upserts.length > 0 && !options.dryRun) {
+    announce();
+    const seers = seersOf(upserts, outcomes);
+    if (seers.length > 0) happened(seers);
+  }
   return reportOf(chunk, checked, outcomes);
+}
+
+/** The organisations that see what changed. */
+function seersOf(upserts: readonly JobUpsert[], outcomes: readonly Outcome[]): string[] {
+  const seers = new Set<string>();
+  for (const [at, outcome] of outcomes.entries()) {
+    if (outcome.kind !== "created" && outcome.kind !== "updated") continue;
+    seers.add((upserts[at] as JobUpsert).agentId);
+    if (outcome.contractorId !== null) seers.add(outcome.contractorId);
+  }
+  return [...seers];
 }
 
 function reportOf(
@@ -143,10 +161,11 @@ function reportOf(
 }
 
 function resultOf(outcome: Outcome | undefined): "created" | "updated" | "unchanged" | RowProblem[] {
-  if (outcome === "other_agent")
+  invariant(outcome, "a sound row has an outcome");
+  if (outcome.kind === "taken")
     return [{ field: "marking_number", message: "belongs to a job of another agent" }];
-  if (typeof outcome === "string") return outcome;
-  return [{ field: null, message: `is refused by the database: ${outcome?.reason ?? "no outcome"}` }];
+  if (outcome.kind !== "refused") return outcome.kind;
+  return [{ field: null, message: `is refused by the database: ${outcome.reason}` }];
 }
 
 function placeOf(row: ImportRow): { line: number; markingNumber: string | null } {

@@ -1,6 +1,7 @@
 /** A job as PostgreSQL gives it: the columns that the API shows, times and dates as text. */
+import type { OrganizationType } from "../platform/principal.ts";
+import { raw, sql, type Sql } from "../platform/sql.ts";
 import { jobFieldNames, type JobPatch } from "./job.fields.ts";
-import { raw, type Sql } from "../platform/sql.ts";
 
 export type JobRow = Required<{ [Name in keyof JobPatch]: Exclude<JobPatch[Name], undefined> }> & {
   readonly id: string;
@@ -32,4 +33,45 @@ export function jobColumns(prefix: string): Sql {
 
 export function assignedJobColumns(prefix: string): Sql {
   return raw([...names, "agent_id", "contractor_id"].map((name) => prefix + name).join(", "));
+}
+
+export interface OrganizationRow {
+  readonly id: string;
+  readonly name: string;
+  readonly type: OrganizationType;
+}
+
+/** A job with its organisations, where they were asked for. */
+export type ReadJobRow = AssignedJobRow & { agent?: OrganizationRow; contractor?: OrganizationRow | null };
+
+/** The same as PostgreSQL gives it: what `readJobColumns` selects. */
+export type FlatJobRow = AssignedJobRow & {
+  readonly agent_name?: string;
+  readonly agent_type?: OrganizationType;
+  readonly contractor_name?: string | null;
+  readonly contractor_type?: OrganizationType | null;
+};
+
+/** The columns of a `FlatJobRow`, `job` being what stands in `from`, and the joins that some of them need. */
+export function readJobColumns(organizations: boolean): { columns: Sql; joins: Sql } {
+  const columns = assignedJobColumns("job.");
+  if (!organizations) return { columns, joins: raw("") };
+  return {
+    columns: sql`${columns}, agent.name as agent_name, agent.type as agent_type,
+      contractor.name as contractor_name, contractor.type as contractor_type`,
+    joins: raw(
+      "left join organization agent on agent.id = job.agent_id left join organization contractor on contractor.id = job.contractor_id",
+    ),
+  };
+}
+
+export function toReadJobRow(row: FlatJobRow): ReadJobRow {
+  const { agent_id, agent_name, agent_type, contractor_id, contractor_name, contractor_type } = row;
+  if (!agent_name || !agent_type) return row;
+  const contractor =
+    contractor_id && contractor_name && contractor_type
+      ? { id: contractor_id, name: contractor_name, type: contractor_type }
+      : null;
+  // The row is this function's alone: to add to it costs less than to copy it.
+  return Object.assign(row, { agent: { id: agent_id, name: agent_name, type: agent_type }, contractor });
 }

@@ -4,17 +4,18 @@
  */
 import type { Queryable } from "../platform/database.ts";
 import { newUuid } from "../platform/ids.ts";
-import type { ChangeContext, Principal } from "../platform/principal.ts";
+import type { ChangeContext, Viewer } from "../platform/principal.ts";
 import { raw, sql, type Sql } from "../platform/sql.ts";
 import { jobFieldNames, type JobPatch } from "./job.fields.ts";
 import { changesOf, recordEvents, recordMoves } from "./job.record.ts";
-import { jobColumns, type JobRow } from "./job.row.ts";
+import { assignedJobColumns, type AssignedJobRow } from "./job.row.ts";
 import { visibleTo } from "./job.visibility.ts";
 
 /** A checked change of one job. */
 export interface JobUpdate {
   markingNumber: string;
-  patch: JobPatch;
+  /** What a caller may write, as it was checked; and of operators the carrier's status. */
+  patch: JobPatch & { provider_status?: string | null };
   /** The versions that the caller allows; undefined: any. */
   expectedVersions?: readonly number[] | undefined;
 }
@@ -22,11 +23,11 @@ export interface JobUpdate {
 /** What became of it. `unchanged`: the job held these values already, so there is no new version and no event. */
 export type UpdateOutcome =
   /** `announced`: there is something to deliver to webhooks. */
-  | { kind: "updated"; job: JobRow; announced: boolean }
-  | { kind: "unchanged" | "version_mismatch"; job: JobRow }
+  | { kind: "updated"; job: AssignedJobRow; announced: boolean }
+  | { kind: "unchanged" | "version_mismatch"; job: AssignedJobRow }
   | { kind: "not_found" };
 
-type OutcomeRow = { place: number; matches: boolean; changed: boolean; announced: boolean } & JobRow;
+type OutcomeRow = { place: number; matches: boolean; changed: boolean; announced: boolean } & AssignedJobRow;
 
 /**
  * Applies `updates`, each Marking Number at most once, and answers in their order. Rows are locked in the order of their
@@ -34,7 +35,7 @@ type OutcomeRow = { place: number; matches: boolean; changed: boolean; announced
  */
 export async function updateRows(
   database: Queryable,
-  viewer: Principal,
+  viewer: Viewer,
   updates: readonly JobUpdate[],
   context: ChangeContext,
 ): Promise<UpdateOutcome[]> {
@@ -48,13 +49,14 @@ export async function updateRows(
   return outcomes;
 }
 
-const updatedColumns = jobColumns("updated.");
-const oldColumns = jobColumns("(old).");
-const newValues = raw(jobFieldNames.map((name) => `new.${name}`).join(", "));
-const assignments = raw(jobFieldNames.map((name) => `${name} = patched.${name}`).join(", "));
+const columns = [...jobFieldNames, "provider_status"];
+const updatedColumns = assignedJobColumns("updated.");
+const oldColumns = assignedJobColumns("(old).");
+const newValues = raw(columns.map((name) => `new.${name}`).join(", "));
+const assignments = raw(columns.map((name) => `${name} = patched.${name}`).join(", "));
 
 /** `jsonb_populate_record` does the patching: an absent key keeps the old value, null clears it, types are the columns'. */
-function updateStatement(viewer: Principal, updates: readonly JobUpdate[], context: ChangeContext): Sql {
+function updateStatement(viewer: Viewer, updates: readonly JobUpdate[], context: ChangeContext): Sql {
   const input = updates.map(({ markingNumber, patch, expectedVersions }, place) => ({
     place,
     marking_number: markingNumber,

@@ -19,8 +19,17 @@ export interface JobUpsert {
   providerStatus?: string | null | undefined;
 }
 
-/** `other_agent`: the Marking Number is taken by a job of another agent, which is left alone. */
-export type UpsertOutcome = "created" | "updated" | "unchanged" | "other_agent";
+/** `taken`: the Marking Number is that of a job which is not to be changed: another agent's, or any where all are to be new. */
+export interface UpsertOutcome {
+  readonly kind: "created" | "updated" | "unchanged" | "taken";
+  /** To whom the job is assigned now. */
+  readonly contractorId: string | null;
+}
+
+export interface UpsertContext extends ChangeContext {
+  /** Every job is to be made; one that is there already is `taken`, whosever it is. */
+  onlyNew?: boolean;
+}
 
 const columns = [...jobFieldNames, "provider_status"];
 const columnList = raw(columns.join(", "));
@@ -39,16 +48,18 @@ const DEFAULTS = JSON.stringify({ normalized_status: "pending", scheduled_delive
 export async function upsertRows(
   tx: Transaction,
   upserts: readonly JobUpsert[],
-  context: ChangeContext,
+  context: UpsertContext,
 ): Promise<UpsertOutcome[]> {
   const written = await writeFields(tx, upserts, context);
   const mine = upserts.filter(
-    (upsert, at) => upsert.contractorId !== undefined && written[at] !== "other_agent",
+    (upsert, at) => upsert.contractorId !== undefined && written[at]?.kind !== "taken",
   );
   const assigned = await assignRows(tx, mine as Assignment[], context);
-  return written.map((outcome, at) =>
-    outcome === "unchanged" && assigned.has((upserts[at] as JobUpsert).markingNumber) ? "updated" : outcome,
-  );
+  return written.map((outcome, at) => {
+    const { markingNumber, contractorId = outcome.contractorId } = upserts[at] as JobUpsert;
+    const isUpdated = outcome.kind === "unchanged" && assigned.has(markingNumber);
+    return { kind: isUpdated ? "updated" : outcome.kind, contractorId };
+  });
 }
 
 export interface Assignment {
@@ -94,21 +105,34 @@ export async function assignRows(
 async function writeFields(
   queryable: Queryable,
   upserts: readonly JobUpsert[],
-  context: ChangeContext,
+  context: UpsertContext,
 ): Promise<UpsertOutcome[]> {
-  const rows = await queryable.query<{ outcome: UpsertOutcome | null }>(upsertStatement(upserts, context));
-  const outcomes = rows.map((row) => row.outcome);
+  const rows = await queryable.query<UpsertRow>(upsertStatement(upserts, context));
+  const outcomes = rows.map(({ kind, contractor_id }) =>
+    kind ? { kind, contractorId: contractor_id } : null,
+  );
   // Null: another process made the job between this statement's look and its insert. It is there now, so it is found.
   const missed = upserts.filter((_, at) => outcomes[at] === null);
   const again = missed.length > 0 ? await writeFields(queryable, missed, context) : [];
   return outcomes.map((outcome) => outcome ?? (again.shift() as UpsertOutcome));
 }
 
+const AGENTS_OWN = [raw("job.agent_id = input.agent_id"), raw("order by job.id for update of job")] as const;
+const ALL_TAKEN = [raw("false"), raw("")] as const;
+
+interface UpsertRow {
+  kind: UpsertOutcome["kind"] | null;
+  contractor_id: string | null;
+}
+
 function patchOf({ patch, providerStatus }: JobUpsert): string {
   return JSON.stringify(providerStatus === undefined ? patch : { ...patch, provider_status: providerStatus });
 }
 
-function upsertStatement(upserts: readonly JobUpsert[], context: ChangeContext): Sql {
+function upsertStatement(upserts: readonly JobUpsert[], context: UpsertContext): Sql {
+  const { onlyNew = false } = context;
+  // What is left alone needs no lock, and who waits for none while he holds new jobs makes nobody wait in a circle.
+  const [isMine, lock] = onlyNew ? ALL_TAKEN : AGENTS_OWN;
   return sql`
     with input as (
       select * from unnest(
@@ -119,9 +143,8 @@ function upsertStatement(upserts: readonly JobUpsert[], context: ChangeContext):
         ${upserts.map(() => newUuid())}::uuid[]
       ) with ordinality as input (marking_number, agent_id, patch, job_id, event_id, place)
     ), target as (
-      select job as old, input.patch, input.event_id, input.place, job.agent_id = input.agent_id as mine
-      from input join job on job.marking_number = input.marking_number
-      order by job.id for update of job
+      select job as old, input.patch, input.event_id, input.place, ${isMine} as mine
+      from input join job on job.marking_number = input.marking_number ${lock}
     ), patched as (
       select target.*, new, ${changesOf} as changes
       from target, jsonb_populate_record(old, patch) new
@@ -162,7 +185,7 @@ function upsertStatement(upserts: readonly JobUpsert[], context: ChangeContext):
       when born.place is not null then 'created'
       when updated.place is not null then 'updated'
       when target.mine then 'unchanged'
-      when not target.mine then 'other_agent' end as outcome
+      when not target.mine then 'taken' end as kind, (target.old).contractor_id
     from input left join target using (place) left join updated using (place) left join born using (place)
     order by place`;
 }

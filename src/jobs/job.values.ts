@@ -47,6 +47,9 @@ export const dateValue = z.iso
   .date({ error: "must be a calendar date, YYYY-MM-DD" })
   .refine((day) => !day.startsWith("0000"), { error: "must be in the years 0001 to 9999" });
 
+/** The carrier's own status, as it comes. */
+export const providerStatusValue = textValue(255).nullable();
+
 /** What selects a job: exact and case-sensitive, never trimmed. */
 export const markingNumberValue = textValue(120).refine((value) => value !== "", {
   error: "must not be empty",

@@ -12,3 +12,19 @@ export function visibleTo(viewer: Viewer, table: "job" | "job_event" = "job"): S
   if (viewer.organizationId === null) return sql`true`;
   return sql`${raw(`${table}.${organizationColumn[viewer.organizationType]}`)} = ${viewer.organizationId}`;
 }
+
+/** The condition that a row of `table` is visible to one of `viewers`; which of them that is, `isVisibleTo` tells. */
+export function visibleToAny(viewers: readonly Viewer[], table: "job" | "job_event" = "job"): Sql {
+  if (viewers.some(({ organizationId }) => organizationId === null)) return sql`true`;
+  const ids = viewers.map(({ organizationId }) => organizationId);
+  return sql`(${raw(table)}.agent_id = any(${ids}::uuid[]) or ${raw(table)}.contractor_id = any(${ids}::uuid[]))`;
+}
+
+/** Whether `viewer` may see a row that was read for several viewers at once. */
+export function isVisibleTo(
+  viewer: Viewer,
+  row: Readonly<Record<"agent_id" | "contractor_id", string | null>>,
+): boolean {
+  if (viewer.organizationId === null) return true;
+  return row[organizationColumn[viewer.organizationType]] === viewer.organizationId;
+}

@@ -17,9 +17,10 @@ export function decodeCursor<Shape extends z.ZodType>(
 ): z.output<Shape> | null {
   if (text.length > MAX_LENGTH || !/^[\w-]+$/.test(text)) return null;
   try {
-    const [version, itsKind, ...values] = z
-      .array(z.unknown())
-      .parse(JSON.parse(Buffer.from(text, "base64url").toString()));
+    const bytes = Buffer.from(text, "base64url");
+    // The decoder passes over what does not belong; a cursor is good as it came, or not at all.
+    if (bytes.toString("base64url") !== text) return null;
+    const [version, itsKind, ...values] = z.array(z.unknown()).parse(JSON.parse(bytes.toString()));
     if (version !== VERSION || itsKind !== kind) return null;
     return shape.parse(values);
   } catch {

@@ -26,6 +26,11 @@ export function isOutOfReach(error: unknown): boolean {
   return AWAY_MESSAGES.test(error.message);
 }
 
+/** Whether PostgreSQL ended a statement, for running too long or for having nobody who waits for it. */
+export function isCancelled(error: unknown): boolean {
+  return error instanceof Error && sqlState(error) === "57014";
+}
+
 /** Whether PostgreSQL refused the values of one row (class 22, 23, or a rule of the operator's own). */
 export function isRefusedData(error: unknown): boolean {
   const state = error instanceof Error ? sqlState(error) : undefined;

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { Migrator } from "@mikro-orm/migrations";
 import { defineConfig, MikroORM, type EntityManager, type Options } from "@mikro-orm/postgresql";
 import type { Pool, PoolClient } from "pg";
+import { runUntilAborted } from "./cancellation.ts";
 import { isOutOfReach, translateDatabaseError } from "./database-errors.ts";
 import { unavailable } from "./errors.ts";
 import { endSilentConnections } from "./silent-connections.ts";
@@ -27,11 +28,18 @@ export interface Transaction extends Queryable {
   nested<T>(work: () => Promise<T>): Promise<T>;
 }
 
+export type TransactionEnd = "commit" | "rollback";
+
 export interface Database extends Queryable, AsyncDisposable {
+  /** The same, for somebody who may go away: then what runs is cancelled. */
+  until(signal: AbortSignal): Queryable;
   /** A fork of the entity manager, for one unit of work. */
   em(): EntityManager;
-  /** Runs `work` in one transaction; `outcome: "rollback"` undoes it once its result is known (a dry run). */
-  transaction<T>(work: (tx: Transaction) => Promise<T>, outcome?: "commit" | "rollback"): Promise<T>;
+  /** Runs `work` in one transaction; `"rollback"` undoes it once its result is known (a dry run), which may decide itself. */
+  transaction<T>(
+    work: (tx: Transaction) => Promise<T>,
+    outcome?: TransactionEnd | ((result: T) => TransactionEnd),
+  ): Promise<T>;
   pool(): { total: number; idle: number; waiting: number };
 }
 
@@ -81,26 +89,24 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const orm = await MikroORM.init(ormOptions(options));
   const pool: Pool = await orm.em.getConnection().getNativeClient();
   const silence = endSilentConnections(pool, STATEMENT_TIMEOUT_MS + SILENCE_AFTER_MS);
-  const statements = new StatementNames();
+  const run = createRun();
   const maxWaiting = options.poolSize * MAX_WAITING_PER_CONNECTION;
-
-  const run = async <Row>(client: Pool | PoolClient, statement: Sql): Promise<Row[]> => {
-    const { text, values } = statement.compile();
-    const name = statements.nameOf(text);
-    const result = await client.query(name ? { name, text, values } : { text, values });
-    return result.rows as Row[];
-  };
 
   const refuseOverload = (): void => {
     if (pool.waitingCount > maxWaiting) throw unavailable("The server is overloaded. Try again shortly.", 1);
   };
 
+  const ask = async <Row>(running: () => Promise<Row[]>): Promise<Row[]> => {
+    refuseOverload();
+    return await running().catch(translateDatabaseError);
+  };
+
   return {
     em: () => orm.em.fork(),
-    async query<Row>(statement: Sql) {
-      refuseOverload();
-      return await run<Row>(pool, statement).catch(translateDatabaseError);
-    },
+    query: (statement) => ask(() => run(pool, statement)),
+    until: (signal) => ({
+      query: (statement) => ask(() => runUntilAborted(pool, signal, (client) => run(client, statement))),
+    }),
     async transaction(work, outcome = "commit") {
       refuseOverload();
       const client = await pool.connect().catch(translateDatabaseError);
@@ -115,7 +121,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
           nested: (inner) => nested(client, inner),
         });
         silence.askedAgain(client);
-        await client.query(outcome);
+        await client.query(typeof outcome === "function" ? outcome(result) : outcome);
         return result;
       } catch (error) {
         broken = isOutOfReach(error);
@@ -132,6 +138,19 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       if (!pool.ended) await pool.end();
       silence[Symbol.dispose]();
     },
+  };
+}
+
+type Run = <Row>(client: Pool | PoolClient, statement: Sql) => Promise<Row[]>;
+
+/** Runs statements prepared, by names that are the same on every connection. */
+function createRun(): Run {
+  const statements = new StatementNames();
+  return async <Row>(client: Pool | PoolClient, statement: Sql) => {
+    const { text, values } = statement.compile();
+    const name = statements.nameOf(text);
+    const result = await client.query(name ? { name, text, values } : { text, values });
+    return result.rows as Row[];
   };
 }
 

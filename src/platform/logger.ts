@@ -13,3 +13,25 @@ export function createLogger(level: string, stream?: DestinationStream): Logger 
   };
   return stream ? pino(options, stream) : pino(options);
 }
+
+/** What a log may hold of an error: PostgreSQL's `detail` and `where` quote values of rows, which are people's data. */
+export function withoutValues(error: unknown): {
+  name: string;
+  message: string;
+  code: unknown;
+  stack: string | undefined;
+} {
+  if (!(error instanceof Error))
+    return {
+      name: "unknown",
+      message: "something that is no Error was thrown",
+      code: null,
+      stack: undefined,
+    };
+  return {
+    name: error.name,
+    message: error.message,
+    code: (error as { code?: unknown }).code,
+    stack: error.stack,
+  };
+}

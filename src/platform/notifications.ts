@@ -11,22 +11,57 @@ import { sql } from "./sql.ts";
  * notify commit only one after the other. A notification that is lost is made up for by whoever sweeps.
  */
 export function createNotifier(database: Queryable, channel: string): () => void {
-  let isNotifying = false;
+  return coalesced(0, () => notify(database, channel, ""));
+}
+
+/** NOTIFY takes a payload shorter than 8000 bytes. */
+const MAX_PAYLOAD = 7_999;
+/** The first of a flood goes at once; the rest is gathered for so long. */
+const GATHER_MS = 25;
+
+/**
+ * The same with words, such as ids: the payload is what has been named since the notification before, each once, with
+ * commas between them. More than fit become an empty payload, which means anything.
+ */
+export function createNamingNotifier(
+  database: Queryable,
+  channel: string,
+): (words: readonly string[]) => void {
+  let named = new Set<string>();
+  const run = coalesced(GATHER_MS, async () => {
+    const payload = [...named].join(",");
+    named = new Set();
+    await notify(database, channel, payload.length > MAX_PAYLOAD ? "" : payload);
+  });
+  return (words) => {
+    for (const word of words) named.add(word);
+    if (named.size > 0) run();
+  };
+}
+
+/** `work`, one at a time, with at least `gapMs` between the end of one and the begin of the next; calls meanwhile become one. */
+function coalesced(gapMs: number, work: () => Promise<void>): () => void {
+  let isRunning = false;
   let isDue = false;
   const run = async (): Promise<void> => {
-    isNotifying = true;
+    isRunning = true;
     while (isDue) {
       isDue = false;
-      // No need to wait for the disk: there is nothing in it that could be lost.
-      const notify = sql`select set_config('synchronous_commit', 'off', true), pg_notify(${channel}, '')`;
-      await database.query(notify).catch(() => undefined);
+      await work();
+      if (gapMs > 0) await pause(gapMs);
     }
-    isNotifying = false;
+    isRunning = false;
   };
   return () => {
     isDue = true;
-    if (!isNotifying) void run();
+    if (!isRunning) void run();
   };
+}
+
+async function notify(database: Queryable, channel: string, payload: string): Promise<void> {
+  // No need to wait for the disk: there is nothing in it that could be lost.
+  const statement = sql`select set_config('synchronous_commit', 'off', true), pg_notify(${channel}, ${payload})`;
+  await database.query(statement).catch(() => undefined);
 }
 
 export interface ListenOptions {
@@ -35,8 +70,8 @@ export interface ListenOptions {
   /** What the connection is called in `pg_stat_activity`. */
   name: string;
   logger: Logger;
-  /** Also called after each (re)connection: something may have been notified meanwhile. */
-  onNotification: () => void;
+  /** Also called after each (re)connection, with an empty payload: anything may have been notified meanwhile. */
+  onNotification: (payload: string) => void;
 }
 
 const RECONNECT_AFTER_MS = 500;
@@ -83,13 +118,13 @@ async function listenUntilLost(
   const { promise: lost, resolve: lose } = Promise.withResolvers<string>();
   client.on("error", (error) => lose(error.message));
   client.on("end", () => lose("the connection ended"));
-  client.on("notification", onNotification);
+  client.on("notification", ({ payload = "" }) => onNotification(payload));
   const stop = (): void => lose("stopped");
   signal.addEventListener("abort", stop);
   try {
     await client.connect();
     await client.query(`listen ${pg.escapeIdentifier(channel)}`);
-    onNotification();
+    onNotification("");
     return await lost;
   } catch (error) {
     return (error as Error).message;

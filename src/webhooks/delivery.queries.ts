@@ -60,6 +60,16 @@ interface Parts {
 
 const CURSOR = "deliveries";
 
+/** A delivery's place in the list. */
+export function deliveryCursor({ id }: DeliveryView): string {
+  return encodeCursor(CURSOR, [fromTypedId("dlv", id)]);
+}
+
+/** The uuid of the delivery at that place; null where `text` is no cursor of the list. */
+export function readDeliveryCursor(text: string): string | null {
+  return decodeCursor(CURSOR, z.tuple([z.uuid()]), text)?.[0] ?? null;
+}
+
 export interface PageRequest {
   filter: DeliveryFilter;
   limit: number;
@@ -72,7 +82,7 @@ export async function listDeliveries(
   caller: Caller,
   { filter, limit, cursor }: PageRequest,
 ): Promise<DeliveryPage> {
-  const after = cursor === undefined ? null : decodeCursor(CURSOR, z.tuple([z.uuid()]), cursor);
+  const after = cursor === undefined ? null : readDeliveryCursor(cursor);
   if (cursor !== undefined && after === null)
     throw badRequest([
       {
@@ -86,7 +96,7 @@ export async function listDeliveries(
   const conditions = [
     sql`endpoint_id = endpoint.id`,
     sql`id >= ${firstUuidOf(new Date(clock.now() - retentionDays * 86_400_000))}::uuid`,
-    ...(after ? [sql`id < ${after[0]}::uuid`] : []),
+    ...(after ? [sql`id < ${after}::uuid`] : []),
     ...conditionsOf(filter),
   ];
   const rows = await database.query<DeliveryRow>(sql`
@@ -106,7 +116,7 @@ export async function listDeliveries(
   const last = items.at(-1);
   return {
     items: items.map(toDeliveryView),
-    nextCursor: last && rows.length > limit ? encodeCursor(CURSOR, [last.id]) : null,
+    nextCursor: last && rows.length > limit ? deliveryCursor(toDeliveryView(last)) : null,
   };
 }
 

@@ -1,6 +1,6 @@
 /** The log of deliveries: read, replayed, tried out with a test event, and cut off where it is old. */
 import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/database.ts";
+import type { Database, Queryable } from "../platform/database.ts";
 import { AppError } from "../platform/errors.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
 import type { Caller } from "./caller.ts";
@@ -20,8 +20,8 @@ import type { Sender } from "./sender.ts";
 
 /** `id`, `endpointId`: typed. What is another organisation's is answered as what is not there: NotFoundException. */
 export interface DeliveryService {
-  /** As far back as the log goes, newest first. */
-  list(caller: Caller, page: PageRequest): Promise<DeliveryPage>;
+  /** As far back as the log goes, newest first. `database`: where to read, if not on the service's own. */
+  list(caller: Caller, page: PageRequest, database?: Queryable): Promise<DeliveryPage>;
   get(caller: Caller, id: string): Promise<DeliveryWithAttempts>;
   /** Sends the event again, as another delivery; one that still waits is discarded for it. */
   replay(caller: Caller, id: string): Promise<DeliveryView>;
@@ -51,10 +51,10 @@ const MAX_PAGE = 200;
 export function createDeliveryService(parts: DeliveryParts): DeliveryService {
   const { database, clock, retentionDays } = parts;
   return {
-    list(caller, page) {
+    list(caller, page, on = database) {
       if (!(Number.isInteger(page.limit) && page.limit >= 1 && page.limit <= MAX_PAGE))
         throw new AppError("BadRequestException", `A page holds 1 to ${MAX_PAGE} deliveries`);
-      return listDeliveries(parts, caller, page);
+      return listDeliveries({ ...parts, database: on }, caller, page);
     },
     get: (caller, id) => getDelivery(parts, caller, id),
     async replay(caller, id) {

@@ -50,6 +50,19 @@ export async function findEndpoint(
   return row ? { row, view: viewOf(parts, row) } : null;
 }
 
+/** Those of `ids` (uuids) that the caller may see, in no particular order. */
+export async function endpointsById(
+  parts: ReadParts,
+  caller: Caller,
+  ids: readonly string[],
+): Promise<EndpointView[]> {
+  const rows = await parts.database.query<EndpointRow>(sql`
+    select ${endpointColumns} from webhook_endpoint endpoint
+      join organization on organization.id = endpoint.organization_id
+    where endpoint.id = any(${ids}::uuid[]) and ${ownedBy(caller)} and endpoint.deleted_at is null`);
+  return rows.map((row) => viewOf(parts, row));
+}
+
 export async function getEndpoint(parts: ReadParts, caller: Caller, id: string): Promise<FoundEndpoint> {
   const found = await findEndpoint(parts, caller, id);
   if (!found) throw new AppError("NotFoundException", "There is no such webhook endpoint");

@@ -11,7 +11,7 @@ import { nameOf, ownedBy, type Caller } from "./caller.ts";
 import { checkSettings, type CheckedSettings, type EndpointSettings } from "./endpoint.checks.ts";
 import { IN_FLIGHT_LIMITS, RATE_LIMITS } from "./endpoint.entity.ts";
 import { disableFailing } from "./endpoint.failing.ts";
-import { findEndpoint, getEndpoint, listEndpoints } from "./endpoint.queries.ts";
+import { endpointsById, findEndpoint, getEndpoint, listEndpoints } from "./endpoint.queries.ts";
 import { addSecret, openHeaders, openSecrets, sealHeaders } from "./endpoint.secrets.ts";
 import { deleteEndpoint, pauseEndpoint, resumeEndpoint, type Held } from "./endpoint.status.ts";
 import type { EndpointView } from "./endpoint.view.ts";
@@ -43,6 +43,8 @@ export interface EndpointService {
   list(caller: Caller, organizationId?: string): Promise<EndpointView[]>;
   find(caller: Caller, id: string): Promise<EndpointView | null>;
   get(caller: Caller, id: string): Promise<EndpointView>;
+  /** Those of `ids` (uuids) that there are, in no particular order. */
+  byIds(caller: Caller, ids: readonly string[]): Promise<EndpointView[]>;
   update(caller: Caller, id: string, settings: EndpointSettings): Promise<EndpointView>;
   /** Nothing is sent from now on; it waits. What is on its way arrives. */
   pause(caller: Caller, id: string): Promise<EndpointView>;
@@ -79,6 +81,7 @@ export function createEndpointService(parts: EndpointParts): EndpointService {
     list: (caller, organizationId) => listEndpoints(parts, caller, organizationId),
     find: (caller, id) => findEndpoint(parts, caller, id).then((found) => found?.view ?? null),
     get: (caller, id) => getEndpoint(parts, caller, id).then(({ view }) => view),
+    byIds: (caller, ids) => endpointsById(parts, caller, ids),
     update: (caller, id, settings) => update(parts, caller, { id, settings }),
     pause: (caller, id) => pauseEndpoint(parts, caller, id),
     resume: (caller, id, { held } = { held: "send" }) => resumeEndpoint(parts, caller, { id, held }),

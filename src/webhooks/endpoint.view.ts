@@ -12,6 +12,7 @@ export interface EndpointView {
   id: string;
   organizationId: string;
   organizationName: string;
+  organizationType: OrganizationType;
   url: string;
   description: string;
   /** Null: all, those to come included. */
@@ -98,6 +99,7 @@ export function toEndpointView(row: EndpointRow, { headers, problem, nowMs }: Vi
     id: toTypedId("whe", row.id),
     organizationId: toTypedId("org", row.organization_id),
     organizationName: row.organization_name,
+    organizationType: row.organization_type,
     url: row.url,
     description: row.description,
     eventTypes: row.event_types,

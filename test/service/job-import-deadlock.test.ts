@@ -42,7 +42,7 @@ async function importCsv(...lines: string[]): Promise<ImportCounts | undefined> 
     yield await Promise.resolve(Buffer.from(["marking_number,labels", ...lines, ""].join("\n")));
   })();
   const rows = readRows(bytes, { format: "csv", needsAgent: false });
-  const reports = importJobs({ database, codes, organizations, announce }, rows, {
+  const reports = importJobs({ database, codes, organizations, announce, happened: announce }, rows, {
     ...context,
     agent: "Agent",
   });
@@ -56,7 +56,7 @@ it("an import that has to leave a row out never deadlocks with a batch of the sa
   const gate = await holdJob(testDatabase.url, "gate");
   const imported = importCsv("a,slow", "b,tin", "c,lead");
   await gate.untilSomeoneWaits(1);
-  const jobs = createJobService({ database, codes: createJobCodes(database), announce });
+  const jobs = createJobService({ database, codes: createJobCodes(database), announce, happened: announce });
   const viewer = { organizationId: agentId, organizationType: "agent", actor: systemActor } as const;
   const items = ["a", "b"].map((markingNumber) => ({ markingNumber, body: { weight: 1 } }));
   const updated = jobs.updateBatch(viewer, items, context);

@@ -29,7 +29,13 @@ beforeAll(async () => {
   testDatabase = await createTestDatabase();
   database = await openDatabase({ url: testDatabase.url, poolSize: 4, entities });
   const organizations = createOrganizationService({ database });
-  services = { database, codes: createJobCodes(database), organizations, announce: () => undefined };
+  services = {
+    database,
+    codes: createJobCodes(database),
+    organizations,
+    announce: () => undefined,
+    happened: () => undefined,
+  };
   organization.agent = (await organizations.create({ name: "Agent Ä, Ltd", type: "agent" })).id;
   organization.rival = (await organizations.create({ name: "Rival", type: "agent" })).id;
   organization.contractor = (await organizations.create({ name: "Swift", type: "contractor" })).id;

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { entities } from "../../src/entities.ts";
 import { openDatabase, type Database } from "../../src/platform/database.ts";
 import { createLogger } from "../../src/platform/logger.ts";
-import { createNotifier, listenTo } from "../../src/platform/notifications.ts";
+import { createNamingNotifier, createNotifier, listenTo } from "../../src/platform/notifications.ts";
 import { startCuttableProxy } from "../support/cuttable-proxy.ts";
 import { createTestDatabase, type TestDatabase } from "../support/test-database.ts";
 
@@ -40,6 +40,27 @@ it("a notification is heard, and many at once become few", async () => {
   for (let n = 0; n < 1_000; n += 1) notify();
   await vi.waitFor(() => expect(listener.heard()).toBeGreaterThan(1));
   expect(listener.heard()).toBeLessThan(100);
+});
+
+it("what is named arrives, each once and soon; more than fit mean anything", async () => {
+  const name = createNamingNotifier(database, "news");
+  const heard: string[] = [];
+  await using listener = listenTo({
+    url: testDatabase.url,
+    channel: "news",
+    name: "test",
+    logger: createLogger("silent"),
+    onNotification: (payload) => heard.push(payload),
+  });
+  await vi.waitFor(() => expect(heard).toEqual([""]));
+  name(["a", "b"]);
+  for (let n = 0; n < 1_000; n += 1) name([n % 2 === 0 ? "c" : "d"]);
+  await vi.waitFor(() => expect(heard.slice(1)).toEqual(["a,b", "c,d"]));
+  name(Array.from({ length: 216 }, (_, n) => String(n).padStart(36, "0")));
+  await vi.waitFor(() => expect(heard[3]).toHaveLength(216 * 37 - 1));
+  name(Array.from({ length: 217 }, (_, n) => String(n).padStart(36, "0")));
+  await vi.waitFor(() => expect(heard[4]).toBe(""));
+  expect(listener).toBeDefined();
 });
 
 it("after a cut it listens again, and looks, for something may have been missed", async () => {

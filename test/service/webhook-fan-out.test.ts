@@ -75,6 +75,7 @@ it("a batch, an import and a dry run: one delivery per change, none for what is 
     organizations,
     codes: createJobCodes(database),
     announce: () => announced.push(true),
+    happened: () => undefined,
   };
   const markingNumber = `MN-${randomBytes(6).toString("hex")}`;
   const row = { line: 2, values: { marking_number: markingNumber, agent: rig.agent.name } };

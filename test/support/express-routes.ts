@@ -36,7 +36,7 @@ export async function routesOfTheApp(): Promise<string[]> {
     logger: createLogger("silent"),
     metrics: createMetrics(() => database.pool()),
     database,
-    jobs: createJobService({ database, codes, announce: () => undefined }),
+    jobs: createJobService({ database, codes, announce: () => undefined, happened: () => undefined }),
     codes,
     events: createEventService({ database, clock: systemClock }),
     verifier,

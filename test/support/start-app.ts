@@ -1,7 +1,7 @@
 /** The whole application on a database of its own, and the things that tests make in it. */
 import { randomBytes } from "node:crypto";
 import type { AppOverrides } from "../../src/app.ts";
-import type { NewKey } from "../../src/api-keys/api-key.service.ts";
+import type { NewKey } from "../../src/api-keys/api-key.issue.ts";
 import type { JobPatch } from "../../src/jobs/job.fields.ts";
 import { upsertRows, type JobUpsert } from "../../src/jobs/job.upsert.ts";
 import { systemActor, type OrganizationType } from "../../src/platform/principal.ts";

@@ -189,7 +189,7 @@ async function makeJobs(
 function changer(database: Database, agent: FaultPartner, announce: () => void): FaultWorld["change"] {
   const codes = createJobCodes(database);
   const [loud, silent] = [announce, () => undefined].map((tell) =>
-    createJobService({ database, codes, announce: tell }),
+    createJobService({ database, codes, announce: tell, happened: () => undefined }),
   );
   return async (markingNumber, weight, how) => {
     const context = { actor: systemActor, requestId: null, dryRun: false };

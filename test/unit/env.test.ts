@@ -67,6 +67,9 @@ describe("a wrong setting", () => {
 
 const allowed = (env: Record<string, string>): boolean => toConfig(readEnv(env)).webhooks.allowPrivate;
 
+const graphqlOrigins = (environment: string): readonly string[] =>
+  toConfig(readEnv({ NODE_ENV: environment, CORS_ORIGINS: "https://a.example.com" })).http.graphqlOrigins;
+
 describe("settings", () => {
   it("all have a default", () => {
     const config = toConfig(readEnv({}));
@@ -147,6 +150,14 @@ describe("settings", () => {
       readEnv({ CORS_ORIGINS: "https://a.example.com , http://localhost:5173," }),
     ).http;
     expect(corsOrigins).toEqual(["https://a.example.com", "http://localhost:5173"]);
+  });
+
+  it("Apollo's hosted Sandbox may ask GraphQL, but not in production", () => {
+    expect(graphqlOrigins("development")).toEqual([
+      "https://a.example.com",
+      "https://studio.apollographql.com",
+    ]);
+    expect(graphqlOrigins("production")).toEqual(["https://a.example.com"]);
   });
 
   it("PUBLIC_URL loses its last slash", () => {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createMemoryStore, type RateLimit, type Taken } from "../../src/http/rate-limit.ts";
+import type { RateLimit } from "../../src/api-keys/rate-limit.ts";
+import { createMemoryStore, type Taken } from "../../src/api-keys/rate-limit.store.ts";
 import { createFakeClock, MINUTE_MS, type FakeClock } from "../support/fake-clock.ts";
 
 const limit: RateLimit = { perSecond: 2, burst: 4 };

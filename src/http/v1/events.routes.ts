@@ -1,10 +1,10 @@
 /** The events feed: what webhooks carry, to poll instead or to catch up. */
 import { Router, type Request, type Response } from "express";
 import { z } from "zod";
+import { feedCursorAt, readFeedCursor } from "../../events/event.cursor.ts";
 import { eventTypes } from "../../events/event.entity.ts";
 import { toEventWire } from "../../events/event.wire.ts";
 import type { EventService, FeedPosition } from "../../events/event.service.ts";
-import { decodeCursor, encodeCursor } from "../../platform/cursor.ts";
 import { answering, type Answer } from "../answer.ts";
 import { principalOf } from "../context.ts";
 import { methodNotAllowed } from "../error-handler.ts";
@@ -43,14 +43,12 @@ export const feedParameters = z.object({
 
 const readFeedQuery = queryReader(feedParameters);
 
-const cursorShape = z.tuple([z.string().regex(/^\d{1,19}$/), z.string().regex(/^\d{1,18}$/)]);
-
 export function eventRoutes({ events, gate }: { events: EventService; gate: Gate }): Router {
   const feed = async (request: Request, response: Response): Promise<Answer> => {
     const { after, types = [], page_size: limit } = readFeedQuery(request.originalUrl);
     const viewer = principalOf(response);
     const page = await events.feed(viewer, { after: readAfter(after), types, limit });
-    const nextCursor = page.next && encodeCursor("events", [page.next.transactionId, page.next.position]);
+    const nextCursor = page.next && feedCursorAt(page.next);
     return {
       data: {
         items: page.items.map((item) => toEventWire(item, viewer)),
@@ -71,8 +69,8 @@ export function eventRoutes({ events, gate }: { events: EventService; gate: Gate
 
 function readAfter(cursor: string | undefined): FeedPosition | null {
   if (cursor === undefined) return null;
-  const decoded = decodeCursor("events", cursorShape, cursor);
-  if (decoded) return { transactionId: decoded[0], position: decoded[1] };
+  const position = readFeedCursor(cursor);
+  if (position) return position;
   const message = "is not a cursor of this feed; use next_cursor as it came";
   throw badRequest([{ location: "query", field: "after", code: "malformed", message }]);
 }

@@ -3,7 +3,8 @@ import type { RequestHandler } from "express";
 import type { KeyVerifier } from "../../api-keys/api-key.verifier.ts";
 import { authenticate } from "../authenticate.ts";
 import { contextOf } from "../context.ts";
-import { rateLimit, type RateLimitStore } from "../rate-limit.ts";
+import type { RateLimitStore } from "../../api-keys/rate-limit.store.ts";
+import { rateLimit } from "../rate-limit.ts";
 
 export interface Gate {
   named(route: string): RequestHandler;

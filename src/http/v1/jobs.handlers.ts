@@ -3,9 +3,11 @@ import type { Request, Response } from "express";
 import type { EventService } from "../../events/event.service.ts";
 import { toHistoryEntryWire } from "../../events/event.wire.ts";
 import type { JobRow } from "../../jobs/job.row.ts";
-import type { ItemResult, JobService, UpdateOptions } from "../../jobs/job.service.ts";
+import type { ItemResult } from "../../jobs/job.bulk.ts";
+import type { JobService, UpdateOptions } from "../../jobs/job.service.ts";
 import { toJobWire } from "../../jobs/job.wire.ts";
 import type { Database } from "../../platform/database.ts";
+import { invariant } from "../../platform/errors.ts";
 import type { Answer, Handler } from "../answer.ts";
 import { objectBody } from "../body.ts";
 import { contextOf, principalOf } from "../context.ts";
@@ -112,6 +114,7 @@ function jobAnswer(job: JobRow): Required<Answer> {
 function toResultWire(result: ItemResult): unknown {
   const { markingNumber: marking_number } = result;
   if ("job" in result) return { marking_number, success: true, job: toJobWire(result.job) };
+  invariant("failure" in result, "what fails here holds back nothing else");
   const { message, code, problems } = result.failure;
   return {
     marking_number,

@@ -1,0 +1,178 @@
+/** What keys may do to keys: make, rotate and end those that can do no more than themselves. */
+import type { EntityManager } from "@mikro-orm/postgresql";
+import { Organization } from "../organizations/organization.entity.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/database.ts";
+import { AppError, badRequest } from "../platform/errors.ts";
+import { toTypedId } from "../platform/ids.ts";
+import { checkGraceHours, checkKeyRequest, type KeyRequest } from "./api-key.checks.ts";
+import { ApiKey, type Scope } from "./api-key.entity.ts";
+import { changeAccess, getKey, issueKey, lockAccess, replaceKey, type IssuedKey } from "./api-key.issue.ts";
+import type { KeyHolder } from "./api-key.memory.ts";
+import { unauthorized } from "./api-key.verifier.ts";
+import { isInside } from "./cidr.ts";
+
+/**
+ * Ids are uuids. A key of another organisation is answered as one that is not there: NotFoundException. Whether the asking
+ * key has the scope to manage keys is the caller's to know.
+ */
+export interface KeyDelegation {
+  /** Of the asking key's organisation, or for an operator all; the oldest first. */
+  listFor(asking: KeyHolder): Promise<ApiKey[]>;
+  findFor(asking: KeyHolder, id: string): Promise<ApiKey | null>;
+  getFor(asking: KeyHolder, id: string): Promise<ApiKey>;
+  /**
+   * Throws BadRequestException with every wrong value, ForbiddenException for more than the asking key has, and
+   * ConflictException where there are too many.
+   */
+  createFor(asking: KeyHolder, request: KeyRequest): Promise<IssuedKey>;
+  /** A new key with the old one's bounds; the old one stays good for `graceHours` (0 to 24) more. */
+  rotateFor(asking: KeyHolder, id: string, graceHours: number): Promise<IssuedKey>;
+  /** Every process refuses it within a second. Revoking again is no error. */
+  revokeFor(asking: KeyHolder, id: string): Promise<ApiKey>;
+}
+
+/** Unrevoked and unexpired, of one organisation (or of the operators). */
+const MAX_KEYS = 100;
+
+interface Parts {
+  database: Database;
+  clock: Clock;
+}
+
+export function createKeyDelegation(parts: Parts): KeyDelegation {
+  const { database } = parts;
+  const populate = ["organization"] as const;
+  return {
+    listFor: (asking) =>
+      database.em().find(ApiKey, visibleTo(asking), { orderBy: { createdAt: "asc", id: "asc" }, populate }),
+    findFor: (asking, id) => database.em().findOne(ApiKey, { id, ...visibleTo(asking) }, { populate }),
+    getFor: (asking, id) => getKey(database.em(), { id, ...visibleTo(asking) }),
+    createFor: (asking, request) => create(parts, asking, request),
+    rotateFor: (asking, id, graceHours) => rotate(parts, asking, { id, graceHours }),
+    revokeFor: (asking, id) =>
+      changeAccess(database, async (em) => {
+        const asker = await askerOf(em, parts, asking);
+        const key = await getKey(em, { id, ...visibleTo(asking) });
+        if (asking.organizationId !== null) requireScopes(asker, key.scopes);
+        key.revokedAt ??= new Date(parts.clock.now());
+        return key;
+      }),
+  };
+}
+
+function visibleTo({ organizationId }: KeyHolder): { organization?: string } {
+  return organizationId === null ? {} : { organization: organizationId };
+}
+
+function create({ database, clock }: Parts, asking: KeyHolder, request: KeyRequest): Promise<IssuedKey> {
+  return database.em().transactional(async (em) => {
+    await lockAccess(em);
+    const asker = await askerOf(em, { clock }, asking);
+    const organizationId = await ownerOf(em, asking, request);
+    const problems = checkKeyRequest(request, clock);
+    if (problems.length > 0) throw badRequest(problems);
+    const bounds = {
+      scopes: [...new Set(request.scopes ?? asker.scopes)],
+      expiresAt: request.expiresAt ?? asker.expiresAt ?? null,
+      cidrs: request.cidrs ?? asker.cidrs ?? null,
+    };
+    requireNoMore(asker, bounds);
+    await requireRoom(em, clock, { organizationId, leaving: 0 });
+    return issueKey(em, clock, {
+      organizationId,
+      name: request.name,
+      ...bounds,
+      // Another organisation's key has the limits that the service gives it.
+      rateLimits: organizationId === asking.organizationId ? (asker.rateLimits ?? null) : null,
+      createdBy: toTypedId("key", asker.id),
+    });
+  });
+}
+
+async function rotate(
+  { database, clock }: Parts,
+  asking: KeyHolder,
+  { id, graceHours }: { id: string; graceHours: number },
+): Promise<IssuedKey> {
+  const problems = checkGraceHours(graceHours);
+  if (problems.length > 0) throw badRequest(problems);
+  return await changeAccess(database, async (em) => {
+    const asker = await askerOf(em, { clock }, asking);
+    const old = await getKey(em, { id, ...visibleTo(asking) });
+    // The new key's secret goes to whoever asks, so all that it could do counts.
+    if (asking.organizationId !== null) requireNoMore(asker, old);
+    const organizationId = old.organization?.id ?? null;
+    await requireRoom(em, clock, { organizationId, leaving: graceHours === 0 ? 1 : 0 });
+    return replaceKey(em, clock, { old, graceHours, createdBy: toTypedId("key", asker.id) });
+  });
+}
+
+/** The asking key as it is now: a process may believe a revoked one for a second, and none may outlive itself so. */
+async function askerOf(
+  em: EntityManager,
+  { clock }: Pick<Parts, "clock">,
+  { keyId }: KeyHolder,
+): Promise<ApiKey> {
+  const asker = await em.findOne(ApiKey, { id: keyId, revokedAt: null });
+  if (!asker || (asker.expiresAt && asker.expiresAt.getTime() <= clock.now()))
+    throw unauthorized("The API key is not valid");
+  return asker;
+}
+
+/** Whose the new key is. Loads the organisation. */
+async function ownerOf(
+  em: EntityManager,
+  asking: KeyHolder,
+  { organizationId }: KeyRequest,
+): Promise<string | null> {
+  const id = organizationId ?? asking.organizationId;
+  if (id === null) return null;
+  const isVisible = asking.organizationId === null || asking.organizationId === id;
+  if (isVisible && (await em.findOne(Organization, { id }))) return id;
+  throw new AppError("NotFoundException", "There is no such organisation");
+}
+
+interface Bounds {
+  scopes: readonly Scope[];
+  expiresAt?: Date | null | undefined;
+  cidrs?: readonly string[] | null | undefined;
+}
+
+/** Throws ForbiddenException where a key with these bounds could do more than `asker`. */
+function requireNoMore(asker: Bounds, { scopes, expiresAt, cidrs }: Bounds): void {
+  requireScopes(asker, scopes);
+  if (asker.expiresAt && (!expiresAt || expiresAt > asker.expiresAt)) {
+    throw forbidden(`The key must end no later than the key that asks: ${asker.expiresAt.toISOString()}`);
+  }
+  const own = asker.cidrs;
+  if (own && !cidrs?.every((range) => own.some((outer) => isInside(range, outer)))) {
+    throw forbidden(`The key must be used only from where the key that asks may be: ${own.join(", ")}`);
+  }
+}
+
+function requireScopes(asker: Bounds, scopes: readonly Scope[]): void {
+  const more = scopes.filter((scope) => !asker.scopes.includes(scope));
+  if (more.length > 0) throw forbidden(`The key that asks does not have the scope ${more.join(", ")}`);
+}
+
+function forbidden(sentence: string): AppError {
+  return new AppError("ForbiddenException", sentence);
+}
+
+/** Throws ConflictException where there are too many keys already; `leaving` of them are about to end. */
+async function requireRoom(
+  em: EntityManager,
+  clock: Clock,
+  { organizationId, leaving }: { organizationId: string | null; leaving: number },
+): Promise<void> {
+  const count = await em.count(ApiKey, {
+    organization: organizationId,
+    revokedAt: null,
+    $or: [{ expiresAt: null }, { expiresAt: { $gt: new Date(clock.now()) } }],
+  });
+  if (count - leaving < MAX_KEYS) return;
+  throw new AppError("ConflictException", `There are ${MAX_KEYS} keys already; revoke one first`, {
+    details: { limit: MAX_KEYS },
+  });
+}

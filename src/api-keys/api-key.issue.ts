@@ -1,0 +1,123 @@
+/** How keys come to be and are replaced, within the caller's transaction. */
+import { LockMode, type EntityManager, type FilterQuery, type InferEntity } from "@mikro-orm/postgresql";
+import { Organization } from "../organizations/organization.entity.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/database.ts";
+import { AppError } from "../platform/errors.ts";
+import { newUuid } from "../platform/ids.ts";
+import {
+  AccessRevision,
+  ApiKey,
+  scopes as allScopes,
+  type KeyRateLimits,
+  type Scope,
+} from "./api-key.entity.ts";
+import { newKeyText } from "./api-key.format.ts";
+import { parseCidr } from "./cidr.ts";
+
+export interface NewKey {
+  /** Null: an operator's. */
+  organizationId: string | null;
+  name: string;
+  /** Default: all. */
+  scopes?: readonly Scope[];
+  expiresAt?: Date | null;
+  /** CIDR ranges that it may be used from; absent or null: anywhere. */
+  cidrs?: readonly string[] | null;
+  /** Its own limits instead of the service's. */
+  rateLimits?: KeyRateLimits | null;
+  createdBy: string;
+}
+
+export interface IssuedKey {
+  key: ApiKey;
+  /** The key itself: it cannot be had again. */
+  text: string;
+}
+
+export const MAX_GRACE_HOURS = 24;
+
+/** Throws BadRequestException for what no key can have. */
+export function issueKey(em: EntityManager, clock: Clock, request: NewKey): IssuedKey {
+  const cidrs = request.cidrs?.map((cidr) => parseCidr(cidr).text) ?? null;
+  if (request.expiresAt && request.expiresAt.getTime() <= clock.now()) {
+    throw new AppError("BadRequestException", "The expiry is in the past");
+  }
+  for (const limit of Object.values<KeyRateLimits["read"]>({ ...request.rateLimits })) {
+    if (limit && !(limit.perSecond > 0 && limit.burst >= 1)) {
+      throw new AppError(
+        "BadRequestException",
+        "A rate limit is more than 0 a second and at least 1 at once",
+      );
+    }
+  }
+  const { text, lookup, hash } = newKeyText();
+  const key = em.create(ApiKey, {
+    id: newUuid(),
+    lookup,
+    secretHash: hash,
+    organization:
+      request.organizationId === null ? null : em.getReference(Organization, request.organizationId),
+    name: request.name,
+    scopes: [...(request.scopes ?? allScopes)],
+    cidrs,
+    rateLimits: request.rateLimits ?? null,
+    createdBy: request.createdBy,
+    createdAt: new Date(clock.now()),
+    expiresAt: request.expiresAt ?? null,
+  });
+  em.persist(key);
+  return { key, text };
+}
+
+export interface Replacement {
+  old: ApiKey;
+  graceHours: number;
+  createdBy: string;
+}
+
+/** A new key with the bounds of the old one, whose end comes after the grace unless it comes sooner. */
+export function replaceKey(
+  em: EntityManager,
+  clock: Clock,
+  { old, graceHours, createdBy }: Replacement,
+): IssuedKey {
+  if (old.revokedAt)
+    throw new AppError("ConflictException", "A revoked key cannot be rotated; create a new one");
+  if (old.expiresAt && old.expiresAt.getTime() <= clock.now())
+    throw new AppError("ConflictException", "An expired key cannot be rotated; create a new one");
+  const issued = issueKey(em, clock, {
+    organizationId: old.organization?.id ?? null,
+    name: old.name,
+    scopes: old.scopes,
+    cidrs: old.cidrs ?? null,
+    rateLimits: old.rateLimits ?? null,
+    expiresAt: old.expiresAt ?? null,
+    createdBy,
+  });
+  const end = new Date(clock.now() + graceHours * 3_600_000);
+  if (!old.expiresAt || old.expiresAt > end) old.expiresAt = end;
+  return issued;
+}
+
+/** With its organisation. Throws NotFoundException. */
+export async function getKey(em: EntityManager, where: FilterQuery<ApiKey>): Promise<ApiKey> {
+  const key = await em.findOne(ApiKey, where, { populate: ["organization"] });
+  if (!key) throw new AppError("NotFoundException", "No such key");
+  return key;
+}
+
+/** Runs `change`, alone of its kind, and tells every process to forget what it knows of keys, in one transaction. */
+export function changeAccess<T>(database: Database, change: (em: EntityManager) => Promise<T>): Promise<T> {
+  return database.em().transactional(async (em) => {
+    const revision = await lockAccess(em);
+    const result = await change(em);
+    revision.revision += 1;
+    return result;
+  });
+}
+
+/** From here to its end, the transaction is the only one that changes keys. */
+export function lockAccess(em: EntityManager): Promise<InferEntity<typeof AccessRevision>> {
+  return em.findOneOrFail(AccessRevision, { id: true }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+}

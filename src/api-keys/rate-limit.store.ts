@@ -1,0 +1,58 @@
+/** Where token buckets are kept: in this process, or shared by all through PostgreSQL. */
+import type { Clock } from "../platform/clock.ts";
+import type { Queryable } from "../platform/database.ts";
+import { sql } from "../platform/sql.ts";
+import { createTokenBucket, type TokenBucket, type TokenRate } from "../platform/token-bucket.ts";
+
+/** What taking a token came to; `tokens` are left, as a fraction. */
+export interface Taken {
+  allowed: boolean;
+  tokens: number;
+}
+
+export interface RateLimitStore {
+  take(bucket: string, limit: TokenRate): Promise<Taken> | Taken;
+}
+
+/** Buckets of this process. One that has filled up again is forgotten: it is as good as new. */
+export function createMemoryStore(clock: Clock): RateLimitStore {
+  const buckets = new Map<string, { bucket: TokenBucket; fullAtMs: number }>();
+  let sweepAtMs = 0;
+
+  const sweep = (nowMs: number): void => {
+    if (nowMs < sweepAtMs) return;
+    sweepAtMs = nowMs + 60_000;
+    for (const [id, { fullAtMs }] of buckets) if (fullAtMs <= nowMs) buckets.delete(id);
+  };
+
+  return {
+    take(id, limit) {
+      const nowMs = clock.now();
+      sweep(nowMs);
+      const bucket = buckets.get(id)?.bucket ?? createTokenBucket(limit, nowMs);
+      bucket.setRate(limit);
+      const allowed = bucket.take(nowMs);
+      buckets.set(id, { bucket, fullAtMs: nowMs + bucket.msUntil(limit.burst, nowMs) });
+      return { allowed, tokens: bucket.available(nowMs) };
+    },
+  };
+}
+
+/** The same buckets, shared by all processes: one statement a request. */
+export function createPostgresStore(database: Queryable): RateLimitStore {
+  return {
+    async take(id, { perSecond, burst }) {
+      const refilled = sql`least(${burst}::float8,
+        bucket.tokens + ${perSecond}::float8 * greatest(0, extract(epoch from clock_timestamp() - bucket.updated_at)))`;
+      const [row] = await database.query<Taken>(sql`
+        insert into rate_limit_bucket as bucket (id, tokens, allowed, updated_at)
+        values (${id}, ${burst}::float8 - 1, true, clock_timestamp())
+        on conflict (id) do update set
+          allowed = ${refilled} >= 1,
+          tokens = case when ${refilled} >= 1 then ${refilled} - 1 else ${refilled} end,
+          updated_at = clock_timestamp()
+        returning allowed, tokens`);
+      return row as Taken;
+    },
+  };
+}

@@ -1,0 +1,52 @@
+/** Rate limits: a token bucket for each key and class of request, the same for REST and GraphQL. */
+import { AppError } from "../platform/errors.ts";
+import type { TokenRate } from "../platform/token-bucket.ts";
+import type { KeyHolder } from "./api-key.memory.ts";
+import type { RateLimitStore } from "./rate-limit.store.ts";
+
+/** A request takes one token. */
+export type RateLimit = TokenRate;
+
+export const defaultRateLimits = {
+  read: { perSecond: 50, burst: 100 },
+  write: { perSecond: 25, burst: 50 },
+  batch: { perSecond: 5, burst: 10 },
+} as const satisfies Record<string, RateLimit>;
+
+export type RateLimitClass = keyof typeof defaultRateLimits;
+
+/** How a response is told of its caller's bucket. */
+type SetHeader = (name: string, value: string) => void;
+
+/**
+ * Takes a token of the holder's bucket for this class of request and sets both families of headers. A null `store`: rate
+ * limits are off. Throws TooManyRequestsException where there is no token.
+ */
+export async function takeToken(
+  store: RateLimitStore | null,
+  { keyId, rateLimits }: KeyHolder,
+  kind: RateLimitClass,
+  setHeader: SetHeader,
+): Promise<void> {
+  if (!store) return;
+  const own = rateLimits?.[kind];
+  if (own === null) return;
+  const limit = own ?? defaultRateLimits[kind];
+  const { allowed, tokens } = await store.take(`${keyId}:${kind}`, limit);
+  const remaining = Math.floor(tokens);
+  const fullInS = Math.ceil((limit.burst - tokens) / limit.perSecond);
+  setHeader("RateLimit-Policy", `"${kind}";q=${limit.burst};w=${Math.ceil(limit.burst / limit.perSecond)}`);
+  setHeader("RateLimit", `"${kind}";r=${remaining};t=${fullInS}`);
+  setHeader("X-RateLimit-Limit", String(limit.burst));
+  setHeader("X-RateLimit-Remaining", String(remaining));
+  setHeader("X-RateLimit-Reset", String(fullInS));
+  if (!allowed) throw tooMany(kind, limit, tokens);
+}
+
+function tooMany(kind: RateLimitClass, limit: RateLimit, tokens: number): AppError {
+  const retryAfterS = Math.max(1, Math.ceil((1 - tokens) / limit.perSecond));
+  const message = `Too many ${kind} requests: ${limit.perSecond} a second, ${limit.burst} at once. Try again in ${retryAfterS} s.`;
+  return new AppError("TooManyRequestsException", message, {
+    headers: { "Retry-After": String(retryAfterS) },
+  });
+}

@@ -1,0 +1,58 @@
+/** The composition of GraphQL: its own connections for reading, the schema over the services, and both of its doors. */
+import type { Registry } from "prom-client";
+import type { KeyVerifier } from "./api-keys/api-key.verifier.ts";
+import type { RateLimitStore } from "./api-keys/rate-limit.store.ts";
+import type { Config } from "./config/config.ts";
+import { entities } from "./entities.ts";
+import { createEventTail } from "./events/event.tail.ts";
+import { createContextFactory, type GraphqlServices } from "./graphql/context.ts";
+import { createSchema } from "./graphql/schema.ts";
+import { createGraphql, type Graphql } from "./graphql/server.ts";
+import { createSubscriptions, type Subscriptions } from "./graphql/subscriptions.ts";
+import { openDatabase } from "./platform/database.ts";
+import type { Logger } from "./platform/logger.ts";
+
+export interface GraphqlParts {
+  config: Config;
+  databaseUrl: string;
+  services: Omit<GraphqlServices, "tail">;
+  verifier: KeyVerifier;
+  /** Null: rate limits are off. */
+  limits: RateLimitStore | null;
+  logger: Logger;
+  registry: Registry;
+}
+
+export interface GraphqlPart extends AsyncDisposable {
+  readonly door: Graphql;
+  readonly webSockets: Subscriptions;
+}
+
+/**
+ * So that no query starves REST, and none runs for longer than a person waits. Each statement is planned for its values:
+ * filters come in every shape, and a plan for all of them would suit none.
+ */
+const SESSION = { statement_timeout: "5000", plan_cache_mode: "auto" };
+
+/** Disposing expects that both doors are shut. */
+export async function openGraphql(parts: GraphqlParts): Promise<GraphqlPart> {
+  const { config, databaseUrl, logger } = parts;
+  await using opened = new AsyncDisposableStack();
+  const { poolSize } = config.database;
+  const database = opened.use(await openDatabase({ url: databaseUrl, poolSize, entities, session: SESSION }));
+  const tail = opened.use(createEventTail({ database, databaseUrl, logger }));
+  const contextFactory = createContextFactory({ ...parts.services, tail });
+  const adapterParts = {
+    ...parts,
+    schema: createSchema(),
+    makeContext: (request: Omit<Parameters<typeof contextFactory>[0], "database">) =>
+      contextFactory({ ...request, database: database.until(request.signal) }),
+    environment: config.environment,
+    publicUrl: config.http.publicUrl,
+    http: config.http,
+  };
+  const door = opened.use(await createGraphql(adapterParts));
+  const webSockets = opened.use(createSubscriptions(adapterParts));
+  const held = opened.move();
+  return { door, webSockets, [Symbol.asyncDispose]: () => held.disposeAsync() };
+}

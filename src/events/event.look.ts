@@ -1,0 +1,77 @@
+/** One look at the end of the feed, for everybody who follows it in this process. */
+import type { Queryable } from "../platform/database.ts";
+import { invariant } from "../platform/errors.ts";
+import type { Viewer } from "../platform/principal.ts";
+import { raw, sql, type Sql } from "../platform/sql.ts";
+import { visibleTo, visibleToAny } from "../jobs/job.visibility.ts";
+import type { FeedPosition } from "./event.service.ts";
+import type { EventRow } from "./event.wire.ts";
+
+/** An event without the job, with its place in the feed and whom it is for. */
+export interface TailRow extends Omit<EventRow, "job"> {
+  job_id: string;
+  agent_id: string;
+  contractor_id: string | null;
+  transaction_id: string;
+  position: string;
+}
+
+export interface Look {
+  rows: TailRow[];
+  /** Whether there may be more rows that are shown already. */
+  isFull: boolean;
+  /** The end of the feed: of transactions below this number everything is shown, of the others nothing is. */
+  end: bigint;
+  /** The number of the transaction to come: whatever was committed before the look is below it. */
+  next: bigint;
+}
+
+/** Rows of one look. */
+const LOOK_ROWS = 500;
+
+const columns = raw(
+  `id, type, sequence, actor_type, actor_id, request_id, occurred_at, changes,
+    job_id, agent_id, contractor_id, transaction_id::text as transaction_id, position`,
+);
+
+/**
+ * What `viewers` may see after `after`; null: only where the feed ends. One statement for all of them, over the feed's own
+ * order, so that it costs what was new since the look before, however many follow and however much there is.
+ */
+export async function lookForEvents(
+  database: Queryable,
+  viewers: readonly Viewer[],
+  after: FeedPosition | null,
+): Promise<Look> {
+  const found = await database.query<{ feed_end: string; feed_next: string; id: string | null }>(sql`
+    select pg_snapshot_xmin(snapshot)::text as feed_end, pg_snapshot_xmax(snapshot)::text as feed_next, event.*
+    from pg_current_snapshot() snapshot left join lateral (
+      select ${columns} from job_event
+      where (transaction_id, position) > (${after?.transactionId ?? null}::xid8, ${after?.position ?? null}::bigint)
+        and transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+        and ${visibleToAny(viewers, "job_event")}
+      order by job_event.transaction_id, job_event.position limit ${LOOK_ROWS}
+    ) event on true`);
+  const [first] = found;
+  invariant(first, "a snapshot is always there");
+  const rows = first.id === null ? [] : (found as unknown as TailRow[]);
+  return {
+    rows,
+    isFull: rows.length === LOOK_ROWS,
+    end: BigInt(first.feed_end),
+    next: BigInt(first.feed_next),
+  };
+}
+
+/** The ids of those of `rows` that `viewer` may see and whose job, as the change left it, meets `condition`. */
+export async function matchingEvents(
+  database: Queryable,
+  viewer: Viewer,
+  { rows, condition }: { rows: readonly TailRow[]; condition: Sql },
+): Promise<Set<string>> {
+  const ids = rows.map(({ id }) => id);
+  const matching = await database.query<{ id: string }>(sql`
+    select job_event.id from job_event, jsonb_populate_record(null::job, job_event.job) job
+    where job_event.id = any(${ids}::uuid[]) and ${visibleTo(viewer, "job_event")} and (${condition})`);
+  return new Set(matching.map(({ id }) => id));
+}

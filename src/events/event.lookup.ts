@@ -1,0 +1,79 @@
+/** Events without the jobs that they left: by their ids, as the histories of many jobs at once, and as the feed. */
+import type { Clock } from "../platform/clock.ts";
+import type { Queryable } from "../platform/database.ts";
+import type { Viewer } from "../platform/principal.ts";
+import { raw, sql } from "../platform/sql.ts";
+import { visibleTo } from "../jobs/job.visibility.ts";
+import { eventColumns, placeColumns, feedStatement, type FeedQuery, type Place } from "./event.service.ts";
+import type { EventRow } from "./event.wire.ts";
+
+/** An event with its place in the feed; `job_id` is its job's uuid. */
+export type PlacedEventRow = Omit<EventRow, "job"> & Place & { job_id: string };
+
+export interface HistoryRequest {
+  limit: number;
+  /** Only events before this one; null: from the newest on. */
+  beforeSequence: number | null;
+}
+
+export interface HistoryRows {
+  /** The newest first. */
+  items: PlacedEventRow[];
+  hasMore: boolean;
+}
+
+const columns = sql`${eventColumns}, job_event.job_id, ${placeColumns}`;
+
+/**
+ * Events by their uuids, in the order asked; null in the place of what is not visible. Visible are the events of the feed
+ * and those in the histories of visible jobs.
+ */
+export async function eventsById(
+  queryable: Queryable,
+  viewer: Viewer,
+  ids: readonly string[],
+): Promise<(PlacedEventRow | null)[]> {
+  if (ids.length === 0) return [];
+  const rows = await queryable.query<PlacedEventRow>(sql`
+    select ${columns} from job_event join job on job.id = job_event.job_id
+    where job_event.id = any(${ids}::uuid[]) and (${visibleTo(viewer, "job_event")} or ${visibleTo(viewer)})`);
+  const found = new Map(rows.map((row) => [row.id, row]));
+  return ids.map((id) => found.get(id) ?? null);
+}
+
+/**
+ * A page of the history of each of these jobs (uuids), in their order, in one statement: whoever sees a job sees all that
+ * happened to it, of others nothing. One row a job, its events as JSON: `pg` takes longer over many small values.
+ */
+export async function historyOf(
+  queryable: Queryable,
+  viewer: Viewer,
+  jobIds: readonly string[],
+  { limit, beforeSequence }: HistoryRequest,
+): Promise<HistoryRows[]> {
+  if (jobIds.length === 0) return [];
+  const before = beforeSequence === null ? raw("") : sql`and sequence < ${beforeSequence}`;
+  const rows = await queryable.query<{ id: string; events: PlacedEventRow[] | null }>(sql`
+    select job.id, history.events from job cross join lateral (
+      select json_agg(event) as events from (
+        select ${columns} from job_event where job_event.job_id = job.id ${before}
+        order by sequence desc limit ${limit + 1}
+      ) event
+    ) history
+    where job.id = any(${jobIds}::uuid[]) and ${visibleTo(viewer)}`);
+  const ofJob = new Map(rows.map(({ id, events }) => [id, events ?? []]));
+  return jobIds.map((id) => {
+    const found = ofJob.get(id) ?? [];
+    return { items: found.slice(0, limit), hasMore: found.length > limit };
+  });
+}
+
+/** A page of the feed, oldest first. */
+export async function eventFeed(
+  { database, clock }: { database: Queryable; clock: Clock },
+  viewer: Viewer,
+  query: FeedQuery,
+): Promise<{ items: PlacedEventRow[]; hasMore: boolean }> {
+  const rows = await database.query<PlacedEventRow>(feedStatement(viewer, query, columns, clock.now()));
+  return { items: rows.slice(0, query.limit), hasMore: rows.length > query.limit };
+}

@@ -1,0 +1,47 @@
+/** What every resolver is given: who asks, on what they read, and the services behind it all. */
+import type { KeyHolder } from "../api-keys/api-key.memory.ts";
+import type { ApiKeyService } from "../api-keys/api-key.service.ts";
+import type { EventTail } from "../events/event.tail.ts";
+import type { JobCodes } from "../jobs/job.codes.ts";
+import type { JobOperations } from "../jobs/job.operations.ts";
+import type { JobService } from "../jobs/job.service.ts";
+import type { OrganizationService } from "../organizations/organization.service.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Queryable } from "../platform/database.ts";
+import type { DeliveryService } from "../webhooks/delivery.service.ts";
+import type { EndpointService } from "../webhooks/endpoint.service.ts";
+import { createLoaders, type Loaders } from "./loaders.ts";
+
+export interface GraphqlServices {
+  readonly jobs: JobService;
+  readonly operations: JobOperations;
+  readonly codes: JobCodes;
+  readonly keys: ApiKeyService;
+  readonly organizations: OrganizationService;
+  readonly endpoints: EndpointService;
+  readonly deliveries: DeliveryService;
+  readonly tail: EventTail;
+  readonly clock: Clock;
+}
+
+/** One operation, or one event of a subscription. */
+export interface OperationRequest {
+  /** Null: the anonymous, who may look at the schema. */
+  readonly holder: KeyHolder | null;
+  readonly requestId: string;
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
+  /** For reading: its statements end with `signal`. */
+  readonly database: Queryable;
+}
+
+export interface GraphqlContext extends OperationRequest {
+  readonly services: GraphqlServices;
+  readonly loaders: Loaders;
+}
+
+export type ContextFactory = (request: OperationRequest) => GraphqlContext;
+
+export function createContextFactory(services: GraphqlServices): ContextFactory {
+  return (request) => ({ ...request, services, loaders: createLoaders(request, services) });
+}

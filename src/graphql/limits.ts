@@ -1,0 +1,53 @@
+/** What an operation may ask for at most: refused with the limit and what was asked, never clamped. */
+import { GraphQLError } from "graphql";
+import { conditionLimits } from "../jobs/job.condition.check.ts";
+import { MAX_GROUPS } from "../jobs/job.stats.ts";
+
+/** `viewer.limits` answers with these, so that a client can read what it has to keep to. */
+export const limits = Object.freeze({
+  /** Levels of fields; a root field is the first. */
+  depth: 10,
+  /** Fields with a name of their own, in the whole operation. */
+  aliases: 20,
+  rootFields: 10,
+  /** The largest page of a connection. */
+  pageSize: 100,
+  /** The longest list in an argument. */
+  listSize: conditionLimits.list,
+  /** Conditions in one filter. */
+  filterParts: conditionLimits.parts,
+  /** How deep `and`, `or` and `not` nest. */
+  filterDepth: conditionLimits.depth,
+  /** What one operation may cost. */
+  cost: 1000,
+  /** Groups of `jobStats`. */
+  groups: MAX_GROUPS,
+});
+
+/** The page of a connection that names no size. */
+export const DEFAULT_PAGE_SIZE = 20;
+/** Bounds on the text itself, before anything of the above can be counted. */
+export const MAX_TOKENS = 1000;
+export const MAX_RECURSIVE_SELECTIONS = 10_000;
+/** Beyond so many wrong values the rest is not looked for. */
+export const MAX_VARIABLE_ERRORS = 20;
+export const MAX_BODY_BYTES = 4 * 1024 * 1024;
+
+/** Refuses an operation that asks for more than `limits[limit]`. */
+export function checkLimit(limit: "depth" | "aliases" | "rootFields" | "cost", asked: number): void {
+  const most = limits[limit];
+  if (asked <= most) return;
+  throw new GraphQLError(sentences[limit](asked, most), {
+    extensions: { code: "QUERY_TOO_EXPENSIVE", limit, most, asked, http: { status: 400 } },
+  });
+}
+
+const sentences = {
+  depth: (asked: number, most: number) =>
+    `The operation is ${asked} levels deep; at most ${most} are allowed`,
+  aliases: (asked: number, most: number) => `The operation has ${asked} aliases; at most ${most} are allowed`,
+  rootFields: (asked: number, most: number) =>
+    `The operation has ${asked} root fields; at most ${most} are allowed`,
+  cost: (asked: number, most: number) =>
+    `The operation costs ${asked}; at most ${most} is allowed. Ask for smaller pages or fewer objects`,
+};

@@ -1,0 +1,80 @@
+/** An event as resolvers hand it on. */
+import { feedCursor } from "../../events/event.cursor.ts";
+import type { EventType } from "../../events/event.entity.ts";
+import type { PlacedEventRow } from "../../events/event.lookup.ts";
+import type { Place } from "../../events/event.service.ts";
+import { toActorWire, toChangeWire, type EventViewer } from "../../events/event.wire.ts";
+import { jobFieldNames } from "../../jobs/job.fields.ts";
+import { toTypedId } from "../../platform/ids.ts";
+import type { Actor } from "../../platform/principal.ts";
+import { toIsoTime } from "../../platform/time.ts";
+import { camelCase } from "../names.ts";
+
+export type EventTypeName = "JOB_CREATED" | "JOB_UPDATED" | "JOB_STATUS_CHANGED" | "JOB_ASSIGNED";
+
+export interface JobEventNode {
+  readonly id: string;
+  readonly type: EventTypeName;
+  readonly sequence: number;
+  readonly occurredAt: string;
+  readonly actor: { readonly type: Uppercase<Actor["type"]>; readonly id: string | null };
+  readonly requestId: string | null;
+  readonly changes: readonly { readonly field: string; readonly from: unknown; readonly to: unknown }[];
+  readonly cursor: string;
+  /** The uuid of its job. */
+  readonly jobUuid: string;
+}
+
+/** `job.status_changed` as an enum has it. */
+export function toEventTypeName(type: string): string {
+  return type.replace(".", "_").toUpperCase();
+}
+
+/** `JOB_STATUS_CHANGED` as events have it. */
+export function fromEventTypeName(name: string): string {
+  return name.toLowerCase().replace("_", ".");
+}
+
+export function toJobEventTypes(names: readonly EventTypeName[] | null | undefined): EventType[] {
+  return (names ?? []).map((name) => fromEventTypeName(name) as EventType);
+}
+
+const fieldNames: ReadonlyMap<string, string> = new Map(jobFieldNames.map((name) => [name, camelCase(name)]));
+
+/** The event as `viewer` may see it. */
+export function toJobEventNode(row: PlacedEventRow, viewer: EventViewer): JobEventNode {
+  return new EventOfRow(row, viewer);
+}
+
+class EventOfRow implements JobEventNode {
+  readonly id: string;
+  readonly type: EventTypeName;
+  readonly sequence: number;
+  readonly occurredAt: string;
+  readonly actor: JobEventNode["actor"];
+  readonly requestId: string | null;
+  readonly changes: JobEventNode["changes"];
+  readonly jobUuid: string;
+  readonly #place: Place;
+
+  constructor(row: PlacedEventRow, viewer: EventViewer) {
+    const { type, id } = toActorWire(row);
+    this.id = toTypedId("evt", row.id);
+    this.type = toEventTypeName(row.type) as EventTypeName;
+    this.sequence = row.sequence;
+    this.occurredAt = toIsoTime(row.occurred_at);
+    this.actor = { type: type.toUpperCase() as Uppercase<Actor["type"]>, id };
+    this.requestId = row.request_id;
+    this.changes = Object.entries(row.changes).map(([name, change]) => {
+      const { from, to } = toChangeWire(name, change, viewer);
+      return { field: fieldNames.get(name) ?? camelCase(name), from, to };
+    });
+    this.jobUuid = row.job_id;
+    this.#place = row;
+  }
+
+  /** Made only where somebody asks for it. */
+  get cursor(): string {
+    return feedCursor(this.#place);
+  }
+}

@@ -1,0 +1,18 @@
+/** A status as resolvers hand it on. */
+import type { JobStatusCode } from "../../jobs/job.codes.ts";
+
+export interface JobStatusNode {
+  readonly code: string;
+  readonly label: string;
+  readonly category: "OPEN" | "IN_PROGRESS" | "SUCCESS" | "ATTENTION" | "RETURN" | "CANCELLED";
+  readonly isTerminal: boolean;
+}
+
+export function toJobStatus({ code, label, category, is_terminal }: JobStatusCode): JobStatusNode {
+  return {
+    code,
+    label,
+    category: category.toUpperCase() as JobStatusNode["category"],
+    isTerminal: is_terminal,
+  };
+}

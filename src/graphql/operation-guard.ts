@@ -1,0 +1,120 @@
+/** What stands between a valid operation and its execution: who may ask, what it may cost, how often it may come. */
+import type {
+  ApolloServerPlugin,
+  BaseContext,
+  GraphQLRequestContextDidResolveOperation,
+} from "@apollo/server";
+import {
+  getVariableValues,
+  GraphQLError,
+  OperationTypeNode,
+  type DocumentNode,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+} from "graphql";
+import { unauthorized } from "../api-keys/api-key.verifier.ts";
+import { takeToken, type RateLimitClass } from "../api-keys/rate-limit.ts";
+import type { RateLimitStore } from "../api-keys/rate-limit.store.ts";
+import { badRequest } from "../platform/errors.ts";
+import { costOf } from "./cost.ts";
+import type { ErrorFormat } from "./error-format.ts";
+import { checkLimit, MAX_VARIABLE_ERRORS } from "./limits.ts";
+import { planOf, type OperationPlan } from "./plan.ts";
+import { currentVisit, type Measured, type Visit } from "./visit.ts";
+
+export interface GuardParts {
+  schema: GraphQLSchema;
+  /** Null: rate limits are off. */
+  store: RateLimitStore | null;
+  isProduction: boolean;
+  errors: ErrorFormat;
+}
+
+/** Mutations of many things at once, whatever else stands beside them, take from the key's `batch`. */
+const BULK_FIELDS = new Set([
+  "updateJobs",
+  "createJobs",
+  "assignJobs",
+  "setProviderStatus",
+  "replayDeliveries",
+]);
+
+/** Not a validation rule: those are left out for a document that is known, and see no variables. */
+export function createOperationGuard({
+  schema,
+  store,
+  isProduction,
+  errors,
+}: GuardParts): ApolloServerPlugin {
+  const check = async (document: DocumentNode, asked: Asked, visit: Visit): Promise<void> => {
+    const { holder } = visit;
+    const plan = planOf(schema, document, asked.operation);
+    if (!holder && (isProduction || plan.rootFields.length > 0))
+      throw unauthorized("An API key is required, as x-api-key or as Authorization: Bearer");
+    if (plan.kind === OperationTypeNode.SUBSCRIPTION)
+      throw badRequest(
+        [],
+        "Subscriptions are served over WebSocket, on the same path, by the graphql-ws protocol",
+      );
+    visit.measured = measureOperation(schema, plan, asked);
+    if (holder && plan.kind === OperationTypeNode.MUTATION)
+      await takeToken(store, holder, mutationClass(plan), visit.setHeader);
+  };
+
+  return {
+    requestDidStart: () =>
+      Promise.resolve({
+        async didResolveOperation({ document, operation, request: { variables = {} } }: Resolved) {
+          // Which operation is meant is not clear: execution says so.
+          if (!operation) return;
+          await check(document, { operation, variables }, currentVisit()).catch((error: unknown) => {
+            throw errors.translate(error);
+          });
+        },
+        willSendResponse({ response: { body } }) {
+          const { measured } = currentVisit();
+          if (measured && body.kind === "single" && "data" in body.singleResult)
+            body.singleResult.extensions = { ...body.singleResult.extensions, cost: measured.cost };
+          return Promise.resolve();
+        },
+      }),
+  };
+}
+
+type Resolved = GraphQLRequestContextDidResolveOperation<BaseContext>;
+
+interface Asked {
+  operation: OperationDefinitionNode;
+  /** As they came. */
+  variables: Record<string, unknown>;
+}
+
+/** What the operation costs; null where its variables are wrong, which execution tells. Throws where a limit is passed. */
+export function measureOperation(
+  schema: GraphQLSchema,
+  plan: OperationPlan,
+  { operation, variables }: Asked,
+): Measured | null {
+  checkLimit("depth", plan.depth);
+  checkLimit("aliases", plan.aliases);
+  checkLimit("rootFields", plan.rootFields.length);
+  const definitions = operation.variableDefinitions ?? [];
+  const { coerced } = getVariableValues(schema, definitions, variables, { maxErrors: MAX_VARIABLE_ERRORS });
+  if (!coerced) return null;
+  const cost = countCost(plan, coerced);
+  checkLimit("cost", cost);
+  return { cost, variables: coerced };
+}
+
+function countCost(plan: OperationPlan, variables: Record<string, unknown>): number {
+  try {
+    return costOf(plan, variables);
+  } catch (error) {
+    // A variable that may be null stands where null may not be, which is known only now.
+    throw error instanceof GraphQLError ? badRequest([], error.message) : error;
+  }
+}
+
+function mutationClass({ rootFields }: OperationPlan): RateLimitClass {
+  return rootFields.some(({ definition }) => BULK_FIELDS.has(definition.name)) ? "batch" : "write";
+}

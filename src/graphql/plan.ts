@@ -1,0 +1,204 @@
+/**
+ * An operation as it will be executed: fragments expanded, fields of the same name merged. It depends on the document
+ * alone, so that it is made once. What `@skip` and `@include` may leave out counts as asked for.
+ */
+import {
+  getArgumentValues,
+  getNamedType,
+  GraphQLError,
+  isAbstractType,
+  isLeafType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  Kind,
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLField,
+  type GraphQLNamedOutputType,
+  type GraphQLObjectType,
+  type GraphQLOutputType,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+  type ValueNode,
+} from "graphql";
+
+export interface PlannedField {
+  /** Where its value stands in the answer: `jobs.nodes.agent`. */
+  readonly path: string;
+  readonly definition: GraphQLField<unknown, unknown>;
+  readonly node: FieldNode;
+  readonly type: GraphQLNamedOutputType;
+  readonly isList: boolean;
+  /** The values of its arguments where no variable is among them. */
+  readonly fixedArguments: Readonly<Record<string, unknown>> | null;
+  /** What is selected of it, for each type that it may turn out to be. Nothing of a leaf. */
+  readonly alternatives: readonly (readonly PlannedField[])[];
+}
+
+export interface OperationPlan {
+  readonly kind: OperationDefinitionNode["operation"];
+  /** Those that begin with `__` left out, with all below them. */
+  readonly rootFields: readonly PlannedField[];
+  readonly depth: number;
+  readonly aliases: number;
+  /** All fields of it. */
+  readonly fieldCount: number;
+  readonly introspects: boolean;
+  /** Whether an argument hangs on a variable. */
+  readonly usesVariables: boolean;
+}
+
+const plans = new WeakMap<OperationDefinitionNode, OperationPlan>();
+
+/** The plan of a valid operation. */
+export function planOf(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+): OperationPlan {
+  const known = plans.get(operation);
+  if (known) return known;
+  const plan = new Planner(schema, document).plan(operation);
+  plans.set(operation, plan);
+  return plan;
+}
+
+class Planner {
+  readonly #schema: GraphQLSchema;
+  readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  #depth = 0;
+  #aliases = 0;
+  #fieldCount = 0;
+  #introspects = false;
+  #usesVariables = false;
+
+  constructor(schema: GraphQLSchema, { definitions }: DocumentNode) {
+    this.#schema = schema;
+    this.#fragments = new Map(
+      definitions.flatMap((node) =>
+        node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node] as const] : [],
+      ),
+    );
+  }
+
+  plan({ operation: kind, selectionSet }: OperationDefinitionNode): OperationPlan {
+    const root = this.#schema.getRootType(kind);
+    if (!root) throw new GraphQLError(`There are no operations of the kind ${kind}`);
+    const rootFields = this.#fieldsOf(root, [selectionSet], { path: "", depth: 1 });
+    return {
+      kind,
+      rootFields,
+      depth: this.#depth,
+      aliases: this.#aliases,
+      fieldCount: this.#fieldCount,
+      introspects: this.#introspects,
+      usesVariables: this.#usesVariables,
+    };
+  }
+
+  #fieldsOf(
+    type: GraphQLObjectType,
+    selections: readonly SelectionSetNode[],
+    at: { path: string; depth: number },
+  ): PlannedField[] {
+    const merged: Merged = new Map();
+    const seen = new Set<string>();
+    for (const selection of selections) this.#merge(type, selection, { merged, seen });
+    return [...merged].flatMap(([name, nodes]) => {
+      const [node] = nodes as [FieldNode];
+      if (node.alias) this.#aliases += 1;
+      if (node.name.value.startsWith("__")) {
+        if (node.name.value !== "__typename") this.#introspects = true;
+        return [];
+      }
+      const definition = type.getFields()[node.name.value];
+      return definition ? [this.#field(definition, nodes, { ...at, path: `${at.path}${name}` })] : [];
+    });
+  }
+
+  #field(
+    definition: GraphQLField<unknown, unknown>,
+    nodes: readonly FieldNode[],
+    { path, depth }: { path: string; depth: number },
+  ): PlannedField {
+    this.#depth = Math.max(this.#depth, depth);
+    this.#fieldCount += 1;
+    const node = nodes[0] as FieldNode;
+    const type = getNamedType(definition.type);
+    const selections = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
+    const below = { path: `${path}.`, depth: depth + 1 };
+    return {
+      path,
+      definition,
+      node,
+      type,
+      isList: isListed(definition.type),
+      fixedArguments: this.#fixedArguments(definition, node),
+      alternatives: this.#possibleTypes(type).map((possible) => this.#fieldsOf(possible, selections, below)),
+    };
+  }
+
+  /** As execution does it: a fragment counts once in one place. */
+  #merge(type: GraphQLObjectType, { selections }: SelectionSetNode, into: Collected): void {
+    for (const selection of selections) {
+      if (selection.kind === Kind.FIELD) {
+        const name = selection.alias?.value ?? selection.name.value;
+        const nodes = into.merged.get(name);
+        if (nodes) nodes.push(selection);
+        else into.merged.set(name, [selection]);
+      } else if (selection.kind === Kind.INLINE_FRAGMENT) {
+        if (this.#applies(type, selection.typeCondition?.name.value))
+          this.#merge(type, selection.selectionSet, into);
+      } else if (!into.seen.has(selection.name.value)) {
+        into.seen.add(selection.name.value);
+        const fragment = this.#fragments.get(selection.name.value);
+        if (fragment && this.#applies(type, fragment.typeCondition.name.value))
+          this.#merge(type, fragment.selectionSet, into);
+      }
+    }
+  }
+
+  #applies(type: GraphQLObjectType, condition: string | undefined): boolean {
+    if (condition === undefined || condition === type.name) return true;
+    const conditional = this.#schema.getType(condition);
+    return isAbstractType(conditional) && this.#schema.isSubType(conditional, type);
+  }
+
+  #possibleTypes(type: GraphQLNamedOutputType): readonly GraphQLObjectType[] {
+    if (isLeafType(type)) return [];
+    return isObjectType(type) ? [type] : this.#schema.getPossibleTypes(type);
+  }
+
+  #fixedArguments(
+    definition: GraphQLField<unknown, unknown>,
+    node: FieldNode,
+  ): Readonly<Record<string, unknown>> | null {
+    const hangsOnVariable = (node.arguments ?? []).some(({ value }) => holdsVariable(value));
+    if (!hangsOnVariable) return getArgumentValues(definition, node);
+    this.#usesVariables = true;
+    return null;
+  }
+}
+
+/** The nodes of each field by the name that it has in the answer. */
+type Merged = Map<string, FieldNode[]>;
+
+interface Collected {
+  readonly merged: Merged;
+  /** Fragments that are merged already. */
+  readonly seen: Set<string>;
+}
+
+function isListed(type: GraphQLOutputType): boolean {
+  return isListType(isNonNullType(type) ? type.ofType : type);
+}
+
+/** Whether a variable is in it, at any depth. */
+export function holdsVariable(value: ValueNode): boolean {
+  if (value.kind === Kind.VARIABLE) return true;
+  if (value.kind === Kind.LIST) return value.values.some(holdsVariable);
+  return value.kind === Kind.OBJECT && value.fields.some((field) => holdsVariable(field.value));
+}

@@ -1,0 +1,41 @@
+/** Changing jobs. */
+import { allowed, changeContext } from "../access.ts";
+import { invariant } from "../../platform/errors.ts";
+import { bulkOptions, toBulkPayload, toBulkResult } from "../bulk.ts";
+import type { JobPatch, MutationResolvers, UpdateJobInput } from "../generated/schema-types.ts";
+import { snakeCase } from "../names.ts";
+
+/** A problem names the item's own member. */
+const pathOf = (): string => "patch.";
+
+export const jobMutations: Pick<MutationResolvers, "updateJob" | "updateJobs"> = {
+  async updateJob(_root, { input }, context) {
+    const holder = allowed(context, "jobs:write");
+    const options = { ...changeContext(context, holder), dryRun: false, pathOf };
+    const { results } = await context.services.jobs.updateBatch(holder, [commandOf(input)], options);
+    const [result] = results;
+    invariant(result, "an item has a result");
+    return toBulkResult(result, "input");
+  },
+
+  async updateJobs(_root, { items, ...args }, context) {
+    const holder = allowed(context, "jobs:write");
+    const options = { ...bulkOptions(context, holder, args), pathOf };
+    const { results } = await context.services.jobs.updateBatch(holder, items.map(commandOf), options);
+    const { appliedCount: updatedCount, ...payload } = toBulkPayload(results);
+    return { ...payload, updatedCount };
+  },
+};
+
+function commandOf({ markingNumber, expectedVersion, patch }: UpdateJobInput) {
+  return {
+    markingNumber,
+    body: toBody(patch),
+    expectedVersions: typeof expectedVersion === "number" ? [expectedVersion] : undefined,
+  };
+}
+
+/** The fields as the contract names them. */
+export function toBody(patch: JobPatch): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(patch).map(([name, value]) => [snakeCase(name), value]));
+}

@@ -1,0 +1,62 @@
+/** Anything by its id. */
+import { fromTypedId } from "../../platform/ids.ts";
+import { toApiKeyNode } from "../nodes/api-key.node.ts";
+import { allowed, holderOf } from "../access.ts";
+import type { GraphqlContext } from "../context.ts";
+import type { NodeResolvers, QueryResolvers, ResolversTypes } from "../generated/schema-types.ts";
+
+type NodeResult = ResolversTypes["Node"] | null;
+
+const kinds = {
+  job: { type: "Job", scope: "jobs:read", find: (uuid, { loaders }) => loaders.jobs.load(uuid) },
+  evt: { type: "JobEvent", scope: "jobs:read", find: (uuid, { loaders }) => loaders.events.load(uuid) },
+  org: {
+    type: "Organization",
+    scope: "jobs:read",
+    find: (uuid, { loaders }) => loaders.organizations.load(uuid),
+  },
+  whe: {
+    type: "WebhookEndpoint",
+    scope: "webhooks:manage",
+    find: (uuid, { loaders }) => loaders.endpoints.load(uuid),
+  },
+  dlv: {
+    type: "WebhookDelivery",
+    scope: "webhooks:manage",
+    find: (uuid, { loaders }) => loaders.deliveries.load(uuid),
+  },
+  key: { type: "ApiKey", scope: "webhooks:manage", find: findKey },
+} as const satisfies Record<
+  string,
+  {
+    type: string;
+    scope: "jobs:read" | "webhooks:manage";
+    find: (uuid: string, context: GraphqlContext) => Promise<NodeResult>;
+  }
+>;
+
+export const nodeQueries: Pick<QueryResolvers, "node" | "nodes"> = {
+  node: (_root, { id }, context) => findNode(id, context),
+  nodes: (_root, { ids }, context) => Promise.all(ids.map((id) => findNode(id, context))),
+};
+
+export const node: NodeResolvers = {
+  __resolveType: ({ id }) => kinds[id.slice(0, 3) as keyof typeof kinds].type,
+};
+
+/** The prefix of the id tells what to look for; a text that is no id of ours is found nowhere. */
+async function findNode(id: string, context: GraphqlContext): Promise<NodeResult> {
+  holderOf(context);
+  const prefix = id.slice(0, 3).toLowerCase();
+  if (!Object.hasOwn(kinds, prefix)) return null;
+  const kind = kinds[prefix as keyof typeof kinds];
+  const uuid = fromTypedId(prefix as keyof typeof kinds, id);
+  if (uuid === null) return null;
+  allowed(context, kind.scope);
+  return await kind.find(uuid, context);
+}
+
+async function findKey(uuid: string, context: GraphqlContext): Promise<NodeResult> {
+  const key = await context.services.keys.findFor(holderOf(context), uuid);
+  return key && toApiKeyNode(key);
+}

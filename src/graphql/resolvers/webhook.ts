@@ -1,0 +1,60 @@
+/** Reading webhook endpoints, deliveries and their attempts. */
+import { deliveryCursor, readDeliveryCursor } from "../../webhooks/delivery.queries.ts";
+import { fromTypedId } from "../../platform/ids.ts";
+import { allowed } from "../access.ts";
+import type { QueryResolvers, WebhookDeliveryResolvers } from "../generated/schema-types.ts";
+import { fromEventTypeName } from "../nodes/event.node.ts";
+import { toDeliveryNode, toEndpointNode } from "../nodes/webhook.node.ts";
+import { pageRequest, readCursor, toConnection } from "../paging.ts";
+
+export const webhookQueries: Pick<
+  QueryResolvers,
+  "webhookEndpoints" | "webhookEndpoint" | "webhookDeliveries"
+> = {
+  async webhookEndpoints(_root, _args, context) {
+    const caller = allowed(context, "webhooks:manage");
+    return (await context.services.endpoints.list(caller)).map(toEndpointNode);
+  },
+
+  async webhookEndpoint(_root, { id }, context) {
+    const view = await context.services.endpoints.find(allowed(context, "webhooks:manage"), id);
+    return view && toEndpointNode(view);
+  },
+
+  async webhookDeliveries(_root, { endpointId, status, eventType, markingNumber, ...args }, context) {
+    const caller = allowed(context, "webhooks:manage");
+    const page = pageRequest(args);
+    readCursor(page, readDeliveryCursor);
+    const { limit, cursor } = page;
+    const filter = {
+      endpointId: endpointId ?? undefined,
+      status: status ? (status.toLowerCase() as Lowercase<typeof status>) : undefined,
+      eventType: eventType ? fromEventTypeName(eventType) : undefined,
+      markingNumber: markingNumber ?? undefined,
+    };
+    const request = { filter, limit, cursor: cursor ?? undefined };
+    const { items, nextCursor } = await context.services.deliveries.list(caller, request, context.database);
+    return toConnection({
+      items,
+      hasNext: nextCursor !== null,
+      hasPrevious: cursor !== null,
+      toNode: toDeliveryNode,
+      cursorOf: deliveryCursor,
+    });
+  },
+};
+
+export const webhookDelivery: WebhookDeliveryResolvers = {
+  endpoint: ({ endpointId }, _args, { loaders }) => loaders.endpoints.load(uuidOf("whe", endpointId)),
+  job({ jobId }, _args, context) {
+    if (jobId === null) return null;
+    allowed(context, "jobs:read");
+    return context.loaders.jobs.load(uuidOf("job", jobId));
+  },
+  attempts: ({ id }, _args, { loaders }) => loaders.attempts.load(uuidOf("dlv", id)),
+};
+
+/** Of an id that we have written ourselves. */
+function uuidOf(prefix: "whe" | "job" | "dlv", id: string): string {
+  return fromTypedId(prefix, id) as string;
+}

@@ -1,0 +1,17 @@
+/**
+ * The scalars of the contract. What comes in is parsed as `graphql-scalars` has it; what goes out stands in the rows as it
+ * is to be shown, so that nothing is left to do.
+ */
+import { GraphQLScalarType } from "graphql";
+import { DateTimeResolver, JSONResolver, LocalDateResolver } from "graphql-scalars";
+
+function rendered(scalar: GraphQLScalarType, name: string): GraphQLScalarType {
+  const { parseValue, parseLiteral } = scalar;
+  return new GraphQLScalarType({ name, parseValue, parseLiteral, serialize: (value) => value });
+}
+
+export const scalars = {
+  DateTime: rendered(DateTimeResolver, "DateTime"),
+  LocalDate: rendered(LocalDateResolver, "LocalDate"),
+  JSON: rendered(JSONResolver, "JSON"),
+};

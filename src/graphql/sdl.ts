@@ -1,0 +1,12 @@
+/** The contract as it is written: `schema/*.graphql`, put together. */
+import { readdirSync, readFileSync } from "node:fs";
+
+const FOLDER = new URL("../../schema/", import.meta.url);
+
+export function readSdl(): string {
+  const names = readdirSync(FOLDER).filter((name) => name.endsWith(".graphql"));
+  return names
+    .toSorted()
+    .map((name) => readFileSync(new URL(name, FOLDER), "utf8"))
+    .join("\n");
+}

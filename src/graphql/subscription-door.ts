@@ -1,0 +1,60 @@
+/** What a WebSocket has to pass before it opens: room for one more, and where a browser's page came from. */
+import { STATUS_CODES, type IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { addressTest } from "../api-keys/cidr.ts";
+
+export interface Refusal {
+  status: 403 | 503;
+  message: string;
+}
+
+export interface OriginRule {
+  graphqlOrigins: readonly string[];
+  publicUrl: string | null;
+}
+
+/**
+ * Whether a page of the request's origin may open a socket: one from the server itself, or one that CORS lets in. A request
+ * without an origin is not a browser's. The key in `connection_init` is what protects; this rule keeps the door the same
+ * for WebSocket as for fetch.
+ */
+export function createOriginRule({
+  graphqlOrigins,
+  publicUrl,
+}: OriginRule): (request: IncomingMessage) => boolean {
+  const allowed = new Set(graphqlOrigins);
+  if (publicUrl !== null) allowed.add(new URL(publicUrl).origin);
+  return ({ headers: { origin, host } }) => {
+    if (origin === undefined || allowed.has(origin)) return true;
+    return URL.canParse(origin) && host !== undefined && new URL(origin).host === host.toLowerCase();
+  };
+}
+
+/** The client's address as Express finds it: `trustProxy` is how many proxies stand in front, or their addresses. */
+export function createAddressRule(
+  trustProxy: number | readonly string[],
+): (request: IncomingMessage) => string {
+  const isProxy =
+    typeof trustProxy === "number" ? (_: string, hop: number) => hop < trustProxy : addressTest(trustProxy);
+  return ({ socket, headers }) => {
+    const forwarded = String(headers["x-forwarded-for"] ?? "").split(",");
+    const named = forwarded.map((hop) => hop.trim()).filter((hop) => hop !== "");
+    const hops = [socket.remoteAddress ?? "", ...named.toReversed()];
+    // Whatever stands beyond the first that is no proxy of ours may be made up.
+    const at = hops.findIndex((address, hop) => !isProxy(address, hop));
+    return hops.at(at) ?? "";
+  };
+}
+
+/** Answers in HTTP, for there is no WebSocket yet, with an error as `POST /graphql` has it. */
+export function refuse(socket: Duplex, { status, message }: Refusal, requestId: string): void {
+  const code = { 403: "FORBIDDEN", 503: "SERVICE_UNAVAILABLE" }[status];
+  const body = JSON.stringify({ errors: [{ message, extensions: { code, requestId } }] });
+  socket.on("error", () => socket.destroy());
+  socket.once("finish", () => socket.destroy());
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${requestId}\r\n` +
+      `${status === 503 ? "Retry-After: 1\r\n" : ""}Connection: close\r\n\r\n${body}`,
+  );
+}

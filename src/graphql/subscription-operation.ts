@@ -1,0 +1,204 @@
+/** A subscription as a client asked for it: read, checked against every limit, begun, and executed for each event. */
+import {
+  createSourceEventStream,
+  execute,
+  getOperationAST,
+  GraphQLError,
+  Kind,
+  OperationTypeNode,
+  parse,
+  validate,
+  visit,
+  type DocumentNode,
+  type ExecutionArgs,
+  type ExecutionResult,
+  type GraphQLSchema,
+  type SelectionSetNode,
+} from "graphql";
+import type { SubscribePayload } from "graphql-ws";
+import { badRequest } from "../platform/errors.ts";
+import type { Turnstile } from "../platform/turnstile.ts";
+import { MAX_RECURSIVE_SELECTIONS, MAX_TOKENS } from "./limits.ts";
+import { measureOperation } from "./operation-guard.ts";
+import { planOf } from "./plan.ts";
+
+export type PreparedOperation = Pick<
+  ExecutionArgs,
+  "schema" | "document" | "operationName" | "variableValues"
+>;
+
+/** What is wrong with a document, which may be many things. */
+export class InvalidDocument extends Error {
+  readonly errors: readonly GraphQLError[];
+
+  constructor(errors: readonly GraphQLError[], code: string) {
+    super("The document is not valid");
+    this.errors = errors.map((error) => withCode(error, code));
+  }
+}
+
+/** What GraphQL says itself, as the caller's mistake. */
+export function withCode({ message, nodes, source, positions }: GraphQLError, code: string): GraphQLError {
+  return new GraphQLError(message, {
+    nodes: nodes ?? null,
+    source: source ?? null,
+    positions: positions ?? null,
+    extensions: { code },
+  });
+}
+
+/** Throws InvalidDocument, a GraphQLError where a limit is passed, or BadRequestException. */
+export function prepareOperation(
+  schema: GraphQLSchema,
+  { query, operationName, variables }: SubscribePayload,
+): PreparedOperation {
+  const document = parseDocument(query);
+  const wrong = validate(schema, document);
+  if (wrong.length > 0) throw new InvalidDocument(wrong, "GRAPHQL_VALIDATION_FAILED");
+  refuseBombs(document);
+  const operation = getOperationAST(document, operationName);
+  if (!operation)
+    throw badRequest([], "Which operation is meant is not clear: name it by operationName, as it is written");
+  if (operation.operation !== OperationTypeNode.SUBSCRIPTION)
+    throw badRequest([], "Send queries and mutations by POST");
+  if (isConditional(operation.selectionSet, document))
+    throw badRequest(
+      [],
+      "A subscription's one root field cannot be conditional: leave @skip and @include out there",
+    );
+  measureOperation(schema, planOf(schema, document, operation), { operation, variables: variables ?? {} });
+  return { schema, document, operationName, variableValues: variables };
+}
+
+function parseDocument(query: string): DocumentNode {
+  try {
+    return parse(query, { maxLexicalTokens: MAX_TOKENS });
+  } catch (error) {
+    throw error instanceof GraphQLError ? new InvalidDocument([error], "GRAPHQL_PARSE_FAILED") : error;
+  }
+}
+
+/** Whether a directive decides about a root field: without any there is nothing to subscribe to. */
+function isConditional({ selections }: SelectionSetNode, document: DocumentNode): boolean {
+  return selections.some((selection) => {
+    if ((selection.directives ?? []).length > 0) return true;
+    if (selection.kind === Kind.FIELD) return false;
+    if (selection.kind === Kind.INLINE_FRAGMENT) return isConditional(selection.selectionSet, document);
+    return document.definitions.some(
+      (definition) =>
+        definition.kind === Kind.FRAGMENT_DEFINITION &&
+        definition.name.value === selection.name.value &&
+        isConditional(definition.selectionSet, document),
+    );
+  });
+}
+
+/** What Apollo does for HTTP: a few fragments that spread each other twice would be more than can be gone through. */
+function refuseBombs(document: DocumentNode): void {
+  const spreadsOf = new Map<string, string[]>();
+  const sizes = new Map<string, number>();
+  for (const definition of document.definitions) {
+    const name = definition.kind === Kind.FRAGMENT_DEFINITION ? definition.name.value : "";
+    const spreads: string[] = spreadsOf.get(name) ?? [];
+    let size = sizes.get(name) ?? 0;
+    visit(definition, {
+      Field: () => void (size += 1),
+      FragmentSpread: (spread) => void spreads.push(spread.name.value),
+    });
+    spreadsOf.set(name, spreads);
+    sizes.set(name, size);
+  }
+  const expanded = new Map<string, number>();
+  const expand = (name: string): number => {
+    const known = expanded.get(name);
+    if (known !== undefined) return known;
+    const total = (spreadsOf.get(name) ?? []).reduce(
+      (sum, spread) => sum + expand(spread),
+      sizes.get(name) ?? 0,
+    );
+    expanded.set(name, total);
+    return total;
+  };
+  if (expand("") > MAX_RECURSIVE_SELECTIONS)
+    throw new GraphQLError("The fragments select too many fields", {
+      extensions: { code: "QUERY_TOO_EXPENSIVE" },
+    });
+}
+
+export interface Run<Context> {
+  /** Ends it. */
+  readonly signal: AbortSignal;
+  /** A context for one event: nothing of an earlier one is remembered in it. */
+  makeContext(): Context;
+  /** Through which each execution goes. */
+  readonly turnstile: Turnstile;
+  /** Asked before each event; false ends it. */
+  mayGoOn(): Promise<boolean>;
+  onBegin(): void;
+  onEnd(): void;
+  /** It failed and is over. What is thrown from here is told to the client. */
+  onFailure(error: unknown): void;
+}
+
+/** Begins: an operation that cannot begin has its errors as its only result. */
+export async function startOperation<Context>(
+  operation: PreparedOperation,
+  run: Run<Context>,
+): Promise<AsyncGenerator<ExecutionResult, void, void> | ExecutionResult> {
+  const source = await createSourceEventStream({ ...operation, contextValue: run.makeContext() });
+  if (!(Symbol.asyncIterator in source)) return source;
+  return executeEach(operation, source as AsyncGenerator<unknown, void, void>, run);
+}
+
+type Step = IteratorResult<ExecutionResult, void>;
+
+/** Written by hand so that `return` reaches the source at once, also while the next event is waited for. */
+function executeEach<Context>(
+  operation: PreparedOperation,
+  source: AsyncGenerator<unknown, void, void>,
+  run: Run<Context>,
+): AsyncGenerator<ExecutionResult, void, void> {
+  let isOver = false;
+  const end = async (): Promise<Step> => {
+    run.signal.removeEventListener("abort", onAbort);
+    if (!isOver) run.onEnd();
+    isOver = true;
+    await source.return();
+    return { done: true, value: undefined };
+  };
+  const onAbort = (): void => void end();
+  run.onBegin();
+  run.signal.addEventListener("abort", onAbort);
+  if (run.signal.aborted) onAbort();
+
+  const step = async (): Promise<Step> => {
+    const { done, value: rootValue } = await source.next();
+    if (done === true || !(await run.mayGoOn())) return await end();
+    const value = await run.turnstile(async () =>
+      execute({ ...operation, rootValue, contextValue: run.makeContext() }),
+    );
+    return { done: false, value };
+  };
+  return {
+    async next() {
+      try {
+        return await step();
+      } catch (error) {
+        await end();
+        run.onFailure(error);
+        return { done: true, value: undefined };
+      }
+    },
+    return: end,
+    async throw(error: unknown) {
+      await end();
+      throw error;
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+    async [Symbol.asyncDispose]() {
+      await end();
+    },
+  };
+}

@@ -1,0 +1,165 @@
+/** The protocol's course on one socket: who calls, what they subscribe to, and what becomes of each event. */
+import { GraphQLError, type ExecutionArgs, type ExecutionResult, type GraphQLSchema } from "graphql";
+import { makeServer, type ConnectionInitMessage, type SubscribePayload } from "graphql-ws";
+import type { KeyHolder } from "../api-keys/api-key.memory.ts";
+import { presentedKey, type PresentedHeaders } from "../api-keys/presented-key.ts";
+import { takeToken } from "../api-keys/rate-limit.ts";
+import type { RateLimitStore } from "../api-keys/rate-limit.store.ts";
+import { SlowReaderError } from "../events/event.buffer.ts";
+import { AppError, badRequest, invariant } from "../platform/errors.ts";
+import { withoutValues, type Logger } from "../platform/logger.ts";
+import { createTurnstile, type Turnstile } from "../platform/turnstile.ts";
+import { createErrorFormat } from "./error-format.ts";
+import { closeCodes, subscriptionLimits, TOO_SLOW } from "./subscription-limits.ts";
+import type { SubscriptionMetrics } from "./subscription-metrics.ts";
+import { prepareOperation, startOperation, type Run } from "./subscription-operation.ts";
+import type { LiveSocket } from "./subscription-socket.ts";
+import { createTeller } from "./subscription-teller.ts";
+import { isRefusal, type Vigil } from "./subscription-vigil.ts";
+
+export interface ProtocolParts<Context extends object> {
+  schema: GraphQLSchema;
+  makeContext: (request: { holder: KeyHolder | null; requestId: string; signal: AbortSignal }) => Context;
+  /** Null: rate limits are off. */
+  limits: RateLimitStore | null;
+  logger: Logger;
+}
+
+/** To be called once the socket is closed. */
+type OnClose = (code: number, reason: string) => void;
+
+const TRY_AGAIN = "The database is away: come back, and ask events(after:) for what was missed";
+
+/** Answers with what serves a socket that has just been opened. */
+export function createProtocol<Context extends object>(
+  { schema, makeContext, limits, logger }: ProtocolParts<Context>,
+  vigil: Vigil,
+  metrics: SubscriptionMetrics,
+): (live: LiveSocket) => OnClose {
+  const shared = { vigil, metrics, turnstile: createTurnstile(subscriptionLimits.executionsAtOnce) };
+  const teller = createTeller(createErrorFormat(logger));
+
+  const contextOf = (live: LiveSocket): Context =>
+    makeContext({ holder: live.caller?.holder ?? null, requestId: live.requestId, signal: live.signal });
+
+  const prepare = async (live: LiveSocket, id: string, payload: SubscribePayload): Promise<ExecutionArgs> => {
+    invariant(live.caller, "who subscribes was admitted");
+    if (id.length > subscriptionLimits.idLength)
+      throw badRequest([], `The id of a subscription has at most ${subscriptionLimits.idLength} characters`);
+    await takeToken(limits, live.caller.holder, "read", () => undefined);
+    return { ...prepareOperation(schema, payload), contextValue: contextOf(live) };
+  };
+
+  return (live) => {
+    const opened = makeServer({
+      connectionInitWaitTimeout: subscriptionLimits.initWithinMs,
+      onConnect: ({ connectionParams }) => admit(live, vigil, connectionParams),
+      async onSubscribe({ subscriptions }, id, payload) {
+        try {
+          refuseTooMany(subscriptions);
+          return await prepare(live, id, payload);
+        } catch (error) {
+          return [new GraphQLError("", { originalError: error as Error })];
+        }
+      },
+      subscribe: (args) =>
+        startOperation(
+          args,
+          createRun(live, shared, () => contextOf(live)),
+        ),
+      onNext: (...happened) => teller.result(live, happened[4] as ExecutionResult),
+      onError: (_connection, _id, _payload, errors) =>
+        errors.flatMap((error) => teller.errorsOf(live, error)),
+    }).opened(
+      {
+        protocol: live.protocol,
+        send: (text) => live.send(text),
+        close: (code = closeCodes.internalError, reason = "") => live.close(code, reason),
+        onMessage: (take) => live.onMessage((text) => void take(text).catch(fail(live, logger))),
+      },
+      undefined,
+    );
+    return (code, reason) => void opened(code, reason).catch(fail(live, logger));
+  };
+}
+
+/** Of all sockets. */
+interface Shared {
+  vigil: Vigil;
+  metrics: SubscriptionMetrics;
+  turnstile: Turnstile;
+}
+
+function createRun<Context>(
+  live: LiveSocket,
+  { vigil, metrics, turnstile }: Shared,
+  makeContext: () => Context,
+): Run<Context> {
+  return {
+    signal: live.signal,
+    turnstile,
+    makeContext,
+    async mayGoOn() {
+      const isGood = await vigil.isStillGood(live);
+      if (isGood) metrics.delivered();
+      return isGood;
+    },
+    onBegin: () => metrics.began(),
+    onEnd: () => metrics.ended(),
+    onFailure(error) {
+      if (error instanceof SlowReaderError) live.close(closeCodes.tooSlow, TOO_SLOW);
+      else if (isAway(error)) live.close(closeCodes.tryAgainLater, TRY_AGAIN);
+      else throw error;
+    },
+  };
+}
+
+/** Whoever may not come in is told why. */
+async function admit(
+  live: LiveSocket,
+  vigil: Vigil,
+  init: ConnectionInitMessage["payload"],
+): Promise<boolean> {
+  try {
+    const key = presentedKey(presentedBy(init, live.request.headers));
+    const holder = await vigil.admit(key, live.address);
+    const most = subscriptionLimits.socketsPerKey;
+    if (vigil.socketsOf(holder.keyId) >= most)
+      throw new AppError("ForbiddenException", `At most ${most} WebSockets are open with one key`);
+    live.caller = { key, address: live.address, holder };
+    return true;
+  } catch (error) {
+    if (isRefusal(error)) live.close(closeCodes.forbidden, error.message);
+    else live.close(closeCodes.tryAgainLater, TRY_AGAIN);
+    return false;
+  }
+}
+
+/** The key is in `connection_init`, whatever the case of its name; or else, from what is no browser, in the request's headers. */
+function presentedBy(init: ConnectionInitMessage["payload"], headers: PresentedHeaders): PresentedHeaders {
+  const given = Object.entries(init ?? {}).flatMap(([name, value]) => {
+    const isKey = /^(x-api-key|authorization)$/i.test(name);
+    return isKey && typeof value === "string" ? [[name.toLowerCase(), value] as const] : [];
+  });
+  return given.length > 0 ? Object.fromEntries(given) : headers;
+}
+
+function refuseTooMany(subscriptions: object): void {
+  const most = subscriptionLimits.subscriptionsPerSocket;
+  if (Object.keys(subscriptions).length > most)
+    throw new AppError("TooManyRequestsException", `At most ${most} subscriptions stand on one WebSocket`);
+}
+
+function isAway(error: unknown): boolean {
+  return error instanceof AppError && error.code === "ServiceUnavailableException";
+}
+
+/** For what the library rejects: a message of a kind that clients do not send, or a defect. */
+function fail(live: LiveSocket, logger: Logger): (error: unknown) => void {
+  return (error) => {
+    if (error instanceof Error && error.message.startsWith("Unexpected message of type"))
+      return live.close(closeCodes.badRequest, "Unexpected message");
+    logger.error({ request_id: live.requestId, err: withoutValues(error) }, "a websocket failed");
+    live.close(closeCodes.internalError, "Internal server error");
+  };
+}

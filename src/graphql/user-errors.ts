@@ -1,0 +1,81 @@
+/** Refusals that are to be expected, as data: what a service throws, turned into `userErrors`. */
+import { AppError, type ErrorCode, type Problem } from "../platform/errors.ts";
+import { camelCasePath } from "./names.ts";
+
+export interface UserErrorNode {
+  readonly code: "INVALID" | "NOT_FOUND" | "CONFLICT" | "FORBIDDEN" | "LIMIT_EXCEEDED";
+  readonly field: string | null;
+  readonly message: string;
+}
+
+export interface Refusal {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly problems: readonly Problem[];
+  /** There are too many already. */
+  readonly isLimit?: boolean;
+}
+
+const codes: Partial<Record<ErrorCode, UserErrorNode["code"]>> = {
+  BadRequestException: "INVALID",
+  NotFoundException: "NOT_FOUND",
+  ConflictException: "CONFLICT",
+  PreconditionFailedException: "CONFLICT",
+  ForbiddenException: "FORBIDDEN",
+};
+
+/** Where a refusal belongs in the arguments: the path of its problems' fields, or of the whole where it has none. */
+export interface ErrorPlace {
+  /** Such as `items.3.patch`; empty: the fields stand at the root. */
+  readonly fields: string;
+  /** The argument that selected what was refused, such as `items.3.markingNumber`. */
+  readonly subject: string | null;
+  /** The argument that names the version to be changed. */
+  readonly version?: string;
+}
+
+/** Null: it is not to be expected, and must not be told as data. */
+export function toUserErrors(
+  { code, message, problems, isLimit = false }: Refusal,
+  place: ErrorPlace,
+): UserErrorNode[] | null {
+  const userCode = isLimit ? "LIMIT_EXCEEDED" : codes[code];
+  if (userCode === undefined) return null;
+  if (problems.length === 0) {
+    const field = code === "PreconditionFailedException" ? (place.version ?? place.subject) : place.subject;
+    return [{ code: userCode, field, message }];
+  }
+  return problems.map((problem) => {
+    const path = camelCasePath(problem.field);
+    const field = [place.fields, path].filter((part) => part !== "").join(".");
+    return {
+      code: userCode,
+      field: field === "" ? null : field,
+      message: `${path} ${problem.message}`.trimStart(),
+    };
+  });
+}
+
+/** A payload where nothing came of it. */
+type Refused<Payload> = { readonly [Name in keyof Payload]: null };
+
+/** What `work` gives; where it is refused as is to be expected, `refused` with the errors. */
+export async function orUserErrors<Payload extends object>(
+  place: ErrorPlace,
+  refused: Refused<NoInfer<Payload>>,
+  work: () => Promise<Payload>,
+): Promise<(Payload | Refused<Payload>) & { userErrors: UserErrorNode[] }> {
+  try {
+    return { ...(await work()), userErrors: [] };
+  } catch (error) {
+    const userErrors = error instanceof AppError ? toUserErrors(refusalOf(error), place) : null;
+    if (userErrors === null) throw error;
+    return { ...refused, userErrors };
+  }
+}
+
+function refusalOf({ code, message, details }: AppError): Refusal {
+  if (Array.isArray(details)) return { code, message, problems: details as Problem[] };
+  const isLimit = typeof details === "object" && details !== null && "limit" in details;
+  return { code, message, problems: [], isLimit };
+}

@@ -1,0 +1,34 @@
+/** What the adapter knows of the HTTP request that is being answered, wherever in Apollo's course that is asked. */
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { KeyHolder } from "../api-keys/api-key.memory.ts";
+import { invariant } from "../platform/errors.ts";
+
+export interface Measured {
+  readonly cost: number;
+  /** Coerced: defaults are in, what was not given is not there. */
+  readonly variables: Readonly<Record<string, unknown>>;
+}
+
+export interface Visit {
+  readonly requestId: string;
+  /** Null: nobody known. */
+  readonly holder: KeyHolder | null;
+  /** Aborts when the client goes away before its answer. */
+  readonly signal: AbortSignal;
+  readonly setHeader: (name: string, value: string) => void;
+  /** Set once the operation has passed every check and its variables are sound. */
+  measured: Measured | null;
+}
+
+// Apollo formats errors, and refuses what is no operation, in places that it hands no context to.
+const visits = new AsyncLocalStorage<Visit>();
+
+export function duringVisit(visit: Visit, answer: () => void): void {
+  visits.run(visit, answer);
+}
+
+export function currentVisit(): Visit {
+  const visit = visits.getStore();
+  invariant(visit, "the visit was begun before Apollo was asked");
+  return visit;
+}

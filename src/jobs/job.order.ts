@@ -1,0 +1,105 @@
+/** The orders of a list of jobs that is walked both ways by cursors, and the place in it that a cursor names. */
+import { z } from "zod";
+import { decodeCursor, encodeCursor } from "../platform/cursor.ts";
+import { raw, sql, type Sql } from "../platform/sql.ts";
+import { toIsoTime } from "../platform/time.ts";
+import type { JobPosition } from "./job.filter.ts";
+import type { JobRow } from "./job.row.ts";
+import { dateValue } from "./job.values.ts";
+
+export const jobOrderFields = ["created_at", "updated_at", "scheduled_date", "marking_number"] as const;
+export type JobOrderField = (typeof jobOrderFields)[number];
+
+/** The id breaks ties, in the same direction; nulls are last either way. */
+export interface JobOrder {
+  field: JobOrderField;
+  descending: boolean;
+}
+
+/** How PostgreSQL goes through a list: from a place on, along an order or against it. */
+export interface JobWalk {
+  /**
+   * The rows beyond the place, in one piece or two: jobs with a value and jobs without lie apart in an index that is
+   * read downwards, so each piece is read in the index's own order, `pieceOrder`.
+   */
+  pieces: Sql[];
+  pieceOrder: Sql;
+  /** The order of all pieces together. */
+  order: Sql;
+}
+
+/** `position` null: from the list's beginning, or from its end where it is walked backward. */
+export function walk(order: JobOrder, backward: boolean, position: JobPosition | null): JobWalk {
+  const { field } = order;
+  const downward = order.descending !== backward;
+  const direction = downward ? "desc" : "asc";
+  const nulls = field === "scheduled_date" ? ` nulls ${backward ? "first" : "last"}` : "";
+  return {
+    pieces: piecesOf(field, { downward, backward, position }),
+    pieceOrder: raw(`order by job.${field} ${direction}, job.id ${direction}`),
+    order: raw(`order by job.${field} ${direction}${nulls}, job.id ${direction}`),
+  };
+}
+
+interface Heading {
+  downward: boolean;
+  backward: boolean;
+  position: JobPosition | null;
+}
+
+function piecesOf(field: JobOrderField, heading: Heading): Sql[] {
+  const { position, backward } = heading;
+  if (field !== "scheduled_date") return [position ? beyond(field, heading.downward, position) : sql`true`];
+  const dated = sql`job.scheduled_date is not null`;
+  const undated = sql`job.scheduled_date is null`;
+  if (!position) return [dated, undated];
+  const first = beyond(field, heading.downward, position);
+  if (position.value === null) return backward ? [first, dated] : [first];
+  return backward ? [first] : [first, undated];
+}
+
+const types = { created_at: "timestamptz", updated_at: "timestamptz", scheduled_date: "date" } as const;
+
+function beyond(field: JobOrderField, downward: boolean, { value, id }: JobPosition): Sql {
+  const than = raw(downward ? "<" : ">");
+  if (field === "marking_number") {
+    // A number never changes, no job is deleted, and no id can be guessed: the look-up tells nobody anything new.
+    return sql`job.marking_number ${than} (select marking_number from job where id = ${id}::uuid)`;
+  }
+  if (value === null) return sql`job.${raw(field)} is null and job.id ${than} ${id}::uuid`;
+  return sql`(job.${raw(field)}, job.id) ${than} (${value}::${raw(types[field])}, ${id}::uuid)`;
+}
+
+/** The place of `row`. Of a Marking Number it holds the id alone: the number itself could be longer than a cursor. */
+export function jobCursor(order: JobOrder, row: Pick<JobRow, "id" | JobOrderField>): string {
+  return encodeCursor(
+    kindOf(order),
+    order.field === "marking_number" ? [row.id] : [valueOf(order.field, row), row.id],
+  );
+}
+
+/** Null where `text` is no cursor of this order. */
+export function readJobCursor(order: JobOrder, text: string): JobPosition | null {
+  const { field } = order;
+  if (field === "marking_number") {
+    const decoded = decodeCursor(kindOf(order), z.tuple([z.guid()]), text);
+    return decoded && { value: null, id: decoded[0] };
+  }
+  const decoded = decodeCursor(kindOf(order), field === "scheduled_date" ? dateAndId : instantAndId, text);
+  return decoded && { value: decoded[0], id: decoded[1] };
+}
+
+const dateAndId = z.tuple([dateValue.nullable(), z.guid()]);
+/** Instants as `jobCursor` writes them; the year 0000 is none that PostgreSQL could read. */
+const instantAndId = z.tuple([z.iso.datetime({ precision: 3 }).regex(/^(?!0000)/), z.guid()]);
+
+function kindOf({ field, descending }: JobOrder): string {
+  return `jobs ${descending ? "-" : ""}${field}`;
+}
+
+function valueOf(
+  field: "created_at" | "updated_at" | "scheduled_date",
+  row: Pick<JobRow, JobOrderField>,
+): string | null {
+  return field === "scheduled_date" ? row.scheduled_date : toIsoTime(row[field]);
+}

@@ -1,0 +1,50 @@
+/** Deliveries and their attempts by ids, many at once. */
+import type { Queryable } from "../platform/database.ts";
+import { sql } from "../platform/sql.ts";
+import { ownedBy, type Caller } from "./caller.ts";
+import {
+  attemptColumns,
+  deliveryColumns,
+  toAttemptView,
+  toDeliveryView,
+  type AttemptRow,
+  type AttemptView,
+  type DeliveryRow,
+  type DeliveryView,
+} from "./delivery.view.ts";
+
+/** Those of `ids` (uuids) that the caller may see, in no particular order. */
+export async function deliveriesById(
+  database: Queryable,
+  caller: Caller,
+  ids: readonly string[],
+): Promise<DeliveryView[]> {
+  const rows = await database.query<DeliveryRow>(sql`
+    select delivery.*, job.marking_number
+    from (select ${deliveryColumns} from webhook_delivery where id = any(${ids}::uuid[])) delivery
+      join webhook_endpoint endpoint on endpoint.id = delivery.endpoint_id
+      left join job on job.id = delivery.job_id
+    where ${ownedBy(caller)}`);
+  return rows.map(toDeliveryView);
+}
+
+/** The attempts of deliveries (uuids) that the caller may see, each in order, by the delivery's uuid. */
+export async function attemptsOf(
+  database: Queryable,
+  caller: Caller,
+  deliveryIds: readonly string[],
+): Promise<Map<string, AttemptView[]>> {
+  const rows = await database.query<AttemptRow & { delivery_id: string }>(sql`
+    select delivery_id, ${attemptColumns} from webhook_attempt
+    where delivery_id in (
+      select delivery.id from webhook_delivery delivery join webhook_endpoint endpoint on endpoint.id = delivery.endpoint_id
+      where delivery.id = any(${deliveryIds}::uuid[]) and ${ownedBy(caller)})
+    order by delivery_id, number, started_at`);
+  const attempts = new Map<string, AttemptView[]>();
+  for (const { delivery_id: id, ...row } of rows) {
+    const known = attempts.get(id);
+    if (known) known.push(toAttemptView(row));
+    else attempts.set(id, [toAttemptView(row)]);
+  }
+  return attempts;
+}

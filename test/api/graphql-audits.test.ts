@@ -1,0 +1,37 @@
+import { serverAudits, type AuditResult } from "graphql-http";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startGraphqlRig, type GraphqlRig } from "../support/graphql-rig.ts";
+
+let rig: GraphqlRig;
+const results: AuditResult[] = [];
+
+beforeAll(async () => {
+  rig = await startGraphqlRig({ typeDefs: "type Query { word: String }" });
+  const key = await rig.newKey();
+  const fetchFn = (url: string, init: RequestInit = {}): Promise<Response> => {
+    const headers = new Headers(init.headers);
+    headers.set("x-api-key", key);
+    // What a page of another site cannot send is asked of those who come by GET.
+    headers.set("apollo-require-preflight", "1");
+    return fetch(url, { ...init, headers });
+  };
+  // One after the other: all at once would be more than the server's few connections of a test take.
+  for (const audit of serverAudits({ url: `${rig.url}/graphql`, fetchFn })) results.push(await audit.fn());
+});
+afterAll(() => rig[Symbol.asyncDispose]());
+
+const named = (status: AuditResult["status"]): string[] =>
+  results.filter((result) => result.status === status).map(({ name }) => name);
+
+it("GraphQL over HTTP: no audit ends in an error, and enough of them were held", () => {
+  expect(named("error")).toEqual([]);
+  expect(named("ok").length).toBeGreaterThan(50);
+});
+
+it("GraphQL over HTTP: the advice that Apollo does not take is this", () => {
+  expect(named("warn").toSorted()).toEqual([
+    "SHOULD use 200 status code on document parsing failure when accepting application/json",
+    "SHOULD use 200 status code on document validation failure when accepting application/json",
+    "SHOULD use a status code of 200 on variable coercion failure when accepting application/json",
+  ]);
+});

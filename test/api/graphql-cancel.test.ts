@@ -1,0 +1,118 @@
+import { request } from "node:http";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { sql } from "../../src/platform/sql.ts";
+import { startGraphqlRig, type GraphqlRig } from "../support/graphql-rig.ts";
+
+/** The rig's pool holds so many connections. */
+const POOL = 2;
+
+let rig: GraphqlRig;
+let key: string;
+let watcher: pg.Client;
+
+beforeAll(async () => {
+  rig = await startGraphqlRig({
+    // Longer than any test: what ends before was cancelled.
+    statementTimeoutMs: 600_000,
+    typeDefs: "type Query { waits: Int word: String pid: Int }",
+    resolvers: {
+      Query: {
+        waits: (_, __, { database }) => database.query(sql`select /* waits */ pg_sleep(600)`),
+        word: () => "here",
+        pid: async (_, __, { database }) =>
+          (await database.query<{ pid: number }>(sql`select pg_backend_pid() as pid`))[0]?.pid,
+      },
+    },
+  });
+  key = await rig.newKey();
+  watcher = new pg.Client(rig.databaseUrl);
+  await watcher.connect();
+});
+afterAll(async () => {
+  await watcher.end();
+  await rig[Symbol.asyncDispose]();
+});
+
+/** Asks, and gives the means to go away. */
+function ask(query: string): { leave: () => void } {
+  const sent = request(`${rig.url}/graphql`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-api-key": key },
+  });
+  sent.on("error", () => undefined);
+  sent.end(JSON.stringify({ query }));
+  return { leave: () => sent.destroy() };
+}
+
+async function untilWaiting(count: number): Promise<number[]> {
+  return await vi.waitFor(
+    async () => {
+      const { rows } = await watcher.query<{ pid: number }>(
+        "select pid from pg_stat_activity where datname = current_database() and state = 'active' and query like '%/* waits */%' and pid <> pg_backend_pid()",
+      );
+      expect(rows).toHaveLength(count);
+      return rows.map(({ pid }) => pid);
+    },
+    { timeout: 5_000, interval: 10 },
+  );
+}
+
+describe("a client that goes away", () => {
+  it("ends its query in PostgreSQL, and its connection serves nobody again", async () => {
+    const { leave } = ask("{ waits }");
+    const [pid] = await untilWaiting(1);
+    leave();
+    await untilWaiting(0);
+    await vi.waitFor(async () => {
+      const { rows } = await watcher.query("select from pg_stat_activity where pid = $1", [pid]);
+      expect(rows).toHaveLength(0);
+    });
+    const { body } = await rig.post({ query: "{ pid }" }, { "x-api-key": key });
+    expect(body.data.pid).not.toBe(pid);
+  });
+
+  it("leaves room for others, also where it had not yet got a connection", async () => {
+    const clients = Array.from({ length: POOL + 3 }, () => ask("{ waits }"));
+    await untilWaiting(POOL);
+    await vi.waitFor(() => expect(rig.reading.pool().waiting).toBe(3));
+    for (const { leave } of clients) leave();
+    await untilWaiting(0);
+    const { body } = await rig.post({ query: "{ pid }" }, { "x-api-key": key });
+    expect(body.data.pid).toEqual(expect.any(Number));
+    await vi.waitFor(() => expect(rig.reading.pool().waiting).toBe(0));
+  });
+
+  it("is 499 in the log, and no error", async () => {
+    rig.log.length = 0;
+    const { leave } = ask("{ waits }");
+    await untilWaiting(1);
+    leave();
+    await vi.waitFor(() => expect(rig.log).toMatchObject([{ route: "/graphql", status: 499 }]));
+    await untilWaiting(0);
+    await vi.waitFor(() => expect(rig.reading.pool()).toMatchObject({ waiting: 0 }));
+    expect(rig.log.filter(({ level }) => level === "error")).toEqual([]);
+  });
+
+  it("takes nobody else's query along", async () => {
+    const staying = rig.post({ query: "{ pid word }" }, { "x-api-key": key });
+    const { leave } = ask("{ waits }");
+    await untilWaiting(1);
+    leave();
+    await untilWaiting(0);
+    expect((await staying).body.data).toMatchObject({ word: "here" });
+    for (const _ of [1, 2, 3, 4]) {
+      const { status } = await rig.post({ query: "{ pid }" }, { "x-api-key": key });
+      expect(status).toBe(200);
+    }
+  });
+});
+
+describe("the connections for GraphQL", () => {
+  it("have the settings of their own, beside those that all have", async () => {
+    const [row] = await rig.reading.query<Record<string, string>>(sql`
+      select current_setting('statement_timeout') as statement_timeout, current_setting('plan_cache_mode') as plan_cache_mode,
+        current_setting('TimeZone') as time_zone`);
+    expect(row).toEqual({ statement_timeout: "10min", plan_cache_mode: "auto", time_zone: "UTC" });
+  });
+});

@@ -1,0 +1,198 @@
+/** Every connection, walked from page to page over HTTP: each row once, whichever way, also while rows change. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createSchema } from "../../src/graphql/schema.ts";
+import { sql } from "../../src/platform/sql.ts";
+import { ask, graphql } from "../support/graphql.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+
+const NUMBER = "C-0";
+const JOBS = 17;
+
+beforeAll(async () => {
+  app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on" });
+  agent = await app.partner("agent");
+  const numbers = Array.from({ length: JOBS }, (_, n) => `C-${n}`);
+  await app.jobs(
+    agent,
+    numbers.map((markingNumber) => ({ markingNumber })),
+  );
+  // All made at one instant, as an import makes them; a third of them undated.
+  await app.database.query(sql`
+    update job set created_at = '2026-11-01T00:00:00Z', updated_at = '2026-11-01T00:00:00Z',
+      scheduled_date = case when right(marking_number, 1) in ('1', '4', '7') then null else '2026-12-01'::date end`);
+  const made = await ask(
+    app,
+    'mutation { createWebhookEndpoint(input: { url: "http://127.0.0.1:9/" }) { endpoint { id } } }',
+    { key: agent.key },
+  );
+  const { id } = made.createWebhookEndpoint.endpoint;
+  for (let n = 0; n < 5; n += 1) {
+    await ask(app, `mutation { sendTestEvent(endpointId: "${id}") { delivery { id } } }`, { key: agent.key });
+    const patch = `{ weight: ${n + 1} }`;
+    await ask(
+      app,
+      `mutation { updateJob(input: { markingNumber: "${NUMBER}", patch: ${patch} }) { job { id } } }`,
+      {
+        key: agent.key,
+      },
+    );
+  }
+});
+
+afterAll(() => app[Symbol.asyncDispose]());
+
+interface Page {
+  edges: { cursor: string; node: { id: string } }[];
+  nodes: { id: string }[];
+  pageInfo: {
+    hasNextPage: boolean;
+    hasPreviousPage: boolean;
+    startCursor: string | null;
+    endCursor: string | null;
+  };
+}
+
+const PAGE =
+  "{ edges { cursor node { id } } nodes { id } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } }";
+
+/** How a connection is asked for, where its page goes, and where it stands in the answer. */
+interface Connection {
+  name: string;
+  query: (page: string) => string;
+  read: (data: Record<string, never>) => Page;
+  backward: boolean;
+}
+
+const root = (name: string, args = "", backward = false): Connection => ({
+  name: `${name} ${args}`.trim(),
+  query: (page) => `{ ${name}(${[args, page].filter((part) => part !== "").join(", ")}) ${PAGE} }`,
+  read: (data) => data[name] as unknown as Page,
+  backward,
+});
+
+const ORDERS = ["CREATED_AT", "UPDATED_AT", "SCHEDULED_DATE", "MARKING_NUMBER"].flatMap((field) =>
+  ["ASC", "DESC"].map((direction) => `orderBy: { field: ${field}, direction: ${direction} }`),
+);
+
+const connections: Connection[] = [
+  ...ORDERS.map((order) => root("jobs", order, true)),
+  root("jobs", 'filter: { createdAt: { gte: "2026-11-01T00:00:00Z" } }', true),
+  root("events"),
+  root("events", "types: [JOB_UPDATED]"),
+  root("webhookDeliveries"),
+  root("webhookDeliveries", "status: DEAD"),
+  {
+    name: "Job.history",
+    query: (page) => `{ job(markingNumber: "${NUMBER}") { history(${page}) ${PAGE} } }`,
+    read: (data) => (data["job"] as unknown as { history: Page }).history,
+    backward: false,
+  },
+];
+
+async function pageOf({ query, read }: Connection, page: string): Promise<Page> {
+  return read((await ask(app, query(page), { key: agent.key })) as Record<string, never>);
+}
+
+const idsOf = (page: Page): string[] => page.nodes.map(({ id }) => id);
+
+/** Walks to the end, and answers with all ids in the list's order. `between` runs after each page. */
+async function walk(
+  connection: Connection,
+  way: "forward" | "backward",
+  { size, between }: { size: number; between?: () => Promise<unknown> },
+): Promise<string[]> {
+  const [sizeName, cursorName] = way === "forward" ? ["first", "after"] : ["last", "before"];
+  const ids: string[] = [];
+  let cursor: string | null = null;
+  for (let turn = 0; turn < 200; turn += 1) {
+    const place: string = cursor === null ? "" : `, ${cursorName}: "${cursor}"`;
+    const page = await pageOf(connection, `${sizeName}: ${size}${place}`);
+    expect(page.edges.map(({ node }) => node.id)).toEqual(idsOf(page));
+    expect(page.pageInfo.startCursor).toBe(page.edges.at(0)?.cursor ?? null);
+    expect(page.pageInfo.endCursor).toBe(page.edges.at(-1)?.cursor ?? null);
+    expect(way === "forward" ? page.pageInfo.hasPreviousPage : page.pageInfo.hasNextPage).toBe(
+      cursor !== null,
+    );
+    if (way === "forward") ids.push(...idsOf(page));
+    else ids.unshift(...idsOf(page));
+    const { hasNextPage, hasPreviousPage, endCursor, startCursor } = page.pageInfo;
+    if (!(way === "forward" ? hasNextPage : hasPreviousPage)) return ids;
+    cursor = way === "forward" ? endCursor : startCursor;
+    await between?.();
+  }
+  throw new Error("The walk has no end");
+}
+
+it("every connection of the schema is walked here", () => {
+  const names = Object.values(createSchema().getTypeMap()).flatMap((type) =>
+    "getFields" in type && !type.name.startsWith("__")
+      ? Object.values(type.getFields()).flatMap((field) =>
+          String(field.type).replace("!", "").endsWith("Connection")
+            ? [type.name === "Query" ? field.name : `${type.name}.${field.name}`]
+            : [],
+        )
+      : [],
+  );
+  const walked = new Set(connections.map(({ name }) => name.split(" ")[0]));
+  expect(names.filter((name) => !walked.has(name))).toEqual([]);
+  expect(names.length).toBeGreaterThan(3);
+});
+
+describe.each(connections.map((connection) => [connection.name, connection] as const))(
+  "%s",
+  (_name, connection) => {
+    it("shows each row once and in one order, whatever the size of the page", async () => {
+      const whole = idsOf(await pageOf(connection, "first: 100"));
+      expect(whole.length).toBeGreaterThan(3);
+      expect(new Set(whole).size).toBe(whole.length);
+      for (const size of [1, 2, 3, 5]) expect(await walk(connection, "forward", { size })).toEqual(whole);
+    });
+
+    it.runIf(connection.backward)("shows the same from its end", async () => {
+      const whole = idsOf(await pageOf(connection, "first: 100"));
+      for (const size of [1, 2, 3, 5]) expect(await walk(connection, "backward", { size })).toEqual(whole);
+    });
+
+    it("refuses a cursor that is none of its own, of another list or order, or that was tampered with", async () => {
+      const own = (await pageOf(connection, "first: 1")).pageInfo.endCursor ?? "";
+      const other = connections.find(({ name }) => name.split(" ")[0] !== connection.name.split(" ")[0]);
+      const foreign = other ? (await pageOf(other, "first: 1")).pageInfo.endCursor : "";
+      const cursors = ["", "x", `${own}x`, foreign, "A".repeat(600), own.slice(0, -2)];
+      for (const cursor of cursors.filter((text) => text !== own)) {
+        const query = connection.query(`first: 1, after: "${cursor}"`);
+        const { errors } = await graphql(app, query, { key: agent.key });
+        expect(errors?.[0]?.extensions, `cursor ${cursor}`).toMatchObject({
+          code: "BAD_USER_INPUT",
+          problems: [{ field: "after" }],
+        });
+      }
+    });
+  },
+);
+
+it("each job is met once while others are changed, made and reordered behind and before the place", async () => {
+  const connection = root("jobs", "orderBy: { field: CREATED_AT, direction: DESC }", true);
+  const before = idsOf(await pageOf(connection, "first: 100"));
+  const known = new Set(before);
+  for (const way of ["forward", "backward"] as const) {
+    let n = 0;
+    const walked = await walk(connection, way, {
+      size: 2,
+      async between() {
+        n += 1;
+        await app.jobs(agent, [{ markingNumber: `new-${way}-${n}` }]);
+        const patch = `{ instructions: "${way} ${n}" }`;
+        await ask(
+          app,
+          `mutation { updateJob(input: { markingNumber: "C-${n % JOBS}", patch: ${patch} }) { job { id } } }`,
+          { key: agent.key },
+        );
+      },
+    });
+    expect(new Set(walked).size).toBe(walked.length);
+    expect(walked.filter((id) => known.has(id))).toEqual(before);
+  }
+});

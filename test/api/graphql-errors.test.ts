@@ -1,0 +1,210 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { AppError, badRequest, unavailable } from "../../src/platform/errors.ts";
+import { raw, sql } from "../../src/platform/sql.ts";
+import { startGraphqlRig, type GraphqlRig, type RigContext } from "../support/graphql-rig.ts";
+
+const typeDefs = /* GraphQL */ `
+  type Query {
+    fails(how: String!): String
+    word: String
+    strict: Strict
+    strictRoot: String!
+    leaf: Color
+  }
+  type Strict {
+    inner: String!
+    word: String
+  }
+  enum Color {
+    RED
+  }
+  type Mutation {
+    fails(how: String!): String!
+  }
+`;
+
+const SECRET = "Ann Onymous, 1 Hidden Lane";
+
+const ways: Record<string, (context: RigContext) => unknown> = {
+  problems: () => {
+    throw badRequest([
+      { location: "query", field: "filter.status", code: "unknown", message: "is no status" },
+    ]);
+  },
+  unauthenticated: () => {
+    throw new AppError("UnauthorizedException", "Who are you?", {
+      headers: { "WWW-Authenticate": "Bearer" },
+    });
+  },
+  forbidden: () => {
+    throw new AppError("ForbiddenException", "The API key lacks the scope jobs:read");
+  },
+  tooMany: () => {
+    throw new AppError("TooManyRequestsException", "Too many", { headers: { "Retry-After": "7" } });
+  },
+  overload: () => {
+    throw unavailable("The server is overloaded. Try again shortly.", 1);
+  },
+  away: () => {
+    throw Object.assign(new Error("connect ECONNREFUSED 10.1.2.3:5432"), { code: "ECONNREFUSED" });
+  },
+  slow: ({ database }) => database.query(sql`select pg_sleep(30)`),
+  refusedSql: ({ database }) => database.query(raw(`select '${SECRET}'::int`)),
+  crash: () => {
+    throw new TypeError(`cannot read ${SECRET}`);
+  },
+  text: () => {
+    // What a library may do.
+    // oxlint-disable-next-line typescript/only-throw-error
+    throw SECRET;
+  },
+  later: async () => {
+    await delay(1);
+    throw new Error(SECRET);
+  },
+};
+
+const fails = (_: unknown, { how }: Record<string, unknown>, context: RigContext): unknown =>
+  ways[String(how)]?.(context);
+
+let rig: GraphqlRig;
+let own: Record<string, string>;
+
+beforeAll(async () => {
+  rig = await startGraphqlRig({
+    typeDefs,
+    resolvers: {
+      Query: {
+        fails,
+        word: () => "here",
+        strict: () => ({ inner: null, word: "here" }),
+        strictRoot: () => null,
+        leaf: () => SECRET,
+      },
+      Mutation: { fails },
+    },
+  });
+  own = { "x-api-key": await rig.newKey() };
+});
+afterAll(() => rig[Symbol.asyncDispose]());
+beforeEach(() => {
+  rig.log.length = 0;
+});
+
+const ask = (how: string, beside = ""): ReturnType<GraphqlRig["post"]> =>
+  rig.post({ query: `query ($how: String!) { fails(how: $how) ${beside} }`, variables: { how } }, own);
+
+const errorLines = (): Record<string, unknown>[] => rig.log.filter(({ level }) => level === "error");
+
+describe("what a resolver throws", () => {
+  it.each([
+    ["problems", 400, "BAD_USER_INPUT", "filter.status is no status"],
+    ["unauthenticated", 401, "UNAUTHENTICATED", "Who are you?"],
+    ["forbidden", 403, "FORBIDDEN", "The API key lacks the scope jobs:read"],
+    ["tooMany", 429, "RATE_LIMITED", "Too many"],
+    ["overload", 503, "SERVICE_UNAVAILABLE", "The server is overloaded. Try again shortly."],
+    ["away", 503, "SERVICE_UNAVAILABLE", "The database is out of reach. Try again shortly."],
+    ["slow", 503, "TIMEOUT", expect.stringContaining("took too long")],
+    ["refusedSql", 500, "INTERNAL_SERVER_ERROR", "An unexpected error happened on our side"],
+    ["crash", 500, "INTERNAL_SERVER_ERROR", "An unexpected error happened on our side"],
+    ["text", 500, "INTERNAL_SERVER_ERROR", "An unexpected error happened on our side"],
+    ["later", 500, "INTERNAL_SERVER_ERROR", "An unexpected error happened on our side"],
+  ])("%s is %i %s", async (how, status, code, message) => {
+    // The first time by graphql-js, from the second on compiled.
+    for (const time of ["first", "second", "third"]) {
+      const { status: answered, headers, body } = await ask(how);
+      const requestId = headers.get("x-request-id");
+      expect({ time, status: answered, ...body }).toMatchObject({
+        time,
+        status,
+        data: { fails: null },
+        errors: [{ message, path: ["fails"], extensions: { code, requestId } }],
+        extensions: { cost: 0 },
+      });
+      expect(JSON.stringify(body)).not.toMatch(/stack|Hidden Lane|select|ECONNREFUSED|\.ts/);
+    }
+  });
+
+  it("says the problems by name", async () => {
+    const { body } = await ask("problems");
+    expect(body.errors[0].extensions.problems).toEqual([
+      { field: "filter.status", code: "unknown", message: "is no status" },
+    ]);
+  });
+
+  it("brings its headers", async () => {
+    expect((await ask("unauthenticated")).headers.get("www-authenticate")).toBe("Bearer");
+    expect((await ask("tooMany")).headers.get("retry-after")).toBe("7");
+    expect((await ask("away")).headers.get("retry-after")).toBe("2");
+  });
+
+  it("leaves the rest of the answer as it is, and that is 200", async () => {
+    for (const how of ["problems", "forbidden", "crash"]) {
+      const { status, body } = await ask(how, "word");
+      expect({ status, data: body.data }).toEqual({ status: 200, data: { fails: null, word: "here" } });
+      expect(body.errors).toHaveLength(1);
+    }
+  });
+
+  it("ends a mutation whose payload is never null", async () => {
+    for (const _ of [1, 2]) {
+      const { status, body } = await rig.post({ query: 'mutation { fails(how: "forbidden") }' }, own);
+      expect(status).toBe(403);
+      expect(body).toMatchObject({
+        data: null,
+        errors: [{ path: ["fails"], extensions: { code: "FORBIDDEN" } }],
+      });
+    }
+  });
+});
+
+describe("what is our own fault", () => {
+  it.each(["crash", "later", "refusedSql"])("is logged with its request, once: %s", async (how) => {
+    const { headers } = await ask(how);
+    await vi.waitFor(() => expect(errorLines()).toHaveLength(1));
+    expect(errorLines()).toMatchObject([
+      {
+        request_id: headers.get("x-request-id"),
+        err: { message: expect.any(String), stack: expect.any(String) },
+      },
+    ]);
+  });
+
+  it("is a null where there must be none, or a value that is none of its type", async () => {
+    for (const query of ["{ strict { inner word } word }", "{ strictRoot word }", "{ leaf word }"]) {
+      for (const _ of [1, 2]) {
+        const { body } = await rig.post({ query }, own);
+        expect(body.errors).toMatchObject([
+          {
+            message: "An unexpected error happened on our side",
+            extensions: { code: "INTERNAL_SERVER_ERROR" },
+          },
+        ]);
+        expect(JSON.stringify(body)).not.toContain("Hidden Lane");
+      }
+    }
+  });
+
+  it("is not what the caller did wrong", async () => {
+    await ask("problems");
+    await ask("forbidden");
+    await rig.post({ query: "{ wort }" }, own);
+    await rig.post({ query: "query ($n: Int!) { word }", variables: { n: "x" } }, own);
+    expect(errorLines()).toEqual([]);
+  });
+});
+
+describe("variables that are wrong", () => {
+  const query = "query ($how: String!) { fails(how: $how) }";
+  it.each([{}, { how: null }, { how: 3 }, { how: { a: 1 } }])("%o is BAD_USER_INPUT", async (variables) => {
+    for (const _ of [1, 2]) {
+      const { status, body } = await rig.post({ query, variables }, own);
+      expect(status).toBe(400);
+      expect(body.errors).toMatchObject([
+        { message: expect.stringContaining("$how"), extensions: { code: "BAD_USER_INPUT" } },
+      ]);
+      expect(body).not.toHaveProperty("data");
+    }
+  });
+});

@@ -1,0 +1,143 @@
+import { Kind, parse, validate } from "graphql";
+import { makeExecutableSchema } from "@graphql-tools/schema";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { exampleDocument } from "../../src/graphql/explorer-document.ts";
+import { measureOperation } from "../../src/graphql/operation-guard.ts";
+import { planOf } from "../../src/graphql/plan.ts";
+import { readSdl } from "../../src/graphql/sdl.ts";
+import { startGraphqlRig, type GraphqlRig } from "../support/graphql-rig.ts";
+
+const typeDefs = "type Query { word: String }";
+const html = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
+const KEY = "wmk_demo0000_key";
+
+let rig: GraphqlRig;
+let production: GraphqlRig;
+
+beforeAll(async () => {
+  rig = await startGraphqlRig({ typeDefs });
+  rig.offerKey(KEY);
+  production = await startGraphqlRig({ typeDefs, env: { NODE_ENV: "production" } });
+  production.offerKey(KEY);
+});
+afterAll(async () => {
+  await rig[Symbol.asyncDispose]();
+  await production[Symbol.asyncDispose]();
+});
+
+/** The page's own files, by name. */
+function addressesIn(page: string): string[] {
+  return [...page.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, address]) => String(address));
+}
+
+describe("a browser at /graphql", () => {
+  it("finds Apollo Sandbox with the demo's key, our examples, and nothing reported to anybody", async () => {
+    const { status, headers, body } = await rig.request("/graphql", { headers: html });
+    expect(status).toBe(200);
+    expect(headers.get("content-type")).toContain("text/html");
+    expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+    expect(body).toContain("embeddable-sandbox");
+    expect(body).toContain(`"sharedHeaders":{"x-api-key":"${KEY}"}`);
+    expect(body).toContain('"runTelemetry":false');
+    expect(body).toContain('"pollForSchemaUpdates":false');
+    expect(body).toContain('"endpointIsEditable":false');
+    expect(body).toContain("query OpenJobs");
+  });
+
+  it("finds no page in production", async () => {
+    const { status, headers, body } = await production.request("/graphql", { headers: html });
+    expect(status).toBe(401);
+    expect(headers.get("content-type")).toContain("json");
+    expect(JSON.stringify(body)).not.toContain(KEY);
+  });
+
+  it("gets data where it asks for data", async () => {
+    const { headers } = await rig.request("/graphql?query=%7B__typename%7D", {
+      headers: { ...html, "apollo-require-preflight": "1" },
+    });
+    expect(headers.get("content-type")).toContain("json");
+  });
+});
+
+describe("/graphiql", () => {
+  it("is titled Waymark, and has the demo's key and our examples ready", async () => {
+    const { status, headers, body } = await rig.request("/graphiql", { headers: html });
+    expect(status).toBe(200);
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(body).toContain("<title>Waymark GraphiQL</title>");
+    expect(body).toContain(KEY);
+    expect(body).toContain("query OpenJobs");
+  });
+
+  it("brings no key in production", async () => {
+    const { status, body } = await production.request("/graphiql", { headers: html });
+    expect(status).toBe(200);
+    expect(body).not.toContain(KEY);
+    expect(body).toContain("your key");
+  });
+
+  it("loads everything from this server, which a strict policy holds it to", async () => {
+    const { headers, body } = await rig.request("/graphiql", { headers: html });
+    const policy = headers.get("content-security-policy") ?? "";
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("script-src 'self';");
+    expect(policy).toContain("connect-src 'self'");
+    expect(policy).not.toMatch(/unsafe-eval|https?:|\*/);
+    expect(body).not.toMatch(/(src|href)="(https?:)?\/\//);
+    const addresses = addressesIn(body as string);
+    expect(addresses).toHaveLength(3);
+    for (const address of addresses) {
+      const asset = await rig.request(address);
+      expect(asset.status).toBe(200);
+      expect(asset.headers.get("cache-control")).toContain("immutable");
+    }
+  });
+
+  it("has the editor's workers, which page.js names", async () => {
+    const { body } = await rig.request("/graphiql", { headers: html });
+    const page = addressesIn(body as string).find((address) => address.endsWith("page.js")) ?? "";
+    const script = await rig.request(page);
+    const workers = [...(script.body as string).matchAll(/"([\w-]+-worker\.js)"/g)].map(([, name]) =>
+      String(name),
+    );
+    expect(workers).toHaveLength(3);
+    for (const name of workers) {
+      const worker = await rig.request(page.replace("page.js", name));
+      expect(worker.status).toBe(200);
+      expect(worker.headers.get("content-type")).toContain("javascript");
+    }
+  });
+
+  it("knows no other file and no other method", async () => {
+    expect((await rig.request("/graphiql/assets/x/../../package.json")).status).toBe(404);
+    expect((await rig.request("/graphiql/assets/x/secret.js")).status).toBe(404);
+    const post = await rig.request("/graphiql", { method: "POST" });
+    expect(post.status).toBe(405);
+    expect(post.headers.get("allow")).toBe("GET, HEAD");
+  });
+});
+
+describe("the examples", () => {
+  const schema = makeExecutableSchema({ typeDefs: readSdl() });
+  const document = parse(exampleDocument);
+
+  it("are valid operations of the schema, within its limits", () => {
+    expect(validate(schema, document)).toEqual([]);
+    const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
+    expect(operations.map(({ name }) => name?.value)).toEqual([
+      "OpenJobs",
+      "JobsWithHistory",
+      "JobsByStatus",
+      "Reschedule",
+      "Follow",
+      "CatchUp",
+    ]);
+    for (const operation of operations) {
+      const measured = measureOperation(schema, planOf(schema, document, operation), {
+        operation,
+        variables: {},
+      });
+      expect(measured?.cost).toBeGreaterThan(0);
+    }
+  });
+});

@@ -1,0 +1,426 @@
+import { randomBytes } from "node:crypto";
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import type { WebSockets } from "../../src/http/server.ts";
+import { startGraphqlRig, type GraphqlRig } from "../support/graphql-rig.ts";
+import { sendBytes } from "../support/raw-http.ts";
+
+const typeDefs = /* GraphQL */ `
+  type Query {
+    word: String
+    echo(text: String): String
+  }
+  type Mutation {
+    change: String
+  }
+  type Subscription {
+    changed: String
+  }
+`;
+const resolvers = {
+  Query: { word: () => "here", echo: (_: unknown, { text }: Record<string, unknown>) => text },
+  Mutation: { change: () => "changed" },
+};
+
+let rig: GraphqlRig;
+let key: string;
+
+beforeAll(async () => {
+  rig = await startGraphqlRig({ typeDefs, resolvers });
+  key = await rig.newKey();
+});
+afterAll(() => rig[Symbol.asyncDispose]());
+
+const codesOf = ({ body }: { body: { errors?: { extensions: { code: string } }[] } }): string[] =>
+  (body.errors ?? []).map(({ extensions }) => extensions.code);
+
+describe("POST /graphql", () => {
+  it("answers an operation, with its cost", async () => {
+    const answer = await rig.post({ query: "{ word }" }, { "x-api-key": key });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("content-type")).toBe("application/json; charset=utf-8");
+    expect(answer.body).toEqual({ data: { word: "here" }, extensions: { cost: 0 } });
+  });
+
+  it("takes the key as a bearer too", async () => {
+    const answer = await rig.post({ query: "{ word }" }, { authorization: `Bearer ${key}` });
+    expect(answer.body.data).toEqual({ word: "here" });
+  });
+
+  it("has the id, the headers and the log line that every answer of the server has", async () => {
+    const answer = await rig.post({ query: "{ word }" }, { "x-api-key": key });
+    const requestId = answer.headers.get("x-request-id");
+    expect(requestId).toMatch(/^req_/);
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+    expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
+    await vi.waitFor(() =>
+      expect(rig.log.filter((line) => line["request_id"] === requestId)).toMatchObject([
+        {
+          method: "POST",
+          route: "/graphql",
+          status: 200,
+          organization: expect.stringMatching(/^org_/),
+          key: expect.stringMatching(/^key_/),
+        },
+      ]),
+    );
+  });
+
+  it("says the key, and no organisation, of an operator in the log", async () => {
+    const operator = await rig.keys.create({ organizationId: null, name: "op", createdBy: "test" });
+    const answer = await rig.post({ query: "{ word }" }, { "x-api-key": operator.text });
+    expect(answer.status).toBe(200);
+    const isLine = (line: Record<string, unknown>): boolean =>
+      line["request_id"] === answer.headers.get("x-request-id");
+    await vi.waitFor(() =>
+      expect(rig.log.find(isLine)).toMatchObject({ key: expect.stringMatching(/^key_/) }),
+    );
+    expect(rig.log.find(isLine)).not.toHaveProperty("organization");
+  });
+
+  it("counts as /graphql in the metrics", async () => {
+    await rig.post({ query: "{ word }" }, { "x-api-key": key });
+    await vi.waitFor(async () => {
+      const { body } = await rig.request("/metrics");
+      expect(body).toMatch(/duration_seconds_count\{method="POST",route="\/graphql",status="200"\} [1-9]/);
+    });
+  });
+
+  it("reads a compressed body, and compresses where asked", async () => {
+    const text = "x".repeat(3_000);
+    const response = await fetch(`${rig.url}/graphql`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        "content-encoding": "gzip",
+        "accept-encoding": "gzip",
+        "x-api-key": key,
+      },
+      body: gzipSync(
+        JSON.stringify({ query: "query ($t: String) { echo(text: $t) }", variables: { t: text } }),
+      ),
+    });
+    expect(response.headers.get("content-encoding")).toBe("gzip");
+    expect(await response.json()).toMatchObject({ data: { echo: text } });
+  });
+
+  it("answers an anonymous look at the schema, and nothing else", async () => {
+    const look = await rig.post({ query: "{ __schema { queryType { name } } __typename }" });
+    expect(look).toMatchObject({
+      status: 200,
+      body: { data: { __schema: { queryType: { name: "Query" } } } },
+    });
+    const asked = await rig.post({ query: "{ __typename word }" });
+    expect(asked.status).toBe(401);
+    expect(asked.headers.get("www-authenticate")).toBe("Bearer");
+    expect(codesOf(asked)).toEqual(["UNAUTHENTICATED"]);
+  });
+
+  it("tells a subscription to come by WebSocket", async () => {
+    const answer = await rig.post({ query: "subscription { changed }" }, { "x-api-key": key });
+    expect(answer.status).toBe(400);
+    expect(codesOf(answer)).toEqual(["BAD_USER_INPUT"]);
+    expect(answer.body.errors[0].message).toContain("WebSocket");
+  });
+});
+
+function askByGet(query: string): ReturnType<GraphqlRig["request"]> {
+  return rig.request(`/graphql?query=${encodeURIComponent(query)}`, {
+    headers: { "x-api-key": key, "apollo-require-preflight": "1" },
+  });
+}
+
+describe("GET /graphql", () => {
+  it("answers a query", async () => {
+    expect(await askByGet("{ word }")).toMatchObject({ status: 200, body: { data: { word: "here" } } });
+  });
+
+  it("refuses a mutation with 405", async () => {
+    expect(await askByGet("mutation { change }")).toMatchObject({ status: 405 });
+  });
+
+  it("refuses what a page of another site could send unasked", async () => {
+    const answer = await rig.request(`/graphql?query=${encodeURIComponent("{ word }")}`, {
+      headers: { "x-api-key": key },
+    });
+    expect(answer.status).toBe(400);
+    expect(answer.body.errors[0].message).toContain("Cross-Site Request Forgery");
+  });
+});
+
+describe("what is no operation is answered in GraphQL's words, never in the envelope of REST", () => {
+  const json = "application/json";
+  const cases: [name: string, status: number, code: string, init: RequestInit & { path?: string }][] = [
+    ["broken JSON", 400, "BAD_REQUEST", { body: '{"query":' }],
+    ["no body", 400, "BAD_REQUEST", {}],
+    ["a list of operations", 400, "BAD_REQUEST", { body: '[{"query":"{word}"}]' }],
+    ["a string", 400, "BAD_REQUEST", { body: '"{ word }"' }],
+    ["null", 400, "BAD_REQUEST", { body: "null" }],
+    ["no query", 400, "BAD_REQUEST", { body: '{"variables":{}}' }],
+    ["a query that is no string", 400, "BAD_REQUEST", { body: '{"query":{"kind":"Document"}}' }],
+    ["variables that are a list", 400, "BAD_REQUEST", { body: '{"query":"{word}","variables":[1]}' }],
+    ["an operation name that is none", 400, "BAD_REQUEST", { body: '{"query":"{word}","operationName":3}' }],
+    [
+      "an operation that is not there",
+      400,
+      "OPERATION_RESOLUTION_FAILURE",
+      { body: '{"query":"query A{word}","operationName":"B"}' },
+    ],
+    ["bytes that are no UTF-8", 400, "BAD_REQUEST", { body: Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]) }],
+    [
+      "another charset",
+      415,
+      "BAD_REQUEST",
+      { body: "{}", headers: { "content-type": `${json}; charset=latin1` } },
+    ],
+    ["plain text", 415, "BAD_REQUEST", { body: "{ word }", headers: { "content-type": "text/plain" } }],
+    [
+      "a form",
+      415,
+      "BAD_REQUEST",
+      { body: "query={word}", headers: { "content-type": "application/x-www-form-urlencoded" } },
+    ],
+    [
+      "an unknown encoding",
+      415,
+      "BAD_REQUEST",
+      { body: "{}", headers: { "content-type": json, "content-encoding": "zip" } },
+    ],
+    [
+      "a body that is too large",
+      413,
+      "BAD_REQUEST",
+      { body: `{"query":"{word}","x":"${"x".repeat(4 * 1024 * 1024)}"}` },
+    ],
+    [
+      "a persisted query",
+      200,
+      "PERSISTED_QUERY_NOT_SUPPORTED",
+      { body: '{"extensions":{"persistedQuery":{"version":1,"sha256Hash":"ab"}}}' },
+    ],
+    ["a syntax error", 400, "GRAPHQL_PARSE_FAILED", { body: '{"query":"{ word"}' }],
+    ["an unknown field", 400, "GRAPHQL_VALIDATION_FAILED", { body: '{"query":"{ wort }"}' }],
+    ["@defer", 400, "GRAPHQL_VALIDATION_FAILED", { body: '{"query":"{ ... @defer { word } }"}' }],
+    ["PUT", 405, "BAD_REQUEST", { method: "PUT", body: '{"query":"{ word }"}' }],
+    ["DELETE", 405, "BAD_REQUEST", { method: "DELETE" }],
+    ["a path below", 404, "BAD_REQUEST", { path: "/graphql/more", body: "{}" }],
+  ];
+
+  it.each(cases)("%s", async (_name, status, code, { path = "/graphql", ...init }) => {
+    const headers = { "content-type": json, "x-api-key": key, ...(init.headers as Record<string, string>) };
+    const answer = await rig.request(path, { method: "POST", ...init, headers });
+    expect(answer.body).not.toHaveProperty("success");
+    expect(answer.body.errors).toMatchObject([
+      {
+        message: expect.stringMatching(/\w/),
+        extensions: { code, requestId: answer.headers.get("x-request-id") },
+      },
+    ]);
+    expect(answer.status).toBe(status);
+    expect(JSON.stringify(answer.body)).not.toMatch(/stack|node_modules|\.ts:/);
+  });
+});
+
+describe("the key", () => {
+  it("that is unknown is 401", async () => {
+    const answer = await rig.post({ query: "{ word }" }, { "x-api-key": "wmk_nonsense" });
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get("www-authenticate")).toBe("Bearer");
+    expect(answer.body.errors[0].extensions).toEqual({
+      code: "UNAUTHENTICATED",
+      requestId: answer.headers.get("x-request-id"),
+    });
+  });
+
+  it("that is revoked is 401", async () => {
+    const { id } = await rig.organizations.create({
+      name: `gone ${randomBytes(4).toString("hex")}`,
+      type: "agent",
+    });
+    const revoked = await rig.keys.create({ organizationId: id, name: "gone", createdBy: "test" });
+    await rig.keys.revoke(revoked.key.id);
+    await vi.waitFor(async () => {
+      const answer = await rig.post({ query: "{ word }" }, { "x-api-key": revoked.text });
+      expect(codesOf(answer)).toEqual(["UNAUTHENTICATED"]);
+    });
+  });
+
+  it("of a suspended organisation is 403", async () => {
+    const { id } = await rig.organizations.create({
+      name: `bad ${randomBytes(4).toString("hex")}`,
+      type: "agent",
+    });
+    const { text } = await rig.keys.create({ organizationId: id, name: "bad", createdBy: "test" });
+    await rig.keys.setSuspended(id, true);
+    const answer = await rig.post({ query: "{ word }" }, { "x-api-key": text });
+    expect(answer.status).toBe(403);
+    expect(codesOf(answer)).toEqual(["FORBIDDEN"]);
+  });
+
+  it("is asked for before the body is read", async () => {
+    const answer = await rig.post('{"query":', { "x-api-key": "wmk_nonsense" });
+    expect(codesOf(answer)).toEqual(["UNAUTHENTICATED"]);
+  });
+});
+
+describe("in production", () => {
+  let production: GraphqlRig;
+  beforeAll(async () => {
+    production = await startGraphqlRig({ typeDefs, resolvers, env: { NODE_ENV: "production" } });
+  });
+  afterAll(() => production[Symbol.asyncDispose]());
+
+  it.each(["{ __schema { queryType { name } } }", "{ __typename }", "{ wort }", "{", "{ word }"])(
+    "the anonymous are told nothing, whatever they ask: %s",
+    async (query) => {
+      const answer = await production.post({ query });
+      expect(answer.status).toBe(401);
+      expect(answer.body.errors).toHaveLength(1);
+      expect(answer.body.errors[0].extensions.code).toBe("UNAUTHENTICATED");
+      expect(answer.body.errors[0].message).not.toContain("word");
+    },
+  );
+
+  it("a key may look at the schema", async () => {
+    const answer = await production.post(
+      { query: "{ __schema { queryType { name } } }" },
+      { "x-api-key": await production.newKey() },
+    );
+    expect(answer.body.data).toEqual({ __schema: { queryType: { name: "Query" } } });
+  });
+
+  it("a browser gets no page", async () => {
+    const answer = await production.request("/graphql", { headers: { accept: "text/html" } });
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get("content-type")).toContain("application/json");
+  });
+});
+
+describe("rate limits", () => {
+  let limited: GraphqlRig;
+  beforeAll(async () => {
+    limited = await startGraphqlRig({
+      typeDefs: `${typeDefs} extend type Mutation { updateJobs: String }`,
+      resolvers,
+      env: { RATE_LIMITS: "on" },
+    });
+  });
+  afterAll(() => limited[Symbol.asyncDispose]());
+
+  const ownKey = async (rateLimits: object): Promise<Record<string, string>> => {
+    const { id } = await limited.organizations.create({
+      name: randomBytes(8).toString("hex"),
+      type: "agent",
+    });
+    const { text } = await limited.keys.create({
+      organizationId: id,
+      name: "k",
+      createdBy: "test",
+      rateLimits,
+    });
+    return { "x-api-key": text };
+  };
+  const slow = { perSecond: 0.01, burst: 2 };
+
+  it("count each request as a read, whatever is in it", async () => {
+    const own = await ownKey({ read: slow });
+    const first = await limited.post({ query: "{ word }" }, own);
+    expect(first.headers.get("ratelimit-policy")).toBe('"read";q=2;w=200');
+    expect(first.headers.get("x-ratelimit-remaining")).toBe("1");
+    await limited.post("not even JSON", own);
+    const third = await limited.post("not even JSON", own);
+    expect(third.status).toBe(429);
+    expect(Number(third.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(codesOf(third)).toEqual(["RATE_LIMITED"]);
+  });
+
+  it("count a mutation as a write as well", async () => {
+    const own = await ownKey({ write: slow });
+    const answers = [];
+    for (const _ of [1, 2, 3]) answers.push(await limited.post({ query: "mutation { change }" }, own));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
+    expect(answers[0]?.headers.get("ratelimit-policy")).toContain('"write"');
+    expect(answers[2]?.headers.get("retry-after")).toBe("100");
+    expect(await limited.post({ query: "{ word }" }, own)).toMatchObject({ status: 200 });
+  });
+
+  it("count a mutation of many as a batch instead", async () => {
+    const own = await ownKey({ batch: slow, write: { perSecond: 0.01, burst: 1 } });
+    const answers = [];
+    for (const _ of [1, 2, 3])
+      answers.push(await limited.post({ query: "mutation { change updateJobs }" }, own));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
+    expect(answers[2]?.body.errors[0].message).toContain("batch");
+  });
+});
+
+const preflight = (server: GraphqlRig, origin: string): Promise<{ headers: Headers }> =>
+  server.request("/graphql", {
+    method: "OPTIONS",
+    headers: {
+      origin,
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "x-api-key",
+    },
+  });
+
+describe("CORS", () => {
+  it("lets Apollo's hosted Sandbox in outside production, and nobody else", async () => {
+    const studio = await preflight(rig, "https://studio.apollographql.com");
+    expect(studio.headers.get("access-control-allow-origin")).toBe("https://studio.apollographql.com");
+    const other = await preflight(rig, "https://example.com");
+    expect(other.headers.get("access-control-allow-origin")).toBeNull();
+    const rest = await rig.request("/v1/jobs", { headers: { origin: "https://studio.apollographql.com" } });
+    expect(rest.headers.get("access-control-allow-origin")).toBeNull();
+  });
+
+  it("lets in production in whom the settings name", async () => {
+    await using production = await startGraphqlRig({
+      typeDefs,
+      env: { NODE_ENV: "production", CORS_ORIGINS: "https://app.example.com" },
+    });
+    const named = await preflight(production, "https://app.example.com");
+    expect(named.headers.get("access-control-allow-origin")).toBe("https://app.example.com");
+    const studio = await preflight(production, "https://studio.apollographql.com");
+    expect(studio.headers.get("access-control-allow-origin")).toBeNull();
+  });
+});
+
+/** What came back for a request that wants to change the protocol. */
+function wish(server: GraphqlRig, path: string, protocol: string): Promise<string> {
+  return sendBytes(
+    server.url,
+    `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, close\r\nUpgrade: ${protocol}\r\nAccept: application/json\r\n\r\n`,
+  );
+}
+
+describe("an upgrade", () => {
+  it("to WebSocket at /graphql is handed on, any other request is answered as it is", async () => {
+    const handed: string[] = [];
+    let closed = 0;
+    const webSockets: WebSockets = {
+      path: "/graphql",
+      upgrade(request, socket) {
+        handed.push(String(request.url));
+        socket.end("HTTP/1.1 418 I'm a teapot\r\n\r\n");
+      },
+      [Symbol.asyncDispose]() {
+        closed += 1;
+        return Promise.resolve();
+      },
+    };
+    {
+      await using server = await startGraphqlRig({ typeDefs, resolvers, webSockets });
+      expect(await wish(server, "/graphql?x=1", "websocket")).toContain("418");
+      expect(handed).toEqual(["/graphql?x=1"]);
+      // Java's client asks so for HTTP/2, and means to be answered all the same.
+      expect(await wish(server, "/health/live", "h2c")).toContain("HTTP/1.1 200");
+      expect(await wish(server, "/graphql", "h2c")).toContain("HTTP/1.1 400");
+      expect(await wish(server, "/health/live", "websocket")).toContain("HTTP/1.1 200");
+      expect(await wish(server, "/v1/jobs", "websocket")).toContain("HTTP/1.1 401");
+      expect(handed).toHaveLength(1);
+      expect(closed).toBe(0);
+    }
+    expect(closed).toBe(1);
+  });
+});

@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { limits } from "../../src/graphql/limits.ts";
+import { startGraphqlRig, type GraphqlAnswer, type GraphqlRig } from "../support/graphql-rig.ts";
+
+const typeDefs = /* GraphQL */ `
+  interface Node {
+    id: ID!
+  }
+  type Item implements Node {
+    id: ID!
+    name: String
+    next: Item
+    other: Item
+    items(first: Int, last: Int): ItemConnection
+  }
+  type ItemConnection {
+    nodes: [Item!]!
+    totalCount: Int!
+  }
+  type Query {
+    item: Item
+    items(first: Int, last: Int): ItemConnection
+    nodes(ids: [ID!]!): [Node]!
+  }
+`;
+const item = { __typename: "Item", id: "a", name: "A", items: { nodes: [], totalCount: 0 } };
+
+let rig: GraphqlRig;
+let own: Record<string, string>;
+
+beforeAll(async () => {
+  const reads = { item: () => item, items: () => item.items, nodes: () => [item] };
+  rig = await startGraphqlRig({ typeDefs, resolvers: { Query: reads } });
+  own = { "x-api-key": await rig.newKey() };
+});
+afterAll(() => rig[Symbol.asyncDispose]());
+
+/** Without the id that differs. */
+function comparable({ status, body }: GraphqlAnswer): unknown {
+  return { status, body: JSON.parse(JSON.stringify(body).replaceAll(/"req_\w+"/g, '""')) as unknown };
+}
+
+/** The same twice: as a document that is new, and as one that is known. */
+async function askTwice(query: string, variables: object = {}): Promise<GraphqlAnswer> {
+  const first = await rig.post({ query, variables }, own);
+  const second = await rig.post({ query, variables }, own);
+  expect(comparable(second)).toEqual(comparable(first));
+  return second;
+}
+
+const nested = (levels: number, inner = "id"): string =>
+  levels === 0 ? inner : `next { ${nested(levels - 1, inner)} }`;
+
+/** Each fragment spreads the next one twice, under fields that do not merge. */
+function bomb(fragments: number): string {
+  const spread = (at: number): string =>
+    at === fragments ? "id" : `next { ...F${at + 1} } other { ...F${at + 1} }`;
+  const definitions = Array.from(
+    { length: fragments },
+    (_, at) => `fragment F${at + 1} on Item { ${spread(at + 1)} }`,
+  );
+  return `{ item { ...F1 } } ${definitions.join(" ")}`;
+}
+
+describe("an operation beyond a limit", () => {
+  it.each([
+    ["depth", `{ item { ${nested(9)} } }`, 11],
+    [
+      "depth",
+      `{ item { ...A } } fragment A on Item { ${nested(5, "...B")} } fragment B on Item { ${nested(5)} }`,
+      12,
+    ],
+    [
+      "aliases",
+      `{ ${Array.from({ length: 3 }, (_, at) => `r${at}: item { ${Array.from({ length: 6 }, (__, n) => `a${n}: id`).join(" ")} }`).join(" ")} }`,
+      21,
+    ],
+    ["rootFields", `{ ${Array.from({ length: 11 }, (_, at) => `r${at}: item { id }`).join(" ")} }`, 11],
+    ["cost", "{ items(first: 100) { nodes { items(first: 100) { nodes { id } } } } }", 10_100],
+    ["cost", "{ items(first: 100) { totalCount nodes { items(first: 9) { nodes { id } } } } }", 1020],
+  ] as const)("%s is refused with 400 and the numbers: %s", async (limit, query, asked) => {
+    const { status, body } = await askTwice(query);
+    expect(status).toBe(400);
+    expect(body).toMatchObject({
+      errors: [{ extensions: { code: "QUERY_TOO_EXPENSIVE", limit, asked, most: limits[limit] } }],
+    });
+    expect(body.errors[0].message).toContain(String(asked));
+    expect(body.errors[0].message).toContain(String(limits[limit]));
+    expect(body).not.toHaveProperty("data");
+    expect(body).not.toHaveProperty("extensions");
+  });
+
+  it("is refused by its variables, known document or not", async () => {
+    const query = "query ($n: Int) { items(first: $n) { nodes { items(first: 10) { nodes { id } } } } }";
+    expect(await askTwice(query, { n: 10 })).toMatchObject({
+      status: 200,
+      body: { extensions: { cost: 110 } },
+    });
+    expect(await askTwice(query, { n: 100 })).toMatchObject({ status: 400 });
+    const wrong = await askTwice(query, { n: 101 });
+    expect(wrong.status).toBe(400);
+    expect(wrong.body.errors[0].extensions).toMatchObject({
+      code: "BAD_USER_INPUT",
+      problems: [{ field: "items.first", code: "out_of_range", message: "must be 1 to 100; 101 was asked" }],
+    });
+  });
+
+  it("is measured where it is named among others", async () => {
+    const query =
+      "query Small { item { id } } query Large { items(first: 100) { nodes { items { nodes { id } } } } }";
+    expect(await rig.post({ query, operationName: "Small" }, own)).toMatchObject({ status: 200 });
+    expect(await rig.post({ query, operationName: "Large" }, own)).toMatchObject({ status: 400 });
+  });
+
+  it("cannot get past them by naming no operation", async () => {
+    const query = "query Large { items(first: 100) { nodes { items(first: 100) { nodes { id } } } } }";
+    for (const operationName of ["", "large", "__proto__", "Large "]) {
+      const { status, body } = await rig.post({ query, operationName }, own);
+      expect(status).toBe(400);
+      expect(body).not.toHaveProperty("data");
+    }
+  });
+});
+
+function many(count: number, text: (at: number) => string): string {
+  return Array.from({ length: count }, (_, at) => text(at)).join(" ");
+}
+
+describe("a bomb is refused in bounded time", () => {
+  it.each<[name: string, body: unknown]>([
+    ["fragments that double", { query: bomb(40) }],
+    ["a fragment that spreads itself", { query: "{ item { ...A } } fragment A on Item { next { ...A } }" }],
+    [
+      "fields nested a thousand deep",
+      { query: `{ item { ${"next { ".repeat(5_000)} id ${"}".repeat(5_000)} } }` },
+    ],
+    ["ten thousand aliases", { query: `{ ${many(10_000, (at) => `a${at}: item { id }`)} }` }],
+    ["the same field ten thousand times", { query: `{ ${many(10_000, () => "item { id }")} }` }],
+    ["a list a million deep", { query: `{ nodes(ids: ${"[".repeat(1_000_000)}) { id } }` }],
+    [
+      "variables a hundred thousand deep",
+      `{"query":"query ($i: [ID!]!) { nodes(ids: $i) { id } }","variables":{"i":${"[".repeat(100_000)}${"]".repeat(100_000)}}}`,
+    ],
+    [
+      "a million ids",
+      { query: "query ($i: [ID!]!) { nodes(ids: $i) { id } }", variables: { i: Array(200_000).fill("a") } },
+    ],
+    ["ten thousand operations", { query: many(10_000, (at) => `query Q${at} { item { id } }`) }],
+    ["ten thousand directives", { query: `{ item ${"@include(if: true) ".repeat(10_000)} { id } }` }],
+    [
+      "introspection that branches",
+      {
+        query: `{ __schema { types { fields { type { fields { type { fields { type { fields { name } } } } } } } } } }`,
+      },
+    ],
+    ["a long text without meaning", { query: "{".repeat(1_000_000) }],
+  ])("%s", async (_name, body) => {
+    const startedMs = performance.now();
+    const answer = await rig.post(body, own);
+    expect(performance.now() - startedMs).toBeLessThan(1_500);
+    expect(answer.status).toBe(400);
+    expect(JSON.stringify(answer.body).length).toBeLessThan(100_000);
+    expect(answer.body.errors.length).toBeGreaterThan(0);
+  });
+
+  it("lets those through that want no more than is allowed", async () => {
+    const query = `{ ${"item { id name } ".repeat(100)} }`;
+    expect(await askTwice(query)).toMatchObject({ status: 200, body: { extensions: { cost: 1 } } });
+    const deep = await askTwice(`{ item { ${nested(8)} } }`);
+    expect(deep.status).toBe(200);
+    expect(await askTwice(bomb(9))).toMatchObject({ status: 200, body: { extensions: { cost: 511 } } });
+  });
+});
+
+describe("introspection", () => {
+  it("is exempt from depth and cost", async () => {
+    const ofType = (levels: number): string =>
+      levels === 0 ? "name" : `kind ofType { ${ofType(levels - 1)} }`;
+    const query = `{ __schema { types { fields { type { ${ofType(9)} } } } } }`;
+    expect(await askTwice(query)).toMatchObject({ status: 200, body: { extensions: { cost: 0 } } });
+  });
+});

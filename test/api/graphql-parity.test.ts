@@ -1,0 +1,200 @@
+/** REST and GraphQL answer the same: for the same filter, and for the same patch. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { camelCase } from "../../src/graphql/names.ts";
+import { jobFieldNames } from "../../src/jobs/job.fields.ts";
+import { ask } from "../support/graphql.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+let contractor: Partner;
+
+const STATUSES = ["pending", "in_transit", "failed", "completed"];
+
+beforeAll(async () => {
+  app = await startTestApp();
+  agent = await app.partner("agent");
+  contractor = await app.partner("contractor");
+  await app.jobs(
+    agent,
+    Array.from({ length: 40 }, (_, n) => ({
+      markingNumber: `P-${100 + n}`,
+      ...(n % 3 === 0 && { contractor }),
+      patch: {
+        batch_number: n % 4 === 0 ? null : `B-${n % 3}`,
+        group_code: `G-${n % 5}`,
+        normalized_status: STATUSES[n % STATUSES.length] as string,
+        failure_reason: n % 4 === 2 ? "recipient_moved" : null,
+        scheduled_date: n % 7 === 0 ? null : `2026-12-${10 + (n % 9)}`,
+        recipient_name: n % 2 === 0 ? "Harbour Bakery" : "50% Off_Shop",
+        postal_code: `0${n % 6}9315`,
+      },
+    })),
+  );
+});
+
+afterAll(() => app[Symbol.asyncDispose]());
+
+const today = new Date().toISOString().slice(0, 10);
+
+/** A filter as either door has it. */
+const filters: [rest: string, graphql: string][] = [
+  ["", "{}"],
+  ["marking_number=P-107", '{ markingNumber: { eq: "P-107" } }'],
+  ["batch_number=B-1", '{ batchNumber: { eq: "B-1" } }'],
+  ["group_code=G-2", '{ groupCode: { eq: "G-2" } }'],
+  ["normalized_status=failed", '{ normalizedStatus: { eq: "failed" } }'],
+  ["failure_reason=recipient_moved", '{ failureReason: { eq: "recipient_moved" } }'],
+  ["scheduled_date_from=2026-12-12", '{ scheduledDate: { gte: "2026-12-12" } }'],
+  ["scheduled_date_to=2026-12-15", '{ scheduledDate: { lte: "2026-12-15" } }'],
+  [
+    `updated_at_from=${today}&updated_at_to=${today}`,
+    `{ updatedAt: { gte: "${today}T00:00:00Z", lte: "${today}T23:59:59.999Z" } }`,
+  ],
+  ["q=P-11", '{ search: "P-11" }'],
+  ["q=harbour", '{ search: "harbour" }'],
+  ["q=50%25", '{ search: "50%" }'],
+  ["q=Off_", '{ search: "Off_" }'],
+  [
+    "normalized_status=failed&batch_number=B-2&q=bakery",
+    '{ normalizedStatus: { eq: "failed" }, batchNumber: { eq: "B-2" }, search: "bakery" }',
+  ],
+];
+
+const orders: [rest: string, graphql: string][] = [
+  ["-created_at", "{ field: CREATED_AT, direction: DESC }"],
+  ["updated_at", "{ field: UPDATED_AT, direction: ASC }"],
+  ["scheduled_date", "{ field: SCHEDULED_DATE, direction: ASC }"],
+  ["-scheduled_date", "{ field: SCHEDULED_DATE, direction: DESC }"],
+];
+
+const FIELDS = [
+  "id",
+  "markingNumber",
+  ...jobFieldNames.map(camelCase),
+  "providerStatus",
+  "createdAt",
+  "updatedAt",
+];
+
+function inCamelCase(job: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(job).map(([name, value]) => [camelCase(name), value]));
+}
+
+describe.each([
+  ["an agent", () => agent],
+  ["a contractor", () => contractor],
+] as const)("for %s", (_who, partner) => {
+  it.each(filters)("?%s lists the jobs of %s, with the same total", async (rest, filter) => {
+    for (const [sort, orderBy] of orders) {
+      const query = new URLSearchParams(rest);
+      query.set("sort", sort);
+      query.set("page_size", "100");
+      const { body } = await app.call(`/v1/jobs?${query.toString()}`, { key: partner().key });
+      const { jobs } = await ask(
+        app,
+        `{ jobs(first: 100, filter: ${filter}, orderBy: ${orderBy}) { totalCount nodes { ${FIELDS.join(" ")} } } }`,
+        { key: partner().key },
+      );
+      expect(jobs.nodes).toEqual(body.data.items.map(inCamelCase));
+      expect(jobs.totalCount).toBe(body.data.pagination.total);
+      expect(
+        (await ask(app, `{ jobStats(filter: ${filter}) { total } }`, { key: partner().key })).jobStats.total,
+      ).toBe(body.data.pagination.total);
+    }
+  });
+});
+
+it("the filters that were compared do tell jobs apart", async () => {
+  const totals = await Promise.all(
+    filters.map(async ([, filter]) => {
+      const { jobs } = await ask(app, `{ jobs(filter: ${filter}) { totalCount } }`, { key: agent.key });
+      return jobs.totalCount as number;
+    }),
+  );
+  expect(new Set(totals).size).toBeGreaterThan(6);
+  expect(totals.filter((total) => total === 0)).toEqual([]);
+});
+
+const UPDATE = `mutation ($input: UpdateJobInput!) {
+  updateJob(input: $input) { job { ${FIELDS.join(" ")} version } userErrors { code field message } }
+}`;
+
+/** A fresh job each for REST and GraphQL. */
+async function twins(): Promise<[string, string]> {
+  const patch = { weight: 4, recipient_name: "before", normalized_status: "failed", failure_reason: "other" };
+  const [one = "", other = ""] = await app.jobs(agent, [{ patch }, { patch }]);
+  return [one, other];
+}
+
+const taken: Record<string, unknown>[] = [
+  { normalized_status: "completed", failure_reason: null },
+  { weight: 12.75, piece_quantity: 3, pts: -1 },
+  { scheduled_delivery_pending: true, scheduled_delivery_date: "2026-12-24", scheduled_date: null },
+  Object.fromEntries(
+    jobFieldNames
+      .filter((name) => name !== "normalized_status" && name !== "scheduled_delivery_pending")
+      .map((name) => [name, null]),
+  ),
+  { recipient_name: "before" },
+  { labels: "🚚".repeat(255) },
+];
+
+const refused: Record<string, unknown>[] = [
+  {},
+  { normalized_status: "vanished" },
+  { normalized_status: null },
+  { scheduled_delivery_pending: null },
+  { piece_quantity: 0 },
+  { labels: "🚚".repeat(256), postal_code: "x".repeat(61) },
+  { recipient_name: "a\u0000b" },
+  { batch_number: "\ud800" },
+];
+
+const titled = (patches: typeof taken) =>
+  patches.map((patch) => [JSON.stringify(patch).slice(0, 80), patch] as const);
+
+/** Patches one job by REST and its twin by GraphQL. */
+async function patchBoth(patch: Record<string, unknown>) {
+  const [one, other] = await twins();
+  const init = { method: "PATCH", key: agent.key, body: JSON.stringify(patch) };
+  const rest = await app.call(`/v1/jobs/by-marking/${one}`, init);
+  const variables = { input: { markingNumber: other, patch: inCamelCase(patch) } };
+  const { updateJob } = await ask(app, UPDATE, { key: agent.key, variables });
+  return { one, other, rest, updateJob };
+}
+
+describe("the same patch", () => {
+  it.each(titled(taken))("%s does the same", async (_text, patch) => {
+    const { one, other, rest, updateJob } = await patchBoth(patch);
+    expect(rest.status).toBe(200);
+    const { version, ...job } = updateJob.job;
+    const own = {
+      id: expect.any(String),
+      markingNumber: other,
+      createdAt: expect.any(String),
+      updatedAt: expect.any(String),
+    };
+    expect(job).toEqual({ ...inCamelCase(rest.body.data), ...own });
+    expect(updateJob.userErrors).toEqual([]);
+    const history = await app.call(`/v1/jobs/by-marking/${one}/history`, { key: agent.key });
+    expect(version).toBe(history.body.data.items[0].sequence);
+  });
+
+  it.each(titled(refused))("%s is refused for the same", async (_text, patch) => {
+    const { rest, updateJob } = await patchBoth(patch);
+    expect(rest.status).toBe(400);
+    expect(updateJob.job).toBeNull();
+    const problems = (rest.body.error?.details ?? [{ field: "", message: "" }]) as {
+      field: string;
+      message: string;
+    }[];
+    // Of a change of nothing REST speaks as a whole; here it is the item's.
+    expect(updateJob.userErrors).toMatchObject(
+      problems.map(({ field }) => ({
+        code: "INVALID",
+        field: field === "" ? "input.patch" : `input.patch.${camelCase(field)}`,
+      })),
+    );
+  });
+});

@@ -1,0 +1,152 @@
+/** `docs/guide/graphql.md` is true: each of its queries runs on the demo and finds something, its tables are what is so. */
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parse, Kind, validate, type OperationDefinitionNode } from "graphql";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ensureDemo } from "../../src/embedded/demo.ts";
+import { limits } from "../../src/graphql/limits.ts";
+import { createSchema } from "../../src/graphql/schema.ts";
+import { ask, graphql } from "../support/graphql.ts";
+import { startTestApp, type TestApp } from "../support/start-app.ts";
+
+const page = readFileSync(new URL("../../docs/guide/graphql.md", import.meta.url), "utf8");
+
+interface Example {
+  name: string;
+  kind: OperationDefinitionNode["operation"];
+  document: string;
+  /** Of the block that follows, if it is one of variables. */
+  variables: Record<string, unknown>;
+}
+
+const blocks = [...page.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].map(([, language, text = ""]) => ({
+  language,
+  text,
+}));
+const examples = blocks.flatMap(({ language, text }, at): Example[] => {
+  if (language !== "graphql") return [];
+  const [operation] = parse(text).definitions;
+  if (operation?.kind !== Kind.OPERATION_DEFINITION) throw new Error("An example is one operation");
+  const next = blocks[at + 1];
+  const variables = next?.language === "json" ? (JSON.parse(next.text) as Record<string, unknown>) : {};
+  return [{ name: operation.name?.value ?? "", kind: operation.operation, document: text, variables }];
+});
+const example = (name: string): Example => {
+  const found = examples.find((each) => each.name === name);
+  if (!found) throw new Error(`The guide has no example ${name}`);
+  return found;
+};
+
+let app: TestApp;
+let key: string;
+let dataDir: string;
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), "waymark-guide-"));
+  app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on" });
+  key = (await ensureDemo({ ...app, dataDir }))?.agent ?? "";
+});
+
+afterAll(async () => {
+  await app[Symbol.asyncDispose]();
+  await rm(dataDir, { recursive: true });
+});
+
+/** Answers that the guide's words promise to hold something, where the query alone would take an empty list too. */
+const finds: Record<string, (data: never) => unknown> = {
+  Late: ({ jobs }: { jobs: { totalCount: number } }) => jobs.totalCount,
+  Day: ({ jobStats }: { jobStats: { groups: unknown[] } }) => jobStats.groups.length,
+  History: ({ job }: { job: { history: { nodes: unknown[] } } }) => job.history.nodes.length,
+  Where: ({ jobsByMarkingNumber }: { jobsByMarkingNumber: unknown[] }) => jobsByMarkingNumber.at(0),
+  Failures: ({ jobStats }: { jobStats: { groups: unknown[] } }) => jobStats.groups.length,
+  Changed: ({ jobs }: { jobs: { nodes: unknown[] } }) => jobs.nodes.length,
+  Heavy: ({ jobs }: { jobs: { nodes: unknown[] } }) => jobs.nodes.length,
+  Delivered: ({ updateJobs }: { updateJobs: { updatedCount: number } }) => updateJobs.updatedCount,
+};
+
+describe("the ten questions", () => {
+  const direct = examples.filter(({ name }) => name in finds);
+
+  it.each(direct.map((each) => [each.name, each] as const))(
+    "%s is answered, and finds something",
+    async (name, each) => {
+      // The demo's days go with the day on which it is made.
+      const variables = name === "Day" ? { day: new Date().toISOString().slice(0, 10) } : each.variables;
+      const data = await ask(app, each.document, { key, variables });
+      expect(finds[name]?.(data as never)).toBeTruthy();
+    },
+  );
+
+  it("Live: what happens comes by subscription, and again by Missed, with the same id", async () => {
+    const live = example("Live");
+    expect(live.kind).toBe("subscription");
+    expect(validate(createSchema(), parse(live.document))).toEqual([]);
+    const before = await ask(app, "{ events(first: 1) { nodes { cursor } } }", { key });
+    const after: string = before.events.nodes[0].cursor;
+    const missed = await ask(app, example("Missed").document, { key, variables: { after } });
+    expect(missed.events.nodes.length).toBeGreaterThan(0);
+  });
+
+  it("Dead and Again: a delivery that died is found, with why, and sent again", async () => {
+    const made = await ask(
+      app,
+      'mutation { createWebhookEndpoint(input: { url: "http://127.0.0.1:9/closed" }) { endpoint { id } } }',
+      { key },
+    );
+    const endpointId: string = made.createWebhookEndpoint.endpoint.id;
+    await ask(app, `mutation { sendTestEvent(endpointId: "${endpointId}") { delivery { status } } }`, {
+      key,
+    });
+    const dead = await ask(app, example("Dead").document, { key });
+    expect(dead.webhookDeliveries.nodes).toMatchObject([
+      { outcome: "connect_refused", attempts: [{ number: 1, error: expect.any(String) }] },
+    ]);
+    const variables = { endpointId, since: "2026-01-01T00:00:00Z" };
+    const again = await ask(app, example("Again").document, { key, variables });
+    // A test event speaks of nothing that happened: there is nothing to send again.
+    expect(again.replayDeliveries).toEqual({ replayed: 0, userErrors: [] });
+  });
+
+  it("every example of the page is one of these", () => {
+    const tested = [...Object.keys(finds), "Live", "Missed", "Dead", "Again"];
+    expect(examples.map(({ name }) => name).toSorted()).toEqual(tested.toSorted());
+  });
+});
+
+describe("what the page says", () => {
+  it("of the limits is what `viewer` tells", async () => {
+    const { viewer } = await ask(
+      app,
+      "{ viewer { limits { depth aliases rootFields pageSize listSize filterParts filterDepth cost groups } } }",
+      { key },
+    );
+    expect(viewer.limits).toEqual(limits);
+    const prose = page.slice(page.indexOf("## Limits")).replaceAll("\n", " ");
+    for (const words of [
+      `depth ${limits.depth}`,
+      `${limits.aliases} aliases`,
+      `${limits.rootFields} root fields`,
+      `pages and lists of ${limits.pageSize}`,
+      `filters of ${limits.filterParts} conditions nested ${limits.filterDepth} deep`,
+      `${limits.groups} groups`,
+      `a cost of ${limits.cost}`,
+    ])
+      expect(prose).toContain(words);
+  });
+
+  it("of what an operation costs is what is counted", async () => {
+    const query = `{ jobs(first: 50) { nodes { id agent { id } contractor { id } history(first: 10) { nodes { id } } } } }`;
+    expect((await graphql(app, query, { key })).cost).toBe(650);
+    expect(page).toContain("50 × (1 + 1 + 1 + 10) = 650");
+  });
+
+  it("of the codes of errors is each code that there is", () => {
+    const codes = [...page.matchAll(/^\| (`[A-Z_`, ]+`) \| \d{3} \|/gm)].flatMap(([, cell = ""]) =>
+      [...cell.matchAll(/`(\w+)`/g)].map(([, code]) => code),
+    );
+    expect(codes).toContain("BAD_USER_INPUT");
+    expect(new Set(codes).size).toBe(codes.length);
+  });
+});

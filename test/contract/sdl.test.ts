@@ -1,0 +1,111 @@
+/** The SDL: it says the same as the job service's fields, describes whatever it names, and breaks nobody. */
+import { readFile } from "node:fs/promises";
+import {
+  buildSchema,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isObjectType,
+  type GraphQLField,
+  type GraphQLInputField,
+  type GraphQLNamedType,
+} from "graphql";
+import { describe, expect, it } from "vitest";
+import { generateTypes } from "../../.ci/graphql-types.ts";
+import { breakingChanges, breakingChangesSinceRelease } from "../../.ci/schema-compatibility.ts";
+import { eventTypes } from "../../src/events/event.entity.ts";
+import { readSdl } from "../../src/graphql/sdl.ts";
+import { jobFieldNames, jobFields, type JobFieldName } from "../../src/jobs/job.fields.ts";
+
+const schema = buildSchema(readSdl());
+
+const camelCase = (name: string) => name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+
+/** The GraphQL type of a value as `job.fields.ts` declares it. */
+const scalarOf = { text: "String", integer: "Int", number: "Float", date: "LocalDate", boolean: "Boolean" };
+const isNullable = (name: JobFieldName) => jobFields[name].value.safeParse(null).success;
+
+/** The types of its fields by their names. */
+function typesIn(type: string): Record<string, string> {
+  const named = schema.getType(type);
+  if (!isObjectType(named) && !isInputObjectType(named)) throw new Error(`${type} has no fields`);
+  return Object.fromEntries(
+    Object.values(named.getFields()).map((field) => [field.name, String(field.type)]),
+  );
+}
+
+describe("the 16 editable fields", () => {
+  it("are those of the job service in JobPatch, each to be left out, and no others", () => {
+    const expected = jobFieldNames.map((name) => [camelCase(name), scalarOf[jobFields[name].kind]]);
+    expect(typesIn("JobPatch")).toEqual(Object.fromEntries(expected));
+  });
+
+  it("stand in Job with the same types, non-null where the service never gives null", () => {
+    const expected = jobFieldNames.map((name) => {
+      const type = scalarOf[jobFields[name].kind];
+      return [camelCase(name), isNullable(name) ? type : `${type}!`];
+    });
+    expect(typesIn("Job")).toMatchObject(Object.fromEntries(expected));
+  });
+});
+
+describe("names", () => {
+  it("event types are those of the events", () => {
+    const named = schema.getType("JobEventType");
+    const names = isEnumType(named) ? named.getValues().map(({ name }) => name) : [];
+    expect(names).toEqual(eventTypes.map((type) => type.replace(".", "_").toUpperCase()));
+  });
+});
+
+const fieldsOf = (type: GraphQLNamedType) =>
+  isObjectType(type) || isInterfaceType(type) || isInputObjectType(type)
+    ? Object.values(type.getFields())
+    : [];
+
+const argumentsOf = (field: GraphQLField<unknown, unknown> | GraphQLInputField) =>
+  "args" in field ? field.args : [];
+
+describe("descriptions", () => {
+  const types = Object.values(schema.getTypeMap()).filter(
+    ({ name, astNode }) => astNode && !name.startsWith("__"),
+  );
+
+  it("every type has one", () => {
+    expect(types.length).toBeGreaterThan(80);
+    expect(types.filter(({ description }) => !description).map(({ name }) => name)).toEqual([]);
+  });
+
+  it("every field and every argument has one", () => {
+    const parts = types.flatMap((type) =>
+      fieldsOf(type).flatMap((field) => [
+        { name: `${type.name}.${field.name}`, description: field.description },
+        ...argumentsOf(field).map((argument) => ({
+          name: `${type.name}.${field.name}(${argument.name})`,
+          description: argument.description,
+        })),
+      ]),
+    );
+    expect(parts.filter(({ description }) => !description).map(({ name }) => name)).toEqual([]);
+  });
+});
+
+describe("compatibility", () => {
+  it("names what would break a partner's query, and takes an addition", () => {
+    const released = "type Query { jobs(first: Int): [String!]! status: String! }";
+    const present = "type Query { jobs(first: Int!): [String!] status: String! events: [String] }";
+    expect(breakingChanges(released, present)).toEqual([
+      "ARG_CHANGED_KIND: Query.jobs arg first has changed type from Int to Int!.",
+      "FIELD_CHANGED_KIND: Query.jobs changed type from [String!]! to [String!].",
+    ]);
+    expect(breakingChanges(released, `${released} type More { a: Int }`)).toEqual([]);
+  });
+
+  it("nothing breaks what the last release had", async () => {
+    expect(await breakingChangesSinceRelease()).toEqual([]);
+  });
+});
+
+it("the resolvers' types are generated from the SDL as it is (npm run codegen)", async () => {
+  const path = new URL("../../src/graphql/generated/schema-types.ts", import.meta.url);
+  expect(await generateTypes()).toBe(await readFile(path, "utf8"));
+});

@@ -1,0 +1,139 @@
+/** Subscriptions across processes, and what may happen between them: the way to PostgreSQL cut, a process killed. */
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
+import { sql } from "../../src/platform/sql.ts";
+import { expectData } from "../support/answers.ts";
+import { figure, follow, openKnownSocket, openSocket, type Following } from "../support/graphql-live.ts";
+import { ask } from "../support/graphql.ts";
+import { patchBatch, patchJob } from "../support/job-calls.ts";
+import { startServer, type ServerProcess } from "../support/server-process.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+/** This process changes jobs; others have the subscribers. */
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+async function startApi(): Promise<ServerProcess> {
+  const server = await startServer({
+    DATABASE_URL: app.databaseUrl,
+    WAYMARK_ROLE: "api",
+    RATE_LIMITS: "off",
+    LOG_LEVEL: "warn",
+  });
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  await server.ready();
+  return server;
+}
+
+const sequencesOf = ({ events }: Pick<Following, "events">): number[] =>
+  events.map(({ sequence }) => sequence);
+
+async function change(agent: Partner, number: string, weights: readonly number[]): Promise<void> {
+  for (const weight of weights) expectData(await patchJob(app, agent, number, { weight }));
+}
+
+/** Ends the connections on which processes listen; answers with how many. */
+async function cutListeners(): Promise<number> {
+  const cut = await app.database.query(sql`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and application_name = 'waymark events'`);
+  return cut.length;
+}
+
+it("two processes tell their subscribers what a third commits, each event once and in order", async () => {
+  const [one, two] = await Promise.all([startApi(), startApi()]);
+  const agent = await app.partner("agent");
+  const numbers = await app.jobs(
+    agent,
+    Array.from({ length: 50 }, () => ({})),
+  );
+  const followings = await Promise.all([follow(one, agent.key), follow(two, agent.key)]);
+  const batch = async (weight: number): Promise<void> => {
+    const items = numbers.map((marking_number) => ({ marking_number, weight }));
+    expectData(await patchBatch(app, agent, items));
+  };
+  await Promise.all([1, 2, 3, 4].map(batch));
+  await vi.waitFor(() => {
+    for (const { events } of followings) expect(events).toHaveLength(200);
+  }, 30_000);
+  const [first, second] = followings.map(({ events }) => events);
+  expect(first).toEqual(second);
+  expect(new Set(first?.map(({ id }) => id)).size).toBe(200);
+});
+
+it("a change arrives by notification, within a moment, not by the sweep", async () => {
+  const server = await startApi();
+  const agent = await app.partner("agent");
+  const [number = ""] = await app.jobs(agent, [{}]);
+  const following = await follow(server, agent.key);
+  const latencies: number[] = [];
+  for (let weight = 1; weight <= 10; weight += 1) {
+    await change(agent, number, [weight]);
+    const committedMs = performance.now();
+    await vi.waitFor(() => expect(following.events).toHaveLength(weight), { timeout: 20_000, interval: 2 });
+    latencies.push(performance.now() - committedMs);
+  }
+  const [, , , , , median = 0] = latencies.toSorted((a, b) => a - b);
+  expect(median).toBeLessThan(1_000);
+});
+
+it("a listener that is cut listens again, and what happened in between arrives, in order", async () => {
+  const server = await startApi();
+  const agent = await app.partner("agent");
+  const [number = ""] = await app.jobs(agent, [{}]);
+  const following = await follow(server, agent.key);
+  await change(agent, number, [1]);
+  await vi.waitFor(() => expect(following.events).toHaveLength(1), 20_000);
+  for (let round = 0; round < 3; round += 1) {
+    await vi.waitFor(async () => expect(await cutListeners()).toBe(1), 20_000);
+    await change(agent, number, [10 + round * 2, 11 + round * 2]);
+  }
+  await vi.waitFor(() => expect(following.events).toHaveLength(7), 20_000);
+  expect(sequencesOf(following)).toEqual([2, 3, 4, 5, 6, 7, 8]);
+  expect(server.output()).toContain("listening was interrupted");
+});
+
+it("a process that dies takes nothing along: its subscriber goes elsewhere and asks for what it missed", async () => {
+  const [dying, living] = await Promise.all([startApi(), startApi()]);
+  const agent = await app.partner("agent");
+  const [number = ""] = await app.jobs(agent, [{}]);
+  const before = await follow(dying, agent.key);
+  await change(agent, number, [1, 2]);
+  await vi.waitFor(() => expect(before.events).toHaveLength(2), 20_000);
+  await dying.kill("SIGKILL");
+  expect(await before.ended).toMatchObject({ code: 1006 });
+  await change(agent, number, [3, 4]);
+  const after = await follow(living, agent.key);
+  await change(agent, number, [5]);
+  await vi.waitFor(() => expect(after.events).toHaveLength(1), 20_000);
+  const query = "query ($after: String!) { events(first: 100, after: $after) { nodes { id sequence } } }";
+  const variables = { after: before.events.at(-1)?.cursor };
+  await vi.waitFor(async () => {
+    const { events } = await ask(living, query, { key: agent.key, variables });
+    expect(sequencesOf({ events: events.nodes })).toEqual([4, 5, 6]);
+  }, 20_000);
+});
+
+it("a server that is stopped says goodbye to its subscribers, and ends in good order", async () => {
+  const server = await startApi();
+  const agent = await app.partner("agent");
+  const following = await follow(server, agent.key);
+  expect(await figure(server, "waymark_subscription_sockets")).toBe(1);
+  const ended = server.kill("SIGTERM");
+  expect(await following.ended).toMatchObject({ code: 1001 });
+  expect(await ended).toBe(0);
+});
+
+it("who does not say who it is, and who is gone without a word, holds its socket only for so long", async () => {
+  const server = await startApi();
+  const agent = await app.partner("agent");
+  const stranger = await openSocket(server);
+  const gone = await openKnownSocket(server, agent.key);
+  gone.socket.pause();
+  expect(await figure(server, "waymark_subscription_sockets")).toBe(2);
+  expect(await stranger.closed).toMatchObject({ code: 4408 });
+  await vi.waitFor(async () => expect(await figure(server, "waymark_subscription_sockets")).toBe(0), 60_000);
+});

@@ -1,0 +1,299 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { importJobs } from "../../src/jobs/job.import.ts";
+import type { ImportRow } from "../../src/jobs/job.import.rows.ts";
+import type { BatchOptions } from "../../src/jobs/job.service.ts";
+import { createOrganizationService } from "../../src/organizations/organization.service.ts";
+import { toTypedId } from "../../src/platform/ids.ts";
+import type { Principal } from "../../src/platform/principal.ts";
+import { sql } from "../../src/platform/sql.ts";
+import {
+  newNumber,
+  openJobServices,
+  operator,
+  options,
+  outcomesOf,
+  type JobServices,
+} from "../support/job-services.ts";
+
+let services: JobServices;
+let agent: Principal;
+let contractor: Principal;
+
+beforeAll(async () => {
+  services = await openJobServices();
+  agent = await services.partner("agent");
+  contractor = await services.partner("contractor");
+  await services.database.query(sql`alter table job add constraint no_feathers check (labels <> 'feathers')`);
+});
+afterAll(() => services[Symbol.asyncDispose]());
+beforeEach(() => {
+  services.told.announced = 0;
+  services.told.happened = [];
+});
+
+const allOrNothing: BatchOptions = { ...options, errorPolicy: "all_or_nothing" };
+const seers = (...partners: Principal[]): string[] => partners.map((one) => one.organizationId).toSorted();
+const jobs = (count: number): Promise<string[]> =>
+  Promise.all(Array.from({ length: count }, () => services.job(agent)));
+const weighing = (markingNumber: string, weight: number, ...expectedVersions: number[]) => ({
+  markingNumber,
+  body: { weight },
+  ...(expectedVersions.length > 0 && { expectedVersions }),
+});
+const update = async (
+  items: readonly ReturnType<typeof weighing>[],
+  how: BatchOptions = options,
+  viewer: Principal | typeof operator = agent,
+) => (await services.jobs.updateBatch(viewer, items, how)).results;
+
+async function* rowsOf(values: readonly Record<string, unknown>[]): AsyncGenerator<ImportRow> {
+  yield* await Promise.resolve(values.map((one, at) => ({ line: at + 1, values: one })));
+}
+
+describe("a batch that skips what fails", () => {
+  it("tells of each item whether it was updated, unchanged or failed, with the job and who sees it", async () => {
+    const [one = "", two = ""] = await jobs(2);
+    await update([weighing(two, 7)]);
+    const results = await update([weighing(one, 7), weighing(two, 7), weighing(newNumber(), 7)]);
+    expect(outcomesOf(results)).toEqual(["updated", "unchanged", "NotFound"]);
+    expect(results[0]).toMatchObject({
+      markingNumber: one,
+      job: { version: 2, weight: 7, agent_id: agent.organizationId, contractor_id: null },
+    });
+    expect(results[1]).toMatchObject({ job: { version: 2, agent_id: agent.organizationId } });
+  });
+
+  it("refuses an item at another version than expected, says at which it is, and applies the others", async () => {
+    const [one = "", two = "", three = ""] = await jobs(3);
+    const results = await update([weighing(one, 1, 4), weighing(two, 1, 1), weighing(three, 1, 9, 1)]);
+    expect(outcomesOf(results)).toEqual(["PreconditionFailed", "updated", "updated"]);
+    expect(results[0]).toMatchObject({ failure: { message: expect.stringContaining("version 1,") } });
+    expect((await services.stored(one)).version).toBe(1);
+  });
+
+  it("names problems by the path that the caller asks for", async () => {
+    const item = { markingNumber: await services.job(agent), body: { weight: "heavy" } };
+    const how = { ...options, pathOf: (at: number) => `items.${at}.patch.` };
+    const { results } = await services.jobs.updateBatch(agent, [item], how);
+    expect(results).toMatchObject([
+      {
+        outcome: "failed",
+        failure: {
+          code: "BadRequestException",
+          message: "weight must be a number or null",
+          problems: [{ field: "items.0.patch.weight" }],
+        },
+      },
+    ]);
+  });
+
+  it.each(["", "\0", "\ud800", "x".repeat(121)])(
+    "refuses %j, which selects no job, before it is asked for",
+    async (markingNumber) => {
+      const number = await services.job(agent);
+      const results = await update([weighing(markingNumber, 1), weighing(number, 1)]);
+      expect(results).toMatchObject([
+        {
+          outcome: "failed",
+          failure: { code: "BadRequestException", problems: [{ field: "markingNumber" }] },
+        },
+        { outcome: "updated" },
+      ]);
+    },
+  );
+
+  it.each([0, 101])("refuses a call of %i items whole", async (count) => {
+    const items = Array.from({ length: count }, () => weighing(newNumber(), 1));
+    await expect(update(items)).rejects.toMatchObject({ code: "BadRequestException" });
+  });
+});
+
+/** How many statements it takes to change `some`. */
+async function statementsOf(some: readonly string[], how: BatchOptions): Promise<number> {
+  const weight = Math.random();
+  services.statements.length = 0;
+  const results = await update(
+    some.map((number) => weighing(number, weight)),
+    how,
+  );
+  expect(results.every(({ outcome }) => outcome === "updated")).toBe(true);
+  return services.statements.length;
+}
+
+describe("a batch of all or nothing", () => {
+  it("applies all where all are sound, also the same job twice, in order", async () => {
+    const [one = "", two = ""] = await jobs(2);
+    const results = await update([weighing(one, 1, 1), weighing(two, 5), weighing(one, 2, 2)], allOrNothing);
+    expect(outcomesOf(results)).toEqual(["updated", "updated", "updated"]);
+    expect(results.map((result) => "job" in result && [result.job.version, result.job.weight])).toEqual([
+      [2, 1],
+      [2, 5],
+      [3, 2],
+    ]);
+    expect(await services.stored(one)).toMatchObject({ version: 3, weight: 2 });
+    expect(services.told).toEqual({ announced: 1, happened: [seers(agent)] });
+  });
+
+  const failures = [
+    ["an invalid patch", (at: string) => ({ markingNumber: at, body: { weight: "x" } }), "BadRequest"],
+    ["a job that is not there", () => ({ markingNumber: newNumber(), body: { weight: 1 } }), "NotFound"],
+    [
+      "another version",
+      (at: string) => ({ markingNumber: at, body: { weight: 1 }, expectedVersions: [2] }),
+      "PreconditionFailed",
+    ],
+    [
+      "what the database refuses",
+      (at: string) => ({ markingNumber: at, body: { labels: "feathers" } }),
+      "InternalServerError",
+    ],
+  ] as const;
+
+  it.each(failures)("changes nothing, records nothing and tells nobody for %s", async (_, failing, code) => {
+    const [one = "", two = "", three = ""] = await jobs(3);
+    const before = await services.counts();
+    const items = [weighing(one, 1), failing(two), weighing(three, 1)];
+    const { results } = await services.jobs.updateBatch(agent, items, allOrNothing);
+    expect(outcomesOf(results)).toEqual(["not_applied", code, "not_applied"]);
+    expect(results.some((result) => "job" in result)).toBe(false);
+    for (const number of [one, two, three])
+      expect(await services.stored(number)).toMatchObject({ version: 1, weight: null });
+    expect(await services.counts()).toEqual(before);
+    expect(services.told).toEqual({ announced: 0, happened: [] });
+  });
+
+  it("names every item that fails, not only the first", async () => {
+    const [one = "", two = ""] = await jobs(2);
+    const items = [
+      { markingNumber: one, body: { weight: "x" } },
+      { markingNumber: two, body: { labels: "feathers" } },
+      weighing(newNumber(), 1),
+      weighing(one, 1),
+    ];
+    const { results } = await services.jobs.updateBatch(agent, items, allOrNothing);
+    expect(outcomesOf(results)).toEqual(["BadRequest", "InternalServerError", "NotFound", "not_applied"]);
+  });
+
+  it("takes as many statements for 100 jobs as for one", async () => {
+    const numbers = await jobs(100);
+    expect(await statementsOf(numbers.slice(0, 1), options)).toBe(1);
+    expect(await statementsOf(numbers, options)).toBe(1);
+    // begin, savepoint, the change, release, commit
+    expect(await statementsOf(numbers.slice(0, 1), allOrNothing)).toBe(5);
+    expect(await statementsOf(numbers, allOrNothing)).toBe(5);
+  });
+
+  it("never deadlocks with another of the same jobs in another order", async () => {
+    const numbers = await jobs(20);
+    const rounds = Array.from({ length: 6 }, (_, round) =>
+      update(
+        (round % 2 === 0 ? numbers : numbers.toReversed()).map((number) => weighing(number, round)),
+        allOrNothing,
+      ),
+    );
+    const results = (await Promise.all(rounds)).flat();
+    expect(results.every(({ outcome }) => outcome === "updated")).toBe(true);
+  });
+});
+
+describe("a dry run", () => {
+  it.each(["skip_failed", "all_or_nothing"] as const)(
+    "answers as if done, changes nothing and tells nobody: %s",
+    async (errorPolicy) => {
+      const [one = "", two = ""] = await jobs(2);
+      const before = await services.counts();
+      const how = { ...options, errorPolicy, dryRun: true };
+      const results = await update([weighing(one, 1), weighing(two, 2), weighing(one, 3)], how);
+      expect(results).toMatchObject([
+        { outcome: "updated", job: { version: 2, weight: 1 } },
+        { outcome: "updated", job: { version: 2, weight: 2 } },
+        { outcome: "updated", job: { version: 3, weight: 3 } },
+      ]);
+      const [failed] = outcomesOf(await update([weighing(one, 1), weighing(newNumber(), 2)], how));
+      expect(failed).toBe(errorPolicy === "skip_failed" ? "updated" : "not_applied");
+      await services.jobs.updateOne(agent, weighing(one, 1), { ...options, dryRun: true });
+      expect(await services.counts()).toEqual(before);
+      expect(await services.stored(one)).toMatchObject({ version: 1, weight: null });
+      expect(services.told).toEqual({ announced: 0, happened: [] });
+    },
+  );
+});
+
+describe("who is told of a change", () => {
+  it("are the agents and contractors of the jobs that changed, each once and nobody else", async () => {
+    const other = await services.partner("agent");
+    const assigned = await services.job(agent, { contractorId: contractor.organizationId });
+    const unchanged = await services.job(other);
+    await update([weighing(unchanged, 1)], options, other);
+    services.told.happened = [];
+    const items = [weighing(assigned, 1), weighing(await services.job(agent), 1), weighing(unchanged, 1)];
+    expect(outcomesOf(await update(items, options, operator))).toEqual(["updated", "updated", "unchanged"]);
+    expect(services.told.happened).toEqual([seers(agent, contractor)]);
+  });
+
+  it("is told of one job's change, too, and of none that changed nothing", async () => {
+    const number = await services.job(agent, { contractorId: contractor.organizationId });
+    const { job } = await services.jobs.updateOne(contractor, weighing(number, 1), options);
+    expect(job).toMatchObject({ agent_id: agent.organizationId, contractor_id: contractor.organizationId });
+    expect(services.told.happened).toEqual([seers(agent, contractor)]);
+    await services.jobs.updateOne(contractor, weighing(number, 1), options);
+    await update([weighing(number, 1)]);
+    expect(services.told.happened).toHaveLength(1);
+  });
+});
+
+async function importRows(values: readonly Record<string, unknown>[], dryRun = false): Promise<void> {
+  const { database, codes, told } = services;
+  const parts = {
+    database,
+    codes,
+    organizations: createOrganizationService({ database }),
+    announce: () => undefined,
+    happened: (ids: readonly string[]) => void told.happened.push(ids.toSorted()),
+  };
+  const how = { ...options, dryRun, agent: toTypedId("org", agent.organizationId) };
+  for await (const { counts } of importJobs(parts, rowsOf(values), how)) expect(counts.failed).toBe(0);
+}
+
+describe("who an import tells", () => {
+  it("are the agents and contractors of the jobs that it made or changed, each chunk's once", async () => {
+    const marking_number = await services.job(agent, { contractorId: contractor.organizationId });
+    const rows = [
+      { marking_number, weight: 1 },
+      { marking_number: newNumber(), weight: 1 },
+    ];
+    await importRows(rows, true);
+    expect(services.told.happened).toEqual([]);
+    // The file says nothing of the contractor, who is told nevertheless.
+    await importRows(rows);
+    await importRows(rows);
+    expect(services.told.happened).toEqual([seers(agent, contractor)]);
+    const other = await services.partner("contractor");
+    await importRows([{ marking_number, contractor: toTypedId("org", other.organizationId) }]);
+    expect(services.told.happened.at(-1)).toEqual(seers(agent, other));
+    await importRows([{ marking_number, weight: 2, contractor: null }]);
+    expect(services.told.happened.at(-1)).toEqual(seers(agent));
+  });
+});
+
+describe("an operator", () => {
+  it("updates jobs of every agent, one by one and in batches", async () => {
+    const other = await services.partner("agent");
+    const [mine, theirs] = [await services.job(agent), await services.job(other)];
+    expect(outcomesOf(await update([weighing(mine, 1), weighing(theirs, 1)], options, operator))).toEqual([
+      "updated",
+      "updated",
+    ]);
+    const { job } = await services.jobs.updateOne(operator, weighing(theirs, 2), options);
+    expect(job).toMatchObject({ weight: 2, agent_id: other.organizationId });
+    expect(outcomesOf(await update([weighing(theirs, 3)]))).toEqual(["NotFound"]);
+  });
+
+  it("cannot set the carrier's status by a patch, nor can anybody", async () => {
+    const number = await services.job(agent);
+    const items = [{ markingNumber: number, body: { weight: 1, provider_status: "mine" } }];
+    const { results, ignored } = await services.jobs.updateBatch(operator, items, options);
+    expect(results).toMatchObject([{ outcome: "updated", job: { provider_status: null } }]);
+    expect(ignored).toEqual(["provider_status"]);
+  });
+});

@@ -1,0 +1,90 @@
+/** A cursor of a list of jobs: it fits, it goes with its order, and what is none is none. */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { pageOfJobs } from "../../src/jobs/job.connection.ts";
+import { jobCursor, jobOrderFields, readJobCursor, type JobOrder } from "../../src/jobs/job.order.ts";
+import type { JobPosition } from "../../src/jobs/job.filter.ts";
+import { encodeCursor } from "../../src/platform/cursor.ts";
+import { newUuid } from "../../src/platform/ids.ts";
+import { openJobReads, type JobReads } from "../support/job-reads.ts";
+
+let reads: JobReads;
+beforeAll(async () => {
+  reads = await openJobReads();
+});
+afterAll(() => reads[Symbol.asyncDispose]());
+
+const orders = jobOrderFields.flatMap((field) => [
+  { field, descending: false },
+  { field, descending: true },
+]);
+const row = {
+  id: newUuid(),
+  marking_number: "MN-1",
+  created_at: "2026-05-01 00:00:00.12+00",
+  updated_at: "2026-05-02 00:00:00+00",
+  scheduled_date: "2026-05-03",
+};
+
+it("names the row's place in its own order, and in no other", () => {
+  const values: Record<JobOrder["field"], string | null> = {
+    created_at: "2026-05-01T00:00:00.120Z",
+    updated_at: "2026-05-02T00:00:00.000Z",
+    scheduled_date: "2026-05-03",
+    marking_number: null,
+  };
+  for (const order of orders) {
+    const cursor = jobCursor(order, row);
+    expect(readJobCursor(order, cursor)).toEqual({ value: values[order.field], id: row.id });
+    const others = orders.filter((other) => other !== order);
+    expect(others.map((other) => readJobCursor(other, cursor))).toEqual(others.map(() => null));
+  }
+});
+
+it.each([
+  ["nothing", ""],
+  ["text", "abc"],
+  ["another list's", encodeCursor("events", ["1", "1"])],
+  ["no id", encodeCursor("jobs -created_at", ["2026-05-01T00:00:00.000Z", "x"])],
+  ["no instant", encodeCursor("jobs -created_at", ["yesterday", row.id])],
+  ["the year 0", encodeCursor("jobs -created_at", ["0000-05-01T00:00:00.000Z", row.id])],
+  ["null where none is", encodeCursor("jobs -created_at", [null, row.id])],
+  ["too many values", encodeCursor("jobs -created_at", ["2026-05-01T00:00:00.000Z", row.id, 1])],
+])("is none: %s", (_name, text) => {
+  expect(readJobCursor({ field: "created_at", descending: true }, text)).toBeNull();
+});
+
+it("fits for the longest Marking Numbers, and goes on after them", async () => {
+  const order: JobOrder = { field: "marking_number", descending: false };
+  const numbers = ["\u{10FFFF}", "\u0001", '"', "\\", "📦"].flatMap((character) => [
+    character.repeat(119),
+    character.repeat(120),
+  ]);
+  await reads.insert(numbers.map((marking_number) => ({ marking_number })));
+  const met: string[] = [];
+  let position: JobPosition | null = null;
+  for (let goesOn = true; goesOn;) {
+    const page: Awaited<ReturnType<typeof pageOfJobs>> = await pageOfJobs(reads.database, reads.agent, {
+      condition: {},
+      order,
+      page: { direction: "forward", limit: 1, position },
+      include: { items: true, organizations: false, total: false },
+    });
+    met.push(...page.items.map((item) => item.marking_number));
+    const cursor = jobCursor(order, page.items[0] as (typeof page.items)[number]);
+    expect(cursor.length).toBeLessThanOrEqual(512);
+    position = readJobCursor(order, cursor);
+    goesOn = page.hasNext;
+  }
+  const byBytes = numbers.toSorted((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
+  expect(met).toEqual(byBytes);
+});
+
+it("of a job that is not there leads nowhere", async () => {
+  const page = await pageOfJobs(reads.database, reads.agent, {
+    condition: {},
+    order: { field: "marking_number", descending: false },
+    page: { direction: "forward", limit: 5, position: { value: null, id: newUuid() } },
+    include: { items: true, organizations: false, total: false },
+  });
+  expect(page.items).toEqual([]);
+});

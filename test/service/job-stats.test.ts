@@ -1,0 +1,187 @@
+/** Counts and sums of jobs, whole and by groups, as JavaScript would add them up. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { JobCondition } from "../../src/jobs/job.condition.ts";
+import { allGroupKeys, jobStats, type GroupKey, type JobStatsGroup } from "../../src/jobs/job.stats.ts";
+import { AppError } from "../../src/platform/errors.ts";
+import { sql } from "../../src/platform/sql.ts";
+import { openJobReads, sees, viewerNames, type JobReads, type StoredJob } from "../support/job-reads.ts";
+
+let reads: JobReads;
+let jobs: StoredJob[];
+
+const statuses = {
+  pending: ["open", "Pending"],
+  assigned: ["open", "Assigned"],
+  failed: ["attention", "Delivery failed"],
+  completed: ["success", "Completed"],
+} as const;
+
+const some = <Value>(values: readonly Value[], at: number): Value => values[at % values.length] as Value;
+
+beforeAll(async () => {
+  reads = await openJobReads();
+  const { agent, otherAgent, contractor, otherContractor } = reads;
+  jobs = await reads.insert(
+    Array.from({ length: 80 }, (_, at) => ({
+      agent_id: some([agent, agent, otherAgent], at).organizationId,
+      contractor_id: some([contractor.organizationId, null, otherContractor.organizationId, null], at),
+      normalized_status: some(Object.keys(statuses), at * at),
+      failure_reason: some([null, "other", "unknown"], at),
+      batch_number: some(["B-1", "b-1", "", null], at * 3),
+      group_code: some(["G", null], at),
+      postal_code: some(["1", "2", "10", null, "é"], at),
+      scheduled_date: some([null, "2026-05-01", "0001-01-01", "9999-12-31"], at),
+      piece_quantity: some([null, 1, 2_147_483_647], at),
+      weight: some([null, 0.5, -2.25, 8], at),
+      created_at: `2026-05-0${1 + (at % 3)}T${at % 2 === 0 ? "00:00:00.000" : "23:59:59.999"}Z`,
+      updated_at: `2026-06-0${1 + (at % 2)}T23:59:59.999Z`,
+    })),
+  );
+});
+afterAll(() => reads[Symbol.asyncDispose]());
+
+const valueOf: Record<GroupKey, (job: StoredJob) => string | null> = {
+  STATUS: (job) => job.normalized_status,
+  CATEGORY: (job) => statuses[job.normalized_status as keyof typeof statuses][0],
+  FAILURE_REASON: (job) => job.failure_reason,
+  SCHEDULED_DATE: (job) => job.scheduled_date,
+  CREATED_DAY: (job) => job.created_at.slice(0, 10),
+  UPDATED_DAY: (job) => job.updated_at.slice(0, 10),
+  CONTRACTOR: (job) => job.contractor_id,
+  AGENT: (job) => job.agent_id,
+  BATCH: (job) => job.batch_number,
+  GROUP_CODE: (job) => job.group_code,
+  POSTAL_CODE: (job) => job.postal_code,
+};
+
+function labelOf(key: GroupKey, value: string | null): string | null {
+  if (key === "STATUS") return statuses[value as keyof typeof statuses][1];
+  const names = {
+    agent: "Agent",
+    otherAgent: "Other agent",
+    contractor: "Contractor",
+    otherContractor: "Other contractor",
+  };
+  const named = Object.entries(names).find(
+    ([name]) => (reads[name as keyof JobReads] as { organizationId?: string }).organizationId === value,
+  );
+  return named ? named[1] : value;
+}
+
+const sumOf = (values: readonly (number | null)[]): number | null => {
+  const given = values.filter((value) => value !== null);
+  return given.length === 0 ? null : given.reduce((sum, value) => sum + value, 0);
+};
+
+const compare = (one: string | null, other: string | null): number => {
+  if (one === null || other === null) return Number(one === null) - Number(other === null);
+  return Buffer.compare(Buffer.from(one), Buffer.from(other));
+};
+
+function expectedGroups(rows: readonly StoredJob[], keys: readonly GroupKey[]): JobStatsGroup[] {
+  const groups = Map.groupBy(rows, (job) => JSON.stringify(keys.map((key) => valueOf[key](job))));
+  return [...groups]
+    .map(([text, members]) => {
+      const values = JSON.parse(text) as (string | null)[];
+      return {
+        values,
+        labels: values.map((value, at) => labelOf(keys[at] as GroupKey, value)),
+        count: members.length,
+        pieceQuantity: sumOf(members.map((job) => job.piece_quantity)),
+        weight: sumOf(members.map((job) => job.weight)),
+      };
+    })
+    .toSorted((one, other) => {
+      const byValue = one.values.map((value, at) => compare(value, other.values[at] ?? null));
+      return other.count - one.count || (byValue.find((order) => order !== 0) ?? 0);
+    });
+}
+
+const all = { groups: true, pieceQuantity: true, weight: true };
+const counts = { groups: true, pieceQuantity: false, weight: false };
+const conditions: [JobCondition, (job: StoredJob) => boolean][] = [
+  [{}, () => true],
+  [{ groupCode: { eq: "G" } }, (job) => job.group_code === "G"],
+  [{ groupCode: { eq: "none" } }, () => false],
+];
+const pairs = allGroupKeys.flatMap((one, at) => allGroupKeys.slice(at + 1).map((other) => [other, one]));
+
+describe.each(viewerNames)("to the %s", (name) => {
+  it("each key, and each pair of keys, adds up", async () => {
+    for (const keys of [...allGroupKeys.map((key) => [key]), ...pairs]) {
+      for (const [condition, test] of conditions) {
+        const rows = jobs.filter((job) => sees(reads[name], job) && test(job));
+        const expected = { total: rows.length, groups: expectedGroups(rows, keys), truncated: false };
+        const query = { condition, groupBy: keys, include: all };
+        expect(await jobStats(reads.database, reads[name], query)).toEqual(expected);
+        const counted = expected.groups.map((group) => ({ ...group, pieceQuantity: null, weight: null }));
+        expect(await jobStats(reads.database, reads[name], { ...query, include: counts })).toEqual({
+          ...expected,
+          groups: counted,
+        });
+      }
+    }
+  });
+
+  it("without a key there is one group of all, even of none", async () => {
+    for (const [condition, test] of conditions) {
+      const rows = jobs.filter((job) => sees(reads[name], job) && test(job));
+      const whole = { values: [], labels: [], count: rows.length, pieceQuantity: null, weight: null };
+      const query = { condition, groupBy: [], include: all };
+      const sums = {
+        pieceQuantity: sumOf(rows.map((job) => job.piece_quantity)),
+        weight: sumOf(rows.map((job) => job.weight)),
+      };
+      const answer = { total: rows.length, truncated: false };
+      expect(await jobStats(reads.database, reads[name], query)).toEqual({
+        ...answer,
+        groups: [{ ...whole, ...sums }],
+      });
+      expect(await jobStats(reads.database, reads[name], { ...query, include: counts })).toEqual({
+        ...answer,
+        groups: [whole],
+      });
+      const none = { ...counts, groups: false };
+      const total = await jobStats(reads.database, reads[name], {
+        ...query,
+        groupBy: ["BATCH"],
+        include: none,
+      });
+      expect(total).toEqual({ ...answer, groups: [] });
+    }
+  });
+});
+
+it.each<[string, GroupKey[], string]>([
+  ["three keys", ["STATUS", "BATCH", "AGENT"], "too_big"],
+  ["a key twice", ["BATCH", "BATCH"], "invalid_value"],
+])("refuses %s", async (_name, groupBy, code) => {
+  const refused = jobStats(reads.database, reads.agent, { condition: {}, groupBy, include: all });
+  const error = await refused.catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(AppError);
+  expect((error as AppError).details).toMatchObject([{ field: "groupBy", code }]);
+});
+
+it("weights beyond all sense are added up all the same", async () => {
+  const heavy = [Number.MAX_VALUE, Number.MAX_VALUE, 5e-324].map((weight) => ({
+    weight,
+    batch_number: "heavy",
+  }));
+  const added = await reads.insert(heavy);
+  const condition = { batchNumber: { eq: "heavy" } };
+  const { groups } = await jobStats(reads.database, reads.agent, { condition, groupBy: [], include: all });
+  expect(groups[0]?.weight).toBe(2e290);
+  await reads.database.query(sql`delete from job where id = any(${added.map((job) => job.id)}::uuid[])`);
+});
+
+it("gives the 1000 largest groups, says that there are more, and counts their jobs too", async () => {
+  const batches = Array.from({ length: 1_003 }, (_, at) => `T-${String(at).padStart(4, "0")}`);
+  const twice = batches.slice(-2);
+  await reads.insert([...batches, ...twice].map((batch_number) => ({ batch_number, group_code: "many" })));
+  const query = { condition: { groupCode: { eq: "many" } }, groupBy: ["BATCH"], include: all } as const;
+  const { total, groups, truncated } = await jobStats(reads.database, reads.agent, query);
+  expect({ total, truncated }).toEqual({ total: 1_005, truncated: true });
+  expect(groups.map((group) => group.values[0])).toEqual([...twice, ...batches.slice(0, 998)]);
+  const fewer = { ...query, condition: { ...query.condition, batchNumber: { in: batches.slice(0, 100) } } };
+  expect(await jobStats(reads.database, reads.agent, fewer)).toMatchObject({ total: 100, truncated: false });
+});

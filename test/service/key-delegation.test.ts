@@ -1,0 +1,375 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import type { KeyRequest } from "../../src/api-keys/api-key.checks.ts";
+import type { NewKey } from "../../src/api-keys/api-key.issue.ts";
+import type { KeyHolder } from "../../src/api-keys/api-key.memory.ts";
+import { createApiKeyService, type ApiKeyService } from "../../src/api-keys/api-key.service.ts";
+import { createKeyVerifier, type KeyVerifier } from "../../src/api-keys/api-key.verifier.ts";
+import { entities } from "../../src/entities.ts";
+import { createOrganizationService } from "../../src/organizations/organization.service.ts";
+import { openDatabase, type Database } from "../../src/platform/database.ts";
+import { newUuid, toTypedId } from "../../src/platform/ids.ts";
+import { raw, sql } from "../../src/platform/sql.ts";
+import { createFakeClock, DAY_MS, HOUR_MS } from "../support/fake-clock.ts";
+import { beginWith, untilSessionsWait } from "../support/waiting-sessions.ts";
+import { createTestDatabase, type TestDatabase } from "../support/test-database.ts";
+
+const clock = createFakeClock();
+const ADDRESS = "10.1.2.3";
+let testDatabase: TestDatabase;
+let database: Database;
+let keys: ApiKeyService;
+let verifier: KeyVerifier;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase({ url: testDatabase.url, poolSize: 6, entities });
+  keys = createApiKeyService({ database, clock });
+  verifier = createKeyVerifier({ database, clock });
+});
+afterAll(async () => {
+  await verifier[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+  await testDatabase[Symbol.asyncDispose]();
+});
+
+async function organization(): Promise<string> {
+  const name = `agent ${randomBytes(6).toString("hex")}`;
+  return (await createOrganizationService({ database }).create({ name, type: "agent" })).id;
+}
+
+/** A key of an organisation's, as it is known once it was presented. */
+async function holderOf(organizationId: string | null, key: Partial<NewKey> = {}): Promise<KeyHolder> {
+  const { text } = await keys.create({ organizationId, name: "test", createdBy: "test", ...key });
+  return await verifier.verify(text, ADDRESS);
+}
+
+const partner = async (key: Partial<NewKey> = {}): Promise<KeyHolder> =>
+  await holderOf(await organization(), key);
+const create = (asking: KeyHolder, request: Partial<KeyRequest> = {}) =>
+  keys.createFor(asking, { name: "new", ...request });
+const inDays = (days: number): Date => new Date(clock.now() + days * DAY_MS);
+const refusal = (code: string, message = "") =>
+  expect.objectContaining({ code: `${code}Exception`, message: expect.stringContaining(message) });
+
+async function keyOf(owner: KeyHolder, key: Partial<NewKey> = {}): Promise<string> {
+  const { organizationId } = owner;
+  return (await keys.create({ organizationId, name: "other", createdBy: "test", ...key })).key.id;
+}
+
+describe("a key that makes a key", () => {
+  it("gives it its own organisation, scopes, expiry, ranges and limits unless said, and its name as the maker", async () => {
+    const bounds = {
+      scopes: ["jobs:read", "webhooks:manage"],
+      expiresAt: inDays(7),
+      cidrs: ["10.0.0.0/8"],
+      rateLimits: { read: { perSecond: 3, burst: 4 } },
+    } satisfies Partial<NewKey>;
+    const asking = await partner(bounds);
+    const { key, text } = await create(asking);
+    expect(key).toMatchObject({ name: "new", ...bounds, createdBy: toTypedId("key", asking.keyId) });
+    expect(await verifier.verify(text, ADDRESS)).toMatchObject({
+      keyId: key.id,
+      organizationId: asking.organizationId,
+      scopes: bounds.scopes,
+    });
+    await expect(verifier.verify(text, "11.0.0.1")).rejects.toEqual(refusal("Forbidden"));
+  });
+
+  it("may give less than it has", async () => {
+    const asking = await partner({ expiresAt: inDays(7), cidrs: ["10.0.0.0/8", "2001:db8::/32"] });
+    const less = {
+      scopes: ["jobs:read" as const],
+      expiresAt: inDays(6),
+      cidrs: ["10.1.0.0/16", "2001:db8:1::/48", "10.0.0.0/8"],
+    };
+    expect((await create(asking, less)).key).toMatchObject(less);
+    expect((await create(asking, { expiresAt: inDays(7) })).key.expiresAt).toEqual(inDays(7));
+  });
+
+  it("may bound what is unbounded in itself", async () => {
+    const bounds = { expiresAt: inDays(1), cidrs: ["203.0.113.0/24"] };
+    expect((await create(await partner(), bounds)).key).toMatchObject(bounds);
+  });
+
+  it("gives no scope that it does not have", async () => {
+    const asking = await partner({ scopes: ["jobs:read", "webhooks:manage"] });
+    await expect(create(asking, { scopes: ["jobs:read", "jobs:write"] })).rejects.toEqual(
+      refusal("Forbidden", "jobs:write"),
+    );
+  });
+
+  it("gives no later end than its own", async () => {
+    const asking = await partner({ expiresAt: inDays(7) });
+    const late = new Date(inDays(7).getTime() + 1);
+    await expect(create(asking, { expiresAt: late })).rejects.toEqual(
+      refusal("Forbidden", inDays(7).toISOString()),
+    );
+  });
+
+  it.each(["10.0.0.0/7", "11.0.0.0/8", "0.0.0.0/0", "::ffff:10.0.0.0/9", "::/0", "::ffff:10.1.2.3"])(
+    "gives no range that is not inside one of its own: %s",
+    async (range) => {
+      const asking = await partner({ cidrs: ["10.0.0.0/8", "2001:db8::/32"] });
+      await expect(create(asking, { cidrs: ["10.0.0.1", range] })).rejects.toEqual(
+        refusal("Forbidden", "10.0.0.0/8, 2001:db8::/32"),
+      );
+    },
+  );
+
+  it("makes none for another organisation, which is not there for it", async () => {
+    const asking = await partner();
+    for (const organizationId of [await organization(), newUuid()])
+      await expect(create(asking, { organizationId })).rejects.toEqual(refusal("NotFound"));
+    const own = await create(asking, { organizationId: asking.organizationId });
+    expect(own.key.organization).toMatchObject({ id: asking.organizationId });
+  });
+
+  it.each([
+    ["name", { name: "" }],
+    ["name", { name: " " }],
+    ["name", { name: "x".repeat(101) }],
+    ["name", { name: "a\u0007" }],
+    ["name", { name: "\ud800" }],
+    ["scopes", { scopes: [] }],
+    ["scopes", { scopes: ["jobs:delete" as "jobs:read"] }],
+    ["expiresAt", { expiresAt: new Date(0) }],
+    ["expiresAt", { expiresAt: new Date(Number.NaN) }],
+    ["expiresAt", { expiresAt: new Date(8.64e15) }],
+    ["cidrs", { cidrs: [] }],
+    ["cidrs", { cidrs: Array.from({ length: 101 }, () => "10.0.0.0/8") }],
+    ["cidrs.1", { cidrs: ["10.0.0.0/8", "10.0.0.0/33"] }],
+  ])("refuses a wrong %s: %j", async (field, request) => {
+    await expect(create(await partner(), request)).rejects.toMatchObject({
+      code: "BadRequestException",
+      details: [{ field }],
+    });
+  });
+
+  it("names every wrong value, and takes the longest name", async () => {
+    const asking = await partner();
+    const request = { name: "", scopes: [], expiresAt: new Date(0), cidrs: ["a", "b"] };
+    await expect(create(asking, request)).rejects.toMatchObject({
+      details: ["name", "scopes", "expiresAt", "cidrs.0", "cidrs.1"].map((field) => ({ field })),
+    });
+    const name = "📦".repeat(100);
+    expect((await create(asking, { name })).key.name).toBe(name);
+  });
+
+  it("makes none once it is revoked or has ended, though a process may know it still", async () => {
+    const [revoked, ended] = [await partner(), await partner({ expiresAt: inDays(1) })];
+    await keys.revoke(revoked.keyId);
+    await database.query(
+      sql`update api_key set expires_at = now() - interval '1 day' where id = ${ended.keyId}`,
+    );
+    for (const asking of [revoked, ended]) {
+      await expect(create(asking)).rejects.toEqual(refusal("Unauthorized"));
+      await expect(keys.rotateFor(asking, asking.keyId, 0)).rejects.toEqual(refusal("Unauthorized"));
+    }
+  });
+});
+
+describe("an operator's key", () => {
+  it("makes keys for any organisation, and for operators where none is named", async () => {
+    const operator = await holderOf(null, { rateLimits: { read: null } });
+    const organizationId = await organization();
+    const { key, text } = await create(operator, { organizationId });
+    expect(key).toMatchObject({ organization: { id: organizationId, type: "agent" }, rateLimits: null });
+    expect(await verifier.verify(text, ADDRESS)).toMatchObject({ organizationId, organizationType: "agent" });
+    expect((await create(operator)).key).toMatchObject({ organization: null, rateLimits: { read: null } });
+    await expect(create(operator, { organizationId: newUuid() })).rejects.toEqual(refusal("NotFound"));
+  });
+
+  it("gives no more than it has, as every key", async () => {
+    const operator = await holderOf(null, { scopes: ["webhooks:manage"] });
+    const request = { organizationId: await organization(), scopes: ["jobs:read" as const] };
+    await expect(create(operator, request)).rejects.toEqual(refusal("Forbidden"));
+  });
+
+  it("sees, rotates and revokes every key", async () => {
+    const operator = await holderOf(null, { scopes: ["webhooks:manage"] });
+    const other = await partner();
+    const listed = (await keys.listFor(operator)).map(({ id }) => id);
+    expect(listed).toEqual(expect.arrayContaining([operator.keyId, other.keyId]));
+    expect((await keys.rotateFor(operator, other.keyId, 1)).key.scopes).toEqual(other.scopes);
+    expect((await keys.revokeFor(operator, other.keyId)).revokedAt).toEqual(new Date(clock.now()));
+  });
+});
+
+describe("a key that looks at keys", () => {
+  it("sees those of its organisation, the oldest first, and no other", async () => {
+    const asking = await partner();
+    clock.advance(1);
+    const { key } = await create(asking);
+    const listed = await keys.listFor(asking);
+    expect(listed.map(({ id }) => id)).toEqual([asking.keyId, key.id]);
+    expect(listed[1]?.organization).toMatchObject({ id: asking.organizationId, type: "agent" });
+    expect((await keys.getFor(asking, key.id)).name).toBe("new");
+
+    for (const other of [await partner(), await holderOf(null)]) {
+      expect(await keys.findFor(asking, other.keyId)).toBeNull();
+      await expect(keys.getFor(asking, other.keyId)).rejects.toEqual(refusal("NotFound"));
+      await expect(keys.rotateFor(asking, other.keyId, 1)).rejects.toEqual(refusal("NotFound"));
+      await expect(keys.revokeFor(asking, other.keyId)).rejects.toEqual(refusal("NotFound"));
+      expect(await keys.find(toTypedId("key", other.keyId))).toMatchObject({
+        revokedAt: null,
+        expiresAt: null,
+      });
+    }
+  });
+});
+
+describe("a key that rotates a key", () => {
+  it("gives the new one the old one's bounds, and the old one an end", async () => {
+    const bounds = {
+      name: "bounded",
+      scopes: ["jobs:read" as const],
+      expiresAt: inDays(30),
+      cidrs: ["10.0.0.0/8"],
+      rateLimits: { write: { perSecond: 1, burst: 1 } },
+    };
+    const asking = await partner();
+    const id = await keyOf(asking, bounds);
+    const { key, text } = await keys.rotateFor(asking, id, 2);
+    expect(key).toMatchObject({ ...bounds, createdBy: toTypedId("key", asking.keyId) });
+    expect(key.organization).toMatchObject({ id: asking.organizationId, type: "agent" });
+    expect((await verifier.verify(text, ADDRESS)).keyId).toBe(key.id);
+    expect((await keys.getFor(asking, id)).expiresAt).toEqual(new Date(clock.now() + 2 * HOUR_MS));
+  });
+
+  it("never prolongs an old key that ends within the grace, nor gives the new one a later end", async () => {
+    const asking = await partner();
+    const expiresAt = new Date(clock.now() + HOUR_MS);
+    const id = await keyOf(asking, { expiresAt });
+    const { key } = await keys.rotateFor(asking, id, 24);
+    expect([key.expiresAt, (await keys.getFor(asking, id)).expiresAt]).toEqual([expiresAt, expiresAt]);
+  });
+
+  it("may rotate itself, whatever its bounds are", async () => {
+    const asking = await partner({ expiresAt: inDays(3), cidrs: ["10.0.0.0/8"] });
+    const { key } = await keys.rotateFor(asking, asking.keyId, 0);
+    expect(key).toMatchObject({ expiresAt: inDays(3), cidrs: ["10.0.0.0/8"] });
+    await expect(keys.rotateFor(asking, asking.keyId, 0)).rejects.toEqual(refusal("Unauthorized"));
+  });
+
+  it("rotates none that can do more than itself: its secret would be in its hands", async () => {
+    const bounds = { scopes: ["webhooks:manage" as const], expiresAt: inDays(3), cidrs: ["10.0.0.0/8"] };
+    const asking = await partner(bounds);
+    const stronger: Partial<NewKey>[] = [
+      { ...bounds, scopes: ["jobs:write"] },
+      { ...bounds, expiresAt: null },
+      { ...bounds, expiresAt: inDays(4) },
+      { ...bounds, cidrs: null },
+      { ...bounds, cidrs: ["0.0.0.0/0"] },
+    ];
+    for (const one of stronger) {
+      const id = await keyOf(asking, one);
+      await expect(keys.rotateFor(asking, id, 1)).rejects.toEqual(refusal("Forbidden"));
+      expect((await keys.getFor(asking, id)).expiresAt ?? null).toEqual(one.expiresAt ?? null);
+    }
+    await expect(keys.rotateFor(asking, await keyOf(asking, bounds), 1)).resolves.toBeTruthy();
+  });
+
+  it("refuses one that is revoked or has ended, and a grace beyond a day", async () => {
+    const asking = await partner();
+    const [revoked, ended] = [await keyOf(asking), await keyOf(asking)];
+    await keys.revoke(revoked);
+    await database.query(sql`update api_key set expires_at = now() - interval '1 day' where id = ${ended}`);
+    for (const id of [revoked, ended])
+      await expect(keys.rotateFor(asking, id, 1)).rejects.toEqual(refusal("Conflict"));
+    for (const hours of [-1, 25, Number.NaN])
+      await expect(keys.rotateFor(asking, asking.keyId, hours)).rejects.toMatchObject({
+        code: "BadRequestException",
+        details: [{ field: "graceHours" }],
+      });
+  });
+
+  it("makes no key of one, nor by one, that is revoked in the same moment", async () => {
+    const [asking, revoked] = [await partner(), await partner()];
+    const id = await keyOf(asking);
+    const revoking = await beginWith(
+      database,
+      sql`select 1 from access_revision for update`,
+      sql`update api_key set revoked_at = now() where id = any(${[id, revoked.keyId]}::uuid[])`,
+    );
+    const asked = [keys.rotateFor(asking, id, 1), create(revoked), keys.rotateFor(revoked, revoked.keyId, 1)];
+    const refusals = Promise.all(asked.map((one) => one.catch((error: unknown) => error)));
+    await untilSessionsWait(database, asked.length);
+    await revoking.commit();
+    expect(await refusals).toEqual(["Conflict", "Unauthorized", "Unauthorized"].map((code) => refusal(code)));
+  });
+});
+
+describe("a key that revokes a key", () => {
+  it("ends it for whoever knows it by heart, too; again is no error", async () => {
+    const asking = await partner();
+    const { key, text } = await create(asking);
+    await verifier.verify(text, ADDRESS);
+    const revoked = await keys.revokeFor(asking, key.id);
+    expect(revoked).toMatchObject({ id: key.id, revokedAt: new Date(clock.now()) });
+    await vi.waitFor(() => expect(verifier.verify(text, ADDRESS)).rejects.toEqual(refusal("Unauthorized")), {
+      timeout: 10_000,
+      interval: 20,
+    });
+    clock.advance(1_000);
+    expect((await keys.revokeFor(asking, key.id)).revokedAt).toEqual(revoked.revokedAt);
+  });
+
+  it("ends none with scopes that it does not have, but one that lives longer than itself", async () => {
+    const asking = await partner({ scopes: ["webhooks:manage"], expiresAt: inDays(1) });
+    const id = await keyOf(asking, { scopes: ["webhooks:manage", "jobs:read"] });
+    await expect(keys.revokeFor(asking, id)).rejects.toEqual(refusal("Forbidden", "jobs:read"));
+    expect((await keys.getFor(asking, id)).revokedAt ?? null).toBeNull();
+    const leaked = await keyOf(asking, { scopes: ["webhooks:manage"] });
+    expect((await keys.revokeFor(asking, leaked)).revokedAt).not.toBeNull();
+  });
+});
+
+/** A key of an organisation that has 99 others. */
+async function full(): Promise<KeyHolder> {
+  const asking = await partner();
+  await database.query(sql`
+    insert into api_key (id, lookup, secret_hash, organization_id, name, scopes, created_by)
+    select gen_random_uuid(), substr(md5(random()::text), 1, 12), '', ${asking.organizationId}, 'filler', '{jobs:read}', 'test'
+    from generate_series(1, 99)`);
+  return asking;
+}
+
+/** Ends one of these 99. */
+function endOne({ organizationId }: KeyHolder, how: "revoked_at" | "expires_at"): Promise<unknown> {
+  return database.query(sql`
+    update api_key set ${raw(how)} = now() - interval '1 day'
+    where id = (select id from api_key where organization_id = ${organizationId} and name = 'filler' limit 1)`);
+}
+
+describe("an organisation with 100 keys", () => {
+  const tooMany = expect.objectContaining({ code: "ConflictException", details: { limit: 100 } });
+  it.each(["revoked_at", "expires_at"] as const)("gets no more until one has ended: %s", async (change) => {
+    const asking = await full();
+    await expect(create(asking)).rejects.toEqual(tooMany);
+    await endOne(asking, change);
+    await create(asking);
+    await expect(create(asking)).rejects.toEqual(tooMany);
+  });
+
+  it("may rotate one without grace, which leaves as many", async () => {
+    const asking = await full();
+    const { id } = (await keys.listFor(asking)).at(-1) ?? { id: "" };
+    await expect(keys.rotateFor(asking, id, 1)).rejects.toEqual(tooMany);
+    await keys.rotateFor(asking, id, 0);
+    await expect(create(asking)).rejects.toEqual(tooMany);
+  });
+
+  it("gets one of several that are asked for at once where there is room for one", async () => {
+    const asking = await full();
+    await endOne(asking, "revoked_at");
+    const asked = await Promise.allSettled(Array.from({ length: 6 }, () => create(asking)));
+    expect(asked.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+  });
+
+  it("takes no room from others", async () => {
+    await full();
+    await expect(create(await partner())).resolves.toBeTruthy();
+    await expect(create(await holderOf(null))).resolves.toBeTruthy();
+  });
+});

@@ -1,0 +1,158 @@
+/** The HTTP app with a GraphQL schema of a test's own: for what the real resolvers never do, and shapes that they do not have. */
+import { Writable } from "node:stream";
+import { makeExecutableSchema } from "@graphql-tools/schema";
+import { createApiKeyService, type ApiKeyService } from "../../src/api-keys/api-key.service.ts";
+import { createKeyVerifier } from "../../src/api-keys/api-key.verifier.ts";
+import { createMemoryStore } from "../../src/api-keys/rate-limit.store.ts";
+import { toConfig } from "../../src/config/config.ts";
+import { readEnv } from "../../src/config/env.ts";
+import { entities } from "../../src/entities.ts";
+import { createEventService } from "../../src/events/event.service.ts";
+import { createGraphql } from "../../src/graphql/server.ts";
+import { createHttpApp } from "../../src/http/http.app.ts";
+import { listen, type WebSockets } from "../../src/http/server.ts";
+import { createJobCodes } from "../../src/jobs/job.codes.ts";
+import { createJobService } from "../../src/jobs/job.service.ts";
+import {
+  createOrganizationService,
+  type OrganizationService,
+} from "../../src/organizations/organization.service.ts";
+import { systemClock, type Clock } from "../../src/platform/clock.ts";
+import { openDatabase, type Database, type Queryable } from "../../src/platform/database.ts";
+import { createLogger } from "../../src/platform/logger.ts";
+import { createMetrics } from "../../src/platform/metrics.ts";
+import { TEST_SECRET } from "./secret.ts";
+import { createTestDatabase } from "./test-database.ts";
+
+/** What a resolver of the rig is given. */
+export interface RigContext {
+  database: Queryable;
+  requestId: string;
+  signal: AbortSignal;
+}
+
+type Resolve = (source: unknown, input: Record<string, unknown>, context: RigContext) => unknown;
+
+export interface RigOptions {
+  typeDefs: string;
+  resolvers?: Record<string, Record<string, Resolve>>;
+  env?: Record<string, string>;
+  clock?: Clock;
+  statementTimeoutMs?: number;
+  webSockets?: WebSockets;
+}
+
+export interface GraphqlAnswer {
+  status: number;
+  headers: Headers;
+  // Tests look into answers of every shape.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  body: any;
+}
+
+export interface GraphqlRig extends AsyncDisposable {
+  url: string;
+  databaseUrl: string;
+  /** What its resolvers read from: two connections. */
+  reading: Database;
+  keys: ApiKeyService;
+  organizations: OrganizationService;
+  /** The log's lines so far. */
+  log: Record<string, unknown>[];
+  /** A key of a new agent, with every scope. */
+  newKey(): Promise<string>;
+  /** A POST of an operation. */
+  post(body: unknown, headers?: Record<string, string>): Promise<GraphqlAnswer>;
+  request(path: string, init?: RequestInit): Promise<GraphqlAnswer>;
+  offerKey(key: string): void;
+}
+
+export async function startGraphqlRig({
+  typeDefs,
+  resolvers = {},
+  ...options
+}: RigOptions): Promise<GraphqlRig> {
+  const opened = new AsyncDisposableStack();
+  const { url: databaseUrl } = opened.use(await createTestDatabase());
+  const settings = { NODE_ENV: "test", RATE_LIMITS: "off", WAYMARK_SECRET: TEST_SECRET, ...options.env };
+  const config = toConfig(readEnv({ ...settings, DATABASE_URL: databaseUrl }));
+  const clock = options.clock ?? systemClock;
+  const { statementTimeoutMs = 1_000 } = options;
+  const session = { statement_timeout: String(statementTimeoutMs), plan_cache_mode: "auto" };
+  const reading = opened.use(await openDatabase({ url: databaseUrl, poolSize: 2, entities, session }));
+  const database = opened.use(await openDatabase({ url: databaseUrl, poolSize: 2, entities }));
+  const verifier = opened.use(createKeyVerifier({ database, clock }));
+  const log: Record<string, unknown>[] = [];
+  const logger = createLogger("info", lines(log));
+  const limits = config.rateLimits.enabled ? createMemoryStore(clock) : null;
+  const graphql = opened.use(
+    await createGraphql({
+      schema: makeExecutableSchema({ typeDefs, resolvers }),
+      makeContext: ({ requestId, signal }) => ({ requestId, signal, database: reading.until(signal) }),
+      verifier,
+      limits,
+      environment: config.environment,
+      publicUrl: config.http.publicUrl,
+      logger,
+    }),
+  );
+  const codes = createJobCodes(database);
+  const app = createHttpApp({
+    config,
+    logger,
+    metrics: createMetrics(() => database.pool()),
+    database,
+    jobs: createJobService({ database, codes, announce: () => undefined, happened: () => undefined }),
+    codes,
+    events: createEventService({ database, clock }),
+    verifier,
+    limits,
+    dependencies: [],
+    isStopping: () => false,
+    graphql,
+  });
+  const server = await listen(app, { host: "127.0.0.1", port: 0 }, options.webSockets);
+  opened.defer(() => server.stop());
+  const keys = createApiKeyService({ database, clock });
+  const organizations = createOrganizationService({ database });
+  const request: GraphqlRig["request"] = async (path, init) => {
+    const response = await fetch(server.url + path, init);
+    const text = await response.text();
+    const isJson = response.headers.get("content-type")?.includes("json");
+    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+  };
+
+  return {
+    url: server.url,
+    databaseUrl,
+    reading,
+    keys,
+    organizations,
+    log,
+    request,
+    async newKey() {
+      const { id } = await organizations.create({
+        name: `agent ${log.length} ${Math.random()}`,
+        type: "agent",
+      });
+      return (await keys.create({ organizationId: id, name: "test", createdBy: "test" })).text;
+    },
+    post: (body, headers) =>
+      request("/graphql", {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: typeof body === "string" ? body : JSON.stringify(body),
+      }),
+    offerKey: (key) => graphql.offerKey(key),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
+
+function lines(log: Record<string, unknown>[]): Writable {
+  return new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      log.push(JSON.parse(chunk.toString()) as Record<string, unknown>);
+      done();
+    },
+  });
+}
