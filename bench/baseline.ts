@@ -2,15 +2,14 @@
  * What Waymark is divided by: the same answers from node:http and `pg` alone, written by hand for speed. It checks the
  * key, validates what it is sent, runs one prepared statement, and writes the same headers, envelope and log line.
  */
-import { createHash, timingSafeEqual } from "node:crypto";
 import { writeSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import pg from "pg";
-import { newRequestId, newUuid, toTypedId } from "../src/platform/ids.ts";
+import { newRequestId, newUuid } from "../src/platform/ids.ts";
+import { readCallers } from "./baseline-callers.ts";
 import {
   batchStatement,
-  columnOf,
   listStatement,
   NO_RANGE,
   patchStatement,
@@ -18,6 +17,7 @@ import {
   type ListRequest,
 } from "./baseline-sql.ts";
 import { updateInLoop } from "./baseline-loop.ts";
+import { readDashboard, readOneJob, readStats } from "./graphql/by-hand.ts";
 import {
   readDay,
   readNumber,
@@ -33,6 +33,8 @@ import {
 interface Reply {
   data: unknown;
   headers: string[];
+  /** Set: the whole answer, without the envelope. */
+  bare?: true;
 }
 
 const asText = (text: string): string => text;
@@ -45,28 +47,7 @@ const pool = new pg.Pool({
   options: "-c timezone=UTC -c plan_cache_mode=force_generic_plan",
 });
 
-const callers = new Map<string, Caller & { hash: Buffer }>();
-const { rows: keys } = await pool.query<{
-  lookup: string;
-  hash: Buffer;
-  key_id: string;
-  id: string;
-  type: "agent" | "contractor";
-}>(
-  `select lookup, secret_hash as hash, api_key.id as key_id, organization.id, type
-   from api_key join organization on organization.id = organization_id`,
-);
-for (const { lookup, hash, key_id: keyId, id, type } of keys) {
-  const shownKey = toTypedId("key", keyId);
-  callers.set(lookup, {
-    hash,
-    keyId,
-    organizationId: id,
-    column: columnOf(type),
-    shownKey,
-    shownOrganization: toTypedId("org", id),
-  });
-}
+const callerOf = await readCallers(pool);
 const statuses = new Set(
   (await pool.query<{ code: string }>("select code from job_status")).rows.map((row) => row.code),
 );
@@ -89,23 +70,26 @@ async function answer(
   let text: string;
   let headers: string[] = [];
   try {
-    caller = authenticate(request);
+    caller = callerOf(request);
     const [path = "", query = ""] = (request.url ?? "").split("?", 2);
     const reply =
       request.method === "GET"
         ? await list(caller, (route = "/v1/jobs"), query)
-        : path === "/v1/jobs/batch"
-          ? await updateBatch(caller, (route = path), {
-              body: await readBody(request),
-              requestId,
-              inLoop: query === "loop",
-            })
-          : await updateOne(caller, path.slice((route = "/v1/jobs/by-marking/").length), {
-              body: await readBody(request),
-              requestId,
-            });
+        : request.method === "POST"
+          ? await answerOperation(caller, (route = path), await readBody(request))
+          : path === "/v1/jobs/batch"
+            ? await updateBatch(caller, (route = path), {
+                body: await readBody(request),
+                requestId,
+                inLoop: query === "loop",
+              })
+            : await updateOne(caller, path.slice((route = "/v1/jobs/by-marking/").length), {
+                body: await readBody(request),
+                requestId,
+              });
     headers = reply.headers;
-    text = `{"request_id":"${requestId}","success":true,"data":${JSON.stringify(reply.data)},"error":null}`;
+    const data = JSON.stringify(reply.data);
+    text = reply.bare ? data : `{"request_id":"${requestId}","success":true,"data":${data},"error":null}`;
   } catch (error) {
     status = error instanceof Refused ? error.status : 500;
     if (status === 500) console.error(error);
@@ -127,15 +111,6 @@ async function answer(
     1,
     `{"level":30,"time":"${new Date().toISOString()}","request_id":"${requestId}","method":"${request.method}","route":"${route}","status":${status},"duration_ms":${ms},"organization":"${caller?.shownOrganization}","key":"${caller?.shownKey}"}\n`,
   );
-}
-
-function authenticate({ headers }: IncomingMessage): Caller {
-  const key = headers["x-api-key"] ?? headers.authorization?.slice("Bearer ".length);
-  if (typeof key !== "string") throw new Refused(401, "An API key is required");
-  const known = callers.get(key.slice(4, 12));
-  if (!known || !timingSafeEqual(known.hash, createHash("sha256").update(key).digest()))
-    throw new Refused(401, "The API key is not valid");
-  return known;
 }
 
 async function list(caller: Caller, path: string, query: string): Promise<Reply> {
@@ -219,6 +194,18 @@ async function updateBatch(
     data: { updated_count: rows.length, failed_count: items.length - rows.length, results },
     headers: [],
   };
+}
+
+/** The GraphQL operations of the bench, told apart by their variables; nothing of GraphQL is done. */
+async function answerOperation(caller: Caller, _path: string, body: unknown): Promise<Reply> {
+  const { variables = {} } = body as { variables?: { status?: unknown; number?: unknown } };
+  const data =
+    variables.status !== undefined
+      ? { jobs: { nodes: await readDashboard(pool, caller, readText(variables.status, 64)) } }
+      : variables.number !== undefined
+        ? await readOneJob(pool, caller, readText(variables.number, 120))
+        : await readStats(pool, caller);
+  return { data: { data }, headers: [], bare: true };
 }
 
 async function readBody(request: IncomingMessage): Promise<unknown> {

@@ -88,7 +88,9 @@ async function prepare(
 }
 
 async function refresh(client: pg.Client, url: string): Promise<void> {
-  await using database = await openDatabase({ url, poolSize: 2, entities });
+  // To count a million jobs may take longer than any request may.
+  const session = { statement_timeout: "0" };
+  await using database = await openDatabase({ url, poolSize: 2, entities, session });
   await recount(database);
   await client.query("vacuum analyze");
 }

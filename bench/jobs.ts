@@ -4,11 +4,8 @@ import { assertAgreement } from "./agreement.ts";
 import { openBenchDatabase } from "./database.ts";
 import { tableOf } from "./report.ts";
 import { filterRows, rows, type Result } from "./rows.ts";
-import { startLoad, startServer } from "./servers.ts";
+import { STARTED_WITH, startLoad, startServer } from "./servers.ts";
 import { createWorkload } from "./workload.ts";
-
-/** As `npm start` and the image start it. */
-const STARTED_WITH = ["--max-semi-space-size=16"];
 
 export interface JobsOptions {
   folder: string;

@@ -5,7 +5,7 @@
 import { connect, type Socket } from "node:net";
 
 export interface LoadRequest {
-  method: "GET" | "PATCH";
+  method: "GET" | "PATCH" | "POST";
   path: string;
   key: string;
   body?: string;

@@ -5,7 +5,7 @@ import type { Figures } from "./rounds.ts";
 import type { Budget, Result } from "./rows.ts";
 
 /** What stands between a part's markers in docs/performance.md is written anew; the other parts stay. */
-export type ReportPart = "jobs" | "backlog" | "latency" | "growth";
+export type ReportPart = "jobs" | "graphql" | "backlog" | "latency" | "growth";
 
 export function tableOf(results: readonly Result[]): string {
   return [
@@ -18,24 +18,26 @@ export function tableOf(results: readonly Result[]): string {
 export async function writeReport(part: ReportPart, heading: string, table: string): Promise<void> {
   const path = join(import.meta.dirname, "../docs/performance.md");
   const text = await readFile(path, "utf8");
-  const marker = part === "jobs" ? "--write" : `--write, ${part}`;
-  const [begin, end] = [
-    `<!-- npm run bench -- ${marker}: begin -->`,
-    `<!-- npm run bench -- ${marker}: end -->`,
-  ];
+  const [begin, end] = markersOf(part);
   const [before = "", rest] = text.split(begin, 2);
   const after = rest?.split(end, 2)[1];
   if (after === undefined) throw new Error(`docs/performance.md has no place for ${part}: ${begin}`);
   await writeFile(path, `${before}${begin}\n\n${heading}\n\n${table}\n\n${end}${after}`);
 }
 
+function markersOf(part: ReportPart): [begin: string, end: string] {
+  const marker = part === "jobs" ? "--write" : `--write, ${part}`;
+  return [`<!-- npm run bench -- ${marker}: begin -->`, `<!-- npm run bench -- ${marker}: end -->`];
+}
+
 /** A row's, without the figures that it may hold. */
 const nameOf = (line: string): string => line.split(" | ", 1)[0]?.replace(/\(\d.*/, "") ?? "";
 
-/** As it stands in the table before: the rows that did not run this time keep what they had. */
-export async function withFormerRows(table: string): Promise<string> {
+/** As it stands in the part's table before: the rows that did not run this time keep what they had. */
+export async function withFormerRows(part: ReportPart, table: string): Promise<string> {
   const path = join(import.meta.dirname, "../docs/performance.md");
-  const former = (await readFile(path, "utf8")).split("<!-- npm run bench -- --write: end -->", 1)[0] ?? "";
+  const [begin, end] = markersOf(part);
+  const former = (await readFile(path, "utf8")).split(begin, 2)[1]?.split(end, 1)[0] ?? "";
   const [head, lines] = [table.split("\n").slice(0, 2), table.split("\n").slice(2)];
   const made = new Map(lines.map((line) => [nameOf(line), line]));
   const kept = former.split("\n").filter((line) => line.startsWith("| ") && !head.includes(line));

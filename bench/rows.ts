@@ -40,7 +40,7 @@ const BATCH = 100;
 /** A page so deep that it needs 50,000 jobs before it; in smaller runs the last there is. */
 const DEEP_PAGE = 5_000;
 
-const atLeast = (value: number, limit: number, of: string): Budget => ({
+export const atLeast = (value: number, limit: number, of: string): Budget => ({
   text: `${of} ≥ ${limit}`,
   value,
   holds: value >= limit,

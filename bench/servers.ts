@@ -14,8 +14,12 @@ export interface LoadGenerator extends AsyncDisposable {
   run(job: LoadJob): Promise<LoadResult>;
 }
 
+/** Waymark, as `npm start` and the image start it. */
+export const STARTED_WITH = ["--max-semi-space-size=16"];
+
 const ENVIRONMENT = {
   NODE_ENV: "production",
+  GRAPHILE_ENV: "production",
   PORT: "0",
   RATE_LIMITS: "off",
   LOG_LEVEL: "info",

@@ -2,7 +2,7 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Queryable } from "../platform/database.ts";
 import type { Viewer } from "../platform/principal.ts";
-import { raw, sql } from "../platform/sql.ts";
+import { raw, sql, type Sql } from "../platform/sql.ts";
 import { visibleTo } from "../jobs/job.visibility.ts";
 import { eventColumns, placeColumns, feedStatement, type FeedQuery, type Place } from "./event.service.ts";
 import type { EventRow } from "./event.wire.ts";
@@ -43,29 +43,45 @@ export async function eventsById(
 
 /**
  * A page of the history of each of these jobs (uuids), in their order, in one statement: whoever sees a job sees all that
- * happened to it, of others nothing. One row a job, its events as JSON: `pg` takes longer over many small values.
+ * happened to it, of others nothing.
  */
 export async function historyOf(
   queryable: Queryable,
   viewer: Viewer,
   jobIds: readonly string[],
-  { limit, beforeSequence }: HistoryRequest,
+  request: HistoryRequest,
 ): Promise<HistoryRows[]> {
   if (jobIds.length === 0) return [];
+  const { columns: history, joins } = historyBeside(request);
+  const rows = await queryable.query<HistoryColumn & { id: string }>(sql`
+    select job.id, ${history} from job ${joins} where job.id = any(${jobIds}::uuid[]) and ${visibleTo(viewer)}`);
+  const ofJob = new Map(rows.map((row) => [row.id, toHistory(row, request)]));
+  return jobIds.map((id) => ofJob.get(id) ?? { items: [], hasMore: false });
+}
+
+/** A page of its history beside each `job` of a statement, which must be a visible one. Read by `toHistory`. */
+export interface HistoryColumn {
+  /** The newest first, and one more where there are more. */
+  readonly history: readonly PlacedEventRow[] | null;
+}
+
+/** As JSON: one value a job, since `pg` takes longer over many small ones. */
+export function historyBeside({ limit, beforeSequence }: HistoryRequest): { columns: Sql; joins: Sql } {
   const before = beforeSequence === null ? raw("") : sql`and sequence < ${beforeSequence}`;
-  const rows = await queryable.query<{ id: string; events: PlacedEventRow[] | null }>(sql`
-    select job.id, history.events from job cross join lateral (
-      select json_agg(event) as events from (
+  return {
+    columns: raw("past.history"),
+    joins: sql`left join lateral (
+      select json_agg(event) as history from (
         select ${columns} from job_event where job_event.job_id = job.id ${before}
         order by sequence desc limit ${limit + 1}
       ) event
-    ) history
-    where job.id = any(${jobIds}::uuid[]) and ${visibleTo(viewer)}`);
-  const ofJob = new Map(rows.map(({ id, events }) => [id, events ?? []]));
-  return jobIds.map((id) => {
-    const found = ofJob.get(id) ?? [];
-    return { items: found.slice(0, limit), hasMore: found.length > limit };
-  });
+    ) past on true`,
+  };
+}
+
+export function toHistory({ history }: HistoryColumn, { limit }: HistoryRequest): HistoryRows {
+  const found = history ?? [];
+  return { items: found.slice(0, limit), hasMore: found.length > limit };
 }
 
 /** A page of the feed, oldest first. */

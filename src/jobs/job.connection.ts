@@ -20,6 +20,8 @@ export interface JobConnectionQuery {
     /** Each job's agent and contractor. */
     organizations: boolean;
     total: boolean;
+    /** What another feature reads beside each job: joins on `job`, and their columns. */
+    beside?: { columns: Sql; joins: Sql } | undefined;
   };
 }
 
@@ -66,7 +68,7 @@ function pageStatement(viewer: Viewer, query: JobConnectionQuery): Sql {
   const way = walk(order, page.direction === "backward", page.position);
   invariant(Number.isInteger(page.limit) && page.limit > 0, "a page has a whole number of items");
   const candidates = candidatesOf(viewer, { condition, field: order.field, way, size: page.limit + 1 });
-  const { columns, joins } = readJobColumns(include.organizations);
+  const { columns, joins } = columnsOf(include);
   const found = candidates.ids
     ? sql`(select job.* from (${candidates.rows}) page join job using (id))`
     : sql`(${candidates.rows})`;
@@ -75,6 +77,12 @@ function pageStatement(viewer: Viewer, query: JobConnectionQuery): Sql {
   const total = candidates.total ?? totalOf(viewer, condition);
   return sql`${candidates.before} select ${columns}, counted.total
     from (select ${total} as total) counted left join ${found} job on true ${joins} ${way.order}`;
+}
+
+function columnsOf({ organizations, beside }: JobConnectionQuery["include"]): { columns: Sql; joins: Sql } {
+  const { columns, joins } = readJobColumns(organizations);
+  if (!beside) return { columns, joins };
+  return { columns: sql`${columns}, ${beside.columns}`, joins: sql`${joins} ${beside.joins}` };
 }
 
 interface Candidates {

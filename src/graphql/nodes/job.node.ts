@@ -1,4 +1,5 @@
 /** A job as resolvers hand it on: a row turned once into what is to be shown. */
+import type { HistoryRequest, HistoryRows } from "../../events/event.lookup.ts";
 import { toTypedId } from "../../platform/ids.ts";
 import { toIsoTime } from "../../platform/time.ts";
 import type { JobRow, ReadJobRow } from "../../jobs/job.row.ts";
@@ -33,6 +34,13 @@ export interface JobNode {
   /** Undefined: not read with the job. */
   readonly agent: OrganizationNode | undefined;
   readonly contractor: OrganizationNode | null | undefined;
+  /** A page of its history, where one was read with the job. */
+  past: KnownHistory | null;
+}
+
+export interface KnownHistory {
+  readonly request: HistoryRequest;
+  readonly rows: HistoryRows;
 }
 
 export type JobConnectionNode = ConnectionNode<JobNode> & { readonly totalCount: number };
@@ -64,5 +72,6 @@ export function toJobNode(row: ReadJobRow): JobNode {
     row,
     agent: row.agent && toOrganizationNode(row.agent),
     contractor: row.contractor && toOrganizationNode(row.contractor),
+    past: null,
   };
 }

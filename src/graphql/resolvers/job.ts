@@ -1,10 +1,18 @@
 /** Reading jobs. */
+import { isDeepStrictEqual } from "node:util";
 import type { GraphQLResolveInfo } from "graphql";
+import {
+  historyBeside,
+  toHistory,
+  type HistoryColumn,
+  type HistoryRequest,
+} from "../../events/event.lookup.ts";
 import { checkCondition } from "../../jobs/job.condition.check.ts";
 import type { JobCondition } from "../../jobs/job.condition.ts";
 import { pageOfJobs } from "../../jobs/job.connection.ts";
 import { jobCursor, readJobCursor, type JobOrder } from "../../jobs/job.order.ts";
 import { jobsByMarkingNumber } from "../../jobs/job.lookup.ts";
+import type { ReadJobRow } from "../../jobs/job.row.ts";
 import { invariant } from "../../platform/errors.ts";
 import { fromTypedId } from "../../platform/ids.ts";
 import { allowed } from "../access.ts";
@@ -22,7 +30,7 @@ import { toJobNode, type JobConnectionNode, type JobNode } from "../nodes/job.no
 import type { OrganizationNode } from "../nodes/organization.node.ts";
 import { pageRequest, readCursor, toConnection, type PageArguments } from "../paging.ts";
 import { selectedBelow } from "../selection.ts";
-import { historyConnection, historyRequest } from "./history.ts";
+import { historyBelow, historyConnection, historyRequest } from "./history.ts";
 
 export const jobQueries: Pick<QueryResolvers, "job" | "jobs" | "jobsByMarkingNumber"> = {
   async job(_root, { id, markingNumber }, context) {
@@ -57,10 +65,13 @@ export const job: JobResolvers = {
     if (contractor !== undefined) return contractor;
     return row.contractor_id === null ? null : loaders.organizations.load(row.contractor_id);
   },
-  async history(node, args, context) {
+  history(node, args, context) {
     const request = historyRequest(args);
     const viewer = allowed(context, "jobs:read");
-    return historyConnection(await context.loaders.history(node.row.id, request), request, viewer);
+    if (node.past && isDeepStrictEqual(node.past.request, request))
+      return historyConnection(node.past.rows, request, viewer);
+    const loaded = context.loaders.history(node.row.id, request);
+    return loaded.then((rows) => historyConnection(rows, request, viewer));
   },
 };
 
@@ -75,7 +86,7 @@ interface JobsArguments extends PageArguments {
   readonly orderBy?: JobOrderInput | null | undefined;
 }
 
-/** One statement for the page with its organisations and its total, as far as they are selected; histories are another. */
+/** One statement for the page with its organisations, histories and total, as far as they are selected. */
 async function jobConnection(
   context: GraphqlContext,
   args: JobsArguments,
@@ -86,20 +97,28 @@ async function jobConnection(
   const order = orderOf(args.orderBy);
   const position = readCursor(page, (text) => readJobCursor(order, text));
   const condition = await checkedCondition(context, args.filter);
+  const { history, ...include } = inclusionOf(info);
   const { items, hasNext, hasPrevious, total } = await pageOfJobs(context.database, viewer, {
     condition,
     order,
     page: { direction: page.direction, limit: page.limit, position },
-    include: inclusionOf(info),
+    include: { ...include, beside: history ? historyBeside(history) : undefined },
   });
   const connection = toConnection({
     items,
     hasNext,
     hasPrevious,
-    toNode: toJobNode,
+    toNode: (row) => toJobNodeWith(history, row),
     cursorOf: (row) => jobCursor(order, row),
   });
   return Object.assign(connection, { totalCount: total ?? 0 });
+}
+
+/** `history`: what was read beside the job. */
+function toJobNodeWith(history: HistoryRequest | null, row: ReadJobRow): JobNode {
+  const node = toJobNode(row);
+  if (history) node.past = { request: history, rows: toHistory(row as ReadJobRow & HistoryColumn, history) };
+  return node;
 }
 
 /** Throws BadRequestException for what no filter may ask. */
@@ -125,5 +144,6 @@ function inclusionOf(info: GraphQLResolveInfo) {
     items: connection.has("nodes") || connection.has("edges") || connection.has("pageInfo"),
     organizations: selected.has("agent") || selected.has("contractor"),
     total: connection.has("totalCount"),
+    history: historyBelow(info, selected),
   };
 }
