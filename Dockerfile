@@ -11,6 +11,7 @@ WORKDIR /app
 ENV NODE_ENV=production HOST=0.0.0.0
 COPY --from=dependencies /app/node_modules node_modules
 COPY package.json package.json
+COPY schema schema
 COPY src src
 USER node
 EXPOSE 4000

@@ -44,9 +44,7 @@ export function createCompiler(
     const { introspects, fieldCount } = planOf(schema, document, operation);
     if (introspects || fieldCount > MAX_FIELDS || !isPlain(document)) return null;
     const { document: plain, lifted } = liftArguments(schema, alone(document, operation));
-    const code = compileQuery(compiled, withCoercedVariables(plain, lifted), operation.name?.value ?? "", {
-      disableLeafSerialization: true,
-    });
+    const code = compileQuery(compiled, withCoercedVariables(plain, lifted), operation.name?.value ?? "");
     if (!isCompiledQuery(code)) return null;
     return (context, variables) => {
       const all = withLifted(lifted, variables);
