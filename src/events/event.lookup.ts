@@ -2,7 +2,7 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Queryable } from "../platform/database.ts";
 import type { Viewer } from "../platform/principal.ts";
-import { raw, sql, type Sql } from "../platform/sql.ts";
+import { join, raw, sql, type Sql } from "../platform/sql.ts";
 import { visibleTo } from "../jobs/job.visibility.ts";
 import { eventColumns, placeColumns, feedStatement, type FeedQuery, type Place } from "./event.service.ts";
 import type { EventRow } from "./event.wire.ts";
@@ -53,7 +53,7 @@ export async function historyOf(
 ): Promise<HistoryRows[]> {
   if (jobIds.length === 0) return [];
   const { columns: history, joins } = historyBeside(request);
-  const rows = await queryable.query<HistoryColumn & { id: string }>(sql`
+  const rows = await queryable.query<HistoryColumn>(sql`
     select job.id, ${history} from job ${joins} where job.id = any(${jobIds}::uuid[]) and ${visibleTo(viewer)}`);
   const ofJob = new Map(rows.map((row) => [row.id, toHistory(row, request)]));
   return jobIds.map((id) => ofJob.get(id) ?? { items: [], hasMore: false });
@@ -61,27 +61,43 @@ export async function historyOf(
 
 /** A page of its history beside each `job` of a statement, which must be a visible one. Read by `toHistory`. */
 export interface HistoryColumn {
+  readonly id: string;
   /** The newest first, and one more where there are more. */
-  readonly history: readonly PlacedEventRow[] | null;
+  readonly history: readonly Omit<PlacedEventRow, "job_id">[] | null;
 }
 
+/** What of an event is read only where somebody asks for it: a page holds hundreds of them. */
+export interface EventDetails {
+  readonly requestId: boolean;
+  readonly place: boolean;
+}
+
+const allDetails: EventDetails = { requestId: true, place: true };
+
 /** As JSON: one value a job, since `pg` takes longer over many small ones. */
-export function historyBeside({ limit, beforeSequence }: HistoryRequest): { columns: Sql; joins: Sql } {
+export function historyBeside(
+  { limit, beforeSequence }: HistoryRequest,
+  { requestId, place }: EventDetails = allDetails,
+): { columns: Sql; joins: Sql } {
   const before = beforeSequence === null ? raw("") : sql`and sequence < ${beforeSequence}`;
+  const details = [requestId ? raw(", request_id") : raw(""), place ? sql`, ${placeColumns}` : raw("")];
   return {
     columns: raw("past.history"),
     joins: sql`left join lateral (
       select json_agg(event) as history from (
-        select ${columns} from job_event where job_event.job_id = job.id ${before}
+        select id, type, sequence, actor_type, actor_id, occurred_at, changes ${join(details, "")}
+        from job_event where job_event.job_id = job.id ${before}
         order by sequence desc limit ${limit + 1}
       ) event
     ) past on true`,
   };
 }
 
-export function toHistory({ history }: HistoryColumn, { limit }: HistoryRequest): HistoryRows {
+export function toHistory({ id, history }: HistoryColumn, { limit }: HistoryRequest): HistoryRows {
   const found = history ?? [];
-  return { items: found.slice(0, limit), hasMore: found.length > limit };
+  // The events are this function's alone: to add to them costs less than to copy them.
+  const items = found.slice(0, limit).map((event) => Object.assign(event, { job_id: id }));
+  return { items, hasMore: found.length > limit };
 }
 
 /** A page of the feed, oldest first. */

@@ -21,6 +21,12 @@ export function selectedBelow(info: SelectionInfo, nodes: readonly FieldNode[] =
   return found;
 }
 
+/** The fields of a connection's items, however they are reached: `nodes` or `edges { node }`. */
+export function nodesBelow(info: SelectionInfo, connection: Selection): Selection {
+  const edges = selectedBelow(info, connection.get("edges") ?? []);
+  return selectedBelow(info, [...(connection.get("nodes") ?? []), ...(edges.get("node") ?? [])]);
+}
+
 function collect(
   info: SelectionInfo,
   selections: readonly SelectionNode[],

@@ -29,7 +29,7 @@ import type { Loaders } from "../loaders.ts";
 import { toJobNode, type JobConnectionNode, type JobNode } from "../nodes/job.node.ts";
 import type { OrganizationNode } from "../nodes/organization.node.ts";
 import { pageRequest, readCursor, toConnection, type PageArguments } from "../paging.ts";
-import { selectedBelow } from "../selection.ts";
+import { nodesBelow, selectedBelow } from "../selection.ts";
 import { historyBelow, historyConnection, historyRequest } from "./history.ts";
 
 export const jobQueries: Pick<QueryResolvers, "job" | "jobs" | "jobsByMarkingNumber"> = {
@@ -102,22 +102,22 @@ async function jobConnection(
     condition,
     order,
     page: { direction: page.direction, limit: page.limit, position },
-    include: { ...include, beside: history ? historyBeside(history) : undefined },
+    include: { ...include, beside: history ? historyBeside(history.request, history.details) : undefined },
   });
   const connection = toConnection({
     items,
     hasNext,
     hasPrevious,
-    toNode: (row) => toJobNodeWith(history, row),
+    toNode: (row) => toJobNodeWith(history?.request, row),
     cursorOf: (row) => jobCursor(order, row),
   });
   return Object.assign(connection, { totalCount: total ?? 0 });
 }
 
-/** `history`: what was read beside the job. */
-function toJobNodeWith(history: HistoryRequest | null, row: ReadJobRow): JobNode {
+/** `request`: the page of history that was read beside the job. */
+function toJobNodeWith(request: HistoryRequest | undefined, row: ReadJobRow): JobNode {
   const node = toJobNode(row);
-  if (history) node.past = { request: history, rows: toHistory(row as ReadJobRow & HistoryColumn, history) };
+  if (request) node.past = { request, rows: toHistory(row as ReadJobRow & HistoryColumn, request) };
   return node;
 }
 
@@ -138,8 +138,7 @@ function orderOf(order: JobOrderInput | null | undefined): JobOrder {
 
 function inclusionOf(info: GraphQLResolveInfo) {
   const connection = selectedBelow(info);
-  const edges = selectedBelow(info, connection.get("edges") ?? []);
-  const selected = selectedBelow(info, [...(connection.get("nodes") ?? []), ...(edges.get("node") ?? [])]);
+  const selected = nodesBelow(info, connection);
   return {
     items: connection.has("nodes") || connection.has("edges") || connection.has("pageInfo"),
     organizations: selected.has("agent") || selected.has("contractor"),
