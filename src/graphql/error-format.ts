@@ -8,6 +8,7 @@ import { withoutValues, type Logger } from "../platform/logger.ts";
 import { currentVisit, type Visit } from "./visit.ts";
 
 const INTERNAL = "INTERNAL_SERVER_ERROR";
+const USER_INPUT = "BAD_USER_INPUT";
 const MASK = "An unexpected error happened on our side";
 const TOO_SLOW =
   "This took too long and was ended. Ask for less: a smaller page, a narrower filter, fewer fields";
@@ -81,16 +82,18 @@ function toAppError(error: unknown): AppError {
 }
 
 function toGraphQLError(failure: AppError): GraphQLError {
-  const { status } = failure;
   if (isCancelled(failure.cause))
-    return new GraphQLError(TOO_SLOW, { extensions: { code: "TIMEOUT", http: { status } } });
+    return new GraphQLError(TOO_SLOW, { extensions: { code: "TIMEOUT", http: { status: failure.status } } });
+  const code = codes[failure.code] ?? USER_INPUT;
+  // Whatever an argument names that is not there, the address that was asked is.
+  const status = code === USER_INPUT ? 400 : failure.status;
   const problems = problemsOf(failure.details);
   const headers = new HeaderMap(
     Object.entries(failure.headers).map(([name, value]) => [name.toLowerCase(), value] as const),
   );
   return new GraphQLError(failure.message, {
     extensions: {
-      code: codes[failure.code] ?? "BAD_USER_INPUT",
+      code,
       ...(problems && { problems }),
       http: { status, headers },
     },
