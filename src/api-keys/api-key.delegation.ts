@@ -2,12 +2,13 @@
 import type { EntityManager } from "@mikro-orm/postgresql";
 import { Organization } from "../organizations/organization.entity.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/database.ts";
+import type { Database, Queryable } from "../platform/database.ts";
 import { AppError, badRequest } from "../platform/errors.ts";
 import { toTypedId } from "../platform/ids.ts";
 import { checkGraceHours, checkKeyRequest, type KeyRequest } from "./api-key.checks.ts";
 import { ApiKey, type Scope } from "./api-key.entity.ts";
 import { changeAccess, getKey, issueKey, lockAccess, replaceKey, type IssuedKey } from "./api-key.issue.ts";
+import { listKeys, type KeyView } from "./api-key.lookup.ts";
 import type { KeyHolder } from "./api-key.memory.ts";
 import { unauthorized } from "./api-key.verifier.ts";
 import { isInside } from "./cidr.ts";
@@ -17,9 +18,11 @@ import { isInside } from "./cidr.ts";
  * key has the scope to manage keys is the caller's to know.
  */
 export interface KeyDelegation {
-  /** Of the asking key's organisation, or for an operator all; the oldest first. */
-  listFor(asking: KeyHolder): Promise<ApiKey[]>;
-  findFor(asking: KeyHolder, id: string): Promise<ApiKey | null>;
+  /**
+   * Of the asking key's organisation, or for an operator all, the oldest first: those that are good, and those that have
+   * ended within 30 days.
+   */
+  listFor(asking: KeyHolder, on?: Queryable): Promise<KeyView[]>;
   getFor(asking: KeyHolder, id: string): Promise<ApiKey>;
   /**
    * Throws BadRequestException with every wrong value, ForbiddenException for more than the asking key has, and
@@ -34,6 +37,8 @@ export interface KeyDelegation {
 
 /** Unrevoked and unexpired, of one organisation (or of the operators). */
 const MAX_KEYS = 100;
+/** How long a key that was revoked or has expired is still listed. */
+const ENDED_KEYS_SHOWN_MS = 30 * 86_400_000;
 
 interface Parts {
   database: Database;
@@ -42,11 +47,11 @@ interface Parts {
 
 export function createKeyDelegation(parts: Parts): KeyDelegation {
   const { database } = parts;
-  const populate = ["organization"] as const;
   return {
-    listFor: (asking) =>
-      database.em().find(ApiKey, visibleTo(asking), { orderBy: { createdAt: "asc", id: "asc" }, populate }),
-    findFor: (asking, id) => database.em().findOne(ApiKey, { id, ...visibleTo(asking) }, { populate }),
+    listFor(asking, on = database) {
+      const now = parts.clock.now();
+      return listKeys(on, asking, { now: new Date(now), endedSince: new Date(now - ENDED_KEYS_SHOWN_MS) });
+    },
     getFor: (asking, id) => getKey(database.em(), { id, ...visibleTo(asking) }),
     createFor: (asking, request) => create(parts, asking, request),
     rotateFor: (asking, id, graceHours) => rotate(parts, asking, { id, graceHours }),
@@ -101,7 +106,7 @@ async function rotate(
     const asker = await askerOf(em, { clock }, asking);
     const old = await getKey(em, { id, ...visibleTo(asking) });
     // The new key's secret goes to whoever asks, so all that it could do counts.
-    if (asking.organizationId !== null) requireNoMore(asker, old);
+    requireNoMore(asker, old);
     const organizationId = old.organization?.id ?? null;
     await requireRoom(em, clock, { organizationId, leaving: graceHours === 0 ? 1 : 0 });
     return replaceKey(em, clock, { old, graceHours, createdBy: toTypedId("key", asker.id) });

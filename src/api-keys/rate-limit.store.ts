@@ -11,7 +11,8 @@ export interface Taken {
 }
 
 export interface RateLimitStore {
-  take(bucket: string, limit: TokenRate): Promise<Taken> | Taken;
+  /** Takes `count` tokens if that many are there, and otherwise none. */
+  take(bucket: string, limit: TokenRate, count: number): Promise<Taken> | Taken;
 }
 
 /** Buckets of this process. One that has filled up again is forgotten: it is as good as new. */
@@ -26,12 +27,12 @@ export function createMemoryStore(clock: Clock): RateLimitStore {
   };
 
   return {
-    take(id, limit) {
+    take(id, limit, count) {
       const nowMs = clock.now();
       sweep(nowMs);
       const bucket = buckets.get(id)?.bucket ?? createTokenBucket(limit, nowMs);
       bucket.setRate(limit);
-      const allowed = bucket.take(nowMs);
+      const allowed = bucket.take(nowMs, count);
       buckets.set(id, { bucket, fullAtMs: nowMs + bucket.msUntil(limit.burst, nowMs) });
       return { allowed, tokens: bucket.available(nowMs) };
     },
@@ -41,15 +42,16 @@ export function createMemoryStore(clock: Clock): RateLimitStore {
 /** The same buckets, shared by all processes: one statement a request. */
 export function createPostgresStore(database: Queryable): RateLimitStore {
   return {
-    async take(id, { perSecond, burst }) {
+    async take(id, { perSecond, burst }, count) {
       const refilled = sql`least(${burst}::float8,
         bucket.tokens + ${perSecond}::float8 * greatest(0, extract(epoch from clock_timestamp() - bucket.updated_at)))`;
+      const fits = sql`${burst}::float8 >= ${count}::float8`;
       const [row] = await database.query<Taken>(sql`
         insert into rate_limit_bucket as bucket (id, tokens, allowed, updated_at)
-        values (${id}, ${burst}::float8 - 1, true, clock_timestamp())
+        values (${id}, ${burst}::float8 - case when ${fits} then ${count}::float8 else 0 end, ${fits}, clock_timestamp())
         on conflict (id) do update set
-          allowed = ${refilled} >= 1,
-          tokens = case when ${refilled} >= 1 then ${refilled} - 1 else ${refilled} end,
+          allowed = ${refilled} >= ${count}::float8,
+          tokens = ${refilled} - case when ${refilled} >= ${count}::float8 then ${count}::float8 else 0 end,
           updated_at = clock_timestamp()
         returning allowed, tokens`);
       return row as Taken;

@@ -4,7 +4,7 @@ import type { TokenRate } from "../platform/token-bucket.ts";
 import type { KeyHolder } from "./api-key.memory.ts";
 import type { RateLimitStore } from "./rate-limit.store.ts";
 
-/** A request takes one token. */
+/** A request takes one token, a mutation of several fields one for each. */
 export type RateLimit = TokenRate;
 
 export const defaultRateLimits = {
@@ -24,15 +24,25 @@ type SetHeader = (name: string, value: string) => void;
  */
 export async function takeToken(
   store: RateLimitStore | null,
-  { keyId, rateLimits }: KeyHolder,
+  holder: KeyHolder,
   kind: RateLimitClass,
+  setHeader: SetHeader,
+): Promise<void> {
+  await takeTokens(store, holder, { kind, count: 1 }, setHeader);
+}
+
+/** The same for several tokens of one class: all of them, or none where they are not all there. */
+export async function takeTokens(
+  store: RateLimitStore | null,
+  { keyId, rateLimits }: KeyHolder,
+  { kind, count }: { kind: RateLimitClass; count: number },
   setHeader: SetHeader,
 ): Promise<void> {
   if (!store) return;
   const own = rateLimits?.[kind];
   if (own === null) return;
   const limit = own ?? defaultRateLimits[kind];
-  const { allowed, tokens } = await store.take(`${keyId}:${kind}`, limit);
+  const { allowed, tokens } = await store.take(`${keyId}:${kind}`, limit, count);
   const remaining = Math.floor(tokens);
   const fullInS = Math.ceil((limit.burst - tokens) / limit.perSecond);
   setHeader("RateLimit-Policy", `"${kind}";q=${limit.burst};w=${Math.ceil(limit.burst / limit.perSecond)}`);
@@ -40,12 +50,18 @@ export async function takeToken(
   setHeader("X-RateLimit-Limit", String(limit.burst));
   setHeader("X-RateLimit-Remaining", String(remaining));
   setHeader("X-RateLimit-Reset", String(fullInS));
-  if (!allowed) throw tooMany(kind, limit, tokens);
+  if (!allowed) throw tooMany(kind, limit, { count, tokens });
 }
 
-function tooMany(kind: RateLimitClass, limit: RateLimit, tokens: number): AppError {
-  const retryAfterS = Math.max(1, Math.ceil((1 - tokens) / limit.perSecond));
-  const message = `Too many ${kind} requests: ${limit.perSecond} a second, ${limit.burst} at once. Try again in ${retryAfterS} s.`;
+function tooMany(
+  kind: RateLimitClass,
+  limit: RateLimit,
+  { count, tokens }: { count: number; tokens: number },
+): AppError {
+  const retryAfterS = Math.max(1, Math.ceil((Math.min(count, limit.burst) - tokens) / limit.perSecond));
+  const advice =
+    count > limit.burst ? `Send fewer than these ${count} at once` : `Try again in ${retryAfterS} s`;
+  const message = `Too many ${kind} requests: ${limit.perSecond} a second, ${limit.burst} at once. ${advice}.`;
   return new AppError("TooManyRequestsException", message, {
     headers: { "Retry-After": String(retryAfterS) },
   });

@@ -79,7 +79,7 @@ export class Audience {
   tell(rows: readonly TailRow[]): void {
     for (const subscription of this.#unfiltered) hand(subscription, rows);
     if (this.#filters.size === 0) return;
-    this.#unmatched.push(...rows);
+    this.#unmatched.push(...this.#ofUse(rows));
     if (this.#unmatched.length > UNMATCHED) this.#failFiltered(new SlowReaderError());
     else if (!this.#isMatching) void this.#match();
   }
@@ -129,6 +129,12 @@ export class Audience {
         await pause(RETRY_MS);
       }
     }
+  }
+
+  /** Without those from before every filter's subscriptions, which must not fill what waits. */
+  #ofUse(rows: readonly TailRow[]): TailRow[] {
+    const begun = this.#filtered().flatMap(({ from }) => (from === null ? [] : [from]));
+    return rows.filter((row) => begun.some((from) => BigInt(row.transaction_id) >= from));
   }
 
   #filterOf(key: string, condition: Sql): Filter {

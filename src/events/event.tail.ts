@@ -216,6 +216,11 @@ class Tail implements EventTail {
   /** Hands on what was found, and moves on: to the last row, or past everything that is shown. */
   #tell({ rows, isFull, end }: Look): void {
     const last = rows.at(-1);
+    // Who comes next, perhaps hours later, begins at the feed's end and not here.
+    if (this.#audiences.size === 0) {
+      this.#after = null;
+      return;
+    }
     this.#after =
       isFull && last
         ? { transactionId: last.transaction_id, position: last.position }

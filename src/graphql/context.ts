@@ -5,7 +5,6 @@ import type { EventTail } from "../events/event.tail.ts";
 import type { JobCodes } from "../jobs/job.codes.ts";
 import type { JobOperations } from "../jobs/job.operations.ts";
 import type { JobService } from "../jobs/job.service.ts";
-import type { OrganizationService } from "../organizations/organization.service.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Queryable } from "../platform/database.ts";
 import type { DeliveryService } from "../webhooks/delivery.service.ts";
@@ -17,7 +16,6 @@ export interface GraphqlServices {
   readonly operations: JobOperations;
   readonly codes: JobCodes;
   readonly keys: ApiKeyService;
-  readonly organizations: OrganizationService;
   readonly endpoints: EndpointService;
   readonly deliveries: DeliveryService;
   readonly tail: EventTail;

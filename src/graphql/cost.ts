@@ -14,7 +14,8 @@ import {
   type GraphQLNamedOutputType,
 } from "graphql";
 import { badRequest, type Problem } from "../platform/errors.ts";
-import { DEFAULT_PAGE_SIZE, limits } from "./limits.ts";
+import { inputProblems } from "./input-check.ts";
+import { DEFAULT_PAGE_SIZE, limits, MAX_VARIABLE_ERRORS } from "./limits.ts";
 import type { OperationPlan, PlannedField } from "./plan.ts";
 
 /** Counting all that matches is dearer than reading a page of it. */
@@ -107,15 +108,11 @@ class Count {
 
   #checkLists({ path, definition }: PlannedField, values: Values): void {
     for (const argument of definition.args) {
+      // Each field may show the same variable again.
+      if (this.problems.length >= MAX_VARIABLE_ERRORS) return;
       const value = values[argument.name];
-      if (!Array.isArray(value)) continue;
       const least = this.#isMutation && isListOfItems(argument) ? 1 : 0;
-      if (value.length < least || value.length > limits.listSize)
-        this.#refuse(
-          `${path}.${argument.name}`,
-          "out_of_range",
-          `must have ${least} to ${limits.listSize} items; ${value.length} were given`,
-        );
+      this.problems.push(...inputProblems(value, `${path}.${argument.name}`, least));
     }
   }
 

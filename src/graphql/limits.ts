@@ -29,6 +29,8 @@ export const DEFAULT_PAGE_SIZE = 20;
 /** Bounds on the text itself, before anything of the above can be counted. */
 export const MAX_TOKENS = 1000;
 export const MAX_RECURSIVE_SELECTIONS = 10_000;
+/** Lists and objects within each other, in a variable or an argument: more than any input of the schema has use for. */
+export const MAX_INPUT_DEPTH = 20;
 /** Beyond so many wrong values the rest is not looked for. */
 export const MAX_VARIABLE_ERRORS = 20;
 export const MAX_BODY_BYTES = 4 * 1024 * 1024;

@@ -1,5 +1,6 @@
 /** Things by their ids, gathered within one operation: whoever asks in the same moment shares one statement. */
 import DataLoader from "dataloader";
+import { keysById } from "../api-keys/api-key.lookup.ts";
 import type { KeyHolder } from "../api-keys/api-key.memory.ts";
 import { eventsById, historyOf, type HistoryRequest, type HistoryRows } from "../events/event.lookup.ts";
 import type { JobCodes } from "../jobs/job.codes.ts";
@@ -9,6 +10,7 @@ import { invariant } from "../platform/errors.ts";
 import { toTypedId } from "../platform/ids.ts";
 import { attemptsOf, deliveriesById } from "../webhooks/delivery.lookup.ts";
 import type { EndpointService } from "../webhooks/endpoint.service.ts";
+import { toApiKeyNode, type ApiKeyNode } from "./nodes/api-key.node.ts";
 import { toJobEventNode, type JobEventNode } from "./nodes/event.node.ts";
 import { toJobNode, type JobNode } from "./nodes/job.node.ts";
 import { toOrganizationNode, type OrganizationNode } from "./nodes/organization.node.ts";
@@ -27,6 +29,7 @@ export interface Loaders {
   readonly jobs: DataLoader<string, JobNode | null>;
   readonly organizations: DataLoader<string, OrganizationNode | null>;
   readonly events: DataLoader<string, JobEventNode | null>;
+  readonly keys: DataLoader<string, ApiKeyNode | null>;
   readonly endpoints: DataLoader<string, EndpointNode | null>;
   readonly deliveries: DataLoader<string, DeliveryNode | null>;
   readonly attempts: DataLoader<string, AttemptNode[]>;
@@ -64,8 +67,12 @@ export function createLoaders({ holder, database }: Request, { codes, endpoints 
     events: loader(async (ids) =>
       (await eventsById(database, viewer(), ids)).map((row) => row && toJobEventNode(row, viewer())),
     ),
+    keys: loader(async (ids) => {
+      const views = await keysById(database, viewer(), ids);
+      return inOrder("key", ids, views.map(toApiKeyNode));
+    }),
     endpoints: loader(async (ids) => {
-      const views = await endpoints.byIds(viewer(), ids);
+      const views = await endpoints.byIds(viewer(), ids, database);
       return inOrder("whe", ids, views.map(toEndpointNode));
     }),
     deliveries: loader(async (ids) => {
@@ -84,7 +91,7 @@ export function createLoaders({ holder, database }: Request, { codes, endpoints 
     },
     statuses: () =>
       (statuses ??= codes
-        .statuses()
+        .statuses(database)
         .then((rows) => new Map(rows.map((row) => [row.code, toJobStatus(row)])))),
   };
 }
@@ -94,7 +101,7 @@ function loader<Value>(load: (ids: readonly string[]) => Promise<Value[]>): Data
 }
 
 function inOrder<Node extends { readonly id: string }>(
-  prefix: "whe" | "dlv",
+  prefix: "key" | "whe" | "dlv",
   ids: readonly string[],
   nodes: readonly Node[],
 ): (Node | null)[] {

@@ -13,11 +13,12 @@ import {
   type OperationDefinitionNode,
 } from "graphql";
 import { unauthorized } from "../api-keys/api-key.verifier.ts";
-import { takeToken, type RateLimitClass } from "../api-keys/rate-limit.ts";
+import { takeTokens, type RateLimitClass } from "../api-keys/rate-limit.ts";
 import type { RateLimitStore } from "../api-keys/rate-limit.store.ts";
 import { badRequest } from "../platform/errors.ts";
 import { costOf } from "./cost.ts";
 import type { ErrorFormat } from "./error-format.ts";
+import { inputTooDeep, nestsTooDeep } from "./input-check.ts";
 import { checkLimit, MAX_VARIABLE_ERRORS } from "./limits.ts";
 import { planOf, type OperationPlan } from "./plan.ts";
 import { currentVisit, type Measured, type Visit } from "./visit.ts";
@@ -30,7 +31,7 @@ export interface GuardParts {
   errors: ErrorFormat;
 }
 
-/** Mutations of many things at once, whatever else stands beside them, take from the key's `batch`. */
+/** Mutations of many things at once take from the key's `batch`. */
 const BULK_FIELDS = new Set([
   "updateJobs",
   "createJobs",
@@ -58,7 +59,7 @@ export function createOperationGuard({
       );
     visit.measured = measureOperation(schema, plan, asked);
     if (holder && plan.kind === OperationTypeNode.MUTATION)
-      await takeToken(store, holder, mutationClass(plan), visit.setHeader);
+      for (const tokens of tokensOf(plan)) await takeTokens(store, holder, tokens, visit.setHeader);
   };
 
   return {
@@ -98,12 +99,21 @@ export function measureOperation(
   checkLimit("depth", plan.depth);
   checkLimit("aliases", plan.aliases);
   checkLimit("rootFields", plan.rootFields.length);
+  refuseDeepVariables(variables);
   const definitions = operation.variableDefinitions ?? [];
   const { coerced } = getVariableValues(schema, definitions, variables, { maxErrors: MAX_VARIABLE_ERRORS });
   if (!coerced) return null;
   const cost = countCost(plan, coerced);
   checkLimit("cost", cost);
   return { cost, variables: coerced };
+}
+
+/** Before they are coerced, which goes down into them and would run out of stack. */
+function refuseDeepVariables(variables: Record<string, unknown>): void {
+  const problems = Object.entries(variables).flatMap(([name, value]) =>
+    nestsTooDeep(value) ? [inputTooDeep(`variables.${name}`)] : [],
+  );
+  if (problems.length > 0) throw badRequest(problems);
 }
 
 function countCost(plan: OperationPlan, variables: Record<string, unknown>): number {
@@ -115,6 +125,12 @@ function countCost(plan: OperationPlan, variables: Record<string, unknown>): num
   }
 }
 
-function mutationClass({ rootFields }: OperationPlan): RateLimitClass {
-  return rootFields.some(({ definition }) => BULK_FIELDS.has(definition.name)) ? "batch" : "write";
+/** A token for each root field. */
+function tokensOf({ rootFields }: OperationPlan): { kind: RateLimitClass; count: number }[] {
+  const batch = rootFields.filter(({ definition }) => BULK_FIELDS.has(definition.name)).length;
+  const counts = [
+    { kind: "batch", count: batch },
+    { kind: "write", count: rootFields.length - batch },
+  ] as const;
+  return counts.filter(({ count }) => count > 0);
 }

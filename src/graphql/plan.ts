@@ -12,6 +12,8 @@ import {
   isNonNullType,
   isObjectType,
   Kind,
+  SchemaMetaFieldDef,
+  TypeMetaFieldDef,
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
@@ -50,6 +52,8 @@ export interface OperationPlan {
   /** Whether an argument hangs on a variable. */
   readonly usesVariables: boolean;
 }
+
+const metaFields = [SchemaMetaFieldDef, TypeMetaFieldDef];
 
 const plans = new WeakMap<OperationDefinitionNode, OperationPlan>();
 
@@ -104,14 +108,11 @@ class Planner {
     selections: readonly SelectionSetNode[],
     at: { path: string; depth: number },
   ): PlannedField[] {
-    const merged: Merged = new Map();
-    const seen = new Set<string>();
-    for (const selection of selections) this.#merge(type, selection, { merged, seen });
-    return [...merged].flatMap(([name, nodes]) => {
+    return [...this.#merged(type, selections)].flatMap(([name, nodes]) => {
       const [node] = nodes as [FieldNode];
       if (node.alias) this.#aliases += 1;
       if (node.name.value.startsWith("__")) {
-        if (node.name.value !== "__typename") this.#introspects = true;
+        this.#introspect(node.name.value, nodes);
         return [];
       }
       const definition = type.getFields()[node.name.value];
@@ -139,6 +140,32 @@ class Planner {
       fixedArguments: this.#fixedArguments(definition, node),
       alternatives: this.#possibleTypes(type).map((possible) => this.#fieldsOf(possible, selections, below)),
     };
+  }
+
+  #introspect(name: string, nodes: readonly FieldNode[]): void {
+    const meta = metaFields.find((field) => field.name === name);
+    if (!meta) return;
+    this.#introspects = true;
+    this.#countAliases(getNamedType(meta.type), nodes);
+  }
+
+  /** Below introspection only aliases count: without them an answer is not much larger than the schema. */
+  #countAliases(type: GraphQLNamedOutputType, parents: readonly FieldNode[]): void {
+    if (!isObjectType(type)) return;
+    const selections = parents.flatMap(({ selectionSet }) => selectionSet ?? []);
+    for (const nodes of this.#merged(type, selections).values()) {
+      const [node] = nodes as [FieldNode];
+      if (node.alias) this.#aliases += 1;
+      const definition = type.getFields()[node.name.value];
+      if (definition) this.#countAliases(getNamedType(definition.type), nodes);
+    }
+  }
+
+  #merged(type: GraphQLObjectType, selections: readonly SelectionSetNode[]): Merged {
+    const merged: Merged = new Map();
+    const seen = new Set<string>();
+    for (const selection of selections) this.#merge(type, selection, { merged, seen });
+    return merged;
   }
 
   /** As execution does it: a fragment counts once in one place. */

@@ -11,7 +11,11 @@ export const subscriptionLimits = Object.freeze({
   sockets: 5_000,
   /** Of these, those that have not said yet who they are. */
   strangers: 500,
+  /** So that one address alone does not shut out everybody. */
+  strangersPerAddress: 20,
   socketsPerKey: 50,
+  /** With whichever of its keys. Operators are no organisation. */
+  socketsPerOrganization: 200,
   subscriptionsPerSocket: 20,
   /** Executions for events in this process: a thousand who follow the same jobs must not ask the database all at once. */
   executionsAtOnce: 8,
@@ -38,6 +42,7 @@ export const closeCodes = Object.freeze({
   tryAgainLater: 1013,
   badRequest: 4400,
   forbidden: 4403,
+  subscriberExists: 4409,
   /** Our own. */
   tooSlow: 4413,
   internalError: 4500,

@@ -13,6 +13,7 @@ import { createErrorFormat } from "./error-format.ts";
 import { closeCodes, subscriptionLimits, TOO_SLOW } from "./subscription-limits.ts";
 import type { SubscriptionMetrics } from "./subscription-metrics.ts";
 import { prepareOperation, startOperation, type Run } from "./subscription-operation.ts";
+import { Places, type Place } from "./subscription-places.ts";
 import type { LiveSocket } from "./subscription-socket.ts";
 import { createTeller } from "./subscription-teller.ts";
 import { isRefusal, type Vigil } from "./subscription-vigil.ts";
@@ -51,21 +52,20 @@ export function createProtocol<Context extends object>(
   };
 
   return (live) => {
+    const places = new Places();
+    const placeOf = new WeakMap<ExecutionArgs, Place>();
     const opened = makeServer({
       connectionInitWaitTimeout: subscriptionLimits.initWithinMs,
       onConnect: ({ connectionParams }) => admit(live, vigil, connectionParams),
-      async onSubscribe({ subscriptions }, id, payload) {
-        try {
-          refuseTooMany(subscriptions);
-          return await prepare(live, id, payload);
-        } catch (error) {
-          return [new GraphQLError("", { originalError: error as Error })];
-        }
-      },
+      onSubscribe: (_connection, id, payload) =>
+        begin(live, { id, places, placeOf }, () => prepare(live, id, payload)),
       subscribe: (args) =>
         startOperation(
           args,
-          createRun(live, shared, () => contextOf(live)),
+          createRun(live, shared, {
+            makeContext: () => contextOf(live),
+            onEnd: () => placeOf.get(args)?.end(),
+          }),
         ),
       onNext: (...happened) => teller.result(live, happened[4] as ExecutionResult),
       onError: (_connection, _id, _payload, errors) =>
@@ -75,12 +75,41 @@ export function createProtocol<Context extends object>(
         protocol: live.protocol,
         send: (text) => live.send(text),
         close: (code = closeCodes.internalError, reason = "") => live.close(code, reason),
-        onMessage: (take) => live.onMessage((text) => void take(text).catch(fail(live, logger))),
+        onMessage: (take) =>
+          live.onMessage((text) => void places.during(() => take(text)).catch(fail(live, logger))),
       },
       undefined,
     );
     return (code, reason) => void opened(code, reason).catch(fail(live, logger));
   };
+}
+
+interface Beginning {
+  id: string;
+  places: Places;
+  /** The place that is free once what is executed has ended. */
+  placeOf: WeakMap<ExecutionArgs, Place>;
+}
+
+/** With a place on the socket, what is to be executed; or why not. */
+async function begin(
+  live: LiveSocket,
+  { id, places, placeOf }: Beginning,
+  prepare: () => Promise<ExecutionArgs>,
+): Promise<ExecutionArgs | GraphQLError[]> {
+  const place = places.take(id);
+  if (!place) {
+    live.close(closeCodes.subscriberExists, `Subscriber for ${id} already exists`);
+    return [new GraphQLError("The socket is closed")];
+  }
+  try {
+    places.refuseTooMany();
+    const args = await prepare();
+    placeOf.set(args, place);
+    return args;
+  } catch (error) {
+    return [new GraphQLError("", { originalError: error as Error })];
+  }
 }
 
 /** Of all sockets. */
@@ -93,7 +122,7 @@ interface Shared {
 function createRun<Context>(
   live: LiveSocket,
   { vigil, metrics, turnstile }: Shared,
-  makeContext: () => Context,
+  { makeContext, onEnd }: Pick<Run<Context>, "makeContext" | "onEnd">,
 ): Run<Context> {
   return {
     signal: live.signal,
@@ -105,7 +134,10 @@ function createRun<Context>(
       return isGood;
     },
     onBegin: () => metrics.began(),
-    onEnd: () => metrics.ended(),
+    onEnd() {
+      metrics.ended();
+      onEnd();
+    },
     onFailure(error) {
       if (error instanceof SlowReaderError) live.close(closeCodes.tooSlow, TOO_SLOW);
       else if (isAway(error)) live.close(closeCodes.tryAgainLater, TRY_AGAIN);
@@ -123,9 +155,7 @@ async function admit(
   try {
     const key = presentedKey(presentedBy(init, live.request.headers));
     const holder = await vigil.admit(key, live.address);
-    const most = subscriptionLimits.socketsPerKey;
-    if (vigil.socketsOf(holder.keyId) >= most)
-      throw new AppError("ForbiddenException", `At most ${most} WebSockets are open with one key`);
+    vigil.refuseTooMany(holder);
     live.caller = { key, address: live.address, holder };
     return true;
   } catch (error) {
@@ -142,12 +172,6 @@ function presentedBy(init: ConnectionInitMessage["payload"], headers: PresentedH
     return isKey && typeof value === "string" ? [[name.toLowerCase(), value] as const] : [];
   });
   return given.length > 0 ? Object.fromEntries(given) : headers;
-}
-
-function refuseTooMany(subscriptions: object): void {
-  const most = subscriptionLimits.subscriptionsPerSocket;
-  if (Object.keys(subscriptions).length > most)
-    throw new AppError("TooManyRequestsException", `At most ${most} subscriptions stand on one WebSocket`);
 }
 
 function isAway(error: unknown): boolean {

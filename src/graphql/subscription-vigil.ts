@@ -10,7 +10,8 @@ export interface Vigil extends Disposable {
   admit(key: string, address: string): Promise<KeyHolder>;
   /** Whether the caller is still admitted. If not, the socket is closed; the rest, such as a database that is away, is thrown. */
   isStillGood(live: LiveSocket): Promise<boolean>;
-  socketsOf(keyId: string): number;
+  /** Throws ForbiddenException where one more socket is too many for this key, or for its organisation. */
+  refuseTooMany(holder: KeyHolder): void;
 }
 
 export function createVigil(verifier: Pick<KeyVerifier, "verify">, sockets: ReadonlySet<LiveSocket>): Vigil {
@@ -62,7 +63,7 @@ export function createVigil(verifier: Pick<KeyVerifier, "verify">, sockets: Read
   return {
     admit,
     isStillGood,
-    socketsOf: (keyId) => [...sockets].filter(({ caller }) => caller?.holder.keyId === keyId).length,
+    refuseTooMany: (holder) => refuseTooMany(sockets, holder),
     [Symbol.dispose]() {
       clearInterval(verifying);
       clearInterval(asking);
@@ -73,6 +74,19 @@ export function createVigil(verifier: Pick<KeyVerifier, "verify">, sockets: Read
 /** The caller's fault, rather than ours. */
 export function isRefusal(error: unknown): error is AppError {
   return error instanceof AppError && (error.status === 401 || error.status === 403);
+}
+
+function refuseTooMany(sockets: Iterable<LiveSocket>, { keyId, organizationId }: KeyHolder): void {
+  const { socketsPerKey, socketsPerOrganization } = subscriptionLimits;
+  const holders = [...sockets].flatMap(({ caller }) => (caller ? [caller.holder] : []));
+  if (holders.filter((holder) => holder.keyId === keyId).length >= socketsPerKey)
+    throw new AppError("ForbiddenException", `At most ${socketsPerKey} WebSockets are open with one key`);
+  if (organizationId === null) return;
+  if (holders.filter((holder) => holder.organizationId === organizationId).length >= socketsPerOrganization)
+    throw new AppError(
+      "ForbiddenException",
+      `At most ${socketsPerOrganization} WebSockets are open with the keys of one organisation`,
+    );
 }
 
 /** Sockets that one verification speaks for: of the same key, from the same address. */

@@ -34,6 +34,8 @@ export interface Subscriptions extends AsyncDisposable {
 }
 
 const PATH = "/graphql";
+const TOO_MANY_STRANGERS =
+  "Too many WebSockets of this address have not said who they are. Send connection_init, and try again shortly";
 
 export function createSubscriptions<Context extends object>(
   parts: SubscriptionParts<Context>,
@@ -51,11 +53,15 @@ export function createSubscriptions<Context extends object>(
   let isStopping = false;
 
   const refusalOf = (request: IncomingMessage): Refusal | null => {
-    const strangers = [...open].filter(({ caller }) => caller === null).length;
+    const strangers = [...open].filter(({ caller }) => caller === null);
     if (isStopping) return { status: 503, message: "The server is stopping" };
     if (!mayOpen(request)) return { status: 403, message: "A page of this origin may not open a WebSocket" };
-    if (open.size >= subscriptionLimits.sockets || strangers >= subscriptionLimits.strangers)
+    if (open.size >= subscriptionLimits.sockets || strangers.length >= subscriptionLimits.strangers)
       return { status: 503, message: "Too many WebSockets are open. Try again shortly" };
+    const address = addressOf(request);
+    const neighbours = strangers.filter((stranger) => stranger.address === address);
+    if (neighbours.length >= subscriptionLimits.strangersPerAddress)
+      return { status: 503, message: TOO_MANY_STRANGERS };
     return null;
   };
 

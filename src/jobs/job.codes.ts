@@ -23,8 +23,8 @@ export interface FailureReasonCode {
 }
 
 export interface JobCodes {
-  statuses(): Promise<JobStatusCode[]>;
-  failureReasons(): Promise<FailureReasonCode[]>;
+  statuses(on?: Queryable): Promise<JobStatusCode[]>;
+  failureReasons(on?: Queryable): Promise<FailureReasonCode[]>;
   /** Known codes are remembered; an unknown one is looked up, since another process may have added it just now. */
   isKnownStatus(code: string): Promise<boolean>;
   /** Adds a status, at the end of their order, or changes one. Throws BadRequestException with every problem. */
@@ -52,8 +52,8 @@ export function createJobCodes(database: Queryable): JobCodes {
   let known: ReadonlySet<string> = new Set();
   let asking: Promise<unknown> | null = null;
 
-  const statuses = async (): Promise<JobStatusCode[]> => {
-    const rows = await database.query<JobStatusCode>(
+  const statuses = async (on = database): Promise<JobStatusCode[]> => {
+    const rows = await on.query<JobStatusCode>(
       sql`select code, label, category, is_terminal from job_status order by position, code`,
     );
     known = new Set(rows.map((row) => row.code));
@@ -69,8 +69,8 @@ export function createJobCodes(database: Queryable): JobCodes {
 
   return {
     statuses,
-    failureReasons: () =>
-      database.query<FailureReasonCode>(sql`
+    failureReasons: (on = database) =>
+      on.query<FailureReasonCode>(sql`
         select code, label, next_step, array_remove(array[
           case when applies_to_failed then 'failed' end, case when applies_to_on_hold then 'on_hold' end], null) as applies_to
         from failure_reason order by position, code`),

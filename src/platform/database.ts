@@ -8,6 +8,7 @@ import { isOutOfReach, translateDatabaseError } from "./database-errors.ts";
 import { unavailable } from "./errors.ts";
 import { endSilentConnections } from "./silent-connections.ts";
 import type { Sql } from "./sql.ts";
+import { StatementNames } from "./statement-names.ts";
 
 export interface DatabaseOptions {
   url: string;
@@ -143,7 +144,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 
 type Run = <Row>(client: Pool | PoolClient, statement: Sql) => Promise<Row[]>;
 
-/** Runs statements prepared, by names that are the same on every connection. */
+/** Runs statements, those that come often prepared, by names that are the same on every connection. */
 function createRun(): Run {
   const statements = new StatementNames();
   return async <Row>(client: Pool | PoolClient, statement: Sql) => {
@@ -168,18 +169,5 @@ async function nested<T>(client: PoolClient, work: () => Promise<T>): Promise<T>
   } catch (error) {
     if (!isOutOfReach(error)) await client.query("rollback to savepoint nested");
     throw error;
-  }
-}
-
-/** Names for prepared statements. Bounded, since a connection keeps each one for its life; the rest run unnamed. */
-class StatementNames {
-  readonly #names = new Map<string, string>();
-
-  nameOf(text: string): string | undefined {
-    const known = this.#names.get(text);
-    if (known !== undefined || this.#names.size >= 300) return known;
-    const name = `w${this.#names.size}`;
-    this.#names.set(text, name);
-    return name;
   }
 }

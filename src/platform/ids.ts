@@ -35,7 +35,9 @@ export function newRequestId(): string {
 
 /** The smallest UUIDv7 of an instant: where to begin when rows are read by time through their ids. */
 export function firstUuidOf(instant: Date): string {
-  return hyphenate(`${instant.getTime().toString(16).padStart(12, "0")}70008000000000000000`);
+  // 48 bits; before 1970 no id was made.
+  const ms = Math.min(Math.max(instant.getTime(), 0), 2 ** 48 - 1);
+  return hyphenate(`${ms.toString(16).padStart(12, "0")}70008000000000000000`);
 }
 
 /** `uuid` as the API shows it. */

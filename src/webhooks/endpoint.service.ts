@@ -1,7 +1,7 @@
 /** Webhook endpoints: made, changed, paused, resumed and deleted by their owners, and by operators for them. */
 import type { AddressGuard } from "../platform/address-guard.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/database.ts";
+import type { Database, Queryable } from "../platform/database.ts";
 import { AppError } from "../platform/errors.ts";
 import { newUuid, toTypedId } from "../platform/ids.ts";
 import type { Actor } from "../platform/principal.ts";
@@ -40,11 +40,11 @@ export interface EndpointService {
     settings: EndpointSettings & { url: string },
   ): Promise<{ endpoint: EndpointView; secret: string }>;
   /** The oldest first. `organizationId`: only that one's. */
-  list(caller: Caller, organizationId?: string): Promise<EndpointView[]>;
-  find(caller: Caller, id: string): Promise<EndpointView | null>;
+  list(caller: Caller, organizationId?: string, on?: Queryable): Promise<EndpointView[]>;
+  find(caller: Caller, id: string, on?: Queryable): Promise<EndpointView | null>;
   get(caller: Caller, id: string): Promise<EndpointView>;
   /** Those of `ids` (uuids) that there are, in no particular order. */
-  byIds(caller: Caller, ids: readonly string[]): Promise<EndpointView[]>;
+  byIds(caller: Caller, ids: readonly string[], on?: Queryable): Promise<EndpointView[]>;
   update(caller: Caller, id: string, settings: EndpointSettings): Promise<EndpointView>;
   /** Nothing is sent from now on; it waits. What is on its way arrives. */
   pause(caller: Caller, id: string): Promise<EndpointView>;
@@ -76,12 +76,15 @@ export const MAX_ENDPOINTS = 50;
 const ROTATION_TRIES = 5;
 
 export function createEndpointService(parts: EndpointParts): EndpointService {
+  const { database } = parts;
   return {
     create: (owner, settings) => create(parts, owner, settings),
-    list: (caller, organizationId) => listEndpoints(parts, caller, organizationId),
-    find: (caller, id) => findEndpoint(parts, caller, id).then((found) => found?.view ?? null),
+    list: (caller, organizationId, on = database) =>
+      listEndpoints({ ...parts, database: on }, caller, organizationId),
+    find: (caller, id, on = database) =>
+      findEndpoint({ ...parts, database: on }, caller, id).then((found) => found?.view ?? null),
     get: (caller, id) => getEndpoint(parts, caller, id).then(({ view }) => view),
-    byIds: (caller, ids) => endpointsById(parts, caller, ids),
+    byIds: (caller, ids, on = database) => endpointsById({ ...parts, database: on }, caller, ids),
     update: (caller, id, settings) => update(parts, caller, { id, settings }),
     pause: (caller, id) => pauseEndpoint(parts, caller, id),
     resume: (caller, id, { held } = { held: "send" }) => resumeEndpoint(parts, caller, { id, held }),

@@ -1,5 +1,8 @@
+import { getIntrospectionQuery } from "graphql";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createMemoryStore, createPostgresStore } from "../../src/api-keys/rate-limit.store.ts";
 import { limits } from "../../src/graphql/limits.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
 import { startGraphqlRig, type GraphqlAnswer, type GraphqlRig } from "../support/graphql-rig.ts";
 
 const typeDefs = /* GraphQL */ `
@@ -17,8 +20,16 @@ const typeDefs = /* GraphQL */ `
     nodes: [Item!]!
     totalCount: Int!
   }
+  input Filter {
+    not: Filter
+  }
+  type Mutation {
+    change: Item
+    updateJobs: Item
+  }
   type Query {
     item: Item
+    found(filter: Filter): Item
     items(first: Int, last: Int): ItemConnection
     nodes(ids: [ID!]!): [Node]!
   }
@@ -141,6 +152,20 @@ describe("a bomb is refused in bounded time", () => {
       "variables a hundred thousand deep",
       `{"query":"query ($i: [ID!]!) { nodes(ids: $i) { id } }","variables":{"i":${"[".repeat(100_000)}${"]".repeat(100_000)}}}`,
     ],
+    ...[5_000, 100_000].map((levels): [string, string] => [
+      `variables of ${levels} objects within each other`,
+      `{"query":"query ($f: Filter) { found(filter: $f) { id } }","variables":{"f":${'{"not":'.repeat(levels)}{}${"}".repeat(levels)}}}`,
+    ]),
+    [
+      "three hundred objects within each other as an argument",
+      { query: `{ found(filter: ${"{not:".repeat(300)}{}${"}".repeat(300)}) { id } }` },
+    ],
+    [
+      "introspection with an alias for each part of the answer",
+      {
+        query: `{ __schema { types { fields { ${many(7, (at) => `x${at}: type { ...T }`)} } } } } fragment T on __Type { ${many(50, (at) => `y${at}: name`)} }`,
+      },
+    ],
     [
       "a million ids",
       { query: "query ($i: [ID!]!) { nodes(ids: $i) { id } }", variables: { i: Array(200_000).fill("a") } },
@@ -179,4 +204,80 @@ describe("introspection", () => {
     const query = `{ __schema { types { fields { type { ${ofType(9)} } } } } }`;
     expect(await askTwice(query)).toMatchObject({ status: 200, body: { extensions: { cost: 0 } } });
   });
+
+  it("as tools ask for it is answered, outside production without a key too", async () => {
+    const query = getIntrospectionQuery({
+      schemaDescription: true,
+      oneOf: true,
+      inputValueDeprecation: true,
+    });
+    for (const headers of [own, {}]) {
+      const { status, body } = await rig.post({ query }, headers);
+      expect({ status, errors: body.errors }).toEqual({ status: 200, errors: undefined });
+    }
+  });
+});
+
+describe("a mutation takes a token for each of its root fields", () => {
+  let limited: GraphqlRig;
+  let changed = 0;
+  const change = (): unknown => {
+    changed += 1;
+    return item;
+  };
+
+  beforeAll(async () => {
+    const env = { RATE_LIMITS: "on" };
+    const resolvers = { Mutation: { change, updateJobs: change } };
+    limited = await startGraphqlRig({ typeDefs, resolvers, env, clock: createFakeClock() });
+  });
+  afterAll(() => limited[Symbol.asyncDispose]());
+
+  /** How many changes an operation with so many `fields` made. */
+  const send = async (key: string, name: string, fields: number): Promise<[status: number, made: number]> => {
+    changed = 0;
+    const query = `mutation { ${many(fields, (at) => `m${at}: ${name} { id }`)} }`;
+    const { status, body } = await limited.post({ query }, { "x-api-key": key });
+    if (status !== 200) expect(body.errors[0].extensions.code).toBe("RATE_LIMITED");
+    return [status, changed];
+  };
+
+  it.each([
+    ["change", [10, 10, 10, 10, 10]],
+    ["updateJobs", [6, 4]],
+  ] as const)("%s", async (name, batches) => {
+    const key = await limited.newKey();
+    for (const fields of batches) expect(await send(key, name, fields)).toEqual([200, fields]);
+    expect(await send(key, name, 1)).toEqual([429, 0]);
+  });
+
+  it("or none, and makes no change, where not all of them are there", async () => {
+    const key = await limited.newKey();
+    expect(await send(key, "updateJobs", 6)).toEqual([200, 6]);
+    expect(await send(key, "updateJobs", 5)).toEqual([429, 0]);
+    expect(await send(key, "updateJobs", 4)).toEqual([200, 4]);
+  });
+
+  it("of the class of each", async () => {
+    const key = await limited.newKey();
+    expect(await send(key, "updateJobs", 10)).toEqual([200, 10]);
+    expect(await send(key, "change", 10)).toEqual([200, 10]);
+    expect(await send(key, "change", 1)).toEqual([200, 1]);
+    expect(await send(key, "change { id } b: updateJobs", 1)).toEqual([429, 0]);
+  });
+
+  it.each(["in this process", "in PostgreSQL"])(
+    "all or none of them where buckets are kept %s",
+    async (where) => {
+      const store =
+        where === "in PostgreSQL" ? createPostgresStore(rig.reading) : createMemoryStore(createFakeClock());
+      const slow = { perSecond: 0.001, burst: 10 };
+      const take = async (bucket: string, count: number): Promise<boolean> =>
+        (await store.take(bucket, slow, count)).allowed;
+      const allowed: boolean[] = [];
+      for (const count of [6, 5, 4, 1]) allowed.push(await take("one", count));
+      for (const count of [11, 10, 1]) allowed.push(await take("another", count));
+      expect(allowed).toEqual([true, false, true, false, false, true, false]);
+    },
+  );
 });

@@ -1,5 +1,7 @@
 /** What GraphQL asks PostgreSQL for: counted on the wire, so that a list never costs a statement a job. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { toTypedId } from "../../src/platform/ids.ts";
 import { startCuttableProxy, type CuttableProxy } from "../support/cuttable-proxy.ts";
 import { ask } from "../support/graphql.ts";
 import { startInstance, type Instance } from "../support/instance.ts";
@@ -126,3 +128,82 @@ describe("counts", () => {
     expect(statements[0]).toContain("job_count");
   });
 });
+
+async function idsOfKeys(count: number): Promise<string[]> {
+  const made = Array.from({ length: count }, (_, n) =>
+    whole.keys.create({ organizationId: agent.id, name: `key ${n}`, createdBy: "test" }),
+  );
+  return (await Promise.all(made)).map(({ key }) => toTypedId("key", key.id));
+}
+
+describe("keys by their ids", () => {
+  it("are one statement, in the order asked, without those of others", async () => {
+    const other = await whole.partner("agent");
+    const { key } = await whole.keys.create({
+      organizationId: other.id,
+      name: "another's",
+      createdBy: "test",
+    });
+    const ids = [...(await idsOfKeys(20)), toTypedId("key", key.id)];
+    await statementsOf("{ viewer { kind } }");
+    const start = proxy.statements.length;
+    const data = await ask(app, "query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on ApiKey { name } } }", {
+      key: agent.key,
+      variables: { ids },
+    });
+    expect(data.nodes.map((node: { id: string } | null) => node?.id ?? null)).toEqual([
+      ...ids.slice(0, -1),
+      null,
+    ]);
+    const reads = proxy.statements.slice(start).filter((statement) => /from api_key key/.test(statement));
+    expect(reads).toHaveLength(1);
+  });
+});
+
+const NOBODYS = "01939d5c-0000-7000-8000-000000000000";
+
+describe("a client that goes away", () => {
+  // GraphQL's own connections cancel what nobody waits for; those of REST would run it on.
+  it.each([
+    ["jobStatuses", "job_status", "{ jobStatuses { code } }"],
+    ["Job.status", "job_status", "{ jobs(first: 1) { nodes { status { label } } } }"],
+    ["failureReasons", "failure_reason", "{ failureReasons { code } }"],
+    ["organizations", "organization", "{ organizations { id } }"],
+    ["apiKeys", "api_key", "{ apiKeys { id } }"],
+    ["webhookEndpoints", "webhook_endpoint", "{ webhookEndpoints { id } }"],
+    ["a key by its id", "api_key", `{ node(id: "${toTypedId("key", NOBODYS)}") { id } }`],
+    ["an endpoint by its id", "webhook_endpoint", `{ node(id: "${toTypedId("whe", NOBODYS)}") { id } }`],
+  ])("leaves no statement behind: %s", async (_, table, query) => {
+    const { text: key } = await whole.keys.create({ organizationId: null, name: "test", createdBy: "test" });
+    await ask(app, "{ viewer { kind } }", { key });
+    const locker = new pg.Client(whole.databaseUrl);
+    await locker.connect();
+    try {
+      await locker.query(`begin; lock table ${table} in access exclusive mode`);
+      const leaving = new AbortController();
+      const left = fetch(`${app.url}/graphql`, {
+        method: "POST",
+        headers: { "content-type": "application/json", "x-api-key": key },
+        body: JSON.stringify({ query }),
+        signal: leaving.signal,
+      }).catch((error: unknown) => (error as Error).name);
+      await vi.waitFor(async () => expect(await readers(locker, table)).toBe(1), { timeout: 5_000 });
+      leaving.abort();
+      expect(await left).toBe("AbortError");
+      // A statement of GraphQL's ends after 5 s in any case, one of REST's after 10 s.
+      await vi.waitFor(async () => expect(await readers(locker, table)).toBe(0), { timeout: 3_000 });
+    } finally {
+      await locker.end();
+    }
+  });
+});
+
+/** How many sessions wait to read `table`. */
+async function readers(watcher: pg.Client, table: string): Promise<number> {
+  const { rows } = await watcher.query<{ pid: number }>(
+    `select pid from pg_locks join pg_stat_activity using (pid)
+     where not granted and mode = 'AccessShareLock' and relation = $1::regclass and query ~ 'select'`,
+    [table],
+  );
+  return rows.length;
+}

@@ -4,6 +4,7 @@ import { WebSocket } from "ws";
 import { assignRows } from "../../src/jobs/job.upsert.ts";
 import { createEventNotifier } from "../../src/events/event.notifier.ts";
 import { systemActor } from "../../src/platform/principal.ts";
+import { sql } from "../../src/platform/sql.ts";
 import { expectData } from "../support/answers.ts";
 import { ask } from "../support/graphql.ts";
 import {
@@ -62,6 +63,17 @@ function talk(socket: BareSocket): void {
 function pingOn({ socket }: BareSocket): void {
   for (let at = 0; at < 300; at += 1) socket.ping();
 }
+
+/** The feed cannot be read meanwhile, and without that no subscription begins. */
+async function whileNoneCanBegin(act: () => Promise<void>): Promise<void> {
+  await app.database.transaction(async (tx) => {
+    await tx.query(sql`lock table job_event in access exclusive mode`);
+    await act();
+  });
+}
+
+/** Headers of a request that a proxy passes on. */
+const from = (address: string): Record<string, string> => ({ "x-forwarded-for": address });
 
 interface ErrorMessage {
   id: string;
@@ -386,6 +398,84 @@ describe("what is refused", () => {
     expect(await refusal(socket)).toMatchObject({ payload: [{ extensions: { code: "BAD_USER_INPUT" } }] });
   });
 
+  it("a subscription beyond those that one socket may hold, also where `complete` follows each at once", async () => {
+    const agent = await app.partner("agent");
+    const socket = await openKnownSocket(app, agent.key);
+    await whileNoneCanBegin(async () => {
+      for (let at = 0; at < 20; at += 1) {
+        socket.send(ofJobs(String(at)));
+        socket.send({ type: "complete", id: String(at) });
+      }
+      socket.send(ofJobs("one too many"));
+      expect(await refusal(socket)).toMatchObject({
+        id: "one too many",
+        payload: [{ extensions: { code: "RATE_LIMITED" } }],
+      });
+    });
+    // Those that were completed before they stood have ended: there is room again, and nothing else is told.
+    await follow(app, agent.key);
+    const before = await standing(app);
+    for (let at = 20; at < 40; at += 1) socket.send(ofJobs(String(at)));
+    await vi.waitFor(async () => expect(await standing(app)).toBe(before + 20), 20_000);
+    await app.jobs(agent, [{}]);
+    happened([agent.id]);
+    await vi.waitFor(() => {
+      const told = socket.messages.filter(({ type }) => type === "next").map(({ id }) => Number(id));
+      expect(told.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, at) => at + 20));
+    }, 20_000);
+  });
+
+  it("4409 for an id whose subscription still begins, also once `complete` was said of it", async () => {
+    const agent = await app.partner("agent");
+    const socket = await openKnownSocket(app, agent.key);
+    const before = await standing(app);
+    await whileNoneCanBegin(async () => {
+      for (let at = 0; at < 60; at += 1) {
+        socket.send(ofJobs("a"));
+        socket.send({ type: "complete", id: "a" });
+      }
+      socket.send(ofJobs("a"));
+      expect(await socket.closed).toEqual({ code: 4409, reason: "Subscriber for a already exists" });
+    });
+    const following = await follow(app, agent.key);
+    expect(await standing(app)).toBe(before + 1);
+    following.stop();
+  });
+
+  it("a socket beyond those that one organisation may hold with all its keys", async () => {
+    const agent = await app.partner("agent");
+    const create = () => app.keys.create({ organizationId: agent.id, name: "more", createdBy: "test" });
+    for (let of = 0; of < 4; of += 1) {
+      const { text } = await create();
+      for (let at = 0; at < 5; at += 1)
+        await Promise.all(Array.from({ length: 10 }, () => openKnownSocket(app, text)));
+    }
+    const socket = await openSocket(app);
+    socket.send({ type: "connection_init", payload: { "x-api-key": agent.key } });
+    expect(await socket.closed).toEqual({
+      code: 4403,
+      reason: "At most 200 WebSockets are open with the keys of one organisation",
+    });
+    await openKnownSocket(app, (await app.partner("agent")).key);
+  });
+
+  it("503 for more of one address than may stand at the door without a word, and for no other address", async () => {
+    const open = await startInstance(app.databaseUrl, { TRUST_PROXY: "1" });
+    onTestFinished(() => open[Symbol.asyncDispose]());
+    const [first] = await Promise.all(
+      Array.from({ length: 20 }, () => openSocket(open, from("203.0.113.7"))),
+    );
+    const { status, body } = await refusedSocket(open, from("203.0.113.7"));
+    expect(status).toBe(503);
+    expect(body.errors[0]?.message).toMatch(/^Too many WebSockets of this address/);
+    await openSocket(open, from("203.0.113.8"));
+    // Who says who it is, makes room.
+    const agent = await app.partner("agent");
+    first?.send({ type: "connection_init", payload: { "x-api-key": agent.key } });
+    await first?.message("connection_ack");
+    await openSocket(open, from("203.0.113.7"));
+  });
+
   it("a socket beyond those that one key may hold", async () => {
     const agent = await app.partner("agent");
     for (let at = 0; at < 50; at += 1) await openKnownSocket(app, agent.key);
@@ -398,9 +488,13 @@ describe("what is refused", () => {
   });
 
   it("503 for more than may stand at the door without a word, until some of them are gone", async () => {
-    const crowded = await startInstance(app.databaseUrl);
+    const crowded = await startInstance(app.databaseUrl, { TRUST_PROXY: "1" });
     onTestFinished(() => crowded[Symbol.asyncDispose]());
-    const strangers = await Promise.all(Array.from({ length: 500 }, () => openSocket(crowded)));
+    const strangers = await Promise.all(
+      Array.from({ length: 500 }, (_, at) =>
+        openSocket(crowded, { "x-forwarded-for": `203.0.113.${at % 50}` }),
+      ),
+    );
     const { status, body } = await refusedSocket(crowded, {});
     expect(status).toBe(503);
     expect(body.errors[0]?.message).toBe("Too many WebSockets are open. Try again shortly");

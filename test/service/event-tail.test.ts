@@ -6,7 +6,7 @@ import { SlowReaderError } from "../../src/events/event.buffer.ts";
 import type { TailRow } from "../../src/events/event.look.ts";
 import { createEventNotifier } from "../../src/events/event.notifier.ts";
 import { createEventTail, type EventTail } from "../../src/events/event.tail.ts";
-import type { TailQuery } from "../../src/events/event.subscription.ts";
+import { Audience, type TailQuery } from "../../src/events/event.subscription.ts";
 import type { JobPatch } from "../../src/jobs/job.fields.ts";
 import { assignRows, upsertRows } from "../../src/jobs/job.upsert.ts";
 import { createOrganizationService } from "../../src/organizations/organization.service.ts";
@@ -328,4 +328,52 @@ it("refuses who comes while the database is away, and loses nothing for those wh
   await expect(tail.jobChanged(agent, everything)).rejects.toThrow("away");
   isAway = false;
   await vi.waitFor(() => expect(got).toHaveLength(1), 20_000);
+});
+
+it("whoever comes after the last follower left in the middle of a look begins at the feed's end", async () => {
+  const agent = await partner("agent");
+  let held: Promise<void> | null = null;
+  const looks: { isHeld: boolean; rows: number }[] = [];
+  const tail = openTail({
+    async query<Row>(statement: Sql): Promise<Row[]> {
+      const look = { isHeld: held !== null, rows: -1 };
+      looks.push(look);
+      await held;
+      const found = await database.query<Row>(statement);
+      look.rows = found.filter((row) => (row as { id?: unknown }).id !== null).length;
+      return found;
+    },
+  });
+  const events = await tail.jobChanged(agent, everything);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  held = promise;
+  happened([agent.organizationId]);
+  await vi.waitFor(() => expect(looks.at(-1)?.isHeld).toBe(true), 20_000);
+  await events.return();
+  held = null;
+  resolve();
+  await vi.waitFor(() => expect(looks.at(-1)?.rows).toBe(0), 20_000);
+
+  await database.transaction((tx) => upsert(tx, agent, newNumber()));
+  await vi.waitFor(async () => expect(await shownTo(agent)).toBe(1), 20_000);
+  const before = looks.length;
+  const got = await follow(tail, agent);
+  expect(looks[before]?.rows).toBe(0);
+  await change(agent, newNumber());
+  await vi.waitFor(() => expect(got).toHaveLength(1), 20_000);
+});
+
+/** More than may wait. */
+const manyOf = (transaction: string): TailRow[] =>
+  Array.from({ length: 5_001 }, () => ({ transaction_id: transaction }) as TailRow);
+
+it("what happened before a filter was followed fills nothing, however much it is and however busy the database", () => {
+  const audience = new Audience(operator, database, () => new Promise(() => undefined));
+  const subscription = audience.add({ condition: sql`true`, types: [] }, () => undefined);
+  audience.tell(manyOf("9"));
+  subscription.from = 10n;
+  audience.tell(manyOf("9"));
+  expect(audience.isEmpty).toBe(false);
+  audience.tell(manyOf("10"));
+  expect(audience.isEmpty).toBe(true);
 });

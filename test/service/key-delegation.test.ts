@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { KeyRequest } from "../../src/api-keys/api-key.checks.ts";
 import type { NewKey } from "../../src/api-keys/api-key.issue.ts";
+import { keysById, MAX_LISTED_KEYS } from "../../src/api-keys/api-key.lookup.ts";
 import type { KeyHolder } from "../../src/api-keys/api-key.memory.ts";
 import { createApiKeyService, type ApiKeyService } from "../../src/api-keys/api-key.service.ts";
 import { createKeyVerifier, type KeyVerifier } from "../../src/api-keys/api-key.verifier.ts";
@@ -186,8 +187,14 @@ describe("an operator's key", () => {
     await expect(create(operator, request)).rejects.toEqual(refusal("Forbidden"));
   });
 
-  it("sees, rotates and revokes every key", async () => {
+  it("rotates none that can do more: the new secret would be in its hands", async () => {
     const operator = await holderOf(null, { scopes: ["webhooks:manage"] });
+    for (const greater of [await partner(), await holderOf(null)])
+      await expect(keys.rotateFor(operator, greater.keyId, 1)).rejects.toEqual(refusal("Forbidden"));
+  });
+
+  it("sees and revokes every key, and rotates those within its bounds", async () => {
+    const operator = await holderOf(null);
     const other = await partner();
     const listed = (await keys.listFor(operator)).map(({ id }) => id);
     expect(listed).toEqual(expect.arrayContaining([operator.keyId, other.keyId]));
@@ -207,7 +214,7 @@ describe("a key that looks at keys", () => {
     expect((await keys.getFor(asking, key.id)).name).toBe("new");
 
     for (const other of [await partner(), await holderOf(null)]) {
-      expect(await keys.findFor(asking, other.keyId)).toBeNull();
+      expect(await keysById(database, asking, [other.keyId, key.id])).toMatchObject([{ id: key.id }]);
       await expect(keys.getFor(asking, other.keyId)).rejects.toEqual(refusal("NotFound"));
       await expect(keys.rotateFor(asking, other.keyId, 1)).rejects.toEqual(refusal("NotFound"));
       await expect(keys.revokeFor(asking, other.keyId)).rejects.toEqual(refusal("NotFound"));
@@ -216,6 +223,57 @@ describe("a key that looks at keys", () => {
         expiresAt: null,
       });
     }
+  });
+});
+
+/** Keys of an organisation's, made at such times. */
+async function insertKeys(
+  { organizationId }: KeyHolder,
+  { count, name, ended = null }: { count: number; name: string; ended?: Date | null },
+): Promise<void> {
+  await database.query(sql`
+    insert into api_key (id, lookup, secret_hash, organization_id, name, scopes, created_by, created_at, revoked_at)
+    select gen_random_uuid(), substr(md5(random()::text), 1, 12), '', ${organizationId}, ${name}, '{jobs:read}', 'test',
+      ${inDays(-400)}::timestamptz + n * interval '1 minute', ${ended}::timestamptz
+    from generate_series(1, ${count}::int) n`);
+}
+
+describe("the list of keys", () => {
+  it("holds those that are good, and those that have ended within 30 days", async () => {
+    const asking = await partner();
+    const justNow = new Date(inDays(-30).getTime() + 1);
+    const end = async (name: string, revokedAt: Date | null, expiresAt: Date | null): Promise<void> => {
+      const id = await keyOf(asking, { name });
+      await database.query(
+        sql`update api_key set revoked_at = ${revokedAt}::timestamptz, expires_at = ${expiresAt}::timestamptz where id = ${id}`,
+      );
+    };
+    await end("good", null, inDays(1));
+    await end("revoked within", justNow, null);
+    await end("expired within", null, justNow);
+    await end("revoked before", inDays(-30), null);
+    await end("expired before", null, inDays(-30));
+    await end("revoked after it had expired", inDays(-1), inDays(-31));
+    const names = (await keys.listFor(asking)).map(({ name }) => name);
+    expect(names.toSorted()).toEqual(["expired within", "good", "revoked within", "test"]);
+  });
+
+  it("holds at most 1,000: the good before the ended, the newest before others, and shows the oldest first", async () => {
+    const asking = await partner();
+    await insertKeys(asking, { count: 2, name: "old and good" });
+    await insertKeys(asking, { count: MAX_LISTED_KEYS, name: "ended", ended: inDays(-1) });
+    const listed = await keys.listFor(asking);
+    expect(listed).toHaveLength(MAX_LISTED_KEYS);
+    expect(listed.filter(({ name }) => name !== "ended").map(({ name }) => name)).toEqual([
+      "old and good",
+      "old and good",
+      "test",
+    ]);
+    const times = listed.map(({ createdAt }) => createdAt.getTime());
+    expect(times).toEqual(times.toSorted((one, other) => one - other));
+    const oldestEnded = listed.find(({ name }) => name === "ended");
+    // Three of the 1,000 places are those of good keys, so that the three oldest ended are left out.
+    expect(oldestEnded?.createdAt).toEqual(new Date(inDays(-400).getTime() + 4 * 60_000));
   });
 });
 

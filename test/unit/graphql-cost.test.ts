@@ -1,9 +1,10 @@
-import { getOperationAST, parse, validate } from "graphql";
+import { getIntrospectionQuery, getOperationAST, parse, validate } from "graphql";
 import { makeExecutableSchema } from "@graphql-tools/schema";
 import { describe, expect, it } from "vitest";
 import { measureOperation } from "../../src/graphql/operation-guard.ts";
 import { planOf } from "../../src/graphql/plan.ts";
 import { readSdl } from "../../src/graphql/sdl.ts";
+import { prepareOperation } from "../../src/graphql/subscription-operation.ts";
 import type { AppError } from "../../src/platform/errors.ts";
 
 const schema = makeExecutableSchema({ typeDefs: readSdl() });
@@ -31,6 +32,24 @@ function refusal(query: string, variables: Record<string, unknown> = {}): AppErr
 
 function items(count: number): object {
   return { items: Array.from({ length: count }, (_, at) => ({ markingNumber: `M${at}`, patch: {} })) };
+}
+
+function webhookHeaders(count: number): object[] {
+  return Array.from({ length: count }, () => ({ name: "a", value: "b" }));
+}
+
+function nots(levels: number): object {
+  let filter = {};
+  for (let level = 0; level < levels; level += 1) filter = { not: filter };
+  return filter;
+}
+
+function literalNots(levels: number): string {
+  return `${"{ not: ".repeat(levels)}{}${" }".repeat(levels)}`;
+}
+
+function aliased(count: number, field: string): string {
+  return Array.from({ length: count }, (_, at) => `x${at}: ${field}`).join(" ");
 }
 
 describe("the cost of an operation", () => {
@@ -203,6 +222,83 @@ describe("the cost of an operation", () => {
       details: [{ field, message: expect.stringMatching(/\w/) }],
     });
   });
+
+  it.each<[what: string, field: string, query: string, variables?: object]>([
+    [
+      "by a variable",
+      "updateWebhookEndpoint.patch.headers",
+      'mutation ($p: WebhookEndpointPatch!) { updateWebhookEndpoint(id: "a", patch: $p) { userErrors { code } } }',
+      { p: { headers: webhookHeaders(130_000) } },
+    ],
+    [
+      "by a variable within a literal",
+      "updateWebhookEndpoint.patch.headers",
+      'mutation ($h: [WebhookHeaderInput!]) { updateWebhookEndpoint(id: "a", patch: { headers: $h }) { userErrors { code } } }',
+      { h: webhookHeaders(101) },
+    ],
+    [
+      "as a literal",
+      "jobs.filter.and.1.not.contractorId",
+      `{ jobs(filter: { and: [{}, { not: { contractorId: [${'"a" '.repeat(101)}] } }] }) { totalCount } }`,
+    ],
+  ])("a list within an input object is refused with its path: %s", (_what, field, query, variables = {}) => {
+    expect(refusal(query, variables as Record<string, unknown>)).toMatchObject({
+      code: "BadRequestException",
+      details: [{ field, code: "out_of_range" }],
+    });
+  });
+
+  it("names no more than 20 lists that are too long", () => {
+    const and = Array.from({ length: 100 }, () => ({ contractorId: Array(101).fill("a") }));
+    const query = "query ($f: JobFilter) { jobs(filter: $f) { totalCount } }";
+    expect(refusal(query, { f: { and } }).details).toHaveLength(20);
+  });
+
+  it("of inputs that nest 20 levels deep is counted", () => {
+    expect(costOf("query ($f: JobFilter) { jobs(filter: $f) { totalCount } }", { f: nots(19) })).toBe(20);
+    expect(costOf(`{ jobs(filter: ${literalNots(19)}) { totalCount } }`)).toBe(20);
+  });
+
+  it.each([20, 5_000, 100_000])("is refused where a variable nests deeper than 20 levels: %i", (levels) => {
+    const filtered = "query ($f: JobFilter) { jobs(filter: $f) { totalCount } }";
+    expect(refusal(filtered, { f: nots(levels) })).toMatchObject({
+      code: "BadRequestException",
+      details: [{ field: "variables.f", code: "too_deep" }],
+    });
+  });
+
+  it.each([20, 300])(
+    "is refused where an argument as it is written nests deeper than 20 levels: %i",
+    (levels) => {
+      expect(refusal(`{ jobs(filter: ${literalNots(levels)}) { totalCount } }`)).toMatchObject({
+        code: "BadRequestException",
+        details: [{ field: "jobs.filter", code: "too_deep" }],
+      });
+    },
+  );
+
+  it("is refused for a subscription whose variable nests too deep", () => {
+    const query = "subscription ($t: [JobEventType!]) { jobChanged(types: $t) { type } }";
+    expect(() => prepareOperation(schema, { query, variables: { t: nots(100_000) } })).toThrow(
+      "variables.t must not nest deeper than 20 levels",
+    );
+  });
+
+  it("is nothing for the introspection that tools ask for", () => {
+    const all = { descriptions: true, specifiedByUrl: true, directiveIsRepeatable: true };
+    const more = { schemaDescription: true, inputValueDeprecation: true, oneOf: true };
+    expect(costOf(getIntrospectionQuery({ ...all, ...more }))).toBe(0);
+  });
+
+  it.each(["__schema { types { ...T } }", '__type(name: "Job") { ...T }'])(
+    "counts aliases within introspection, wherever a fragment brings them: %s",
+    (selection) => {
+      const query = (inner: number): string =>
+        `{ ${selection} } fragment T on __Type { fields { ${aliased(3, "type { ...U }")} } } fragment U on __Type { ${aliased(inner, "name")} }`;
+      expect(costOf(query(2))).toBe(0);
+      expect(refusal(query(6))).toMatchObject({ extensions: { limit: "aliases", asked: 21 } });
+    },
+  );
 
   it("names every page that is wrong at once", () => {
     expect(

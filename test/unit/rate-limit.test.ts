@@ -12,7 +12,7 @@ function storeAt(startMs = 1_000_000): {
 } {
   const clock = createFakeClock(startMs);
   const store = createMemoryStore(clock);
-  return { clock, take: (bucket = "key:read", given = limit) => store.take(bucket, given) as Taken };
+  return { clock, take: (bucket = "key:read", given = limit) => store.take(bucket, given, 1) as Taken };
 }
 
 const times = (count: number, take: () => Taken): boolean[] =>

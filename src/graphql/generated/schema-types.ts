@@ -798,7 +798,7 @@ export type Query = {
   /** One job, by its id or by its Marking Number: exactly one of the two. Null where no such job is visible to you. */
   readonly job: Maybe<Job>;
   /** Jobs by their Marking Numbers, in the order asked; null in the place of one that is not visible to you. */
-  readonly jobsByMarkingNumber: ReadonlyArray<Maybe<Job>>;
+  readonly jobsByMarkingNumber: Maybe<ReadonlyArray<Maybe<Job>>>;
   /** The jobs that you may see. The newest first, unless ordered otherwise. */
   readonly jobs: Maybe<JobConnection>;
   /** How many jobs, how many pieces and how much weight, by up to two keys. */
@@ -806,23 +806,26 @@ export type Query = {
   /** What happened, oldest first: the same events as webhooks carry, for 30 days. To catch up after an interruption. */
   readonly events: Maybe<JobEventConnection>;
   /** Every status that a job can have. New codes may be added: that is no breaking change. */
-  readonly jobStatuses: ReadonlyArray<JobStatus>;
+  readonly jobStatuses: Maybe<ReadonlyArray<JobStatus>>;
   /** The catalogue of failure reasons. It is advice: a job takes any text. */
-  readonly failureReasons: ReadonlyArray<FailureReason>;
+  readonly failureReasons: Maybe<ReadonlyArray<FailureReason>>;
   /** Your webhook endpoints, the oldest first. Needs the scope `webhooks:manage`. */
-  readonly webhookEndpoints: ReadonlyArray<WebhookEndpoint>;
+  readonly webhookEndpoints: Maybe<ReadonlyArray<WebhookEndpoint>>;
   /** One of your webhook endpoints; null where there is none with this id. Needs the scope `webhooks:manage`. */
   readonly webhookEndpoint: Maybe<WebhookEndpoint>;
   /** The deliveries of the last 30 days, newest first. Needs the scope `webhooks:manage`. */
   readonly webhookDeliveries: Maybe<WebhookDeliveryConnection>;
-  /** Your API keys, the oldest first. Needs the scope `webhooks:manage`. */
+  /**
+   * Your API keys, the oldest first: those that are good, and those that were revoked or have expired within the last 30 days;
+   * at most 1,000, of which the good and the newest come before others. Needs the scope `webhooks:manage`.
+   */
   readonly apiKeys: Maybe<ReadonlyArray<ApiKey>>;
   /** Every organisation, by name. For operators. */
   readonly organizations: Maybe<ReadonlyArray<Organization>>;
   /** Anything by its id; null where nothing that you may see has it. */
   readonly node: Maybe<Node>;
   /** Up to 100 things by their ids, in the order asked; null in the place of what you may not see. */
-  readonly nodes: ReadonlyArray<Maybe<Node>>;
+  readonly nodes: Maybe<ReadonlyArray<Maybe<Node>>>;
 };
 
 
@@ -921,7 +924,7 @@ export type Mutation = {
   readonly createApiKey: CreateApiKeyPayload;
   /** Gives a new key in the place of an old one that can do no more than the key that asks. Needs the scope `webhooks:manage`. */
   readonly rotateApiKey: RotateApiKeyPayload;
-  /** Ends a key that can do no more than the key that asks: it is refused everywhere within a second. Needs the scope `webhooks:manage`. */
+  /** Ends a key of no greater scope than the key that asks (an operator: any key): it is refused everywhere within a second. Needs the scope `webhooks:manage`. */
   readonly revokeApiKey: RevokeApiKeyPayload;
   /** Makes 1 to 100 jobs. For operators. */
   readonly createJobs: CreateJobsPayload;
@@ -1881,19 +1884,19 @@ export type UserErrorResolvers<ContextType = GraphqlContext, ParentType extends 
 export type QueryResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['Query'] = ResolversParentTypes['Query']> = ResolversObject<{
   viewer?: Resolver<ResolversTypes['Viewer'], ParentType, ContextType>;
   job?: Resolver<Maybe<ResolversTypes['Job']>, ParentType, ContextType, Partial<QueryJobArgs>>;
-  jobsByMarkingNumber?: Resolver<ReadonlyArray<Maybe<ResolversTypes['Job']>>, ParentType, ContextType, RequireFields<QueryJobsByMarkingNumberArgs, 'markingNumbers'>>;
+  jobsByMarkingNumber?: Resolver<Maybe<ReadonlyArray<Maybe<ResolversTypes['Job']>>>, ParentType, ContextType, RequireFields<QueryJobsByMarkingNumberArgs, 'markingNumbers'>>;
   jobs?: Resolver<Maybe<ResolversTypes['JobConnection']>, ParentType, ContextType, RequireFields<QueryJobsArgs, 'orderBy'>>;
   jobStats?: Resolver<Maybe<ResolversTypes['JobStats']>, ParentType, ContextType, RequireFields<QueryJobStatsArgs, 'groupBy'>>;
   events?: Resolver<Maybe<ResolversTypes['JobEventConnection']>, ParentType, ContextType, Partial<QueryEventsArgs>>;
-  jobStatuses?: Resolver<ReadonlyArray<ResolversTypes['JobStatus']>, ParentType, ContextType>;
-  failureReasons?: Resolver<ReadonlyArray<ResolversTypes['FailureReason']>, ParentType, ContextType>;
-  webhookEndpoints?: Resolver<ReadonlyArray<ResolversTypes['WebhookEndpoint']>, ParentType, ContextType>;
+  jobStatuses?: Resolver<Maybe<ReadonlyArray<ResolversTypes['JobStatus']>>, ParentType, ContextType>;
+  failureReasons?: Resolver<Maybe<ReadonlyArray<ResolversTypes['FailureReason']>>, ParentType, ContextType>;
+  webhookEndpoints?: Resolver<Maybe<ReadonlyArray<ResolversTypes['WebhookEndpoint']>>, ParentType, ContextType>;
   webhookEndpoint?: Resolver<Maybe<ResolversTypes['WebhookEndpoint']>, ParentType, ContextType, RequireFields<QueryWebhookEndpointArgs, 'id'>>;
   webhookDeliveries?: Resolver<Maybe<ResolversTypes['WebhookDeliveryConnection']>, ParentType, ContextType, Partial<QueryWebhookDeliveriesArgs>>;
   apiKeys?: Resolver<Maybe<ReadonlyArray<ResolversTypes['ApiKey']>>, ParentType, ContextType>;
   organizations?: Resolver<Maybe<ReadonlyArray<ResolversTypes['Organization']>>, ParentType, ContextType>;
   node?: Resolver<Maybe<ResolversTypes['Node']>, ParentType, ContextType, RequireFields<QueryNodeArgs, 'id'>>;
-  nodes?: Resolver<ReadonlyArray<Maybe<ResolversTypes['Node']>>, ParentType, ContextType, RequireFields<QueryNodesArgs, 'ids'>>;
+  nodes?: Resolver<Maybe<ReadonlyArray<Maybe<ResolversTypes['Node']>>>, ParentType, ContextType, RequireFields<QueryNodesArgs, 'ids'>>;
 }>;
 
 export type MutationResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = ResolversObject<{

@@ -1,5 +1,6 @@
 /** An API key as resolvers hand it on: everything but its secret. */
-import type { ApiKey, Scope } from "../../api-keys/api-key.entity.ts";
+import type { Scope } from "../../api-keys/api-key.entity.ts";
+import type { KeyView } from "../../api-keys/api-key.lookup.ts";
 import { toTypedId } from "../../platform/ids.ts";
 import { toOrganizationNode, type OrganizationNode } from "./organization.node.ts";
 
@@ -27,8 +28,7 @@ export function fromScopeName(name: ScopeName): Scope {
   return name.toLowerCase().replace("_", ":") as Scope;
 }
 
-/** `key`: its organisation is loaded. */
-export function toApiKeyNode(key: ApiKey): ApiKeyNode {
+export function toApiKeyNode(key: KeyView): ApiKeyNode {
   return {
     id: toTypedId("key", key.id),
     startsWith: `wmk_${key.lookup}`,

@@ -13,7 +13,8 @@ const NOTHING = { apiKey: null, secret: null };
 
 export const apiKeyQueries: Pick<QueryResolvers, "apiKeys"> = {
   async apiKeys(_root, _args, context) {
-    const keys = await context.services.keys.listFor(allowed(context, "webhooks:manage"));
+    const holder = allowed(context, "webhooks:manage");
+    const keys = await context.services.keys.listFor(holder, context.database);
     return keys.map(toApiKeyNode);
   },
 };
@@ -46,8 +47,9 @@ function issued({ key, text }: IssuedKey) {
 }
 
 function requestOf({ name, scopes, expiresAt, cidrs, organizationId }: CreateApiKeyInput) {
-  const owner = organizationId ? fromTypedId("org", organizationId) : null;
-  if (organizationId && owner === null) throw badArgument("organizationId", "is no organisation's id");
+  const isGiven = typeof organizationId === "string";
+  const owner = isGiven ? fromTypedId("org", organizationId) : null;
+  if (isGiven && owner === null) throw badArgument("organizationId", "is no organisation's id");
   return {
     name,
     scopes: scopes?.map(fromScopeName) ?? null,

@@ -10,7 +10,7 @@ import { pageRequest, readCursor, toConnection, type ConnectionNode, type PageAr
 import { nodesBelow, selectedBelow, type Selection } from "../selection.ts";
 
 const KIND = "history";
-const shape = z.tuple([z.int().positive()]);
+const shape = z.tuple([z.int().positive().max(2_147_483_647)]);
 
 export function historyRequest(args: PageArguments): HistoryRequest {
   const page = pageRequest(args);

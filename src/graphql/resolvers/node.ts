@@ -1,7 +1,6 @@
 /** Anything by its id. */
 import { fromTypedId } from "../../platform/ids.ts";
-import { toApiKeyNode } from "../nodes/api-key.node.ts";
-import { allowed, holderOf } from "../access.ts";
+import { holderOf } from "../access.ts";
 import type { GraphqlContext } from "../context.ts";
 import type { NodeResolvers, QueryResolvers, ResolversTypes } from "../generated/schema-types.ts";
 
@@ -25,7 +24,7 @@ const kinds = {
     scope: "webhooks:manage",
     find: (uuid, { loaders }) => loaders.deliveries.load(uuid),
   },
-  key: { type: "ApiKey", scope: "webhooks:manage", find: findKey },
+  key: { type: "ApiKey", scope: "webhooks:manage", find: (uuid, { loaders }) => loaders.keys.load(uuid) },
 } as const satisfies Record<
   string,
   {
@@ -46,17 +45,11 @@ export const node: NodeResolvers = {
 
 /** The prefix of the id tells what to look for; a text that is no id of ours is found nowhere. */
 async function findNode(id: string, context: GraphqlContext): Promise<NodeResult> {
-  holderOf(context);
+  const { scopes } = holderOf(context);
   const prefix = id.slice(0, 3).toLowerCase();
   if (!Object.hasOwn(kinds, prefix)) return null;
   const kind = kinds[prefix as keyof typeof kinds];
   const uuid = fromTypedId(prefix as keyof typeof kinds, id);
-  if (uuid === null) return null;
-  allowed(context, kind.scope);
+  if (uuid === null || !scopes.includes(kind.scope)) return null;
   return await kind.find(uuid, context);
-}
-
-async function findKey(uuid: string, context: GraphqlContext): Promise<NodeResult> {
-  const key = await context.services.keys.findFor(holderOf(context), uuid);
-  return key && toApiKeyNode(key);
 }

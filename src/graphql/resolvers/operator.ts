@@ -17,7 +17,7 @@ export const operatorMutations: Pick<
     const jobs = items.map(({ markingNumber, agentId, contractorId, fields, providerStatus }, at) => ({
       markingNumber,
       agentId: organizationUuid(`items.${at}.agentId`, agentId),
-      contractorId: contractorId ? organizationUuid(`items.${at}.contractorId`, contractorId) : null,
+      contractorId: contractorUuid(contractorId ?? null, at),
       fields: toBody(fields ?? {}),
       providerStatus: providerStatus ?? null,
     }));
@@ -31,7 +31,7 @@ export const operatorMutations: Pick<
     const operator = operatorOf(context, "jobs:write");
     const assignments = items.map(({ markingNumber, contractorId }, at) => ({
       markingNumber,
-      contractorId: contractorId ? organizationUuid(`items.${at}.contractorId`, contractorId) : null,
+      contractorId: contractorUuid(given(`items.${at}.contractorId`, contractorId), at),
     }));
     const options = bulkOptions(context, operator, args);
     const results = await context.services.operations.assignJobs(operator, assignments, options);
@@ -41,9 +41,9 @@ export const operatorMutations: Pick<
 
   async setProviderStatus(_root, { items, ...args }, context) {
     const operator = operatorOf(context, "jobs:write");
-    const changes = items.map(({ markingNumber, providerStatus }) => ({
+    const changes = items.map(({ markingNumber, providerStatus }, at) => ({
       markingNumber,
-      providerStatus: providerStatus ?? null,
+      providerStatus: given(`items.${at}.providerStatus`, providerStatus),
     }));
     const options = bulkOptions(context, operator, args);
     const results = await context.services.operations.setProviderStatus(operator, changes, options);
@@ -59,6 +59,16 @@ export const operatorMutations: Pick<
     });
   },
 };
+
+/** Absent keeps, null clears: what is there to be set is never left out. */
+function given<Value>(path: string, value: Value | null | undefined): Value | null {
+  if (value === undefined) throw badArgument(path, "must be given; null clears it");
+  return value;
+}
+
+function contractorUuid(id: string | null, at: number): string | null {
+  return id === null ? null : organizationUuid(`items.${at}.contractorId`, id);
+}
 
 function organizationUuid(path: string, id: string): string {
   return fromTypedId("org", id) ?? notAnId(path, id);

@@ -10,7 +10,7 @@ export const referenceQueries: Pick<QueryResolvers, "jobStatuses" | "failureReas
   },
   async failureReasons(_root, _args, context) {
     allowed(context, "jobs:read");
-    return (await context.services.codes.failureReasons()).map(toFailureReason);
+    return (await context.services.codes.failureReasons(context.database)).map(toFailureReason);
   },
 };
 

@@ -1,4 +1,5 @@
 /** Who is asking, and organisations. */
+import { listOrganizations } from "../../organizations/organization.lookup.ts";
 import { toScopeName } from "../nodes/api-key.node.ts";
 import { toOrganizationNode } from "../nodes/organization.node.ts";
 import { holderOf, operatorOf } from "../access.ts";
@@ -9,7 +10,7 @@ export const viewerQueries: Pick<QueryResolvers, "viewer" | "organizations"> = {
   viewer: (_root, _args, context) => holderOf(context),
   async organizations(_root, _args, context) {
     operatorOf(context, "jobs:read");
-    return (await context.services.organizations.list()).map(toOrganizationNode);
+    return (await listOrganizations(context.database)).map(toOrganizationNode);
   },
 };
 

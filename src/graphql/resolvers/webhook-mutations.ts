@@ -152,9 +152,11 @@ function changedSettings(patch: WebhookEndpointPatch): EndpointSettings {
 }
 
 function headersOf(headers: readonly WebhookHeaderInput[]): Record<string, string> {
-  const names = headers.map(({ name }) => name);
-  const twice = names.findIndex((name, at) => names.indexOf(name) < at);
-  if (twice >= 0) throw badArgument(`headers.${twice}.name`, "is given twice");
+  const names = new Set<string>();
+  for (const [at, { name }] of headers.entries()) {
+    if (names.has(name)) throw badArgument(`headers.${at}.name`, "is given twice");
+    names.add(name);
+  }
   return Object.fromEntries(headers.map(({ name, value }) => [name, value]));
 }
 

@@ -1,8 +1,10 @@
 /** Reading webhook endpoints, deliveries and their attempts. */
 import { deliveryCursor, readDeliveryCursor } from "../../webhooks/delivery.queries.ts";
 import { fromTypedId } from "../../platform/ids.ts";
+import { markingNumberValue } from "../../jobs/job.values.ts";
 import { allowed } from "../access.ts";
 import type { QueryResolvers, WebhookDeliveryResolvers } from "../generated/schema-types.ts";
+import { badArgument } from "../errors.ts";
 import { fromEventTypeName } from "../nodes/event.node.ts";
 import { toDeliveryNode, toEndpointNode } from "../nodes/webhook.node.ts";
 import { pageRequest, readCursor, toConnection } from "../paging.ts";
@@ -13,16 +15,19 @@ export const webhookQueries: Pick<
 > = {
   async webhookEndpoints(_root, _args, context) {
     const caller = allowed(context, "webhooks:manage");
-    return (await context.services.endpoints.list(caller)).map(toEndpointNode);
+    return (await context.services.endpoints.list(caller, undefined, context.database)).map(toEndpointNode);
   },
 
   async webhookEndpoint(_root, { id }, context) {
-    const view = await context.services.endpoints.find(allowed(context, "webhooks:manage"), id);
+    const caller = allowed(context, "webhooks:manage");
+    const view = await context.services.endpoints.find(caller, id, context.database);
     return view && toEndpointNode(view);
   },
 
   async webhookDeliveries(_root, { endpointId, status, eventType, markingNumber, ...args }, context) {
     const caller = allowed(context, "webhooks:manage");
+    if (typeof markingNumber === "string" && !markingNumberValue.safeParse(markingNumber).success)
+      throw badArgument("markingNumber", "is no Marking Number");
     const page = pageRequest(args);
     readCursor(page, readDeliveryCursor);
     const { limit, cursor } = page;

@@ -1,0 +1,161 @@
+/** Values that nobody means well with: refused by name, and never our failure. */
+import fc from "fast-check";
+import { getNamedType } from "graphql";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createSchema } from "../../src/graphql/schema.ts";
+import { argumentsOf, everythingBelow, objectTypesOf } from "../support/graphql-documents.ts";
+import { ask, graphql } from "../support/graphql.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+let operator: string;
+let endpoint: string;
+
+beforeAll(async () => {
+  app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on" });
+  agent = await app.partner("agent");
+  operator = (await app.keys.create({ organizationId: null, name: "operator", createdBy: "test" })).text;
+  await app.jobs(agent, [{ markingNumber: "H-1" }]);
+  const made = await ask(
+    app,
+    'mutation { createWebhookEndpoint(input: { url: "http://127.0.0.1:9/" }) { endpoint { id } } }',
+    { key: agent.key },
+  );
+  endpoint = made.createWebhookEndpoint.endpoint.id;
+});
+
+afterAll(() => app[Symbol.asyncDispose]());
+
+const codesOf = async (query: string, key: string) => {
+  const { errors, status } = await graphql(app, query, { key });
+  return { status, codes: errors?.map(({ extensions }) => extensions.code) ?? [] };
+};
+
+describe("400 BAD_USER_INPUT", () => {
+  it.each([
+    ["a Marking Number with U+0000", '{ webhookDeliveries(markingNumber: "a\\u0000b") { nodes { id } } }'],
+    [
+      "an assignment that names nobody",
+      'mutation { assignJobs(items: [{ markingNumber: "H-1" }]) { assignedCount } }',
+    ],
+    [
+      "an assignment to an empty id",
+      'mutation { assignJobs(items: [{ markingNumber: "H-1", contractorId: "" }]) { assignedCount } }',
+    ],
+    [
+      "a carrier's status that is not given",
+      'mutation { setProviderStatus(items: [{ markingNumber: "H-1" }]) { updatedCount } }',
+    ],
+  ])("%s", async (_what, query) => {
+    expect(await codesOf(query, operator)).toEqual({ status: 400, codes: ["BAD_USER_INPUT"] });
+  });
+
+  it("a history's cursor beyond every sequence", async () => {
+    const cursor = Buffer.from(JSON.stringify([1, "history", 9_007_199_254_740_991])).toString("base64url");
+    const query = `{ job(markingNumber: "H-1") { history(after: "${cursor}") { nodes { id } } } }`;
+    const { errors } = await graphql(app, query, { key: agent.key });
+    expect(errors?.[0]?.extensions.code).toBe("BAD_USER_INPUT");
+  });
+});
+
+it("a key for an organisation of an empty id is refused, and is no operator's", async () => {
+  const query =
+    'mutation { createApiKey(input: { name: "x", organizationId: "" }) { secret userErrors { code field } } }';
+  const { createApiKey } = await ask(app, query, { key: operator });
+  expect(createApiKey).toEqual({
+    secret: null,
+    userErrors: [{ code: "INVALID", field: "input.organizationId" }],
+  });
+});
+
+it.each(["0001-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "9999-12-31T23:59:59Z"])(
+  "an endpoint is resumed with what happened since %s",
+  async (since) => {
+    await ask(app, `mutation { pauseWebhookEndpoint(id: "${endpoint}") { endpoint { id } } }`, {
+      key: agent.key,
+    });
+    const query = `mutation { resumeWebhookEndpoint(id: "${endpoint}", held: SEND_SINCE, since: "${since}") { endpoint { status } } }`;
+    const { resumeWebhookEndpoint } = await ask(app, query, { key: agent.key });
+    expect(resumeWebhookEndpoint.endpoint.status).toBe("ACTIVE");
+  },
+);
+
+it("a panel that the key may not see leaves the others as they are", async () => {
+  const reader = await app.partner("agent", { scopes: ["jobs:read"] });
+  const query = `{ jobs { totalCount } webhookEndpoints { id } nodes(ids: ["${endpoint}"]) { id } jobStatuses { code } }`;
+  const { status, data, errors } = await graphql(app, query, { key: reader.key });
+  expect(status).toBe(200);
+  expect(data).toMatchObject({ jobs: { totalCount: 0 }, webhookEndpoints: null, nodes: [null] });
+  expect(data.jobStatuses.length).toBeGreaterThan(10);
+  expect(errors?.map(({ extensions }) => extensions.code)).toEqual(["FORBIDDEN"]);
+});
+
+describe("arbitrary documents", () => {
+  const schema = createSchema();
+  const text = fc.oneof(
+    fc.string({ unit: "binary", maxLength: 40 }),
+    fc.constantFrom(
+      "",
+      "a\u0000b",
+      "\ud800",
+      "H-1",
+      "job_00000000000000000000000000",
+      "%",
+      "\\",
+      "9".repeat(400),
+    ),
+  );
+  const literals: Record<string, fc.Arbitrary<string>> = {
+    String: text.map((value) => JSON.stringify(value)),
+    ID: text.map((value) => JSON.stringify(value)),
+    Int: fc.oneof(fc.integer(), fc.constantFrom(0, 1, 100, 2_147_483_647, -1)).map(String),
+    Float: fc
+      .oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constantFrom(1e308, -0, 0))
+      .map(String),
+    Boolean: fc.constantFrom("true", "false", "null"),
+    DateTime: fc.constantFrom(
+      '"0001-01-01T00:00:00Z"',
+      '"9999-12-31T23:59:59Z"',
+      '"x"',
+      '"2026-11-21T00:00:00+14:00"',
+    ),
+    LocalDate: fc.constantFrom('"0000-01-01"', '"0001-01-01"', '"9999-12-31"', '"2026-02-30"', '"x"'),
+  };
+  const fields = [schema.getQueryType(), schema.getMutationType()].flatMap((type) =>
+    Object.values(type?.getFields() ?? {}).map((field) => ({
+      field,
+      root: type === schema.getQueryType() ? "query" : "mutation",
+    })),
+  );
+
+  it("are answered, or refused for what is wrong with them: none is our failure", async () => {
+    const call = fc.record({
+      at: fc.nat(fields.length - 1),
+      pick: fc.nat(10_000),
+      values: fc.record(literals),
+      byOperator: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(call, async ({ at, pick, values, byOperator }) => {
+        const { field, root } = fields[at] as (typeof fields)[number];
+        const lists = argumentsOf(field, { of: (_name, type) => [values[type] ?? "null"] });
+        const [type] = objectTypesOf(schema, getNamedType(field.type));
+        if (!type) throw new Error("A root field gives objects");
+        const selection = `... on ${type.name} ${everythingBelow(type, 1)}`;
+        const document = `${root} { ${field.name}${lists[pick % lists.length]} { ${selection} } }`;
+        const { status, errors } = await graphql(app, document, { key: byOperator ? operator : agent.key });
+        const failures = (errors ?? []).filter(
+          ({ extensions }) =>
+            extensions.code === "INTERNAL_SERVER_ERROR" || extensions.code === "SERVICE_UNAVAILABLE",
+        );
+        expect({ document, status: status < 500, failures }).toEqual({
+          document,
+          status: true,
+          failures: [],
+        });
+      }),
+      { numRuns: 400 },
+    );
+  }, 90_000);
+});
