@@ -46,7 +46,8 @@ it("runs the image's steps: installs what it names, migrates, serves, answers it
   const [, install = ""] = /^RUN (npm .+)$/m.exec(dockerfile) ?? [];
   expect(install).toContain("npm ci");
   await run("sh", ["-c", install], { cwd: image });
-  await cp(join(root, "src"), join(image, "src"), { recursive: true });
+  for (const [, source = ""] of dockerfile.matchAll(/^COPY (\w+) \1$/gm))
+    await cp(join(root, source), join(image, source), { recursive: true });
 
   const [, ...migration] = migrate?.command ?? [];
   await run(process.execPath, migration, { cwd: image, env });
