@@ -347,8 +347,7 @@ describe("rate limits", () => {
   it("count a mutation of many as a batch instead", async () => {
     const own = await ownKey({ batch: slow, write: { perSecond: 0.01, burst: 1 } });
     const answers = [];
-    for (const _ of [1, 2, 3])
-      answers.push(await limited.post({ query: "mutation { updateJobs }" }, own));
+    for (const _ of [1, 2, 3]) answers.push(await limited.post({ query: "mutation { updateJobs }" }, own));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
     expect(answers[2]?.body.errors[0].message).toContain("batch");
   });
