@@ -4,6 +4,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Queryable } from "../platform/database.ts";
 import { AppError } from "../platform/errors.ts";
 import { sql } from "../platform/sql.ts";
+import type { Scope } from "./api-key.entity.ts";
 import { hashOf, lookupOf } from "./api-key.format.ts";
 import { createKeyMemory, type KeyHolder } from "./api-key.memory.ts";
 
@@ -20,6 +21,17 @@ export interface KeyVerifier extends AsyncDisposable {
 /** A 401, with what RFC 9110 wants beside it. */
 export function unauthorized(message: string): AppError {
   return new AppError("UnauthorizedException", message, { headers: { "WWW-Authenticate": "Bearer" } });
+}
+
+/** For who brings no key. */
+export function keyRequired(): AppError {
+  return unauthorized("An API key is required, as x-api-key or as Authorization: Bearer");
+}
+
+/** Throws ForbiddenException where the key has not `scope`. */
+export function requireScope({ scopes }: KeyHolder, scope: Scope): void {
+  if (!scopes.includes(scope))
+    throw new AppError("ForbiddenException", `The API key lacks the scope ${scope}`);
 }
 
 export function createKeyVerifier({ database, clock }: { database: Queryable; clock: Clock }): KeyVerifier {

@@ -1,5 +1,5 @@
 /** The key that a request brings: `x-api-key` or `Authorization: Bearer`, for REST and GraphQL alike. */
-import { unauthorized } from "./api-key.verifier.ts";
+import { keyRequired, unauthorized } from "./api-key.verifier.ts";
 
 /** Header values by lower-case name. */
 export type PresentedHeaders = Readonly<Record<string, string | string[] | undefined>>;
@@ -20,6 +20,6 @@ export function findPresentedKey(headers: PresentedHeaders): string | null {
 /** The key. Throws UnauthorizedException where there is none. */
 export function presentedKey(headers: PresentedHeaders): string {
   const key = findPresentedKey(headers);
-  if (key === null) throw unauthorized("An API key is required, as x-api-key or as Authorization: Bearer");
+  if (key === null) throw keyRequired();
   return key;
 }

@@ -1,6 +1,7 @@
 /** Events without the jobs that they left: by their ids, as the histories of many jobs at once, and as the feed. */
 import type { Clock } from "../platform/clock.ts";
 import type { Queryable } from "../platform/database.ts";
+import { inOrder } from "../platform/in-order.ts";
 import type { Viewer } from "../platform/principal.ts";
 import { join, raw, sql, type Sql } from "../platform/sql.ts";
 import { visibleTo } from "../jobs/job.visibility.ts";
@@ -37,8 +38,7 @@ export async function eventsById(
   const rows = await queryable.query<PlacedEventRow>(sql`
     select ${columns} from job_event join job on job.id = job_event.job_id
     where job_event.id = any(${ids}::uuid[]) and (${visibleTo(viewer, "job_event")} or ${visibleTo(viewer)})`);
-  const found = new Map(rows.map((row) => [row.id, row]));
-  return ids.map((id) => found.get(id) ?? null);
+  return inOrder(ids, rows, (row) => row.id);
 }
 
 /**

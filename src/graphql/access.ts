@@ -1,22 +1,21 @@
 /** What a resolver asks before it does anything: who is asking, and may they. */
 import type { KeyHolder, OperatorKey } from "../api-keys/api-key.memory.ts";
 import type { Scope } from "../api-keys/api-key.entity.ts";
-import { unauthorized } from "../api-keys/api-key.verifier.ts";
+import { keyRequired, requireScope } from "../api-keys/api-key.verifier.ts";
 import { AppError } from "../platform/errors.ts";
 import type { ChangeContext } from "../platform/principal.ts";
 import type { GraphqlContext } from "./context.ts";
 
 /** Who is asking, with whatever scopes. Throws UnauthorizedException for the anonymous. */
 export function holderOf({ holder }: GraphqlContext): KeyHolder {
-  if (holder === null) throw unauthorized("An API key is required, as x-api-key or as Authorization: Bearer");
+  if (holder === null) throw keyRequired();
   return holder;
 }
 
 /** Who is asking, their key having `scope`. Throws ForbiddenException where it has not. */
 export function allowed(context: GraphqlContext, scope: Scope): KeyHolder {
   const holder = holderOf(context);
-  if (!holder.scopes.includes(scope))
-    throw new AppError("ForbiddenException", `The API key lacks the scope ${scope}`);
+  requireScope(holder, scope);
   return holder;
 }
 

@@ -8,6 +8,7 @@ import { jobsById, organizationsById } from "../jobs/job.lookup.ts";
 import type { Queryable } from "../platform/database.ts";
 import { invariant } from "../platform/errors.ts";
 import { toTypedId } from "../platform/ids.ts";
+import { inOrder } from "../platform/in-order.ts";
 import { attemptsOf, deliveriesById } from "../webhooks/delivery.lookup.ts";
 import type { EndpointService } from "../webhooks/endpoint.service.ts";
 import { toApiKeyNode, type ApiKeyNode } from "./nodes/api-key.node.ts";
@@ -69,15 +70,15 @@ export function createLoaders({ holder, database }: Request, { codes, endpoints 
     ),
     keys: loader(async (ids) => {
       const views = await keysById(database, viewer(), ids);
-      return inOrder("key", ids, views.map(toApiKeyNode));
+      return ofIds("key", ids, views.map(toApiKeyNode));
     }),
     endpoints: loader(async (ids) => {
       const views = await endpoints.byIds(viewer(), ids, database);
-      return inOrder("whe", ids, views.map(toEndpointNode));
+      return ofIds("whe", ids, views.map(toEndpointNode));
     }),
     deliveries: loader(async (ids) => {
       const views = await deliveriesById(database, viewer(), ids);
-      return inOrder("dlv", ids, views.map(toDeliveryNode));
+      return ofIds("dlv", ids, views.map(toDeliveryNode));
     }),
     attempts: loader(async (ids) => {
       const found = await attemptsOf(database, viewer(), ids);
@@ -100,11 +101,12 @@ function loader<Value>(load: (ids: readonly string[]) => Promise<Value[]>): Data
   return new DataLoader(load, { maxBatchSize: 1_000 });
 }
 
-function inOrder<Node extends { readonly id: string }>(
+/** `ids` are uuids; nodes have typed ids. */
+function ofIds<Node extends { readonly id: string }>(
   prefix: "key" | "whe" | "dlv",
   ids: readonly string[],
   nodes: readonly Node[],
 ): (Node | null)[] {
-  const found = new Map(nodes.map((node) => [node.id, node]));
-  return ids.map((id) => found.get(toTypedId(prefix, id)) ?? null);
+  const typed = ids.map((id) => toTypedId(prefix, id));
+  return inOrder(typed, nodes, (node) => node.id);
 }

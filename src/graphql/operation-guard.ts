@@ -12,7 +12,7 @@ import {
   type GraphQLSchema,
   type OperationDefinitionNode,
 } from "graphql";
-import { unauthorized } from "../api-keys/api-key.verifier.ts";
+import { keyRequired } from "../api-keys/api-key.verifier.ts";
 import { takeTokens, type RateLimitClass } from "../api-keys/rate-limit.ts";
 import type { RateLimitStore } from "../api-keys/rate-limit.store.ts";
 import { badRequest } from "../platform/errors.ts";
@@ -50,8 +50,7 @@ export function createOperationGuard({
   const check = async (document: DocumentNode, asked: Asked, visit: Visit): Promise<void> => {
     const { holder } = visit;
     const plan = planOf(schema, document, asked.operation);
-    if (!holder && (isProduction || plan.rootFields.length > 0))
-      throw unauthorized("An API key is required, as x-api-key or as Authorization: Bearer");
+    if (!holder && (isProduction || plan.rootFields.length > 0)) throw keyRequired();
     if (plan.kind === OperationTypeNode.SUBSCRIPTION)
       throw badRequest(
         [],

@@ -1,6 +1,6 @@
 /** Watching over open sockets: that their keys are still good, that they take what is sent, that somebody is there. */
 import type { KeyHolder } from "../api-keys/api-key.memory.ts";
-import type { KeyVerifier } from "../api-keys/api-key.verifier.ts";
+import { requireScope, type KeyVerifier } from "../api-keys/api-key.verifier.ts";
 import { AppError } from "../platform/errors.ts";
 import { closeCodes, subscriptionLimits } from "./subscription-limits.ts";
 import type { Caller, LiveSocket } from "./subscription-socket.ts";
@@ -17,8 +17,7 @@ export interface Vigil extends Disposable {
 export function createVigil(verifier: Pick<KeyVerifier, "verify">, sockets: ReadonlySet<LiveSocket>): Vigil {
   const admit: Vigil["admit"] = async (key, address) => {
     const holder = await verifier.verify(key, address);
-    if (!holder.scopes.includes("jobs:read"))
-      throw new AppError("ForbiddenException", "The API key lacks the scope jobs:read");
+    requireScope(holder, "jobs:read");
     return holder;
   };
 

@@ -2,7 +2,7 @@
 import type { RequestHandler } from "express";
 import type { Scope } from "../api-keys/api-key.entity.ts";
 import { presentedKey } from "../api-keys/presented-key.ts";
-import type { KeyVerifier } from "../api-keys/api-key.verifier.ts";
+import { requireScope, type KeyVerifier } from "../api-keys/api-key.verifier.ts";
 import { AppError } from "../platform/errors.ts";
 import { contextOf } from "./context.ts";
 
@@ -16,8 +16,7 @@ export function authenticate(verifier: KeyVerifier, scope: Scope): RequestHandle
         "An operator's key is good for /graphql; here an organisation's is needed",
       );
     contextOf(response).holder = principal;
-    if (!principal.scopes.includes(scope))
-      throw new AppError("ForbiddenException", `The API key lacks the scope ${scope}`);
+    requireScope(principal, scope);
     next();
   };
 }

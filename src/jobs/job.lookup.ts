@@ -1,5 +1,6 @@
 /** Jobs and organisations by what names them, many at once, in the order asked; null in the place of what is not visible. */
 import type { Queryable } from "../platform/database.ts";
+import { inOrder } from "../platform/in-order.ts";
 import type { Viewer } from "../platform/principal.ts";
 import { raw, sql, type Sql } from "../platform/sql.ts";
 import {
@@ -63,13 +64,4 @@ async function jobsWhere(
   const rows = await queryable.query<FlatJobRow>(sql`
     select ${columns} from job ${joins} where ${condition} and ${visibleTo(viewer)}`);
   return rows.map(toReadJobRow);
-}
-
-function inOrder<Row>(
-  names: readonly string[],
-  rows: readonly Row[],
-  nameOf: (row: Row) => string,
-): (Row | null)[] {
-  const found = new Map(rows.map((row) => [nameOf(row), row]));
-  return names.map((name) => found.get(name) ?? null);
 }

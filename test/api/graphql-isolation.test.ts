@@ -4,11 +4,12 @@
  * day on.
  */
 import { getNamedType, type GraphQLField } from "graphql";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createSchema } from "../../src/graphql/schema.ts";
-import { toTypedId } from "../../src/platform/ids.ts";
+import { newUuid, toTypedId } from "../../src/platform/ids.ts";
 import { raw, sql } from "../../src/platform/sql.ts";
 import { argumentsOf, everythingBelow, objectTypesOf, type Attempts } from "../support/graphql-documents.ts";
+import { liveClient, standing, subscribe, type Following } from "../support/graphql-live.ts";
 import { ask, graphql } from "../support/graphql.ts";
 import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
 
@@ -222,6 +223,53 @@ describe("reading", () => {
   });
 });
 
+/** Subscribes in each of these ways, and resolves once all stand. */
+async function followAll(key: string, calls: readonly string[]): Promise<Following[]> {
+  const before = await standing(app);
+  const all = chunksOf(calls, 15).flatMap((part) => {
+    const client = liveClient(app, { "x-api-key": key });
+    return part.map((call) =>
+      subscribe(client, {}, `subscription { ${call} { id type sequence cursor job { markingNumber } } }`),
+    );
+  });
+  await vi.waitFor(async () => expect(await standing(app)).toBe(before + all.length), { timeout: 20_000 });
+  return all;
+}
+
+function changeJob(key: string, markingNumber: string): Promise<unknown> {
+  const input = `{ markingNumber: "${markingNumber}", patch: { instructions: "${newUuid()}" } }`;
+  return ask(app, `mutation { updateJob(input: ${input}) { userErrors { code } } }`, { key });
+}
+
+/** Different filters of one organisation, of which there may be 50. */
+const FILTERS = 40;
+
+describe("watching", () => {
+  it("shows a stranger no change of the victim's, whatever it is filtered by", async () => {
+    const [field] = fieldsOf(schema.getSubscriptionType());
+    if (!field) throw new Error("There is a subscription");
+    const ways = callsOf(field)
+      .map((call) => call.replace(" { ...everything }", ""))
+      // A code that is no status is refused for that.
+      .filter((call) => !/normalizedStatus: \{ (eq|in):/.test(call));
+    const step = Math.ceil(ways.length / FILTERS);
+    // The last is looked at last: once it has told, all the others have.
+    const calls = [
+      ...ways.filter((_, at) => at % step === 0),
+      'jobChanged(filter: { recipientName: { eq: "own" } })',
+    ];
+    const own = await followAll(stranger.key, calls);
+    const victims = await followAll(victim.key, calls);
+    await changeJob(victim.key, `${MARK}-2`);
+    // The same subscriptions do tell those who may see it.
+    await vi.waitFor(() => expect(victims.flatMap(({ events }) => events).length).toBeGreaterThan(3));
+    await changeJob(stranger.key, "own-1");
+    await vi.waitFor(() => expect(own.at(-1)?.events).toHaveLength(1));
+    const seen = JSON.stringify(own.map(({ events }) => events));
+    for (const secret of secrets) expect(seen).not.toContain(secret);
+  }, 60_000);
+});
+
 /** All that is the victim's, as text. */
 async function victimsRows(): Promise<string> {
   const rows = await Promise.all(
@@ -276,3 +324,9 @@ describe("changing", () => {
     expect(silent).toEqual([]);
   }, 60_000);
 });
+
+function chunksOf<Item>(items: readonly Item[], size: number): Item[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, at) =>
+    items.slice(at * size, (at + 1) * size),
+  );
+}
