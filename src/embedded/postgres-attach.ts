@@ -18,7 +18,7 @@ export interface Attachment {
 }
 
 export interface AttachOptions {
-  /** Where the server should listen if it has to be started; 0 for any port. */
+  /** Where the server has to listen if it is started, since we hold its address; 0: anywhere, best where the last one did. */
   readonly port: number;
   readonly flags: readonly string[];
 }
@@ -49,7 +49,12 @@ export async function attach(
   for (;;) {
     const postmaster = await readPostmasterPid(cluster.clusterDir);
     if (postmaster === null) {
-      await startPostmaster(cluster, { port, flags: options.flags }, wait);
+      const isFixed = options.port !== 0;
+      await startPostmaster(
+        cluster,
+        { port: isFixed ? options.port : port, isFixed, flags: options.flags },
+        wait,
+      );
       continue;
     }
     ({ port } = postmaster);

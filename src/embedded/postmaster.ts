@@ -1,7 +1,7 @@
 /** Starts and stops the PostgreSQL server of a cluster, as a process of its own that outlives the one that started it. */
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { StartupError } from "../platform/errors.ts";
 import { startDetached, stopDetached } from "./detached-server.ts";
 import { accountHint, spawnAs } from "./postgres-account.ts";
@@ -46,11 +46,19 @@ const passing: readonly { said: string; reason: string }[] = [
   },
 ];
 const retryPauseMs = 20;
+/**
+ * Below the ports that systems lend to outgoing connections (from 32768 on Linux, 49152 elsewhere): one of those would be
+ * lent to anybody while PostgreSQL is away.
+ */
+const lowestPort = 15_000;
+const portsEnd = 32_768;
 const shownLogLines = 12;
 
 export interface PostmasterOptions {
-  /** Taken where it is free, so that a server started anew answers where the last one did; 0 for any. */
+  /** Taken where it is free; 0: any. */
   readonly port: number;
+  /** Whether it is waited for where it is taken: those that still hold know no other address. */
+  readonly isFixed: boolean;
   readonly flags: readonly string[];
 }
 
@@ -61,9 +69,11 @@ export async function startPostmaster(
   wait: StartupWait,
 ): Promise<void> {
   const { clusterDir, logFile, runAs, binaries } = cluster;
-  const port = String(await findPort(options.port));
+  if (options.isFixed && !(await isFree(options.port)))
+    return wait.because(`Port ${options.port}, where PostgreSQL answered, is taken.`, retryPauseMs);
+  const port = await findPort(options.port);
   const given = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-  const args = ["-D", clusterDir, "-p", port, ...given, ...options.flags];
+  const args = ["-D", clusterDir, "-p", String(port), ...given, ...options.flags];
   const failure = await startDetached(
     {
       logFile,
@@ -110,14 +120,25 @@ async function judgeFailure(cluster: Cluster, account: string, wait: StartupWait
 }
 
 async function findPort(preferred: number): Promise<number> {
+  if (preferred !== 0 && (await isFree(preferred))) return preferred;
+  for (let tries = 0; tries < 20; tries += 1) {
+    const port = randomInt(lowestPort, portsEnd);
+    if (await isFree(port)) return port;
+  }
+  throw new StartupError(
+    `PostgreSQL found no free port between ${lowestPort} and ${portsEnd - 1}.`,
+    "End a program that listens there, or set DATABASE_URL to a PostgreSQL of your own.",
+  );
+}
+
+async function isFree(port: number): Promise<boolean> {
   const server = createServer();
   try {
-    server.listen(preferred, "127.0.0.1");
+    server.listen(port, "127.0.0.1");
     await once(server, "listening");
-    return (server.address() as AddressInfo).port;
-  } catch (error) {
-    if (preferred === 0) throw error;
-    return await findPort(0);
+    return true;
+  } catch {
+    return false;
   } finally {
     server.close();
   }

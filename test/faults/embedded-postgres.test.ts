@@ -1,6 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
@@ -201,6 +202,34 @@ describe("killed processes", () => {
     expect(await query(command.url, readNotes)).toEqual([{ text: "kept" }]);
     await command.letGo();
     await untilGone(restarted);
+  });
+
+  it("waits for its port where another program took it meanwhile, as its holder knows no other", async () => {
+    const dataDir = await usedFolder();
+    const holder = await startHolder(dataDir, "exclusive");
+    await query(holder.url, keepNote);
+    const [killed, port] = [await postmasterPid(dataDir), Number(new URL(holder.url).port)];
+    process.kill(holder.pid, "SIGSTOP");
+    process.kill(killed, "SIGKILL");
+    await untilGone(killed);
+    const other = createServer();
+    onTestFinished(() => void other.close());
+    // What the killed server leaves behind holds its port for a moment more.
+    await vi.waitFor(() => once(other.listen(port, "127.0.0.1"), "listening"), 20_000);
+    process.kill(holder.pid, "SIGCONT");
+    const waited = `Port ${port}, where PostgreSQL answered, is taken.`;
+    await vi.waitFor(() => expect(holder.told).toContain(waited), 20_000);
+    other.close();
+    await vi.waitFor(
+      async () => expect(await query(holder.url, readNotes)).toEqual([{ text: "kept" }]),
+      20_000,
+    );
+    await holder.letGo();
+  });
+
+  it("answers at a port that no outgoing connection is lent", async () => {
+    const holder = await startHolder(await makeFolder(), "exclusive");
+    expect(Number(new URL(holder.url).port)).toBeLessThan(32_768);
   });
 
   it("leaves nothing running when it is killed and its holder lets go at once", async () => {

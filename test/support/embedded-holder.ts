@@ -1,6 +1,6 @@
 /**
  * Holds an embedded database in a process of its own, for tests that kill processes. Arguments: the data folder, and
- * `exclusive` or `shared` for PostgreSQL, or `mongo` and the program `mongod`. Prints one line of JSON; lets go when its standard input ends.
+ * `exclusive` or `shared` for PostgreSQL, or `mongo` and the program `mongod`. Prints what it waits for and what came of it, each a line of JSON; lets go when its standard input ends.
  */
 import { once } from "node:events";
 import { readOrCreateSecret } from "../../src/embedded/data-folder.ts";
@@ -24,7 +24,11 @@ try {
     await using held = openEmbeddedMongo({ dataDir, binary, cacheDir: dataDir, download: false });
     await hold(await held.url);
   } else {
-    await using held = await openEmbeddedPostgres({ dataDir, exclusive: mode === "exclusive" });
+    await using held = await openEmbeddedPostgres({
+      dataDir,
+      exclusive: mode === "exclusive",
+      onProgress: (told) => print({ told }),
+    });
     await hold(held.url);
   }
 } catch (error) {

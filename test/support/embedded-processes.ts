@@ -11,6 +11,7 @@ import { inject, vi } from "vitest";
 import { isRunning } from "../../src/embedded/processes.ts";
 
 export interface HolderLine {
+  readonly told?: string;
   readonly url?: string;
   readonly secret?: string;
   readonly error?: { readonly name: string; readonly message: string; readonly hint?: string };
@@ -20,6 +21,8 @@ export interface Holder {
   readonly line: HolderLine;
   readonly url: string;
   readonly pid: number;
+  /** What it has waited for, in sentences. */
+  readonly told: readonly string[];
   /** Sends a signal (to the whole process group where asked) and waits for its end. */
   kill(signal: NodeJS.Signals, target?: "process" | "group"): Promise<void>;
   letGo(): Promise<void>;
@@ -59,14 +62,20 @@ export async function startHolder(
   });
   const pid = child.pid ?? 0;
   const ended = once(child, "exit").then(() => void running.delete(holder));
+  const told: string[] = [];
   const line = new Promise<HolderLine>((resolve, reject) => {
-    createInterface(child.stdout).once("line", (text) => resolve(JSON.parse(text) as HolderLine));
+    createInterface(child.stdout).on("line", (text) => {
+      const said = JSON.parse(text) as HolderLine;
+      if (said.told === undefined) resolve(said);
+      else told.push(said.told);
+    });
     void ended.then(() => reject(new Error("The holder ended without a line")));
   });
   const holder: Holder = {
     line: {},
     url: "",
     pid,
+    told,
     async kill(signal, target = "process") {
       process.kill(target === "group" ? -pid : pid, signal);
       await ended;
