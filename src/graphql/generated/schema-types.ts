@@ -3,7 +3,10 @@ import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } f
 import type { JobNode, JobConnectionNode } from '../nodes/job.node.ts';
 import type { JobEventNode } from '../nodes/event.node.ts';
 import type { OrganizationNode } from '../nodes/organization.node.ts';
-import type { KeyHolder } from '../../api-keys/api-key.memory.ts';
+import type { Holder } from '../holder.ts';
+import type { UserNode } from '../nodes/user.node.ts';
+import type { AccountRequestNode } from '../nodes/account-request.node.ts';
+import type { AuditEntryNode } from '../nodes/audit-entry.node.ts';
 import type { ApiKeyNode } from '../nodes/api-key.node.ts';
 import type { EndpointNode, DeliveryNode } from '../nodes/webhook.node.ts';
 import type { GraphqlContext } from '../context.ts';
@@ -24,6 +27,325 @@ export type Scalars = {
   LocalDate: { input: string; output: string; }
   /** Any JSON value. */
   JSON: { input: unknown; output: unknown; }
+};
+
+/** A person who signs in to the console. */
+export type User = Node & {
+  /** Their id (`usr_…`). */
+  readonly id: Scalars['ID']['output'];
+  /** Their name. */
+  readonly name: Scalars['String']['output'];
+  /** The address that they sign in with. */
+  readonly email: Scalars['String']['output'];
+  /** What they may do. */
+  readonly role: MemberRole;
+  /** When they first signed in, or registered. */
+  readonly createdAt: Scalars['DateTime']['output'];
+  /** When they last used the console, to the minute; null: not yet. */
+  readonly lastSeenAt: Maybe<Scalars['DateTime']['output']>;
+  /** Whether signing in takes a second factor. */
+  readonly hasSecondFactor: Scalars['Boolean']['output'];
+};
+
+/** What a person may do in the console. */
+export type MemberRole =
+  /** Everything of an organisation: jobs, keys, webhooks and members. */
+  | 'OWNER'
+  /** Reads and changes jobs. */
+  | 'MEMBER'
+  /** Runs the service; belongs to no organisation. */
+  | 'OPERATOR';
+
+/** An invitation that has not been accepted yet. */
+export type Invitation = {
+  /** Its id (`inv_…`). */
+  readonly id: Scalars['ID']['output'];
+  /** To whom it was sent. */
+  readonly email: Scalars['String']['output'];
+  /** What they will be. */
+  readonly role: MemberRole;
+  /** Who invited them. */
+  readonly invitedBy: Scalars['String']['output'];
+  /** When it was last sent. */
+  readonly invitedAt: Scalars['DateTime']['output'];
+  /** When its link ends. It can be sent again. */
+  readonly expiresAt: Scalars['DateTime']['output'];
+};
+
+/** An invitation to an organisation. */
+export type InviteMemberInput = {
+  /** To whom it is sent. */
+  readonly email: Scalars['String']['input'];
+  /** What they will be: `OWNER` or `MEMBER`; whom operators invite `OPERATOR`. */
+  readonly role?: MemberRole;
+};
+
+/** What became of the invitation. */
+export type InviteMemberPayload = {
+  /** The invitation; null where it was refused. */
+  readonly invitation: Maybe<Invitation>;
+  /** Why it was refused; empty where it was not. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** What became of it. */
+export type RevokeInvitationPayload = {
+  /** The invitation's id; null where it was refused. */
+  readonly id: Maybe<Scalars['ID']['output']>;
+  /** Why it was refused; empty where it was not. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** What became of the member. */
+export type RemoveMemberPayload = {
+  /** The id of who was removed; null where it was refused. */
+  readonly id: Maybe<Scalars['ID']['output']>;
+  /** Why it was refused; empty where it was not. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** What became of the role. */
+export type SetMemberRolePayload = {
+  /** The member as they are now; null where it was refused. */
+  readonly member: Maybe<User>;
+  /** Why it was refused; empty where it was not. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** Somebody's wish for an account. */
+export type AccountRequest = Node & {
+  /** Its id (`arq_…`). */
+  readonly id: Scalars['ID']['output'];
+  /** Where it stands. */
+  readonly status: AccountRequestStatus;
+  /** The address to sign in with. */
+  readonly email: Scalars['String']['output'];
+  /** The name of the organisation that is to be. */
+  readonly organizationName: Scalars['String']['output'];
+  /** What it is to be. */
+  readonly organizationType: OrganizationType;
+  /** What the person wrote. */
+  readonly message: Maybe<Scalars['String']['output']>;
+  /** When it came. */
+  readonly createdAt: Scalars['DateTime']['output'];
+  /** When it was last decided upon; null: not yet. */
+  readonly decidedAt: Maybe<Scalars['DateTime']['output']>;
+  /** Who decided; null: nobody yet. */
+  readonly decidedBy: Maybe<Scalars['String']['output']>;
+  /** Until when the registration's link is good; null: none was sent, or it was used. */
+  readonly registrationExpiresAt: Maybe<Scalars['DateTime']['output']>;
+  /** The organisation that was made of it; null: none yet. */
+  readonly organization: Maybe<Organization>;
+  /** Accounts and organisations that bear the same address or name, in words; empty: none. */
+  readonly warnings: ReadonlyArray<Scalars['String']['output']>;
+  /** What was asked, answered, noted and decided, oldest first; at most 200. */
+  readonly notes: ReadonlyArray<AccountRequestNote>;
+};
+
+/** Where a request stands. */
+export type AccountRequestStatus =
+  /** Waits for an operator. */
+  | 'PENDING'
+  /** Waits for the person's answer. */
+  | 'ASKED'
+  /** Approved: the registration's link was sent. */
+  | 'APPROVED'
+  /** The person has registered. */
+  | 'REGISTERED'
+  /** Rejected, for a reason. */
+  | 'REJECTED';
+
+/** Something said about a request. */
+export type AccountRequestNote = {
+  /** When. */
+  readonly at: Scalars['DateTime']['output'];
+  /** Who. */
+  readonly by: Scalars['String']['output'];
+  /** What kind of thing it is. */
+  readonly kind: AccountRequestNoteKind;
+  /** What was said. */
+  readonly text: Scalars['String']['output'];
+};
+
+/** The kinds of notes. */
+export type AccountRequestNoteKind =
+  /** A note among operators; the person never sees it. */
+  | 'NOTE'
+  /** A question to the person. */
+  | 'QUESTION'
+  /** The person's answer. */
+  | 'ANSWER'
+  /** The reason of a rejection, which the person was told. */
+  | 'REJECTION'
+  /** The approval. */
+  | 'APPROVAL';
+
+/** A page of requests for an account. */
+export type AccountRequestConnection = {
+  /** The requests and their cursors. */
+  readonly edges: ReadonlyArray<AccountRequestEdge>;
+  /** The requests. */
+  readonly nodes: ReadonlyArray<AccountRequest>;
+  /** Where the page stands. */
+  readonly pageInfo: PageInfo;
+  /** How many there are in all. */
+  readonly totalCount: Scalars['Int']['output'];
+};
+
+/** A request in a page. */
+export type AccountRequestEdge = {
+  /** The request. */
+  readonly node: AccountRequest;
+  /** Its place. */
+  readonly cursor: Scalars['String']['output'];
+};
+
+/** What became of the request for an account. */
+export type AccountRequestPayload = {
+  /** The request as it is now; null where it was refused. */
+  readonly accountRequest: Maybe<AccountRequest>;
+  /** Why it was refused; empty where it was not. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** What became of the organisation. */
+export type OrganizationPayload = {
+  /** The organisation as it is now; null where it was refused. */
+  readonly organization: Maybe<Organization>;
+  /** Why it was refused; empty where it was not. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** One act that the service keeps account of. */
+export type AuditEntry = {
+  /** Its id (`aud_…`). */
+  readonly id: Scalars['ID']['output'];
+  /** When. */
+  readonly at: Scalars['DateTime']['output'];
+  /** What was done, such as `member.removed` or `organization.suspended`. */
+  readonly action: Scalars['String']['output'];
+  /** Who did it: a person's address, a key's id, or `system`. To all but operators, an operator is `operator`. */
+  readonly actor: Scalars['String']['output'];
+  /** Whose organisation it was about; null: none. */
+  readonly organization: Maybe<Organization>;
+  /** What it was done to: an id, or an address; null: nothing in particular. */
+  readonly subject: Maybe<Scalars['String']['output']>;
+  /** What else is worth knowing. No secrets. Of operators' acts, for operators alone. */
+  readonly details: Maybe<Scalars['JSON']['output']>;
+  /** Where the request came from; null: from no request. Of operators' acts, for operators alone. */
+  readonly address: Maybe<Scalars['String']['output']>;
+  /** The request; null: there was none. Of operators' acts, for operators alone. */
+  readonly requestId: Maybe<Scalars['String']['output']>;
+};
+
+/** A page of the audit log. */
+export type AuditEntryConnection = {
+  /** The entries and their cursors. */
+  readonly edges: ReadonlyArray<AuditEntryEdge>;
+  /** The entries. */
+  readonly nodes: ReadonlyArray<AuditEntry>;
+  /** Where the page stands. */
+  readonly pageInfo: PageInfo;
+};
+
+/** An entry in a page. */
+export type AuditEntryEdge = {
+  /** The entry. */
+  readonly node: AuditEntry;
+  /** Its place. */
+  readonly cursor: Scalars['String']['output'];
+};
+
+/** A mail that was sent, or is to be. */
+export type Mail = {
+  /** Its id (`eml_…`). */
+  readonly id: Scalars['ID']['output'];
+  /** To whom. */
+  readonly to: Scalars['String']['output'];
+  /** Its subject. */
+  readonly subject: Scalars['String']['output'];
+  /** What it is about, such as `registration`. */
+  readonly kind: Scalars['String']['output'];
+  /** Where it stands. */
+  readonly status: MailStatus;
+  /** How often it was tried. */
+  readonly attempts: Scalars['Int']['output'];
+  /** What the mail server said the last time; null: nothing went wrong. */
+  readonly lastError: Maybe<Scalars['String']['output']>;
+  /** When it was written. */
+  readonly createdAt: Scalars['DateTime']['output'];
+  /** When it was sent; null: not yet. */
+  readonly sentAt: Maybe<Scalars['DateTime']['output']>;
+  /** When it is tried next; null: it is not. */
+  readonly nextAttemptAt: Maybe<Scalars['DateTime']['output']>;
+  /**
+   * Its text. Where mails really go out, links in it are left out: whoever reads this page could follow them. Where none go
+   * out (no SMTP_URL is set), they are there to be followed.
+   */
+  readonly text: Scalars['String']['output'];
+};
+
+/** Where a mail stands. */
+export type MailStatus =
+  /** Waits for its turn, the first or a further one. */
+  | 'WAITING'
+  /** The mail server has taken it. */
+  | 'SENT'
+  /** Given up; it can be sent again. */
+  | 'FAILED'
+  /** No SMTP_URL is set: it lies in a file and here. */
+  | 'KEPT';
+
+/** A page of mails. */
+export type MailConnection = {
+  /** The mails and their cursors. */
+  readonly edges: ReadonlyArray<MailEdge>;
+  /** The mails. */
+  readonly nodes: ReadonlyArray<Mail>;
+  /** Where the page stands. */
+  readonly pageInfo: PageInfo;
+};
+
+/** A mail in a page. */
+export type MailEdge = {
+  /** The mail. */
+  readonly node: Mail;
+  /** Its place. */
+  readonly cursor: Scalars['String']['output'];
+};
+
+/** What became of the mail. */
+export type ResendMailPayload = {
+  /** The mail as it is now; null where it was refused. */
+  readonly mail: Maybe<Mail>;
+  /** Why it was refused; empty where it was not. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** A view of the table of jobs that a person has kept. */
+export type SavedView = {
+  /** Its id (`viw_…`). */
+  readonly id: Scalars['ID']['output'];
+  /** Its name. */
+  readonly name: Scalars['String']['output'];
+  /** The query of the table's address: filters, order and columns. */
+  readonly query: Scalars['String']['output'];
+};
+
+/** What became of the view. */
+export type SaveViewPayload = {
+  /** The view; null where it was refused. */
+  readonly view: Maybe<SavedView>;
+  /** Why it was refused; empty where it was not. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** What became of the view. */
+export type DeleteViewPayload = {
+  /** The view's id; null where it was refused. */
+  readonly id: Maybe<Scalars['ID']['output']>;
+  /** Why it was refused; empty where it was not. */
+  readonly userErrors: ReadonlyArray<UserError>;
 };
 
 /** One change of a job. */
@@ -615,6 +937,32 @@ export type Organization = Node & {
   readonly name: Scalars['String']['output'];
   /** Which of the two kinds it is. */
   readonly type: OrganizationType;
+  /** When it was made. For operators, and its own members; null for others. */
+  readonly createdAt: Maybe<Scalars['DateTime']['output']>;
+  /** When it was shut out; null: it is not. For operators; null for others. */
+  readonly suspendedAt: Maybe<Scalars['DateTime']['output']>;
+  /** How many people belong to it. For operators; null for others. */
+  readonly memberCount: Maybe<Scalars['Int']['output']>;
+};
+
+/** A page of organisations. */
+export type OrganizationConnection = {
+  /** The organisations and their cursors. */
+  readonly edges: ReadonlyArray<OrganizationEdge>;
+  /** The organisations. */
+  readonly nodes: ReadonlyArray<Organization>;
+  /** Where the page stands. */
+  readonly pageInfo: PageInfo;
+  /** How many there are in all. */
+  readonly totalCount: Scalars['Int']['output'];
+};
+
+/** An organisation in a page. */
+export type OrganizationEdge = {
+  /** The organisation. */
+  readonly node: Organization;
+  /** Its place. */
+  readonly cursor: Scalars['String']['output'];
 };
 
 /** The two kinds of organisations. */
@@ -630,11 +978,34 @@ export type Viewer = {
   readonly kind: ViewerKind;
   /** Null for an operator. */
   readonly organization: Maybe<Organization>;
-  /** What the key may do. */
+  /** The person who is signed in; null for a key. */
+  readonly user: Maybe<User>;
+  /** What the key, or the person, may do. */
   readonly scopes: ReadonlyArray<Scope>;
   /** The limits that hold for each operation. */
   readonly limits: Limits;
+  /** How often requests may come, by their class: each key and each person has them for itself. Empty: as often as they like. */
+  readonly rateLimits: ReadonlyArray<RateLimit>;
 };
+
+/** How often requests of one class may come. */
+export type RateLimit = {
+  /** Which requests it counts. */
+  readonly class: RateLimitClass;
+  /** So many a second, on and on. */
+  readonly perSecond: Scalars['Float']['output'];
+  /** So many at once, after a pause. */
+  readonly burst: Scalars['Int']['output'];
+};
+
+/** A class of requests, each with a limit of its own. */
+export type RateLimitClass =
+  /** Reading; in GraphQL a query. */
+  | 'READ'
+  /** A change of one thing; in GraphQL each field of a mutation, unless it changes many. */
+  | 'WRITE'
+  /** A change of many things. */
+  | 'BATCH';
 
 /** Who can be asking. */
 export type ViewerKind =
@@ -745,7 +1116,78 @@ export type RevokeApiKeyPayload = {
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** What has an id of its own. The prefix of the id tells its type: `job_`, `evt_`, `org_`, `whe_`, `dlv_`, `key_`. */
+/** A request that an organisation's key or member made. */
+export type RequestLogEntry = {
+  /** Its `request_id`, as the answer carried it. */
+  readonly requestId: Scalars['String']['output'];
+  /** When it came. */
+  readonly at: Scalars['DateTime']['output'];
+  /** GET, POST, PATCH, … */
+  readonly method: Scalars['String']['output'];
+  /** The path that was asked, without its query. */
+  readonly path: Scalars['String']['output'];
+  /** The status that was answered. 499: the caller went away before the answer. */
+  readonly status: Scalars['Int']['output'];
+  /** How long it took. */
+  readonly durationMs: Scalars['Float']['output'];
+  /** The error's code; null: there was none. */
+  readonly errorCode: Maybe<Scalars['String']['output']>;
+  /** The key's id (`key_…`); null: it came from the console. */
+  readonly keyId: Maybe<Scalars['ID']['output']>;
+  /** The key's name; null: it came from the console, or the key is gone. */
+  readonly keyName: Maybe<Scalars['String']['output']>;
+  /** What was sent, of a failed request alone: the first 4 KiB, whatever may be personal masked. */
+  readonly requestBody: Maybe<Scalars['String']['output']>;
+  /** What was answered, of a failed request alone: the first 4 KiB, whatever may be personal masked. */
+  readonly responseBody: Maybe<Scalars['String']['output']>;
+};
+
+/** How requests ended. */
+export type RequestOutcome =
+  /** 2xx and 3xx. */
+  | 'SUCCEEDED'
+  /** 4xx. */
+  | 'REFUSED'
+  /** 5xx. */
+  | 'FAILED';
+
+/** A page of the request log. */
+export type RequestLogConnection = {
+  /** The requests and their cursors. */
+  readonly edges: ReadonlyArray<RequestLogEdge>;
+  /** The requests. */
+  readonly nodes: ReadonlyArray<RequestLogEntry>;
+  /** Where the page stands. */
+  readonly pageInfo: PageInfo;
+};
+
+/** A request in a page. */
+export type RequestLogEdge = {
+  /** The request. */
+  readonly node: RequestLogEntry;
+  /** Its place. */
+  readonly cursor: Scalars['String']['output'];
+};
+
+/** The requests of a day. */
+export type UsageDay = {
+  /** The day, in UTC. */
+  readonly day: Scalars['LocalDate']['output'];
+  /** The key's id; null: requests from the console. */
+  readonly keyId: Maybe<Scalars['ID']['output']>;
+  /** The key's name; null: it came from the console, or the key is gone. */
+  readonly keyName: Maybe<Scalars['String']['output']>;
+  /** Answered with 2xx and 3xx. */
+  readonly succeeded: Scalars['Int']['output'];
+  /** Answered with 4xx. */
+  readonly refused: Scalars['Int']['output'];
+  /** Answered with 5xx. */
+  readonly failed: Scalars['Int']['output'];
+  /** How long an answer took on average. */
+  readonly meanDurationMs: Scalars['Float']['output'];
+};
+
+/** What has an id of its own. The prefix of the id tells its type: `job_`, `evt_`, `org_`, `whe_`, `dlv_`, `key_`, `usr_`, `arq_`. */
 export type Node = {
   /** The same id as in REST, in events and on the command line. */
   readonly id: Scalars['ID']['output'];
@@ -820,8 +1262,29 @@ export type Query = {
    * at most 1,000, of which the good and the newest come before others. Needs the scope `webhooks:manage`.
    */
   readonly apiKeys: Maybe<ReadonlyArray<ApiKey>>;
+  /** The members of your organisation, by name, at most 1000; for an operator, the operators. */
+  readonly members: Maybe<ReadonlyArray<User>>;
+  /** Invitations to your organisation that wait to be accepted, the newest first. For its owners, and operators for theirs. */
+  readonly invitations: Maybe<ReadonlyArray<Invitation>>;
+  /**
+   * The requests of your organisation's keys and members, newest first, for 30 days; they are here within seconds. Needs the
+   * scope `webhooks:manage`. An operator looks up any organisation's request by its `requestId`.
+   */
+  readonly requestLog: Maybe<RequestLogConnection>;
+  /** Your organisation's requests by day and key, oldest first, of the last 30 days. Needs the scope `webhooks:manage`. */
+  readonly usage: Maybe<ReadonlyArray<UsageDay>>;
+  /** What was done in and to your organisation, newest first: for its owners. For operators, everything; a key needs the scope `webhooks:manage`. */
+  readonly auditLog: Maybe<AuditEntryConnection>;
+  /** The views of the table of jobs that you have kept, by name. For people, not keys. */
+  readonly savedViews: Maybe<ReadonlyArray<SavedView>>;
   /** Every organisation, by name. For operators. */
-  readonly organizations: Maybe<ReadonlyArray<Organization>>;
+  readonly organizations: Maybe<OrganizationConnection>;
+  /** Requests for an account, newest first. For operators; a key needs the scope `webhooks:manage`. */
+  readonly accountRequests: Maybe<AccountRequestConnection>;
+  /** Endpoints that are disabled, or fail, with the longest trouble first; at most 100. For operators. */
+  readonly endpointsInTrouble: Maybe<ReadonlyArray<WebhookEndpoint>>;
+  /** The mails of the last 30 days, newest first. For operators. */
+  readonly mailOutbox: Maybe<MailConnection>;
   /** Anything by its id; null where nothing that you may see has it. */
   readonly node: Maybe<Node>;
   /** Up to 100 things by their ids, in the order asked; null in the place of what you may not see. */
@@ -886,6 +1349,55 @@ export type QueryWebhookDeliveriesArgs = {
 
 
 /** Reading. What fails leaves the other fields as they are. */
+export type QueryRequestLogArgs = {
+  requestId?: InputMaybe<Scalars['String']['input']>;
+  status?: InputMaybe<RequestOutcome>;
+  keyId?: InputMaybe<Scalars['ID']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** Reading. What fails leaves the other fields as they are. */
+export type QueryUsageArgs = {
+  days?: Scalars['Int']['input'];
+};
+
+
+/** Reading. What fails leaves the other fields as they are. */
+export type QueryAuditLogArgs = {
+  actions?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
+  organizationId?: InputMaybe<Scalars['ID']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** Reading. What fails leaves the other fields as they are. */
+export type QueryOrganizationsArgs = {
+  search?: InputMaybe<Scalars['String']['input']>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** Reading. What fails leaves the other fields as they are. */
+export type QueryAccountRequestsArgs = {
+  status?: InputMaybe<ReadonlyArray<AccountRequestStatus>>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** Reading. What fails leaves the other fields as they are. */
+export type QueryMailOutboxArgs = {
+  status?: InputMaybe<MailStatus>;
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** Reading. What fails leaves the other fields as they are. */
 export type QueryNodeArgs = {
   id: Scalars['ID']['input'];
 };
@@ -932,6 +1444,41 @@ export type Mutation = {
   readonly assignJobs: AssignJobsPayload;
   /** Sets the carrier's status of 1 to 100 jobs, which partners only read. For operators. */
   readonly setProviderStatus: SetProviderStatusPayload;
+  /** Invites a person to your organisation by mail. For its owners; an operator invites operators. */
+  readonly inviteMember: InviteMemberPayload;
+  /** Sends an invitation again, with a new link; the earlier one ends. For owners. */
+  readonly resendInvitation: InviteMemberPayload;
+  /** Takes an invitation back: its link ends. For owners. */
+  readonly revokeInvitation: RevokeInvitationPayload;
+  /** Removes a member: their sessions end at once. For owners; an organisation keeps one. */
+  readonly removeMember: RemoveMemberPayload;
+  /** Makes a member an owner, or an owner a member. For owners; an organisation keeps one. */
+  readonly setMemberRole: SetMemberRolePayload;
+  /** Keeps a view of the table of jobs; one of the same name is replaced. For people, not keys. */
+  readonly saveView: SaveViewPayload;
+  /** Forgets a view. For people, not keys. */
+  readonly deleteView: DeleteViewPayload;
+  /**
+   * Shows an endpoint's secret to a person who gives their password again. For people, not keys; it is kept account of. Needs
+   * the scope `webhooks:manage`.
+   */
+  readonly revealWebhookSecret: RevealWebhookSecretPayload;
+  /** Makes the organisation of a request and sends its registration's link. For operators; a key needs the scope `webhooks:manage`. */
+  readonly approveAccountRequest: AccountRequestPayload;
+  /** Rejects a request; the person is told why. For operators; a key needs the scope `webhooks:manage`. */
+  readonly rejectAccountRequest: AccountRequestPayload;
+  /** Asks the person for more, by mail; the link of a former question ends. For operators; a key needs the scope `webhooks:manage`. */
+  readonly askAccountRequest: AccountRequestPayload;
+  /** Notes something for operators alone. For operators; a key needs the scope `webhooks:manage`. */
+  readonly noteAccountRequest: AccountRequestPayload;
+  /** Sends the registration's link again; the earlier one ends. For operators; a key needs the scope `webhooks:manage`. */
+  readonly resendRegistration: AccountRequestPayload;
+  /** Shuts an organisation out: its keys, sessions and deliveries stop at once. For operators; a key needs the scope `webhooks:manage`. */
+  readonly suspendOrganization: OrganizationPayload;
+  /** Lets a suspended organisation in again: what waited is delivered. For operators; a key needs the scope `webhooks:manage`. */
+  readonly restoreOrganization: OrganizationPayload;
+  /** Sends a mail again that was given up, or one that was kept before there was a mail server. For operators. */
+  readonly resendMail: ResendMailPayload;
   /** Adds a status to the catalogue, or changes the label, category or end of one. For operators. */
   readonly upsertJobStatus: UpsertJobStatusPayload;
 };
@@ -1050,6 +1597,110 @@ export type MutationSetProviderStatusArgs = {
   items: ReadonlyArray<SetProviderStatusInput>;
   errorPolicy?: BulkErrorPolicy;
   dryRun?: Scalars['Boolean']['input'];
+};
+
+
+/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+export type MutationInviteMemberArgs = {
+  input: InviteMemberInput;
+};
+
+
+/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+export type MutationResendInvitationArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+export type MutationRevokeInvitationArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+export type MutationRemoveMemberArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+export type MutationSetMemberRoleArgs = {
+  id: Scalars['ID']['input'];
+  role: MemberRole;
+};
+
+
+/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+export type MutationSaveViewArgs = {
+  name: Scalars['String']['input'];
+  query: Scalars['String']['input'];
+};
+
+
+/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+export type MutationDeleteViewArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+export type MutationRevealWebhookSecretArgs = {
+  id: Scalars['ID']['input'];
+  password: Scalars['String']['input'];
+};
+
+
+/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+export type MutationApproveAccountRequestArgs = {
+  id: Scalars['ID']['input'];
+  organizationName?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+export type MutationRejectAccountRequestArgs = {
+  id: Scalars['ID']['input'];
+  reason: Scalars['String']['input'];
+};
+
+
+/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+export type MutationAskAccountRequestArgs = {
+  id: Scalars['ID']['input'];
+  question: Scalars['String']['input'];
+};
+
+
+/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+export type MutationNoteAccountRequestArgs = {
+  id: Scalars['ID']['input'];
+  text: Scalars['String']['input'];
+};
+
+
+/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+export type MutationResendRegistrationArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+export type MutationSuspendOrganizationArgs = {
+  id: Scalars['ID']['input'];
+  reason: Scalars['String']['input'];
+};
+
+
+/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+export type MutationRestoreOrganizationArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+export type MutationResendMailArgs = {
+  id: Scalars['ID']['input'];
 };
 
 
@@ -1175,6 +1826,8 @@ export type WebhookDelivery = Node & {
   readonly createdAt: Scalars['DateTime']['output'];
   /** When it was over; null: it is not. */
   readonly finishedAt: Maybe<Scalars['DateTime']['output']>;
+  /** The body of each request, to the byte; null where the event is older than the log goes. */
+  readonly requestBody: Maybe<Scalars['String']['output']>;
   /** Each request of it, in order. */
   readonly attempts: Maybe<ReadonlyArray<WebhookAttempt>>;
 };
@@ -1381,6 +2034,14 @@ export type ReplayDeliveriesPayload = {
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
+/** What became of the wish to see the secret. */
+export type RevealWebhookSecretPayload = {
+  /** The secret that signs, `whsec_…`; null where it was refused. */
+  readonly secret: Maybe<Scalars['String']['output']>;
+  /** Why it was refused; empty where it was not. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
 export type WithIndex<TObject> = TObject & Record<string, any>;
 export type ResolversObject<TObject> = WithIndex<TObject>;
 
@@ -1455,6 +2116,8 @@ export type DirectiveResolverFn<TResult = Record<PropertyKey, never>, TParent = 
 /** Mapping of interface types */
 export type ResolversInterfaceTypes<_RefType extends Record<string, unknown>> = ResolversObject<{
   Node:
+    | ( UserNode )
+    | ( AccountRequestNode )
     | ( JobEventNode )
     | ( JobNode )
     | ( OrganizationNode )
@@ -1466,10 +2129,38 @@ export type ResolversInterfaceTypes<_RefType extends Record<string, unknown>> = 
 
 /** Mapping between all available schema types and the resolvers types */
 export type ResolversTypes = ResolversObject<{
-  JobEvent: ResolverTypeWrapper<JobEventNode>;
+  User: ResolverTypeWrapper<UserNode>;
   ID: ResolverTypeWrapper<Scalars['ID']['output']>;
-  Int: ResolverTypeWrapper<Scalars['Int']['output']>;
   String: ResolverTypeWrapper<Scalars['String']['output']>;
+  Boolean: ResolverTypeWrapper<Scalars['Boolean']['output']>;
+  MemberRole: MemberRole;
+  Invitation: ResolverTypeWrapper<Invitation>;
+  InviteMemberInput: InviteMemberInput;
+  InviteMemberPayload: ResolverTypeWrapper<InviteMemberPayload>;
+  RevokeInvitationPayload: ResolverTypeWrapper<RevokeInvitationPayload>;
+  RemoveMemberPayload: ResolverTypeWrapper<RemoveMemberPayload>;
+  SetMemberRolePayload: ResolverTypeWrapper<Omit<SetMemberRolePayload, 'member'> & { member?: Maybe<ResolversTypes['User']> }>;
+  AccountRequest: ResolverTypeWrapper<AccountRequestNode>;
+  AccountRequestStatus: AccountRequestStatus;
+  AccountRequestNote: ResolverTypeWrapper<AccountRequestNote>;
+  AccountRequestNoteKind: AccountRequestNoteKind;
+  AccountRequestConnection: ResolverTypeWrapper<Omit<AccountRequestConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversTypes['AccountRequestEdge']>, nodes: ReadonlyArray<ResolversTypes['AccountRequest']> }>;
+  Int: ResolverTypeWrapper<Scalars['Int']['output']>;
+  AccountRequestEdge: ResolverTypeWrapper<Omit<AccountRequestEdge, 'node'> & { node: ResolversTypes['AccountRequest'] }>;
+  AccountRequestPayload: ResolverTypeWrapper<Omit<AccountRequestPayload, 'accountRequest'> & { accountRequest?: Maybe<ResolversTypes['AccountRequest']> }>;
+  OrganizationPayload: ResolverTypeWrapper<Omit<OrganizationPayload, 'organization'> & { organization?: Maybe<ResolversTypes['Organization']> }>;
+  AuditEntry: ResolverTypeWrapper<AuditEntryNode>;
+  AuditEntryConnection: ResolverTypeWrapper<Omit<AuditEntryConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversTypes['AuditEntryEdge']>, nodes: ReadonlyArray<ResolversTypes['AuditEntry']> }>;
+  AuditEntryEdge: ResolverTypeWrapper<Omit<AuditEntryEdge, 'node'> & { node: ResolversTypes['AuditEntry'] }>;
+  Mail: ResolverTypeWrapper<Mail>;
+  MailStatus: MailStatus;
+  MailConnection: ResolverTypeWrapper<MailConnection>;
+  MailEdge: ResolverTypeWrapper<MailEdge>;
+  ResendMailPayload: ResolverTypeWrapper<ResendMailPayload>;
+  SavedView: ResolverTypeWrapper<SavedView>;
+  SaveViewPayload: ResolverTypeWrapper<SaveViewPayload>;
+  DeleteViewPayload: ResolverTypeWrapper<DeleteViewPayload>;
+  JobEvent: ResolverTypeWrapper<JobEventNode>;
   JobEventType: JobEventType;
   Actor: ResolverTypeWrapper<Actor>;
   ActorType: ActorType;
@@ -1478,7 +2169,6 @@ export type ResolversTypes = ResolversObject<{
   JobEventEdge: ResolverTypeWrapper<Omit<JobEventEdge, 'node'> & { node: ResolversTypes['JobEvent'] }>;
   Job: ResolverTypeWrapper<JobNode>;
   Float: ResolverTypeWrapper<Scalars['Float']['output']>;
-  Boolean: ResolverTypeWrapper<Scalars['Boolean']['output']>;
   JobConnection: ResolverTypeWrapper<JobConnectionNode>;
   JobEdge: ResolverTypeWrapper<Omit<JobEdge, 'node'> & { node: ResolversTypes['Job'] }>;
   JobStatus: ResolverTypeWrapper<JobStatus>;
@@ -1514,8 +2204,12 @@ export type ResolversTypes = ResolversObject<{
   UpsertJobStatusInput: UpsertJobStatusInput;
   UpsertJobStatusPayload: ResolverTypeWrapper<UpsertJobStatusPayload>;
   Organization: ResolverTypeWrapper<OrganizationNode>;
+  OrganizationConnection: ResolverTypeWrapper<Omit<OrganizationConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversTypes['OrganizationEdge']>, nodes: ReadonlyArray<ResolversTypes['Organization']> }>;
+  OrganizationEdge: ResolverTypeWrapper<Omit<OrganizationEdge, 'node'> & { node: ResolversTypes['Organization'] }>;
   OrganizationType: OrganizationType;
-  Viewer: ResolverTypeWrapper<KeyHolder>;
+  Viewer: ResolverTypeWrapper<Holder>;
+  RateLimit: ResolverTypeWrapper<RateLimit>;
+  RateLimitClass: RateLimitClass;
   ViewerKind: ViewerKind;
   Scope: Scope;
   Limits: ResolverTypeWrapper<Limits>;
@@ -1524,6 +2218,11 @@ export type ResolversTypes = ResolversObject<{
   CreateApiKeyPayload: ResolverTypeWrapper<Omit<CreateApiKeyPayload, 'apiKey'> & { apiKey?: Maybe<ResolversTypes['ApiKey']> }>;
   RotateApiKeyPayload: ResolverTypeWrapper<Omit<RotateApiKeyPayload, 'apiKey'> & { apiKey?: Maybe<ResolversTypes['ApiKey']> }>;
   RevokeApiKeyPayload: ResolverTypeWrapper<Omit<RevokeApiKeyPayload, 'apiKey'> & { apiKey?: Maybe<ResolversTypes['ApiKey']> }>;
+  RequestLogEntry: ResolverTypeWrapper<RequestLogEntry>;
+  RequestOutcome: RequestOutcome;
+  RequestLogConnection: ResolverTypeWrapper<RequestLogConnection>;
+  RequestLogEdge: ResolverTypeWrapper<RequestLogEdge>;
+  UsageDay: ResolverTypeWrapper<UsageDay>;
   DateTime: ResolverTypeWrapper<Scalars['DateTime']['output']>;
   LocalDate: ResolverTypeWrapper<Scalars['LocalDate']['output']>;
   JSON: ResolverTypeWrapper<Scalars['JSON']['output']>;
@@ -1560,21 +2259,45 @@ export type ResolversTypes = ResolversObject<{
   SendTestEventPayload: ResolverTypeWrapper<Omit<SendTestEventPayload, 'delivery'> & { delivery?: Maybe<ResolversTypes['WebhookDelivery']> }>;
   ReplayDeliveryPayload: ResolverTypeWrapper<Omit<ReplayDeliveryPayload, 'delivery'> & { delivery?: Maybe<ResolversTypes['WebhookDelivery']> }>;
   ReplayDeliveriesPayload: ResolverTypeWrapper<ReplayDeliveriesPayload>;
+  RevealWebhookSecretPayload: ResolverTypeWrapper<RevealWebhookSecretPayload>;
 }>;
 
 /** Mapping between all available schema types and the resolvers parents */
 export type ResolversParentTypes = ResolversObject<{
-  JobEvent: JobEventNode;
+  User: UserNode;
   ID: Scalars['ID']['output'];
-  Int: Scalars['Int']['output'];
   String: Scalars['String']['output'];
+  Boolean: Scalars['Boolean']['output'];
+  Invitation: Invitation;
+  InviteMemberInput: InviteMemberInput;
+  InviteMemberPayload: InviteMemberPayload;
+  RevokeInvitationPayload: RevokeInvitationPayload;
+  RemoveMemberPayload: RemoveMemberPayload;
+  SetMemberRolePayload: Omit<SetMemberRolePayload, 'member'> & { member?: Maybe<ResolversParentTypes['User']> };
+  AccountRequest: AccountRequestNode;
+  AccountRequestNote: AccountRequestNote;
+  AccountRequestConnection: Omit<AccountRequestConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversParentTypes['AccountRequestEdge']>, nodes: ReadonlyArray<ResolversParentTypes['AccountRequest']> };
+  Int: Scalars['Int']['output'];
+  AccountRequestEdge: Omit<AccountRequestEdge, 'node'> & { node: ResolversParentTypes['AccountRequest'] };
+  AccountRequestPayload: Omit<AccountRequestPayload, 'accountRequest'> & { accountRequest?: Maybe<ResolversParentTypes['AccountRequest']> };
+  OrganizationPayload: Omit<OrganizationPayload, 'organization'> & { organization?: Maybe<ResolversParentTypes['Organization']> };
+  AuditEntry: AuditEntryNode;
+  AuditEntryConnection: Omit<AuditEntryConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversParentTypes['AuditEntryEdge']>, nodes: ReadonlyArray<ResolversParentTypes['AuditEntry']> };
+  AuditEntryEdge: Omit<AuditEntryEdge, 'node'> & { node: ResolversParentTypes['AuditEntry'] };
+  Mail: Mail;
+  MailConnection: MailConnection;
+  MailEdge: MailEdge;
+  ResendMailPayload: ResendMailPayload;
+  SavedView: SavedView;
+  SaveViewPayload: SaveViewPayload;
+  DeleteViewPayload: DeleteViewPayload;
+  JobEvent: JobEventNode;
   Actor: Actor;
   FieldChange: FieldChange;
   JobEventConnection: Omit<JobEventConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversParentTypes['JobEventEdge']>, nodes: ReadonlyArray<ResolversParentTypes['JobEvent']> };
   JobEventEdge: Omit<JobEventEdge, 'node'> & { node: ResolversParentTypes['JobEvent'] };
   Job: JobNode;
   Float: Scalars['Float']['output'];
-  Boolean: Scalars['Boolean']['output'];
   JobConnection: JobConnectionNode;
   JobEdge: Omit<JobEdge, 'node'> & { node: ResolversParentTypes['Job'] };
   JobStatus: JobStatus;
@@ -1603,13 +2326,20 @@ export type ResolversParentTypes = ResolversObject<{
   UpsertJobStatusInput: UpsertJobStatusInput;
   UpsertJobStatusPayload: UpsertJobStatusPayload;
   Organization: OrganizationNode;
-  Viewer: KeyHolder;
+  OrganizationConnection: Omit<OrganizationConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversParentTypes['OrganizationEdge']>, nodes: ReadonlyArray<ResolversParentTypes['Organization']> };
+  OrganizationEdge: Omit<OrganizationEdge, 'node'> & { node: ResolversParentTypes['Organization'] };
+  Viewer: Holder;
+  RateLimit: RateLimit;
   Limits: Limits;
   ApiKey: ApiKeyNode;
   CreateApiKeyInput: CreateApiKeyInput;
   CreateApiKeyPayload: Omit<CreateApiKeyPayload, 'apiKey'> & { apiKey?: Maybe<ResolversParentTypes['ApiKey']> };
   RotateApiKeyPayload: Omit<RotateApiKeyPayload, 'apiKey'> & { apiKey?: Maybe<ResolversParentTypes['ApiKey']> };
   RevokeApiKeyPayload: Omit<RevokeApiKeyPayload, 'apiKey'> & { apiKey?: Maybe<ResolversParentTypes['ApiKey']> };
+  RequestLogEntry: RequestLogEntry;
+  RequestLogConnection: RequestLogConnection;
+  RequestLogEdge: RequestLogEdge;
+  UsageDay: UsageDay;
   DateTime: Scalars['DateTime']['output'];
   LocalDate: Scalars['LocalDate']['output'];
   JSON: Scalars['JSON']['output'];
@@ -1637,6 +2367,162 @@ export type ResolversParentTypes = ResolversObject<{
   SendTestEventPayload: Omit<SendTestEventPayload, 'delivery'> & { delivery?: Maybe<ResolversParentTypes['WebhookDelivery']> };
   ReplayDeliveryPayload: Omit<ReplayDeliveryPayload, 'delivery'> & { delivery?: Maybe<ResolversParentTypes['WebhookDelivery']> };
   ReplayDeliveriesPayload: ReplayDeliveriesPayload;
+  RevealWebhookSecretPayload: RevealWebhookSecretPayload;
+}>;
+
+export type UserResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['User'] = ResolversParentTypes['User']> = ResolversObject<{
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  email?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  role?: Resolver<ResolversTypes['MemberRole'], ParentType, ContextType>;
+  createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  lastSeenAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  hasSecondFactor?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+}>;
+
+export type InvitationResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['Invitation'] = ResolversParentTypes['Invitation']> = ResolversObject<{
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  email?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  role?: Resolver<ResolversTypes['MemberRole'], ParentType, ContextType>;
+  invitedBy?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  invitedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  expiresAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+}>;
+
+export type InviteMemberPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['InviteMemberPayload'] = ResolversParentTypes['InviteMemberPayload']> = ResolversObject<{
+  invitation?: Resolver<Maybe<ResolversTypes['Invitation']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type RevokeInvitationPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['RevokeInvitationPayload'] = ResolversParentTypes['RevokeInvitationPayload']> = ResolversObject<{
+  id?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type RemoveMemberPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['RemoveMemberPayload'] = ResolversParentTypes['RemoveMemberPayload']> = ResolversObject<{
+  id?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type SetMemberRolePayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['SetMemberRolePayload'] = ResolversParentTypes['SetMemberRolePayload']> = ResolversObject<{
+  member?: Resolver<Maybe<ResolversTypes['User']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type AccountRequestResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['AccountRequest'] = ResolversParentTypes['AccountRequest']> = ResolversObject<{
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  status?: Resolver<ResolversTypes['AccountRequestStatus'], ParentType, ContextType>;
+  email?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  organizationName?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  organizationType?: Resolver<ResolversTypes['OrganizationType'], ParentType, ContextType>;
+  message?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  decidedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  decidedBy?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  registrationExpiresAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  organization?: Resolver<Maybe<ResolversTypes['Organization']>, ParentType, ContextType>;
+  warnings?: Resolver<ReadonlyArray<ResolversTypes['String']>, ParentType, ContextType>;
+  notes?: Resolver<ReadonlyArray<ResolversTypes['AccountRequestNote']>, ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+}>;
+
+export type AccountRequestNoteResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['AccountRequestNote'] = ResolversParentTypes['AccountRequestNote']> = ResolversObject<{
+  at?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  by?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  kind?: Resolver<ResolversTypes['AccountRequestNoteKind'], ParentType, ContextType>;
+  text?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+}>;
+
+export type AccountRequestConnectionResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['AccountRequestConnection'] = ResolversParentTypes['AccountRequestConnection']> = ResolversObject<{
+  edges?: Resolver<ReadonlyArray<ResolversTypes['AccountRequestEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['AccountRequest']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+}>;
+
+export type AccountRequestEdgeResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['AccountRequestEdge'] = ResolversParentTypes['AccountRequestEdge']> = ResolversObject<{
+  node?: Resolver<ResolversTypes['AccountRequest'], ParentType, ContextType>;
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+}>;
+
+export type AccountRequestPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['AccountRequestPayload'] = ResolversParentTypes['AccountRequestPayload']> = ResolversObject<{
+  accountRequest?: Resolver<Maybe<ResolversTypes['AccountRequest']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type OrganizationPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['OrganizationPayload'] = ResolversParentTypes['OrganizationPayload']> = ResolversObject<{
+  organization?: Resolver<Maybe<ResolversTypes['Organization']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type AuditEntryResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['AuditEntry'] = ResolversParentTypes['AuditEntry']> = ResolversObject<{
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  at?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  action?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  actor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  organization?: Resolver<Maybe<ResolversTypes['Organization']>, ParentType, ContextType>;
+  subject?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  details?: Resolver<Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
+  address?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  requestId?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+}>;
+
+export type AuditEntryConnectionResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['AuditEntryConnection'] = ResolversParentTypes['AuditEntryConnection']> = ResolversObject<{
+  edges?: Resolver<ReadonlyArray<ResolversTypes['AuditEntryEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['AuditEntry']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+}>;
+
+export type AuditEntryEdgeResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['AuditEntryEdge'] = ResolversParentTypes['AuditEntryEdge']> = ResolversObject<{
+  node?: Resolver<ResolversTypes['AuditEntry'], ParentType, ContextType>;
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+}>;
+
+export type MailResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['Mail'] = ResolversParentTypes['Mail']> = ResolversObject<{
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  to?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  subject?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  kind?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  status?: Resolver<ResolversTypes['MailStatus'], ParentType, ContextType>;
+  attempts?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  lastError?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  sentAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  nextAttemptAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  text?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+}>;
+
+export type MailConnectionResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['MailConnection'] = ResolversParentTypes['MailConnection']> = ResolversObject<{
+  edges?: Resolver<ReadonlyArray<ResolversTypes['MailEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['Mail']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+}>;
+
+export type MailEdgeResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['MailEdge'] = ResolversParentTypes['MailEdge']> = ResolversObject<{
+  node?: Resolver<ResolversTypes['Mail'], ParentType, ContextType>;
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+}>;
+
+export type ResendMailPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['ResendMailPayload'] = ResolversParentTypes['ResendMailPayload']> = ResolversObject<{
+  mail?: Resolver<Maybe<ResolversTypes['Mail']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type SavedViewResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['SavedView'] = ResolversParentTypes['SavedView']> = ResolversObject<{
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  query?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+}>;
+
+export type SaveViewPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['SaveViewPayload'] = ResolversParentTypes['SaveViewPayload']> = ResolversObject<{
+  view?: Resolver<Maybe<ResolversTypes['SavedView']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type DeleteViewPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['DeleteViewPayload'] = ResolversParentTypes['DeleteViewPayload']> = ResolversObject<{
+  id?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
 }>;
 
 export type JobEventResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['JobEvent'] = ResolversParentTypes['JobEvent']> = ResolversObject<{
@@ -1798,14 +2684,37 @@ export type OrganizationResolvers<ContextType = GraphqlContext, ParentType exten
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   type?: Resolver<ResolversTypes['OrganizationType'], ParentType, ContextType>;
+  createdAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  suspendedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  memberCount?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+}>;
+
+export type OrganizationConnectionResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['OrganizationConnection'] = ResolversParentTypes['OrganizationConnection']> = ResolversObject<{
+  edges?: Resolver<ReadonlyArray<ResolversTypes['OrganizationEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['Organization']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+}>;
+
+export type OrganizationEdgeResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['OrganizationEdge'] = ResolversParentTypes['OrganizationEdge']> = ResolversObject<{
+  node?: Resolver<ResolversTypes['Organization'], ParentType, ContextType>;
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 }>;
 
 export type ViewerResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['Viewer'] = ResolversParentTypes['Viewer']> = ResolversObject<{
   kind?: Resolver<ResolversTypes['ViewerKind'], ParentType, ContextType>;
   organization?: Resolver<Maybe<ResolversTypes['Organization']>, ParentType, ContextType>;
+  user?: Resolver<Maybe<ResolversTypes['User']>, ParentType, ContextType>;
   scopes?: Resolver<ReadonlyArray<ResolversTypes['Scope']>, ParentType, ContextType>;
   limits?: Resolver<ResolversTypes['Limits'], ParentType, ContextType>;
+  rateLimits?: Resolver<ReadonlyArray<ResolversTypes['RateLimit']>, ParentType, ContextType>;
+}>;
+
+export type RateLimitResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['RateLimit'] = ResolversParentTypes['RateLimit']> = ResolversObject<{
+  class?: Resolver<ResolversTypes['RateLimitClass'], ParentType, ContextType>;
+  perSecond?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  burst?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
 }>;
 
 export type LimitsResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['Limits'] = ResolversParentTypes['Limits']> = ResolversObject<{
@@ -1852,6 +2761,41 @@ export type RevokeApiKeyPayloadResolvers<ContextType = GraphqlContext, ParentTyp
   userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
 }>;
 
+export type RequestLogEntryResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['RequestLogEntry'] = ResolversParentTypes['RequestLogEntry']> = ResolversObject<{
+  requestId?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  at?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  method?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  path?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  status?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  durationMs?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  errorCode?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  keyId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  keyName?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  requestBody?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  responseBody?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+}>;
+
+export type RequestLogConnectionResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['RequestLogConnection'] = ResolversParentTypes['RequestLogConnection']> = ResolversObject<{
+  edges?: Resolver<ReadonlyArray<ResolversTypes['RequestLogEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['RequestLogEntry']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+}>;
+
+export type RequestLogEdgeResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['RequestLogEdge'] = ResolversParentTypes['RequestLogEdge']> = ResolversObject<{
+  node?: Resolver<ResolversTypes['RequestLogEntry'], ParentType, ContextType>;
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+}>;
+
+export type UsageDayResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['UsageDay'] = ResolversParentTypes['UsageDay']> = ResolversObject<{
+  day?: Resolver<ResolversTypes['LocalDate'], ParentType, ContextType>;
+  keyId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  keyName?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  succeeded?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  refused?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  failed?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  meanDurationMs?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+}>;
+
 export interface DateTimeScalarConfig extends GraphQLScalarTypeConfig<ResolversTypes['DateTime'], any> {
   name: 'DateTime';
 }
@@ -1865,7 +2809,7 @@ export interface JsonScalarConfig extends GraphQLScalarTypeConfig<ResolversTypes
 }
 
 export type NodeResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['Node'] = ResolversParentTypes['Node']> = ResolversObject<{
-  __resolveType: TypeResolveFn<'JobEvent' | 'Job' | 'Organization' | 'ApiKey' | 'WebhookEndpoint' | 'WebhookDelivery', ParentType, ContextType>;
+  __resolveType: TypeResolveFn<'User' | 'AccountRequest' | 'JobEvent' | 'Job' | 'Organization' | 'ApiKey' | 'WebhookEndpoint' | 'WebhookDelivery', ParentType, ContextType>;
 }>;
 
 export type PageInfoResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['PageInfo'] = ResolversParentTypes['PageInfo']> = ResolversObject<{
@@ -1894,7 +2838,16 @@ export type QueryResolvers<ContextType = GraphqlContext, ParentType extends Reso
   webhookEndpoint?: Resolver<Maybe<ResolversTypes['WebhookEndpoint']>, ParentType, ContextType, RequireFields<QueryWebhookEndpointArgs, 'id'>>;
   webhookDeliveries?: Resolver<Maybe<ResolversTypes['WebhookDeliveryConnection']>, ParentType, ContextType, Partial<QueryWebhookDeliveriesArgs>>;
   apiKeys?: Resolver<Maybe<ReadonlyArray<ResolversTypes['ApiKey']>>, ParentType, ContextType>;
-  organizations?: Resolver<Maybe<ReadonlyArray<ResolversTypes['Organization']>>, ParentType, ContextType>;
+  members?: Resolver<Maybe<ReadonlyArray<ResolversTypes['User']>>, ParentType, ContextType>;
+  invitations?: Resolver<Maybe<ReadonlyArray<ResolversTypes['Invitation']>>, ParentType, ContextType>;
+  requestLog?: Resolver<Maybe<ResolversTypes['RequestLogConnection']>, ParentType, ContextType, Partial<QueryRequestLogArgs>>;
+  usage?: Resolver<Maybe<ReadonlyArray<ResolversTypes['UsageDay']>>, ParentType, ContextType, RequireFields<QueryUsageArgs, 'days'>>;
+  auditLog?: Resolver<Maybe<ResolversTypes['AuditEntryConnection']>, ParentType, ContextType, Partial<QueryAuditLogArgs>>;
+  savedViews?: Resolver<Maybe<ReadonlyArray<ResolversTypes['SavedView']>>, ParentType, ContextType>;
+  organizations?: Resolver<Maybe<ResolversTypes['OrganizationConnection']>, ParentType, ContextType, Partial<QueryOrganizationsArgs>>;
+  accountRequests?: Resolver<Maybe<ResolversTypes['AccountRequestConnection']>, ParentType, ContextType, Partial<QueryAccountRequestsArgs>>;
+  endpointsInTrouble?: Resolver<Maybe<ReadonlyArray<ResolversTypes['WebhookEndpoint']>>, ParentType, ContextType>;
+  mailOutbox?: Resolver<Maybe<ResolversTypes['MailConnection']>, ParentType, ContextType, Partial<QueryMailOutboxArgs>>;
   node?: Resolver<Maybe<ResolversTypes['Node']>, ParentType, ContextType, RequireFields<QueryNodeArgs, 'id'>>;
   nodes?: Resolver<Maybe<ReadonlyArray<Maybe<ResolversTypes['Node']>>>, ParentType, ContextType, RequireFields<QueryNodesArgs, 'ids'>>;
 }>;
@@ -1917,6 +2870,22 @@ export type MutationResolvers<ContextType = GraphqlContext, ParentType extends R
   createJobs?: Resolver<ResolversTypes['CreateJobsPayload'], ParentType, ContextType, RequireFields<MutationCreateJobsArgs, 'items' | 'errorPolicy' | 'dryRun'>>;
   assignJobs?: Resolver<ResolversTypes['AssignJobsPayload'], ParentType, ContextType, RequireFields<MutationAssignJobsArgs, 'items' | 'errorPolicy' | 'dryRun'>>;
   setProviderStatus?: Resolver<ResolversTypes['SetProviderStatusPayload'], ParentType, ContextType, RequireFields<MutationSetProviderStatusArgs, 'items' | 'errorPolicy' | 'dryRun'>>;
+  inviteMember?: Resolver<ResolversTypes['InviteMemberPayload'], ParentType, ContextType, RequireFields<MutationInviteMemberArgs, 'input'>>;
+  resendInvitation?: Resolver<ResolversTypes['InviteMemberPayload'], ParentType, ContextType, RequireFields<MutationResendInvitationArgs, 'id'>>;
+  revokeInvitation?: Resolver<ResolversTypes['RevokeInvitationPayload'], ParentType, ContextType, RequireFields<MutationRevokeInvitationArgs, 'id'>>;
+  removeMember?: Resolver<ResolversTypes['RemoveMemberPayload'], ParentType, ContextType, RequireFields<MutationRemoveMemberArgs, 'id'>>;
+  setMemberRole?: Resolver<ResolversTypes['SetMemberRolePayload'], ParentType, ContextType, RequireFields<MutationSetMemberRoleArgs, 'id' | 'role'>>;
+  saveView?: Resolver<ResolversTypes['SaveViewPayload'], ParentType, ContextType, RequireFields<MutationSaveViewArgs, 'name' | 'query'>>;
+  deleteView?: Resolver<ResolversTypes['DeleteViewPayload'], ParentType, ContextType, RequireFields<MutationDeleteViewArgs, 'id'>>;
+  revealWebhookSecret?: Resolver<ResolversTypes['RevealWebhookSecretPayload'], ParentType, ContextType, RequireFields<MutationRevealWebhookSecretArgs, 'id' | 'password'>>;
+  approveAccountRequest?: Resolver<ResolversTypes['AccountRequestPayload'], ParentType, ContextType, RequireFields<MutationApproveAccountRequestArgs, 'id'>>;
+  rejectAccountRequest?: Resolver<ResolversTypes['AccountRequestPayload'], ParentType, ContextType, RequireFields<MutationRejectAccountRequestArgs, 'id' | 'reason'>>;
+  askAccountRequest?: Resolver<ResolversTypes['AccountRequestPayload'], ParentType, ContextType, RequireFields<MutationAskAccountRequestArgs, 'id' | 'question'>>;
+  noteAccountRequest?: Resolver<ResolversTypes['AccountRequestPayload'], ParentType, ContextType, RequireFields<MutationNoteAccountRequestArgs, 'id' | 'text'>>;
+  resendRegistration?: Resolver<ResolversTypes['AccountRequestPayload'], ParentType, ContextType, RequireFields<MutationResendRegistrationArgs, 'id'>>;
+  suspendOrganization?: Resolver<ResolversTypes['OrganizationPayload'], ParentType, ContextType, RequireFields<MutationSuspendOrganizationArgs, 'id' | 'reason'>>;
+  restoreOrganization?: Resolver<ResolversTypes['OrganizationPayload'], ParentType, ContextType, RequireFields<MutationRestoreOrganizationArgs, 'id'>>;
+  resendMail?: Resolver<ResolversTypes['ResendMailPayload'], ParentType, ContextType, RequireFields<MutationResendMailArgs, 'id'>>;
   upsertJobStatus?: Resolver<ResolversTypes['UpsertJobStatusPayload'], ParentType, ContextType, RequireFields<MutationUpsertJobStatusArgs, 'input'>>;
 }>;
 
@@ -1970,6 +2939,7 @@ export type WebhookDeliveryResolvers<ContextType = GraphqlContext, ParentType ex
   isBeingSent?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
   createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   finishedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  requestBody?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   attempts?: Resolver<Maybe<ReadonlyArray<ResolversTypes['WebhookAttempt']>>, ParentType, ContextType>;
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
 }>;
@@ -2047,7 +3017,34 @@ export type ReplayDeliveriesPayloadResolvers<ContextType = GraphqlContext, Paren
   userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
 }>;
 
+export type RevealWebhookSecretPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['RevealWebhookSecretPayload'] = ResolversParentTypes['RevealWebhookSecretPayload']> = ResolversObject<{
+  secret?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
 export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
+  User?: UserResolvers<ContextType>;
+  Invitation?: InvitationResolvers<ContextType>;
+  InviteMemberPayload?: InviteMemberPayloadResolvers<ContextType>;
+  RevokeInvitationPayload?: RevokeInvitationPayloadResolvers<ContextType>;
+  RemoveMemberPayload?: RemoveMemberPayloadResolvers<ContextType>;
+  SetMemberRolePayload?: SetMemberRolePayloadResolvers<ContextType>;
+  AccountRequest?: AccountRequestResolvers<ContextType>;
+  AccountRequestNote?: AccountRequestNoteResolvers<ContextType>;
+  AccountRequestConnection?: AccountRequestConnectionResolvers<ContextType>;
+  AccountRequestEdge?: AccountRequestEdgeResolvers<ContextType>;
+  AccountRequestPayload?: AccountRequestPayloadResolvers<ContextType>;
+  OrganizationPayload?: OrganizationPayloadResolvers<ContextType>;
+  AuditEntry?: AuditEntryResolvers<ContextType>;
+  AuditEntryConnection?: AuditEntryConnectionResolvers<ContextType>;
+  AuditEntryEdge?: AuditEntryEdgeResolvers<ContextType>;
+  Mail?: MailResolvers<ContextType>;
+  MailConnection?: MailConnectionResolvers<ContextType>;
+  MailEdge?: MailEdgeResolvers<ContextType>;
+  ResendMailPayload?: ResendMailPayloadResolvers<ContextType>;
+  SavedView?: SavedViewResolvers<ContextType>;
+  SaveViewPayload?: SaveViewPayloadResolvers<ContextType>;
+  DeleteViewPayload?: DeleteViewPayloadResolvers<ContextType>;
   JobEvent?: JobEventResolvers<ContextType>;
   Actor?: ActorResolvers<ContextType>;
   FieldChange?: FieldChangeResolvers<ContextType>;
@@ -2069,12 +3066,19 @@ export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
   SetProviderStatusPayload?: SetProviderStatusPayloadResolvers<ContextType>;
   UpsertJobStatusPayload?: UpsertJobStatusPayloadResolvers<ContextType>;
   Organization?: OrganizationResolvers<ContextType>;
+  OrganizationConnection?: OrganizationConnectionResolvers<ContextType>;
+  OrganizationEdge?: OrganizationEdgeResolvers<ContextType>;
   Viewer?: ViewerResolvers<ContextType>;
+  RateLimit?: RateLimitResolvers<ContextType>;
   Limits?: LimitsResolvers<ContextType>;
   ApiKey?: ApiKeyResolvers<ContextType>;
   CreateApiKeyPayload?: CreateApiKeyPayloadResolvers<ContextType>;
   RotateApiKeyPayload?: RotateApiKeyPayloadResolvers<ContextType>;
   RevokeApiKeyPayload?: RevokeApiKeyPayloadResolvers<ContextType>;
+  RequestLogEntry?: RequestLogEntryResolvers<ContextType>;
+  RequestLogConnection?: RequestLogConnectionResolvers<ContextType>;
+  RequestLogEdge?: RequestLogEdgeResolvers<ContextType>;
+  UsageDay?: UsageDayResolvers<ContextType>;
   DateTime?: GraphQLScalarType;
   LocalDate?: GraphQLScalarType;
   JSON?: GraphQLScalarType;
@@ -2099,5 +3103,6 @@ export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
   SendTestEventPayload?: SendTestEventPayloadResolvers<ContextType>;
   ReplayDeliveryPayload?: ReplayDeliveryPayloadResolvers<ContextType>;
   ReplayDeliveriesPayload?: ReplayDeliveriesPayloadResolvers<ContextType>;
+  RevealWebhookSecretPayload?: RevealWebhookSecretPayloadResolvers<ContextType>;
 }>;
 
