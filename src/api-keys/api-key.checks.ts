@@ -1,4 +1,4 @@
-/** Whether what is asked of a new key are values that a key can have; what the asking key may give is another matter. */
+/** Whether what is asked of a new key are values that a key can have; what whoever asks may give is another matter. */
 import type { Clock } from "../platform/clock.ts";
 import { AppError, type Problem } from "../platform/errors.ts";
 import { scopes as allScopes, type Scope } from "./api-key.entity.ts";
@@ -7,11 +7,11 @@ import { parseCidr } from "./cidr.ts";
 
 export interface KeyRequest {
   name: string;
-  /** Null or absent, here and below: as the key that asks. */
+  /** Null or absent, here and below: as the key that asks; for a person, unbounded. */
   scopes?: readonly Scope[] | null;
   expiresAt?: Date | null;
   cidrs?: readonly string[] | null;
-  /** A uuid. Null or absent: the asking key's own, and of an operator's key an operator's. */
+  /** A uuid. Null or absent: that of whoever asks, and for an operator an operator's. */
   organizationId?: string | null;
 }
 

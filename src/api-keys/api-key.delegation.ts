@@ -1,38 +1,35 @@
-/** What keys may do to keys: make, rotate and end those that can do no more than themselves. */
+/** What keys and people may do to keys: make, rotate and end those that can do no more than themselves. */
 import type { EntityManager } from "@mikro-orm/postgresql";
 import { Organization } from "../organizations/organization.entity.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Queryable } from "../platform/database.ts";
 import { AppError, badRequest } from "../platform/errors.ts";
-import { toTypedId } from "../platform/ids.ts";
+import { askerOf, requireNoMore, requireScopes, type Asking } from "./api-key.asker.ts";
 import { checkGraceHours, checkKeyRequest, type KeyRequest } from "./api-key.checks.ts";
-import { ApiKey, type Scope } from "./api-key.entity.ts";
+import { ApiKey } from "./api-key.entity.ts";
 import { changeAccess, getKey, issueKey, lockAccess, replaceKey, type IssuedKey } from "./api-key.issue.ts";
 import { listKeys, type KeyView } from "./api-key.lookup.ts";
-import type { KeyHolder } from "./api-key.memory.ts";
-import { unauthorized } from "./api-key.verifier.ts";
-import { isInside } from "./cidr.ts";
 
 /**
- * Ids are uuids. A key of another organisation is answered as one that is not there: NotFoundException. Whether the asking
- * key has the scope to manage keys is the caller's to know.
+ * Ids are uuids. A key of another organisation is answered as one that is not there: NotFoundException. Whether whoever
+ * asks has the scope to manage keys is the caller's to know.
  */
 export interface KeyDelegation {
   /**
-   * Of the asking key's organisation, or for an operator all, the oldest first: those that are good, and those that have
+   * Of the organisation of whoever asks, or for an operator all, the oldest first: those that are good, and those that have
    * ended within 30 days.
    */
-  listFor(asking: KeyHolder, on?: Queryable): Promise<KeyView[]>;
-  getFor(asking: KeyHolder, id: string): Promise<ApiKey>;
+  listFor(asking: Asking, on?: Queryable): Promise<KeyView[]>;
+  getFor(asking: Asking, id: string): Promise<ApiKey>;
   /**
-   * Throws BadRequestException with every wrong value, ForbiddenException for more than the asking key has, and
-   * ConflictException where there are too many.
+   * Throws BadRequestException with every wrong value, ForbiddenException for more than whoever asks may do,
+   * and ConflictException where there are too many.
    */
-  createFor(asking: KeyHolder, request: KeyRequest): Promise<IssuedKey>;
+  createFor(asking: Asking, request: KeyRequest): Promise<IssuedKey>;
   /** A new key with the old one's bounds; the old one stays good for `graceHours` (0 to 24) more. */
-  rotateFor(asking: KeyHolder, id: string, graceHours: number): Promise<IssuedKey>;
+  rotateFor(asking: Asking, id: string, graceHours: number): Promise<IssuedKey>;
   /** Every process refuses it within a second. Revoking again is no error. */
-  revokeFor(asking: KeyHolder, id: string): Promise<ApiKey>;
+  revokeFor(asking: Asking, id: string): Promise<ApiKey>;
 }
 
 /** Unrevoked and unexpired, of one organisation (or of the operators). */
@@ -57,7 +54,7 @@ export function createKeyDelegation(parts: Parts): KeyDelegation {
     rotateFor: (asking, id, graceHours) => rotate(parts, asking, { id, graceHours }),
     revokeFor: (asking, id) =>
       changeAccess(database, async (em) => {
-        const asker = await askerOf(em, parts, asking);
+        const asker = await askerOf(em, parts.clock, asking);
         const key = await getKey(em, { id, ...visibleTo(asking) });
         if (asking.organizationId !== null) requireScopes(asker, key.scopes);
         key.revokedAt ??= new Date(parts.clock.now());
@@ -66,14 +63,14 @@ export function createKeyDelegation(parts: Parts): KeyDelegation {
   };
 }
 
-function visibleTo({ organizationId }: KeyHolder): { organization?: string } {
+function visibleTo({ organizationId }: Asking): { organization?: string } {
   return organizationId === null ? {} : { organization: organizationId };
 }
 
-function create({ database, clock }: Parts, asking: KeyHolder, request: KeyRequest): Promise<IssuedKey> {
+function create({ database, clock }: Parts, asking: Asking, request: KeyRequest): Promise<IssuedKey> {
   return database.em().transactional(async (em) => {
     await lockAccess(em);
-    const asker = await askerOf(em, { clock }, asking);
+    const asker = await askerOf(em, clock, asking);
     const organizationId = await ownerOf(em, asking, request);
     const problems = checkKeyRequest(request, clock);
     if (problems.length > 0) throw badRequest(problems);
@@ -89,46 +86,34 @@ function create({ database, clock }: Parts, asking: KeyHolder, request: KeyReque
       name: request.name,
       ...bounds,
       // Another organisation's key has the limits that the service gives it.
-      rateLimits: organizationId === asking.organizationId ? (asker.rateLimits ?? null) : null,
-      createdBy: toTypedId("key", asker.id),
+      rateLimits: organizationId === asking.organizationId ? asker.rateLimits : null,
+      createdBy: asker.name,
     });
   });
 }
 
 async function rotate(
   { database, clock }: Parts,
-  asking: KeyHolder,
+  asking: Asking,
   { id, graceHours }: { id: string; graceHours: number },
 ): Promise<IssuedKey> {
   const problems = checkGraceHours(graceHours);
   if (problems.length > 0) throw badRequest(problems);
   return await changeAccess(database, async (em) => {
-    const asker = await askerOf(em, { clock }, asking);
+    const asker = await askerOf(em, clock, asking);
     const old = await getKey(em, { id, ...visibleTo(asking) });
     // The new key's secret goes to whoever asks, so all that it could do counts.
     requireNoMore(asker, old);
     const organizationId = old.organization?.id ?? null;
     await requireRoom(em, clock, { organizationId, leaving: graceHours === 0 ? 1 : 0 });
-    return replaceKey(em, clock, { old, graceHours, createdBy: toTypedId("key", asker.id) });
+    return replaceKey(em, clock, { old, graceHours, createdBy: asker.name });
   });
-}
-
-/** The asking key as it is now: a process may believe a revoked one for a second, and none may outlive itself so. */
-async function askerOf(
-  em: EntityManager,
-  { clock }: Pick<Parts, "clock">,
-  { keyId }: KeyHolder,
-): Promise<ApiKey> {
-  const asker = await em.findOne(ApiKey, { id: keyId, revokedAt: null });
-  if (!asker || (asker.expiresAt && asker.expiresAt.getTime() <= clock.now()))
-    throw unauthorized("The API key is not valid");
-  return asker;
 }
 
 /** Whose the new key is. Loads the organisation. */
 async function ownerOf(
   em: EntityManager,
-  asking: KeyHolder,
+  asking: Asking,
   { organizationId }: KeyRequest,
 ): Promise<string | null> {
   const id = organizationId ?? asking.organizationId;
@@ -136,33 +121,6 @@ async function ownerOf(
   const isVisible = asking.organizationId === null || asking.organizationId === id;
   if (isVisible && (await em.findOne(Organization, { id }))) return id;
   throw new AppError("NotFoundException", "There is no such organisation");
-}
-
-interface Bounds {
-  scopes: readonly Scope[];
-  expiresAt?: Date | null | undefined;
-  cidrs?: readonly string[] | null | undefined;
-}
-
-/** Throws ForbiddenException where a key with these bounds could do more than `asker`. */
-function requireNoMore(asker: Bounds, { scopes, expiresAt, cidrs }: Bounds): void {
-  requireScopes(asker, scopes);
-  if (asker.expiresAt && (!expiresAt || expiresAt > asker.expiresAt)) {
-    throw forbidden(`The key must end no later than the key that asks: ${asker.expiresAt.toISOString()}`);
-  }
-  const own = asker.cidrs;
-  if (own && !cidrs?.every((range) => own.some((outer) => isInside(range, outer)))) {
-    throw forbidden(`The key must be used only from where the key that asks may be: ${own.join(", ")}`);
-  }
-}
-
-function requireScopes(asker: Bounds, scopes: readonly Scope[]): void {
-  const more = scopes.filter((scope) => !asker.scopes.includes(scope));
-  if (more.length > 0) throw forbidden(`The key that asks does not have the scope ${more.join(", ")}`);
-}
-
-function forbidden(sentence: string): AppError {
-  return new AppError("ForbiddenException", sentence);
 }
 
 /** Throws ConflictException where there are too many keys already; `leaving` of them are about to end. */

@@ -1,10 +1,9 @@
-/** Reading keys as rows, each read bounded to what the asking key may see. */
+/** Reading keys as rows, each read bounded to what whoever asks may see. */
 import type { Queryable } from "../platform/database.ts";
-import type { OrganizationType } from "../platform/principal.ts";
+import type { OrganizationType, Viewer } from "../platform/principal.ts";
 import { sql, type Sql } from "../platform/sql.ts";
 import { toIsoTime } from "../platform/time.ts";
 import type { Scope } from "./api-key.entity.ts";
-import type { KeyHolder } from "./api-key.memory.ts";
 
 /** A key as it is shown. Every `ApiKey` whose organisation is loaded is one. */
 export interface KeyView {
@@ -47,7 +46,7 @@ export const MAX_LISTED_KEYS = 1_000;
  */
 export async function listKeys(
   database: Queryable,
-  asking: KeyHolder,
+  asking: Viewer,
   { now, endedSince }: { now: Date; endedSince: Date },
 ): Promise<KeyView[]> {
   const rows = await database.query<KeyRow>(sql`
@@ -61,10 +60,10 @@ export async function listKeys(
   return rows.map(toKeyView);
 }
 
-/** Those of `ids` (uuids) that the asking key may see, however long ago they ended, in no particular order. */
+/** Those of `ids` (uuids) that whoever asks may see, however long ago they ended, in no particular order. */
 export async function keysById(
   database: Queryable,
-  asking: KeyHolder,
+  asking: Viewer,
   ids: readonly string[],
 ): Promise<KeyView[]> {
   const rows = await database.query<KeyRow>(
@@ -79,7 +78,7 @@ const select = sql`
     organization.type as organization_type
   from api_key key left join organization on organization.id = key.organization_id`;
 
-function visibleTo({ organizationId }: KeyHolder): Sql {
+function visibleTo({ organizationId }: Viewer): Sql {
   return organizationId === null ? sql`true` : sql`key.organization_id = ${organizationId}::uuid`;
 }
 

@@ -1,9 +1,9 @@
 /** API keys: issued, listed, rotated and revoked. What a presented key may do is `api-key.verifier.ts`'s. */
-import type { Database } from "../platform/database.ts";
+import type { Database, Transaction } from "../platform/database.ts";
 import type { Clock } from "../platform/clock.ts";
 import { AppError } from "../platform/errors.ts";
 import { fromTypedId } from "../platform/ids.ts";
-import { Organization } from "../organizations/organization.entity.ts";
+import { sql } from "../platform/sql.ts";
 import { createKeyDelegation, type KeyDelegation } from "./api-key.delegation.ts";
 import { ApiKey } from "./api-key.entity.ts";
 import {
@@ -57,12 +57,29 @@ export function createApiKeyService({
       }),
     rotate: (id, graceHours, createdBy) => rotate(service, { id, graceHours, createdBy }),
     setSuspended: (organizationId, suspended) =>
-      changeAccess(database, async (em) => {
-        const organization = await em.findOne(Organization, { id: organizationId });
-        if (!organization) throw new AppError("NotFoundException", "No such organisation");
-        organization.suspendedAt = suspended ? (organization.suspendedAt ?? new Date(clock.now())) : null;
+      database.transaction(async (tx) => {
+        await setSuspended(tx, { organizationId, suspended, nowMs: clock.now() });
       }),
   };
+}
+
+/**
+ * The same in the caller's transaction; answers whether anything changed. Throws NotFoundException. Whoever changes access
+ * waits for whoever does already, so it is to be a short transaction.
+ */
+export async function setSuspended(
+  tx: Transaction,
+  { organizationId, suspended, nowMs }: { organizationId: string; suspended: boolean; nowMs: number },
+): Promise<boolean> {
+  await tx.query(sql`update access_revision set revision = revision + 1`);
+  const [organization] = await tx.query<{ suspended: boolean }>(
+    sql`select suspended_at is not null as suspended from organization where id = ${organizationId} for update`,
+  );
+  if (!organization) throw new AppError("NotFoundException", "No such organisation");
+  if (organization.suspended === suspended) return false;
+  const at = suspended ? new Date(nowMs).toISOString() : null;
+  await tx.query(sql`update organization set suspended_at = ${at}::timestamptz where id = ${organizationId}`);
+  return true;
 }
 
 interface Service {

@@ -28,10 +28,20 @@ export function keyRequired(): AppError {
   return unauthorized("An API key is required, as x-api-key or as Authorization: Bearer");
 }
 
-/** Throws ForbiddenException where the key has not `scope`. */
-export function requireScope({ scopes }: KeyHolder, scope: Scope): void {
-  if (!scopes.includes(scope))
-    throw new AppError("ForbiddenException", `The API key lacks the scope ${scope}`);
+/** Who asks for something: a key, or, where there is none, a person. */
+interface Scoped {
+  readonly keyId: string | null;
+  readonly scopes: readonly Scope[];
+}
+
+/** Throws ForbiddenException where the key, or the person's role, has not `scope`. */
+export function requireScope({ keyId, scopes }: Scoped, scope: Scope): void {
+  if (scopes.includes(scope)) return;
+  const sentence =
+    keyId === null
+      ? `Your role does not allow this: it needs ${scope}`
+      : `The API key lacks the scope ${scope}`;
+  throw new AppError("ForbiddenException", sentence);
 }
 
 export function createKeyVerifier({ database, clock }: { database: Queryable; clock: Clock }): KeyVerifier {

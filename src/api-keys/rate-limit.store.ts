@@ -58,3 +58,11 @@ export function createPostgresStore(database: Queryable): RateLimitStore {
     },
   };
 }
+
+/** Forgets buckets that were not used for a day, `limit` at most: they are full again, and as good as new. */
+export async function purgeBuckets(database: Queryable, limit: number): Promise<void> {
+  await database.query(sql`
+    delete from rate_limit_bucket where id in (
+      select id from rate_limit_bucket where updated_at < clock_timestamp() - interval '1 day'
+      limit ${limit}::int for update skip locked)`);
+}

@@ -1,7 +1,7 @@
-/** Rate limits: a token bucket for each key and class of request, the same for REST and GraphQL. */
+/** Rate limits: a token bucket for each key or person and class of request, the same for REST and GraphQL. */
 import { AppError } from "../platform/errors.ts";
 import type { TokenRate } from "../platform/token-bucket.ts";
-import type { KeyHolder } from "./api-key.memory.ts";
+import type { KeyRateLimits } from "./api-key.entity.ts";
 import type { RateLimitStore } from "./rate-limit.store.ts";
 
 /** A request takes one token, a mutation of several fields one for each. */
@@ -15,34 +15,49 @@ export const defaultRateLimits = {
 
 export type RateLimitClass = keyof typeof defaultRateLimits;
 
+/** Whose bucket it is. */
+export interface BucketOwner {
+  /** A key's or a person's uuid. */
+  readonly bucket: string;
+  /** Their own limits instead of the service's. */
+  readonly rateLimits: KeyRateLimits | null;
+}
+
+export const rateLimitClasses = Object.keys(defaultRateLimits) as readonly RateLimitClass[];
+
+/** `own`: limits instead of the service's. Null: there is none. */
+export function limitOf(own: KeyRateLimits | null, kind: RateLimitClass): RateLimit | null {
+  const ownLimit = own?.[kind];
+  return ownLimit === undefined ? defaultRateLimits[kind] : ownLimit;
+}
+
 /** How a response is told of its caller's bucket. */
 type SetHeader = (name: string, value: string) => void;
 
 /**
- * Takes a token of the holder's bucket for this class of request and sets both families of headers. A null `store`: rate
+ * Takes a token of the owner's bucket for this class of request and sets both families of headers. A null `store`: rate
  * limits are off. Throws TooManyRequestsException where there is no token.
  */
 export async function takeToken(
   store: RateLimitStore | null,
-  holder: KeyHolder,
+  owner: BucketOwner,
   kind: RateLimitClass,
   setHeader: SetHeader,
 ): Promise<void> {
-  await takeTokens(store, holder, { kind, count: 1 }, setHeader);
+  await takeTokens(store, owner, { kind, count: 1 }, setHeader);
 }
 
 /** The same for several tokens of one class: all of them, or none where they are not all there. */
 export async function takeTokens(
   store: RateLimitStore | null,
-  { keyId, rateLimits }: KeyHolder,
+  { bucket, rateLimits }: BucketOwner,
   { kind, count }: { kind: RateLimitClass; count: number },
   setHeader: SetHeader,
 ): Promise<void> {
   if (!store) return;
-  const own = rateLimits?.[kind];
-  if (own === null) return;
-  const limit = own ?? defaultRateLimits[kind];
-  const { allowed, tokens } = await store.take(`${keyId}:${kind}`, limit, count);
+  const limit = limitOf(rateLimits, kind);
+  if (!limit) return;
+  const { allowed, tokens } = await store.take(`${bucket}:${kind}`, limit, count);
   const remaining = Math.floor(tokens);
   const fullInS = Math.ceil((limit.burst - tokens) / limit.perSecond);
   setHeader("RateLimit-Policy", `"${kind}";q=${limit.burst};w=${Math.ceil(limit.burst / limit.perSecond)}`);

@@ -1,4 +1,5 @@
 /** What commands work with: from the settings to the database, its schema up to date, and the services on it. */
+import { createSuspensionService, type SuspensionService } from "../accounts/suspension.service.ts";
 import { createApiKeyService, type ApiKeyService } from "../api-keys/api-key.service.ts";
 import { toConfig, type Config } from "../config/config.ts";
 import { readEnv } from "../config/env.ts";
@@ -23,6 +24,7 @@ export interface Services extends AsyncDisposable {
   readonly database: Database;
   readonly organizations: OrganizationService;
   readonly keys: ApiKeyService;
+  readonly suspensions: SuspensionService;
   readonly codes: JobCodes;
   /** Tells running workers that there is something to deliver. */
   readonly announce: () => void;
@@ -51,6 +53,7 @@ export async function openServices(): Promise<Services> {
     database,
     organizations: createOrganizationService({ database }),
     keys: createApiKeyService({ database, clock: systemClock }),
+    suspensions: createSuspensionService({ database, clock: systemClock, announce }),
     codes: createJobCodes(database),
     announce,
     happened: createEventNotifier(database),

@@ -21,6 +21,7 @@ import { keyRevoke } from "./key-revoke.ts";
 import { keyRotate } from "./key-rotate.ts";
 import { listen } from "./listen.ts";
 import { migrate } from "./migrate.ts";
+import { operatorCreate } from "./operator-create.ts";
 import { orgCreate } from "./org-create.ts";
 import { orgList } from "./org-list.ts";
 import { orgRestore, orgSuspend } from "./org-suspend.ts";
@@ -59,6 +60,7 @@ function programOf(cli: Cli): Command {
       orgSuspend(cli),
       orgRestore(cli),
     ]),
+    group("operator", "people who run the service", [operatorCreate(cli)]),
     group("key", "API keys", [keyCreate(cli), keyList(cli), keyRevoke(cli), keyRotate(cli)]),
     group("jobs", "jobs from and to files", [jobsImport(cli), jobsExport(cli)]),
     group("endpoint", "where webhooks go", [

@@ -8,6 +8,7 @@ import type { OrganizationService } from "../organizations/organization.service.
 import type { Database, Queryable } from "../platform/database.ts";
 import { newUuid } from "../platform/ids.ts";
 import { sql } from "../platform/sql.ts";
+import { ensureLogins, type DemoLogins } from "./demo-logins.ts";
 import { tellStories } from "./demo-story.ts";
 import { demoRows } from "./demo-rows.ts";
 
@@ -18,11 +19,15 @@ export interface DemoKeys {
   operator: string;
 }
 
+export interface Demo extends DemoKeys {
+  logins: DemoLogins;
+}
+
 export interface DemoServices {
   database: Database;
   organizations: OrganizationService;
   keys: ApiKeyService;
-  /** Where the demo's keys are kept, so that they can be shown again: the database has only their hashes. */
+  /** Where the demo's keys and passwords are kept, so that they can be shown again: the database has only their hashes. */
   dataDir: string;
 }
 
@@ -32,13 +37,19 @@ const JOBS = 2_000;
 /** Jobs and events go in by the chunk. */
 const CHUNK = 2_000;
 
-/** Seeds the demo into an empty database, once, and answers with keys of its first agent, its first contractor and an operator. */
-export async function ensureDemo(services: DemoServices): Promise<DemoKeys | null> {
+/**
+ * Seeds the demo into an empty database, once, and answers with keys and logins of its first agent, its first contractor
+ * and an operator.
+ */
+export async function ensureDemo(services: DemoServices): Promise<Demo | null> {
   await seed(services.database);
   const agent = await services.organizations.find(AGENTS[0]);
   const contractor = await services.organizations.find(CONTRACTORS[0]);
   // A database with organisations of its own has no demo.
-  return agent && contractor ? await keysOf(services, { agent, contractor }) : null;
+  if (!agent || !contractor) return null;
+  const keys = await keysOf(services, { agent, contractor });
+  const logins = await ensureLogins(services, { agent: agent.id, contractor: contractor.id });
+  return { ...keys, logins };
 }
 
 async function seed(database: Database): Promise<void> {

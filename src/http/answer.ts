@@ -10,10 +10,10 @@ export interface Answer {
 /** A route: what it answers with, or what it throws. */
 export type Handler = (request: Request, response: Response) => Promise<Answer>;
 
-export function answering(handler: Handler): RequestHandler {
+export function answering(handler: Handler, status: 200 | 202 = 200): RequestHandler {
   return async (request, response) => {
     const { data, headers = {} } = await handler(request, response);
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-    sendSuccess(response, data);
+    sendSuccess(response, data, status);
   };
 }

@@ -1,5 +1,6 @@
 /** What the adapter knows of a request, from its first middleware on. */
 import type { Response } from "express";
+import type { SessionHolder } from "../accounts/session.holder.ts";
 import type { KeyHolder, KeyPrincipal } from "../api-keys/api-key.memory.ts";
 import { invariant } from "../platform/errors.ts";
 
@@ -7,8 +8,15 @@ export interface RequestContext {
   readonly requestId: string;
   /** The route as it is written (`/v1/jobs/by-marking/{markingNumber}`), for logs and metrics; never what was asked. */
   route: string;
-  /** Whose key came, once that is known. */
-  holder: KeyHolder | null;
+  /** Whose key or session came, once that is known. */
+  holder: KeyHolder | SessionHolder | null;
+  /** What went wrong, as the caller is told; null: nothing did. */
+  failure: ToldFailure | null;
+}
+
+export interface ToldFailure {
+  readonly code: string;
+  readonly answer: unknown;
 }
 
 /** The context of the request that `response` answers. */
@@ -25,6 +33,7 @@ export function setContext(response: Response, context: RequestContext): void {
 /** The authenticated partner; only routes behind `authenticate` may ask. */
 export function principalOf(response: Response): KeyPrincipal {
   const { holder } = contextOf(response);
-  invariant(holder && holder.organizationId !== null, "the route is behind authenticate");
+  const isPartnersKey = holder && holder.keyId !== null && holder.organizationId !== null;
+  invariant(isPartnersKey, "the route is behind authenticate");
   return holder;
 }

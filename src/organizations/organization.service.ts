@@ -1,9 +1,10 @@
 /** Organisations: created, listed, suspended and restored by operators. */
 import { UniqueConstraintViolationException } from "@mikro-orm/postgresql";
-import type { Database } from "../platform/database.ts";
+import type { Database, Queryable } from "../platform/database.ts";
 import { AppError } from "../platform/errors.ts";
 import { fromTypedId, newUuid } from "../platform/ids.ts";
 import type { OrganizationType } from "../platform/principal.ts";
+import { sql } from "../platform/sql.ts";
 import { Organization } from "./organization.entity.ts";
 
 export interface OrganizationService {
@@ -56,6 +57,17 @@ export function createOrganizationService({ database }: { database: Database }):
       );
     },
   };
+}
+
+/** Makes one in the caller's transaction; answers with its uuid, or null where the name is taken. */
+export async function insertOrganization(
+  on: Queryable,
+  { name, type }: { name: string; type: OrganizationType },
+): Promise<string | null> {
+  const [row] = await on.query<{ id: string }>(sql`
+    insert into organization (id, name, type) values (${newUuid()}, ${name}, ${type})
+    on conflict (name) do nothing returning id`);
+  return row?.id ?? null;
 }
 
 const article: Record<OrganizationType, string> = { agent: "an agent", contractor: "a contractor" };

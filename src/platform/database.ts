@@ -6,6 +6,7 @@ import type { Pool, PoolClient } from "pg";
 import { runUntilAborted } from "./cancellation.ts";
 import { isOutOfReach, translateDatabaseError } from "./database-errors.ts";
 import { unavailable } from "./errors.ts";
+import { lendConnections, type ConnectionLender } from "./lent-connections.ts";
 import { endSilentConnections } from "./silent-connections.ts";
 import type { Sql } from "./sql.ts";
 import { StatementNames } from "./statement-names.ts";
@@ -41,6 +42,8 @@ export interface Database extends Queryable, AsyncDisposable {
     work: (tx: Transaction) => Promise<T>,
     outcome?: TransactionEnd | ((result: T) => TransactionEnd),
   ): Promise<T>;
+  /** For a library that brings SQL of its own. */
+  lend(): ConnectionLender;
   pool(): { total: number; idle: number; waiting: number };
 }
 
@@ -75,7 +78,7 @@ export function ormOptions(options: DatabaseOptions, statementTimeoutMs = STATEM
       fileName: (timestamp, name) => `${timestamp}-${name ?? "schema"}`,
     },
     // Partitioned tables are written by hand, in migrations of their own.
-    schemaGenerator: { skipTables: [/^webhook_(delivery|attempt)/] },
+    schemaGenerator: { skipTables: [/^webhook_(delivery|attempt)/, /^request_(log|usage)/] },
     logger: () => undefined,
   });
 }
@@ -132,6 +135,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
         client.release(broken);
       }
     },
+    lend: () => lendConnections(pool, { refuseOverload, askedAgain: (client) => silence.askedAgain(client) }),
     pool: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     async [Symbol.asyncDispose]() {
       await orm.close(true);

@@ -2,7 +2,22 @@
 import { randomFillSync } from "node:crypto";
 import { raw } from "./sql.ts";
 
-export type IdPrefix = "job" | "evt" | "whe" | "dlv" | "att" | "org" | "key" | "usr";
+export type IdPrefix =
+  | "job"
+  | "evt"
+  | "whe"
+  | "dlv"
+  | "att"
+  | "org"
+  | "key"
+  | "usr"
+  | "inv"
+  | "arq"
+  | "aud"
+  | "eml"
+  | "viw"
+  // Not a UUIDv7: a ULID has no version.
+  | "req";
 
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const TYPED_ID = /^[a-z]{3}_[0-7][0-9A-HJKMNP-TV-Z]{25}$/i;
@@ -26,6 +41,11 @@ export function newUuid(nowMs: number = Date.now()): string {
 export const newUuidSql = raw(`encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
   placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6),
   52, 1), 53, 1), 'hex')::uuid`);
+
+/** When a UUIDv7, or a ULID as a uuid, was made: in ISO 8601. */
+export function bornAt(uuid: string): string {
+  return new Date(Number.parseInt(uuid.replaceAll("-", "").slice(0, 12), 16)).toISOString();
+}
 
 /** The id of a request: `req_` and a ULID. */
 export function newRequestId(): string {

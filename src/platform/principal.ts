@@ -1,4 +1,5 @@
 /** Who asks: what every service is told about the caller, whichever door it came through. */
+import { toTypedId } from "./ids.ts";
 
 export const organizationTypes = ["agent", "contractor"] as const;
 export type OrganizationType = (typeof organizationTypes)[number];
@@ -32,6 +33,14 @@ export type Viewer = Principal | Operator;
 export interface ChangeContext {
   readonly actor: Actor;
   readonly requestId: string | null;
+}
+
+/** Who it was, for a line of the log. */
+export function namesForLog({ organizationId, actor }: Viewer): Record<string, string> {
+  return {
+    ...(organizationId !== null && { organization: toTypedId("org", organizationId) }),
+    ...(actor.id !== null && { [actor.type]: toTypedId(actor.type === "key" ? "key" : "usr", actor.id) }),
+  };
 }
 
 export const systemActor: Actor = { type: "system", id: null };

@@ -6,6 +6,8 @@ export interface SecretBox {
   seal(text: string, context: string): string;
   /** What was sealed. Throws an error that tells neither the text nor the secret. */
   open(sealed: string, context: string): string;
+  /** 32 bytes that only the same secret gives, for another use than sealing here. */
+  keyFor(purpose: string): Buffer;
 }
 
 /** Says how the rest is to be read, so that another cipher, or another key, can follow while this one is still read. */
@@ -29,8 +31,11 @@ export function parseSecret(text: string): Buffer | null {
 
 /** `secret`: 32 bytes. */
 export function createSecretBox(secret: Uint8Array): SecretBox {
-  const key = Buffer.from(hkdfSync("sha256", secret, Buffer.alloc(0), KEY_PURPOSE, 32));
+  const keyFor = (purpose: string): Buffer =>
+    Buffer.from(hkdfSync("sha256", secret, Buffer.alloc(0), purpose, 32));
+  const key = keyFor(KEY_PURPOSE);
   return {
+    keyFor,
     seal(text, context) {
       const iv = randomBytes(IV_BYTES);
       const cipher = createCipheriv(CIPHER, key, iv).setAAD(Buffer.from(context));

@@ -1,5 +1,7 @@
 /** The routes of the Express app, read from its routers: what it answers, whatever the documentation says. */
 import type { Express } from "express";
+import type { AccountService } from "../../src/accounts/account.service.ts";
+import type { PeopleServices } from "../../src/accounts/people.service.ts";
 import { createKeyVerifier } from "../../src/api-keys/api-key.verifier.ts";
 import { toConfig } from "../../src/config/config.ts";
 import { readEnv } from "../../src/config/env.ts";
@@ -7,6 +9,8 @@ import { entities } from "../../src/entities.ts";
 import { createEventService } from "../../src/events/event.service.ts";
 import { createHttpApp } from "../../src/http/http.app.ts";
 import { createJobCodes } from "../../src/jobs/job.codes.ts";
+import type { RequestRecorder } from "../../src/request-log/request-log.service.ts";
+import type { ImportService } from "../../src/jobs/job.import.service.ts";
 import { createJobService } from "../../src/jobs/job.service.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { openDatabase } from "../../src/platform/database.ts";
@@ -25,7 +29,7 @@ interface Layer {
 
 const PREFIXES = ["/v1"];
 
-/** `GET /v1/jobs` for each route and method, but for the files of the reference page and the path without Marking Number. */
+/** `GET /v1/jobs` for each route and method, but for the console's own, the files of the reference page and the path without Marking Number. */
 export async function routesOfTheApp(): Promise<string[]> {
   await using testDatabase = await createTestDatabase();
   await using database = await openDatabase({ url: testDatabase.url, poolSize: 2, entities });
@@ -38,6 +42,11 @@ export async function routesOfTheApp(): Promise<string[]> {
     database,
     jobs: createJobService({ database, codes, announce: () => undefined, happened: () => undefined }),
     codes,
+    // Only asked when a request comes.
+    accounts: {} as AccountService,
+    imports: {} as ImportService,
+    requests: {} as RequestRecorder,
+    ...({} as PeopleServices),
     events: createEventService({ database, clock: systemClock }),
     verifier,
     limits: null,
@@ -51,9 +60,15 @@ export async function routesOfTheApp(): Promise<string[]> {
 /** Each route with the path that stands before its own. */
 function layersOf(app: Express): [string, Layer][] {
   const { stack } = app.router as unknown as { stack: Layer[] };
-  return stack.flatMap((layer) =>
-    (layer.handle.stack ?? []).map((inner): [string, Layer] => [prefixOf(layer), inner]),
-  );
+  return stack
+    .filter(isDocumented)
+    .flatMap((layer) => (layer.handle.stack ?? []).map((inner): [string, Layer] => [prefixOf(layer), inner]));
+}
+
+/** The console's own routes are no part of the API, nor is what sends its pages: a router that answers beside its routes. */
+function isDocumented(layer: Layer): boolean {
+  if (layer.handle.stack?.some(({ route }) => !route)) return false;
+  return layer.slash || !(layer.match("/auth/x") || layer.match("/console-data/x"));
 }
 
 function prefixOf(layer: Layer): string {

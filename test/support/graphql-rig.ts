@@ -12,16 +12,20 @@ import { createGraphql } from "../../src/graphql/server.ts";
 import { createHttpApp } from "../../src/http/http.app.ts";
 import { listen, type WebSockets } from "../../src/http/server.ts";
 import { createJobCodes } from "../../src/jobs/job.codes.ts";
+import { createImportService } from "../../src/jobs/job.import.service.ts";
 import { createJobService } from "../../src/jobs/job.service.ts";
 import {
   createOrganizationService,
   type OrganizationService,
 } from "../../src/organizations/organization.service.ts";
+import { createMailService } from "../../src/mail/mail.service.ts";
+import { openRequestLog } from "../../src/request-log/request-log.service.ts";
 import { systemClock, type Clock } from "../../src/platform/clock.ts";
 import { openDatabase, type Database, type Queryable } from "../../src/platform/database.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
-import { TEST_SECRET } from "./secret.ts";
+import { openAccounts } from "../../src/app.accounts.ts";
+import { TEST_SECRET, testBox } from "./secret.ts";
 import { createTestDatabase } from "./test-database.ts";
 
 /** What a resolver of the rig is given. */
@@ -85,11 +89,28 @@ export async function startGraphqlRig({
   const log: Record<string, unknown>[] = [];
   const logger = createLogger("info", lines(log));
   const limits = config.rateLimits.enabled ? createMemoryStore(clock) : null;
+  const metrics = createMetrics(() => database.pool());
+  const { registry } = metrics;
+  const mails = createMailService({ database, box: testBox, isDelivered: false });
+  const { accounts, people } = opened.use(
+    openAccounts({
+      config,
+      database,
+      clock,
+      logger,
+      registry,
+      mails,
+      box: testBox,
+      announce: () => undefined,
+      pageUrl: (path) => path,
+    }),
+  );
   const graphql = opened.use(
     await createGraphql({
       schema: makeExecutableSchema({ typeDefs, resolvers }),
       makeContext: ({ requestId, signal }) => ({ requestId, signal, database: reading.until(signal) }),
       verifier,
+      sessions: accounts.sessions,
       limits,
       environment: config.environment,
       publicUrl: config.http.publicUrl,
@@ -100,11 +121,21 @@ export async function startGraphqlRig({
   const app = createHttpApp({
     config,
     logger,
-    metrics: createMetrics(() => database.pool()),
+    metrics,
     database,
+    accounts,
+    ...people,
     jobs: createJobService({ database, codes, announce: () => undefined, happened: () => undefined }),
     codes,
+    imports: createImportService({
+      database,
+      codes,
+      organizations: createOrganizationService({ database }),
+      announce: () => undefined,
+      happened: () => undefined,
+    }),
     events: createEventService({ database, clock }),
+    requests: opened.use(await openRequestLog({ database, clock, logger, registry, retentionDays: 30 })),
     verifier,
     limits,
     dependencies: [],

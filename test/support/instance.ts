@@ -1,4 +1,6 @@
 /** The service in this process, on a database that is there already: one instance of several, if a test wants more. */
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createApp, type App, type AppOverrides } from "../../src/app.ts";
 import { toConfig } from "../../src/config/config.ts";
 import { readEnv } from "../../src/config/env.ts";
@@ -40,6 +42,8 @@ export async function startInstance(
     NODE_ENV: "test",
     DATABASE_URL: databaseUrl,
     WAYMARK_SECRET: TEST_SECRET,
+    // Mails are kept in it.
+    WAYMARK_DATA_DIR: join(tmpdir(), "waymark-tests"),
     ...env,
   };
   const config = toConfig(readEnv(settings));

@@ -9,6 +9,7 @@ import { createOutgoingHttp, type OutgoingHttp } from "../../src/platform/outgoi
 import { sql } from "../../src/platform/sql.ts";
 import { entities } from "../../src/entities.ts";
 import { createDispatcher, type Dispatcher } from "../../src/webhooks/dispatcher.ts";
+import type { TellOfTrouble } from "../../src/webhooks/endpoint.trouble.ts";
 import { sealedFor } from "../../src/webhooks/endpoint.secrets.ts";
 import { endpointsDueAgain } from "../../src/webhooks/delivery-queue.ts";
 import type { Schedule } from "../../src/webhooks/retry-policy.ts";
@@ -43,6 +44,7 @@ export interface RigOptions {
   schedule?: Schedule;
   /** Milliseconds for a whole attempt. */
   totalMs?: number;
+  tellOfTrouble?: TellOfTrouble;
 }
 
 export interface RunningDispatcher extends Dispatcher {
@@ -97,7 +99,7 @@ export async function startRig(): Promise<WebhookRig> {
         values (${id}, ${owner.id}, ${url}, ${eventTypes}, ${JSON.stringify(secrets)}, ${maxInFlight}, ${perSecond}, 'test')`);
       return id;
     },
-    async dispatcher({ databaseUrl, schedule = MINUTES_MS, totalMs = 5_000 } = {}) {
+    async dispatcher({ databaseUrl, schedule = MINUTES_MS, totalMs = 5_000, tellOfTrouble } = {}) {
       const database: Database = databaseUrl
         ? opened.use(await openDatabase({ url: databaseUrl, poolSize: 4, entities }))
         : app.database;
@@ -110,6 +112,7 @@ export async function startRig(): Promise<WebhookRig> {
         database,
         box: testBox,
         schedule,
+        tellOfTrouble,
         sender: createSender({ http, clock: systemClock, docsUrl: "https://waymark.example/docs" }),
         clock: systemClock,
         logger: createLogger("silent"),

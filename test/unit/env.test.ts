@@ -36,6 +36,10 @@ describe("a wrong setting", () => {
     ["WAYMARK_SECRET", "not-thirty-two-bytes", "WAYMARK_SECRET=$(openssl rand -base64 32)"],
     ["WEBHOOK_ALLOW_PRIVATE", "yes", "WEBHOOK_ALLOW_PRIVATE=off"],
     ["WEBHOOK_RETRY_SCHEDULE", "0s,5x", "WEBHOOK_RETRY_SCHEDULE=0s,5s,5m"],
+    ["SMTP_URL", "mail.example.com:587", "SMTP_URL=smtp://"],
+    ["SMTP_URL", "smtp://mail.example.com?tls=maybe", "SMTP_URL=smtp://"],
+    ["MAIL_FROM", "Waymark", "MAIL_FROM=Waymark <no-reply@example.com>"],
+    ["MAIL_FROM", "a@example.com, b@example.com", "MAIL_FROM=Waymark <no-reply@example.com>"],
     ["RETENTION_DAYS", "0", "RETENTION_DAYS=30"],
     ["RATE_LIMITS", "true", "RATE_LIMITS=on"],
     ["RATE_LIMIT_STORE", "redis", "RATE_LIMIT_STORE=postgres"],
@@ -62,6 +66,7 @@ describe("a wrong setting", () => {
   it("is never shown with its value, which may hold a password", () => {
     expect(refusal({ DATABASE_URL: "mysql://user:hunter2@db/waymark" })).not.toContain("hunter2");
     expect(refusal({ WAYMARK_SECRET: "hunter2" })).not.toContain("hunter2");
+    expect(refusal({ SMTP_URL: "http://user:hunter2@mail" })).not.toContain("hunter2");
   });
 });
 
@@ -81,6 +86,7 @@ describe("settings", () => {
       mongo: { url: null, binary: null, download: true },
       secret: null,
       webhooks: { allowPrivate: true },
+      mail: { smtp: null, from: { name: "Waymark", address: "no-reply@localhost" } },
       retentionDays: 30,
       demo: true,
       rateLimits: { enabled: true, store: "memory" },
@@ -88,8 +94,16 @@ describe("settings", () => {
     });
     expect(config.webhooks.retrySchedule.slice(0, 3)).toEqual([0, 5_000, 300_000]);
     expect(config.webhooks.retrySchedule).toHaveLength(10);
+    expect(config.mail.folder).toBe(`${config.dataDir}/mails`);
     expect(config.dataDir).toMatch(/\/\.waymark$/);
     expect(config.cacheDir).toMatch(/\/\.cache\/waymark$/);
+  });
+
+  it("let mails come from where the service is, unless they say otherwise", () => {
+    const senderOf = (env: Record<string, string>) => toConfig(readEnv(env)).mail.from;
+    expect(senderOf({ PUBLIC_URL: "https://api.example.com/x" }).address).toBe("no-reply@api.example.com");
+    expect(senderOf({ PUBLIC_URL: "http://10.0.0.1:4000" }).address).toBe("no-reply@localhost");
+    expect(senderOf({ MAIL_FROM: "Us <us@example.com>" })).toEqual({ name: "Us", address: "us@example.com" });
   });
 
   it("count as unset where they are empty", () => {

@@ -1,0 +1,154 @@
+/** The audit log: who did what to whom, from where. Recorded in the transaction of the act, so that neither is without the other. */
+import type { Queryable } from "../platform/database.ts";
+import { decodeCursor, encodeCursor } from "../platform/cursor.ts";
+import { newUuid, toTypedId } from "../platform/ids.ts";
+import type { Actor } from "../platform/principal.ts";
+import { sql, type Sql } from "../platform/sql.ts";
+import { toIsoTime } from "../platform/time.ts";
+import { z } from "zod";
+
+/** Where an act comes from. */
+export interface Origin {
+  readonly address: string | null;
+  readonly requestId: string | null;
+}
+
+/** Who acts, and from where. */
+export interface ActContext extends Origin {
+  readonly actor: Actor;
+}
+
+/** From no request at all, such as a command. */
+export const NO_ORIGIN: Origin = { address: null, requestId: null };
+
+export interface Act {
+  /** What was done, as `noun.participle`: `member.removed`, `organization.suspended`. */
+  readonly action: string;
+  readonly actor: Actor;
+  /** The organisation that it is about (a uuid); null: none. */
+  readonly organizationId: string | null;
+  /** What it was done to: a typed id, or an address. */
+  readonly subject?: string | null | undefined;
+  /** What else is worth knowing. Never a secret. */
+  readonly details?: Readonly<Record<string, unknown>> | null | undefined;
+  readonly address?: string | null | undefined;
+  readonly requestId?: string | null | undefined;
+}
+
+/** An act as it is shown. */
+export interface ActView {
+  readonly id: string;
+  readonly at: string;
+  readonly action: string;
+  readonly actor: string;
+  /** A uuid. */
+  readonly organizationId: string | null;
+  readonly subject: string | null;
+  readonly details: Readonly<Record<string, unknown>> | null;
+  readonly address: string | null;
+  readonly requestId: string | null;
+}
+
+export interface ActListRequest {
+  /** Only these; absent: all. */
+  readonly actions?: readonly string[] | undefined;
+  /** Only what is about this organisation (a uuid). */
+  readonly organizationId?: string | undefined;
+  readonly limit: number;
+  /** The uuid after which to go on (`readActCursor`); null: from the newest on. */
+  readonly after: string | null;
+}
+
+/** Who it is in words, as of now: a person's e-mail address, a key's id, or `system`. */
+export async function nameOfActor(on: Queryable, { type, id }: Actor): Promise<string> {
+  if (id === null) return "system";
+  if (type === "key") return toTypedId("key", id);
+  const [person] = await on.query<{ email: string }>(
+    sql`select email from user_account where id = ${id}::uuid`,
+  );
+  return person?.email ?? toTypedId("usr", id);
+}
+
+/** Keeps account of an act. `on`: the transaction of the act itself, or the pool where there is none. */
+export async function record(on: Queryable, act: Act): Promise<void> {
+  const { type, id } = act.actor;
+  // The person's address is kept as it is now: the log must tell who it was when they are gone.
+  const actor = await nameOfActor(on, act.actor);
+  await on.query(sql`
+    insert into audit_entry (id, action, actor_type, actor_id, actor, by_operator, organization_id, subject, details,
+      address, request_id)
+    select ${newUuid()}, ${act.action}, ${type}, ${id}::uuid, ${actor},
+      case ${type}::text
+        when 'user' then exists (select from user_account where id = ${id}::uuid and organization_id is null)
+        when 'key' then exists (select from api_key where id = ${id}::uuid and organization_id is null)
+        else true end,
+      ${act.organizationId}::uuid, ${act.subject ?? null}, ${act.details ? JSON.stringify(act.details) : null}::jsonb,
+      ${act.address ?? null}, ${act.requestId ?? null}`);
+}
+
+/**
+ * What `viewer` may see, newest first: an organisation what is about itself, operators everything. What an operator did to
+ * an organisation it learns, and when; who of them it was, from where and why stays with the operators.
+ */
+export async function listActs(
+  on: Queryable,
+  { organizationId: own }: { readonly organizationId: string | null },
+  request: ActListRequest,
+): Promise<{ items: ActView[]; hasMore: boolean }> {
+  const { after } = request;
+  const conditions = [
+    own === null ? sql`true` : sql`organization_id = ${own}::uuid`,
+    request.organizationId === undefined ? sql`true` : sql`organization_id = ${request.organizationId}::uuid`,
+    request.actions === undefined ? sql`true` : sql`action = any(${[...request.actions]}::text[])`,
+    after === null ? sql`true` : sql`id < ${after}::uuid`,
+  ].reduce((all, one) => sql`${all} and ${one}`);
+  const rows = await on.query<ActRow>(sql`
+    select id, at, action, organization_id, subject, ${told(own)}
+    from audit_entry where ${conditions} order by id desc limit ${request.limit + 1}::int`);
+  return { items: rows.slice(0, request.limit).map(toView), hasMore: rows.length > request.limit };
+}
+
+const CURSOR = "audit";
+const position = z.tuple([z.uuid()]);
+
+export function actCursor({ id }: ActView): string {
+  return encodeCursor(CURSOR, [id]);
+}
+
+/** The uuid after which to go on; null where it is no cursor of this list. */
+export function readActCursor(text: string): string | null {
+  return decodeCursor(CURSOR, position, text)?.[0] ?? null;
+}
+
+interface ActRow {
+  id: string;
+  at: string;
+  action: string;
+  actor: string;
+  organization_id: string | null;
+  subject: string | null;
+  details: Record<string, unknown> | null;
+  address: string | null;
+  request_id: string | null;
+}
+
+function told(viewer: string | null): Sql {
+  if (viewer === null) return sql`actor, details, address, request_id`;
+  return sql`case when by_operator then 'operator' else actor end as actor,
+    case when not by_operator then details end as details, case when not by_operator then address end as address,
+    case when not by_operator then request_id end as request_id`;
+}
+
+function toView(row: ActRow): ActView {
+  return {
+    id: row.id,
+    at: toIsoTime(row.at),
+    action: row.action,
+    actor: row.actor,
+    organizationId: row.organization_id,
+    subject: row.subject,
+    details: row.details,
+    address: row.address,
+    requestId: row.request_id,
+  };
+}

@@ -1,0 +1,207 @@
+/** Signing in, with a second factor where the person has one, and out again. */
+import type { Afterwards } from "../platform/afterwards.ts";
+import type { Database, Queryable } from "../platform/database.ts";
+import { AppError, invariant } from "../platform/errors.ts";
+import { systemActor } from "../platform/principal.ts";
+import { sql } from "../platform/sql.ts";
+import { normalizeEmail } from "./account.fields.ts";
+import { record } from "./audit.service.ts";
+import { callAuth, headersOf, wrongCode, wrongCredentials } from "./auth.call.ts";
+import { expiredCookie, SECOND_FACTOR_COOKIE, SESSION_COOKIE, signedValue } from "./auth.cookies.ts";
+import type { AuthMetrics } from "./auth.metrics.ts";
+import type { Auth } from "./auth.ts";
+import type { Visit } from "./auth.visit.ts";
+import { MAX_PASSWORD } from "./password.rules.ts";
+import type { SessionHolder } from "./session.holder.ts";
+import type { Throttle, Try } from "./throttle.ts";
+
+export const codeKinds = ["totp", "recovery_code"] as const;
+export type CodeKind = (typeof codeKinds)[number];
+
+export interface SignIn {
+  /** Throws UnauthorizedException in the same words for an unknown address and a wrong password. */
+  signIn(credentials: { email: string; password: string }, visit: Visit): Promise<SignedIn>;
+  /** The second step, within ten minutes of the first. Throws UnauthorizedException. */
+  confirmSignIn(answer: { code: string; kind: CodeKind }, visit: Visit): Promise<SignedIn>;
+  /** Answers with the cookies that take the session's away. */
+  signOut(holder: SessionHolder, visit: Visit): Promise<string[]>;
+}
+
+export interface SignedIn {
+  readonly secondFactorRequired: boolean;
+  /** `Set-Cookie` texts. */
+  readonly cookies: string[];
+}
+
+export interface SignInParts {
+  auth: Auth;
+  database: Database;
+  throttle: Throttle;
+  afterwards: Afterwards;
+  metrics: AuthMetrics;
+  /** Signs the cookies. */
+  secret: string;
+}
+
+export function createSignIn(parts: SignInParts): SignIn {
+  return {
+    signIn: (credentials, visit) => signIn(parts, credentials, visit),
+    confirmSignIn: (answer, visit) => confirmSignIn(parts, answer, visit),
+    async signOut({ sessionId, actor, organizationId }, { address, requestId }) {
+      await parts.database.transaction(async (tx) => {
+        await tx.query(sql`delete from user_session where id = ${sessionId}::uuid`);
+        await record(tx, { action: "session.closed", actor, organizationId, address, requestId });
+      });
+      return [expiredCookie(SESSION_COOKIE), expiredCookie(SECOND_FACTOR_COOKIE)];
+    },
+  };
+}
+
+async function signIn(
+  parts: SignInParts,
+  { email, password }: { email: string; password: string },
+  visit: Visit,
+): Promise<SignedIn> {
+  const { auth, throttle, metrics } = parts;
+  const account = normalizeEmail(email);
+  const tries: Try[] = [
+    ["sign-in-address", visit.address],
+    ["sign-in-account", account],
+  ];
+  await throttle.take(...tries);
+  // Longer than any can be: not worth the work, and told for unknown addresses too.
+  if (password.length > MAX_PASSWORD * 2) throw wrongCredentials();
+  const called = await callAuth(() =>
+    auth.api.signInEmail({
+      body: { email: account, password },
+      headers: headersOf(visit),
+      returnHeaders: true,
+    }),
+  ).catch((error: unknown) => {
+    if (isRefusal(error)) {
+      metrics.signIns.inc({ outcome: "refused" });
+      // Later, so that the answer comes as soon for an address that is known.
+      parts.afterwards.run("record a refused sign-in", () => recordRefusal(parts, { email: account }, visit));
+    }
+    throw error;
+  });
+  await throttle.giveBack(...tries);
+  const { result, cookies } = called;
+  if (!("token" in result)) return { secondFactorRequired: true, cookies };
+  return await welcome(parts, { ...result, cookies, secondFactor: null }, visit);
+}
+
+async function confirmSignIn(
+  parts: SignInParts,
+  { code, kind }: { code: string; kind: CodeKind },
+  visit: Visit,
+): Promise<SignedIn> {
+  const { auth, throttle, metrics, secret } = parts;
+  const tries: Try[] = [["second-factor-address", visit.address]];
+  await throttle.take(...tries);
+  const userId = await challengedUser(auth, signedValue(visit.cookie, SECOND_FACTOR_COOKIE, secret));
+  // Only what is of this step: a session that the browser has beside it is another matter.
+  const cookie = visit.cookie
+    ?.split(";")
+    .filter((part) => part.trim().startsWith(`${SECOND_FACTOR_COOKIE}=`))
+    .join(";");
+  const asked = { body: { code }, headers: headersOf(visit, cookie), returnHeaders: true } as const;
+  const called = await callAuth(async (): Promise<{ headers: Headers; response: Checked }> =>
+    kind === "totp" ? await auth.api.verifyTOTP(asked) : await auth.api.verifyBackupCode(asked),
+  ).catch((error: unknown) => {
+    if (isRefusal(error) && userId !== null) {
+      metrics.signIns.inc({ outcome: "second factor refused" });
+      parts.afterwards.run("record a refused code", () => recordRefusal(parts, { userId }, visit));
+    }
+    throw error;
+  });
+  const { token, user } = called.result;
+  invariant(token !== undefined, "a right code makes a session");
+  // A code that somebody looked over a shoulder for is spent (RFC 6238, section 5.2).
+  if (kind === "totp" && !(await throttle.allows(["code-once", `${user.id} ${code}`]))) {
+    await endToken(parts.database, token);
+    throw wrongCode();
+  }
+  await throttle.giveBack(...tries);
+  return await welcome(parts, { token, user, cookies: called.cookies, secondFactor: kind }, visit);
+}
+
+interface Welcomed {
+  token: string;
+  user: { id: string };
+  cookies: string[];
+  secondFactor: CodeKind | null;
+}
+/** The library's types know also of codes that make no session. */
+interface Checked {
+  token?: string | undefined;
+  user: { id: string };
+}
+
+/** The session is there: it stays if the person may come in, and what they had in this browser before ends. */
+async function welcome(
+  { database, metrics, secret }: SignInParts,
+  { token, user, cookies, secondFactor }: Welcomed,
+  visit: Visit,
+): Promise<SignedIn> {
+  const [row] = await database.query<{ organization_id: string | null; suspended: boolean }>(sql`
+    select organization_id, organization.suspended_at is not null as suspended
+    from user_account left join organization on organization.id = organization_id
+    where user_account.id = ${user.id}::uuid`);
+  if (!row || row.suspended) {
+    await endToken(database, token);
+    throw new AppError("ForbiddenException", "The organisation is suspended");
+  }
+  const { address, requestId } = visit;
+  const former = signedValue(visit.cookie, SESSION_COOKIE, secret);
+  await database.transaction(async (tx) => {
+    if (former !== null) await endToken(tx, former);
+    await record(tx, {
+      action: "session.opened",
+      actor: { type: "user", id: user.id },
+      organizationId: row.organization_id,
+      details: { second_factor: secondFactor },
+      address,
+      requestId,
+    });
+  });
+  metrics.signIns.inc({ outcome: "signed in" });
+  return { secondFactorRequired: false, cookies };
+}
+
+async function endToken(on: Queryable, token: string): Promise<void> {
+  await on.query(sql`delete from user_session where token = ${token}`);
+}
+
+/** What was typed where an address belongs may be a password: only what is known is kept. */
+async function recordRefusal(
+  { database }: SignInParts,
+  who: { email: string } | { userId: string },
+  { address, requestId }: Visit,
+): Promise<void> {
+  const which = "email" in who ? sql`email = ${who.email}` : sql`id = ${who.userId}::uuid`;
+  const [known] = await database.query<{ email: string; organization_id: string | null }>(
+    sql`select email, organization_id from user_account where ${which}`,
+  );
+  if (!known) return;
+  await record(database, {
+    action: "session.refused",
+    actor: systemActor,
+    organizationId: known.organization_id,
+    subject: known.email,
+    details: { step: "email" in who ? "password" : "second_factor" },
+    address,
+    requestId,
+  });
+}
+
+/** Whose second step it is; null where it is nobody's, or over. */
+async function challengedUser(auth: Auth, challenge: string | null): Promise<string | null> {
+  if (challenge === null) return null;
+  const { internalAdapter } = await auth.$context;
+  return (await internalAdapter.findVerificationValue(challenge))?.value ?? null;
+}
+
+function isRefusal(error: unknown): error is AppError {
+  return error instanceof AppError && error.status === 401;
+}

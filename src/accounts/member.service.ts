@@ -1,0 +1,171 @@
+/** The people of an organisation, or the operators: listed, removed, made owners. There is always one who can do that. */
+import type { Database, Queryable, Transaction } from "../platform/database.ts";
+import { AppError, badRequest } from "../platform/errors.ts";
+import { fromTypedId, toTypedId } from "../platform/ids.ts";
+import { sql, type Sql } from "../platform/sql.ts";
+import { toIsoTime } from "../platform/time.ts";
+import { record, type ActContext } from "./audit.service.ts";
+import type { LinkService } from "./link.service.ts";
+import type { UserRole } from "./user.entity.ts";
+
+export interface MemberView {
+  /** A uuid. */
+  readonly id: string;
+  readonly name: string;
+  readonly email: string;
+  readonly role: UserRole;
+  readonly createdAt: string;
+  readonly lastSeenAt: string | null;
+  readonly hasSecondFactor: boolean;
+}
+
+/** Of whose members it is: an organisation's (a uuid), or with null the operators. */
+export interface Group {
+  readonly organizationId: string | null;
+}
+
+/** Who changes them. */
+export type Manager = ActContext & Group;
+
+/**
+ * `id`: typed. A person of another organisation is answered as one that is not there: NotFoundException. Whether the
+ * caller may manage members is the caller's to know.
+ */
+export interface MemberService {
+  /** By name; at most 1000. */
+  list(group: Group, on?: Queryable): Promise<MemberView[]>;
+  /** Those of `ids` (uuids) that are of the group, in no particular order; operators see everybody. */
+  byIds(group: Group, ids: readonly string[], on?: Queryable): Promise<MemberView[]>;
+  /** Their sessions end with them. Throws ConflictException for the last owner, or operator. */
+  remove(manager: Manager, id: string): Promise<void>;
+  /** Throws BadRequestException for a role that is not of the group, ConflictException for the last owner. */
+  setRole(manager: Manager, id: string, role: UserRole): Promise<MemberView>;
+}
+
+const MAX_LISTED = 1_000;
+
+interface Parts {
+  database: Database;
+  links: Pick<LinkService, "end">;
+}
+
+export function createMemberService({ database, links }: Parts): MemberService {
+  return {
+    list: (group, on = database) =>
+      membersWhere(on, sql`${isOf(group)} order by lower(person.name), person.id limit ${MAX_LISTED}::int`),
+
+    async byIds(group, ids, on = database) {
+      const visible = group.organizationId === null ? sql`true` : isOf(group);
+      return ids.length === 0
+        ? []
+        : membersWhere(on, sql`person.id = any(${[...ids]}::uuid[]) and ${visible}`);
+    },
+
+    remove: (manager, id) =>
+      database.transaction(async (tx) => {
+        const person = await hold(tx, manager, id);
+        if (person.isLast) throw lastOne(person.role, "removed");
+        await links.end(tx, { kind: "password_reset", subjectId: person.id });
+        await tx.query(sql`delete from user_account where id = ${person.id}`);
+        await record(tx, {
+          action: "member.removed",
+          subject: toTypedId("usr", person.id),
+          details: { email: person.email, role: person.role },
+          ...manager,
+        });
+      }),
+
+    setRole: (manager, id, role) =>
+      database.transaction(async (tx) => {
+        const person = await hold(tx, manager, id);
+        if ((role === "operator") !== (manager.organizationId === null)) throw foreignRole(manager);
+        if (role !== person.role) await changeRole(tx, manager, { person, role });
+        const [member] = await membersWhere(tx, sql`person.id = ${person.id}`);
+        return member as MemberView;
+      }),
+  };
+}
+
+async function changeRole(
+  tx: Transaction,
+  manager: Manager,
+  { person, role }: { person: Held; role: UserRole },
+): Promise<void> {
+  if (person.isLast) throw lastOne(person.role, "made a member");
+  await tx.query(sql`update user_account set role = ${role}, updated_at = now() where id = ${person.id}`);
+  await record(tx, {
+    action: "member.role_changed",
+    subject: toTypedId("usr", person.id),
+    details: { email: person.email, from: person.role, to: role },
+    ...manager,
+  });
+}
+
+/** A member whose group is locked until the transaction ends. */
+interface Held {
+  id: string;
+  email: string;
+  role: UserRole;
+  /** Without them nobody could manage the group. */
+  isLast: boolean;
+}
+
+/** Locks whoever manages the group, in one order, so that of two who act at once the second sees what the first has done. */
+async function hold(tx: Transaction, group: Manager, typedId: string): Promise<Held> {
+  const managers = await tx.query<{ id: string }>(sql`
+    select id from user_account person where ${isOf(group)} and role <> 'member' order by id for update`);
+  // Of two owners who remove each other at once the second is none any more.
+  if (group.actor.type === "user" && !managers.some(({ id }) => id === group.actor.id))
+    throw new AppError("ForbiddenException", "You may not manage members any more");
+  const id = fromTypedId("usr", typedId);
+  const [person] = await tx.query<Omit<Held, "isLast">>(sql`
+    select id, email, role from user_account person where id = ${id}::uuid and ${isOf(group)} for update`);
+  if (!person) throw new AppError("NotFoundException", "There is no such member");
+  return { ...person, isLast: managers.length === 1 && managers[0]?.id === person.id };
+}
+
+function isOf({ organizationId }: Group): Sql {
+  return organizationId === null
+    ? sql`person.organization_id is null`
+    : sql`person.organization_id = ${organizationId}::uuid`;
+}
+
+async function membersWhere(on: Queryable, condition: Sql): Promise<MemberView[]> {
+  const rows = await on.query<MemberRow>(sql`
+    select person.id, person.name, person.email, person.role, person.created_at, person.last_seen_at,
+      person.two_factor_enabled
+    from user_account person where ${condition}`);
+  return rows.map((row) => ({
+    id: row.id,
+    name: row.name,
+    email: row.email,
+    role: row.role,
+    createdAt: toIsoTime(row.created_at),
+    lastSeenAt: row.last_seen_at && toIsoTime(row.last_seen_at),
+    hasSecondFactor: row.two_factor_enabled,
+  }));
+}
+
+interface MemberRow {
+  id: string;
+  name: string;
+  email: string;
+  role: UserRole;
+  created_at: string;
+  last_seen_at: string | null;
+  two_factor_enabled: boolean;
+}
+
+function lastOne(role: UserRole, what: string): AppError {
+  return new AppError(
+    "ConflictException",
+    role === "operator"
+      ? `The last operator cannot be ${what}. Invite another first.`
+      : `The last owner cannot be ${what}. Make somebody else an owner first.`,
+  );
+}
+
+function foreignRole({ organizationId }: Group): AppError {
+  const message = organizationId === null ? "must be OPERATOR" : "must be OWNER or MEMBER";
+  return badRequest([{ location: "body", field: "role", code: "invalid_value", message }]);
+}

@@ -1,0 +1,127 @@
+/** A person's sessions as they see them, and their end. */
+import type { Clock } from "../platform/clock.ts";
+import type { Database, Queryable } from "../platform/database.ts";
+import { AppError } from "../platform/errors.ts";
+import { sql } from "../platform/sql.ts";
+import { toIsoTime } from "../platform/time.ts";
+import { record } from "./audit.service.ts";
+import type { Visit } from "./auth.visit.ts";
+import type { SessionHolder } from "./session.holder.ts";
+import { SESSION_IDLE_MS } from "./session.verifier.ts";
+import type { UserService } from "./user.service.ts";
+
+/** Times as ISO 8601. */
+export interface SessionView {
+  /** A uuid. */
+  readonly id: string;
+  /** Whether it is the one that asks. */
+  readonly isCurrent: boolean;
+  readonly createdAt: string;
+  /** To the minute. */
+  readonly lastSeenAt: string;
+  /** Where it was used last. */
+  readonly address: string | null;
+  readonly userAgent: string | null;
+  readonly expiresAt: string;
+}
+
+export interface SessionService {
+  /** Those that are good, the one that was used last first. */
+  list(holder: SessionHolder): Promise<SessionView[]>;
+  /** Throws NotFoundException for a session (a uuid) that is not theirs. */
+  end(holder: SessionHolder, id: string, visit: Visit): Promise<void>;
+  /** Answers with how many. */
+  endOthers(holder: SessionHolder, visit: Visit): Promise<number>;
+}
+
+export interface SessionParts {
+  database: Database;
+  clock: Clock;
+  users: UserService;
+}
+
+const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
+export function createSessionService({ database, clock, users }: SessionParts): SessionService {
+  return {
+    async list({ user, sessionId }) {
+      const rows = await database.query<SessionRow>(sql`
+        select id, created_at, last_seen_at, address, user_agent, expires_at from user_session
+        where user_id = ${user.id}::uuid and expires_at > ${at(clock.now())}::timestamptz
+          and last_seen_at > ${at(clock.now() - SESSION_IDLE_MS)}::timestamptz
+        order by last_seen_at desc, id desc limit 100`);
+      return rows.map((row) => toView(row, sessionId));
+    },
+
+    async end(holder, id, visit) {
+      await database.transaction(async (tx) => {
+        const ended = UUID.test(id)
+          ? await tx.query(sql`
+              delete from user_session where id = ${id}::uuid and user_id = ${holder.user.id}::uuid returning id`)
+          : [];
+        if (ended.length === 0) throw new AppError("NotFoundException", "You have no such session");
+        await note(tx, holder, visit, 1);
+      });
+    },
+
+    endOthers: (holder, visit) =>
+      database.transaction(async (tx) => {
+        const ended = await users.endSessions(tx, holder.user.id, holder.sessionId);
+        if (ended > 0) await note(tx, holder, visit, ended);
+        return ended;
+      }),
+  };
+}
+
+function note(
+  tx: Queryable,
+  { actor, organizationId }: SessionHolder,
+  { address, requestId }: Visit,
+  count: number,
+): Promise<void> {
+  return record(tx, {
+    action: "session.ended",
+    actor,
+    organizationId,
+    details: { count },
+    address,
+    requestId,
+  });
+}
+
+/** Rows that are good for nothing any more, `limit` of each kind at most. */
+export async function purgeSessions(on: Queryable, nowMs: number, limit: number): Promise<void> {
+  await on.query(sql`
+    delete from user_session where id in (
+      select id from user_session
+      where expires_at <= ${at(nowMs)}::timestamptz or last_seen_at <= ${at(nowMs - SESSION_IDLE_MS)}::timestamptz
+      limit ${limit}::int)`);
+  await on.query(sql`
+    delete from user_verification where id in (
+      select id from user_verification where expires_at <= ${at(nowMs)}::timestamptz limit ${limit}::int)`);
+}
+
+interface SessionRow {
+  id: string;
+  created_at: string;
+  last_seen_at: string;
+  address: string | null;
+  user_agent: string | null;
+  expires_at: string;
+}
+
+function toView(row: SessionRow, currentId: string): SessionView {
+  return {
+    id: row.id,
+    isCurrent: row.id === currentId,
+    createdAt: toIsoTime(row.created_at),
+    lastSeenAt: toIsoTime(row.last_seen_at),
+    address: row.address,
+    userAgent: row.user_agent,
+    expiresAt: toIsoTime(row.expires_at),
+  };
+}
+
+function at(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,71 @@
+/** Shutting an organisation out and letting it in again: its keys, its people's sessions and its deliveries, all at once. */
+import { setSuspended } from "../api-keys/api-key.service.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/database.ts";
+import { AppError } from "../platform/errors.ts";
+import { fromTypedId } from "../platform/ids.ts";
+import type { OrganizationType } from "../platform/principal.ts";
+import { sql } from "../platform/sql.ts";
+import { checked, words } from "./account.fields.ts";
+import { record, type ActContext } from "./audit.service.ts";
+
+export interface SuspendedOrganization {
+  /** A uuid. */
+  readonly id: string;
+  readonly name: string;
+  readonly type: OrganizationType;
+}
+
+/** `id`: typed. Whether the caller is an operator is the caller's to know. Throws NotFoundException. Doing it again is no error. */
+export interface SuspensionService {
+  /**
+   * Keys are refused within a second, sessions at once; no delivery is begun any more. What waits, and what is still to
+   * happen to its jobs, is delivered when it is restored. `reason`: for the audit log.
+   */
+  suspend(context: ActContext, id: string, reason: string | null): Promise<SuspendedOrganization>;
+  restore(context: ActContext, id: string): Promise<SuspendedOrganization>;
+}
+
+export interface SuspensionParts {
+  database: Database;
+  clock: Clock;
+  /** Tells workers that there may be something to deliver. */
+  announce: () => void;
+}
+
+export function createSuspensionService({ database, clock, announce }: SuspensionParts): SuspensionService {
+  const change = async (
+    context: ActContext,
+    typedId: string,
+    { suspended, details }: { suspended: boolean; details?: Record<string, unknown> },
+  ): Promise<SuspendedOrganization> => {
+    const organizationId = fromTypedId("org", typedId);
+    if (organizationId === null) throw unknownOrganization();
+    return await database.transaction(async (tx) => {
+      const isChanged = await setSuspended(tx, { organizationId, suspended, nowMs: clock.now() });
+      const action = suspended ? "organization.suspended" : "organization.restored";
+      if (isChanged) await record(tx, { ...context, action, organizationId, subject: typedId, details });
+      const [organization] = await tx.query<SuspendedOrganization>(
+        sql`select id, name, type from organization where id = ${organizationId}`,
+      );
+      return organization as SuspendedOrganization;
+    });
+  };
+
+  return {
+    suspend(context, id, reason) {
+      const details = reason === null ? {} : { details: { reason: checked(words, reason, "reason") } };
+      return change(context, id, { suspended: true, ...details });
+    },
+    async restore(context, id) {
+      const organization = await change(context, id, { suspended: false });
+      // Only now, since whoever is told sooner still finds it suspended.
+      announce();
+      return organization;
+    },
+  };
+}
+
+function unknownOrganization(): AppError {
+  return new AppError("NotFoundException", "There is no such organisation");
+}

@@ -1,0 +1,90 @@
+/** Tries of passwords, codes and links, bounded for each account and each address, in all processes together. */
+import { createHash } from "node:crypto";
+import ipaddr from "ipaddr.js";
+import { AppError } from "../platform/errors.ts";
+import type { TokenRate } from "../platform/token-bucket.ts";
+
+/** So many at once, and then one every so often. */
+const perMinutes = (burst: number, minutesForOne: number): TokenRate => ({
+  burst,
+  perSecond: 1 / (60 * minutesForOne),
+});
+
+/** What is told in the second half of the name is what the bucket belongs to. */
+const limits = {
+  "sign-in-account": perMinutes(10, 1),
+  "sign-in-address": perMinutes(60, 1 / 12),
+  /** Passwords that signed-in people give again. */
+  "password-account": perMinutes(10, 1),
+  "second-factor-account": perMinutes(10, 1),
+  "second-factor-address": perMinutes(60, 1 / 12),
+  /** Mails to one address. */
+  "mail-account": perMinutes(3, 20),
+  /** Forms that anybody may send: requests, forgotten passwords. */
+  "form-address": perMinutes(20, 1),
+  /** Links that are looked at or followed. */
+  "link-address": perMinutes(60, 1 / 12),
+  /** Each code once in the time in which it would be right. */
+  "code-once": perMinutes(1, 3),
+} as const satisfies Record<string, TokenRate>;
+
+export type ThrottleKind = keyof typeof limits;
+
+/** What of, and whose: an e-mail address, a user's uuid, an IP address. */
+export type Try = readonly [kind: ThrottleKind, of: string];
+
+export interface Throttle {
+  /** Takes one of each, in this order; throws TooManyRequestsException, with Retry-After, where one has none left. */
+  take(...tries: readonly Try[]): Promise<void>;
+  /** The same, told as a boolean. */
+  allows(one: Try): Promise<boolean>;
+  /** For tries that succeeded: what went well costs nothing. */
+  giveBack(...tries: readonly Try[]): Promise<void>;
+}
+
+/** Token buckets that all processes share (api-keys/rate-limit.store.ts). */
+export interface BucketStore {
+  take(
+    bucket: string,
+    limit: TokenRate,
+    count: number,
+  ): Promise<{ allowed: boolean; tokens: number }> | { allowed: boolean; tokens: number };
+}
+
+export function createThrottle(store: BucketStore): Throttle {
+  const takeOne = ([kind, of]: Try, count: number) => store.take(bucketOf(kind, of), limits[kind], count);
+  return {
+    async take(...tries) {
+      for (const one of tries) {
+        const { allowed, tokens } = await takeOne(one, 1);
+        if (!allowed) throw tooMany(Math.max(1, Math.ceil((1 - tokens) / limits[one[0]].perSecond)));
+      }
+    },
+    async allows(one) {
+      return (await takeOne(one, 1)).allowed;
+    },
+    async giveBack(...tries) {
+      for (const one of tries) await takeOne(one, -1);
+    },
+  };
+}
+
+function tooMany(retryAfterS: number): AppError {
+  const wait = retryAfterS < 90 ? `${retryAfterS} seconds` : `${Math.ceil(retryAfterS / 60)} minutes`;
+  return new AppError("TooManyRequestsException", `Too many tries. Try again in ${wait}.`, {
+    headers: { "Retry-After": String(retryAfterS) },
+  });
+}
+
+/** Hashed, so that the table tells no addresses and no codes. */
+function bucketOf(kind: ThrottleKind, of: string): string {
+  const whose = kind.endsWith("-address") ? network(of) : of;
+  return `${kind}:${createHash("sha256").update(whose).digest("base64url").slice(0, 22)}`;
+}
+
+/** An IPv6 host has 2^64 addresses of its own: they count as one. */
+function network(address: string): string {
+  if (!ipaddr.isValid(address)) return "unknown";
+  const parsed = ipaddr.process(address);
+  return parsed.kind() === "ipv4" ? parsed.toString() : parsed.toByteArray().slice(0, 8).join(".");
+}

@@ -1,0 +1,118 @@
+/** A person's second factor: codes of an app (TOTP), and recovery codes for when that is lost. */
+import type { MailService } from "../mail/mail.service.ts";
+import type { Database } from "../platform/database.ts";
+import { AppError, badRequest } from "../platform/errors.ts";
+import { record } from "./audit.service.ts";
+import { callAuth, headersOf } from "./auth.call.ts";
+import type { Auth } from "./auth.ts";
+import type { Visit } from "./auth.visit.ts";
+import { secondFactorMail } from "./password.mails.ts";
+import { FORGOTTEN_PAGE } from "./password.service.ts";
+import type { SessionHolder } from "./session.holder.ts";
+import type { Throttle } from "./throttle.ts";
+
+export interface TwoFactorService {
+  /** Answers with the `otpauth:` address that an app is shown. Nothing counts until a code is confirmed. */
+  begin(holder: SessionHolder, password: string, visit: Visit): Promise<string>;
+  /** Turns it on. The session goes on under another id. */
+  confirm(holder: SessionHolder, code: string, visit: Visit): Promise<RecoveryCodes>;
+  /** The former ones are good no more. */
+  renewCodes(holder: SessionHolder, password: string, visit: Visit): Promise<readonly string[]>;
+  /** Turns it off; answers with the cookies of the session, which goes on under another id. */
+  disable(holder: SessionHolder, password: string, visit: Visit): Promise<readonly string[]>;
+}
+
+export interface RecoveryCodes {
+  /** Each good once. */
+  readonly codes: readonly string[];
+  /** `Set-Cookie` texts. */
+  readonly cookies: readonly string[];
+}
+
+export interface TwoFactorParts {
+  auth: Auth;
+  database: Database;
+  mails: Pick<MailService, "enqueue">;
+  throttle: Throttle;
+  /** An address of the console, such as `https://api.example.com/sign-in`. */
+  pageUrl: (path: string) => string;
+}
+
+type Action = "second_factor.enabled" | "second_factor.disabled" | "recovery_codes.renewed";
+
+export function createTwoFactorService(parts: TwoFactorParts): TwoFactorService {
+  const { auth, throttle } = parts;
+
+  /** The library compares the password; how often, we bound. */
+  const withPassword = async <T>({ user }: SessionHolder, work: () => Promise<T>): Promise<T> => {
+    await throttle.take(["password-account", user.id]);
+    const result = await work();
+    await throttle.giveBack(["password-account", user.id]);
+    return result;
+  };
+
+  return {
+    async begin(holder, password, visit) {
+      const { result } = await withPassword(holder, () =>
+        callAuth(() => auth.api.enableTwoFactor(asked({ password }, visit))),
+      );
+      return "totpURI" in result ? result.totpURI : "";
+    },
+
+    async confirm(holder, code, visit) {
+      const { id } = holder.user;
+      if (holder.user.hasSecondFactor)
+        throw new AppError("ConflictException", "The second factor is on already");
+      await throttle.take(["second-factor-account", id]);
+      const { cookies } = await callAuth(() => auth.api.verifyTOTP(asked({ code }, visit)), wrongEntry);
+      // It is spent: who saw it entered cannot sign in with it.
+      await throttle.allows(["code-once", `${id} ${code}`]);
+      await throttle.giveBack(["second-factor-account", id]);
+      await tell(parts, holder, visit, "second_factor.enabled");
+      const { backupCodes } = await auth.api.viewBackupCodes({ body: { userId: id } });
+      return { codes: backupCodes, cookies };
+    },
+
+    async renewCodes(holder, password, visit) {
+      const { result } = await withPassword(holder, () =>
+        callAuth(() => auth.api.generateBackupCodes(asked({ password }, visit))),
+      );
+      await tell(parts, holder, visit, "recovery_codes.renewed");
+      return result.backupCodes;
+    },
+
+    async disable(holder, password, visit) {
+      if (!holder.user.hasSecondFactor) throw new AppError("ConflictException", "The second factor is off");
+      const { cookies } = await withPassword(holder, () =>
+        callAuth(() => auth.api.disableTwoFactor(asked({ password }, visit))),
+      );
+      await tell(parts, holder, visit, "second_factor.disabled");
+      return cookies;
+    },
+  };
+}
+
+/** What the library is asked with. */
+function asked<Body>(body: Body, visit: Visit) {
+  return { body, headers: headersOf(visit, visit.cookie), returnHeaders: true } as const;
+}
+
+/** The person is signed in: a wrong code is a wrong entry, not a lack of a session. */
+const wrongEntry = {
+  INVALID_CODE: () =>
+    badRequest([{ location: "body", field: "code", code: "invalid_value", message: "is not right" }]),
+};
+
+async function tell(
+  { database, mails, pageUrl }: TwoFactorParts,
+  { user, actor, organizationId }: SessionHolder,
+  { address, requestId }: Visit,
+  action: Action,
+): Promise<void> {
+  await database.transaction(async (tx) => {
+    await record(tx, { action, actor, organizationId, address, requestId });
+    if (action === "recovery_codes.renewed") return;
+    const isOn = action === "second_factor.enabled";
+    await mails.enqueue(tx, secondFactorMail(user.email, isOn, pageUrl(FORGOTTEN_PAGE)));
+  });
+}

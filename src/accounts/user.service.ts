@@ -1,0 +1,63 @@
+/** People: made when they register, renamed by themselves, and signed out by whoever may end their sessions. */
+import type { Queryable } from "../platform/database.ts";
+import { AppError } from "../platform/errors.ts";
+import { newUuid } from "../platform/ids.ts";
+import { sql } from "../platform/sql.ts";
+import type { PasswordHasher } from "./password.hash.ts";
+import { checkPassword } from "./password.rules.ts";
+import type { UserRole } from "./user.entity.ts";
+
+export interface NewUser {
+  /** In small letters (`accountEmail`). */
+  readonly email: string;
+  readonly name: string;
+  readonly password: string;
+  /** A uuid; null for an operator. */
+  readonly organizationId: string | null;
+  readonly role: UserRole;
+}
+
+export interface UserService {
+  /**
+   * In the transaction of the link that was followed; answers with the uuid. Throws BadRequestException where the password
+   * will not do, ConflictException where the address has an account.
+   */
+  createUser(tx: Queryable, user: NewUser): Promise<string>;
+  /** Unbounded: whoever asks has counted the try. */
+  isPasswordOf(on: Queryable, userId: string, password: string): Promise<boolean>;
+  /** Ends a person's sessions, but for `exceptSessionId`; answers with how many. */
+  endSessions(on: Queryable, userId: string, exceptSessionId?: string): Promise<number>;
+}
+
+export function createUserService({ hasher }: { hasher: PasswordHasher }): UserService {
+  return {
+    async createUser(tx, { email, name, password, organizationId, role }) {
+      checkPassword(password, email);
+      const [id, hash] = [newUuid(), await hasher.hash(password)];
+      const made = await tx.query(sql`
+        with person as (
+          insert into user_account (id, email, name, organization_id, role)
+          values (${id}::uuid, ${email}, ${name}, ${organizationId}::uuid, ${role})
+          on conflict (email) do nothing returning id
+        )
+        insert into user_credential (id, user_id, account_id, provider_id, password)
+        select ${newUuid()}::uuid, id, id::text, 'credential', ${hash} from person
+        returning user_id`);
+      if (made.length === 0)
+        throw new AppError("ConflictException", "There is an account with this e-mail address already");
+      return id;
+    },
+    async isPasswordOf(on, userId, password) {
+      const [credential] = await on.query<{ password: string }>(
+        sql`select password from user_credential where user_id = ${userId}::uuid`,
+      );
+      return credential !== undefined && (await hasher.verify(credential.password, password));
+    },
+    async endSessions(on, userId, exceptSessionId) {
+      const ended = await on.query(sql`
+        delete from user_session
+        where user_id = ${userId}::uuid and id is distinct from ${exceptSessionId ?? null}::uuid returning id`);
+      return ended.length;
+    },
+  };
+}

@@ -1,0 +1,90 @@
+/** The demo's people: an owner of its first agent, one of its first contractor, and an operator, each with a made-up password. */
+import { randomBytes } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createPasswordHasher } from "../accounts/password.hash.ts";
+import type { UserRole } from "../accounts/user.entity.ts";
+import { createUserService, type UserService } from "../accounts/user.service.ts";
+import type { Database, Queryable } from "../platform/database.ts";
+import { sql } from "../platform/sql.ts";
+
+export interface DemoLogin {
+  email: string;
+  /** Null: it was changed since, and only who changed it knows it. */
+  password: string | null;
+}
+
+export type DemoRole = "agent" | "contractor" | "operator";
+export type DemoLogins = Record<DemoRole, DemoLogin>;
+
+interface DemoPerson {
+  name: string;
+  role: UserRole;
+  /** A uuid; null for the operator. */
+  organizationId: string | null;
+}
+
+interface LoginParts {
+  database: Database;
+  /** Where the passwords are kept, so that they can be shown again: the database has only their hashes. */
+  dataDir: string;
+}
+
+/** Makes whoever is missing, and answers with how all of them sign in. */
+export async function ensureLogins(
+  { database, dataDir }: LoginParts,
+  organizations: { agent: string; contractor: string },
+): Promise<DemoLogins> {
+  const people: Record<DemoRole, DemoPerson> = {
+    agent: { name: "Demo agent", role: "owner", organizationId: organizations.agent },
+    contractor: { name: "Demo contractor", role: "owner", organizationId: organizations.contractor },
+    operator: { name: "Demo operator", role: "operator", organizationId: null },
+  };
+  const users = createUserService({ hasher: createPasswordHasher(() => undefined) });
+  const file = join(dataDir, "demo-logins.json");
+  return await database.transaction(async (tx) => {
+    await tx.query(sql`select pg_advisory_xact_lock(hashtext('waymark.demo'))`);
+    const kept = await readKept(file);
+    const loginOf = (role: DemoRole): Promise<DemoLogin> =>
+      ensureLogin({ tx, users, kept: kept[role] }, emailOf(role), people[role]);
+    const logins = {
+      agent: await loginOf("agent"),
+      contractor: await loginOf("contractor"),
+      operator: await loginOf("operator"),
+    };
+    await writeFile(file, `${JSON.stringify(logins, null, 2)}\n`, { mode: 0o600 });
+    return logins;
+  });
+}
+
+function emailOf(role: DemoRole): string {
+  return `${role}@waymark.example`;
+}
+
+async function ensureLogin(
+  { tx, users, kept }: { tx: Queryable; users: UserService; kept: DemoLogin | undefined },
+  email: string,
+  person: DemoPerson,
+): Promise<DemoLogin> {
+  const [known] = await tx.query<{ id: string }>(sql`select id from user_account where email = ${email}`);
+  if (known) {
+    const password = kept?.password ?? null;
+    const isGood = password !== null && (await users.isPasswordOf(tx, known.id, password));
+    return { email, password: isGood ? password : null };
+  }
+  const password = newPassword();
+  await users.createUser(tx, { ...person, email, password });
+  return { email, password };
+}
+
+/** 80 random bits, in Crockford's base32: no letter is mistaken for a digit. */
+function newPassword(): string {
+  const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
+  const letters = Array.from(randomBytes(16), (byte) => alphabet[byte & 31]).join("");
+  return letters.replace(/(.{4})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4");
+}
+
+async function readKept(file: string): Promise<Partial<DemoLogins>> {
+  const text = await readFile(file, "utf8").catch(() => null);
+  return text === null ? {} : (JSON.parse(text) as Partial<DemoLogins>);
+}

@@ -1,0 +1,85 @@
+/** What stands before every route of `/auth`: its name for the logs, the page that asks, the body, and who is signed in. */
+import type { Request, RequestHandler, Response } from "express";
+import type { Origin } from "../../accounts/audit.service.ts";
+import type { SessionVerifier } from "../../accounts/session.verifier.ts";
+import type { SessionHolder } from "../../accounts/session.holder.ts";
+import type { Visit } from "../../accounts/auth.visit.ts";
+import { AppError, invariant } from "../../platform/errors.ts";
+import { keepsSecureCookies } from "../../platform/own-page.ts";
+import { readJson } from "../body.ts";
+import { contextOf } from "../context.ts";
+
+export interface AccountGate {
+  named(route: string): RequestHandler;
+  /** Changes something: only pages of our own may ask. */
+  ownPage: RequestHandler;
+  /** The same, with a JSON body. */
+  form: RequestHandler[];
+  signedIn: RequestHandler;
+  /** Only pages whose browser would keep the session's cookie: better told than signed out without a word. */
+  keepsCookies: RequestHandler;
+  /** A form of somebody who is signed in. */
+  ownForm: RequestHandler[];
+}
+
+const MAX_BODY_BYTES = 16_384;
+
+export function createAccountGate(sessions: SessionVerifier): AccountGate {
+  const ownPage: RequestHandler = (request, _response, next) => {
+    sessions.requireOwnPage(request.headers);
+    next();
+  };
+  const signedIn: RequestHandler = async (request, response, next) => {
+    contextOf(response).holder = await sessions.verify(request.headers, request.ip ?? "");
+    next();
+  };
+  const body = readJson(MAX_BODY_BYTES);
+  return {
+    named: (route) => (_request, response, next) => {
+      contextOf(response).route = route;
+      next();
+    },
+    ownPage,
+    form: [ownPage, body],
+    signedIn,
+    keepsCookies: (request, _response, next) => {
+      if (!keepsSecureCookies(request.headers)) throw notKept();
+      next();
+    },
+    // The body last: who may not send it need not.
+    ownForm: [ownPage, signedIn, body],
+  };
+}
+
+function notKept(): AppError {
+  return new AppError(
+    "ForbiddenException",
+    "Nobody can sign in over plain http, but for http://localhost: browsers would not keep the session. Open this page with https.",
+  );
+}
+
+/** Only routes behind `signedIn` may ask. */
+export function sessionOf(response: Response): SessionHolder {
+  const { holder } = contextOf(response);
+  invariant(holder && holder.keyId === null, "the route is behind signedIn");
+  return holder;
+}
+
+export function visitOf(request: Request, response: Response): Visit {
+  return {
+    cookie: request.headers.cookie,
+    address: request.ip ?? "",
+    userAgent: request.headers["user-agent"],
+    requestId: contextOf(response).requestId,
+  };
+}
+
+/** Where a request comes from, for the audit log. */
+export function originOf(request: Request, response: Response): Origin {
+  return { address: request.ip ?? null, requestId: contextOf(response).requestId };
+}
+
+/** Adds cookies to the answer. */
+export function setCookies(response: Response, cookies: readonly string[]): void {
+  for (const cookie of cookies) response.append("Set-Cookie", cookie);
+}

@@ -1,0 +1,27 @@
+/** Where people find the console: for links in mails, which no request is there to be asked. */
+
+export interface PageAddress {
+  /** The address of a page, such as `https://api.example.com/sign-in`. */
+  readonly pageUrl: (path: string) => string;
+  /** Told once the server listens, and has got its port. */
+  readonly listensAt: (url: string) => void;
+}
+
+/** `publicUrl` wins, without a slash at its end; null: where the server listens, seen from the same machine. */
+export function createPageAddress(
+  publicUrl: string | null,
+  { host, port }: { host: string; port: number },
+): PageAddress {
+  let base = publicUrl ?? reachable(`http://${host.includes(":") ? `[${host}]` : host}:${port}`);
+  return {
+    pageUrl: (path) => base + path,
+    listensAt(url) {
+      base = publicUrl ?? reachable(url);
+    },
+  };
+}
+
+/** Who listens everywhere is found on this machine. */
+function reachable(url: string): string {
+  return url.replace(/^http:\/\/(0\.0\.0\.0|\[::\])(?=:)/, "http://localhost");
+}

@@ -1,0 +1,283 @@
+/** The links of mails: good once, for a time, for one thing, and told of in one way when they are not. */
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createLinkService } from "../../src/accounts/link.service.ts";
+import type { LinkKind } from "../../src/accounts/link.entity.ts";
+import { newUuid } from "../../src/platform/ids.ts";
+import { raw, sql } from "../../src/platform/sql.ts";
+import { GOOD_PASSWORD, makePerson, openBrowser, signIn, type Browser } from "../support/account.ts";
+import { ACCOUNT_ENV, mailOf, somewhere, tokenIn } from "../support/account-mails.ts";
+import { expectData, expectFailure, expectProblems, withoutRequest } from "../support/answers.ts";
+import { createFakeClock, HOUR_MS, type FakeClock } from "../support/fake-clock.ts";
+import { ask } from "../support/graphql.ts";
+import type { Answer } from "../support/instance.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let clock: FakeClock;
+let agent: Partner;
+let operatorKey: string;
+/** An owner's. */
+let browser: Browser;
+
+beforeAll(async () => {
+  clock = createFakeClock();
+  app = await startTestApp(ACCOUNT_ENV, { clock });
+  agent = await app.partner("agent");
+  operatorKey = (await app.keys.create({ organizationId: null, name: "operator", createdBy: "test" })).text;
+  browser = await signIn(app, await makePerson(app, { organizationId: agent.id, role: "owner" }));
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+function asOperator(query: string, variables: Record<string, unknown> = {}) {
+  return ask(app, query, { key: operatorKey, variables });
+}
+
+function asOwner(query: string, variables: Record<string, unknown> = {}) {
+  return ask(app, query, { headers: { cookie: browser.cookie, origin: app.url }, variables });
+}
+
+function post(path: string, body: unknown, headers = somewhere()): Promise<Answer> {
+  const init = { method: "POST", headers, body: JSON.stringify(body) };
+  return openBrowser(app).call(`/auth/links/${path}`, init);
+}
+
+const accept = (token: string, change: object = {}): Promise<Answer> =>
+  post("accept", { token, name: "New Person", password: GOOD_PASSWORD, ...change });
+
+interface Sent {
+  id: string;
+  email: string;
+  token: string;
+}
+
+/** An approved request and its link. */
+async function registration(): Promise<Sent> {
+  const name = randomBytes(6).toString("hex");
+  const email = `${name}@test.example`;
+  const body = { email, organization_name: `Org ${name}`, organization_type: "contractor" };
+  const init = { method: "POST", headers: somewhere(), body: JSON.stringify(body) };
+  await openBrowser(app).call("/auth/account-requests", init);
+  await mailOf(app, email, "account_request_received");
+  const { accountRequests } = await asOperator(`{ accountRequests { nodes { id email } } }`);
+  const { id } = accountRequests.nodes.find((node: { email: string }) => node.email === email);
+  await asOperator(`mutation ($id: ID!) { approveAccountRequest(id: $id) { userErrors { code } } }`, { id });
+  return { id, email, token: tokenIn(await mailOf(app, email, "registration"), "register") };
+}
+
+async function invitation(): Promise<Sent> {
+  const email = `${randomBytes(6).toString("hex")}@test.example`;
+  const data = await asOwner(
+    `mutation ($email: String!) { inviteMember(input: { email: $email }) { invitation { id } userErrors { code } } }`,
+    { email },
+  );
+  const token = tokenIn(await mailOf(app, email, "invitation"), "invitation");
+  return { id: data.inviteMember.invitation.id, email, token };
+}
+
+function issued(kind: LinkKind, email: string): Promise<string> {
+  const links = createLinkService({ database: app.database, clock });
+  return links.issue(app.database, { kind, subjectId: newUuid(), email, lifetimeMs: HOUR_MS });
+}
+
+async function usersOf(email: string): Promise<number> {
+  return (await app.database.query(sql`select from user_account where email = ${email}`)).length;
+}
+
+describe("200", () => {
+  it("tells what a link is good for, as often as it is asked, and makes a contractor's owner of it", async () => {
+    const { email, token } = await registration();
+    for (let asked = 0; asked < 3; asked += 1)
+      expect(expectData(await post("check", { token }))).toEqual({
+        kind: "registration",
+        email,
+        organization_name: `Org ${email.split("@")[0]}`,
+        question: null,
+        expires_at: new Date(clock.now() + 72 * HOUR_MS).toISOString(),
+      });
+    expect(expectData(await accept(token))).toEqual({});
+    const session = expectData(
+      await (await signIn(app, { email, password: GOOD_PASSWORD })).get("/auth/session"),
+    );
+    expect(session).toMatchObject({ user: { role: "owner" }, organization: { type: "contractor" } });
+  });
+
+  it("makes a member of an invitation", async () => {
+    const { email, token } = await invitation();
+    expect(expectData(await post("check", { token }))).toMatchObject({
+      kind: "invitation",
+      email,
+      organization_name: agent.name,
+    });
+    expectData(await accept(token));
+    const session = expectData(
+      await (await signIn(app, { email, password: GOOD_PASSWORD })).get("/auth/session"),
+    );
+    expect(session).toMatchObject({
+      user: { role: "member", name: "New Person" },
+      organization: { name: agent.name },
+    });
+    const { invitations } = await asOwner(`{ invitations { email } }`);
+    expect(invitations).not.toContainEqual({ email });
+  });
+
+  it("lets nobody sign in by the link alone", async () => {
+    const { token } = await registration();
+    const stranger = openBrowser(app);
+    await stranger.post("/auth/links/accept", { token, name: "New Person", password: GOOD_PASSWORD });
+    expect(stranger.cookie).toBe("");
+  });
+
+  it("sends the registration again, which ends the former link", async () => {
+    const { id, email, token } = await registration();
+    const resent = await asOperator(
+      `mutation ($id: ID!) { resendRegistration(id: $id) { accountRequest { registrationExpiresAt } userErrors { code } } }`,
+      { id },
+    );
+    expect(resent.resendRegistration.userErrors).toEqual([]);
+    const second = tokenIn(await mailOf(app, email, "registration"), "register");
+    expect(second).not.toBe(token);
+    expectFailure(await accept(token), 404);
+    expectData(await accept(second));
+  });
+});
+
+describe("400", () => {
+  it("leaves the link good where the name or the password will not do", async () => {
+    const { email, token } = await registration();
+    expectProblems(await accept(token, { password: "short" }), "body", ["password"]);
+    expectProblems(await accept(token, { password: email }), "body", ["password"]);
+    expectProblems(await accept(token, { name: " " }), "body", ["name"]);
+    expectProblems(await accept(token, { name: "a\u202Eb", password: 7 }), "body", ["name", "password"]);
+    expect(await usersOf(email)).toBe(0);
+    expectData(await accept(token));
+  });
+
+  it("wants a token", async () => {
+    expectProblems(await post("check", {}), "body", ["token"]);
+    expectProblems(await post("check", { token: 1 }), "body", ["token"]);
+  });
+});
+
+describe("409", () => {
+  it("tells whoever has the link that the address has an account by now", async () => {
+    const { email, token } = await registration();
+    const person = {
+      email,
+      name: "P",
+      password: GOOD_PASSWORD,
+      organizationId: agent.id,
+      role: "member",
+    } as const;
+    await app.database.transaction((tx) => app.accounts.createUser(tx, person));
+    expectFailure(await accept(token), 409);
+    expect(await usersOf(email)).toBe(1);
+  });
+});
+
+describe("of several acceptances at once", () => {
+  it.each([
+    ["a registration", registration],
+    ["an invitation", invitation],
+  ])("one makes the account of %s", async (_what, make) => {
+    const { email, token } = await make();
+    const answers = await Promise.all([1, 2, 3, 4, 5].map((at) => accept(token, { name: `Person ${at}` })));
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 404, 404, 404, 404]);
+    expect(await usersOf(email)).toBe(1);
+    const acts = await app.database.query(
+      sql`select from audit_entry where details ->> 'email' = ${email} and action in ('member.registered', 'member.joined')`,
+    );
+    expect(acts).toHaveLength(1);
+  });
+});
+
+describe("a link by itself", () => {
+  it("is used up by one of several at once, and by none that fails", async () => {
+    const links = createLinkService({ database: app.database, clock });
+    const token = await issued("invitation", "somebody@test.example");
+    const use = (fails: boolean): Promise<unknown> =>
+      app.database.transaction(async (tx) => {
+        const used = await links.consume(tx, token, "invitation");
+        if (fails) throw new Error("refused");
+        return used;
+      });
+    await expect(use(true)).rejects.toThrow("refused");
+    const ends = await Promise.allSettled([1, 2, 3, 4].map(() => use(false)));
+    expect(ends.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    await expect(use(false)).rejects.toMatchObject({ code: "NotFoundException" });
+    await expect(links.check(token)).rejects.toMatchObject({ code: "NotFoundException" });
+  });
+
+  it("is good for its own kind alone", async () => {
+    const links = createLinkService({ database: app.database, clock });
+    const token = await issued("password_reset", "somebody@test.example");
+    await expect(links.consume(app.database, token, "invitation")).rejects.toMatchObject({ status: 404 });
+    expect(await links.consume(app.database, token, "password_reset")).toMatchObject({
+      email: "somebody@test.example",
+    });
+  });
+});
+
+describe("429", () => {
+  it("takes so many tries of one address", async () => {
+    const from = somewhere();
+    const statuses: number[] = [];
+    for (let tried = 0; tried < 70; tried += 1)
+      statuses.push((await post("check", { token: randomBytes(32).toString("base64url") }, from)).status);
+    expect(statuses[0]).toBe(404);
+    expect(statuses.at(-1)).toBe(429);
+  });
+});
+
+it("keeps no token that could be followed", async () => {
+  const { token } = await registration();
+  const tables = ["account_link", "audit_entry", "account_request", "mail", "account_request_note"];
+  for (const table of tables) {
+    const rows = await app.database.query<{ row: string }>(
+      sql`select kept::text as row from ${raw(table)} kept`,
+    );
+    expect({ table, isEmpty: rows.length === 0 }).toEqual({ table, isEmpty: false });
+    expect(rows.map(({ row }) => row).join("\n")).not.toContain(token);
+  }
+});
+
+// Last, since time goes on here, and with it sessions end.
+describe("404: one answer", () => {
+  it("for links that are unknown, malformed, used, expired, void and of another kind", async () => {
+    const used = await registration();
+    expectData(await accept(used.token));
+    const expired = await registration();
+    const revoked = await invitation();
+    await asOwner(`mutation ($id: ID!) { revokeInvitation(id: $id) { id } }`, { id: revoked.id });
+    clock.advance(72 * HOUR_MS);
+    const tokens = {
+      unknown: randomBytes(32).toString("base64url"),
+      malformed: "x",
+      empty: "",
+      long: "x".repeat(5_000),
+      used: used.token,
+      expired: expired.token,
+      revoked: revoked.token,
+    };
+    const answers = new Set<string>();
+    for (const token of Object.values(tokens)) {
+      for (const answer of [await post("check", { token }), await accept(token)]) {
+        expectFailure(answer, 404);
+        answers.add(JSON.stringify(withoutRequest(answer)));
+      }
+    }
+    for (const kind of ["password_reset", "account_request_answer"] as const)
+      answers.add(JSON.stringify(withoutRequest(await accept(await issued(kind, "somebody@test.example")))));
+    expect([...answers]).toHaveLength(1);
+    expect(await usersOf(expired.email)).toBe(0);
+    expect(await usersOf(revoked.email)).toBe(0);
+  });
+
+  it("ends exactly after 72 hours", async () => {
+    const { token } = await registration();
+    clock.advance(72 * HOUR_MS - 1);
+    expectData(await post("check", { token }));
+    clock.advance(1);
+    expectFailure(await post("check", { token }), 404);
+  });
+});

@@ -1,0 +1,253 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sql } from "../../src/platform/sql.ts";
+import {
+  GOOD_PASSWORD,
+  makePerson,
+  openBrowser,
+  signIn,
+  type Browser,
+  type Person,
+} from "../support/account.ts";
+import { ACCOUNT_ENV, mailOf, mailsTo, somewhere, tokenIn } from "../support/account-mails.ts";
+import {
+  expectData,
+  expectEnvelope,
+  expectFailure,
+  expectProblems,
+  withoutRequest,
+} from "../support/answers.ts";
+import { createFakeClock, HOUR_MS, type FakeClock } from "../support/fake-clock.ts";
+import type { Answer } from "../support/instance.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+const NEW_PASSWORD = "two herons wait at the weir";
+
+let app: TestApp;
+let clock: FakeClock;
+let agent: Partner;
+
+beforeAll(async () => {
+  clock = createFakeClock();
+  app = await startTestApp(ACCOUNT_ENV, { clock });
+  agent = await app.partner("agent");
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+function newPerson(): Promise<Person> {
+  return makePerson(app, { organizationId: agent.id, role: "member" });
+}
+
+/** From an address of its own each time. */
+function post(path: string, body: object): Promise<Answer> {
+  const headers = somewhere();
+  return openBrowser(app).call(path, { method: "POST", body: JSON.stringify(body), headers });
+}
+
+function reset(token: string, password = NEW_PASSWORD): Promise<Answer> {
+  return post("/auth/password/reset", { token, password });
+}
+
+async function resetToken(email: string): Promise<string> {
+  expect((await post("/auth/password/forgotten", { email })).status).toBe(202);
+  return tokenIn(await mailOf(app, email, "password_reset"), "reset-password");
+}
+
+async function isSignedIn(browser: Browser): Promise<boolean> {
+  const { status } = await browser.get("/auth/session");
+  expect([200, 401]).toContain(status);
+  return status === 200;
+}
+
+async function signsIn({ email }: Person, password: string): Promise<boolean> {
+  const { status } = await post("/auth/sign-in", { email, password });
+  expect([200, 401]).toContain(status);
+  return status === 200;
+}
+
+function change(browser: Browser, current: string, next = NEW_PASSWORD): Promise<Answer> {
+  return browser.post("/auth/password/change", { current_password: current, new_password: next });
+}
+
+async function actsOf(email: string): Promise<string[]> {
+  const rows = await app.database.query<{ action: string }>(
+    sql`select action from audit_entry where actor = ${email} or subject = ${email} order by id`,
+  );
+  return rows.map(({ action }) => action);
+}
+
+describe("a password that is forgotten", () => {
+  it("is replaced by who reads the mail; every session ends, and the person is told", async () => {
+    const person = await newPerson();
+    const browsers = [await signIn(app, person), await signIn(app, person)];
+    expectData(await reset(await resetToken(person.email)));
+    for (const browser of browsers) expect(await isSignedIn(browser)).toBe(false);
+    expect(await signsIn(person, GOOD_PASSWORD)).toBe(false);
+    expect(await signsIn(person, NEW_PASSWORD)).toBe(true);
+    expect((await mailsTo(app, person.email)).map(({ kind }) => kind)).toEqual([
+      "password_reset",
+      "password_changed",
+    ]);
+    expect(await actsOf(person.email)).toEqual(
+      expect.arrayContaining(["password.forgotten", "password.reset"]),
+    );
+  });
+
+  it("is answered in the same way for an unknown address, and nothing is written to it", async () => {
+    const person = await newPerson();
+    const known = await post("/auth/password/forgotten", { email: person.email });
+    const unknown = await post("/auth/password/forgotten", { email: "nobody@test.example" });
+    expectEnvelope(known);
+    expect(withoutRequest(unknown)).toEqual(withoutRequest(known));
+    await mailOf(app, person.email, "password_reset");
+    expect(await mailsTo(app, "nobody@test.example")).toEqual([]);
+  });
+
+  it("takes a link once, and not the one before", async () => {
+    const person = await newPerson();
+    const former = await resetToken(person.email);
+    await app.database.query(sql`delete from mail where recipient = ${person.email}`);
+    const token = await resetToken(person.email);
+    expect(token).not.toBe(former);
+    const gone = await reset(former);
+    expectFailure(gone, 404, "not good any more");
+    expectData(await reset(token));
+    const replayed = await reset(token, "three herons at the weir");
+    expect(withoutRequest(replayed)).toEqual(withoutRequest(gone));
+    expect(withoutRequest(await reset("x".repeat(43)))).toEqual(withoutRequest(gone));
+    expect(await signsIn(person, NEW_PASSWORD)).toBe(true);
+  });
+
+  it("takes of two at once only one", async () => {
+    const person = await newPerson();
+    const token = await resetToken(person.email);
+    const answers = await Promise.all([1, 2, 3].map((at) => reset(token, `${NEW_PASSWORD} ${at}`)));
+    expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
+      200, 404, 404,
+    ]);
+  });
+
+  it("takes no link after an hour", async () => {
+    const person = await newPerson();
+    const token = await resetToken(person.email);
+    clock.advance(HOUR_MS);
+    expectFailure(await reset(token), 404);
+    expect(await signsIn(person, GOOD_PASSWORD)).toBe(true);
+    clock.advance(-HOUR_MS);
+  });
+
+  it("leaves the link good where the new password will not do", async () => {
+    const person = await newPerson();
+    const token = await resetToken(person.email);
+    expectProblems(await reset(token, "short"), "body", ["password"]);
+    expectData(await reset(token));
+  });
+
+  it("takes no link of a person who was removed", async () => {
+    const person = await newPerson();
+    const token = await resetToken(person.email);
+    await app.database.query(sql`delete from user_account where id = ${person.id}`);
+    expectFailure(await reset(token), 404);
+  });
+
+  it("is kept as a hash alone", async () => {
+    const token = await resetToken((await newPerson()).email);
+    const [row] = await app.database.query<{ text: string }>(
+      sql`select coalesce(string_agg(account_link::text, ''), '') as text from account_link`,
+    );
+    expect(row?.text).not.toContain(token);
+    expect(row?.text).not.toContain(Buffer.from(token).toString("hex"));
+  });
+
+  it("writes to one mailbox only three times, and takes twenty wishes from one address", async () => {
+    const { email } = await newPerson();
+    const headers = somewhere();
+    const answers: Answer[] = [];
+    for (let at = 0; at < 21; at += 1) {
+      const body = JSON.stringify({ email });
+      answers.push(
+        await openBrowser(app).call("/auth/password/forgotten", { method: "POST", body, headers }),
+      );
+    }
+    expect(answers.slice(0, 20).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 202));
+    expectFailure(answers[20]!, 429);
+    // Whatever waited before it is done by then.
+    const other = await newPerson();
+    await resetToken(other.email);
+    expect((await mailsTo(app, email)).length).toBe(3);
+  });
+});
+
+describe("a password that is changed", () => {
+  it("ends the other sessions, and leaves the one that changed it", async () => {
+    const person = await newPerson();
+    const [own, other] = [await signIn(app, person), await signIn(app, person)];
+    expectData(await change(own, GOOD_PASSWORD));
+    expect(await isSignedIn(own)).toBe(true);
+    expect(await isSignedIn(other)).toBe(false);
+    expect(await signsIn(person, GOOD_PASSWORD)).toBe(false);
+    expect(await signsIn(person, NEW_PASSWORD)).toBe(true);
+    expect(await actsOf(person.email)).toContain("password.changed");
+    await mailOf(app, person.email, "password_changed");
+  });
+
+  it("wants the former one, and a session", async () => {
+    const person = await newPerson();
+    const browser = await signIn(app, person);
+    const [problem] = expectProblems(await change(browser, "not my password"), "body", ["current_password"]);
+    expect(problem?.message).toBe("is not your password");
+    expectFailure(await change(openBrowser(app), GOOD_PASSWORD), 401);
+    expect(await signsIn(person, GOOD_PASSWORD)).toBe(true);
+  });
+});
+
+describe("a new password", () => {
+  it.each([
+    ["eleven letters", "herons wait", false],
+    ["twelve", "herons waits", true],
+    ["128 characters", "heron".repeat(26).slice(0, 128), true],
+    ["129 characters", "heron".repeat(26).slice(0, 129), false],
+    ["twelve characters of many bytes each", "🐦🐟🌊🪨🌾🦆🐸🪵🌿🍂🐚🌙", true],
+    ["one of the commonest, made long", "Password123!", false],
+    ["digits in their order", "123456789012345", false],
+    ["a word again and again", "qwertyqwerty1", false],
+    ["one character again and again", "aaaaaaaaaaaaaaaa", false],
+    ["four words", "correct horse battery staple", true],
+    ["a NUL", "herons wait\0 here", false],
+    ["a lone surrogate", "herons wait \ud800 here", false],
+  ])("of %s", async (_, password, isGood) => {
+    const browser = await signIn(app, await newPerson());
+    const answer = await browser.post("/auth/password/change", {
+      current_password: GOOD_PASSWORD,
+      new_password: password,
+    });
+    if (isGood) expectData(answer);
+    else expectProblems(answer, "body", ["new_password"]);
+  });
+
+  it("is not the person's address", async () => {
+    const person = await newPerson();
+    const browser = await signIn(app, person);
+    for (const password of [person.email, person.email.toUpperCase()]) {
+      const body = { current_password: GOOD_PASSWORD, new_password: password };
+      expectProblems(await browser.post("/auth/password/change", body), "body", ["new_password"]);
+    }
+  });
+
+  it("is kept as argon2id with a salt of its own", async () => {
+    const people = [await newPerson(), await newPerson()];
+    const rows = await app.database.query<{ password: string }>(
+      sql`select password from user_credential where user_id = any(${people.map(({ id }) => id)}::uuid[])`,
+    );
+    for (const { password } of rows)
+      expect(password).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
+    expect(new Set(rows.map(({ password }) => password)).size).toBe(2);
+  });
+
+  it("is the same however its accents are typed", async () => {
+    const person = await newPerson();
+    const browser = await signIn(app, person);
+    const body = { current_password: GOOD_PASSWORD, new_password: "un héron au déversoir" };
+    expectData(await browser.post("/auth/password/change", body));
+    expect(await signsIn(person, "un héron au déversoir".normalize("NFD"))).toBe(true);
+  });
+});

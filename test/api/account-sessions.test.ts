@@ -1,0 +1,159 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { sql } from "../../src/platform/sql.ts";
+import { makePerson, openBrowser, signIn, type Browser, type Person } from "../support/account.ts";
+import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
+import { createFakeClock, MINUTE_MS, SECOND_MS, type FakeClock } from "../support/fake-clock.ts";
+import { startInstance } from "../support/instance.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let clock: FakeClock;
+let agent: Partner;
+
+beforeAll(async () => {
+  clock = createFakeClock();
+  app = await startTestApp({}, { clock });
+  agent = await app.partner("agent");
+});
+afterEach(() => clock.advance(Date.now() - clock.now()));
+afterAll(() => app[Symbol.asyncDispose]());
+
+function newPerson(): Promise<Person> {
+  return makePerson(app, { organizationId: agent.id, role: "member" });
+}
+
+async function idOf(browser: Browser): Promise<string> {
+  return expectData(await browser.get("/auth/session")).session_id;
+}
+
+describe("GET /auth/sessions", () => {
+  it("lists a person's own, which one asks, from where and with what", async () => {
+    const person = await newPerson();
+    const [own, other] = [await signIn(app, person), openBrowser(app)];
+    const body = JSON.stringify({ email: person.email, password: person.password });
+    const headers = { "user-agent": "Heron/1.0 \u00e9 (weir)" };
+    expectData(await other.call("/auth/sign-in", { method: "POST", body, headers }));
+    await signIn(app, await newPerson());
+    const sessions = expectData(await own.get("/auth/sessions"));
+    expect(new Set(sessions.map(({ id }: { id: string }) => id))).toEqual(
+      new Set([await idOf(own), await idOf(other)]),
+    );
+    const ofOther = sessions.find(({ current }: { current: boolean }) => !current);
+    expect(ofOther).toEqual({
+      id: await idOf(other),
+      current: false,
+      created_at: expect.stringMatching(/Z$/),
+      last_seen_at: expect.stringMatching(/Z$/),
+      address: "127.0.0.1",
+      user_agent: "Heron/1.0  (weir)",
+      expires_at: expect.stringMatching(/Z$/),
+    });
+  });
+
+  it("believes no header about where somebody is", async () => {
+    const person = await newPerson();
+    const browser = openBrowser(app);
+    const body = JSON.stringify({ email: person.email, password: person.password });
+    const headers = { "x-forwarded-for": "203.0.113.9", "x-waymark-address": "203.0.113.9" };
+    expectData(await browser.call("/auth/sign-in", { method: "POST", body, headers }));
+    const [session] = expectData(await browser.get("/auth/sessions"));
+    expect(session.address).toBe("127.0.0.1");
+  });
+
+  it("names the address that a trusted proxy names", async () => {
+    const person = await newPerson();
+    await using behind = await startInstance(app.databaseUrl, { TRUST_PROXY: "1" }, { clock });
+    const browser = openBrowser(behind);
+    const body = JSON.stringify({ email: person.email, password: person.password });
+    const headers = { "x-forwarded-for": "203.0.113.9" };
+    expectData(await browser.call("/auth/sign-in", { method: "POST", body, headers }));
+    const [session] = expectData(await browser.get("/auth/sessions"));
+    expect(session.address).toBe("203.0.113.9");
+  });
+
+  it("says when a session was used, to the minute, and so does the person", async () => {
+    const person = await newPerson();
+    const browser = await signIn(app, person);
+    const seen = async () => {
+      const [row] = await app.database.query<{ session: string; person: string | null }>(sql`
+        select to_json(session.last_seen_at) as session, to_json(person.last_seen_at) as person
+        from user_session session join user_account person on person.id = session.user_id
+        where person.id = ${person.id}`);
+      return { session: Date.parse(row!.session), person: row!.person && Date.parse(row!.person) };
+    };
+    const { session: begun } = await seen();
+    clock.advance(begun - clock.now() + MINUTE_MS - 1);
+    await idOf(browser);
+    expect(await seen()).toEqual({ session: begun, person: null });
+    clock.advance(1);
+    await idOf(browser);
+    expect(await seen()).toEqual({ session: begun + MINUTE_MS, person: begun + MINUTE_MS });
+    clock.advance(30 * SECOND_MS);
+    await idOf(browser);
+    expect((await seen()).session).toBe(begun + MINUTE_MS);
+  });
+});
+
+describe("DELETE /auth/sessions", () => {
+  it("ends the others at once", async () => {
+    const person = await newPerson();
+    const [own, ...others] = [
+      await signIn(app, person),
+      await signIn(app, person),
+      await signIn(app, person),
+    ];
+    expect(expectData(await own.send("DELETE", "/auth/sessions"))).toEqual({ ended: 2 });
+    for (const other of others) expectFailure(await other.get("/auth/session"), 401);
+    expect(expectData(await own.get("/auth/sessions"))).toHaveLength(1);
+  });
+
+  it("ends one", async () => {
+    const person = await newPerson();
+    const [own, other] = [await signIn(app, person), await signIn(app, person)];
+    expectData(await own.send("DELETE", `/auth/sessions/${await idOf(other)}`));
+    expectFailure(await other.get("/auth/session"), 401);
+    expectData(await own.get("/auth/session"));
+  });
+
+  it("404 for somebody else's, in the same words as for none", async () => {
+    const [own, stranger] = [await signIn(app, await newPerson()), await signIn(app, await newPerson())];
+    const ids = [await idOf(stranger), "00000000-0000-7000-8000-000000000000", "nonsense", "%00"];
+    for (const id of ids)
+      expectFailure(await own.send("DELETE", `/auth/sessions/${id}`), 404, "You have no such session");
+    expectData(await stranger.get("/auth/session"));
+  });
+
+  it("401 without a session", async () => {
+    const browser = openBrowser(app);
+    expectFailure(await browser.get("/auth/sessions"), 401);
+    expectFailure(await browser.send("DELETE", "/auth/sessions"), 401);
+    expectFailure(await browser.send("DELETE", "/auth/sessions/00000000-0000-7000-8000-000000000000"), 401);
+  });
+});
+
+describe("PATCH /auth/profile", () => {
+  it("changes the name", async () => {
+    const browser = await signIn(app, await newPerson());
+    expectData(await browser.send("PATCH", "/auth/profile", { name: "  A Heron " }));
+    expect(expectData(await browser.get("/auth/session")).user.name).toBe("A Heron");
+  });
+
+  it.each([{}, { name: "" }, { name: "x".repeat(121) }, { name: "a\nb" }, { name: 1 }])(
+    "400 for %j",
+    async (body) => {
+      const browser = await signIn(app, await newPerson());
+      expectProblems(await browser.send("PATCH", "/auth/profile", body), "body", ["name"]);
+    },
+  );
+
+  it("changes nothing else, whatever is sent", async () => {
+    const person = await newPerson();
+    const browser = await signIn(app, person);
+    const body = { name: "A Heron", role: "operator", email: "x@test.example", organization_id: null };
+    expectData(await browser.send("PATCH", "/auth/profile", body));
+    expect(expectData(await browser.get("/auth/session")).user).toMatchObject({
+      role: "member",
+      email: person.email,
+    });
+  });
+});

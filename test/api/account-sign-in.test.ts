@@ -1,0 +1,326 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { sql } from "../../src/platform/sql.ts";
+import { makePerson, openBrowser, signIn, type Person } from "../support/account.ts";
+import { expectData, expectFailure, expectProblems, withoutRequest } from "../support/answers.ts";
+import { createFakeClock, HOUR_MS, MINUTE_MS, type FakeClock } from "../support/fake-clock.ts";
+import { startInstance, type Answer } from "../support/instance.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let clock: FakeClock;
+let agent: Partner;
+let owner: Person;
+
+beforeAll(async () => {
+  clock = createFakeClock();
+  app = await startTestApp({}, { clock });
+  agent = await app.partner("agent");
+  owner = await makePerson(app, { organizationId: agent.id, role: "owner" });
+});
+afterEach(() => clock.advance(Date.now() - clock.now()));
+afterAll(() => app[Symbol.asyncDispose]());
+
+function trySignIn(email: string, password: string): Promise<Answer> {
+  return openBrowser(app).post("/auth/sign-in", { email, password });
+}
+
+/** Passwords that were hashed, whether to be kept or compared. */
+async function hashesCounted(): Promise<number> {
+  const text = await (await app.request("/metrics")).text();
+  return Number(/^waymark_password_hashes_total (\d+)$/m.exec(text)?.[1] ?? 0);
+}
+
+async function actsOf(email: string): Promise<string[]> {
+  const rows = await app.database.query<{ action: string }>(
+    sql`select action from audit_entry where actor = ${email} or subject = ${email} order by id`,
+  );
+  return rows.map(({ action }) => action);
+}
+
+describe("200", () => {
+  it("signs in, says who that is, and signs out", async () => {
+    const browser = await signIn(app, owner);
+    expect(expectData(await browser.get("/auth/session"))).toEqual({
+      user: {
+        id: expect.stringMatching(/^usr_/),
+        name: owner.name,
+        email: owner.email,
+        role: "owner",
+        has_second_factor: false,
+      },
+      organization: { id: expect.stringMatching(/^org_/), name: agent.name, type: "agent" },
+      scopes: ["jobs:read", "jobs:write", "webhooks:manage"],
+      session_id: expect.any(String),
+      expires_at: expect.any(String),
+    });
+    const { cookie } = browser;
+    expectData(await browser.post("/auth/sign-out"));
+    expect(browser.cookie).toBe("");
+    expectFailure(await openBrowser(app, cookie).get("/auth/session"), 401);
+  });
+
+  it("gives a member fewer scopes, and an operator no organisation", async () => {
+    const member = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const operator = await makePerson(app, { organizationId: null, role: "operator" });
+    const sessionOf = async (person: Person) =>
+      expectData(await (await signIn(app, person)).get("/auth/session"));
+    expect((await sessionOf(member)).scopes).toEqual(["jobs:read", "jobs:write"]);
+    expect(await sessionOf(operator)).toMatchObject({
+      user: { role: "operator" },
+      organization: null,
+      scopes: ["jobs:read", "jobs:write", "webhooks:manage"],
+    });
+  });
+
+  it("takes the address in any case, with what surrounds it", async () => {
+    expectData(await trySignIn(`  ${owner.email.toUpperCase()} `, owner.password));
+  });
+
+  it("takes a domain of another alphabet, however it is spelled", async () => {
+    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    await app.database.query(
+      sql`update user_account set email = 'heron@xn--mnchen-3ya.example' where id = ${person.id}`,
+    );
+    for (const email of ["heron@münchen.example", "Heron@XN--mnchen-3ya.example"])
+      expectData(await trySignIn(email, person.password));
+  });
+
+  it("sets a cookie that no script reads, no other host gets, and no other site brings along", async () => {
+    const [text = "", ...others] = (await trySignIn(owner.email, owner.password)).headers.getSetCookie();
+    expect(others).toEqual([]);
+    const [pair, ...attributes] = text.split("; ");
+    expect(pair).toMatch(/^__Host-waymark_session=[\w%.-]{60,200}$/);
+    expect(new Set(attributes)).toEqual(
+      new Set(["Max-Age=2592000", "Path=/", "HttpOnly", "Secure", "SameSite=Lax"]),
+    );
+  });
+
+  it("keeps account of it", async () => {
+    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    expectFailure(await trySignIn(person.email, "not my password"), 401);
+    const browser = await signIn(app, person);
+    expectData(await browser.post("/auth/sign-out"));
+    await vi.waitFor(async () =>
+      expect(new Set(await actsOf(person.email))).toEqual(
+        new Set(["session.refused", "session.opened", "session.closed"]),
+      ),
+    );
+  });
+});
+
+describe("fixation", () => {
+  it("each sign-in has a session of its own, whatever cookie came with it", async () => {
+    const planted = (await signIn(app, owner)).cookie;
+    const browser = openBrowser(app, planted);
+    expectData(await browser.post("/auth/sign-in", { email: owner.email, password: owner.password }));
+    expect(browser.cookie).not.toBe(planted);
+    expectData(await browser.get("/auth/session"));
+    // Who planted the former has nothing of it.
+    expectFailure(await openBrowser(app, planted).get("/auth/session"), 401);
+  });
+
+  it("takes no session that nobody was given", async () => {
+    const made = encodeURIComponent(`${"a".repeat(32)}.${Buffer.alloc(32).toString("base64")}`);
+    for (const value of [made, "a", "", "%", "a.b", `${"x".repeat(5000)}.y`]) {
+      const browser = openBrowser(app, `__Host-waymark_session=${value}`);
+      expectFailure(await browser.get("/auth/session"), 401);
+    }
+  });
+
+  it("takes no token without our signature, even one that is in the table", async () => {
+    await signIn(app, owner);
+    const [row] = await app.database.query<{ token: string }>(sql`select token from user_session limit 1`);
+    const forged = encodeURIComponent(`${row!.token}.${Buffer.alloc(32).toString("base64")}`);
+    expectFailure(await openBrowser(app, `__Host-waymark_session=${forged}`).get("/auth/session"), 401);
+  });
+});
+
+describe("401", () => {
+  it("says the same for an unknown address and a wrong password, and does the same work", async () => {
+    const before = await hashesCounted();
+    const wrong = await trySignIn(owner.email, "not my password at all");
+    const between = await hashesCounted();
+    const unknown = await trySignIn("nobody@test.example", "not my password at all");
+    expectFailure(wrong, 401, "The e-mail address or the password is wrong");
+    expect(withoutRequest(unknown)).toEqual(withoutRequest(wrong));
+    expect([between - before, (await hashesCounted()) - between]).toEqual([1, 1]);
+  });
+
+  it.each(["no address", "a@b", "@", "a@test.example\n", "x".repeat(3000)])(
+    "for %j as an address",
+    async (email) => {
+      expectFailure(await trySignIn(email, owner.password), 401, "address or the password");
+    },
+  );
+
+  it.each(["x".repeat(129), "x".repeat(10_000)])(
+    "for a password that is too long for any",
+    async (password) => {
+      expectFailure(await trySignIn(owner.email, password), 401, "address or the password");
+    },
+  );
+
+  it("without a session", async () => {
+    expectFailure(await openBrowser(app).get("/auth/session"), 401, "not signed in");
+    expectFailure(await openBrowser(app).post("/auth/sign-out"), 401);
+  });
+
+  it("when the session was not used for twelve hours", async () => {
+    const browser = await signIn(app, owner);
+    clock.advance(12 * HOUR_MS - MINUTE_MS);
+    expectData(await browser.get("/auth/session"));
+    clock.advance(12 * HOUR_MS - MINUTE_MS);
+    expectData(await browser.get("/auth/session"));
+    clock.advance(12 * HOUR_MS);
+    expectFailure(await browser.get("/auth/session"), 401, "has ended");
+  });
+
+  it("when the session is thirty days old, however much it was used", async () => {
+    const browser = await signIn(app, owner);
+    const { expires_at: expiresAt } = expectData(await browser.get("/auth/session"));
+    // As if it had been used all the time.
+    await app.database.query(sql`update user_session set last_seen_at = expires_at`);
+    clock.advance(Date.parse(expiresAt) - clock.now() - 1);
+    expectData(await browser.get("/auth/session"));
+    clock.advance(1);
+    expectFailure(await browser.get("/auth/session"), 401, "has ended");
+  });
+
+  it("at once when the person is removed", async () => {
+    const member = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const browser = await signIn(app, member);
+    expectData(await browser.get("/auth/session"));
+    await app.database.query(sql`delete from user_account where id = ${member.id}`);
+    expectFailure(await browser.get("/auth/session"), 401);
+    expectFailure(await trySignIn(member.email, member.password), 401, "address or the password");
+  });
+});
+
+describe("403", () => {
+  it("at once when the organisation is suspended, also for a new sign-in; and no more when it is restored", async () => {
+    const partner = await app.partner("contractor");
+    const person = await makePerson(app, { organizationId: partner.id, role: "owner" });
+    const browser = await signIn(app, person);
+    expectData(await browser.get("/auth/session"));
+    await app.keys.setSuspended(partner.id, true);
+    expectFailure(await browser.get("/auth/session"), 403, "suspended");
+    const refused = await trySignIn(person.email, person.password);
+    expectFailure(refused, 403, "suspended");
+    expect(refused.headers.getSetCookie()).toEqual([]);
+    // Only who knows the password learns of it.
+    expectFailure(await trySignIn(person.email, "not my password"), 401, "address or the password");
+    await app.keys.setSuspended(partner.id, false);
+    expectData(await browser.get("/auth/session"));
+  });
+
+  it.each([
+    ["another site", { origin: "https://evil.example" }],
+    ["a page of another port", { origin: "http://127.0.0.1:1" }],
+    ["a file or a sandbox", { origin: "null" }],
+    ["nobody knows where", {}],
+    ["another site, whatever it says of its origin", { "sec-fetch-site": "cross-site", own: "" }],
+    ["a neighbour of the same site", { "sec-fetch-site": "same-site", own: "" }],
+  ])("for a request from %s, and nothing is done", async (_, headers: Record<string, string>) => {
+    const { cookie } = await signIn(app, owner);
+    const { own, ...sent } = headers;
+    const from = own === undefined ? sent : { ...sent, origin: app.url };
+    const post = (path: string, body = "{}") =>
+      app.call(path, { method: "POST", body, headers: { ...from, cookie } });
+    expectFailure(await post("/auth/sign-out"), 403, "page of this site");
+    const credentials = JSON.stringify({ email: owner.email, password: owner.password });
+    const signedIn = await post("/auth/sign-in", credentials);
+    expectFailure(signedIn, 403);
+    expect(signedIn.headers.getSetCookie()).toEqual([]);
+    expectFailure(await app.call("/auth/sessions", { method: "DELETE", headers: { ...from, cookie } }), 403);
+    expectData(await openBrowser(app, cookie).get("/auth/session"));
+  });
+
+  it("for a sign-in over plain http from elsewhere, whose cookie no browser would keep", async () => {
+    const body = JSON.stringify({ email: owner.email, password: owner.password });
+    for (const [publicUrl, status] of [
+      ["http://console.example", 403],
+      ["https://console.example", 200],
+      ["http://localhost", 200],
+    ] as const) {
+      await using other = await startInstance(app.databaseUrl, { PUBLIC_URL: publicUrl });
+      const headers = { origin: publicUrl };
+      const answer = await other.call("/auth/sign-in", { method: "POST", body, headers });
+      expect(answer.status).toBe(status);
+      if (status === 403) expectFailure(answer, 403, "with https");
+      expect(answer.headers.getSetCookie()).toHaveLength(status === 200 ? 1 : 0);
+    }
+  });
+
+  it("for a page of the right host by the wrong protocol", async () => {
+    await using other = await startInstance(app.databaseUrl, { PUBLIC_URL: "https://console.example" });
+    const headers = { origin: "http://console.example" };
+    expectFailure(
+      await other.call("/auth/sign-in", { method: "POST", body: "{}", headers }),
+      403,
+      "page of this",
+    );
+  });
+
+  it("never lets another origin read an answer with a cookie", async () => {
+    await using other = await startInstance(app.databaseUrl, { CORS_ORIGINS: "https://app.example" });
+    const answer = await other.request("/auth/session", { headers: { origin: "https://app.example" } });
+    expect(answer.headers.get("access-control-allow-credentials")).toBeNull();
+  });
+});
+
+describe("400", () => {
+  it("for what is missing or of the wrong kind", async () => {
+    for (const body of [{}, { email: 1, password: ["x"] }, { email: "", password: "" }]) {
+      const answer = await openBrowser(app).post("/auth/sign-in", body);
+      expectProblems(answer, "body", ["email", "password"]);
+    }
+  });
+});
+
+describe("405, 413, 415", () => {
+  it("as everywhere", async () => {
+    const browser = openBrowser(app);
+    const answer = await browser.get("/auth/sign-in");
+    expectFailure(answer, 405);
+    expect(answer.headers.get("allow")).toBe("POST");
+    expectFailure(await browser.post("/auth/sign-in", { email: "x".repeat(20_000), password: "x" }), 413);
+    const form = { "content-type": "text/plain" };
+    expectFailure(await browser.call("/auth/sign-in", { method: "POST", body: "{}", headers: form }), 415);
+  });
+});
+
+describe("429 with Retry-After", () => {
+  it("after ten wrong passwords for an account, in all processes together, also for the right one", async () => {
+    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    await using other = await startInstance(app.databaseUrl);
+    const from = (at: number) => openBrowser(at % 2 === 0 ? app : other);
+    for (let at = 0; at < 10; at += 1) {
+      const body = { email: person.email, password: `not my password ${at}` };
+      expectFailure(await from(at).post("/auth/sign-in", body), 401);
+    }
+    for (const at of [0, 1]) {
+      const answer = await from(at).post("/auth/sign-in", { email: person.email, password: person.password });
+      expectFailure(answer, 429, "Too many tries");
+      const retryAfterS = Number(answer.headers.get("retry-after"));
+      expect(retryAfterS).toBeGreaterThan(0);
+      expect(retryAfterS).toBeLessThanOrEqual(60);
+    }
+    // Nobody else is kept out.
+    expectData(await trySignIn(owner.email, owner.password));
+  });
+
+  it("and costs no hash then, known or unknown alike", async () => {
+    const answers: Answer[] = [];
+    for (let at = 0; at < 11; at += 1)
+      answers.push(await trySignIn("nobody.else@test.example", "some password"));
+    expect(answers.map(({ status }) => status)).toEqual([...Array.from({ length: 10 }, () => 401), 429]);
+    const before = await hashesCounted();
+    expectFailure(await trySignIn("nobody.else@test.example", "some password"), 429);
+    expect(await hashesCounted()).toBe(before);
+  });
+
+  it("costs those nothing who know their password", async () => {
+    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    for (let at = 0; at < 15; at += 1) expectData(await trySignIn(person.email, person.password));
+  });
+});

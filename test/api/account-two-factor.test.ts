@@ -1,0 +1,291 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { sql } from "../../src/platform/sql.ts";
+import { makePerson, openBrowser, signIn, type Browser, type Person } from "../support/account.ts";
+import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
+import { startInstance } from "../support/instance.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { totpCode } from "../support/totp.ts";
+
+let app: TestApp;
+let agent: Partner;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  agent = await app.partner("agent");
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+interface Secured extends Person {
+  uri: string;
+  confirmedWith: string;
+  recoveryCodes: string[];
+  browser: Browser;
+}
+
+/** A person who has turned the second factor on, with the code of now: the one after it is good already, and fresh. */
+async function securedPerson(): Promise<Secured> {
+  const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+  const browser = await signIn(app, person);
+  const { password } = person;
+  const { totp_uri: uri } = expectData(await browser.post("/auth/two-factor/begin", { password }));
+  const code = totpCode(uri);
+  const confirmed = await browser.post("/auth/two-factor/confirm", { code });
+  const { recovery_codes: recoveryCodes } = expectData(confirmed);
+  return { ...person, uri, confirmedWith: code, browser, recoveryCodes };
+}
+
+/** A browser in which the password was right. */
+async function halfway(
+  { email, password }: Person,
+  api: Pick<TestApp, "call" | "url"> = app,
+): Promise<Browser> {
+  const browser = openBrowser(api);
+  const data = expectData(await browser.post("/auth/sign-in", { email, password }));
+  expect(data).toEqual({ second_factor_required: true });
+  return browser;
+}
+
+const enter = (browser: Browser, code: string, kind = "totp") =>
+  browser.post("/auth/second-factor", { code, kind });
+
+async function actsOf(email: string): Promise<string[]> {
+  const rows = await app.database.query<{ action: string }>(
+    sql`select action from audit_entry where actor = ${email} or subject = ${email}`,
+  );
+  return rows.map(({ action }) => action);
+}
+
+describe("turning it on", () => {
+  it("takes the password, then a code; hands out ten recovery codes, once", async () => {
+    const { browser, uri, recoveryCodes, email } = await securedPerson();
+    expect(uri).toMatch(/^otpauth:\/\/totp\/Waymark:/);
+    expect(recoveryCodes).toHaveLength(10);
+    expect(new Set(recoveryCodes).size).toBe(10);
+    expect(expectData(await browser.get("/auth/session")).user.has_second_factor).toBe(true);
+    expect(await actsOf(email)).toContain("second_factor.enabled");
+  });
+
+  it("keeps neither the secret nor the recovery codes in the clear", async () => {
+    const { uri, recoveryCodes } = await securedPerson();
+    const rows = await app.database.query(sql`select secret, recovery_codes from user_two_factor`);
+    const text = JSON.stringify(rows);
+    expect(text).not.toContain(recoveryCodes[0]);
+    expect(text).not.toContain(new URL(uri).searchParams.get("secret"));
+  });
+
+  it("does not count before a code was right, and a wrong password begins nothing", async () => {
+    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const browser = await signIn(app, person);
+    expectProblems(await browser.post("/auth/two-factor/begin", { password: "not my password" }), "body", [
+      "password",
+    ]);
+    expectFailure(await browser.post("/auth/two-factor/confirm", { code: "000000" }), 409);
+    const { totp_uri: uri } = expectData(
+      await browser.post("/auth/two-factor/begin", { password: person.password }),
+    );
+    expectProblems(await browser.post("/auth/two-factor/confirm", { code: totpCode(uri, 50) }), "body", [
+      "code",
+    ]);
+    expect((await signIn(app, person)).cookie).not.toBe("");
+  });
+
+  it("is refused where it is on, and without a session", async () => {
+    const { browser, password, uri } = await securedPerson();
+    expectFailure(await browser.post("/auth/two-factor/begin", { password }), 409);
+    expectFailure(await browser.post("/auth/two-factor/confirm", { code: totpCode(uri) }), 409);
+    for (const path of ["begin", "confirm", "recovery-codes", "disable"])
+      expectFailure(await openBrowser(app).post(`/auth/two-factor/${path}`, { password, code: "1" }), 401);
+  });
+
+  it("ends the former session's id: the cookie from before is good no more", async () => {
+    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const browser = await signIn(app, person);
+    const before = browser.cookie;
+    const { password } = person;
+    const { totp_uri: uri } = expectData(await browser.post("/auth/two-factor/begin", { password }));
+    expectData(await browser.post("/auth/two-factor/confirm", { code: totpCode(uri) }));
+    expect(browser.cookie).not.toBe(before);
+    expectFailure(await openBrowser(app, before).get("/auth/session"), 401);
+  });
+});
+
+describe("signing in", () => {
+  it("takes the password and then a code, with spaces too", async () => {
+    const person = await securedPerson();
+    const browser = await halfway(person);
+    expectFailure(await browser.get("/auth/session"), 401);
+    const code = totpCode(person.uri, 1);
+    expectData(await enter(browser, `${code.slice(0, 3)} ${code.slice(3)}`));
+    expectData(await browser.get("/auth/session"));
+    expect(browser.cookie).not.toContain("second_factor");
+  });
+
+  it("sets a second cookie no looser than the first, for ten minutes", async () => {
+    const { email, password } = await securedPerson();
+    const answer = await openBrowser(app).post("/auth/sign-in", { email, password });
+    const [text = "", ...others] = answer.headers.getSetCookie().filter((one) => !one.includes("Max-Age=0"));
+    expect(others).toEqual([]);
+    const [pair, ...attributes] = text.split("; ");
+    expect(pair).toMatch(/^__Host-waymark_second_factor=/);
+    expect(new Set(attributes)).toEqual(
+      new Set(["Max-Age=600", "Path=/", "HttpOnly", "Secure", "SameSite=Lax"]),
+    );
+  });
+
+  it("leaves no session behind where the code is still to come", async () => {
+    const person = await securedPerson();
+    const count = async () =>
+      (await app.database.query(sql`select from user_session where user_id = ${person.id}`)).length;
+    const before = await count();
+    await halfway(person);
+    expect(await count()).toBe(before);
+  });
+
+  it("takes a code once, in all processes together", async () => {
+    const person = await securedPerson();
+    const code = totpCode(person.uri, 1);
+    expectData(await enter(await halfway(person), code));
+    await using other = await startInstance(app.databaseUrl);
+    for (const api of [app, other]) {
+      const browser = await halfway(person, api);
+      const answer = await enter(browser, code);
+      expectFailure(answer, 401, "used already");
+      expect(answer.headers.getSetCookie()).toEqual([]);
+      expectFailure(await browser.get("/auth/session"), 401);
+    }
+    expectData(await enter(await halfway(person), person.recoveryCodes[0]!, "recovery_code"));
+  });
+
+  it("does not take the code that turned it on", async () => {
+    const person = await securedPerson();
+    expectFailure(await enter(await halfway(person), person.confirmedWith), 401);
+  });
+
+  it("takes each recovery code once", async () => {
+    const person = await securedPerson();
+    const [first = "", second = ""] = person.recoveryCodes;
+    expectData(await enter(await halfway(person), first, "recovery_code"));
+    expectFailure(await enter(await halfway(person), first, "recovery_code"), 401, "used already");
+    expectData(await enter(await halfway(person), second, "recovery_code"));
+  });
+
+  it("takes of two at once with the same recovery code only one", async () => {
+    const person = await securedPerson();
+    const browsers = [await halfway(person), await halfway(person), await halfway(person)];
+    const [code = ""] = person.recoveryCodes;
+    const answers = await Promise.all(browsers.map((browser) => enter(browser, code, "recovery_code")));
+    expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
+      200, 401, 401,
+    ]);
+  });
+
+  it("takes of two at once with the same code only one", async () => {
+    const person = await securedPerson();
+    const browsers = [await halfway(person), await halfway(person), await halfway(person)];
+    const code = totpCode(person.uri, 1);
+    const answers = await Promise.all(browsers.map((browser) => enter(browser, code)));
+    expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
+      200, 401, 401,
+    ]);
+  });
+
+  it("does not take one kind of code for the other, nor a code without the password", async () => {
+    const person = await securedPerson();
+    expectFailure(await enter(openBrowser(app), totpCode(person.uri, 1)), 401);
+    expectFailure(await enter(await halfway(person), totpCode(person.uri, 1), "recovery_code"), 401);
+    expectFailure(await enter(await halfway(person), person.recoveryCodes[0]!, "totp"), 401);
+    expectProblems(await enter(await halfway(person), "1", "other"), "body", ["kind"]);
+  });
+
+  it("does not take a code in a browser where somebody else is signed in for that person's", async () => {
+    const person = await securedPerson();
+    const other = await securedPerson();
+    const browser = other.browser;
+    const { email, password } = person;
+    expectData(await browser.post("/auth/sign-in", { email, password }));
+    expectFailure(await enter(browser, totpCode(other.uri, 1)), 401);
+    expectData(await enter(browser, totpCode(person.uri, 1)));
+    expect(expectData(await browser.get("/auth/session")).user.email).toBe(email);
+  });
+
+  it("wants the password again after five wrong codes, and nothing at all after ten", async () => {
+    const person = await securedPerson();
+    const wrong = totpCode(person.uri, 500);
+    const browser = await halfway(person);
+    for (let at = 0; at < 5; at += 1) expectFailure(await enter(browser, wrong), 401, "not right");
+    expectFailure(await enter(browser, totpCode(person.uri, 1)), 401, "password again");
+    const again = await halfway(person);
+    for (let at = 0; at < 5; at += 1) expectFailure(await enter(again, wrong), 401, "not right");
+    const locked = await enter(await halfway(person), totpCode(person.uri, 1));
+    expectFailure(locked, 429);
+    expect(Number(locked.headers.get("retry-after"))).toBeGreaterThan(0);
+    await vi.waitFor(async () =>
+      expect((await actsOf(person.email)).filter((act) => act === "session.refused").length).toBeGreaterThan(
+        9,
+      ),
+    );
+  });
+
+  it("is over for a halfway sign-in when the password is changed meanwhile", async () => {
+    const person = await securedPerson();
+    const thief = await halfway(person);
+    expectData(
+      await person.browser.post("/auth/password/change", {
+        current_password: person.password,
+        new_password: "another heron at the weir",
+      }),
+    );
+    expectFailure(await enter(thief, totpCode(person.uri, 1)), 401, "over");
+  });
+
+  it("is refused with 403 when the organisation is suspended meanwhile", async () => {
+    const partner = await app.partner("agent");
+    const person = await makePerson(app, { organizationId: partner.id, role: "owner" });
+    const browser = await signIn(app, person);
+    const { password } = person;
+    const { totp_uri: uri } = expectData(await browser.post("/auth/two-factor/begin", { password }));
+    expectData(await browser.post("/auth/two-factor/confirm", { code: totpCode(uri) }));
+    const half = await halfway(person);
+    await app.keys.setSuspended(partner.id, true);
+    expectFailure(await enter(half, totpCode(uri, 1)), 403, "suspended");
+  });
+});
+
+describe("recovery codes anew, and turning it off", () => {
+  it("take the password; the former codes end", async () => {
+    const person = await securedPerson();
+    const { browser, password } = person;
+    const renew = (body: object) => browser.post("/auth/two-factor/recovery-codes", body);
+    expectProblems(await renew({ password: "not my password" }), "body", ["password"]);
+    const { recovery_codes: codes } = expectData(await renew({ password }));
+    expectFailure(await enter(await halfway(person), person.recoveryCodes[0]!, "recovery_code"), 401);
+    expectData(await enter(await halfway(person), codes[0], "recovery_code"));
+  });
+
+  it("signs in with the password alone afterwards, and tells the person", async () => {
+    const { browser, password, email } = await securedPerson();
+    expectProblems(await browser.post("/auth/two-factor/disable", { password: "not my password" }), "body", [
+      "password",
+    ]);
+    expectData(await browser.post("/auth/two-factor/disable", { password }));
+    expect(expectData(await browser.get("/auth/session")).user.has_second_factor).toBe(false);
+    await signIn(app, { email, password });
+    expectFailure(await browser.post("/auth/two-factor/disable", { password }), 409);
+    expect(await actsOf(email)).toContain("second_factor.disabled");
+    const mails = await app.database.query<{ kind: string }>(
+      sql`select kind from mail where recipient = ${email} order by id`,
+    );
+    expect(mails.map(({ kind }) => kind)).toEqual(["second_factor_enabled", "second_factor_disabled"]);
+  });
+
+  it("bounds how often a signed-in thief may guess the password", async () => {
+    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const browser = await signIn(app, person);
+    for (let at = 0; at < 10; at += 1)
+      expectFailure(await browser.post("/auth/two-factor/begin", { password: `guess number ${at}` }), 400);
+    const { password } = person;
+    expectFailure(await browser.post("/auth/two-factor/begin", { password }), 429);
+    const change = { current_password: password, new_password: "another heron at the weir" };
+    expectFailure(await browser.post("/auth/password/change", change), 429);
+  });
+});

@@ -1,0 +1,277 @@
+/** The audit log, and the act that it matters most for: shutting an organisation out, and letting it in again. */
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { record } from "../../src/accounts/audit.service.ts";
+import { createLogger } from "../../src/platform/logger.ts";
+import { listenTo } from "../../src/platform/notifications.ts";
+import { DELIVERIES_CHANNEL } from "../../src/webhooks/fan-out.service.ts";
+import { toTypedId } from "../../src/platform/ids.ts";
+import { makePerson, signIn, type Browser, type Person } from "../support/account.ts";
+import { ACCOUNT_ENV } from "../support/account-mails.ts";
+import { expectData, expectFailure } from "../support/answers.ts";
+import { ask, graphql } from "../support/graphql.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { startRig, type WebhookRig } from "../support/webhook-rig.ts";
+import { startReceiver } from "../support/webhook-receiver.ts";
+
+let app: TestApp;
+let operator: Person;
+let operatorBrowser: Browser;
+
+beforeAll(async () => {
+  app = await startTestApp(ACCOUNT_ENV);
+  operator = await makePerson(app, { organizationId: null, role: "operator" });
+  operatorBrowser = await signIn(app, operator);
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+interface Entry {
+  id: string;
+  action: string;
+  actor: string;
+  subject: string | null;
+  details: Record<string, unknown> | null;
+  address: string | null;
+  requestId: string | null;
+  organization: { id: string } | null;
+}
+
+const LOG = `query ($first: Int, $after: String, $actions: [String!], $organizationId: ID) {
+  auditLog(first: $first, after: $after, actions: $actions, organizationId: $organizationId) {
+    nodes { id at action actor subject details address requestId organization { id } }
+    edges { cursor } pageInfo { hasNextPage endCursor } } }`;
+
+const headersOf = ({ cookie }: Browser) => ({ cookie, origin: app.url });
+
+async function log(browser: Browser, variables: Record<string, unknown> = {}): Promise<Entry[]> {
+  return (await ask(app, LOG, { headers: headersOf(browser), variables })).auditLog.nodes as Entry[];
+}
+
+/** An organisation and its owner, signed in. */
+async function place(): Promise<{ partner: Partner; owner: Person; browser: Browser; id: string }> {
+  const partner = await app.partner("agent");
+  const owner = await makePerson(app, { organizationId: partner.id, role: "owner" });
+  return { partner, owner, browser: await signIn(app, owner), id: toTypedId("org", partner.id) };
+}
+
+const SUSPEND = `mutation ($id: ID!, $reason: String!) {
+  suspendOrganization(id: $id, reason: $reason) { organization { id suspendedAt } userErrors { code field } } }`;
+const RESTORE = `mutation ($id: ID!) {
+  restoreOrganization(id: $id) { organization { id suspendedAt } userErrors { code field } } }`;
+const REMOVE = `mutation ($id: ID!) { removeMember(id: $id) { id } }`;
+
+async function suspend(
+  id: string,
+  reason = "They asked for it",
+): Promise<{ userErrors: unknown[]; organization: { suspendedAt: string } }> {
+  const data = await ask(app, SUSPEND, { headers: headersOf(operatorBrowser), variables: { id, reason } });
+  return data.suspendOrganization;
+}
+
+async function restore(id: string): Promise<{ userErrors: unknown[] }> {
+  return (await ask(app, RESTORE, { headers: headersOf(operatorBrowser), variables: { id } }))
+    .restoreOrganization;
+}
+
+describe("the audit log", () => {
+  it("keeps who did what to whom, from where and in which request", async () => {
+    const { partner, owner, browser, id } = await place();
+    const person = await makePerson(app, { organizationId: partner.id, role: "member" });
+    const removed = await graphql(app, REMOVE, {
+      headers: headersOf(browser),
+      variables: { id: toTypedId("usr", person.id) },
+    });
+    const [entry] = await log(browser, { actions: ["member.removed"] });
+    expect(entry).toMatchObject({
+      action: "member.removed",
+      actor: owner.email,
+      subject: toTypedId("usr", person.id),
+      details: { email: person.email, role: "member" },
+      requestId: removed.headers.get("x-request-id"),
+      organization: { id },
+    });
+    expect(entry?.id).toMatch(/^aud_/);
+    expect(entry?.address).toContain("127.0.0.1");
+  });
+
+  it("tells who somebody was when they are gone", async () => {
+    const { partner, browser } = await place();
+    const second = await makePerson(app, { organizationId: partner.id, role: "owner" });
+    const third = await makePerson(app, { organizationId: partner.id, role: "member" });
+    const theirs = await signIn(app, second);
+    await ask(app, REMOVE, { headers: headersOf(theirs), variables: { id: toTypedId("usr", third.id) } });
+    await ask(app, REMOVE, { headers: headersOf(browser), variables: { id: toTypedId("usr", second.id) } });
+    const removals = await log(browser, { actions: ["member.removed"] });
+    expect(removals[1]).toMatchObject({ actor: second.email });
+  });
+
+  it("shows an organisation what is its own, and of operators' acts not who, why and from where", async () => {
+    const mine = await place();
+    const other = await place();
+    await suspend(mine.id, "Internal reason");
+    await restore(mine.id);
+    await suspend(other.id, "Another");
+    const entries = await log(mine.browser, { first: 100 });
+    expect(new Set(entries.map(({ organization }) => organization?.id))).toEqual(new Set([mine.id]));
+    const suspended = entries.find(({ action }) => action === "organization.suspended");
+    expect(suspended).toMatchObject({ actor: "operator", details: null, address: null, requestId: null });
+    expect(JSON.stringify(entries)).not.toContain("Internal reason");
+    expect(JSON.stringify(entries)).not.toContain(operator.email);
+
+    const [seen] = await log(operatorBrowser, {
+      actions: ["organization.suspended"],
+      organizationId: mine.id,
+    });
+    expect(seen).toMatchObject({ actor: operator.email, details: { reason: "Internal reason" } });
+  });
+
+  it("is for owners and operators alone", async () => {
+    const { partner, id } = await place();
+    const member = await signIn(app, await makePerson(app, { organizationId: partner.id, role: "member" }));
+    const byMember = await graphql(app, LOG, { headers: headersOf(member) });
+    expect(byMember.errors?.[0]?.extensions.code).toBe("FORBIDDEN");
+    expect((await graphql(app, LOG, { key: partner.key })).errors?.[0]?.extensions.code).toBe("FORBIDDEN");
+    const owner = await signIn(app, await makePerson(app, { organizationId: partner.id, role: "owner" }));
+    const asking = await graphql(app, LOG, { headers: headersOf(owner), variables: { organizationId: id } });
+    expect(asking.errors?.[0]?.extensions.problems).toMatchObject([{ field: "organizationId" }]);
+    const { text } = await app.keys.create({ organizationId: null, name: "operator", createdBy: "test" });
+    expect((await graphql(app, LOG, { key: text })).errors).toBeUndefined();
+  });
+
+  it("pages without losing or repeating an entry", async () => {
+    const { partner, browser } = await place();
+    const actor = { type: "system", id: null } as const;
+    for (let at = 0; at < 7; at += 1)
+      await record(app.database, {
+        action: "test.happened",
+        actor,
+        organizationId: partner.id,
+        subject: String(at),
+      });
+    const seen: (string | null)[] = [];
+    let after: string | null = null;
+    do {
+      const variables = { first: 3, after, actions: ["test.happened"] };
+      const { auditLog } = await ask(app, LOG, { headers: headersOf(browser), variables });
+      seen.push(...auditLog.nodes.map(({ subject }: Entry) => subject));
+      after = auditLog.pageInfo.hasNextPage ? auditLog.pageInfo.endCursor : null;
+    } while (after !== null);
+    expect(seen).toHaveLength(7);
+    expect(new Set(seen)).toEqual(new Set(["0", "1", "2", "3", "4", "5", "6"]));
+  });
+
+  it.each([
+    ["a cursor of another list", { after: "WzEsImV2ZW50cyIsIjEwNDIiXQ" }, "after"],
+    ["an action that is none", { actions: ["member.removed\0"] }, "actions.0"],
+    ["an organisation's id that is none", { organizationId: "org_x" }, "organizationId"],
+  ])("refuses %s", async (_what, variables, field) => {
+    const { errors } = await graphql(app, LOG, { headers: headersOf(operatorBrowser), variables });
+    expect(errors?.[0]?.extensions.problems).toMatchObject([{ field }]);
+  });
+});
+
+describe("a suspended organisation", () => {
+  it("has its keys and its people's sessions refused, until it is restored", async () => {
+    const { partner, browser, owner, id } = await place();
+    expect((await app.call("/v1/jobs", { key: partner.key })).status).toBe(200);
+    const answer = await suspend(id);
+    expect(answer.userErrors).toEqual([]);
+    expect(Date.parse(answer.organization.suspendedAt)).toBeGreaterThan(Date.now() - 60_000);
+    expectFailure(await browser.get("/auth/session"), 403);
+    expect(
+      (
+        await graphql(
+          app,
+          `
+            {
+              members {
+                id
+              }
+            }
+          `,
+          { headers: headersOf(browser) },
+        )
+      ).status,
+    ).toBe(403);
+    await vi.waitFor(
+      async () => {
+        const refused = await app.call("/v1/jobs", { key: partner.key });
+        expect(refused.status).toBe(403);
+      },
+      { timeout: 2_000, interval: 50 },
+    );
+    expect((await restore(id)).userErrors).toEqual([]);
+    expectData(await browser.get("/auth/session"));
+    expectData(await (await signIn(app, owner)).get("/auth/session"));
+  });
+
+  it("is kept account of once, however often it is suspended", async () => {
+    const { id } = await place();
+    await suspend(id);
+    await suspend(id);
+    await restore(id);
+    await restore(id);
+    const entries = await log(operatorBrowser, { organizationId: id, first: 100 });
+    const acts = entries.map(({ action }) => action).filter((action) => action.startsWith("organization."));
+    expect(acts).toEqual(["organization.restored", "organization.suspended"]);
+  });
+
+  it("is one that there is, and suspended for a reason, by an operator", async () => {
+    const { id, browser } = await place();
+    for (const wrong of ["org_00000000000000000000000000", "nothing"])
+      expect(await suspend(wrong)).toMatchObject({ userErrors: [{ code: "NOT_FOUND", field: "id" }] });
+    expect(await suspend(id, " ")).toMatchObject({ userErrors: [{ code: "INVALID", field: "reason" }] });
+    for (const query of [SUSPEND, RESTORE]) {
+      const variables = query === SUSPEND ? { id, reason: "x" } : { id };
+      const { errors } = await graphql(app, query, { headers: headersOf(browser), variables });
+      expect(errors?.[0]?.extensions.code).toBe("FORBIDDEN");
+    }
+  });
+});
+
+describe("deliveries of a suspended organisation", () => {
+  let rig: WebhookRig;
+  beforeAll(async () => {
+    rig = await startRig();
+  });
+  afterAll(() => rig[Symbol.asyncDispose]());
+
+  it("wait, and go out when it is restored", async () => {
+    await using receiver = await startReceiver();
+    const { suspensions } = rig.app.people;
+    const context = { actor: { type: "system", id: null }, address: null, requestId: null } as const;
+    const endpoint = await rig.endpoint({ url: receiver.url });
+    const dispatcher = await rig.dispatcher();
+    const id = toTypedId("org", rig.agent.id);
+    await suspensions.suspend(context, id, null);
+    await rig.app.jobs(rig.agent, [{}, {}]);
+    dispatcher.poke();
+    await rig.sweep(dispatcher);
+    // Another's delivery shows that the dispatcher has had its turn.
+    const neighbour = await rig.endpoint({ url: receiver.url }, rig.contractor);
+    await rig.app.jobs(rig.agent, [{ contractor: rig.contractor }]);
+    dispatcher.poke();
+    await rig.all(neighbour, "delivered");
+    const waiting = await rig.deliveries(endpoint);
+    expect(waiting.map(({ status, attempts }) => ({ status, attempts }))).toEqual(
+      waiting.map(() => ({ status: "pending", attempts: 0 })),
+    );
+    expect(waiting.length).toBeGreaterThanOrEqual(3);
+    let told = 0;
+    const listening = listenTo({
+      url: rig.app.databaseUrl,
+      channel: DELIVERIES_CHANNEL,
+      name: "test",
+      logger: createLogger("silent"),
+      onNotification() {
+        told += 1;
+      },
+    });
+    onTestFinished(() => listening[Symbol.asyncDispose]());
+    // Once for the connection itself.
+    await vi.waitFor(() => expect(told).toBe(1));
+    await suspensions.restore(context, id);
+    await vi.waitFor(() => expect(told).toBe(2));
+    dispatcher.poke();
+    expect(await rig.all(endpoint, "delivered")).toHaveLength(waiting.length);
+  });
+});

@@ -1,0 +1,372 @@
+/** Members and invitations: who may, whom they reach, and that somebody is always left who can. */
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { UserRole } from "../../src/accounts/user.entity.ts";
+import { toTypedId } from "../../src/platform/ids.ts";
+import { sql } from "../../src/platform/sql.ts";
+import {
+  GOOD_PASSWORD,
+  makePerson,
+  openBrowser,
+  signIn,
+  type Browser,
+  type Person,
+} from "../support/account.ts";
+import { ACCOUNT_ENV, mailOf, mailsTo, somewhere, tokenIn } from "../support/account-mails.ts";
+import { expectData, expectFailure } from "../support/answers.ts";
+import { ask, graphql } from "../support/graphql.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+let other: Partner;
+let owner: Person;
+let browser: Browser;
+let memberBrowser: Browser;
+let otherBrowser: Browser;
+let otherMember: Person;
+
+beforeAll(async () => {
+  app = await startTestApp(ACCOUNT_ENV);
+  agent = await app.partner("agent");
+  other = await app.partner("contractor");
+  owner = await makePerson(app, { organizationId: agent.id, role: "owner" });
+  browser = await signIn(app, owner);
+  memberBrowser = await signIn(app, await makePerson(app, { organizationId: agent.id, role: "member" }));
+  otherBrowser = await signIn(app, await makePerson(app, { organizationId: other.id, role: "owner" }));
+  otherMember = await makePerson(app, { organizationId: other.id, role: "member" });
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+function as(from: Browser, query: string, variables: Record<string, unknown> = {}) {
+  return ask(app, query, { headers: { cookie: from.cookie, origin: app.url }, variables });
+}
+
+function tryAs(from: Browser, query: string, variables: Record<string, unknown> = {}) {
+  return graphql(app, query, { headers: { cookie: from.cookie, origin: app.url }, variables });
+}
+
+const userId = ({ id }: Person): string => toTypedId("usr", id);
+const newEmail = (): string => `${randomBytes(6).toString("hex")}@test.example`;
+const member = (organizationId: string | null = agent.id, role: UserRole = "member"): Promise<Person> =>
+  makePerson(app, { organizationId, role });
+
+const REMOVE = `mutation ($id: ID!) { removeMember(id: $id) { id userErrors { code field message } } }`;
+const SET_ROLE = `mutation ($id: ID!, $role: MemberRole!) {
+  setMemberRole(id: $id, role: $role) { member { id role } userErrors { code field message } } }`;
+const INVITE = `mutation ($email: String!, $role: MemberRole! = MEMBER) {
+  inviteMember(input: { email: $email, role: $role }) {
+    invitation { id email role invitedBy invitedAt expiresAt } userErrors { code field message } } }`;
+const RESEND = `mutation ($id: ID!) { resendInvitation(id: $id) { invitation { id } userErrors { code field } } }`;
+const REVOKE = `mutation ($id: ID!) { revokeInvitation(id: $id) { id userErrors { code field } } }`;
+
+const remove = async (from: Browser, id: string) => (await as(from, REMOVE, { id })).removeMember;
+const setRole = async (from: Browser, id: string, role: string) =>
+  (await as(from, SET_ROLE, { id, role })).setMemberRole;
+const invite = async (from: Browser, email: string, role = "MEMBER") =>
+  (await as(from, INVITE, { email, role })).inviteMember;
+
+/** An organisation of its own with two owners who are signed in. */
+async function twoOwners() {
+  const { id: organizationId } = await app.partner("agent");
+  const people = [await member(organizationId, "owner"), await member(organizationId, "owner")] as const;
+  const browsers = [await signIn(app, people[0]), await signIn(app, people[1])] as const;
+  return { organizationId, people, browsers };
+}
+
+async function ownersOf(organizationId: string): Promise<number> {
+  const rows = await app.database.query(
+    sql`select from user_account where organization_id = ${organizationId} and role = 'owner'`,
+  );
+  return rows.length;
+}
+
+describe("members", () => {
+  it("are shown to the people and keys of their organisation, and to nobody else", async () => {
+    const mine = await as(
+      memberBrowser,
+      `{ members { id name email role hasSecondFactor lastSeenAt createdAt } }`,
+    );
+    const emails = mine.members.map(({ email }: { email: string }) => email);
+    expect(emails).toContain(owner.email);
+    expect(emails).not.toContain(otherMember.email);
+    const byKey = await ask(app, `{ members { id } }`, { key: other.key });
+    expect(byKey.members.map(({ id }: { id: string }) => id)).toContain(userId(otherMember));
+    const found = await as(browser, `query ($id: ID!) { node(id: $id) { id } }`, { id: userId(otherMember) });
+    expect(found.node).toBeNull();
+  });
+
+  it("for an operator are the operators", async () => {
+    const person = await member(null, "operator");
+    const operator = await signIn(app, person);
+    const { members } = await as(operator, `{ members { id role } }`);
+    expect(members).toContainEqual({ id: userId(person), role: "OPERATOR" });
+    expect(new Set(members.map(({ role }: { role: string }) => role))).toEqual(new Set(["OPERATOR"]));
+  });
+
+  it("become owners and members again", async () => {
+    const person = await member();
+    expect(await setRole(browser, userId(person), "OWNER")).toEqual({
+      member: { id: userId(person), role: "OWNER" },
+      userErrors: [],
+    });
+    const session = await signIn(app, person);
+    expect(expectData(await session.get("/auth/session")).scopes).toContain("webhooks:manage");
+    await setRole(browser, userId(person), "MEMBER");
+    expect(expectData(await session.get("/auth/session")).scopes).not.toContain("webhooks:manage");
+  });
+
+  it("lose their sessions at once when they are removed", async () => {
+    const person = await member();
+    const theirs = await signIn(app, person);
+    expectData(await theirs.get("/auth/session"));
+    expect(await remove(browser, userId(person))).toEqual({ id: userId(person), userErrors: [] });
+    expectFailure(await theirs.get("/auth/session"), 401);
+    const asked = await tryAs(theirs, `{ members { id } }`);
+    expect(asked.status).toBe(401);
+    expectFailure(
+      await openBrowser(app).post("/auth/sign-in", { email: person.email, password: GOOD_PASSWORD }),
+      401,
+    );
+    expect(await remove(browser, userId(person))).toMatchObject({
+      id: null,
+      userErrors: [{ code: "NOT_FOUND" }],
+    });
+  });
+
+  it("are not removed or changed by others than owners", async () => {
+    const person = await member();
+    for (const [query, variables] of [
+      [REMOVE, { id: userId(person) }],
+      [SET_ROLE, { id: userId(person), role: "OWNER" }],
+      [INVITE, { email: newEmail() }],
+      [`{ invitations { id } }`, {}],
+    ] as const) {
+      expect((await tryAs(memberBrowser, query, variables)).errors?.[0]?.extensions.code).toBe("FORBIDDEN");
+      const byKey = await graphql(app, query, { key: agent.key, variables });
+      expect(byKey.errors?.[0]?.extensions.code).toBe("FORBIDDEN");
+    }
+  });
+
+  it("of another organisation are not there", async () => {
+    for (const id of [userId(otherMember), "usr_00000000000000000000000000", "nothing", "org_x"]) {
+      const expected = {
+        userErrors: [{ code: "NOT_FOUND", field: "id", message: "There is no such member" }],
+      };
+      expect(await remove(browser, id)).toMatchObject(expected);
+      expect(await setRole(browser, id, "OWNER")).toMatchObject(expected);
+    }
+    const operator = await member(null, "operator");
+    expect(await remove(browser, userId(operator))).toMatchObject({ userErrors: [{ code: "NOT_FOUND" }] });
+  });
+
+  it("never become operators, nor operators members", async () => {
+    const person = await member();
+    expect(await setRole(browser, userId(person), "OPERATOR")).toMatchObject({
+      member: null,
+      userErrors: [{ code: "INVALID", field: "role" }],
+    });
+    expect(await invite(browser, newEmail(), "OPERATOR")).toMatchObject({
+      invitation: null,
+      userErrors: [{ code: "INVALID", field: "input.role" }],
+    });
+  });
+});
+
+describe("the last owner", () => {
+  it("is neither removed nor made a member", async () => {
+    const { id } = await app.partner("agent");
+    const person = await member(id, "owner");
+    const theirs = await signIn(app, person);
+    await member(id);
+    expect(await remove(theirs, userId(person))).toMatchObject({
+      id: null,
+      userErrors: [{ code: "CONFLICT" }],
+    });
+    expect(await setRole(theirs, userId(person), "MEMBER")).toMatchObject({
+      userErrors: [{ code: "CONFLICT" }],
+    });
+    expect((await setRole(theirs, userId(person), "OWNER")).userErrors).toEqual([]);
+    expect(await ownersOf(id)).toBe(1);
+  });
+
+  it("stays, whoever of two owners removes the other first", async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const { organizationId, people, browsers } = await twoOwners();
+      const answers = await Promise.all([
+        tryAs(browsers[0], REMOVE, { id: userId(people[1]) }),
+        tryAs(browsers[1], REMOVE, { id: userId(people[0]) }),
+      ]);
+      expect(answers.filter(({ data }) => data?.removeMember?.userErrors.length === 0)).toHaveLength(1);
+      expect(await ownersOf(organizationId)).toBe(1);
+    }
+  });
+
+  it("stays when two owners step down at once", async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const { organizationId, people, browsers } = await twoOwners();
+      await Promise.all([
+        setRole(browsers[0], userId(people[0]), "MEMBER"),
+        setRole(browsers[1], userId(people[1]), "MEMBER"),
+      ]);
+      expect(await ownersOf(organizationId)).toBe(1);
+    }
+  });
+});
+
+describe("invitations", () => {
+  it("go by mail, wait in the list, and are accepted as what they say", async () => {
+    const email = newEmail();
+    const { invitation, userErrors } = await invite(browser, ` ${email.toUpperCase()} `, "OWNER");
+    expect(userErrors).toEqual([]);
+    expect(invitation).toMatchObject({ email, role: "OWNER", invitedBy: owner.email });
+    expect((Date.parse(invitation.expiresAt) - Date.parse(invitation.invitedAt)) / 3_600_000).toBeCloseTo(
+      72,
+      2,
+    );
+    const { invitations } = await as(browser, `{ invitations { id email } }`);
+    expect(invitations[0]).toEqual({ id: invitation.id, email });
+    const mail = await mailOf(app, email, "invitation");
+    expect(mail.text).toContain(agent.name);
+    expect(mail.text).toContain(owner.email);
+    const token = tokenIn(mail, "invitation");
+    const body = { token, name: "Second Owner", password: GOOD_PASSWORD };
+    expectData(
+      await openBrowser(app).call("/auth/links/accept", {
+        method: "POST",
+        headers: somewhere(),
+        body: JSON.stringify(body),
+      }),
+    );
+    expect((await as(browser, `{ invitations { email } }`)).invitations).not.toContainEqual({ email });
+    const { members } = await as(browser, `{ members { email role } }`);
+    expect(members).toContainEqual({ email, role: "OWNER" });
+  });
+
+  it("are sent again, which ends the former link, and revoked, which ends it altogether", async () => {
+    const email = newEmail();
+    const { invitation } = await invite(browser, email);
+    const first = tokenIn(await mailOf(app, email, "invitation"), "invitation");
+    const resent = (await as(browser, RESEND, { id: invitation.id })).resendInvitation;
+    expect(resent).toEqual({ invitation: { id: invitation.id }, userErrors: [] });
+    const second = tokenIn(await mailOf(app, email, "invitation"), "invitation");
+    const check = (token: string) =>
+      openBrowser(app).call("/auth/links/check", {
+        method: "POST",
+        headers: somewhere(),
+        body: JSON.stringify({ token }),
+      });
+    expectFailure(await check(first), 404);
+    expectData(await check(second));
+    expect((await as(browser, REVOKE, { id: invitation.id })).revokeInvitation).toEqual({
+      id: invitation.id,
+      userErrors: [],
+    });
+    expectFailure(await check(second), 404);
+    const again = (await as(browser, REVOKE, { id: invitation.id })).revokeInvitation;
+    expect(again).toMatchObject({ id: null, userErrors: [{ code: "NOT_FOUND", field: "id" }] });
+  });
+
+  it("of another organisation are not there", async () => {
+    const { invitation } = await invite(otherBrowser, newEmail());
+    for (const id of [invitation.id, "inv_00000000000000000000000000", "nothing"]) {
+      const expected = { userErrors: [{ code: "NOT_FOUND", field: "id" }] };
+      expect((await as(browser, RESEND, { id })).resendInvitation).toMatchObject(expected);
+      expect((await as(browser, REVOKE, { id })).revokeInvitation).toMatchObject(expected);
+    }
+    expect((await as(browser, `{ invitations { id } }`)).invitations).not.toContainEqual({
+      id: invitation.id,
+    });
+    expect((await as(otherBrowser, `{ invitations { id } }`)).invitations).toContainEqual({
+      id: invitation.id,
+    });
+  });
+
+  it("refuse a member, somebody invited, and what is no address", async () => {
+    const email = newEmail();
+    await invite(browser, email);
+    const conflict = { invitation: null, userErrors: [{ code: "CONFLICT", field: "input.email" }] };
+    expect(await invite(browser, email)).toMatchObject(conflict);
+    expect(await invite(browser, owner.email)).toMatchObject(conflict);
+    for (const wrong of [
+      "nobody",
+      "a@b\r\nBcc: c@test.example",
+      "a@test.example, b@test.example",
+      "\0@test.example",
+    ])
+      expect(await invite(browser, wrong)).toMatchObject({
+        invitation: null,
+        userErrors: [{ code: "INVALID", field: "input.email" }],
+      });
+  });
+
+  it("do not tell whether an address has an account elsewhere; its owner is told by mail", async () => {
+    const known = await invite(browser, otherMember.email);
+    const unknown = await invite(browser, newEmail());
+    const shape = ({ invitation, userErrors }: typeof known) => ({
+      keys: Object.keys(invitation),
+      role: invitation.role,
+      userErrors,
+    });
+    expect(shape(known)).toEqual(shape(unknown));
+    expect((await mailsTo(app, otherMember.email)).map(({ kind }) => kind)).toEqual(["invitation_elsewhere"]);
+    expect((await mailsTo(app, otherMember.email))[0]?.text).not.toContain("token=");
+    // Both wait in the list alike.
+    const { invitations } = await as(browser, `{ invitations { email } }`);
+    expect(invitations).toContainEqual({ email: otherMember.email });
+  });
+
+  it("may be of two organisations for one address: the first that is accepted counts", async () => {
+    const email = newEmail();
+    await invite(browser, email);
+    const first = tokenIn(await mailOf(app, email, "invitation"), "invitation");
+    await invite(otherBrowser, email);
+    const second = (await mailsTo(app, email)).map((mail) => tokenIn(mail, "invitation"))[1] as string;
+    const accept = (token: string) =>
+      openBrowser(app).call("/auth/links/accept", {
+        method: "POST",
+        headers: somewhere(),
+        body: JSON.stringify({ token, name: "Somebody", password: GOOD_PASSWORD }),
+      });
+    const answers = await Promise.all([accept(first), accept(second)]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
+  });
+
+  it("by operators make operators", async () => {
+    const operator = await signIn(app, await member(null, "operator"));
+    const email = newEmail();
+    expect(await invite(operator, email)).toMatchObject({
+      userErrors: [{ code: "INVALID", field: "input.role" }],
+    });
+    expect((await invite(operator, email, "OPERATOR")).userErrors).toEqual([]);
+    expect((await invite(operator, email, "OPERATOR")).userErrors).toMatchObject([{ code: "CONFLICT" }]);
+    const token = tokenIn(await mailOf(app, email, "invitation"), "invitation");
+    const body = JSON.stringify({ token, name: "Operator", password: GOOD_PASSWORD });
+    expectData(
+      await openBrowser(app).call("/auth/links/accept", { method: "POST", headers: somewhere(), body }),
+    );
+    const session = expectData(
+      await (await signIn(app, { email, password: GOOD_PASSWORD })).get("/auth/session"),
+    );
+    expect(session).toMatchObject({ user: { role: "operator" }, organization: null });
+  });
+
+  it("are at most a hundred", async () => {
+    const { id } = await app.partner("agent");
+    const theirs = await signIn(app, await member(id, "owner"));
+    await app.database.query(sql`
+      insert into invitation (id, organization_id, email, role, invited_by, invited_at)
+      select gen_random_uuid(), ${id}, 'a' || n || '@test.example', 'member', 'test', now() from generate_series(1, 100) n`);
+    expect(await invite(theirs, newEmail())).toMatchObject({ userErrors: [{ code: "LIMIT_EXCEEDED" }] });
+  });
+
+  it("send so many mails to one address and no more", async () => {
+    const email = newEmail();
+    const { invitation } = await invite(browser, email);
+    const codes: (string | undefined)[] = [];
+    for (let sent = 0; sent < 4; sent += 1)
+      codes.push((await tryAs(browser, RESEND, { id: invitation.id })).errors?.[0]?.extensions.code);
+    expect(codes).toEqual([undefined, undefined, "RATE_LIMITED", "RATE_LIMITED"]);
+    expect(await mailsTo(app, email)).toHaveLength(3);
+  });
+});

@@ -1,0 +1,100 @@
+/** Somebody who uses a page: with a mouse, or by the keyboard alone. */
+import type { Locator, Page } from "playwright-core";
+import { expect } from "vitest";
+
+export interface Hands {
+  /** A button or a link. */
+  press(target: Locator): Promise<void>;
+  write(field: Locator, text: string): Promise<void>;
+  /** One of a group of radio buttons. */
+  pick(radio: Locator): Promise<void>;
+  /** An option of a menu that can be searched. */
+  choose(field: Locator, option: string): Promise<void>;
+}
+
+export function mouse(page: Page): Hands {
+  return {
+    press: (target) => target.click(),
+    write: (field, text) => field.fill(text),
+    pick: (radio) => radio.check(),
+    async choose(field, option) {
+      await field.click();
+      await page.getByRole("option", { name: option, exact: true }).click();
+    },
+  };
+}
+
+/** Each control is reached by Tab, and must look different once it has the focus. */
+export function keyboard(page: Page): Hands {
+  const { keyboard: keys } = page;
+  const reach = (target: Locator): Promise<void> => reachByTab(page, target);
+  return {
+    async press(target) {
+      await reach(target);
+      await keys.press("Enter");
+    },
+    async write(field, text) {
+      await reach(field);
+      await keys.press("ControlOrMeta+A");
+      await keys.insertText(text);
+    },
+    async pick(radio) {
+      const name = (await radio.getAttribute("name")) ?? "";
+      await reach(page.locator(`input[type=radio][name="${name}"]:checked`));
+      for (let step = 0; step < MOST_OPTIONS && !(await radio.isChecked()); step += 1) await keys.press("ArrowDown");
+      expect(await radio.isChecked(), "an arrow key leads to the option").toBe(true);
+    },
+    async choose(field, option) {
+      await reach(field);
+      await keys.press("ControlOrMeta+A");
+      await keys.insertText(option);
+      await page.getByRole("option", { name: option, exact: true }).waitFor();
+      await keys.press("ArrowDown");
+      await keys.press("Enter");
+    },
+  };
+}
+
+const MOST_STOPS = 120;
+const MOST_OPTIONS = 20;
+
+async function reachByTab(page: Page, target: Locator): Promise<void> {
+  await target.waitFor();
+  // Whoever has the focus already gives it away once, so that there is something to compare with.
+  const wasThere = await hasFocus(target);
+  if (wasThere) await page.keyboard.press("Tab");
+  const before = await looksOf(target);
+  if (wasThere) await page.keyboard.press("Shift+Tab");
+  for (let stop = 0; stop < MOST_STOPS && !(await hasFocus(target)); stop += 1) await page.keyboard.press("Tab");
+  expect(await hasFocus(target), `Tab leads to ${target}`).toBe(true);
+  await expect.poll(() => looksOf(target), { message: `one sees that ${target} has the focus` }).not.toBe(before);
+}
+
+/** What is used here of an element in the page. */
+interface PageElement {
+  parentElement: PageElement | null;
+  nextElementSibling: PageElement | null;
+  ownerDocument: {
+    activeElement: unknown;
+    defaultView: { getComputedStyle(element: PageElement): Record<string, string> };
+  };
+}
+
+function hasFocus(target: Locator): Promise<boolean> {
+  return target.evaluate((one: unknown) => one === (one as PageElement).ownerDocument.activeElement);
+}
+
+/** Whatever a focus may change about the element, its frame and what is drawn beside it. */
+function looksOf(target: Locator): Promise<string> {
+  return target.evaluate((one: unknown) => {
+    const element = one as PageElement;
+    const { defaultView } = element.ownerDocument;
+    return [element, element.parentElement, element.nextElementSibling]
+      .filter((each) => each !== null)
+      .map((each) => {
+        const { outline, boxShadow, borderColor, backgroundColor } = defaultView.getComputedStyle(each);
+        return [outline, boxShadow, borderColor, backgroundColor].join(" / ");
+      })
+      .join("; ");
+  });
+}

@@ -1,0 +1,98 @@
+/** Mails on a database of their own, with a mail server to take them and workers to send them. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { entities } from "../../src/entities.ts";
+import {
+  createMailService,
+  type MailService,
+  type MailView,
+  type NewMail,
+} from "../../src/mail/mail.service.ts";
+import { createMailTransport } from "../../src/mail/mail.transport.ts";
+import { composeMail } from "../../src/mail/mail.wire.ts";
+import { startMailWorker, type MailWorker } from "../../src/mail/worker.service.ts";
+import { systemClock, type Clock } from "../../src/platform/clock.ts";
+import { openDatabase, type Database } from "../../src/platform/database.ts";
+import { createLogger } from "../../src/platform/logger.ts";
+import { raw } from "../../src/platform/sql.ts";
+import { parseSmtpUrl } from "../../src/platform/smtp-url.ts";
+import { testBox } from "./secret.ts";
+import { createTestDatabase } from "./test-database.ts";
+
+/** What stands in the link of each mail. */
+export const LINK_SECRET = "c2VjcmV0LW9mLWEtbGluaw";
+export const FROM = { name: "Wäymark", address: "no-reply@waymark.example" };
+
+export interface MailRig extends AsyncDisposable {
+  readonly database: Database;
+  readonly mails: MailService;
+  readonly folder: string;
+  readonly log: string[];
+  /** `url`: of the mail server; null: there is none. */
+  startWorker(url: string | null, clock?: Clock): MailWorker;
+  outbox(): Promise<MailView[]>;
+  /** The one that there is. */
+  theMail(): Promise<MailView>;
+  /** As if the time had come for what waits. */
+  makeDue(): Promise<void>;
+  /** Everything that the database holds of mails. */
+  dump(): Promise<string>;
+  clear(): Promise<void>;
+}
+
+export function mailTo(to: string, subject = "Welcome"): NewMail {
+  const url = `https://waymark.example/register#token=${LINK_SECRET}`;
+  const composed = composeMail({
+    title: subject,
+    paragraphs: ["Hello."],
+    action: { label: "Register", url },
+  });
+  return { to, kind: "registration", subject, ...composed };
+}
+
+export async function openMailRig(): Promise<MailRig> {
+  const testDatabase = await createTestDatabase();
+  const database = await openDatabase({ url: testDatabase.url, poolSize: 6, entities });
+  const mails = createMailService({ database, box: testBox, isDelivered: true });
+  const folder = await mkdtemp(join(tmpdir(), "waymark-mails-"));
+  const log: string[] = [];
+  const logger = createLogger("debug", { write: (line) => void log.push(line) });
+  const outbox = async (): Promise<MailView[]> => (await mails.list(database, { limit: 100 })).items;
+  return {
+    database,
+    mails,
+    folder,
+    log,
+    startWorker(url, clock = systemClock) {
+      const smtp = url === null ? null : parseSmtpUrl(url);
+      const transport = createMailTransport({ smtp, from: FROM, folder });
+      return startMailWorker({
+        database,
+        databaseUrl: testDatabase.url,
+        box: testBox,
+        transport,
+        clock,
+        logger,
+      });
+    },
+    outbox,
+    theMail: async () => (await outbox())[0] as MailView,
+    async makeDue() {
+      await database.query(raw("update mail set due_at = now() where status = 'waiting'"));
+    },
+    async dump() {
+      const rows = await database.query<{ row: string }>(raw("select mail::text as row from mail"));
+      return rows.map(({ row }) => row).join("\n");
+    },
+    async clear() {
+      log.length = 0;
+      await database.query(raw("delete from mail"));
+    },
+    async [Symbol.asyncDispose]() {
+      await database[Symbol.asyncDispose]();
+      await testDatabase[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true });
+    },
+  };
+}

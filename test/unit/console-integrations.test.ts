@@ -1,0 +1,256 @@
+/** What the pages of Integrations work out before they draw or ask anything. */
+import { describe, expect, it } from "vitest";
+import { refusedFields, RefusedError } from "../../src/console/app/user-errors.ts";
+import {
+  deliveriesFilter,
+  deliveriesSearch,
+} from "../../src/console/pages/integrations/deliveries.search.ts";
+import {
+  endpointInput,
+  endpointPatch,
+  endpointProblems,
+  newEndpoint,
+  valuesOf,
+} from "../../src/console/pages/integrations/endpoint-form.ts";
+import { healthOf } from "../../src/console/pages/integrations/endpoint-health.ts";
+import { keyInput, keyProblems, newKey, rangesOf } from "../../src/console/pages/integrations/key-form.ts";
+import { outcomeWords, standingOf } from "../../src/console/pages/integrations/outcomes.ts";
+import { prettyBody } from "../../src/console/pages/integrations/readable.ts";
+import { requestsFilter, requestsSearch } from "../../src/console/pages/integrations/requests.search.ts";
+import { keySnippets } from "../../src/console/pages/integrations/snippets.ts";
+import { sumByDay, sumByKey, sumOf } from "../../src/console/pages/integrations/usage-sums.ts";
+
+const NOW = Date.parse("2026-11-21T12:00:00Z");
+
+describe("a new key", () => {
+  it("is asked for with an end, and with ranges where there are any", () => {
+    const values = {
+      ...newKey,
+      name: " Warehouse ",
+      lifetime: "30" as const,
+      cidrs: "203.0.113.0/24,\n198.51.100.7 2001:db8::1",
+    };
+    expect(keyInput(values, NOW)).toEqual({
+      name: "Warehouse",
+      scopes: ["JOBS_READ", "JOBS_WRITE"],
+      expiresAt: "2026-12-21T12:00:00.000Z",
+      cidrs: ["203.0.113.0/24", "198.51.100.7/32", "2001:db8::1/128"],
+    });
+    expect(rangesOf(" \n ,")).toBeNull();
+  });
+
+  it("may never end, or at the end of a day", () => {
+    expect(keyInput({ ...newKey, lifetime: "never" }, NOW).expiresAt).toBeNull();
+    const { expiresAt } = keyInput({ ...newKey, lifetime: "day", lastDay: "2026-12-01" }, NOW);
+    expect(new Date(expiresAt as string).toString()).toContain("Dec 01 2026 23:59:59");
+  });
+
+  it("needs a name, a scope and a day that is to come", () => {
+    const wrong = { ...newKey, scopes: [], lifetime: "day" as const, lastDay: "" };
+    expect(Object.keys(keyProblems(wrong, NOW))).toEqual(["name", "scopes", "lastDay"]);
+    expect(keyProblems({ ...newKey, name: "A", lifetime: "day", lastDay: "2026-11-19" }, NOW)).toHaveProperty(
+      "lastDay",
+    );
+    expect(keyProblems({ ...newKey, name: "A", lifetime: "day", lastDay: "2026-11-23" }, NOW)).toEqual({});
+  });
+
+  it("is tried by a request that it may make", () => {
+    const asked = { urlOf: (path: string) => `https://example.com/base/${path}`, key: "wmk_abc" };
+    const ids = (scopes: Parameters<typeof keySnippets>[0]["scopes"]) =>
+      keySnippets({ ...asked, scopes }).map(({ id, code }) => `${id}: ${code}`);
+    const [curl, graphql, javascript] = ids(["JOBS_READ"]);
+    expect(curl).toBe(
+      'curl: curl -H "x-api-key: wmk_abc" \\\n  "https://example.com/base/v1/jobs?page_size=2"',
+    );
+    expect(graphql).toContain(
+      '-d \'{"query":"{ jobs(first: 2) { nodes { markingNumber normalizedStatus } } }"}\'',
+    );
+    expect(javascript).toContain('fetch("https://example.com/base/v1/jobs?page_size=2"');
+    expect(ids(["JOBS_WRITE"])[0]).toContain("dry_run=true");
+    expect(ids(["WEBHOOKS_MANAGE"])).toEqual([expect.stringContaining("{ viewer { kind scopes } }")]);
+  });
+});
+
+describe("an endpoint's form", () => {
+  const endpoint = {
+    url: "https://a.example/",
+    description: "A",
+    eventTypes: null,
+    maxInFlight: 8,
+    perSecond: 50,
+  };
+
+  it("asks only for what was changed", () => {
+    const values = valuesOf(endpoint);
+    expect(endpointPatch(values, endpoint)).toEqual({});
+    expect(endpointPatch({ ...values, perSecond: "60" }, endpoint)).toEqual({ perSecond: 60 });
+    expect(endpointPatch({ ...values, events: "chosen", eventTypes: ["JOB_CREATED"] }, endpoint)).toEqual({
+      eventTypes: ["JOB_CREATED"],
+    });
+  });
+
+  it("leaves headers as they are until they are entered anew, and drops empty rows", () => {
+    const values = valuesOf(endpoint);
+    expect(endpointPatch({ ...values, headers: [] }, endpoint)).toEqual({ headers: [] });
+    const headers = [
+      { name: "X-Api-Key", value: "a" },
+      { name: "", value: "" },
+    ];
+    expect(endpointInput({ ...newEndpoint, url: "https://a.example", headers })).toMatchObject({
+      eventTypes: null,
+      headers: [{ name: "X-Api-Key", value: "a" }],
+    });
+  });
+
+  it("finds what is wrong before the server is asked", () => {
+    const wrong = {
+      ...newEndpoint,
+      url: "a.example/x",
+      events: "chosen" as const,
+      maxInFlight: "",
+      perSecond: 1_001,
+    };
+    expect(Object.keys(endpointProblems(wrong))).toEqual(["url", "eventTypes", "maxInFlight", "perSecond"]);
+    expect(endpointProblems({ ...newEndpoint, url: "javascript:alert(1)" })).toHaveProperty("url");
+    expect(endpointProblems({ ...newEndpoint, url: " https://a.example/x " })).toEqual({});
+  });
+});
+
+describe("an endpoint's health", () => {
+  const well = {
+    id: "whe_1",
+    status: "ACTIVE" as const,
+    disabledReason: null,
+    statusSince: "2026-11-01T00:00:00.000Z",
+    blockedUntil: null,
+    isCircuitOpen: false,
+    failingSince: null,
+    waiting: 0,
+    problem: null,
+  };
+  const later = "2026-11-21T12:05:00.000Z";
+  const labelOf = (part: Partial<typeof well> | object) => healthOf({ ...well, ...part }, NOW).label;
+
+  it("names the worst first", () => {
+    expect(labelOf({})).toBe("Active");
+    expect(labelOf({ failingSince: "2026-11-21T11:00:00.000Z" })).toBe("Failing");
+    expect(labelOf({ failingSince: later, blockedUntil: later })).toBe("Waits");
+    expect(labelOf({ isCircuitOpen: true, blockedUntil: later })).toBe("Only probed");
+    expect(labelOf({ isCircuitOpen: true, problem: "No secret" })).toBe("Cannot sign");
+    expect(labelOf({ status: "PAUSED", problem: "No secret" })).toBe("Paused");
+    expect(labelOf({ status: "DISABLED", disabledReason: "GONE" })).toBe("Disabled");
+  });
+
+  it("forgets an end that is past", () => {
+    expect(labelOf({ blockedUntil: "2026-11-21T11:59:59.000Z" })).toBe("Active");
+  });
+});
+
+describe("the filters in the address", () => {
+  it("become arguments, and what makes no sense is left out", () => {
+    const search = deliveriesSearch({
+      status: "dead",
+      event: "job.status_changed",
+      marking_number: " WM-1 ",
+      endpoint: "",
+    });
+    expect(deliveriesFilter(search)).toEqual({
+      endpointId: undefined,
+      status: "DEAD",
+      eventType: "JOB_STATUS_CHANGED",
+      markingNumber: "WM-1",
+    });
+    expect(deliveriesSearch({ status: "DEAD", event: "JOB_CREATED" })).toMatchObject({
+      status: undefined,
+      event: undefined,
+    });
+    expect(requestsFilter(requestsSearch({ outcome: "refused", key: "key_1", open: "req_1" }))).toEqual({
+      requestId: undefined,
+      outcome: "REFUSED",
+      keyId: "key_1",
+    });
+  });
+});
+
+describe("usage", () => {
+  const rows = [
+    {
+      day: "2026-11-20",
+      keyId: "key_1",
+      keyName: "One",
+      succeeded: 3,
+      refused: 1,
+      failed: 0,
+      meanDurationMs: 10,
+    },
+    {
+      day: "2026-11-20",
+      keyId: null,
+      keyName: null,
+      succeeded: 4,
+      refused: 0,
+      failed: 2,
+      meanDurationMs: 40,
+    },
+    {
+      day: "2026-11-21",
+      keyId: "key_1",
+      keyName: "One",
+      succeeded: 6,
+      refused: 0,
+      failed: 0,
+      meanDurationMs: 20,
+    },
+  ];
+
+  it("is added up by day, with the days without a request, and by key", () => {
+    expect(sumByDay(rows, 3, NOW).map(({ day, total }) => [day, total])).toEqual([
+      ["2026-11-19", 0],
+      ["2026-11-20", 10],
+      ["2026-11-21", 6],
+    ]);
+    expect(sumByKey(rows).map(({ keyId, total }) => [keyId, total])).toEqual([
+      ["key_1", 10],
+      [null, 6],
+    ]);
+  });
+
+  it("weighs durations by how many requests took them", () => {
+    expect(sumOf(rows).meanDurationMs).toBe((4 * 10 + 6 * 40 + 6 * 20) / 16);
+    expect(sumOf([]).meanDurationMs).toBeNull();
+  });
+});
+
+describe("words", () => {
+  it("tell an outcome and a standing", () => {
+    expect(outcomeWords("http_503")).toBe("Answered 503");
+    expect(outcomeWords("of_tomorrow")).toBe("of_tomorrow");
+    const standing = (part: object) =>
+      standingOf({ status: "PENDING", isBeingSent: false, attemptCount: 0, ...part }).label;
+    expect([
+      standing({}),
+      standing({ attemptCount: 1 }),
+      standing({ isBeingSent: true }),
+      standing({ status: "DEAD" }),
+    ]).toEqual(["Waiting", "To be retried", "Being sent", "Failed"]);
+  });
+
+  it("show JSON with its lines, and everything else as it came", () => {
+    expect(prettyBody('{"a":1}')).toBe('{\n  "a": 1\n}');
+    expect(prettyBody("{cut")).toBe("{cut");
+  });
+
+  it("of a refusal go to the field that they are about", () => {
+    const error = new RefusedError([
+      { field: "input.name", message: "name must not be empty" },
+      { field: "patch.headers.Host", message: "headers.Host cannot be set" },
+      { field: "id", message: "There is no such key" },
+    ]);
+    expect(refusedFields(error, { name: "", headers: [] })).toEqual({
+      name: "Must not be empty",
+      headers: "headers.Host cannot be set",
+      id: "There is no such key",
+    });
+    expect(refusedFields(new Error("other"), { name: "" })).toEqual({});
+  });
+});
