@@ -1,6 +1,9 @@
 /** The program's configuration: the environment put in order, frozen, and read by nobody but the composition root. */
+import { isIP } from "node:net";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
+import type { Sender } from "../platform/mailer.ts";
+import type { SmtpServer } from "../platform/smtp-url.ts";
 import type { Env } from "./env.ts";
 
 export interface Config {
@@ -42,6 +45,13 @@ export interface Config {
     readonly docsUrl: string | null;
     /** The delay before each attempt, in milliseconds. */
     readonly retrySchedule: readonly number[];
+  };
+  readonly mail: {
+    /** Null: mails are kept in files, and in the outbox. */
+    readonly smtp: SmtpServer | null;
+    readonly from: Sender;
+    /** The folder for those files. */
+    readonly folder: string;
   };
   /** How long the log of deliveries is kept. */
   readonly retentionDays: number;
@@ -85,11 +95,22 @@ export function toConfig(env: Env): Config {
       docsUrl: publicUrl === null ? null : `${publicUrl}/docs`,
       retrySchedule: env.WEBHOOK_RETRY_SCHEDULE,
     },
+    mail: {
+      smtp: env.SMTP_URL ?? null,
+      from: env.MAIL_FROM ?? { name: "Waymark", address: `no-reply@${mailHost(publicUrl)}` },
+      folder: join(resolve(env.WAYMARK_DATA_DIR), "mails"),
+    },
     retentionDays: env.RETENTION_DAYS,
     rateLimits: { enabled: env.RATE_LIMITS === "on", store: env.RATE_LIMIT_STORE },
     logLevel: env.LOG_LEVEL,
   };
   return deepFreeze(config);
+}
+
+/** Mails come from where the service is. */
+function mailHost(publicUrl: string | null): string {
+  const { hostname } = new URL(publicUrl ?? "http://localhost");
+  return isIP(hostname.replace(/^\[|\]$/g, "")) === 0 ? hostname : "localhost";
 }
 
 /** As the XDG Base Directory Specification has it: one that is not absolute does not count. */

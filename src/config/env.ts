@@ -2,6 +2,8 @@
 import { z } from "zod";
 import { StartupError } from "../platform/errors.ts";
 import { parseSecret } from "../platform/secret-box.ts";
+import { parseSmtpUrl } from "../platform/smtp-url.ts";
+import { parseSender } from "../mail/mail.fields.ts";
 import { DEFAULT_SCHEDULE_TEXT, parseSchedule } from "../webhooks/retry-policy.ts";
 
 const port = z.coerce.number().int().min(0).max(65535);
@@ -26,6 +28,25 @@ const mongoAddress = z.string().regex(/^mongodb(\+srv)?:\/\/[^\s/]+(\/\S*)?$/, {
 /** Whatever is wrong with it, its value is not told. */
 const secret = z.string().refine((text) => parseSecret(text) !== null, {
   error: "Not 32 bytes as base64, base64url or 64 hexadecimal digits. `openssl rand -base64 32` makes some",
+});
+
+/** It may hold a password: whatever is wrong with it, its value is not told. */
+const smtpServer = z.string().transform((text, context) => {
+  const server = parseSmtpUrl(text);
+  if (server) return server;
+  context.addIssue({
+    code: "custom",
+    message:
+      "Not the address of a mail server: smtp:// or smtps://, a host and a port, ?tls=off at most behind it",
+  });
+  return z.NEVER;
+});
+
+const sender = z.string().transform((text, context) => {
+  const parsed = parseSender(text);
+  if (parsed) return parsed;
+  context.addIssue({ code: "custom", message: "Not an e-mail address, with or without a name before it" });
+  return z.NEVER;
 });
 
 const retrySchedule = z.string().transform((text, context) => {
@@ -66,6 +87,8 @@ const shape = {
   WEBHOOK_RETRY_SCHEDULE: retrySchedule
     .prefault(DEFAULT_SCHEDULE_TEXT)
     .meta({ example: DEFAULT_SCHEDULE_TEXT }),
+  SMTP_URL: smtpServer.optional().meta({ example: "smtp://user:password@mail.example.com:587" }),
+  MAIL_FROM: sender.optional().meta({ example: "Waymark <no-reply@example.com>" }),
   RETENTION_DAYS: z.coerce.number().int().min(1).max(365).default(30).meta({ example: "30" }),
   RATE_LIMITS: switchValue.default("on").meta({ example: "on" }),
   RATE_LIMIT_STORE: z.enum(["memory", "postgres"]).default("memory").meta({ example: "postgres" }),

@@ -1,11 +1,26 @@
 /** What a person who started the server reads first. */
+import { keepsSecureCookies } from "../platform/own-page.ts";
 import type { Config } from "./config.ts";
 
-/** The addresses, the demo's keys and a request to begin with. */
+interface DemoLogin {
+  email: string;
+  /** Null: it was changed since. */
+  password: string | null;
+}
+
+/** A key and a login of each kind. */
+interface DemoAccess {
+  agent: string;
+  contractor: string;
+  operator: string;
+  logins: { agent: DemoLogin; contractor: DemoLogin; operator: DemoLogin };
+}
+
+/** The addresses, the demo's logins and keys, and a request to begin with. */
 export function banner(
   config: Config,
   url: string,
-  demo: { agent: string; contractor: string; operator: string } | null,
+  demo: DemoAccess | null,
   mongo: { state: string },
 ): string {
   const base = config.http.publicUrl ?? url;
@@ -13,6 +28,7 @@ export function banner(
     "",
     "  Waymark is up.",
     "",
+    `  Console    ${base}/`,
     `  API        ${base}/v1`,
     `  Reference  ${base}/docs`,
     `  GraphQL    ${base}/graphql   (to explore it: ${base}/graphiql)`,
@@ -22,6 +38,11 @@ export function banner(
   ];
   if (demo) {
     lines.push(
+      "",
+      `  Sign in at ${base}/sign-in${keepsSecureCookies({ origin: base }) ? "" : "   (only by https: PUBLIC_URL is plain http)"}`,
+      `  Demo agent           ${loginText(demo.logins.agent)}`,
+      `  Demo contractor      ${loginText(demo.logins.contractor)}`,
+      `  Demo operator        ${loginText(demo.logins.operator)}`,
       "",
       `  Demo agent key       ${demo.agent}`,
       `  Demo contractor key  ${demo.contractor}`,
@@ -33,6 +54,10 @@ export function banner(
     );
   }
   return `${lines.join("\n")}\n\n`;
+}
+
+function loginText({ email, password }: DemoLogin): string {
+  return `${email.padEnd(28)}${password ?? "(with the password that it was changed to)"}`;
 }
 
 /** Where it is kept what is to be done later. */

@@ -1,6 +1,5 @@
 /** Reading the log of deliveries, each read bounded to what the caller may see. */
 import { z } from "zod";
-import type { EventRow } from "../events/event.wire.ts";
 import type { Clock } from "../platform/clock.ts";
 import { decodeCursor, encodeCursor } from "../platform/cursor.ts";
 import type { Queryable } from "../platform/database.ts";
@@ -9,6 +8,7 @@ import { firstUuidOf, fromTypedId } from "../platform/ids.ts";
 import type { OrganizationType } from "../platform/principal.ts";
 import { join, raw, sql, type Sql } from "../platform/sql.ts";
 import { ownedBy, type Caller } from "./caller.ts";
+import { requestBodiesOf } from "./delivery.bodies.ts";
 import {
   attemptColumns,
   deliveryColumns,
@@ -21,8 +21,6 @@ import {
   type DeliveryView,
 } from "./delivery.view.ts";
 import { AGAIN, FINISHED, FIRST } from "./delivery.lanes.ts";
-import { deliveryBody } from "./payload.ts";
-import { TEST_EVENT_TYPE, testEventOf } from "./test-event.ts";
 
 export interface DeliveryFilter {
   /** Typed id. */
@@ -159,17 +157,8 @@ export async function getDelivery(
   return {
     delivery: toDeliveryView(row),
     attempts: attempts.map(toAttemptView),
-    requestBody: await bodyOf(database, row),
+    requestBody: (await requestBodiesOf(database, caller, [row.id])).get(row.id) ?? null,
   };
-}
-
-async function bodyOf(database: Queryable, row: FoundDelivery): Promise<string | null> {
-  if (row.event_type === TEST_EVENT_TYPE) return JSON.stringify(testEventOf(row.event_id, row.endpoint_id));
-  const [event] = await database.query<EventRow>(sql`
-    select id, type, sequence, actor_type, actor_id, request_id, occurred_at, changes, job
-    from job_event where id = ${row.event_id}`);
-  const viewer = { organizationId: row.organization_id, organizationType: row.organization_type };
-  return event ? deliveryBody(event, viewer) : null;
 }
 
 /** The uuids of the endpoints whose log is asked for; deleted ones among them, since their log stays. */

@@ -1,8 +1,7 @@
 /** A delivery and its attempts as the log shows them: ids typed, times in ISO 8601. */
-import { toTypedId } from "../platform/ids.ts";
+import { bornAt, toTypedId } from "../platform/ids.ts";
 import { raw } from "../platform/sql.ts";
 import { toIsoTime } from "../platform/time.ts";
-import { bornAt } from "./test-event.ts";
 
 /** `discarded`: the owner did not want it any more, or a replay took its place. */
 export const deliveryStatuses = ["pending", "delivered", "dead", "discarded"] as const;

@@ -64,7 +64,7 @@ export function settle(
 ): Settled {
   const { outcome } = result;
   const decision = decide(outcome, { attempt: lease.attempt, schedule, random: Math.random, nowMs });
-  const change = changeAfter(decision, lease.endpoint, { window: state.window, nowMs });
+  const change = changeAfter(decision, lease, { window: state.window, nowMs });
   const { status, delayMs } = followUp(decision);
   return {
     ended: {

@@ -13,6 +13,7 @@ import { EndpointStates, type Allowances, type EndpointState } from "./dispatche
 import { Results, type Batch } from "./dispatcher.results.ts";
 import { leftOver, takeTurn, type Lease, type TurnAnswer } from "./dispatcher.turn.ts";
 import { applyChanges } from "./endpoint-changes.ts";
+import type { TellOfTrouble } from "./endpoint.trouble.ts";
 import type { Schedule } from "./retry-policy.ts";
 import type { Sender, SendRequest } from "./sender.ts";
 
@@ -23,6 +24,8 @@ export interface DispatcherParts {
   /** Sees to it that some worker's `fallDue` is called for the endpoint once `atMs` has come. It may be lost. */
   wakeAt: (endpointId: string, atMs: number) => void;
   schedule: Schedule;
+  /** Absent: nobody is told of endpoints in trouble. */
+  tellOfTrouble?: TellOfTrouble | undefined;
   clock: Clock;
   logger: Logger;
   metrics: DispatcherMetrics;
@@ -192,7 +195,7 @@ class LeasingDispatcher implements Dispatcher {
     const { database, metrics } = this.#parts;
     const startedMs = performance.now();
     // First, so that the turn does not lease for an endpoint that has just been closed.
-    if (batch.changes.size > 0) await applyChanges(database, batch.changes);
+    if (batch.changes.size > 0) await applyChanges(this.#parts, batch.changes);
     const answer = await takeTurn(database, {
       ended: batch.ended,
       free,

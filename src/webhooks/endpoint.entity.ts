@@ -50,6 +50,8 @@ export const WebhookEndpoint = defineEntity({
     circuitStep: p.integer().nullable(),
     /** The first failure after the last success. */
     failingSince: p.datetime(3).nullable(),
+    /** When its owners were last written to about trouble with it. */
+    troubleToldAt: p.datetime(3).nullable(),
     /** Grows with each change of what a sender needs to know. */
     version: p.integer().default(1),
     createdBy: p.text(),

@@ -1,9 +1,11 @@
 /** Endpoints that have only failed for days: they are disabled, so that a receiver that is gone is not called for ever. */
+import type { Database } from "../platform/database.ts";
 import { sql, type Sql } from "../platform/sql.ts";
 import { firstUuidOf, toTypedId } from "../platform/ids.ts";
 import { operator } from "./caller.ts";
 import { AGAIN, FINISHED } from "./delivery.lanes.ts";
 import { findEndpoint, type ReadParts } from "./endpoint.queries.ts";
+import { toTrouble, type TellOfTrouble, type TroubleRow } from "./endpoint.trouble.ts";
 import type { EndpointView } from "./endpoint.view.ts";
 
 const FAILING_MS = 5 * 86_400_000;
@@ -12,11 +14,17 @@ const APART_MS = 12 * 3_600_000;
 /** A delivery is over by then, however it ended. */
 const LOOK_BACK_MS = 30 * 86_400_000;
 
+interface FailingParts extends ReadParts {
+  database: Database;
+  /** Absent: nobody is told. */
+  tellOfTrouble?: TellOfTrouble | undefined;
+}
+
 /**
  * Disables active endpoints of which nothing has succeeded for five days while at least two events failed at least twelve
  * hours apart. Answers with those that it disabled.
  */
-export async function disableFailing(parts: ReadParts): Promise<EndpointView[]> {
+export async function disableFailing(parts: FailingParts): Promise<EndpointView[]> {
   const { database, clock } = parts;
   const nowMs = clock.now();
   const before = new Date(nowMs - FAILING_MS);
@@ -27,11 +35,20 @@ export async function disableFailing(parts: ReadParts): Promise<EndpointView[]> 
   const views: EndpointView[] = [];
   // One at a time: each may have a long log, and what is being sent comes first.
   for (const { id } of candidates) {
-    const [disabled] = await database.query(disableStatement(id, { before, oldest }));
-    const found = disabled ? await findEndpoint(parts, operator, toTypedId("whe", id)) : null;
+    const isDisabled = await disable(parts, disableStatement(id, { before, oldest }));
+    const found = isDisabled ? await findEndpoint(parts, operator, toTypedId("whe", id)) : null;
     if (found) views.push(found.view);
   }
   return views;
+}
+
+/** Whether the endpoint was disabled; then it is also told, in the same transaction. */
+function disable({ database, tellOfTrouble }: FailingParts, statement: Sql): Promise<boolean> {
+  return database.transaction(async (tx) => {
+    const [trouble] = await tx.query<TroubleRow>(statement);
+    if (trouble) await tellOfTrouble?.(tx, toTrouble(trouble));
+    return trouble !== undefined;
+  });
 }
 
 function disableStatement(id: string, { before, oldest }: { before: Date; oldest: string }): Sql {
@@ -61,5 +78,5 @@ function disableStatement(id: string, { before, oldest }: { before: Date; oldest
         select from (select * from failed order by first limit 2) early
           join (select * from failed order by last desc limit 2) late
             on late.event_id <> early.event_id and late.last >= early.first + ${APART_MS} * interval '1 ms')
-    returning endpoint.id`;
+    returning id, url, organization_id, 'failing' as kind`;
 }

@@ -35,6 +35,20 @@ export async function listEndpoints(
   return rows.map((row) => viewOf(parts, row));
 }
 
+/** As many as somebody can look after. */
+const MAX_IN_TROUBLE = 100;
+
+/** Those that are disabled, or fail, of all organisations: for operators. The longest trouble first. */
+export async function endpointsInTrouble(parts: ReadParts): Promise<EndpointView[]> {
+  const rows = await parts.database.query<EndpointRow>(sql`
+    select ${endpointColumns} from webhook_endpoint endpoint
+      join organization on organization.id = endpoint.organization_id
+    where endpoint.deleted_at is null
+      and (endpoint.status = 'disabled' or endpoint.status = 'active' and endpoint.failing_since is not null)
+    order by coalesce(endpoint.failing_since, endpoint.status_since), endpoint.id limit ${MAX_IN_TROUBLE}::int`);
+  return rows.map((row) => viewOf(parts, row));
+}
+
 /** `id`: typed. Null where there is none that the caller may see. */
 export async function findEndpoint(
   parts: ReadParts,

@@ -11,7 +11,14 @@ import { nameOf, ownedBy, type Caller } from "./caller.ts";
 import { checkSettings, type CheckedSettings, type EndpointSettings } from "./endpoint.checks.ts";
 import { IN_FLIGHT_LIMITS, RATE_LIMITS } from "./endpoint.entity.ts";
 import { disableFailing } from "./endpoint.failing.ts";
-import { endpointsById, findEndpoint, getEndpoint, listEndpoints } from "./endpoint.queries.ts";
+import type { TellOfTrouble } from "./endpoint.trouble.ts";
+import {
+  endpointsById,
+  endpointsInTrouble,
+  findEndpoint,
+  getEndpoint,
+  listEndpoints,
+} from "./endpoint.queries.ts";
 import { addSecret, openHeaders, openSecrets, sealHeaders } from "./endpoint.secrets.ts";
 import { deleteEndpoint, pauseEndpoint, resumeEndpoint, type Held } from "./endpoint.status.ts";
 import type { EndpointView } from "./endpoint.view.ts";
@@ -41,6 +48,8 @@ export interface EndpointService {
   ): Promise<{ endpoint: EndpointView; secret: string }>;
   /** The oldest first. `organizationId`: only that one's. */
   list(caller: Caller, organizationId?: string, on?: Queryable): Promise<EndpointView[]>;
+  /** Those that are disabled, or fail, of all organisations: for operators. The longest trouble first, at most 100. */
+  inTrouble(on?: Queryable): Promise<EndpointView[]>;
   find(caller: Caller, id: string, on?: Queryable): Promise<EndpointView | null>;
   get(caller: Caller, id: string): Promise<EndpointView>;
   /** Those of `ids` (uuids) that there are, in no particular order. */
@@ -69,6 +78,8 @@ export interface EndpointParts {
   checkUrl: AddressGuard["checkUrl"];
   /** Tells workers that there may be something to deliver. */
   announce: () => void;
+  /** Absent: nobody is told of endpoints in trouble. */
+  tellOfTrouble?: TellOfTrouble | undefined;
   clock: Clock;
 }
 
@@ -81,6 +92,7 @@ export function createEndpointService(parts: EndpointParts): EndpointService {
     create: (owner, settings) => create(parts, owner, settings),
     list: (caller, organizationId, on = database) =>
       listEndpoints({ ...parts, database: on }, caller, organizationId),
+    inTrouble: (on = database) => endpointsInTrouble({ ...parts, database: on }),
     find: (caller, id, on = database) =>
       findEndpoint({ ...parts, database: on }, caller, id).then((found) => found?.view ?? null),
     get: (caller, id) => getEndpoint(parts, caller, id).then(({ view }) => view),

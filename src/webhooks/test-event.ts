@@ -1,6 +1,6 @@
 /** The test event: a webhook that speaks of no job, sent so that an owner sees whether the endpoint takes it. */
 import { API_VERSION } from "../events/event.wire.ts";
-import { toTypedId } from "../platform/ids.ts";
+import { bornAt, toTypedId } from "../platform/ids.ts";
 
 export const TEST_EVENT_TYPE = "webhook.test";
 
@@ -26,9 +26,4 @@ export function testEventOf(eventId: string, endpointId: string): TestEventWire 
     timestamp: bornAt(eventId),
     data: { message: MESSAGE, endpoint_id: toTypedId("whe", endpointId) },
   };
-}
-
-/** When a UUIDv7 was made, in ISO 8601. */
-export function bornAt(uuid: string): string {
-  return new Date(Number.parseInt(uuid.replaceAll("-", "").slice(0, 12), 16)).toISOString();
 }

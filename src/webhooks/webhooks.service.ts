@@ -6,6 +6,7 @@ import { createOutgoingHttp } from "../platform/outgoing-http.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
 import { createDeliveryService, type DeliveryService } from "./delivery.service.ts";
 import { createEndpointService, type EndpointService } from "./endpoint.service.ts";
+import type { TellOfTrouble } from "./endpoint.trouble.ts";
 import { ensurePartitions } from "./partitions.ts";
 import { createSender, type Sender } from "./sender.ts";
 
@@ -14,6 +15,8 @@ export interface WebhooksParts {
   box: SecretBox;
   /** Tells workers that there may be something to deliver. */
   announce: () => void;
+  /** Absent: nobody is told of endpoints in trouble. */
+  tellOfTrouble?: TellOfTrouble | undefined;
   clock: Clock;
   /** Also http, loopback and private networks. */
   allowPrivate: boolean;

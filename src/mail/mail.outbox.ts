@@ -1,0 +1,163 @@
+/** The outbox: what operators see of mails, and what they can do about one that was given up. */
+import { z } from "zod";
+import { decodeCursor, encodeCursor } from "../platform/cursor.ts";
+import { record, type ActContext } from "../accounts/audit.service.ts";
+import type { Database, Queryable } from "../platform/database.ts";
+import { AppError } from "../platform/errors.ts";
+import { fromTypedId, toTypedId } from "../platform/ids.ts";
+import type { SecretBox } from "../platform/secret-box.ts";
+import { raw, sql } from "../platform/sql.ts";
+import { toIsoTime } from "../platform/time.ts";
+import { openBody } from "./mail.body.ts";
+import type { MailStatus } from "./mail.entity.ts";
+import { MAILS_CHANNEL } from "./mail.queue.ts";
+
+/** A mail as operators see it. Ids are typed, times ISO 8601. */
+export interface MailView {
+  readonly id: string;
+  readonly to: string;
+  readonly subject: string;
+  readonly kind: string;
+  readonly status: MailStatus;
+  readonly attempts: number;
+  readonly lastError: string | null;
+  readonly createdAt: string;
+  readonly sentAt: string | null;
+  readonly nextAttemptAt: string | null;
+  /** Without links, unless the mail is kept and none go out: then with them, to be followed. */
+  readonly text: string;
+}
+
+export interface MailPageRequest {
+  readonly status?: MailStatus | undefined;
+  readonly limit: number;
+  /** Where to go on: after the mail with this uuid. */
+  readonly afterId?: string | undefined;
+}
+
+export interface MailPage {
+  /** Newest first. */
+  readonly items: MailView[];
+  readonly hasNext: boolean;
+}
+
+interface Parts {
+  database: Queryable;
+  box: Pick<SecretBox, "open">;
+  isDelivered: boolean;
+}
+
+interface MailRow {
+  id: string;
+  recipient: string;
+  subject: string;
+  kind: string;
+  status: MailStatus;
+  attempts: number;
+  last_error: string | null;
+  created_at: string;
+  sent_at: string | null;
+  due_at: string | null;
+  shown_text: string;
+  kept_body: string | null;
+}
+
+const columns =
+  raw(`id, recipient, subject, kind, status, attempts, last_error, created_at, sent_at, due_at, shown_text,
+  case when status = 'kept' then sealed_body end as kept_body`);
+
+const CURSOR = "mails";
+
+/** A mail's place in the list. */
+export function mailCursor({ id }: MailView): string {
+  return encodeCursor(CURSOR, [fromTypedId("eml", id)]);
+}
+
+/** The uuid of the mail at that place; null where `text` is no cursor of the list. */
+export function readMailCursor(text: string): string | null {
+  return decodeCursor(CURSOR, z.tuple([z.uuid()]), text)?.[0] ?? null;
+}
+
+export async function listMails(
+  parts: Parts,
+  { status, limit, afterId }: MailPageRequest,
+): Promise<MailPage> {
+  const rows = await parts.database.query<MailRow>(sql`
+    select ${columns} from mail
+    where ${status === undefined ? raw("true") : sql`status = ${status}`}
+      and ${afterId === undefined ? raw("true") : sql`id < ${afterId}::uuid`}
+    order by id desc limit ${limit + 1}`);
+  return { items: rows.slice(0, limit).map((row) => toView(parts, row)), hasNext: rows.length > limit };
+}
+
+/** A mail that lies in a file can be sent once a mail server is named. */
+export async function resendMail(
+  parts: Parts & { database: Database },
+  context: ActContext,
+  id: string,
+): Promise<MailView> {
+  const uuid = fromTypedId("eml", id);
+  if (uuid === null) throw unknownMail();
+  return await parts.database.transaction(async (tx) => {
+    const row = await makeWait(tx, uuid, parts.isDelivered);
+    if (!row) throw (await exists(tx, uuid)) ? notGivenUp() : unknownMail();
+    const { kind, recipient } = row;
+    await record(tx, {
+      ...context,
+      action: "mail.resent",
+      organizationId: null,
+      subject: id,
+      details: { kind, to: recipient },
+    });
+    return toView(parts, row);
+  });
+}
+
+async function makeWait(tx: Queryable, uuid: string, isDelivered: boolean): Promise<MailRow | undefined> {
+  const again = isDelivered ? raw("('failed', 'kept')") : raw("('failed')");
+  const [row] = await tx.query<MailRow>(sql`
+    with again as (
+      update mail set status = 'waiting', attempts = 0, due_at = clock_timestamp(), lease_token = null
+      where id = ${uuid}::uuid and status in ${again} and sealed_body is not null
+      returning ${columns}
+    ) select again.*, pg_notify(${MAILS_CHANNEL}, '') from again`);
+  return row;
+}
+
+function unknownMail(): AppError {
+  return new AppError("NotFoundException", "There is no such mail");
+}
+
+function notGivenUp(): AppError {
+  return new AppError("ConflictException", "Only a mail that was given up can be sent again");
+}
+
+async function exists(database: Queryable, uuid: string): Promise<boolean> {
+  return (await database.query(sql`select from mail where id = ${uuid}::uuid`)).length > 0;
+}
+
+function toView(parts: Parts, row: MailRow): MailView {
+  return {
+    id: toTypedId("eml", row.id),
+    to: row.recipient,
+    subject: row.subject,
+    kind: row.kind,
+    status: row.status,
+    attempts: row.attempts,
+    lastError: row.last_error,
+    createdAt: toIsoTime(row.created_at),
+    sentAt: row.sent_at === null ? null : toIsoTime(row.sent_at),
+    nextAttemptAt: row.status === "waiting" && row.due_at !== null ? toIsoTime(row.due_at) : null,
+    text: textOf(parts, row),
+  };
+}
+
+function textOf({ box, isDelivered }: Parts, { id, shown_text: shown, kept_body: kept }: MailRow): string {
+  if (isDelivered || kept === null) return shown;
+  try {
+    return openBody(box, id, kept).text;
+  } catch {
+    // Sealed with another WAYMARK_SECRET: the rest of the page is of use all the same.
+    return shown;
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * The queue of mails. Exclusivity comes from PostgreSQL alone: mails are claimed with SKIP LOCKED, and whoever records how
+ * one ended must hold the token that its claim gave.
+ */
+import type { Queryable } from "../platform/database.ts";
+import { newUuid } from "../platform/ids.ts";
+import { sql } from "../platform/sql.ts";
+import { toIsoTime } from "../platform/time.ts";
+import type { TransportOutcome } from "./mail.transport.ts";
+
+/** Workers listen on it; what is lost the sweep makes up for. */
+export const MAILS_CHANNEL = "mails";
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** The delay before each attempt, from the one before. Past the last, a day and a half, the mail is given up. */
+export const SCHEDULE: readonly number[] = [
+  0,
+  30 * SECOND_MS,
+  2 * MINUTE_MS,
+  10 * MINUTE_MS,
+  30 * MINUTE_MS,
+  HOUR_MS,
+  2 * HOUR_MS,
+  4 * HOUR_MS,
+  10 * HOUR_MS,
+  18 * HOUR_MS,
+];
+
+/** Longer than a mailer takes: who still holds a lease then is dead. */
+const LEASE_MS = 2 * MINUTE_MS;
+
+export interface LeasedMail {
+  readonly id: string;
+  readonly token: string;
+  readonly recipient: string;
+  readonly kind: string;
+  readonly subject: string;
+  readonly sealedBody: string;
+  /** Which attempt this is, from 1. */
+  readonly attempt: number;
+  readonly createdAt: Date;
+}
+
+interface LeaseRow {
+  id: string;
+  recipient: string;
+  kind: string;
+  subject: string;
+  sealed_body: string;
+  attempts: number;
+  created_at: string;
+}
+
+/** Claims the mail that has been due for longest; null where none is. */
+export async function leaseDue(database: Queryable): Promise<LeasedMail | null> {
+  const token = newUuid();
+  // A millisecond more: times are kept in whole ones, rounded up as often as down.
+  const [row] = await database.query<LeaseRow>(sql`
+    update mail set attempts = attempts + 1, lease_token = ${token}::uuid,
+      due_at = clock_timestamp() + ${LEASE_MS} * interval '1 ms'
+    where id = (
+      select id from mail where status = 'waiting' and due_at <= clock_timestamp() + interval '1 ms'
+      order by due_at limit 1 for update skip locked)
+    returning id, recipient, kind, subject, sealed_body, attempts, created_at`);
+  return row
+    ? {
+        id: row.id,
+        token,
+        recipient: row.recipient,
+        kind: row.kind,
+        subject: row.subject,
+        sealedBody: row.sealed_body,
+        attempt: row.attempts,
+        createdAt: new Date(toIsoTime(row.created_at)),
+      }
+    : null;
+}
+
+export type MailEnd = "sent" | "kept" | "failed" | "waiting";
+
+/** Records how an attempt ended. Once sent, nothing of the body stays: its links are nobody's business any more. */
+export async function recordAttempt(
+  database: Queryable,
+  { id, token, attempt }: LeasedMail,
+  outcome: TransportOutcome,
+): Promise<MailEnd> {
+  const end = endOf(outcome, attempt);
+  const delayMs = end === "waiting" ? SCHEDULE[attempt] : null;
+  await database.query(sql`
+    update mail set status = ${end}, lease_token = null,
+      due_at = clock_timestamp() + ${delayMs}::float8 * interval '1 ms',
+      last_error = ${outcome.kind === "refused" ? outcome.reason : null},
+      sent_at = case when ${end === "sent"}::boolean then clock_timestamp() end,
+      sealed_body = case when ${end === "sent"}::boolean then null else sealed_body end
+    where id = ${id}::uuid and lease_token = ${token}::uuid`);
+  return end;
+}
+
+function endOf(outcome: TransportOutcome, attempt: number): MailEnd {
+  if (outcome.kind === "accepted") return "sent";
+  if (outcome.kind === "kept") return "kept";
+  return outcome.isPermanent || attempt >= SCHEDULE.length ? "failed" : "waiting";
+}
+
+const RETENTION_MS = 30 * 24 * HOUR_MS;
+
+/** Deletes what is older than 30 days, and answers with the moment before which that is. */
+export async function deleteOld(database: Queryable, nowMs: number): Promise<number> {
+  const beforeMs = nowMs - RETENTION_MS;
+  await database.query(sql`delete from mail where created_at < ${new Date(beforeMs)}::timestamptz`);
+  return beforeMs;
+}

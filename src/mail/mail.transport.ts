@@ -1,0 +1,72 @@
+/** Where mails go: to the mail server, or where none is named into files that a newcomer can open. */
+import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  createMailer,
+  renderMail,
+  type MailOutcome,
+  type OutgoingMail,
+  type Sender,
+} from "../platform/mailer.ts";
+import type { SmtpServer } from "../platform/smtp-url.ts";
+
+export type TransportOutcome = MailOutcome | { readonly kind: "kept" };
+
+export interface MailTransport {
+  /** Never rejects. */
+  deliver(mail: OutgoingMail, signal: AbortSignal): Promise<TransportOutcome>;
+  /** Removes what was written before then. */
+  retire(beforeMs: number): Promise<void>;
+}
+
+export interface MailTransportOptions {
+  /** Null: mails are written into files. */
+  readonly smtp: SmtpServer | null;
+  readonly from: Sender;
+  /** The folder for the files. */
+  readonly folder: string;
+}
+
+export function createMailTransport({ smtp, from, folder }: MailTransportOptions): MailTransport {
+  if (smtp === null) return fileTransport(folder, from);
+  const mailer = createMailer({ server: smtp, from });
+  return {
+    deliver: (mail, signal) => mailer.send(mail, signal),
+    retire: (beforeMs) => retireFiles(folder, beforeMs),
+  };
+}
+
+/** For nobody but the owner of the process: links in them open doors. */
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+const SUFFIX = ".eml";
+
+function fileTransport(folder: string, from: Sender): MailTransport {
+  return {
+    async deliver(mail) {
+      try {
+        await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
+        const name = `${mail.writtenAt.toISOString().replaceAll(":", "-")}-${mail.id}${SUFFIX}`;
+        await writeFile(join(folder, name), await renderMail(mail, from), { mode: FILE_MODE });
+        return { kind: "kept" };
+      } catch (error) {
+        const { code = "unknown" } = error as NodeJS.ErrnoException;
+        return {
+          kind: "refused",
+          reason: `the mail could not be written to a file (${code})`,
+          isPermanent: false,
+        };
+      }
+    },
+    retire: (beforeMs) => retireFiles(folder, beforeMs),
+  };
+}
+
+async function retireFiles(folder: string, beforeMs: number): Promise<void> {
+  const names = await readdir(folder).catch(() => [] as string[]);
+  for (const name of names.filter((each) => each.endsWith(SUFFIX))) {
+    const path = join(folder, name);
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Infinity }));
+    if (mtimeMs < beforeMs) await rm(path, { force: true });
+  }
+}

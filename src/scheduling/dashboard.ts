@@ -1,0 +1,195 @@
+/**
+ * Agenda's own dashboard (Agendash), for operators who are signed in. It only shows: the routes that change jobs are not
+ * there, since whatever saves a job that runs takes its lock away, and a second copy would run beside the first.
+ */
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import type { AgendashController } from "agendash";
+import express, { Router, type Request, type RequestHandler, type Response } from "express";
+import type { SessionHolder } from "../accounts/session.holder.ts";
+import { AppError, unavailable } from "../platform/errors.ts";
+import type { Mongo } from "../platform/mongo.ts";
+import { answered } from "./answered.ts";
+import { createControllerSource, type ControllerSource } from "./dashboard-agenda.ts";
+
+export interface DashboardParts {
+  mongo: Mongo;
+  sessions: {
+    /** Who is signed in. Throws UnauthorizedException, and ForbiddenException where the organisation is suspended. */
+    verify(headers: Request["headers"], address: string): Promise<SessionHolder>;
+  };
+}
+
+/** What the HTTP app, an adapter of its own, lends to this one. */
+export interface DashboardDoor {
+  noteRoute(response: Response, route: string): void;
+  noteHolder(response: Response, holder: SessionHolder | null): void;
+}
+
+/** What goes wrong below `path` the HTTP app tells. */
+export interface Dashboard {
+  readonly path: string;
+  routes(door: DashboardDoor): RequestHandler;
+}
+
+const PATH = "/operator/agenda";
+const PUBLIC = fileURLToPath(new URL("../public/", import.meta.resolve("agendash")));
+const STYLE = fileURLToPath(new URL("./dashboard.css", import.meta.url));
+const MAX_JOBS = 200;
+
+/** Everything of this origin: the page has neither script nor style in itself. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+export function createDashboard({ mongo, sessions }: DashboardParts): Dashboard {
+  const controllerOf = createControllerSource(mongo);
+  return {
+    path: PATH,
+    routes(door) {
+      const router = Router({ caseSensitive: true });
+      router.use(onlyReading, onlyOperators(sessions, door));
+      router.get("/", showPage(controllerOf));
+      router.use("/api", apiRoutes(controllerOf));
+      router.get("/read-only.css", (_request, response) => {
+        response.sendFile(STYLE, { cacheControl: false });
+      });
+      router.use(express.static(PUBLIC, { index: false, redirect: false }));
+      const named = Router({ caseSensitive: true });
+      return named.use(PATH, (request, response, next) => {
+        door.noteRoute(response, PATH);
+        router(request, response, next);
+      });
+    },
+  };
+}
+
+function apiRoutes(controllerOf: ControllerSource): RequestHandler {
+  const router = Router({ caseSensitive: true });
+  router.get("/", async ({ url }, response) => {
+    const controller = await controllerOf();
+    response.json(await inTime(controller.getJobs(jobsAskedFor(url))));
+  });
+  router.get("/stats", async (_request, response) => {
+    response.json(await statsOf(await controllerOf()));
+  });
+  // Agenda logs nothing, and tells nothing as it happens: the page asks again from time to time.
+  router.get("/logs", (_request, response) => {
+    response.json({ entries: [], total: 0, loggingEnabled: false });
+  });
+  router.get("/events", (_request, response) => {
+    response.status(501).json({ error: "There are no notifications" });
+  });
+  return router;
+}
+
+const onlyReading: RequestHandler = ({ method }, _response, next) => {
+  if (method === "GET" || method === "HEAD") next();
+  else
+    throw new AppError("MethodNotAllowedException", "Scheduled tasks are only shown here, not changed", {
+      headers: { Allow: "GET, HEAD" },
+    });
+};
+
+/** A browser that is not signed in is led to where one can, and comes back. */
+function onlyOperators(sessions: DashboardParts["sessions"], door: DashboardDoor): RequestHandler {
+  return async (request, response, next) => {
+    const holder = await sessions.verify(request.headers, request.ip ?? "").catch((error: unknown) => {
+      const isSignedOut = error instanceof AppError && error.status === 401;
+      if (isSignedOut && wantsPage(request)) return null;
+      throw error;
+    });
+    if (holder === null) {
+      response.redirect(`/sign-in?next=${encodeURIComponent(`${PATH}/`)}`);
+      return;
+    }
+    door.noteHolder(response, holder);
+    if (holder.organizationId !== null)
+      throw new AppError("ForbiddenException", "This is for operators of the service");
+    response.setHeader("Content-Security-Policy", POLICY);
+    next();
+  };
+}
+
+/** The page as it comes, with a style sheet of ours behind its own. */
+async function readPage(): Promise<string> {
+  const page = await readFile(`${PUBLIC}index.html`, "utf8");
+  return page.replace("</head>", '<link rel="stylesheet" href="./read-only.css"></head>');
+}
+
+/** Its own addresses are relative to a folder. */
+function showPage(controllerOf: ControllerSource): RequestHandler {
+  return async (request, response) => {
+    const { pathname } = new URL(request.originalUrl, "http://localhost");
+    if (!pathname.endsWith("/")) {
+      response.redirect(308, `${PATH}/`);
+      return;
+    }
+    try {
+      await controllerOf();
+      response.type("html").send(await readPage());
+    } catch (error) {
+      if (!(error instanceof AppError) || !wantsPage(request)) throw error;
+      response.status(error.status).set(error.headers).type("html").send(awayPage(error.message));
+    }
+  };
+}
+
+function awayPage(sentence: string): string {
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark"><title>Scheduled tasks</title><h1>Scheduled tasks</h1><p>${sentence}</p><p><a href="${PATH}/">Try again</a> · <a href="/">Back to the console</a></p></html>`;
+}
+
+/** What the page may ask of the jobs, whoever wrote the address. */
+function jobsAskedFor(url: string): Parameters<AgendashController["getJobs"]>[0] {
+  const query = new URL(url, "http://localhost").searchParams;
+  const number = (name: string, most: number, usual: number): number => {
+    const given = Number(query.get(name) ?? usual);
+    return Number.isInteger(given) ? Math.min(Math.max(given, 0), most) : usual;
+  };
+  const text = (name: string): string => (query.get(name) ?? "").slice(0, 200);
+  return {
+    name: text("job"),
+    state: text("state"),
+    search: text("q"),
+    skip: number("skip", 1_000_000, 0),
+    limit: number("limit", MAX_JOBS, 50) || MAX_JOBS,
+  };
+}
+
+/** Of all processes together: this one runs none that it could tell of. */
+async function statsOf(controller: AgendashController): Promise<object> {
+  const { overview } = await inTime(controller.getJobs({ limit: 1 }));
+  const [all] = overview;
+  return {
+    version: "",
+    queueName: "all processes",
+    totalQueueSizeDB: all?.total ?? 0,
+    config: { totalLockLimit: 0, maxConcurrency: 0, processEvery: 0 },
+    backend: { name: "MongoDB", hasNotificationChannel: false },
+    internal: { localQueueProcessing: 0 },
+    jobStatus: Object.fromEntries(
+      overview.slice(1).map(({ displayName, running }) => [displayName, { running, locked: running }]),
+    ),
+    queuedJobs: all?.queued ?? 0,
+    runningJobs: all?.running ?? 0,
+    lockedJobs: all?.running ?? 0,
+  };
+}
+
+async function inTime<T>(asked: Promise<T>): Promise<T> {
+  return await answered(asked).catch((error: unknown) => {
+    throw unavailable("MongoDB does not answer. Try again shortly.", 5, error);
+  });
+}
+
+function wantsPage({ headers }: Request): boolean {
+  return headers.accept?.includes("text/html") ?? false;
+}

@@ -1,0 +1,155 @@
+/** Agenda's dashboard: for operators who are signed in, to look at. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { MongoClient } from "mongodb";
+import { JOBS_COLLECTION } from "../../src/scheduling/job-document.ts";
+import { expectFailure } from "../support/answers.ts";
+import { makePerson, signIn, type Browser } from "../support/account.ts";
+import { startCuttableProxy, type CuttableProxy } from "../support/cuttable-proxy.ts";
+import { startTestApp, type TestApp } from "../support/start-app.ts";
+import { createTestMongo } from "../support/test-mongo.ts";
+
+const PAGE = { accept: "text/html" };
+
+let app: TestApp;
+let proxy: CuttableProxy;
+let mongo: MongoClient;
+let operator: Browser;
+let owner: Browser;
+const opened = new AsyncDisposableStack();
+
+beforeAll(async () => {
+  const { url } = opened.use(createTestMongo());
+  mongo = new MongoClient(url);
+  opened.defer(() => mongo.close());
+  proxy = opened.use(await startCuttableProxy(url));
+  // A process of the API alone has no Agenda that runs.
+  app = opened.use(await startTestApp({ MONGODB_URL: proxy.url, WAYMARK_ROLE: "api" }));
+  const { id: organizationId } = await app.partner("agent");
+  owner = await signIn(app, await makePerson(app, { organizationId, role: "owner" }));
+  operator = await signIn(app, await makePerson(app, { organizationId: null, role: "operator" }));
+  await mongo
+    .db()
+    .collection(JOBS_COLLECTION)
+    .insertMany([
+      {
+        name: "mails.sweep",
+        type: "single",
+        nextRunAt: new Date(),
+        data: {},
+        priority: 0,
+        repeatInterval: "10 seconds",
+      },
+      {
+        name: "webhooks.retry",
+        type: "normal",
+        nextRunAt: new Date(Date.now() + 60_000),
+        data: { second: 1 },
+        priority: 0,
+      },
+    ]);
+});
+afterAll(() => opened.disposeAsync());
+
+function get(
+  path: string,
+  { cookie }: { cookie: string },
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return app.request(`/operator/agenda${path}`, { redirect: "manual", headers: { cookie, ...headers } });
+}
+
+interface Shown {
+  jobs: { job: { name: string } }[];
+  overview: { displayName: string; total: number }[];
+}
+
+async function jobsOf(path: string): Promise<string[]> {
+  const response = await get(path, operator);
+  expect(response.status).toBe(200);
+  return ((await response.json()) as Shown).jobs.map(({ job }) => job.name);
+}
+
+describe("an operator", () => {
+  it("sees the page, whose script and style are files of this origin and may be nothing else", async () => {
+    const page = await get("/", operator, PAGE);
+    expect(page.status).toBe(200);
+    const policy = page.headers.get("content-security-policy") ?? "";
+    expect(policy).toContain("script-src 'self';");
+    expect(policy).not.toMatch(/unsafe|\*/);
+    const text = await page.text();
+    expect(text).not.toMatch(/<script(?![^>]* src=)|<style|style=/);
+    const files = [...text.matchAll(/(?:src|href)="\.(\/[^"]+)"/g)].map(([, path = ""]) => path);
+    expect(files).toHaveLength(3);
+    for (const file of files) expect((await get(file, operator)).status).toBe(200);
+  });
+
+  it("is led to the folder that the page's own addresses are relative to", async () => {
+    const response = await get("", operator, PAGE);
+    expect([response.status, response.headers.get("location")]).toEqual([308, "/operator/agenda/"]);
+  });
+
+  it("sees the tasks of all processes, by name and page", async () => {
+    expect((await jobsOf("/api")).toSorted()).toEqual(["mails.sweep", "webhooks.retry"]);
+    expect(await jobsOf("/api?job=webhooks.retry")).toEqual(["webhooks.retry"]);
+    expect(await jobsOf("/api?q=MAILS")).toEqual(["mails.sweep"]);
+    expect(await jobsOf("/api?limit=1")).toHaveLength(1);
+    expect(await jobsOf("/api?limit=nonsense&skip=-1&job[$ne]=x&q=%5B.*(")).toEqual([]);
+    const stats = await (await get("/api/stats", operator)).json();
+    expect(stats).toMatchObject({ totalQueueSizeDB: 2, runningJobs: 0 });
+  });
+
+  it.each([
+    "/api/jobs/requeue",
+    "/api/jobs/retry",
+    "/api/jobs/delete",
+    "/api/jobs/create",
+    "/api/jobs/pause",
+  ])("cannot change any by %s, from whichever page", async (path) => {
+    const before = await mongo.db().collection(JOBS_COLLECTION).find().toArray();
+    const jobIds = before.map(({ _id: id }) => String(id));
+    for (const origin of [app.url, "https://evil.example"]) {
+      const response = await app.request(`/operator/agenda${path}`, {
+        method: "POST",
+        headers: { cookie: operator.cookie, origin },
+        body: JSON.stringify({ jobIds, jobName: "mails.sweep" }),
+      });
+      expect(response.status).toBe(405);
+    }
+    expect(await mongo.db().collection(JOBS_COLLECTION).find().toArray()).toEqual(before);
+  });
+});
+
+describe("anybody else", () => {
+  it("who is not signed in is led to where one can, and comes back", async () => {
+    const response = await get("/", { cookie: "" }, PAGE);
+    expect(response.status).toBe(302);
+    expect(response.headers.get("location")).toBe("/sign-in?next=%2Foperator%2Fagenda%2F");
+  });
+
+  it.each(["/api", "/api/stats", "/assets/x.js"])(
+    "gets nothing of %s: 401 without a session, 403 for partners",
+    async (path) => {
+      expectFailure(await app.call(`/operator/agenda${path}`), 401);
+      expectFailure(await owner.get(`/operator/agenda${path}`), 403);
+      const { key } = await app.partner("agent");
+      expectFailure(await app.call(`/operator/agenda${path}`, { key }), 401);
+    },
+  );
+
+  it("gets nothing of the page", async () => {
+    expect((await get("/", owner, PAGE)).status).toBe(403);
+  });
+});
+
+describe("while MongoDB is away", () => {
+  it("says so in a sentence, on the page and to its requests", async () => {
+    proxy.cut();
+    await expect.poll(async () => (await get("/", operator, PAGE)).status, { timeout: 15_000 }).toBe(503);
+    const page = await get("/", operator, PAGE);
+    expect(page.headers.get("content-type")).toContain("text/html");
+    expect(await page.text()).toContain("MongoDB, which keeps them, is out of reach");
+    expectFailure(await operator.get("/operator/agenda/api"), 503);
+    proxy.mend();
+    await expect.poll(async () => (await get("/api", operator)).status, { timeout: 20_000 }).toBe(200);
+  });
+});

@@ -1,0 +1,88 @@
+/** The outbox of mails by GraphQL: for operators alone. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createMailService } from "../../src/mail/mail.service.ts";
+import { raw } from "../../src/platform/sql.ts";
+import { ask, graphql } from "../support/graphql.ts";
+import { LINK_SECRET, mailTo } from "../support/mail-rig.ts";
+import { testBox } from "../support/secret.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+const OUTBOX = `query ($status: MailStatus, $after: String) { mailOutbox(status: $status, first: 2, after: $after) {
+  nodes { id to subject kind status attempts text lastError sentAt } pageInfo { hasNextPage endCursor } } }`;
+const RESEND = "mutation ($id: ID!) { resendMail(id: $id) { mail { id status } userErrors { code field } } }";
+
+let app: TestApp;
+let partner: Partner;
+let operator: string;
+
+interface Outbox {
+  mailOutbox: {
+    nodes: { id: string; to: string; text: string; status: string }[];
+    pageInfo: { hasNextPage: boolean; endCursor: string };
+  };
+}
+
+beforeAll(async () => {
+  app = await startTestApp();
+  partner = await app.partner("agent");
+  ({ text: operator } = await app.keys.create({ organizationId: null, name: "operator", createdBy: "test" }));
+  const mails = createMailService({ database: app.database, box: testBox, isDelivered: false });
+  for (const name of ["first", "second", "third"])
+    await mails.enqueue(app.database, mailTo(`${name}@waymark.example`));
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+async function outbox(variables: Record<string, unknown> = {}): Promise<Outbox["mailOutbox"]> {
+  return ((await ask(app, OUTBOX, { key: operator, variables })) as Outbox).mailOutbox;
+}
+
+describe("the outbox", () => {
+  it("shows operators every mail, newest first, and where none go out the links in it", async () => {
+    await expect.poll(async () => (await outbox({ status: "KEPT" })).pageInfo.hasNextPage).toBe(true);
+    await expect.poll(async () => (await outbox({ status: "WAITING" })).nodes).toEqual([]);
+    const first = await outbox();
+    expect(first.nodes.map(({ to }) => to)).toEqual(["third@waymark.example", "second@waymark.example"]);
+    expect(first.nodes[0]?.text).toContain(`#token=${LINK_SECRET}`);
+    const second = await outbox({ after: first.pageInfo.endCursor });
+    expect(second.nodes.map(({ to }) => to)).toEqual(["first@waymark.example"]);
+    expect(second.pageInfo.hasNextPage).toBe(false);
+  });
+
+  it("is nobody else's, neither to see nor to send again", async () => {
+    const [mail] = (await outbox()).nodes;
+    for (const [query, variables] of [
+      [OUTBOX, {}],
+      [RESEND, { id: mail?.id }],
+    ] as const) {
+      const { errors } = await graphql(app, query, { key: partner.key, variables });
+      expect(errors?.[0]?.extensions.code).toBe("FORBIDDEN");
+    }
+  });
+});
+
+describe("sending again", () => {
+  it("has a mail that was given up wait for its turn, and keeps account of it", async () => {
+    const [mail] = (await outbox()).nodes;
+    const id = mail?.id ?? "";
+    await app.database.query(raw("update mail set status = 'failed' where recipient like 'third@%'"));
+    const { resendMail } = (await ask(app, RESEND, { key: operator, variables: { id } })) as {
+      resendMail: { mail: { id: string; status: string } };
+    };
+    expect(resendMail).toEqual({ mail: { id, status: "WAITING" }, userErrors: [] });
+    await expect.poll(async () => (await outbox()).nodes[0]?.status).toBe("KEPT");
+    const acts = await app.database.query(
+      raw("select action, subject from audit_entry where action = 'mail.resent'"),
+    );
+    expect(acts).toEqual([{ action: "mail.resent", subject: id }]);
+  });
+
+  it.each([
+    ["one that was not given up", async () => (await outbox()).nodes[0]?.id ?? "", "CONFLICT"],
+    ["one that is not there", () => Promise.resolve("eml_00000000000000000000000000"), "NOT_FOUND"],
+    ["what is no mail", () => Promise.resolve("mail"), "NOT_FOUND"],
+  ])("refuses %s", async (_what, idOf, code) => {
+    const variables = { id: await idOf() };
+    const { resendMail } = (await ask(app, RESEND, { key: operator, variables })) as { resendMail: unknown };
+    expect(resendMail).toEqual({ mail: null, userErrors: [{ code, field: "id" }] });
+  });
+});

@@ -1,0 +1,242 @@
+/** Mails from the transaction that wrote them to a mail server that takes them, or does not. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { leaseDue, SCHEDULE } from "../../src/mail/mail.queue.ts";
+import type { MailWorker } from "../../src/mail/worker.service.ts";
+import { systemActor } from "../../src/platform/principal.ts";
+import { startMailServer, type MailServer } from "../support/mail-server.ts";
+import { FROM, LINK_SECRET, mailTo, openMailRig, type MailRig } from "../support/mail-rig.ts";
+
+const OPERATOR = { actor: systemActor, address: null, requestId: null };
+
+let rig: MailRig;
+let server: MailServer;
+
+beforeAll(async () => {
+  rig = await openMailRig();
+});
+
+beforeEach(async () => {
+  await rig.clear();
+  server = await startMailServer();
+  return () => server[Symbol.asyncDispose]();
+});
+
+afterAll(() => rig[Symbol.asyncDispose]());
+
+/** A worker that sends to the mail server. */
+function startWorker(): MailWorker {
+  return rig.startWorker(`smtp://localhost:${server.port}`);
+}
+
+describe("a mail", () => {
+  it("is sent once its transaction commits, without anybody looking for it", async () => {
+    const worker = startWorker();
+    await rig.database.transaction(async (tx) => {
+      await rig.mails.enqueue(tx, mailTo("agent@waymark.example"));
+      expect(await rig.outbox()).toEqual([]);
+    });
+    await vi.waitFor(() => expect(server.received).toHaveLength(1));
+    const [mail] = server.received;
+    expect(mail).toMatchObject({
+      subject: "Welcome",
+      from: FROM,
+      to: [{ name: "", address: "agent@waymark.example" }],
+      recipients: ["agent@waymark.example"],
+    });
+    expect(mail?.text).toContain(`https://waymark.example/register#token=${LINK_SECRET}`);
+    expect(mail?.html).toContain(`<a href="https://waymark.example/register#token=${LINK_SECRET}"`);
+    await vi.waitFor(async () =>
+      expect(await rig.theMail()).toMatchObject({
+        status: "sent",
+        attempts: 1,
+        lastError: null,
+        nextAttemptAt: null,
+      }),
+    );
+    expect((await rig.theMail()).sentAt).not.toBeNull();
+    await worker[Symbol.asyncDispose]();
+  });
+
+  it("is never sent where its transaction is rolled back", async () => {
+    await rig.database.transaction(
+      (tx) => rig.mails.enqueue(tx, mailTo("agent@waymark.example")),
+      "rollback",
+    );
+    await using worker = startWorker();
+    await worker.sweep();
+    expect(server.received).toEqual([]);
+    expect(await rig.outbox()).toEqual([]);
+  });
+
+  it("bears the same Message-ID at each attempt, and asks machines not to answer", async () => {
+    await rig.mails.enqueue(rig.database, mailTo("agent@waymark.example"));
+    const { id } = await rig.theMail();
+    await using worker = startWorker();
+    await worker.sweep();
+    const headers = new Map(server.received[0]?.headers.map(({ key, value }) => [key, value]));
+    expect(headers.get("message-id")).toBe(`<${id}@waymark.example>`);
+    expect(headers.get("auto-submitted")).toBe("auto-generated");
+  });
+
+  it("leaves nothing of its body in the database once it is sent, and nothing readable before", async () => {
+    await rig.mails.enqueue(rig.database, mailTo("agent@waymark.example"));
+    expect(await rig.dump()).not.toContain(LINK_SECRET);
+    expect(await rig.dump()).toContain("s1.");
+    await using worker = startWorker();
+    await worker.sweep();
+    expect(await rig.dump()).not.toContain("s1.");
+    expect((await rig.theMail()).text).toContain("Register:\n[link]");
+    expect((await rig.theMail()).text).not.toContain("token");
+  });
+});
+
+describe("a mail server that refuses", () => {
+  it("is asked again after a 4xx, when the time has come", async () => {
+    server.refusals.message.push({ code: 451, message: "try later" });
+    await rig.mails.enqueue(rig.database, mailTo("agent@waymark.example"));
+    await using worker = startWorker();
+    await worker.sweep();
+    const waiting = await rig.theMail();
+    expect(waiting).toMatchObject({
+      status: "waiting",
+      attempts: 1,
+      lastError: "451 try later",
+      sentAt: null,
+    });
+    const inMs = Date.parse(waiting.nextAttemptAt ?? "") - Date.now();
+    expect(inMs).toBeGreaterThan(20_000);
+    expect(inMs).toBeLessThanOrEqual(30_000);
+    await worker.sweep();
+    expect(server.received).toEqual([]);
+    await rig.makeDue();
+    await worker.sweep();
+    expect(server.received).toHaveLength(1);
+    expect(await rig.theMail()).toMatchObject({ status: "sent", attempts: 2, lastError: null });
+  });
+
+  it.each(["recipient", "message"] as const)(
+    "ends it with a 5xx to the %s; it can be sent again",
+    async (what) => {
+      server.refusals[what].push({ code: 550, message: "no such mailbox" });
+      await rig.mails.enqueue(rig.database, mailTo("agent@waymark.example"));
+      await using worker = startWorker();
+      await worker.sweep();
+      const failed = await rig.theMail();
+      expect(failed).toMatchObject({ status: "failed", attempts: 1, nextAttemptAt: null });
+      expect(failed.lastError).toContain("550 no such mailbox");
+      await rig.makeDue();
+      await worker.sweep();
+      expect(server.received).toEqual([]);
+
+      expect(await rig.mails.resend(OPERATOR, failed.id)).toMatchObject({ status: "waiting", attempts: 0 });
+      await worker.sweep();
+      await vi.waitFor(async () => expect(await rig.theMail()).toMatchObject({ status: "sent" }));
+      expect(server.received).toHaveLength(1);
+      await expect(rig.mails.resend(OPERATOR, failed.id)).rejects.toMatchObject({
+        code: "ConflictException",
+      });
+    },
+  );
+
+  it("gives a mail up after the last attempt of the schedule", async () => {
+    await rig.mails.enqueue(rig.database, mailTo("agent@waymark.example"));
+    await using worker = startWorker();
+    for (let attempt = 1; attempt <= SCHEDULE.length; attempt += 1) {
+      server.refusals.message.push({ code: 421, message: "busy" });
+      await rig.makeDue();
+      await worker.sweep();
+      const status = attempt < SCHEDULE.length ? "waiting" : "failed";
+      expect(await rig.theMail()).toMatchObject({ status, attempts: attempt });
+    }
+  });
+
+  it("is told no more in the log or in the outbox than it was: neither password nor link", async () => {
+    await using locked = await startMailServer({
+      authOptional: false,
+      authMethods: ["PLAIN"],
+      onAuth: ({ password = "" }, _session, callback) =>
+        callback(new Error(`wrong: ${password} ${Buffer.from(String(password)).toString("base64")}`)),
+    });
+    await rig.mails.enqueue(rig.database, mailTo("agent@waymark.example"));
+    await using worker = rig.startWorker(`smtp://waymark:pass%2Fword@localhost:${locked.port}`);
+    await worker.sweep();
+    // A wrong password says nothing of the mail.
+    expect(await rig.theMail()).toMatchObject({
+      status: "waiting",
+      lastError: "535 wrong: [secret] [secret]",
+    });
+
+    server.refusals.message.push({
+      code: 554,
+      message: `spam: https://waymark.example/register#token=${LINK_SECRET}`,
+    });
+    await rig.makeDue();
+    await using second = startWorker();
+    await second.sweep();
+    expect((await rig.theMail()).lastError).toContain("spam: [link]");
+    expect(rig.log.join()).toContain("mail");
+    for (const text of [await rig.dump(), rig.log.join()]) {
+      expect(text).not.toContain("pass/word");
+      expect(text).not.toContain(LINK_SECRET);
+    }
+  });
+
+  it("may be away: what was written meanwhile goes out when it is there again", async () => {
+    const { port } = server;
+    await server[Symbol.asyncDispose]();
+    await rig.mails.enqueue(rig.database, mailTo("agent@waymark.example"));
+    await using worker = rig.startWorker(`smtp://localhost:${port}`);
+    await worker.sweep();
+    expect(await rig.theMail()).toMatchObject({ status: "waiting", attempts: 1 });
+    expect((await rig.theMail()).lastError).toContain("ECONNREFUSED");
+    server = await startMailServer({ port });
+    await rig.makeDue();
+    await worker.sweep();
+    expect(server.received).toHaveLength(1);
+  });
+});
+
+describe("two workers", () => {
+  it("never send one mail twice", async () => {
+    const count = 30;
+    for (let at = 0; at < count; at += 1)
+      await rig.mails.enqueue(rig.database, mailTo(`member${at}@waymark.example`));
+    await using one = startWorker();
+    await using two = startWorker();
+    await Promise.all([one.sweep(), two.sweep()]);
+    const to = server.received.flatMap(({ recipients }) => recipients);
+    expect(to).toHaveLength(count);
+    expect(new Set(to).size).toBe(count);
+  });
+
+  it("never claim one mail both, nor wait for each other", async () => {
+    await rig.mails.enqueue(rig.database, mailTo("agent@waymark.example"));
+    await rig.database.transaction(async (tx) => {
+      expect(await leaseDue(tx)).not.toBeNull();
+      expect(await leaseDue(rig.database)).toBeNull();
+    });
+    expect(await leaseDue(rig.database)).toBeNull();
+  });
+
+  it("leave a mail alone that the other is sending, and take it over when its lease has run out", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    server.hold = promise;
+    await rig.mails.enqueue(rig.database, mailTo("agent@waymark.example"));
+    await using slow = startWorker();
+    const sending = slow.sweep();
+    await vi.waitFor(() => expect(server.held).toBe(1));
+    await using other = startWorker();
+    await other.sweep();
+    expect(await rig.theMail()).toMatchObject({ attempts: 1 });
+
+    await rig.makeDue();
+    server.hold = null;
+    await other.sweep();
+    expect(await rig.theMail()).toMatchObject({ status: "sent", attempts: 2 });
+    const { sentAt } = await rig.theMail();
+    resolve();
+    await sending;
+    // The late one's record is not its own any more.
+    expect(await rig.theMail()).toMatchObject({ status: "sent", attempts: 2, sentAt });
+  });
+});
