@@ -16,18 +16,25 @@ function successText(requestId: string, data: unknown): string {
 }
 
 export function failureText(requestId: string, error: ErrorBody): string {
-  return `{"request_id":"${requestId}","success":false,"data":null,"error":${JSON.stringify(error)}}`;
+  return JSON.stringify(failureBody(requestId, error));
 }
 
-export function sendSuccess(response: Response, data: unknown): void {
-  send(response, 200, successText(contextOf(response).requestId, data));
+function failureBody(requestId: string, error: ErrorBody): object {
+  return { request_id: requestId, success: false, data: null, error };
+}
+
+export function sendSuccess(response: Response, data: unknown, status = 200): void {
+  send(response, status, successText(contextOf(response).requestId, data));
 }
 
 /** A failure with its status, its headers and what the caller may know of it. */
 export function sendFailure(response: Response, error: AppError): void {
   for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
   const { code, message, details } = error;
-  send(response, error.status, failureText(contextOf(response).requestId, { code, message, details }));
+  const context = contextOf(response);
+  const answer = failureBody(context.requestId, { code, message, details });
+  context.failure = { code, answer };
+  send(response, error.status, JSON.stringify(answer));
 }
 
 /** Past Express's own `send`, which would hash the body for an ETag and look the type up again. */

@@ -2,19 +2,23 @@
 import compression from "compression";
 import cors from "cors";
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from "express";
-import type { KeyHolder } from "../api-keys/api-key.memory.ts";
 import type { KeyVerifier } from "../api-keys/api-key.verifier.ts";
 import type { RateLimitStore } from "../api-keys/rate-limit.store.ts";
 import type { Config } from "../config/config.ts";
 import type { EventService } from "../events/event.service.ts";
 import type { JobCodes } from "../jobs/job.codes.ts";
+import type { ImportService } from "../jobs/job.import.service.ts";
 import type { JobService } from "../jobs/job.service.ts";
 import type { Database } from "../platform/database.ts";
 import { badRequest } from "../platform/errors.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Metrics } from "../platform/metrics.ts";
+import type { RequestRecorder } from "../request-log/request-log.service.ts";
 import { readJson } from "./body.ts";
-import { contextOf } from "./context.ts";
+import { consoleRoutes } from "./console.routes.ts";
+import { accountRoutes, type AccountServices } from "./account/account.routes.ts";
+import { importRoutes } from "./console-data/import.routes.ts";
+import { contextOf, type RequestContext, type ToldFailure } from "./context.ts";
 import { docsRoutes } from "./docs.routes.ts";
 import { errorHandler, notFoundHandler, toAppError } from "./error-handler.ts";
 import type { Dependency } from "./ops/dependencies.ts";
@@ -26,14 +30,16 @@ import { createGate } from "./v1/gate.ts";
 import { jobRoutes } from "./v1/jobs.routes.ts";
 import { referenceRoutes } from "./v1/reference.routes.ts";
 
-export interface HttpServices {
+export interface HttpServices extends AccountServices {
   config: Config;
   logger: Logger;
   metrics: Metrics;
   database: Database;
   jobs: JobService;
   codes: JobCodes;
+  imports: ImportService;
   events: EventService;
+  requests: RequestRecorder;
   verifier: KeyVerifier;
   /** Null: rate limits are off. */
   limits: RateLimitStore | null;
@@ -42,6 +48,8 @@ export interface HttpServices {
   isStopping: () => boolean;
   /** The GraphQL adapter, which stands behind the same middlewares. */
   graphql?: Mounted | undefined;
+  /** What the scheduler shows to operators. */
+  dashboard?: Pick<Mounted, "path" | "routes"> | undefined;
 }
 
 /** Another adapter's routes. What goes wrong below `path` it tells in its own words. */
@@ -58,8 +66,11 @@ const door = {
   noteRoute(response: Response, route: string) {
     contextOf(response).route = route;
   },
-  noteHolder(response: Response, holder: KeyHolder | null) {
+  noteHolder(response: Response, holder: RequestContext["holder"]) {
     contextOf(response).holder = holder;
+  },
+  noteFailure(response: Response, failure: ToldFailure) {
+    contextOf(response).failure = failure;
   },
   toAppError,
 };
@@ -82,7 +93,7 @@ const EXPOSED_HEADERS = [
 ];
 
 export function createHttpApp(services: HttpServices): Express {
-  const { config, logger, metrics } = services;
+  const { config, logger } = services;
   const gate = createGate(services.verifier, services.limits);
   const baseUrl = config.http.publicUrl ?? "";
   const standing = standingHeaders();
@@ -94,7 +105,7 @@ export function createHttpApp(services: HttpServices): Express {
   app.set("case sensitive routing", true);
   app.set("trust proxy", config.http.trustProxy);
 
-  app.use(requestContext(logger, metrics));
+  app.use(requestContext(services));
   app.use((request, response, next) => {
     if (request.httpVersionMinor > 0 && request.headers.host === undefined) {
       throw badRequest([], "The request is not valid HTTP: it has no Host");
@@ -105,7 +116,7 @@ export function createHttpApp(services: HttpServices): Express {
     next();
   });
   app.use(compressWhereAsked());
-  const { graphql } = config.role === "worker" ? {} : services;
+  const { graphql, dashboard } = config.role === "worker" ? {} : services;
   const { corsOrigins, graphqlOrigins } = config.http;
   if (graphql && graphqlOrigins.length > 0) app.use(graphql.path, allowOrigins(graphqlOrigins));
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
@@ -115,9 +126,14 @@ export function createHttpApp(services: HttpServices): Express {
     app.use("/v1", jobRoutes({ ...services, gate, baseUrl }));
     app.use("/v1", eventRoutes({ ...services, gate }));
     app.use("/v1", referenceRoutes({ ...services, gate }));
+    app.use("/auth", accountRoutes(services));
+    app.use("/console-data", importRoutes(services));
+    if (dashboard) app.use(dashboard.routes(door));
     app.use(docsRoutes(config.http));
   }
   app.use(opsRoutes(services));
+  // Last: it answers browsers at every address that is nobody else's.
+  if (config.role !== "worker") app.use(consoleRoutes(config.http));
 
   app.use(notFoundHandler);
   if (graphql) app.use(graphql.path, graphql.errorHandler(door));

@@ -7,7 +7,8 @@ import { principalOf } from "./context.ts";
 /** Limits `kind` of request; a null `store`: rate limits are off. Sets both families of headers on every answer. */
 export function rateLimit(store: RateLimitStore | null, kind: RateLimitClass): RequestHandler {
   return async (_request, response, next) => {
-    await takeToken(store, principalOf(response), kind, (name, value) => response.setHeader(name, value));
+    const { keyId: bucket, rateLimits } = principalOf(response);
+    await takeToken(store, { bucket, rateLimits }, kind, (name, value) => response.setHeader(name, value));
     next();
   };
 }

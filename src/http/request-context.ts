@@ -1,17 +1,31 @@
-/** The first middleware: gives a request its id, and when it is over writes its log line and its metrics. */
+/** The first middleware: gives a request its id, and when it is over writes its log line, its metrics and its organisation's log. */
 import type { RequestHandler } from "express";
-import { newRequestId, toTypedId } from "../platform/ids.ts";
+import { newRequestId } from "../platform/ids.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Metrics } from "../platform/metrics.ts";
+import { namesForLog } from "../platform/principal.ts";
+import type { RequestRecorder } from "../request-log/request-log.service.ts";
 import { setContext, type RequestContext } from "./context.ts";
+import { logRequest } from "./request-log.ts";
+
+export interface RequestContextParts {
+  logger: Logger;
+  metrics: Metrics;
+  requests: RequestRecorder;
+}
 
 const UNKNOWN_ROUTE = "unknown";
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-export function requestContext(logger: Logger, metrics: Metrics): RequestHandler {
+export function requestContext({ logger, metrics, requests }: RequestContextParts): RequestHandler {
   return (request, response, next) => {
     const startedMs = performance.now();
-    const context: RequestContext = { requestId: newRequestId(), route: UNKNOWN_ROUTE, holder: null };
+    const context: RequestContext = {
+      requestId: newRequestId(),
+      route: UNKNOWN_ROUTE,
+      holder: null,
+      failure: null,
+    };
     setContext(response, context);
     response.setHeader("X-Request-Id", context.requestId);
     metrics.requestsInFlight.inc();
@@ -30,9 +44,9 @@ export function requestContext(logger: Logger, metrics: Metrics): RequestHandler
         route,
         status,
         duration_ms: Math.round(durationMs * 100) / 100,
-        ...(holder?.organizationId && { organization: toTypedId("org", holder.organizationId) }),
-        ...(holder && { key: toTypedId("key", holder.keyId) }),
+        ...(holder && namesForLog(holder)),
       });
+      logRequest(requests, { request, context, status, durationMs });
     });
     next();
   };

@@ -10,6 +10,7 @@ import { Server as NetServer, type AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { StartupError } from "../platform/errors.ts";
 import { newRequestId } from "../platform/ids.ts";
+import { mustArriveWithin } from "./arrival.ts";
 import { failureText, JSON_TYPE } from "./envelope.ts";
 
 export interface HttpServer {
@@ -27,6 +28,8 @@ export interface WebSockets extends AsyncDisposable {
 
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 60_000;
+/** For an upload that a route allows (arrival.ts). */
+const LONGEST_REQUEST_MS = 3_600_000;
 const KEEP_ALIVE_MS = 65_000;
 /** How long a connection without a request may still bring one that was under way when the stop began. */
 const LAST_REQUESTS_MS = 1_000;
@@ -40,14 +43,14 @@ export async function listen(
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
+      requestTimeout: LONGEST_REQUEST_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       // The app refuses a request without one, in the envelope.
       requireHostHeader: false,
       // Any other wish to upgrade (Java's client wants HTTP/2) is not granted, and its request answered as it is.
       shouldUpgradeCallback: (request) => webSockets !== null && isFor(webSockets, request),
     },
-    handler,
+    handleInTime(handler),
   );
   server.on("clientError", refuseUnreadable);
   server.on("checkExpectation", handler);
@@ -63,6 +66,17 @@ export async function listen(
   return {
     url: `http://${shown}:${actual}`,
     stop: (timeoutMs = STOP_TIMEOUT_MS) => stop({ server, webSockets, upgraded }, timeoutMs),
+  };
+}
+
+function handleInTime(handler: RequestListener): RequestListener {
+  return (request, response) => {
+    mustArriveWithin(request, REQUEST_TIMEOUT_MS, () => {
+      // Half an answer is on its way: nothing else fits behind it.
+      if (response.headersSent) request.socket.destroy();
+      else refuseUnreadable({ name: "Error", message: "", code: "ERR_HTTP_REQUEST_TIMEOUT" }, request.socket);
+    });
+    handler(request, response);
   };
 }
 

@@ -1,0 +1,311 @@
+/** The log of an organisation's requests, as its console shows it. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { toTypedId } from "../../src/platform/ids.ts";
+import { raw, sql } from "../../src/platform/sql.ts";
+import { ask, graphql, type GraphqlAnswer } from "../support/graphql.ts";
+import { startInstance } from "../support/instance.ts";
+import { listJobs, patchBatch, patchJob } from "../support/job-calls.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+let other: Partner;
+let operator: string;
+let number: string;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  agent = await app.partner("agent", { name: "first" });
+  other = await app.partner("agent");
+  ({ text: operator } = await app.keys.create({ organizationId: null, name: "operator", createdBy: "test" }));
+  [number = ""] = await app.jobs(agent, [{}]);
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+/** One of its fields is answered, the other is not. */
+const REFUSED_IN_PART = `{ viewer { kind } webhookDeliveries(endpointId: "whe_00000000000000000000000000") { nodes { id } } }`;
+
+interface Entry {
+  requestId: string;
+  at: string;
+  method: string;
+  path: string;
+  status: number;
+  durationMs: number;
+  errorCode: string | null;
+  keyId: string | null;
+  keyName: string | null;
+  requestBody: string | null;
+  responseBody: string | null;
+}
+
+const FIELDS = "requestId at method path status durationMs errorCode keyId keyName requestBody responseBody";
+
+async function entries(variables: Record<string, unknown>, key = agent.key): Promise<Entry[]> {
+  const query = `query ($requestId: String, $status: RequestOutcome, $keyId: ID, $first: Int, $after: String) {
+    requestLog(requestId: $requestId, status: $status, keyId: $keyId, first: $first, after: $after) { nodes { ${FIELDS} } } }`;
+  return ((await ask(app, query, { key, variables })) as { requestLog: { nodes: Entry[] } }).requestLog.nodes;
+}
+
+/** What is logged of a request, as soon as it is. */
+async function entryOf(requestId: string, key = agent.key): Promise<Entry> {
+  await expect.poll(() => entries({ requestId }, key), { timeout: 10_000 }).toHaveLength(1);
+  return (await entries({ requestId }, key))[0] as Entry;
+}
+
+function requestIdOf({ headers }: { headers: Headers }): string {
+  return headers.get("x-request-id") ?? "";
+}
+
+/** Waits until whatever came before is written. */
+async function settle(): Promise<void> {
+  await entryOf((await listJobs(app, agent)).body.request_id);
+}
+
+describe("a request that succeeded", () => {
+  it("is logged with what was asked, how it ended and by whose key, without its query and its bodies", async () => {
+    const before = Date.now();
+    const { body } = await listJobs(app, { ...agent, query: "q=Somebody" });
+    const entry = await entryOf(body.request_id);
+    const [key] = await app.keys.list(agent.id);
+    expect(entry).toMatchObject({
+      method: "GET",
+      path: "/v1/jobs",
+      status: 200,
+      errorCode: null,
+      keyId: toTypedId("key", key?.id ?? ""),
+      keyName: "first",
+      requestBody: null,
+      responseBody: null,
+    });
+    expect(entry.durationMs).toBeGreaterThan(0);
+    expect(Math.abs(Date.parse(entry.at) - before)).toBeLessThan(5_000);
+  });
+});
+
+describe("a request that failed", () => {
+  it("is logged with both bodies, masked", async () => {
+    const { body } = await patchJob(app, agent, number, { weight: "heavy", recipient_name: "A Person" });
+    const entry = await entryOf(body.request_id);
+    expect(entry).toMatchObject({ method: "PATCH", status: 400, errorCode: "BadRequestException" });
+    expect(entry.path).toBe(`/v1/jobs/by-marking/${number}`);
+    expect(JSON.parse(entry.requestBody ?? "")).toEqual({ weight: "heavy", recipient_name: "***" });
+    expect(JSON.parse(entry.responseBody ?? "")).toMatchObject({
+      request_id: body.request_id,
+      success: false,
+      error: { code: "BadRequestException", details: [{ field: "weight" }] },
+    });
+  });
+
+  it("keeps nothing of a body that is no JSON", async () => {
+    const answer = await app.call(`/v1/jobs/by-marking/${number}`, {
+      method: "PATCH",
+      key: agent.key,
+      body: '{"recipient_name": "A Person',
+    });
+    expect(await entryOf(answer.body.request_id)).toMatchObject({ status: 400, requestBody: null });
+  });
+
+  it("is logged where the key may not do it", async () => {
+    const { text } = await app.keys.create({
+      organizationId: agent.id,
+      name: "reader",
+      createdBy: "test",
+      scopes: ["jobs:read"],
+    });
+    const { body } = await patchJob(app, { ...agent, key: text }, number, { weight: 1 });
+    expect(await entryOf(body.request_id)).toMatchObject({
+      status: 403,
+      errorCode: "ForbiddenException",
+      keyName: "reader",
+    });
+  });
+
+  it("has no bodies where the request itself was well, and only items failed", async () => {
+    const { body } = await patchBatch(app, agent, [{ marking_number: "nowhere", weight: 1 }]);
+    expect(await entryOf(body.request_id)).toMatchObject({
+      status: 200,
+      requestBody: null,
+      responseBody: null,
+    });
+  });
+});
+
+describe("GraphQL", () => {
+  it("tells the code of an error also where it is answered with 200", async () => {
+    const answer = await graphql(app, REFUSED_IN_PART, {
+      key: agent.key,
+    });
+    expect(answer.status).toBe(200);
+    const entry = await entryOf(requestIdOf(answer));
+    expect(entry).toMatchObject({ method: "POST", path: "/graphql", status: 200, requestBody: null });
+    expect(entry.errorCode).toBe("BAD_USER_INPUT");
+  });
+
+  it("keeps of a query that is refused its form, and no value", async () => {
+    const query = `query ($name: Int!) { jobs(first: 1, query: "A Person") { nope } }`;
+    const answer = await graphql(app, query, { key: agent.key, variables: { name: "A Person" } });
+    expect(answer.status).toBe(400);
+    const entry = await entryOf(requestIdOf(answer));
+    expect(entry.errorCode).toBe(answer.errors?.[0]?.extensions.code);
+    expect(entry.requestBody).toContain("nope");
+    expect(entry.responseBody).toContain(entry.errorCode);
+    expect(JSON.stringify(entry)).not.toContain("A Person");
+  });
+
+  it("keeps what is refused before it is read", async () => {
+    const answer: GraphqlAnswer = await graphql(app, "{ viewer { kind } }", {
+      key: agent.key,
+      headers: { "content-type": "text/plain" },
+    });
+    expect(await entryOf(requestIdOf(answer))).toMatchObject({ status: answer.status, requestBody: null });
+  });
+});
+
+describe("what belongs to no organisation", () => {
+  it("is not logged", async () => {
+    const [{ count: before } = { count: 0 }] = await app.database.query<{ count: number }>(
+      raw("select count(*)::int as count from request_log"),
+    );
+    await app.request("/health/live");
+    await app.request("/openapi.json", { key: agent.key });
+    await app.call("/v1/jobs", { key: "wmk_wrong" });
+    await app.call("/v1/jobs", { key: operator });
+    await graphql(app, "{ viewer { kind } }", { key: operator });
+    await settle();
+    const [row] = await app.database.query<{ paths: string[] }>(sql`
+      select array_agg(path) as paths from (select path from request_log order by id desc
+        limit (select count(*) - ${before}::int from request_log)) as new`);
+    expect(new Set(row?.paths)).toEqual(new Set(["/v1/jobs", "/graphql"]));
+    const strangers = await app.database.query(sql`
+      select from request_log where organization_id not in (select id from organization) or status = 401`);
+    expect(strangers).toEqual([]);
+  });
+});
+
+describe("who may read it", () => {
+  it("is the organisation itself: another finds nothing of it, by whatever it asks", async () => {
+    const { body } = await listJobs(app, agent);
+    await entryOf(body.request_id);
+    const [key] = await app.keys.list(agent.id);
+    const keyId = toTypedId("key", key?.id ?? "");
+    expect(await entries({ requestId: body.request_id }, other.key)).toEqual([]);
+    expect(await entries({ keyId }, other.key)).toEqual([]);
+    const all = await entries({ first: 100 }, other.key);
+    expect(all.map(({ path }) => path).filter((path) => path !== "/graphql")).toEqual([]);
+    const { usage } = (await ask(app, "{ usage { keyId } }", { key: other.key })) as {
+      usage: { keyId: string }[];
+    };
+    expect(usage.map((row) => row.keyId)).not.toContain(keyId);
+  });
+
+  it("needs the scope webhooks:manage", async () => {
+    const { key } = await app.partner("agent", { scopes: ["jobs:read", "jobs:write"] });
+    for (const query of ["{ requestLog { nodes { path } } }", "{ usage { day } }"]) {
+      const { errors } = await graphql(app, query, { key });
+      expect(errors?.[0]?.extensions.code).toBe("FORBIDDEN");
+    }
+  });
+
+  it("an operator finds any request by its id, and only so", async () => {
+    const { body } = await listJobs(app, agent);
+    expect(await entryOf(body.request_id, operator)).toMatchObject({ path: "/v1/jobs" });
+    const { errors } = await graphql(app, "{ requestLog { nodes { path } } }", { key: operator });
+    expect(errors?.[0]).toMatchObject({
+      extensions: { code: "BAD_USER_INPUT", problems: [{ field: "requestId" }] },
+    });
+    expect(await entries({ requestId: toTypedId("req", agent.id) }, operator)).toEqual([]);
+  });
+});
+
+describe("the list", () => {
+  it("is filtered by how it ended and by key, newest first, page by page", async () => {
+    const partner = await app.partner("agent");
+    const { text, key } = await app.keys.create({
+      organizationId: partner.id,
+      name: "second",
+      createdBy: "test",
+    });
+    const second = { ...partner, key: text };
+    const ids: string[] = [];
+    for (const call of [
+      () => listJobs(app, partner),
+      () => patchJob(app, second, "nowhere", { weight: 1 }),
+      () => listJobs(app, second),
+      () => patchJob(app, partner, "nowhere", { weight: -1 }),
+    ])
+      ids.push((await call()).body.request_id);
+    await entryOf(ids[3] ?? "", partner.key);
+    const idsOf = async (variables: Record<string, unknown>): Promise<string[]> =>
+      (await entries({ first: 100, ...variables }, partner.key))
+        .filter(({ path }) => path !== "/graphql")
+        .map(({ requestId }) => requestId);
+    expect(await idsOf({})).toEqual(ids.toReversed());
+    expect(await idsOf({ keyId: toTypedId("key", key.id) })).toEqual([ids[2], ids[1]]);
+    expect(await idsOf({ status: "REFUSED" })).toEqual([ids[3], ids[1]]);
+    expect(await idsOf({ status: "SUCCEEDED" })).toEqual([ids[2], ids[0]]);
+    expect(await idsOf({ status: "FAILED" })).toEqual([]);
+    expect(await idsOf({ requestId: "req_nonsense" })).toEqual([]);
+    expect(await idsOf({ keyId: "key_nonsense" })).toEqual([]);
+
+    const page = async (after: string | null) =>
+      (
+        (await ask(
+          app,
+          `query ($after: String) { requestLog(status: REFUSED, first: 1, after: $after) {
+             edges { cursor node { requestId } } pageInfo { hasNextPage hasPreviousPage endCursor } } }`,
+          { key: partner.key, variables: { after } },
+        )) as {
+          requestLog: {
+            edges: { node: { requestId: string } }[];
+            pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; endCursor: string };
+          };
+        }
+      ).requestLog;
+    const first = await page(null);
+    expect(first.edges[0]?.node.requestId).toBe(ids[3]);
+    expect(first.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: false });
+    const last = await page(first.pageInfo.endCursor);
+    expect(last.edges[0]?.node.requestId).toBe(ids[1]);
+    expect(last.pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: true });
+    const { errors } = await graphql(app, '{ requestLog(after: "x") { nodes { path } } }', {
+      key: partner.key,
+    });
+    expect(errors?.[0]?.extensions.code).toBe("BAD_USER_INPUT");
+  });
+});
+
+describe("usage", () => {
+  it("counts an organisation's requests by day and key", async () => {
+    const partner = await app.partner("agent");
+    await listJobs(app, partner);
+    await listJobs(app, partner);
+    const { body } = await patchJob(app, partner, "nowhere", { weight: 1 });
+    const { text } = await app.keys.create({ organizationId: partner.id, name: "reader", createdBy: "test" });
+    await entryOf(body.request_id, text);
+    const query = "{ usage(days: 1) { day keyId keyName succeeded refused failed meanDurationMs } }";
+    interface Usage {
+      usage: { keyName: string; day: string; meanDurationMs: number }[];
+    }
+    const { usage } = (await ask(app, query, { key: text })) as Usage;
+    const row = usage.find(({ keyName }) => keyName === "test");
+    expect(row).toMatchObject({ succeeded: 2, refused: 1, failed: 0 });
+    expect(row?.day).toBe(new Date().toISOString().slice(0, 10));
+    expect(row?.meanDurationMs).toBeGreaterThan(0);
+    for (const days of [0, 31]) {
+      const { errors } = await graphql(app, `{ usage(days: ${days}) { day } }`, { key: text });
+      expect(errors?.[0]?.extensions.code).toBe("BAD_USER_INPUT");
+    }
+  });
+});
+
+describe("a server that stops", () => {
+  it("has written every request that it answered", async () => {
+    const instance = await startInstance(app.databaseUrl);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => listJobs(instance, agent)));
+    await instance[Symbol.asyncDispose]();
+    const ids = answers.map(({ body }) => body.request_id);
+    const found = (await entries({ first: 100 })).map(({ requestId }) => requestId);
+    expect(found).toEqual(expect.arrayContaining(ids));
+  });
+});

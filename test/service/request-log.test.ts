@@ -1,0 +1,299 @@
+/** How the request log is written, beside requests, and dropped when it is old. */
+import { Registry } from "prom-client";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { entities } from "../../src/entities.ts";
+import { openDatabase, type Database } from "../../src/platform/database.ts";
+import { fromTypedId, newRequestId, newUuid, newUuidSql, toTypedId } from "../../src/platform/ids.ts";
+import { createLogger } from "../../src/platform/logger.ts";
+import { raw, sql, type Sql } from "../../src/platform/sql.ts";
+import {
+  openRequestLog,
+  type EndedRequest,
+  type RequestFilter,
+  type RequestLog,
+} from "../../src/request-log/request-log.service.ts";
+import { writeRequests } from "../../src/request-log/writer.ts";
+import { startCuttableProxy } from "../support/cuttable-proxy.ts";
+import { createFakeClock, DAY_MS } from "../support/fake-clock.ts";
+import { createTestDatabase, type TestDatabase } from "../support/test-database.ts";
+
+let testDatabase: TestDatabase;
+let database: Database;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase({ url: testDatabase.url, poolSize: 6, entities });
+});
+
+beforeEach(async () => {
+  await database.query(raw("delete from request_log"));
+  await database.query(raw("delete from request_usage"));
+});
+
+afterAll(async () => {
+  await database[Symbol.asyncDispose]();
+  await testDatabase[Symbol.asyncDispose]();
+});
+
+const organizationId = newUuid();
+const keyId = newUuid();
+
+function ended(given: Partial<EndedRequest> = {}): EndedRequest {
+  return {
+    requestId: newRequestId(),
+    organizationId,
+    keyId,
+    method: "GET",
+    path: "/v1/jobs",
+    status: 200,
+    durationMs: 1.5,
+    errorCode: null,
+    body: undefined,
+    answer: undefined,
+    ...given,
+  };
+}
+
+interface OpenLog {
+  log: RequestLog;
+  readonly dropped: () => Promise<number>;
+}
+
+async function openLog(on = database, clock = createFakeClock()): Promise<OpenLog> {
+  const registry = new Registry();
+  const parts = { clock, registry, logger: createLogger("silent"), retentionDays: 30 };
+  return {
+    log: await openRequestLog({ database: on, ...parts }),
+    async dropped() {
+      const metric = await registry.getSingleMetric("waymark_request_log_dropped_total")?.get();
+      return metric?.values[0]?.value ?? 0;
+    },
+  };
+}
+
+async function countOf(table: string): Promise<number> {
+  const [row] = await database.query<{ count: number }>(raw(`select count(*)::int as count from ${table}`));
+  return row?.count ?? 0;
+}
+
+async function usage(): Promise<Record<string, unknown>[]> {
+  return await database.query(
+    raw(`select key_id, succeeded::int, refused::int, failed::int, duration_ms from request_usage
+    order by key_id nulls last`),
+  );
+}
+
+describe("writing", () => {
+  it("puts many requests into one statement, and counts them", async () => {
+    await using proxy = await startCuttableProxy(testDatabase.url);
+    await using on = await openDatabase({ url: proxy.url, poolSize: 2, entities });
+    const { log } = await openLog(on);
+    proxy.statements.length = 0;
+    for (let at = 0; at < 300; at += 1) log.record(ended({ status: [200, 304, 404, 503][at % 4] ?? 0 }));
+    log.record(ended({ keyId: null, status: 201 }));
+    await log.flush();
+    expect(proxy.statements.filter((text) => text.includes("request_log"))).toHaveLength(1);
+    expect(await countOf("request_log")).toBe(301);
+    expect(await usage()).toEqual([
+      { key_id: keyId, succeeded: 150, refused: 75, failed: 75, duration_ms: 450 },
+      { key_id: null, succeeded: 1, refused: 0, failed: 0, duration_ms: 1.5 },
+    ]);
+    await log[Symbol.asyncDispose]();
+  });
+
+  it("happens by itself, within seconds", async () => {
+    const { log } = await openLog();
+    log.record(ended());
+    await expect.poll(() => countOf("request_log"), { timeout: 10_000 }).toBe(1);
+    await log[Symbol.asyncDispose]();
+  });
+
+  it("counts no request twice where the statement's answer was lost", async () => {
+    const request = { ...ended(), requestBody: null, responseBody: null };
+    await writeRequests(database, [request]);
+    await writeRequests(database, [request]);
+    expect(await countOf("request_log")).toBe(1);
+    expect(await usage()).toMatchObject([{ succeeded: 1 }]);
+  });
+
+  it("goes well beside other processes that write of the same organisations", async () => {
+    const organizations = Array.from({ length: 20 }, () => newUuid());
+    const logs = await Promise.all(Array.from({ length: 4 }, () => openLog()));
+    await Promise.all(
+      logs.map(async ({ log }, turn) => {
+        for (let round = 0; round < 10; round += 1) {
+          const order = turn % 2 === 0 ? organizations : organizations.toReversed();
+          for (const id of order) log.record(ended({ organizationId: id, keyId: null }));
+          await log.flush();
+        }
+        await log[Symbol.asyncDispose]();
+      }),
+    );
+    expect(await countOf("request_log")).toBe(800);
+    expect((await usage()).every(({ succeeded }) => succeeded === 40)).toBe(true);
+    expect(await Promise.all(logs.map(({ dropped }) => dropped()))).toEqual([0, 0, 0, 0]);
+  });
+
+  it("keeps bodies of failed requests alone, and what is far too long not whole", async () => {
+    const { log } = await openLog();
+    const body = { weight: 1, recipient_name: "A Person" };
+    log.record(ended({ body, answer: { success: true } }));
+    log.record(ended({ status: 400, body, answer: { success: false }, path: `/v1/${"x".repeat(100_000)}` }));
+    await log.flush();
+    const rows = await database.query<{
+      request_body: string | null;
+      response_body: string | null;
+      length: number;
+    }>(raw("select request_body, response_body, length(path) as length from request_log order by status"));
+    expect(rows).toEqual([
+      { request_body: null, response_body: null, length: 8 },
+      {
+        request_body: '{"weight":1,"recipient_name":"***"}',
+        response_body: '{"success":false}',
+        length: 1_000,
+      },
+    ]);
+    await log[Symbol.asyncDispose]();
+  });
+});
+
+describe("while PostgreSQL is away", () => {
+  it("requests are gathered up to a bound, what comes beyond is counted, and the rest is written later", async () => {
+    await using proxy = await startCuttableProxy(testDatabase.url);
+    await using on = await openDatabase({ url: proxy.url, poolSize: 2, entities });
+    const { log, dropped } = await openLog(on);
+    proxy.cut();
+    const startedMs = performance.now();
+    for (let at = 0; at < 20_007; at += 1) log.record(ended());
+    expect(performance.now() - startedMs).toBeLessThan(2_000);
+    expect(await dropped()).toBe(7);
+    await log.flush();
+    proxy.mend();
+    await vi.waitFor(
+      async () => {
+        await log.flush();
+        expect(await countOf("request_log")).toBe(20_000);
+      },
+      { timeout: 25_000, interval: 200 },
+    );
+    expect(await dropped()).toBe(7);
+    expect(await usage()).toMatchObject([{ succeeded: 20_000 }]);
+    await log[Symbol.asyncDispose]();
+  });
+
+  it("a process that stops does not wait for it, and says what is lost", async () => {
+    await using proxy = await startCuttableProxy(testDatabase.url);
+    await using on = await openDatabase({ url: proxy.url, poolSize: 2, entities });
+    const { log, dropped } = await openLog(on);
+    proxy.stall();
+    log.record(ended());
+    const startedMs = performance.now();
+    await log[Symbol.asyncDispose]();
+    expect(performance.now() - startedMs).toBeLessThan(8_000);
+    expect(await dropped()).toBe(1);
+    proxy.mend();
+  });
+});
+
+async function days(): Promise<string[]> {
+  const rows = await database.query<{ name: string }>(
+    sql`select inhrelid::regclass::text as name from pg_inherits where inhparent = 'request_log'::regclass order by 1`,
+  );
+  return rows.map(({ name }) => name.replace("request_log_", ""));
+}
+
+describe("a key's requests", () => {
+  it("are found on whichever days it was used, newest first, page by page", async () => {
+    const clock = createFakeClock();
+    const { log } = await openLog(database, clock);
+    const other = newUuid();
+    const ids: string[] = [];
+    for (const agoMs of [20 * 3_600_000, 3 * 3_600_000, 60_000, 0]) {
+      const requestId = toTypedId("req", newUuid(clock.now() - agoMs));
+      ids.unshift(requestId);
+      log.record(ended({ requestId }));
+      log.record(ended({ requestId: toTypedId("req", newUuid(clock.now() - agoMs)), keyId: other }));
+    }
+    await log.flush();
+    const filter = { keyId: toTypedId("key", keyId) };
+    const all = await log.list({ organizationId }, { filter, limit: 10 });
+    expect(all.items.map(({ requestId }) => requestId)).toEqual(ids);
+    const first = await log.list({ organizationId }, { filter, limit: 3 });
+    expect(first).toMatchObject({ hasNext: true, items: { length: 3 } });
+    const afterId = fromTypedId("req", ids[2] ?? "") ?? "";
+    const second = await log.list({ organizationId }, { filter, limit: 3, afterId });
+    expect(second.items.map(({ requestId }) => requestId)).toEqual([ids[3]]);
+    expect(await log.list({ organizationId: newUuid() }, { filter, limit: 3 })).toEqual({
+      items: [],
+      hasNext: false,
+    });
+    await log[Symbol.asyncDispose]();
+  });
+});
+
+describe("the days", () => {
+  it("are made from yesterday to a week ahead, and dropped with what was counted when they are over", async () => {
+    const clock = createFakeClock(Date.parse("2027-02-27T23:59:00Z"));
+    const { log } = await openLog(database, clock);
+    const requestId = toTypedId("req", newUuid(clock.now()));
+    log.record(ended({ requestId }));
+    await log.flush();
+    const made = (await days()).filter((name) => name >= "2027");
+    expect(made).toEqual([
+      "20270226",
+      "20270227",
+      "20270228",
+      ...[1, 2, 3, 4, 5, 6].map((day) => `2027030${day}`),
+    ]);
+    expect(await countOf("request_log_20270227")).toBe(1);
+
+    clock.advance(30 * DAY_MS);
+    expect((await log.retire()).filter((name) => name.includes("2027"))).toEqual(["request_log_20270226"]);
+    const page = await log.list({ organizationId }, { filter: { requestId }, limit: 1 });
+    expect(page.items).toHaveLength(1);
+    expect(await usage()).toHaveLength(1);
+
+    clock.advance(DAY_MS);
+    expect(await log.retire()).toEqual(["request_log_20270227"]);
+    expect(await countOf("request_log")).toBe(0);
+    expect(await usage()).toEqual([]);
+    expect(await days()).toContain("20270406");
+    await log[Symbol.asyncDispose]();
+  });
+
+  it("are looked through by index, whatever is asked", async () => {
+    const { log } = await openLog();
+    await database.query(sql`
+      insert into request_log (id, organization_id, key_id, method, path, status, duration_ms)
+      select ${newUuidSql}, ${organizationId}::uuid, case when n % 500 = 0 then ${keyId}::uuid else gen_random_uuid() end,
+        'GET', '/v1/jobs', case when n % 100 = 0 then 404 else 200 end, 1
+      from generate_series(1, 30000) n`);
+    await database.query(raw("vacuum analyze request_log"));
+    const plans: string[] = [];
+    const explaining = {
+      async query<Row>(statement: Sql): Promise<Row[]> {
+        const { text, values } = statement.compile();
+        const filled = text.replaceAll(
+          /\$(\d+)/g,
+          (_, place: string) => `'${String(values[Number(place) - 1])}'`,
+        );
+        const rows = await database.query<{ "QUERY PLAN": string }>(raw(`explain ${filled}`));
+        plans.push(rows.map((row) => row["QUERY PLAN"]).join("\n"));
+        return [];
+      },
+    };
+    const requestId = newRequestId();
+    const planOf = async (filter: RequestFilter, reader: string | null = organizationId): Promise<string> => {
+      await log.list({ organizationId: reader }, { filter, limit: 20 }, explaining);
+      return plans.at(-1) ?? "";
+    };
+    const today = `request_log_${new Date().toISOString().slice(0, 10).replaceAll("-", "")}`;
+    expect(await planOf({})).toContain(`Index Scan Backward using ${today}_pkey`);
+    expect(await planOf({ requestId })).toContain(`Index Scan using ${today}_pkey`);
+    expect(await planOf({ outcome: "refused" })).toContain(`using ${today}_organization_id_id_idx`);
+    expect(await planOf({ requestId }, null)).toMatch(/Index Scan/);
+    // A request that is looked for is in its own day alone.
+    expect(plans[1]?.match(/request_log_\d+ log/g)).toHaveLength(1);
+    await log[Symbol.asyncDispose]();
+  });
+});
