@@ -6,8 +6,11 @@ import type { Config } from "./config/config.ts";
 import { entities } from "./entities.ts";
 import { createEventTail } from "./events/event.tail.ts";
 import { createContextFactory, type GraphqlServices } from "./graphql/context.ts";
+import type { HttpDoor } from "./graphql/http-door.ts";
+import { jobsCsvRoutes } from "./graphql/jobs-csv.ts";
 import { createSchema } from "./graphql/schema.ts";
 import { createGraphql, type Graphql } from "./graphql/server.ts";
+import type { Sessions } from "./graphql/sessions.ts";
 import { createSubscriptions, type Subscriptions } from "./graphql/subscriptions.ts";
 import { openDatabase } from "./platform/database.ts";
 import type { Logger } from "./platform/logger.ts";
@@ -15,8 +18,9 @@ import type { Logger } from "./platform/logger.ts";
 export interface GraphqlParts {
   config: Config;
   databaseUrl: string;
-  services: Omit<GraphqlServices, "tail">;
+  services: Omit<GraphqlServices, "tail" | "hasRateLimits">;
   verifier: KeyVerifier;
+  sessions: Sessions;
   /** Null: rate limits are off. */
   limits: RateLimitStore | null;
   logger: Logger;
@@ -41,10 +45,16 @@ export async function openGraphql(parts: GraphqlParts): Promise<GraphqlPart> {
   const { poolSize } = config.database;
   const database = opened.use(await openDatabase({ url: databaseUrl, poolSize, entities, session: SESSION }));
   const tail = opened.use(createEventTail({ database, databaseUrl, logger }));
-  const contextFactory = createContextFactory({ ...parts.services, tail });
+  const contextFactory = createContextFactory({
+    ...parts.services,
+    tail,
+    hasRateLimits: parts.limits !== null,
+  });
+  const schema = createSchema();
   const adapterParts = {
     ...parts,
-    schema: createSchema(),
+    schema,
+    beside: (door: HttpDoor) => jobsCsvRoutes({ ...parts, schema, database }, door),
     makeContext: (request: Omit<Parameters<typeof contextFactory>[0], "database">) =>
       contextFactory({ ...request, database: database.until(request.signal) }),
     environment: config.environment,

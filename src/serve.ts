@@ -3,7 +3,7 @@ import { createApp } from "./app.ts";
 import { banner } from "./config/summary.ts";
 import type { Config } from "./config/config.ts";
 import { prepareDataFolder } from "./embedded/data-folder.ts";
-import { ensureDemo, type DemoKeys } from "./embedded/demo.ts";
+import { ensureDemo, type Demo } from "./embedded/demo.ts";
 import { openEmbeddedMongo } from "./embedded/mongo.ts";
 import { openEmbeddedPostgres } from "./embedded/postgres.ts";
 import { openSecretBox } from "./embedded/secret.ts";
@@ -26,7 +26,7 @@ export async function runServer(config: Config): Promise<void> {
   const databaseUrl = config.database.url ?? (await startPostgres(config, opened));
   await migrateDatabase({ url: databaseUrl, poolSize: config.database.poolSize, entities });
   await using app = await createApp(config, { databaseUrl, mongo, box }, { logger });
-  const demo: DemoKeys | null = config.demo ? await ensureDemo({ ...app, dataDir: config.dataDir }) : null;
+  const demo: Demo | null = config.demo ? await ensureDemo({ ...app, dataDir: config.dataDir }) : null;
   const url = await app.listen({ exampleKey: demo?.agent });
   process.stdout.write(banner(config, url, demo, mongo.status()));
   logger.info({ signal: await stopSignal }, "stopping: what was accepted is answered first");

@@ -1,40 +1,57 @@
 /** Who is asking, found out and counted before anything of the operation is read. */
 import type { Request, RequestHandler } from "express";
-import type { KeyHolder } from "../api-keys/api-key.memory.ts";
 import type { KeyVerifier } from "../api-keys/api-key.verifier.ts";
-import { findPresentedKey, presentedKey } from "../api-keys/presented-key.ts";
+import { keyRequired } from "../api-keys/api-key.verifier.ts";
+import { findPresentedKey } from "../api-keys/presented-key.ts";
 import { takeToken } from "../api-keys/rate-limit.ts";
 import type { RateLimitStore } from "../api-keys/rate-limit.store.ts";
+import { bucketOf, type Holder } from "./holder.ts";
 import type { HttpDoor } from "./http-door.ts";
-import { duringVisit } from "./visit.ts";
+import type { Sessions } from "./sessions.ts";
+import { duringVisit, type Visit } from "./visit.ts";
 
 export interface AuthenticationParts {
   verifier: KeyVerifier;
+  sessions: Sessions;
   /** Null: rate limits are off. */
   store: RateLimitStore | null;
   isProduction: boolean;
 }
 
-/** Begins the visit. In production nobody unknown comes further; elsewhere they come as far as introspection. */
-export function authenticate(
-  { verifier, store, isProduction }: AuthenticationParts,
-  door: HttpDoor,
-): RequestHandler {
-  const holderOf = async ({ headers, ip = "" }: Request): Promise<KeyHolder | null> => {
-    const key = isProduction ? presentedKey(headers) : findPresentedKey(headers);
-    return key === null ? null : await verifier.verify(key, ip);
+/** Finds whoever asks, by key or else by session. Null: nobody known, who outside production comes as far as introspection. */
+export function createIdentification({
+  verifier,
+  sessions,
+  isProduction,
+}: Omit<AuthenticationParts, "store">): (request: Request) => Promise<Holder | null> {
+  return async ({ headers, ip = "" }) => {
+    const key = findPresentedKey(headers);
+    if (key !== null) return await verifier.verify(key, ip);
+    if (sessions.isPresented(headers)) {
+      sessions.requireOwnPage(headers);
+      return await sessions.verify(headers, ip);
+    }
+    if (isProduction) throw keyRequired();
+    return null;
   };
+}
 
+/** Begins the visit. In production nobody unknown comes further. */
+export function authenticate(parts: AuthenticationParts, door: HttpDoor): RequestHandler {
+  const identify = createIdentification(parts);
   return async (request, response, next) => {
     const setHeader = (name: string, value: string): void => void response.setHeader(name, value);
-    const holder = await holderOf(request);
+    const holder = await identify(request);
     door.noteHolder(response, holder);
-    if (holder) await takeToken(store, holder, "read", setHeader);
+    if (holder) await takeToken(parts.store, bucketOf(holder), "read", setHeader);
     const gone = new AbortController();
     response.once("close", () => {
       if (!response.writableFinished) gone.abort();
     });
     const requestId = door.requestIdOf(response);
-    duringVisit({ requestId, holder, signal: gone.signal, setHeader, measured: null }, next);
+    const { ip: address = null } = request;
+    const noteFailure: Visit["noteFailure"] = (failure) => door.noteFailure(response, failure);
+    const { signal } = gone;
+    duringVisit({ requestId, address, holder, signal, setHeader, noteFailure, measured: null }, next);
   };
 }

@@ -2,7 +2,7 @@
 import type { BulkOptions, ItemFailure, ItemResult } from "../jobs/job.bulk.ts";
 import { changeContext } from "./access.ts";
 import type { GraphqlContext } from "./context.ts";
-import type { KeyHolder } from "../api-keys/api-key.memory.ts";
+import type { Holder } from "./holder.ts";
 import { toJobNode, type JobNode } from "./nodes/job.node.ts";
 import { toUserErrors, type UserErrorNode } from "./user-errors.ts";
 
@@ -28,7 +28,7 @@ export interface BulkPayload {
 
 export function bulkOptions(
   context: GraphqlContext,
-  holder: KeyHolder,
+  holder: Holder,
   { errorPolicy, dryRun }: BulkArguments,
 ): BulkOptions {
   const policy = errorPolicy === "SKIP_FAILED" ? "skip_failed" : "all_or_nothing";

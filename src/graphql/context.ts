@@ -1,14 +1,22 @@
 /** What every resolver is given: who asks, on what they read, and the services behind it all. */
-import type { KeyHolder } from "../api-keys/api-key.memory.ts";
+import type { InvitationService } from "../accounts/invitation.service.ts";
+import type { MemberService } from "../accounts/member.service.ts";
+import type { ReviewService } from "../accounts/review.service.ts";
+import type { SavedViewService } from "../accounts/saved-view.service.ts";
+import type { SuspensionService } from "../accounts/suspension.service.ts";
 import type { ApiKeyService } from "../api-keys/api-key.service.ts";
 import type { EventTail } from "../events/event.tail.ts";
 import type { JobCodes } from "../jobs/job.codes.ts";
 import type { JobOperations } from "../jobs/job.operations.ts";
 import type { JobService } from "../jobs/job.service.ts";
+import type { MailService } from "../mail/mail.service.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Queryable } from "../platform/database.ts";
+import type { RequestLog } from "../request-log/request-log.service.ts";
 import type { DeliveryService } from "../webhooks/delivery.service.ts";
+import type { SecretReveal } from "../webhooks/endpoint.reveal.ts";
 import type { EndpointService } from "../webhooks/endpoint.service.ts";
+import type { Holder } from "./holder.ts";
 import { createLoaders, type Loaders } from "./loaders.ts";
 
 export interface GraphqlServices {
@@ -17,16 +25,28 @@ export interface GraphqlServices {
   readonly codes: JobCodes;
   readonly keys: ApiKeyService;
   readonly endpoints: EndpointService;
+  readonly secrets: SecretReveal;
   readonly deliveries: DeliveryService;
+  readonly members: MemberService;
+  readonly invitations: InvitationService;
+  readonly reviews: ReviewService;
+  readonly suspensions: SuspensionService;
+  readonly views: SavedViewService;
+  readonly mails: MailService;
+  readonly requests: Pick<RequestLog, "list" | "usage">;
   readonly tail: EventTail;
   readonly clock: Clock;
+  /** Whether requests are limited at all. */
+  readonly hasRateLimits: boolean;
 }
 
 /** One operation, or one event of a subscription. */
 export interface OperationRequest {
   /** Null: the anonymous, who may look at the schema. */
-  readonly holder: KeyHolder | null;
+  readonly holder: Holder | null;
   readonly requestId: string;
+  /** Where it comes from. */
+  readonly address: string | null;
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
   /** For reading: its statements end with `signal`. */

@@ -1,7 +1,7 @@
 /** What the HTTP app, an adapter of its own, lends to this one: handed over by the composition root. */
 import type { RequestHandler, Response } from "express";
-import type { KeyHolder } from "../api-keys/api-key.memory.ts";
 import type { AppError } from "../platform/errors.ts";
+import type { Holder } from "./holder.ts";
 
 export interface HttpDoor {
   /** Reads a body of JSON in UTF-8, of at most so many bytes; anything else is an error. */
@@ -9,7 +9,9 @@ export interface HttpDoor {
   requestIdOf(response: Response): string;
   /** For the log line and the metrics. */
   noteRoute(response: Response, route: string): void;
-  noteHolder(response: Response, holder: KeyHolder | null): void;
+  noteHolder(response: Response, holder: Holder | null): void;
+  /** For the organisation's log: the first error's code, and the answer. */
+  noteFailure(response: Response, failure: { code: string; answer: unknown }): void;
   /** What was thrown, as a failure that a caller can be told about. */
   toAppError(error: unknown): AppError;
 }

@@ -1,16 +1,22 @@
 /** Things by their ids, gathered within one operation: whoever asks in the same moment shares one statement. */
-import DataLoader from "dataloader";
+import type DataLoader from "dataloader";
+import { memberCounts } from "../accounts/member-count.lookup.ts";
+import type { MemberService } from "../accounts/member.service.ts";
 import { keysById } from "../api-keys/api-key.lookup.ts";
-import type { KeyHolder } from "../api-keys/api-key.memory.ts";
 import { eventsById, historyOf, type HistoryRequest, type HistoryRows } from "../events/event.lookup.ts";
 import type { JobCodes } from "../jobs/job.codes.ts";
 import { jobsById, organizationsById } from "../jobs/job.lookup.ts";
+import { organizationStates } from "../organizations/organization.lookup.ts";
 import type { Queryable } from "../platform/database.ts";
 import { invariant } from "../platform/errors.ts";
-import { toTypedId } from "../platform/ids.ts";
 import { inOrder } from "../platform/in-order.ts";
+import { toIsoTime } from "../platform/time.ts";
+import { requestBodiesOf } from "../webhooks/delivery.bodies.ts";
 import { attemptsOf, deliveriesById } from "../webhooks/delivery.lookup.ts";
 import type { EndpointService } from "../webhooks/endpoint.service.ts";
+import type { Holder } from "./holder.ts";
+import { loader, ofIds } from "./loader.ts";
+import { createPeopleLoaders, type PeopleLoaders } from "./loaders.people.ts";
 import { toApiKeyNode, type ApiKeyNode } from "./nodes/api-key.node.ts";
 import { toJobEventNode, type JobEventNode } from "./nodes/event.node.ts";
 import { toJobNode, type JobNode } from "./nodes/job.node.ts";
@@ -25,15 +31,25 @@ import {
   type EndpointNode,
 } from "./nodes/webhook.node.ts";
 
+export interface OrganizationStanding {
+  readonly createdAt: string;
+  readonly suspendedAt: string | null;
+  readonly memberCount: number;
+}
+
 /** By uuids; null: there is none that the caller may see. */
-export interface Loaders {
+export interface Loaders extends PeopleLoaders {
   readonly jobs: DataLoader<string, JobNode | null>;
   readonly organizations: DataLoader<string, OrganizationNode | null>;
+  /** Of any organisation: whether the caller may know it is asked before. */
+  readonly standings: DataLoader<string, OrganizationStanding | null>;
   readonly events: DataLoader<string, JobEventNode | null>;
   readonly keys: DataLoader<string, ApiKeyNode | null>;
   readonly endpoints: DataLoader<string, EndpointNode | null>;
   readonly deliveries: DataLoader<string, DeliveryNode | null>;
   readonly attempts: DataLoader<string, AttemptNode[]>;
+  /** Of deliveries. */
+  readonly requestBodies: DataLoader<string, string | null>;
   /** One page of the history of a job; jobs that want the same page are asked together. */
   history(jobId: string, page: HistoryRequest): Promise<HistoryRows>;
   /** All statuses by their codes. */
@@ -41,17 +57,21 @@ export interface Loaders {
 }
 
 interface Request {
-  readonly holder: KeyHolder | null;
+  readonly holder: Holder | null;
   readonly database: Queryable;
 }
 
 interface Services {
   readonly codes: JobCodes;
   readonly endpoints: Pick<EndpointService, "byIds">;
+  readonly members: Pick<MemberService, "byIds">;
 }
 
-export function createLoaders({ holder, database }: Request, { codes, endpoints }: Services): Loaders {
-  const viewer = (): KeyHolder => {
+export function createLoaders(
+  { holder, database }: Request,
+  { codes, endpoints, members }: Services,
+): Loaders {
+  const viewer = (): Holder => {
     invariant(holder, "only resolvers that have asked who is asking load anything");
     return holder;
   };
@@ -65,6 +85,8 @@ export function createLoaders({ holder, database }: Request, { codes, endpoints 
     organizations: loader(async (ids) =>
       (await organizationsById(database, viewer(), ids)).map((row) => row && toOrganizationNode(row)),
     ),
+    standings: loader((ids) => standingsOf(database, ids)),
+    ...createPeopleLoaders({ viewer, database, members }),
     events: loader(async (ids) =>
       (await eventsById(database, viewer(), ids)).map((row) => row && toJobEventNode(row, viewer())),
     ),
@@ -84,6 +106,10 @@ export function createLoaders({ holder, database }: Request, { codes, endpoints 
       const found = await attemptsOf(database, viewer(), ids);
       return ids.map((id) => (found.get(id) ?? []).map(toAttemptNode));
     }),
+    requestBodies: loader(async (ids) => {
+      const found = await requestBodiesOf(database, viewer(), ids);
+      return ids.map((id) => found.get(id) ?? null);
+    }),
     history(jobId, page) {
       const key = JSON.stringify(page);
       const known = histories.get(key) ?? loader((ids) => historyOf(database, viewer(), ids, page));
@@ -97,16 +123,19 @@ export function createLoaders({ holder, database }: Request, { codes, endpoints 
   };
 }
 
-function loader<Value>(load: (ids: readonly string[]) => Promise<Value[]>): DataLoader<string, Value> {
-  return new DataLoader(load, { maxBatchSize: 1_000 });
-}
-
-/** `ids` are uuids; nodes have typed ids. */
-function ofIds<Node extends { readonly id: string }>(
-  prefix: "key" | "whe" | "dlv",
+async function standingsOf(
+  database: Queryable,
   ids: readonly string[],
-  nodes: readonly Node[],
-): (Node | null)[] {
-  const typed = ids.map((id) => toTypedId(prefix, id));
-  return inOrder(typed, nodes, (node) => node.id);
+): Promise<(OrganizationStanding | null)[]> {
+  const [states, counts] = await Promise.all([
+    organizationStates(database, ids),
+    memberCounts(database, ids),
+  ]);
+  const standings = states.map((state) => ({
+    id: state.id,
+    createdAt: toIsoTime(state.created_at),
+    suspendedAt: state.suspended_at === null ? null : toIsoTime(state.suspended_at),
+    memberCount: counts.get(state.id) ?? 0,
+  }));
+  return inOrder(ids, standings, ({ id }) => id);
 }

@@ -18,6 +18,7 @@ import type { RateLimitStore } from "../api-keys/rate-limit.store.ts";
 import { badRequest } from "../platform/errors.ts";
 import { costOf } from "./cost.ts";
 import type { ErrorFormat } from "./error-format.ts";
+import { bucketOf } from "./holder.ts";
 import { inputTooDeep, nestsTooDeep } from "./input-check.ts";
 import { checkLimit, MAX_VARIABLE_ERRORS } from "./limits.ts";
 import { planOf, type OperationPlan } from "./plan.ts";
@@ -58,7 +59,7 @@ export function createOperationGuard({
       );
     visit.measured = measureOperation(schema, plan, asked);
     if (holder && plan.kind === OperationTypeNode.MUTATION)
-      for (const tokens of tokensOf(plan)) await takeTokens(store, holder, tokens, visit.setHeader);
+      for (const tokens of tokensOf(plan)) await takeTokens(store, bucketOf(holder), tokens, visit.setHeader);
   };
 
   return {

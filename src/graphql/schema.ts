@@ -2,13 +2,21 @@
 import { makeExecutableSchema } from "@graphql-tools/schema";
 import type { GraphQLSchema } from "graphql";
 import type { Resolvers } from "./generated/schema-types.ts";
+import { accountRequest, accountRequestQueries, reviewMutations } from "./resolvers/account-request.ts";
+import { auditEntry, auditQueries } from "./resolvers/audit.ts";
+import { mailMutations, mailQueries } from "./resolvers/mail.ts";
+import { memberMutations, memberQueries } from "./resolvers/members.ts";
+import { suspensionMutations } from "./resolvers/suspension.ts";
 import { apiKeyMutations, apiKeyQueries } from "./resolvers/api-key.ts";
 import { eventQueries, jobEvent, subscriptions } from "./resolvers/event.ts";
 import { job, jobQueries } from "./resolvers/job.ts";
 import { jobMutations } from "./resolvers/job-mutations.ts";
 import { node, nodeQueries } from "./resolvers/node.ts";
+import { organization, organizationQueries } from "./resolvers/organization.ts";
 import { operatorMutations } from "./resolvers/operator.ts";
 import { referenceQueries } from "./resolvers/reference.ts";
+import { requestLogQueries } from "./resolvers/request-log.ts";
+import { savedViewMutations, savedViewQueries } from "./resolvers/saved-view.ts";
 import { statsQueries } from "./resolvers/stats.ts";
 import { viewer, viewerQueries } from "./resolvers/viewer.ts";
 import { webhookDelivery, webhookQueries } from "./resolvers/webhook.ts";
@@ -19,19 +27,39 @@ import { readSdl } from "./sdl.ts";
 const resolvers: Resolvers = {
   ...scalars,
   Query: {
+    ...memberQueries,
+    ...accountRequestQueries,
+    ...auditQueries,
+    ...mailQueries,
+    ...requestLogQueries,
     ...viewerQueries,
+    ...organizationQueries,
     ...jobQueries,
     ...statsQueries,
     ...eventQueries,
     ...referenceQueries,
     ...webhookQueries,
     ...apiKeyQueries,
+    ...savedViewQueries,
     ...nodeQueries,
   },
-  Mutation: { ...jobMutations, ...webhookMutations, ...apiKeyMutations, ...operatorMutations },
+  Mutation: {
+    ...memberMutations,
+    ...reviewMutations,
+    ...suspensionMutations,
+    ...mailMutations,
+    ...jobMutations,
+    ...webhookMutations,
+    ...apiKeyMutations,
+    ...operatorMutations,
+    ...savedViewMutations,
+  },
   Subscription: subscriptions,
   Node: node,
   Viewer: viewer,
+  Organization: organization,
+  AccountRequest: accountRequest,
+  AuditEntry: auditEntry,
   Job: job,
   JobEvent: jobEvent,
   WebhookDelivery: webhookDelivery,

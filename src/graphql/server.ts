@@ -10,12 +10,12 @@ import {
 import { expressMiddleware } from "@as-integrations/express5";
 import { Router, type ErrorRequestHandler, type Request, type RequestHandler } from "express";
 import type { GraphQLSchema } from "graphql";
-import type { KeyHolder } from "../api-keys/api-key.memory.ts";
 import type { KeyVerifier } from "../api-keys/api-key.verifier.ts";
 import type { RateLimitStore } from "../api-keys/rate-limit.store.ts";
 import { AppError } from "../platform/errors.ts";
 import type { Logger } from "../platform/logger.ts";
 import { authenticate } from "./authenticate.ts";
+import type { OperationRequest } from "./context.ts";
 import { createErrorFormat, type ErrorFormat } from "./error-format.ts";
 import { createGateway } from "./executor.ts";
 import { sendSandbox } from "./explorer.ts";
@@ -23,17 +23,21 @@ import { graphiqlRoutes } from "./graphiql.ts";
 import type { HttpDoor } from "./http-door.ts";
 import { MAX_BODY_BYTES, MAX_RECURSIVE_SELECTIONS, MAX_TOKENS } from "./limits.ts";
 import { createOperationGuard } from "./operation-guard.ts";
+import type { Sessions } from "./sessions.ts";
 import { currentVisit } from "./visit.ts";
 
 export interface GraphqlParts<Context extends BaseContext> {
   schema: GraphQLSchema;
-  makeContext: (request: { holder: KeyHolder | null; requestId: string; signal: AbortSignal }) => Context;
+  makeContext: (request: Omit<OperationRequest, "database">) => Context;
   verifier: KeyVerifier;
+  sessions: Sessions;
   /** Null: rate limits are off. */
   limits: RateLimitStore | null;
   environment: "development" | "production" | "test";
   publicUrl: string | null;
   logger: Logger;
+  /** Whatever else this adapter answers, at addresses of its own. */
+  beside?: ((door: HttpDoor) => RequestHandler) | undefined;
 }
 
 export interface Graphql extends AsyncDisposable {
@@ -51,7 +55,7 @@ const PATH = "/graphql";
 export async function createGraphql<Context extends BaseContext>(
   parts: GraphqlParts<Context>,
 ): Promise<Graphql> {
-  const { environment, makeContext, verifier, limits: store } = parts;
+  const { environment, makeContext, verifier, sessions, limits: store } = parts;
   const isProduction = environment === "production";
   const errors = createErrorFormat(parts.logger);
   const apollo = createApollo(parts, errors);
@@ -71,7 +75,7 @@ export async function createGraphql<Context extends BaseContext>(
       if (!isProduction) router.get(PATH, showSandbox(keyToOffer));
       router.all(
         PATH,
-        authenticate({ verifier, store, isProduction }, door),
+        authenticate({ verifier, sessions, store, isProduction }, door),
         readBody(door.readJson(MAX_BODY_BYTES)),
       );
       router.all(
@@ -81,6 +85,7 @@ export async function createGraphql<Context extends BaseContext>(
       router.use(PATH, () => {
         throw new AppError("NotFoundException", "There is no such route");
       });
+      if (parts.beside) router.use(parts.beside(door));
       router.use(graphiqlRoutes({ door, key: keyToOffer, publicUrl: parts.publicUrl }));
       return router;
     },
@@ -109,7 +114,11 @@ function createApollo<Context extends BaseContext>(
     includeStacktraceInErrorResponses: false,
     parseOptions: { maxLexicalTokens: MAX_TOKENS },
     maxRecursiveSelections: MAX_RECURSIVE_SELECTIONS,
-    stringifyResult: (value) => JSON.stringify(value),
+    stringifyResult(answer) {
+      const code = "errors" in answer ? answer.errors?.[0]?.extensions?.["code"] : undefined;
+      if (typeof code === "string") currentVisit().noteFailure({ code, answer });
+      return JSON.stringify(answer);
+    },
     formatError: (formatted, error) => errors.formatError(formatted, error),
     plugins: [
       createOperationGuard({ schema, store, isProduction: environment === "production", errors }),
@@ -166,6 +175,8 @@ function answerFailure(errors: ErrorFormat, door: HttpDoor): ErrorRequestHandler
     response.type(
       request.accepts("application/json", "application/graphql-response+json") || "application/json",
     );
-    response.send(JSON.stringify({ errors: [{ message, extensions: { ...told, code, requestId } }] }));
+    const answer = { errors: [{ message, extensions: { ...told, code, requestId } }] };
+    door.noteFailure(response, { code: String(code), answer });
+    response.send(JSON.stringify(answer));
   };
 }

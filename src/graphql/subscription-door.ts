@@ -16,7 +16,7 @@ export interface OriginRule {
 /**
  * Whether a page of the request's origin may open a socket: one from the server itself, or one that CORS lets in. A request
  * without an origin is not a browser's. The key in `connection_init` is what protects; this rule keeps the door the same
- * for WebSocket as for fetch.
+ * for WebSocket as for fetch. Who comes by a cookie has a narrower door: credential.ts.
  */
 export function createOriginRule({
   graphqlOrigins,

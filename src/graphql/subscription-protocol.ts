@@ -1,15 +1,16 @@
 /** The protocol's course on one socket: who calls, what they subscribe to, and what becomes of each event. */
 import { GraphQLError, type ExecutionArgs, type ExecutionResult, type GraphQLSchema } from "graphql";
 import { makeServer, type ConnectionInitMessage, type SubscribePayload } from "graphql-ws";
-import type { KeyHolder } from "../api-keys/api-key.memory.ts";
-import { presentedKey, type PresentedHeaders } from "../api-keys/presented-key.ts";
 import { takeToken } from "../api-keys/rate-limit.ts";
 import type { RateLimitStore } from "../api-keys/rate-limit.store.ts";
 import { SlowReaderError } from "../events/event.buffer.ts";
 import { AppError, badRequest, invariant } from "../platform/errors.ts";
 import { withoutValues, type Logger } from "../platform/logger.ts";
 import { createTurnstile, type Turnstile } from "../platform/turnstile.ts";
+import type { OperationRequest } from "./context.ts";
+import type { Credential } from "./credential.ts";
 import { createErrorFormat } from "./error-format.ts";
+import { bucketOf } from "./holder.ts";
 import { closeCodes, subscriptionLimits, TOO_SLOW } from "./subscription-limits.ts";
 import type { SubscriptionMetrics } from "./subscription-metrics.ts";
 import { prepareOperation, startOperation, type Run } from "./subscription-operation.ts";
@@ -20,10 +21,17 @@ import { isRefusal, type Vigil } from "./subscription-vigil.ts";
 
 export interface ProtocolParts<Context extends object> {
   schema: GraphQLSchema;
-  makeContext: (request: { holder: KeyHolder | null; requestId: string; signal: AbortSignal }) => Context;
+  makeContext: (request: Omit<OperationRequest, "database">) => Context;
   /** Null: rate limits are off. */
   limits: RateLimitStore | null;
   logger: Logger;
+}
+
+interface ProtocolTools {
+  vigil: Vigil;
+  metrics: SubscriptionMetrics;
+  /** What whoever opened the socket is known by. Throws where they bring nothing, or may not bring it from there. */
+  readonly credentialOf: (live: LiveSocket, init: ConnectionInitMessage["payload"]) => Promise<Credential>;
 }
 
 /** To be called once the socket is closed. */
@@ -34,20 +42,29 @@ const TRY_AGAIN = "The database is away: come back, and ask events(after:) for w
 /** Answers with what serves a socket that has just been opened. */
 export function createProtocol<Context extends object>(
   { schema, makeContext, limits, logger }: ProtocolParts<Context>,
-  vigil: Vigil,
-  metrics: SubscriptionMetrics,
+  { vigil, metrics, credentialOf }: ProtocolTools,
 ): (live: LiveSocket) => OnClose {
-  const shared = { vigil, metrics, turnstile: createTurnstile(subscriptionLimits.executionsAtOnce) };
+  const shared = {
+    vigil,
+    metrics,
+    credentialOf,
+    turnstile: createTurnstile(subscriptionLimits.executionsAtOnce),
+  };
   const teller = createTeller(createErrorFormat(logger));
 
   const contextOf = (live: LiveSocket): Context =>
-    makeContext({ holder: live.caller?.holder ?? null, requestId: live.requestId, signal: live.signal });
+    makeContext({
+      holder: live.caller?.holder ?? null,
+      requestId: live.requestId,
+      address: live.address,
+      signal: live.signal,
+    });
 
   const prepare = async (live: LiveSocket, id: string, payload: SubscribePayload): Promise<ExecutionArgs> => {
     invariant(live.caller, "who subscribes was admitted");
     if (id.length > subscriptionLimits.idLength)
       throw badRequest([], `The id of a subscription has at most ${subscriptionLimits.idLength} characters`);
-    await takeToken(limits, live.caller.holder, "read", () => undefined);
+    await takeToken(limits, bucketOf(live.caller.holder), "read", () => undefined);
     return { ...prepareOperation(schema, payload), contextValue: contextOf(live) };
   };
 
@@ -56,7 +73,7 @@ export function createProtocol<Context extends object>(
     const placeOf = new WeakMap<ExecutionArgs, Place>();
     const opened = makeServer({
       connectionInitWaitTimeout: subscriptionLimits.initWithinMs,
-      onConnect: ({ connectionParams }) => admit(live, vigil, connectionParams),
+      onConnect: ({ connectionParams }) => admit(live, shared, connectionParams),
       onSubscribe: (_connection, id, payload) =>
         begin(live, { id, places, placeOf }, () => prepare(live, id, payload)),
       subscribe: (args) =>
@@ -113,9 +130,7 @@ async function begin(
 }
 
 /** Of all sockets. */
-interface Shared {
-  vigil: Vigil;
-  metrics: SubscriptionMetrics;
+interface Shared extends ProtocolTools {
   turnstile: Turnstile;
 }
 
@@ -149,29 +164,20 @@ function createRun<Context>(
 /** Whoever may not come in is told why. */
 async function admit(
   live: LiveSocket,
-  vigil: Vigil,
+  { vigil, credentialOf }: ProtocolTools,
   init: ConnectionInitMessage["payload"],
 ): Promise<boolean> {
   try {
-    const key = presentedKey(presentedBy(init, live.request.headers));
-    const holder = await vigil.admit(key, live.address);
+    const credential = await credentialOf(live, init);
+    const holder = await vigil.admit(credential);
     vigil.refuseTooMany(holder);
-    live.caller = { key, address: live.address, holder };
+    live.caller = { credential, holder };
     return true;
   } catch (error) {
     if (isRefusal(error)) live.close(closeCodes.forbidden, error.message);
     else live.close(closeCodes.tryAgainLater, TRY_AGAIN);
     return false;
   }
-}
-
-/** The key is in `connection_init`, whatever the case of its name; or else, from what is no browser, in the request's headers. */
-function presentedBy(init: ConnectionInitMessage["payload"], headers: PresentedHeaders): PresentedHeaders {
-  const given = Object.entries(init ?? {}).flatMap(([name, value]) => {
-    const isKey = /^(x-api-key|authorization)$/i.test(name);
-    return isKey && typeof value === "string" ? [[name.toLowerCase(), value] as const] : [];
-  });
-  return given.length > 0 ? Object.fromEntries(given) : headers;
 }
 
 function isAway(error: unknown): boolean {

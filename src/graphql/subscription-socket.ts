@@ -2,17 +2,17 @@
 import type { IncomingMessage } from "node:http";
 import { setMaxListeners } from "node:events";
 import type { WebSocket } from "ws";
-import type { KeyHolder } from "../api-keys/api-key.memory.ts";
-import { toTypedId } from "../platform/ids.ts";
 import type { Logger } from "../platform/logger.ts";
+import { namesForLog } from "../platform/principal.ts";
 import { createTokenBucket, type TokenBucket } from "../platform/token-bucket.ts";
+import type { Credential } from "./credential.ts";
+import type { Holder } from "./holder.ts";
 import { closeCodes, subscriptionLimits, TOO_SLOW } from "./subscription-limits.ts";
 
-/** Who holds it. The key's text is needed, for it is verified again and again. */
+/** Who holds it, and what they are verified by again and again. */
 export interface Caller {
-  readonly key: string;
-  readonly address: string;
-  readonly holder: KeyHolder;
+  readonly credential: Credential;
+  readonly holder: Holder;
 }
 
 interface SocketParts {
@@ -149,10 +149,7 @@ export class LiveSocket {
       request_id: this.requestId,
       code,
       reason,
-      ...(holder && {
-        organization: holder.organizationId && toTypedId("org", holder.organizationId),
-        key: toTypedId("key", holder.keyId),
-      }),
+      ...(holder && namesForLog(holder)),
     };
     if (code === closeCodes.goingAway) this.#logger.debug(fields, "a websocket was closed");
     else this.#logger.info(fields, "a websocket was closed");

@@ -47,14 +47,23 @@ export function createTeller(errorFormat: ErrorFormat): Teller {
   };
 }
 
-function noHeader(): void {
-  // A socket's answer is long sent.
+function tooLate(): void {
+  // A socket's answer is long sent, and logged.
 }
 
 /** Error messages carry the id of the request that opened the socket. */
-function visiting<Told>({ requestId, caller, signal }: LiveSocket, tell: () => Told): Told {
+function visiting<Told>({ requestId, address, caller, signal }: LiveSocket, tell: () => Told): Told {
   const told: Told[] = [];
   const holder = caller?.holder ?? null;
-  duringVisit({ requestId, holder, signal, setHeader: noHeader, measured: null }, () => told.push(tell()));
+  const visit = {
+    requestId,
+    address,
+    holder,
+    signal,
+    setHeader: tooLate,
+    noteFailure: tooLate,
+    measured: null,
+  };
+  duringVisit(visit, () => told.push(tell()));
   return told[0] as Told;
 }

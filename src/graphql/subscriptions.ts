@@ -1,5 +1,5 @@
 /**
- * Subscriptions over WebSocket, by the protocol graphql-transport-ws: the same keys, visibility and limits as over HTTP,
+ * Subscriptions over WebSocket, by the protocol graphql-transport-ws: the same keys, sessions, visibility and limits as over HTTP,
  * kept up for as long as a socket lives, and bounds on whatever a client can hold open.
  */
 import type { IncomingMessage } from "node:http";
@@ -7,8 +7,8 @@ import type { Duplex } from "node:stream";
 import { handleProtocols } from "graphql-ws";
 import type { Registry } from "prom-client";
 import { WebSocketServer, type WebSocket } from "ws";
-import type { KeyVerifier } from "../api-keys/api-key.verifier.ts";
 import { newRequestId } from "../platform/ids.ts";
+import { createCredentials, type CredentialParts } from "./credential.ts";
 import { createAddressRule, createOriginRule, refuse, type Refusal } from "./subscription-door.ts";
 import { closeCodes, subscriptionLimits } from "./subscription-limits.ts";
 import { createSubscriptionMetrics } from "./subscription-metrics.ts";
@@ -16,8 +16,7 @@ import { createProtocol, type ProtocolParts } from "./subscription-protocol.ts";
 import { LiveSocket } from "./subscription-socket.ts";
 import { createVigil } from "./subscription-vigil.ts";
 
-export interface SubscriptionParts<Context extends object> extends ProtocolParts<Context> {
-  verifier: KeyVerifier;
+export interface SubscriptionParts<Context extends object> extends ProtocolParts<Context>, CredentialParts {
   registry: Registry;
   http: {
     publicUrl: string | null;
@@ -45,8 +44,8 @@ export function createSubscriptions<Context extends object>(
   const addressOf = createAddressRule(http.trustProxy);
   const open = new Set<LiveSocket>();
   const metrics = createSubscriptionMetrics(parts.registry, () => open.size);
-  const vigil = createVigil(parts.verifier, open);
-  const serve = createProtocol(parts, vigil, metrics);
+  const vigil = createVigil(open);
+  const serve = createProtocol(parts, { vigil, metrics, credentialOf: createCredentials(parts) });
   const server = createWebSocketServer();
   const ids = new WeakMap<IncomingMessage, string>();
   server.on("headers", (headers, request) => headers.push(`X-Request-Id: ${ids.get(request)}`));

@@ -1,7 +1,7 @@
 /** What the adapter knows of the HTTP request that is being answered, wherever in Apollo's course that is asked. */
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { KeyHolder } from "../api-keys/api-key.memory.ts";
 import { invariant } from "../platform/errors.ts";
+import type { Holder } from "./holder.ts";
 
 export interface Measured {
   readonly cost: number;
@@ -11,11 +11,15 @@ export interface Measured {
 
 export interface Visit {
   readonly requestId: string;
+  /** Where the request comes from. */
+  readonly address: string | null;
   /** Null: nobody known. */
-  readonly holder: KeyHolder | null;
+  readonly holder: Holder | null;
   /** Aborts when the client goes away before its answer. */
   readonly signal: AbortSignal;
   readonly setHeader: (name: string, value: string) => void;
+  /** Told of an answer with errors, by the first one's code. */
+  readonly noteFailure: (failure: { code: string; answer: unknown }) => void;
   /** Set once the operation has passed every check and its variables are sound. */
   measured: Measured | null;
 }

@@ -1,4 +1,4 @@
-/** Exporting jobs as a file that can be imported again as it is, page by page, however many there are. */
+/** Exporting jobs as a file that can be imported again as it is, page by page, however many there are: for operators. */
 import { csvLine } from "../platform/csv.ts";
 import type { Queryable } from "../platform/database.ts";
 import { join, sql, type Sql } from "../platform/sql.ts";

@@ -44,25 +44,51 @@ export function isJobField(name: FileColumn): name is JobFieldName {
   return editable.has(name);
 }
 
+/** Whether anything may stand in it, rather than a number or a date. */
+export function isTextColumn(name: FileColumn): boolean {
+  return !isJobField(name) || jobFields[name].kind === "text";
+}
+
 /** Why a name is no column, as a predicate, with the one that was probably meant. */
 export function unknownColumn(name: string): string {
   const nearest = nearestOf(name, fileColumns);
   return `is not a column of jobs${nearest === null ? "" : `; did you mean ${nearest}?`}`;
 }
 
-/** The columns that a header names. Throws BadRequestException where it names others, one twice, or not all of `needed`. */
-export function readHeader(cells: readonly CsvCell[], needed: readonly FileColumn[]): FileColumn[] {
-  const columns: FileColumn[] = [];
+/** A file's own names for columns, with what each stands for. What it does not name is left out. */
+export type ColumnNames = ReadonlyMap<string, FileColumn>;
+
+/**
+ * The columns that a header names, null for one that is left out. Throws BadRequestException where it names one twice, not
+ * all of `needed`, or others: without `names` a column is called as it is here, and none is left out.
+ */
+export function readHeader(
+  cells: readonly CsvCell[],
+  needed: readonly FileColumn[],
+  names?: ColumnNames,
+): (FileColumn | null)[] {
+  const columns: (FileColumn | null)[] = [];
   for (const { text } of cells) {
     const shown = JSON.stringify(text ?? "(not UTF-8)");
-    if (text === null || !isFileColumn(text))
-      throw wrongHeader(`The column ${shown} ${unknownColumn(text ?? "")}`);
-    if (columns.includes(text)) throw wrongHeader(`The column ${shown} stands twice in the header`);
-    columns.push(text);
+    const column = names ? namedColumn(text, names) : ownColumn(text, shown);
+    if (column !== null && columns.includes(column))
+      throw wrongHeader(`The column ${shown} stands twice in the header`);
+    columns.push(column);
   }
+  for (const [name, column] of names ?? [])
+    if (!columns.includes(column)) throw wrongHeader(`The header has no column ${JSON.stringify(name)}`);
   const missing = needed.find((column) => !columns.includes(column));
   if (missing !== undefined) throw wrongHeader(`The header has no column ${missing}`);
   return columns;
+}
+
+function namedColumn(text: string | null, names: ColumnNames): FileColumn | null {
+  return text === null ? null : (names.get(text) ?? null);
+}
+
+function ownColumn(text: string | null, shown: string): FileColumn {
+  if (text !== null && isFileColumn(text)) return text;
+  throw wrongHeader(`The column ${shown} ${unknownColumn(text ?? "")}`);
 }
 
 export function wrongHeader(message: string): AppError {

@@ -26,6 +26,8 @@ export interface RowChecks {
 const referenceValue = textValue(1_000);
 /** References remembered: more than there are organisations, so only files of made-up names reach it. */
 const MAX_REMEMBERED = 10_000;
+/** Told of a row: a line of NDJSON has room for a hundred thousand, each of which is compared with every column. */
+const MAX_UNKNOWN_NAMES = 50;
 
 type Reference = { readonly id: string } | { readonly problem: string };
 type Values = Readonly<Record<string, unknown>>;
@@ -91,6 +93,7 @@ type Note = (field: string, message: string) => undefined;
 function unknownNames(values: Values): RowProblem[] {
   return Object.keys(values)
     .filter((name) => !isFileColumn(name))
+    .slice(0, MAX_UNKNOWN_NAMES)
     .map((field) => ({ field, message: unknownColumn(field) }));
 }
 

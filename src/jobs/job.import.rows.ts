@@ -2,7 +2,7 @@
 import { readCsv, type CsvCell, type CsvRecord } from "../platform/csv.ts";
 import { readNdjson } from "../platform/ndjson.ts";
 import type { StreamRecord } from "../platform/record-stream.ts";
-import { readHeader, valueOfCell, wrongHeader, type FileColumn } from "./job.file.ts";
+import { readHeader, valueOfCell, wrongHeader, type ColumnNames, type FileColumn } from "./job.file.ts";
 
 /** What is wrong with a row. `field` is its column, or null for the row as a whole; `message` is a predicate. */
 export interface RowProblem {
@@ -23,35 +23,44 @@ export interface FileReading {
   format: FileFormat;
   /** Whether the rows must name their agents, since none is given for the whole import. */
   needsAgent: boolean;
+  /** The file's own names; absent: it has ours. */
+  columns?: ColumnNames | undefined;
 }
 
 /** Reads as the rows are asked for. A CSV header that cannot be used throws BadRequestException before the first row. */
 export function readRows(
   chunks: AsyncIterable<Uint8Array>,
-  { format, needsAgent }: FileReading,
+  reading: FileReading,
 ): AsyncGenerator<ImportRow> {
-  return format === "csv" ? csvRows(chunks, needsAgent) : ndjsonRows(chunks);
+  return reading.format === "csv" ? csvRows(chunks, reading) : ndjsonRows(chunks, reading);
 }
 
-async function* csvRows(chunks: AsyncIterable<Uint8Array>, needsAgent: boolean): AsyncGenerator<ImportRow> {
-  let columns: FileColumn[] | null = null;
+async function* csvRows(
+  chunks: AsyncIterable<Uint8Array>,
+  reading: FileReading,
+): AsyncGenerator<ImportRow> {
+  let columns: (FileColumn | null)[] | null = null;
   for await (const record of readCsv(chunks)) {
-    if (columns === null) columns = columnsOf(record.content, needsAgent);
+    if (columns === null) columns = columnsOf(record.content, reading);
     else yield csvRow(columns, record);
   }
   if (columns === null) throw wrongHeader("The file is empty: its first line names the columns");
 }
 
-function columnsOf(header: CsvRecord, needsAgent: boolean): FileColumn[] {
+function columnsOf(header: CsvRecord, { needsAgent, columns }: FileReading): (FileColumn | null)[] {
   if ("fault" in header) throw wrongHeader(`The header ${header.fault}`);
   const [first] = header.cells;
   if (header.cells.length === 1 && /[;\t|]/.test(first?.text ?? "")) {
     throw wrongHeader("The header is a single cell: columns are set apart by commas");
   }
-  return readHeader(header.cells, needsAgent ? ["marking_number", "agent"] : ["marking_number"]);
+  const needed: FileColumn[] = needsAgent ? ["marking_number", "agent"] : ["marking_number"];
+  return readHeader(header.cells, needed, columns);
 }
 
-function csvRow(columns: readonly FileColumn[], { line, content }: StreamRecord<CsvRecord>): ImportRow {
+function csvRow(
+  columns: readonly (FileColumn | null)[],
+  { line, content }: StreamRecord<CsvRecord>,
+): ImportRow {
   if ("fault" in content) return { line, problems: [{ field: null, message: content.fault }] };
   const { cells } = content;
   if (cells.length !== columns.length) {
@@ -62,24 +71,34 @@ function csvRow(columns: readonly FileColumn[], { line, content }: StreamRecord<
       ],
     };
   }
-  const undecoded = columns.filter((_, at) => cells[at]?.text === null);
+  const undecoded = columns.filter((column, at) => column !== null && cells[at]?.text === null);
   if (undecoded.length > 0) {
     return { line, problems: undecoded.map((field) => ({ field, message: "is not valid UTF-8" })) };
   }
-  return {
-    line,
-    values: Object.fromEntries(columns.map((column, at) => [column, valueOf(column, cells[at])])),
-  };
+  const values = columns.flatMap((column, at) =>
+    column === null ? [] : [[column, valueOf(column, cells[at])] as const],
+  );
+  return { line, values: Object.fromEntries(values) };
 }
 
 function valueOf(column: FileColumn, cell: CsvCell | undefined): unknown {
   return valueOfCell(column, cell?.text ?? "", cell?.isQuoted ?? false);
 }
 
-async function* ndjsonRows(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ImportRow> {
+async function* ndjsonRows(
+  chunks: AsyncIterable<Uint8Array>,
+  { columns }: FileReading,
+): AsyncGenerator<ImportRow> {
   for await (const { line, content } of readNdjson(chunks)) {
     yield "value" in content
-      ? { line, values: content.value }
+      ? { line, values: columns ? named(content.value, columns) : content.value }
       : { line, problems: [{ field: null, message: content.fault }] };
   }
+}
+
+/** The values under our names; a key that is not there stays absent. */
+function named(value: Readonly<Record<string, unknown>>, columns: ColumnNames): Record<string, unknown> {
+  return Object.fromEntries(
+    Array.from(columns).flatMap(([name, column]) => (Object.hasOwn(value, name) ? [[column, value[name]]] : [])),
+  );
 }

@@ -70,12 +70,15 @@ function beyond(field: JobOrderField, downward: boolean, { value, id }: JobPosit
   return sql`(job.${raw(field)}, job.id) ${than} (${value}::${raw(types[field])}, ${id}::uuid)`;
 }
 
-/** The place of `row`. Of a Marking Number it holds the id alone: the number itself could be longer than a cursor. */
+/** The place of `row`. Of a Marking Number it is the id alone: the number itself could be longer than a cursor. */
+export function positionOf({ field }: JobOrder, row: Pick<JobRow, "id" | JobOrderField>): JobPosition {
+  return { value: field === "marking_number" ? null : valueOf(field, row), id: row.id };
+}
+
+/** The place of `row` as a text. */
 export function jobCursor(order: JobOrder, row: Pick<JobRow, "id" | JobOrderField>): string {
-  return encodeCursor(
-    kindOf(order),
-    order.field === "marking_number" ? [row.id] : [valueOf(order.field, row), row.id],
-  );
+  const { value, id } = positionOf(order, row);
+  return encodeCursor(kindOf(order), order.field === "marking_number" ? [id] : [value, id]);
 }
 
 /** Null where `text` is no cursor of this order. */

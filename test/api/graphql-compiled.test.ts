@@ -66,7 +66,7 @@ describe("an operation that comes again, and is compiled then, answers as it did
     ["a status that is unknown", '{ jobs(filter: { normalizedStatus: { eq: "nonsense" } }) { totalCount } }'],
     [
       "an operator's field",
-      "{ organizations { name } viewer { kind organization { name } limits { cost } } }",
+      "{ organizations { nodes { name } } viewer { kind organization { name } limits { cost } } }",
     ],
     [
       "everything of a job",

@@ -1,12 +1,18 @@
 /** Every connection, walked from page to page over HTTP: each row once, whichever way, also while rows change. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createSchema } from "../../src/graphql/schema.ts";
+import { toTypedId } from "../../src/platform/ids.ts";
 import { sql } from "../../src/platform/sql.ts";
-import { ask, graphql } from "../support/graphql.ts";
+import { newPerson, type SignedIn } from "../support/graphql-person.ts";
+import { ask, graphql, type GraphqlQuestion } from "../support/graphql.ts";
 import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
 
 let app: TestApp;
 let agent: Partner;
+let owner: SignedIn;
+let operator: SignedIn;
+/** The id of a key whose requests are all in the log. */
+let loggedKey: string;
 
 const NUMBER = "C-0";
 const JOBS = 17;
@@ -14,6 +20,8 @@ const JOBS = 17;
 beforeAll(async () => {
   app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on" });
   agent = await app.partner("agent");
+  owner = await newPerson(app, agent.id);
+  operator = await newPerson(app, null);
   const numbers = Array.from({ length: JOBS }, (_, n) => `C-${n}`);
   await app.jobs(
     agent,
@@ -39,14 +47,43 @@ beforeAll(async () => {
         key: agent.key,
       },
     );
+    await app.partner("contractor");
+    await owner.ask(
+      `mutation { inviteMember(input: { email: "c-${n}@test.example" }) { userErrors { code } } }`,
+    );
+    await app.request("/auth/account-requests", {
+      method: "POST",
+      headers: { origin: app.url },
+      body: JSON.stringify({
+        email: `r-${n}@test.example`,
+        organization_name: `R ${n}`,
+        organization_type: "agent",
+      }),
+    });
   }
-});
+  const { key: logged, text } = await app.keys.create({
+    organizationId: agent.id,
+    name: "log",
+    createdBy: "test",
+  });
+  loggedKey = toTypedId("key", logged.id);
+  for (let n = 0; n < 5; n += 1) await app.request("/v1/jobs", { key: text });
+  await vi.waitFor(whatComesLater, 10_000);
+}, 60_000);
+
+/** The log of requests and the requests for accounts are written after their answers. */
+async function whatComesLater(): Promise<void> {
+  const query = `{ requestLog(keyId: "${loggedKey}") { nodes { requestId } } }`;
+  expect((await ask(app, query, byKey())).requestLog.nodes).toHaveLength(5);
+  const { accountRequests } = await operator.ask("{ accountRequests { totalCount } }");
+  expect(accountRequests.totalCount).toBe(5);
+}
 
 afterAll(() => app[Symbol.asyncDispose]());
 
 interface Page {
-  edges: { cursor: string; node: { id: string } }[];
-  nodes: { id: string }[];
+  edges: { cursor: string; node: Item }[];
+  nodes: Item[];
   pageInfo: {
     hasNextPage: boolean;
     hasPreviousPage: boolean;
@@ -55,8 +92,10 @@ interface Page {
   };
 }
 
-const PAGE =
-  "{ edges { cursor node { id } } nodes { id } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } }";
+/** `id`: what tells an item from the others. */
+const pageWith = (id: string) =>
+  `{ edges { cursor node { ${id} } } nodes { ${id} } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } }`;
+const PAGE = pageWith("id");
 
 /** How a connection is asked for, where its page goes, and where it stands in the answer. */
 interface Connection {
@@ -64,13 +103,31 @@ interface Connection {
   query: (page: string) => string;
   read: (data: Record<string, never>) => Page;
   backward: boolean;
+  /** Whoever may walk it. */
+  by: () => GraphqlQuestion;
 }
 
-const root = (name: string, args = "", backward = false): Connection => ({
+const byKey = () => ({ key: agent.key });
+const byOwner = () => ({ headers: owner.headers });
+const byOperator = () => ({ headers: operator.headers });
+
+interface Root extends Partial<Pick<Connection, "backward" | "by">> {
+  args?: string;
+  id?: string;
+}
+
+const root = (
+  name: string,
+  { args = "", id = "id", backward = false, by = byKey }: Root = {},
+): Connection => ({
   name: `${name} ${args}`.trim(),
-  query: (page) => `{ ${name}(${[args, page].filter((part) => part !== "").join(", ")}) ${PAGE} }`,
+  query(page) {
+    const all = [args.replace("LOGGED_KEY", loggedKey), page].filter((part) => part !== "");
+    return `{ ${name}(${all.join(", ")}) ${pageWith(id)} }`;
+  },
   read: (data) => data[name] as unknown as Page,
   backward,
+  by,
 });
 
 const ORDERS = ["CREATED_AT", "UPDATED_AT", "SCHEDULED_DATE", "MARKING_NUMBER"].flatMap((field) =>
@@ -78,25 +135,38 @@ const ORDERS = ["CREATED_AT", "UPDATED_AT", "SCHEDULED_DATE", "MARKING_NUMBER"].
 );
 
 const connections: Connection[] = [
-  ...ORDERS.map((order) => root("jobs", order, true)),
-  root("jobs", 'filter: { createdAt: { gte: "2026-11-01T00:00:00Z" } }', true),
+  ...ORDERS.map((args) => root("jobs", { args, backward: true })),
+  root("jobs", { args: 'filter: { createdAt: { gte: "2026-11-01T00:00:00Z" } }', backward: true }),
   root("events"),
-  root("events", "types: [JOB_UPDATED]"),
+  root("events", { args: "types: [JOB_UPDATED]" }),
   root("webhookDeliveries"),
-  root("webhookDeliveries", "status: DEAD"),
+  root("webhookDeliveries", { args: "status: DEAD" }),
+  root("requestLog", { args: 'keyId: "LOGGED_KEY"', id: "requestId" }),
+  root("auditLog", { by: byOwner }),
+  root("auditLog", { args: 'actions: ["member.invited"]', by: byOperator }),
+  root("organizations", { by: byOperator }),
+  root("organizations", { args: 'search: "TRACTOR"', by: byOperator }),
+  root("accountRequests", { by: byOperator }),
+  root("accountRequests", { args: "status: [PENDING, ASKED]", by: byOperator }),
+  root("mailOutbox", { by: byOperator }),
   {
     name: "Job.history",
     query: (page) => `{ job(markingNumber: "${NUMBER}") { history(${page}) ${PAGE} } }`,
     read: (data) => (data["job"] as unknown as { history: Page }).history,
     backward: false,
+    by: byKey,
   },
 ];
 
-async function pageOf({ query, read }: Connection, page: string): Promise<Page> {
-  return read((await ask(app, query(page), { key: agent.key })) as Record<string, never>);
+async function pageOf({ query, read, by }: Connection, page: string): Promise<Page> {
+  return read((await ask(app, query(page), by())) as Record<string, never>);
 }
 
-const idsOf = (page: Page): string[] => page.nodes.map(({ id }) => id);
+type Item = Record<string, string>;
+
+/** By whatever tells items apart. */
+const idOf = (node: Item): string => String(Object.values(node)[0]);
+const idsOf = (page: Page): string[] => page.nodes.map(idOf);
 
 /** Walks to the end, and answers with all ids in the list's order. `between` runs after each page. */
 async function walk(
@@ -110,7 +180,7 @@ async function walk(
   for (let turn = 0; turn < 200; turn += 1) {
     const place: string = cursor === null ? "" : `, ${cursorName}: "${cursor}"`;
     const page = await pageOf(connection, `${sizeName}: ${size}${place}`);
-    expect(page.edges.map(({ node }) => node.id)).toEqual(idsOf(page));
+    expect(page.edges.map(({ node }) => idOf(node))).toEqual(idsOf(page));
     expect(page.pageInfo.startCursor).toBe(page.edges.at(0)?.cursor ?? null);
     expect(page.pageInfo.endCursor).toBe(page.edges.at(-1)?.cursor ?? null);
     expect(way === "forward" ? page.pageInfo.hasPreviousPage : page.pageInfo.hasNextPage).toBe(
@@ -138,7 +208,7 @@ it("every connection of the schema is walked here", () => {
   );
   const walked = new Set(connections.map(({ name }) => name.split(" ")[0]));
   expect(names.filter((name) => !walked.has(name))).toEqual([]);
-  expect(names.length).toBeGreaterThan(3);
+  expect(names.length).toBeGreaterThan(8);
 });
 
 describe.each(connections.map((connection) => [connection.name, connection] as const))(
@@ -163,7 +233,7 @@ describe.each(connections.map((connection) => [connection.name, connection] as c
       const cursors = ["", "x", `${own}x`, foreign, "A".repeat(600), own.slice(0, -2)];
       for (const cursor of cursors.filter((text) => text !== own)) {
         const query = connection.query(`first: 1, after: "${cursor}"`);
-        const { errors } = await graphql(app, query, { key: agent.key });
+        const { errors } = await graphql(app, query, connection.by());
         expect(errors?.[0]?.extensions, `cursor ${cursor}`).toMatchObject({
           code: "BAD_USER_INPUT",
           problems: [{ field: "after" }],
@@ -174,7 +244,10 @@ describe.each(connections.map((connection) => [connection.name, connection] as c
 );
 
 it("each job is met once while others are changed, made and reordered behind and before the place", async () => {
-  const connection = root("jobs", "orderBy: { field: CREATED_AT, direction: DESC }", true);
+  const connection = root("jobs", {
+    args: "orderBy: { field: CREATED_AT, direction: DESC }",
+    backward: true,
+  });
   const before = idsOf(await pageOf(connection, "first: 100"));
   const known = new Set(before);
   for (const way of ["forward", "backward"] as const) {

@@ -14,7 +14,7 @@ let app: Instance;
 
 const JOBS = 50;
 /** What runs at intervals, whoever asks. */
-const beside = /access_revision|waymark\.job_count|last_used_at|from api_key|delete from idempotency/;
+const beside = /access_revision|waymark\.job_count|last_used_at|from api_key|request_log|delete from/;
 
 beforeAll(async () => {
   whole = await startTestApp({ WAYMARK_ROLE: "api" });
@@ -168,7 +168,13 @@ describe("a client that goes away", () => {
     ["jobStatuses", "job_status", "{ jobStatuses { code } }"],
     ["Job.status", "job_status", "{ jobs(first: 1) { nodes { status { label } } } }"],
     ["failureReasons", "failure_reason", "{ failureReasons { code } }"],
-    ["organizations", "organization", "{ organizations { id } }"],
+    ["organizations", "organization", "{ organizations { nodes { id } } }"],
+    ["Organization.memberCount", "user_account", "{ organizations { nodes { memberCount } } }"],
+    ["members", "user_account", "{ members { id } }"],
+    ["accountRequests", "account_request", "{ accountRequests { nodes { id } } }"],
+    ["auditLog", "audit_entry", "{ auditLog { nodes { id } } }"],
+    ["mailOutbox", "mail", "{ mailOutbox { nodes { id } } }"],
+    ["endpointsInTrouble", "webhook_endpoint", "{ endpointsInTrouble { id } }"],
     ["apiKeys", "api_key", "{ apiKeys { id } }"],
     ["webhookEndpoints", "webhook_endpoint", "{ webhookEndpoints { id } }"],
     ["a key by its id", "api_key", `{ node(id: "${toTypedId("key", NOBODYS)}") { id } }`],

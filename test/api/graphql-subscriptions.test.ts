@@ -454,7 +454,7 @@ describe("what is refused", () => {
     socket.send({ type: "connection_init", payload: { "x-api-key": agent.key } });
     expect(await socket.closed).toEqual({
       code: 4403,
-      reason: "At most 200 WebSockets are open with the keys of one organisation",
+      reason: "At most 200 WebSockets are open for one organisation",
     });
     await openKnownSocket(app, (await app.partner("agent")).key);
   });

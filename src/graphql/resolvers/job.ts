@@ -123,7 +123,7 @@ function toJobNodeWith(request: HistoryRequest | undefined, row: ReadJobRow): Jo
 
 /** Throws BadRequestException for what no filter may ask. */
 export async function checkedCondition(
-  { services }: GraphqlContext,
+  { services }: { readonly services: Pick<GraphqlContext["services"], "codes"> },
   filter: JobFilter | null | undefined,
 ): Promise<JobCondition> {
   const condition = toCondition(filter);
@@ -131,7 +131,7 @@ export async function checkedCondition(
   return condition;
 }
 
-function orderOf(order: JobOrderInput | null | undefined): JobOrder {
+export function orderOf(order: JobOrderInput | null | undefined): JobOrder {
   const { field, direction } = order ?? { field: "CREATED_AT", direction: "DESC" };
   return { field: field.toLowerCase() as JobOrder["field"], descending: direction === "DESC" };
 }

@@ -24,6 +24,12 @@ const kinds = {
     scope: "webhooks:manage",
     find: (uuid, { loaders }) => loaders.deliveries.load(uuid),
   },
+  arq: {
+    type: "AccountRequest",
+    scope: "webhooks:manage",
+    find: (uuid, { loaders }) => loaders.accountRequests.load(uuid),
+  },
+  usr: { type: "User", scope: "jobs:read", find: (uuid, { loaders }) => loaders.users.load(uuid) },
   key: { type: "ApiKey", scope: "webhooks:manage", find: (uuid, { loaders }) => loaders.keys.load(uuid) },
 } as const satisfies Record<
   string,

@@ -1,17 +1,14 @@
-/** Who is asking, and organisations. */
-import { listOrganizations } from "../../organizations/organization.lookup.ts";
+/** Who is asking. */
+import { limitOf, rateLimitClasses } from "../../api-keys/rate-limit.ts";
+import type { KeyRateLimits } from "../../api-keys/api-key.entity.ts";
 import { toScopeName } from "../nodes/api-key.node.ts";
-import { toOrganizationNode } from "../nodes/organization.node.ts";
-import { holderOf, operatorOf } from "../access.ts";
+import { holderOf } from "../access.ts";
 import type { QueryResolvers, ViewerResolvers } from "../generated/schema-types.ts";
+import { isPerson } from "../holder.ts";
 import { limits } from "../limits.ts";
 
-export const viewerQueries: Pick<QueryResolvers, "viewer" | "organizations"> = {
+export const viewerQueries: Pick<QueryResolvers, "viewer"> = {
   viewer: (_root, _args, context) => holderOf(context),
-  async organizations(_root, _args, context) {
-    operatorOf(context, "jobs:read");
-    return (await listOrganizations(context.database)).map(toOrganizationNode);
-  },
 };
 
 export const viewer: ViewerResolvers = {
@@ -21,6 +18,16 @@ export const viewer: ViewerResolvers = {
       : (organizationType.toUpperCase() as Uppercase<typeof organizationType>),
   organization: ({ organizationId }, _args, { loaders }) =>
     organizationId === null ? null : loaders.organizations.load(organizationId),
+  user: (holder, _args, { loaders }) => (isPerson(holder) ? loaders.users.load(holder.user.id) : null),
   scopes: ({ scopes }) => scopes.map(toScopeName),
   limits: () => limits,
+  rateLimits: ({ rateLimits }, _args, { services }) =>
+    services.hasRateLimits ? rateLimitsOf(rateLimits) : [],
 };
+
+function rateLimitsOf(own: KeyRateLimits | null) {
+  return rateLimitClasses.flatMap((kind) => {
+    const limit = limitOf(own, kind);
+    return limit ? [{ class: kind.toUpperCase() as Uppercase<typeof kind>, ...limit }] : [];
+  });
+}

@@ -3,7 +3,7 @@ import { fromTypedId } from "../../platform/ids.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { EndpointSettings } from "../../webhooks/endpoint.checks.ts";
 import type { Held } from "../../webhooks/endpoint.status.ts";
-import { allowed } from "../access.ts";
+import { actContext, allowed, personOf } from "../access.ts";
 import type { GraphqlContext } from "../context.ts";
 import { badArgument } from "../errors.ts";
 import type {
@@ -25,6 +25,7 @@ type WebhookMutations = Pick<
   | "pauseWebhookEndpoint"
   | "resumeWebhookEndpoint"
   | "rotateWebhookSecret"
+  | "revealWebhookSecret"
   | "sendTestEvent"
   | "replayDelivery"
   | "replayDeliveries"
@@ -87,6 +88,14 @@ export const webhookMutations: WebhookMutations = {
       const { endpoint, secret } = await endpoints.rotateSecret(caller, id);
       return { endpoint: toEndpointNode(endpoint), secret };
     });
+  },
+
+  revealWebhookSecret(_root, request, context) {
+    allowed(context, "webhooks:manage");
+    const person = actContext(context, personOf(context));
+    return orUserErrors(BY_ID, { secret: null }, async () => ({
+      secret: await context.services.secrets.revealTo(person, request),
+    }));
   },
 
   sendTestEvent(_root, { endpointId }, context) {

@@ -2,7 +2,7 @@
 import { deliveryCursor, readDeliveryCursor } from "../../webhooks/delivery.queries.ts";
 import { fromTypedId } from "../../platform/ids.ts";
 import { markingNumberValue } from "../../jobs/job.values.ts";
-import { allowed } from "../access.ts";
+import { allowed, operatorOf } from "../access.ts";
 import type { QueryResolvers, WebhookDeliveryResolvers } from "../generated/schema-types.ts";
 import { badArgument } from "../errors.ts";
 import { fromEventTypeName } from "../nodes/event.node.ts";
@@ -11,7 +11,7 @@ import { pageRequest, readCursor, toConnection } from "../paging.ts";
 
 export const webhookQueries: Pick<
   QueryResolvers,
-  "webhookEndpoints" | "webhookEndpoint" | "webhookDeliveries"
+  "webhookEndpoints" | "webhookEndpoint" | "webhookDeliveries" | "endpointsInTrouble"
 > = {
   async webhookEndpoints(_root, _args, context) {
     const caller = allowed(context, "webhooks:manage");
@@ -22,6 +22,11 @@ export const webhookQueries: Pick<
     const caller = allowed(context, "webhooks:manage");
     const view = await context.services.endpoints.find(caller, id, context.database);
     return view && toEndpointNode(view);
+  },
+
+  async endpointsInTrouble(_root, _args, context) {
+    operatorOf(context, "webhooks:manage");
+    return (await context.services.endpoints.inTrouble(context.database)).map(toEndpointNode);
   },
 
   async webhookDeliveries(_root, { endpointId, status, eventType, markingNumber, ...args }, context) {
@@ -56,6 +61,7 @@ export const webhookDelivery: WebhookDeliveryResolvers = {
     allowed(context, "jobs:read");
     return context.loaders.jobs.load(uuidOf("job", jobId));
   },
+  requestBody: ({ id }, _args, { loaders }) => loaders.requestBodies.load(uuidOf("dlv", id)),
   attempts: ({ id }, _args, { loaders }) => loaders.attempts.load(uuidOf("dlv", id)),
 };
 

@@ -1,0 +1,57 @@
+/** The small work that every process does for itself, again and again, whatever its role. */
+import { purgeSessions } from "./accounts/session.service.ts";
+import type { KeyVerifier } from "./api-keys/api-key.verifier.ts";
+import { purgeBuckets } from "./api-keys/rate-limit.store.ts";
+import { purgeIdempotencyRecords } from "./http/idempotency.ts";
+import { foldCounts } from "./jobs/job.counts.ts";
+import type { Clock } from "./platform/clock.ts";
+import type { Database } from "./platform/database.ts";
+import type { Logger } from "./platform/logger.ts";
+import type { Metrics } from "./platform/metrics.ts";
+import { startRepeating } from "./platform/repeating.ts";
+import { ensureDays } from "./request-log/request-log.service.ts";
+import { ensurePartitions } from "./webhooks/partitions.ts";
+
+const FOLD_EVERY_MS = 1_000;
+const RECORD_USE_EVERY_MS = 10_000;
+const PURGE_EVERY_MS = 60_000;
+const PURGE_AT_ONCE = 1_000;
+const PARTITIONS_EVERY_MS = 3_600_000;
+
+interface HousekeepingParts {
+  retentionDays: number;
+  clock: Clock;
+  database: Database;
+  logger: Logger;
+  metrics: Metrics;
+  verifier: KeyVerifier;
+}
+
+/** Disposing waits for what is under way. */
+export function startHousekeeping(parts: HousekeepingParts): AsyncDisposable {
+  const { database, logger, metrics, verifier } = parts;
+  const tasks = [
+    startRepeating("fold counts", FOLD_EVERY_MS, logger, async () =>
+      metrics.foldedCounts.inc(await foldCounts(database)),
+    ),
+    startRepeating("record key use", RECORD_USE_EVERY_MS, logger, () => verifier.recordUse()),
+    startRepeating("purge idempotency", PURGE_EVERY_MS, logger, () =>
+      purgeIdempotencyRecords(database, PURGE_AT_ONCE),
+    ),
+    startRepeating("purge sessions", PURGE_EVERY_MS, logger, () =>
+      purgeSessions(database, parts.clock.now(), PURGE_AT_ONCE),
+    ),
+    startRepeating("purge rate limits", PURGE_EVERY_MS, logger, () => purgeBuckets(database, PURGE_AT_ONCE)),
+    startRepeating("make partitions", PARTITIONS_EVERY_MS, logger, () =>
+      Promise.all([
+        ensurePartitions(database, parts.clock.now(), parts.retentionDays),
+        ensureDays(database, parts.clock.now()),
+      ]),
+    ),
+  ];
+  return {
+    async [Symbol.asyncDispose]() {
+      await Promise.all(tasks.map((task) => task[Symbol.asyncDispose]()));
+    },
+  };
+}

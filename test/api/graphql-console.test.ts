@@ -1,0 +1,263 @@
+/** What GraphQL has for the console alone: views, secrets shown, organisations and endpoints in trouble. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { toTypedId } from "../../src/platform/ids.ts";
+import { raw, sql } from "../../src/platform/sql.ts";
+import { newPerson, signedIn, type SignedIn } from "../support/graphql-person.ts";
+import { ask, graphql } from "../support/graphql.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+let owner: SignedIn;
+let operator: SignedIn;
+
+beforeAll(async () => {
+  app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on" });
+  agent = await app.partner("agent");
+  owner = await newPerson(app, agent.id);
+  operator = await newPerson(app, null);
+});
+
+afterAll(() => app[Symbol.asyncDispose]());
+
+describe("savedViews", () => {
+  const VIEWS = "{ savedViews { id name query } }";
+  const SAVE = `mutation ($name: String!, $query: String!) {
+    saveView(name: $name, query: $query) { view { id name query } userErrors { code field message } } }`;
+  const REMOVE = "mutation ($id: ID!) { deleteView(id: $id) { id userErrors { code field } } }";
+  const save = async (person: SignedIn, name: string, query = "?status=failed") =>
+    (await person.ask(SAVE, { name, query })).saveView;
+
+  it("are a person's own, by name, whichever session saved them", async () => {
+    const person = await newPerson(app, agent.id, "member");
+    const { view } = await save(person, " Late ");
+    await save(person, "by day", "?scheduled=2031-01-01");
+    expect(view).toMatchObject({ name: "Late", query: "?status=failed" });
+    const elsewhere = await signedIn(app, person);
+    const names = (await elsewhere.ask(VIEWS)).savedViews.map(({ name }: { name: string }) => name);
+    expect(names).toEqual(["by day", "Late"]);
+    expect((await owner.ask(VIEWS)).savedViews).toEqual([]);
+  });
+
+  it("one of the same name takes the other's place", async () => {
+    const person = await newPerson(app, agent.id);
+    const { view } = await save(person, "mine");
+    expect((await save(person, "mine", "?q=2")).view).toEqual({ ...view, query: "?q=2" });
+    expect((await person.ask(VIEWS)).savedViews).toHaveLength(1);
+  });
+
+  it("are deleted by whose they are, and by nobody else", async () => {
+    const person = await newPerson(app, agent.id);
+    const { id } = (await save(person, "mine")).view;
+    const missing = { id: null, userErrors: [{ code: "NOT_FOUND", field: "id" }] };
+    expect((await owner.ask(REMOVE, { id })).deleteView).toEqual(missing);
+    expect((await person.ask(REMOVE, { id: "viw_x" })).deleteView).toEqual(missing);
+    expect((await person.ask(REMOVE, { id })).deleteView).toEqual({ id, userErrors: [] });
+    expect((await person.ask(REMOVE, { id })).deleteView).toEqual(missing);
+  });
+
+  it.each([
+    ["no name", " ", "?", "name"],
+    ["a name that is too long", "n".repeat(61), "?", "name"],
+    ["a name of several lines", "a\nb", "?", "name"],
+    ["a name that PostgreSQL cannot hold", "a\u0000b", "?", "name"],
+    ["a query that is too long", "n", "q".repeat(2_001), "query"],
+    ["a query that is no part of an address", "n", "a b", "query"],
+  ])("refuses %s", async (_what, name, query, field) => {
+    expect(await save(owner, name, query)).toMatchObject({
+      view: null,
+      userErrors: [{ code: "INVALID", field }],
+    });
+  });
+
+  it("are at most 50 a person, also when saved at once", async () => {
+    const person = await newPerson(app, agent.id);
+    const results = await Promise.all(Array.from({ length: 55 }, (_, n) => save(person, `view ${n}`)));
+    const refused = results.filter(({ view }) => view === null);
+    expect(refused).toHaveLength(5);
+    expect(refused[0].userErrors).toMatchObject([{ code: "LIMIT_EXCEEDED" }]);
+    expect((await person.ask(VIEWS)).savedViews).toHaveLength(50);
+    const kept = results.find(({ view }) => view !== null).view.name;
+    expect((await save(person, kept, "?new")).userErrors).toEqual([]);
+  });
+
+  it("are not for keys", async () => {
+    const { errors } = await graphql(app, VIEWS, { key: agent.key });
+    expect(errors).toMatchObject([
+      { message: "This is for people who are signed in, not for keys", extensions: { code: "FORBIDDEN" } },
+    ]);
+  });
+
+  it("go with the person", async () => {
+    const person = await newPerson(app, agent.id, "member");
+    await save(person, "mine");
+    const id = toTypedId("usr", person.id);
+    await owner.ask(`mutation { removeMember(id: "${id}") { id } }`);
+    expect(
+      await app.database.query(sql`select 1 from saved_view where user_id = ${person.id}::uuid`),
+    ).toEqual([]);
+  });
+});
+
+async function newEndpoint(key: string, host = "127.0.0.1:9"): Promise<{ id: string; secret: string }> {
+  const { createWebhookEndpoint } = await ask(
+    app,
+    `mutation { createWebhookEndpoint(input: { url: "http://${host}/" }) { secret endpoint { id } } }`,
+    { key },
+  );
+  return { id: createWebhookEndpoint.endpoint.id, secret: createWebhookEndpoint.secret };
+}
+
+describe("revealWebhookSecret", () => {
+  const REVEAL = `mutation ($id: ID!, $password: String!) {
+    revealWebhookSecret(id: $id, password: $password) { secret userErrors { code field message } } }`;
+
+  it("shows the secret that signs to who gives their password, and keeps account of it", async () => {
+    const { id, secret } = await newEndpoint(agent.key);
+    const { data } = await owner.graphql(REVEAL, { id, password: owner.password });
+    expect(data.revealWebhookSecret).toEqual({ secret, userErrors: [] });
+    const entries = await app.database.query<Record<string, unknown>>(
+      sql`select * from audit_entry where action = 'endpoint.secret_revealed' and subject = ${id}`,
+    );
+    expect(entries).toMatchObject([{ actor_id: owner.id, organization_id: agent.id }]);
+    expect(entries[0]?.["request_id"]).toMatch(/^req_/);
+    expect(JSON.stringify(entries)).not.toContain(secret);
+    expect(JSON.stringify(entries)).not.toContain(owner.password);
+  });
+
+  it("shows an operator any endpoint's, in the log of whose it is", async () => {
+    const { id, secret } = await newEndpoint(agent.key);
+    const { revealWebhookSecret } = await operator.ask(REVEAL, { id, password: operator.password });
+    expect(revealWebhookSecret.secret).toBe(secret);
+  });
+
+  it("shows nothing for a wrong password, and keeps no account of it as shown", async () => {
+    const person = await newPerson(app, agent.id);
+    const { id } = await newEndpoint(agent.key);
+    const { revealWebhookSecret } = await person.ask(REVEAL, { id, password: "not theirs at all" });
+    expect(revealWebhookSecret).toMatchObject({
+      secret: null,
+      userErrors: [{ code: "INVALID", field: "password" }],
+    });
+    const entries = await app.database.query(
+      sql`select 1 from audit_entry where action = 'endpoint.secret_revealed' and subject = ${id}`,
+    );
+    expect(entries).toEqual([]);
+  });
+
+  it("429 RATE_LIMITED for who guesses, also with the right one then", async () => {
+    const person = await newPerson(app, agent.id);
+    const { id } = await newEndpoint(agent.key);
+    for (let n = 0; n < 10; n += 1) await person.ask(REVEAL, { id, password: `guess number ${n}` });
+    const { status, errors } = await person.graphql(REVEAL, { id, password: person.password });
+    expect({ status, code: errors?.[0]?.extensions.code }).toEqual({ status: 429, code: "RATE_LIMITED" });
+  });
+
+  it("an endpoint of another organisation is not there", async () => {
+    const other = await app.partner("agent");
+    const { id } = await newEndpoint(other.key);
+    for (const missing of [id, "whe_x"]) {
+      const { revealWebhookSecret } = await owner.ask(REVEAL, { id: missing, password: owner.password });
+      expect(revealWebhookSecret).toMatchObject({ secret: null, userErrors: [{ code: "NOT_FOUND" }] });
+    }
+  });
+
+  it("403 for members and for keys", async () => {
+    const { id } = await newEndpoint(agent.key);
+    const member = await newPerson(app, agent.id, "member");
+    const asked = { id, password: member.password };
+    expect((await member.graphql(REVEAL, asked)).status).toBe(403);
+    expect((await graphql(app, REVEAL, { key: agent.key, variables: asked })).status).toBe(403);
+  });
+});
+
+describe("organizations", () => {
+  const LIST = `query ($search: String) { organizations(search: $search, first: 100) { totalCount
+    nodes { id name createdAt suspendedAt memberCount } } }`;
+  type Node = { id: string; name: string; createdAt: string | null; memberCount: number };
+
+  it("are all of them by name, with who belongs to them and since when they are shut out", async () => {
+    const name = `agent %_\\ ${Date.now()}`;
+    const { id } = await app.organizations.create({ name, type: "agent" });
+    await newPerson(app, id);
+    await newPerson(app, id, "member");
+    const uuid = toTypedId("org", id);
+    await operator.ask(
+      `mutation { suspendOrganization(id: "${uuid}", reason: "test") { userErrors { code } } }`,
+    );
+    const { organizations } = await operator.ask(LIST);
+    const names = organizations.nodes.map((node: Node) => node.name);
+    expect(names.length).toBe(organizations.totalCount);
+    const found = organizations.nodes.find((node: Node) => node.id === uuid);
+    expect(found).toMatchObject({
+      name,
+      memberCount: 2,
+      createdAt: expect.any(String),
+      suspendedAt: expect.any(String),
+    });
+  });
+
+  it("are found by any part of their name, whatever its case, and by what means something elsewhere", async () => {
+    await app.organizations.create({ name: "100% ÄGIR_\\ Logistics", type: "contractor" });
+    for (const search of ["ägir", "LOGIST", "100%", "_\\", "R_"]) {
+      const { organizations } = await operator.ask(LIST, { search });
+      expect(organizations.nodes.map(({ name }: Node) => name)).toContain("100% ÄGIR_\\ Logistics");
+    }
+    const none = await operator.ask(LIST, { search: "100_" });
+    expect(none.organizations).toEqual({ totalCount: 0, nodes: [] });
+  });
+
+  it("400 for a search that cannot be one", async () => {
+    for (const search of ["a\u0000b", "x".repeat(256), "\ud800"])
+      expect((await operator.graphql(LIST, { search })).errors).toMatchObject([
+        { extensions: { code: "BAD_USER_INPUT", problems: [{ field: "search" }] } },
+      ]);
+  });
+
+  it("to others a partner's organisation tells no more than its name and kind", async () => {
+    const contractor = await app.partner("contractor");
+    const [number] = await app.jobs(agent, [{ contractor }]);
+    const person = await newPerson(app, contractor.id);
+    const { job } = await person.ask(`{ job(markingNumber: "${number}") {
+      agent { name createdAt suspendedAt memberCount } contractor { name createdAt suspendedAt memberCount } } }`);
+    expect(job).toEqual({
+      agent: { name: agent.name, createdAt: null, suspendedAt: null, memberCount: null },
+      contractor: {
+        name: contractor.name,
+        createdAt: expect.any(String),
+        suspendedAt: null,
+        memberCount: null,
+      },
+    });
+  });
+});
+
+describe("endpointsInTrouble", () => {
+  it("are those that are disabled or fail, the longest trouble first, of all organisations", async () => {
+    const [first, second] = [await app.partner("agent"), await app.partner("contractor")];
+    const ids = [];
+    for (const { key } of [first, second, first, second, first]) ids.push((await newEndpoint(key)).id);
+    const uuids = await app.database.query<{ id: string }>(
+      sql`select id from webhook_endpoint where organization_id in (${first.id}, ${second.id}) order by id`,
+    );
+    const states = [
+      "status = 'disabled', disabled_reason = 'gone', status_since = now() - interval '2 days'",
+      "failing_since = now() - interval '3 days'",
+      "status = 'paused', failing_since = now() - interval '9 days'",
+      "status = 'disabled', disabled_reason = 'failing', failing_since = now() - interval '8 days', status_since = now()",
+      "status_since = now() - interval '9 days'",
+    ];
+    for (const [at, state] of states.entries())
+      await app.database.query(
+        sql`update webhook_endpoint set ${raw(state)} where id = ${uuids[at]?.id ?? ""}::uuid`,
+      );
+    const { endpointsInTrouble } = await operator.ask(
+      "{ endpointsInTrouble { id status organization { name } } }",
+    );
+    expect(endpointsInTrouble).toEqual([
+      { id: ids[3], status: "DISABLED", organization: { name: second.name } },
+      { id: ids[1], status: "ACTIVE", organization: { name: second.name } },
+      { id: ids[0], status: "DISABLED", organization: { name: first.name } },
+    ]);
+  });
+});

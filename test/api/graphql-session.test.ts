@@ -1,0 +1,286 @@
+/** Asking GraphQL by the console's session: the same as by a key, for as long as the session lasts, and from our own pages. */
+import { Writable } from "node:stream";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { toTypedId } from "../../src/platform/ids.ts";
+import { createLogger } from "../../src/platform/logger.ts";
+import { sql } from "../../src/platform/sql.ts";
+import { makePerson } from "../support/account.ts";
+import { newPerson, signedIn, type SignedIn } from "../support/graphql-person.ts";
+import { ask, graphql } from "../support/graphql.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+let owner: SignedIn;
+let member: SignedIn;
+let operator: SignedIn;
+
+const VIEWER = "{ viewer { kind scopes organization { id } user { id name email role hasSecondFactor } } }";
+const ANY = "{ jobs { totalCount } }";
+const NEW_KEY =
+  'mutation { createApiKey(input: { name: "new" }) { secret apiKey { id createdBy scopes } userErrors { code message } } }';
+
+const newKey = (input: string) =>
+  `mutation { createApiKey(input: ${input}) { apiKey { createdBy organization { id } } } }`;
+
+beforeAll(async () => {
+  app = await startTestApp({ CORS_ORIGINS: "https://friend.example", WEBHOOK_ALLOW_PRIVATE: "on" });
+  agent = await app.partner("agent");
+  await app.jobs(agent, [{ markingNumber: "S-1" }, { markingNumber: "S-2" }]);
+  owner = await newPerson(app, agent.id);
+  member = await newPerson(app, agent.id, "member");
+  operator = await newPerson(app, null);
+});
+
+afterAll(() => app[Symbol.asyncDispose]());
+
+const codeOf = async (answer: ReturnType<typeof graphql>) => {
+  const { status, errors } = await answer;
+  return { status, code: errors?.[0]?.extensions.code };
+};
+
+describe("200", () => {
+  it("an owner is told who they are, whose, and what they may do", async () => {
+    expect((await owner.ask(VIEWER)).viewer).toEqual({
+      kind: "AGENT",
+      scopes: ["JOBS_READ", "JOBS_WRITE", "WEBHOOKS_MANAGE"],
+      organization: { id: toTypedId("org", agent.id) },
+      user: {
+        id: toTypedId("usr", owner.id),
+        name: owner.name,
+        email: owner.email,
+        role: "OWNER",
+        hasSecondFactor: false,
+      },
+    });
+  });
+
+  it("a member has not the scope for webhooks and keys; an operator has all, and belongs to nobody", async () => {
+    expect((await member.ask(VIEWER)).viewer).toMatchObject({
+      scopes: ["JOBS_READ", "JOBS_WRITE"],
+      user: { role: "MEMBER" },
+    });
+    expect((await operator.ask(VIEWER)).viewer).toMatchObject({
+      kind: "OPERATOR",
+      scopes: ["JOBS_READ", "JOBS_WRITE", "WEBHOOKS_MANAGE"],
+      organization: null,
+      user: { role: "OPERATOR" },
+    });
+  });
+
+  it("a key is nobody", async () => {
+    expect((await ask(app, VIEWER, { key: agent.key })).viewer.user).toBeNull();
+  });
+
+  it("reads and changes the jobs of the organisation alone, and history names the person", async () => {
+    const stranger = await newPerson(app, (await app.partner("agent")).id);
+    const change = `mutation { updateJob(input: { markingNumber: "S-1", patch: { labels: "by a person" } }) {
+      job { history(first: 1) { nodes { actor { type id } } } } userErrors { code } } }`;
+    expect((await stranger.ask(change)).updateJob.userErrors).toEqual([{ code: "NOT_FOUND" }]);
+    expect((await stranger.ask(ANY)).jobs.totalCount).toBe(0);
+    const { job } = (await member.ask(change)).updateJob;
+    expect(job.history.nodes[0].actor).toEqual({ type: "USER", id: toTypedId("usr", member.id) });
+    expect((await operator.ask(ANY)).jobs.totalCount).toBe(2);
+  });
+
+  it("a key beside the cookie is what counts", async () => {
+    const other = await app.partner("contractor");
+    const { viewer } = await ask(app, VIEWER, { key: other.key, headers: owner.headers });
+    expect(viewer).toMatchObject({ kind: "CONTRACTOR", user: null });
+  });
+
+  it("Sec-Fetch-Site: same-origin is as good as an Origin of ours", async () => {
+    const headers = { cookie: owner.browser.cookie, "sec-fetch-site": "same-origin" };
+    expect((await ask(app, VIEWER, { headers })).viewer.user.email).toBe(owner.email);
+  });
+});
+
+describe("401 UNAUTHENTICATED", () => {
+  const refused = { status: 401, code: "UNAUTHENTICATED" };
+
+  it("for a cookie that is none of ours, or was tampered with", async () => {
+    const { cookie, origin } = owner.headers as { cookie: string; origin: string };
+    const [name, value = ""] = cookie.split("=", 2);
+    const other = value.startsWith("A") ? `B${value.slice(1)}` : `A${value.slice(1)}`;
+    for (const text of [`${name}=x`, `${name}=`, `${name}=${other}`]) {
+      expect(await codeOf(graphql(app, ANY, { headers: { cookie: text, origin } }))).toEqual(refused);
+    }
+  });
+
+  it("once the session has ended, wherever that was", async () => {
+    const { headers, browser } = await signedIn(app, owner);
+    expect((await graphql(app, ANY, { headers })).status).toBe(200);
+    await browser.post("/auth/sign-out");
+    expect(await codeOf(graphql(app, ANY, { headers }))).toEqual(refused);
+  });
+
+  it("for who was removed from their organisation, at once", async () => {
+    const leaving = await newPerson(app, agent.id, "member");
+    await leaving.ask(ANY);
+    const remove = `mutation { removeMember(id: "${toTypedId("usr", leaving.id)}") { id userErrors { code } } }`;
+    expect((await owner.ask(remove)).removeMember.userErrors).toEqual([]);
+    expect(await codeOf(leaving.graphql(ANY))).toEqual(refused);
+  });
+});
+
+describe("403 FORBIDDEN", () => {
+  const refused = { status: 403, code: "FORBIDDEN" };
+
+  it.each([
+    ["nowhere that it says", {}],
+    ["another site", { origin: "https://evil.example" }],
+    ["a page without an origin", { origin: "null" }],
+    ["a site that CORS lets in for keys", { origin: "https://friend.example" }],
+    ["another site, as the browser says", { "sec-fetch-site": "cross-site" }],
+    ["a neighbour under the same domain", { "sec-fetch-site": "same-site" }],
+    ["the address bar", { "sec-fetch-site": "none" }],
+  ])("for a cookie from %s", async (_where, where) => {
+    const headers = { cookie: owner.browser.cookie, ...where };
+    expect(await codeOf(graphql(app, ANY, { headers }))).toEqual(refused);
+    const byGet = await fetch(`${app.url}/graphql?query=${encodeURIComponent(ANY)}`, {
+      headers: { "content-type": "application/json", ...headers },
+    });
+    expect(byGet.status).toBe(403);
+  });
+
+  it("changes nothing then", async () => {
+    const mutation =
+      'mutation { updateJob(input: { markingNumber: "S-2", patch: { labels: "forged" } }) { job { id } } }';
+    const headers = { cookie: owner.browser.cookie, origin: "https://evil.example" };
+    await graphql(app, mutation, { headers });
+    const { job } = await owner.ask('{ job(markingNumber: "S-2") { labels } }');
+    expect(job.labels).toBeNull();
+  });
+
+  it("while the organisation is suspended, and not any more once it is restored", async () => {
+    const other = await app.partner("agent");
+    const person = await newPerson(app, other.id);
+    const id = toTypedId("org", other.id);
+    const suspend = `mutation { suspendOrganization(id: "${id}", reason: "unpaid") { userErrors { code } } }`;
+    expect((await operator.ask(suspend)).suspendOrganization.userErrors).toEqual([]);
+    expect(await codeOf(person.graphql(ANY))).toEqual(refused);
+    await operator.ask(`mutation { restoreOrganization(id: "${id}") { userErrors { code } } }`);
+    expect((await person.graphql(ANY)).status).toBe(200);
+  });
+
+  it("for what a role does not allow, in words for a person", async () => {
+    const { status, errors } = await member.graphql("{ apiKeys { id } }");
+    expect({ status, code: errors?.[0]?.extensions.code, message: errors?.[0]?.message }).toEqual({
+      ...refused,
+      message: "Your role does not allow this: it needs webhooks:manage",
+    });
+  });
+
+  it("for an owner who asks for what is the operators'", async () => {
+    expect(await codeOf(owner.graphql("{ organizations { totalCount } }"))).toEqual(refused);
+    expect(await codeOf(owner.graphql("{ endpointsInTrouble { id } }"))).toEqual(refused);
+  });
+});
+
+describe("a key that a person makes", () => {
+  it("is created by them, can do as much as they, and does it", async () => {
+    const { createApiKey } = await owner.ask(NEW_KEY);
+    expect(createApiKey.apiKey).toMatchObject({
+      createdBy: toTypedId("usr", owner.id),
+      scopes: ["JOBS_READ", "JOBS_WRITE", "WEBHOOKS_MANAGE"],
+    });
+    expect((await ask(app, ANY, { key: createApiKey.secret })).jobs.totalCount).toBe(2);
+  });
+
+  it("has its own bounds, which the person's session does not bound", async () => {
+    const input =
+      '{ name: "narrow", scopes: [JOBS_READ], cidrs: ["10.0.0.0/8"], expiresAt: "2040-01-01T00:00:00Z" }';
+    const { createApiKey } = await owner.ask(
+      `mutation { createApiKey(input: ${input}) { secret apiKey { scopes cidrs expiresAt } userErrors { code } } }`,
+    );
+    expect(createApiKey.apiKey).toEqual({
+      scopes: ["JOBS_READ"],
+      cidrs: ["10.0.0.0/8"],
+      expiresAt: "2040-01-01T00:00:00.000Z",
+    });
+    expect((await graphql(app, ANY, { key: createApiKey.secret })).status).toBe(403);
+  });
+
+  it("is rotated and revoked by them", async () => {
+    const { id } = (await owner.ask(NEW_KEY)).createApiKey.apiKey;
+    const rotated = (
+      await owner.ask(
+        `mutation { rotateApiKey(id: "${id}", graceHours: 0) { apiKey { id createdBy } userErrors { code } } }`,
+      )
+    ).rotateApiKey;
+    expect(rotated).toMatchObject({ apiKey: { createdBy: toTypedId("usr", owner.id) }, userErrors: [] });
+    const revoked = await owner.ask(
+      `mutation { revokeApiKey(id: "${rotated.apiKey.id}") { apiKey { revokedAt } userErrors { code } } }`,
+    );
+    expect(revoked.revokeApiKey.apiKey.revokedAt).not.toBeNull();
+  });
+
+  it("an operator makes one for an organisation, and one of the operators' own", async () => {
+    const input = `{ name: "theirs", organizationId: "${toTypedId("org", agent.id)}" }`;
+    expect((await operator.ask(newKey(input))).createApiKey.apiKey).toEqual({
+      createdBy: toTypedId("usr", operator.id),
+      organization: { id: toTypedId("org", agent.id) },
+    });
+    expect((await operator.ask(newKey('{ name: "ours" }'))).createApiKey.apiKey.organization).toBeNull();
+  });
+
+  it.each([
+    ["removed", sql`delete from user_account where id = `, "UnauthorizedException"],
+    ["made a member", sql`update user_account set role = 'member' where id = `, "ForbiddenException"],
+  ])("is not made by who was %s while they asked", async (_what, change, code) => {
+    const { id } = await makePerson(app, { organizationId: agent.id, role: "owner" });
+    const asking = {
+      keyId: null,
+      scopes: ["jobs:read", "jobs:write", "webhooks:manage"],
+      organizationId: agent.id,
+      organizationType: "agent",
+      actor: { type: "user", id },
+    } as const;
+    await expect(app.keys.createFor(asking, { name: "in time" })).resolves.toBeTruthy();
+    await app.database.query(sql`${change}${id}::uuid`);
+    await expect(app.keys.createFor(asking, { name: "too late" })).rejects.toMatchObject({ code });
+  });
+});
+
+it("a person has one bucket of tokens with however many sessions, and their organisation's keys have others", async () => {
+  await using limited = await startTestApp({ RATE_LIMITS: "on", RATE_LIMIT_STORE: "postgres" });
+  const partner = await limited.partner("agent");
+  const first = await newPerson(limited, partner.id);
+  const second = await signedIn(limited, first);
+  const { headers } = await first.graphql(ANY);
+  expect(headers.get("ratelimit-policy")).toBe('"read";q=100;w=2');
+  await second.graphql(ANY);
+  await second.graphql('mutation { deleteView(id: "x") { id } }');
+  await graphql(limited, ANY, { key: partner.key });
+  const buckets = await limited.database.query<{ id: string }>(
+    sql`select id from rate_limit_bucket where id like '%:read' or id like '%:write'`,
+  );
+  const [key] = await limited.database.query<{ id: string }>(sql`select id from api_key`);
+  expect(buckets.map(({ id }) => id).toSorted()).toEqual(
+    [`${first.id}:read`, `${first.id}:write`, `${key?.id}:read`].toSorted(),
+  );
+});
+
+it("the log names the person by an id, and tells neither address nor cookie", async () => {
+  const lines: string[] = [];
+  const logger = createLogger(
+    "info",
+    new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }),
+  );
+  await using logged = await startTestApp({}, { logger });
+  const partner = await logged.partner("agent");
+  const person = await newPerson(logged, partner.id);
+  await person.ask(ANY);
+  const line = lines
+    .map((text) => JSON.parse(text) as Record<string, unknown>)
+    .find(({ route }) => route === "/graphql");
+  expect(line).toMatchObject({
+    user: toTypedId("usr", person.id),
+    organization: toTypedId("org", partner.id),
+    status: 200,
+  });
+  expect(line).not.toHaveProperty("key");
+  const log = lines.join("");
+  for (const secret of [person.email, person.password, person.browser.cookie.split("=")[1] ?? "?"])
+    expect(log).not.toContain(secret);
+});
