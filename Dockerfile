@@ -1,4 +1,4 @@
-# Node strips the types itself, so there is nothing to build: the first stage only installs.
+# Node strips the server's types itself, so of the server there is nothing to build: this stage only installs.
 FROM node:24.21.0-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
@@ -6,10 +6,19 @@ COPY package.json package-lock.json .npmrc ./
 # fetches the one nor the optional packages that hold the other.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts
 
+# The console is built with the packages of development, which go no further.
+FROM node:24.21.0-slim AS console
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts
+COPY src/console src/console
+RUN node src/console/build.ts
+
 FROM node:24.21.0-slim
 WORKDIR /app
 ENV NODE_ENV=production HOST=0.0.0.0
 COPY --from=dependencies /app/node_modules node_modules
+COPY --from=console /app/.console .console
 COPY package.json package.json
 COPY schema schema
 COPY src src

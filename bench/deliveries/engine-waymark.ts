@@ -21,20 +21,22 @@ const client = new pg.Client({ connectionString: databaseUrl });
 await client.connect();
 await client.query("set pg_stat_statements.track = 'none'");
 const config = toConfig(readEnv({}));
+const database = await openDatabase({ url: databaseUrl, poolSize: 1, entities });
 let worker: AsyncDisposable | null = null;
 
 async function start(): Promise<void> {
-  await using database = await openDatabase({ url: databaseUrl, poolSize: 1, entities });
   await ensurePartitions(database, systemClock.now(), config.retentionDays);
   worker = await startWorker({
     config,
+    mainDatabase: database,
     databaseUrl,
     mongo,
     box: createSecretBox(SECRET),
-    webhooks: {
+    services: {
       sender: openSender(),
       endpoints: { disableFailing: () => Promise.resolve([]) },
       deliveries: { retire: () => Promise.resolve({ deleted: 0, dropped: [] }) },
+      requests: { retire: () => Promise.resolve([]) },
     },
     clock: systemClock,
     logger: createLogger("info"),
@@ -56,5 +58,6 @@ serveEngine({
   start,
   async stop() {
     await worker?.[Symbol.asyncDispose]();
+    await database[Symbol.asyncDispose]();
   },
 });

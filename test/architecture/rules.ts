@@ -1,9 +1,9 @@
 /** Who may import whom under `src/`; CONTRIBUTING.md says the same in words. Type-only imports count. */
 import type { IForbiddenRuleType } from "dependency-cruiser";
 
-const features = "(jobs|events|organizations|api-keys|accounts|webhooks)";
+const features = "(jobs|events|organizations|api-keys|accounts|webhooks|mail|request-log)";
 const adapters = "(http|graphql|cli|scheduling)";
-const adapterPackages = "(express|@apollo|graphql|agenda|@agendajs)";
+const adapterPackages = "(express|@apollo|graphql|agenda|agendash|@agendajs)";
 
 export const rules = [
   {

@@ -1,6 +1,6 @@
 /** What Dockerfile and docker-compose.yml would do, step by step and read from them, without an engine. */
 import { execFile } from "node:child_process";
-import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
+import { cp, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -35,7 +35,9 @@ afterAll(async () => {
 
 it("runs the image's steps: installs what it names, migrates, serves, answers its health check and stops", async () => {
   const dockerfile = await readFile(join(root, "Dockerfile"), "utf8");
-  const compose = parse(await readFile(join(root, "docker-compose.yml"), "utf8"), { merge: true }) as Compose;
+  const compose = parse(withDefaults(await readFile(join(root, "docker-compose.yml"), "utf8")), {
+    merge: true,
+  }) as Compose;
   const api = compose.services["api"];
   const migrate = compose.services["migrate"];
   const given = { DATABASE_URL: database.url, MONGODB_URL: mongo.url, WAYMARK_SECRET: TEST_SECRET };
@@ -48,6 +50,7 @@ it("runs the image's steps: installs what it names, migrates, serves, answers it
   await run("sh", ["-c", install], { cwd: image });
   for (const [, source = ""] of dockerfile.matchAll(/^COPY (\w+) \1$/gm))
     await cp(join(root, source), join(image, source), { recursive: true });
+  await buildConsole(dockerfile);
 
   const [, ...migration] = migrate?.command ?? [];
   await run(process.execPath, migration, { cwd: image, env });
@@ -57,6 +60,8 @@ it("runs the image's steps: installs what it names, migrates, serves, answers it
   const [, check = ""] = /CMD \["node", "-e", "(.+)"\]/.exec(dockerfile) ?? [];
   await run(process.execPath, ["-e", check], { env: { PORT: new URL(server.url).port } });
   expect((await fetch(`${server.url}/v1/jobs`)).status).toBe(401);
+  const page = await fetch(`${server.url}/`, { headers: { accept: "text/html" } });
+  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<div id="root">')]);
 
   const ofWorker = { ...environmentOf(dockerfile), ...compose.services["worker"]?.environment, ...given };
   await using worker = await startServer({ ...ofWorker, HOST: "127.0.0.1" }, { cwd: image });
@@ -64,6 +69,29 @@ it("runs the image's steps: installs what it names, migrates, serves, answers it
   expect((await fetch(`${worker.url}/v1/jobs`)).status).toBe(404);
   expect(await Promise.all([server.kill("SIGTERM"), worker.kill("SIGTERM")])).toEqual([0, 0]);
 }, 180_000);
+
+/** `${NAME:-value}` as Docker Compose reads it where nothing is set. */
+function withDefaults(compose: string): string {
+  return compose.replaceAll(/\$\{\w+:-([^}]*)\}/g, "$1");
+}
+
+/** As the stage `console` does, with the packages that are here instead of another installation of them all. */
+async function buildConsole(dockerfile: string): Promise<void> {
+  const [, stage = ""] = /^FROM \S+ AS console\n(.+?)\n\n/ms.exec(dockerfile) ?? [];
+  expect(stage).toContain("COPY src/console src/console\n");
+  expect(stage).toContain("RUN node src/console/build.ts");
+  expect(dockerfile).toContain("COPY --from=console /app/.console .console");
+  const folder = await mkdtemp(join(tmpdir(), "waymark-console-stage-"));
+  try {
+    await cp(join(root, "package-lock.json"), join(folder, "package-lock.json"));
+    await cp(join(root, "src", "console"), join(folder, "src", "console"), { recursive: true });
+    await symlink(join(root, "node_modules"), join(folder, "node_modules"));
+    await run(process.execPath, ["src/console/build.ts"], { cwd: folder });
+    await cp(join(folder, ".console"), join(image, ".console"), { recursive: true });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
 
 function environmentOf(dockerfile: string): Record<string, string> {
   const [, line = ""] = /^ENV (.+)$/m.exec(dockerfile) ?? [];

@@ -249,6 +249,19 @@ describe("org", () => {
       stdout: "Übermut & Co is suspended.\n",
     });
   });
+
+  it("suspend and restore are kept account of, with the reason", async () => {
+    const { id } = await documentOf("org", "create", "--name", "Accounted", "--type", "agent");
+    await waymark("org", "suspend", id, "--reason", "unpaid");
+    await waymark("org", "restore", id);
+    const acts = await database.query(
+      sql`select action, actor, details from audit_entry where subject = ${id} order by id`,
+    );
+    expect(acts).toEqual([
+      { action: "organization.suspended", actor: "system", details: { reason: "unpaid" } },
+      { action: "organization.restored", actor: "system", details: null },
+    ]);
+  });
 });
 
 describe("key", () => {
@@ -546,6 +559,13 @@ describe("serve", () => {
   });
 });
 
+function login(role: string) {
+  return {
+    email: `${role}@waymark.example`,
+    password: expect.stringMatching(/^\w{4}(-\w{4}){3}$/),
+  };
+}
+
 describe("with no DATABASE_URL", () => {
   it(
     "works on the embedded database, whether or not a server is up, and demo fills it once",
@@ -559,13 +579,22 @@ describe("with no DATABASE_URL", () => {
       expect(keys).toEqual({
         agent_key: expect.stringMatching(/^wmk_/),
         contractor_key: expect.stringMatching(/^wmk_/),
+        logins: {
+          agent: login("agent"),
+          contractor: login("contractor"),
+          operator: login("operator"),
+        },
       });
 
       const server = await startHolder(dataDir, "exclusive");
       const again = await endOf(start(["demo"], embedded));
       expect(again).toMatchObject({ code: 0, stderr: "" });
+      const { agent, contractor, operator } = keys.logins;
       expect(again.stdout).toBe(
-        `Agent key:       ${keys.agent_key}\nContractor key:  ${keys.contractor_key}\n`,
+        `Agent key:           ${keys.agent_key}\nContractor key:      ${keys.contractor_key}\n` +
+          `Agent's login:       ${agent.email}  ${agent.password}\n` +
+          `Contractor's login:  ${contractor.email}  ${contractor.password}\n` +
+          `Operator's login:    ${operator.email}  ${operator.password}\n`,
       );
       await server.letGo();
     },

@@ -1,0 +1,67 @@
+/** Apollo Client: questions over HTTP by the session's cookie, subscriptions over a socket that comes back by itself. */
+import { ApolloClient, ApolloLink, CombinedGraphQLErrors, HttpLink, ServerError } from "@apollo/client";
+import { ErrorLink } from "@apollo/client/link/error";
+import { GraphQLWsLink } from "@apollo/client/link/subscriptions";
+import { createClient, type Client } from "graphql-ws";
+import { OperationTypeNode } from "graphql";
+import { serverUrl } from "./base.ts";
+import { createCache } from "./cache.ts";
+import { liveEvents, retryWait } from "./live.ts";
+
+/** Close codes that say that the server will not have us: coming back would not help. */
+const REFUSALS = new Set([4400, 4401, 4403, 4406]);
+
+export function createApolloClient(onUnauthorized: () => void): ApolloClient {
+  const http = new HttpLink({
+    uri: serverUrl("graphql"),
+    credentials: "same-origin",
+    // A page of another origin cannot set it without being asked first.
+    headers: { "apollo-require-preflight": "true" },
+  });
+  const sockets = new GraphQLWsLink(createSocketClient());
+  const watchSession = new ErrorLink(({ error }) => {
+    if (isUnauthorized(error)) onUnauthorized();
+  });
+  return new ApolloClient({
+    link: watchSession.concat(ApolloLink.split(isSubscription, sockets, http)),
+    cache: createCache(),
+    defaultOptions: { watchQuery: { fetchPolicy: "cache-and-network", nextFetchPolicy: "cache-first" } },
+    devtools: { enabled: import.meta.env.DEV },
+  });
+}
+
+function isSubscription({ operationType }: ApolloLink.Operation): boolean {
+  return operationType === OperationTypeNode.SUBSCRIPTION;
+}
+
+function createSocketClient(): Client {
+  return createClient({
+    url: serverUrl("graphql").replace(/^http/, "ws"),
+    lazy: true,
+    keepAlive: 30_000,
+    retryAttempts: Number.POSITIVE_INFINITY,
+    retryWait,
+    shouldRetry: (event) => !isRefusal(event),
+    on: {
+      connecting: (isRetry) => liveEvents.connecting(isRetry),
+      connected: () => liveEvents.connected(),
+      closed: (event) => liveEvents.closed(endOf(event)),
+    },
+  });
+}
+
+function isRefusal(event: unknown): boolean {
+  return event instanceof CloseEvent && REFUSALS.has(event.code);
+}
+
+/** 1000: nothing is subscribed to any more. */
+function endOf(event: unknown): "done" | "lost" | "refused" {
+  if (event instanceof CloseEvent && event.code === 1000) return "done";
+  return isRefusal(event) ? "refused" : "lost";
+}
+
+function isUnauthorized(error: unknown): boolean {
+  if (ServerError.is(error)) return error.statusCode === 401;
+  if (!CombinedGraphQLErrors.is(error)) return false;
+  return error.errors.some(({ extensions }) => extensions?.["code"] === "UNAUTHENTICATED");
+}

@@ -1,0 +1,7 @@
+/** Where the service stands: `/`, or a path of its own behind a proxy. The server writes it into the page's `<base>`. */
+export const basePath = new URL(document.baseURI).pathname;
+
+/** A path of the server's, such as `auth/session`, as an address. */
+export function serverUrl(path: string): string {
+  return new URL(path.replace(/^\//, ""), document.baseURI).href;
+}

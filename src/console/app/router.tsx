@@ -1,0 +1,65 @@
+/** Every route in one tree, and what stands in a page's place while it is on its way or where it fails. */
+import { createRouter, type ErrorComponentProps } from "@tanstack/react-router";
+import { ErrorState, LoadingState } from "../components/states.tsx";
+import { NotFoundPage } from "../pages/not-found.page.tsx";
+import { accountRoutes } from "../routes/account.routes.ts";
+import { integrationsRoutes } from "../routes/integrations.routes.ts";
+import { jobsRoutes } from "../routes/jobs.routes.ts";
+import { operatorRoutes } from "../routes/operator.routes.ts";
+import { peopleRoutes } from "../routes/people.routes.ts";
+import { consoleRoute, publicRoute, rootRoute, type RouterContext } from "../routes/root.route.tsx";
+import type { Access } from "./access.ts";
+import { basePath } from "./base.ts";
+import { announceNavigation } from "./heading.ts";
+import { parseSearch, stringifySearch } from "./search.ts";
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: ReturnType<typeof createConsoleRouter>;
+  }
+  interface StaticDataRouteOption {
+    /** For whom the page is; for anyone who is signed in unless said. */
+    access?: Access;
+  }
+}
+
+const routeTree = rootRoute.addChildren([
+  publicRoute.addChildren(accountRoutes),
+  consoleRoute.addChildren([...jobsRoutes, ...integrationsRoutes, ...operatorRoutes, ...peopleRoutes]),
+]);
+
+export function createConsoleRouter(context: RouterContext) {
+  const router = createRouter({
+    routeTree,
+    context,
+    basepath: basePath,
+    parseSearch,
+    stringifySearch,
+    defaultPreload: "intent",
+    defaultPendingMs: 150,
+    scrollRestoration: true,
+    defaultPendingComponent: LoadingState,
+    defaultErrorComponent: RouteError,
+    defaultNotFoundComponent: NotFoundPage,
+  });
+  router.subscribe("onBeforeNavigate", ({ fromLocation, pathChanged }) => {
+    if (fromLocation && pathChanged) announceNavigation();
+  });
+  // Whoever has signed in or out meets the routes' guards anew.
+  context.session.subscribe(() => void router.invalidate());
+  return router;
+}
+
+/** Begins to load the code of the page that was come to, while it is still asked who is there. */
+export function preloadPage(router: ReturnType<typeof createConsoleRouter>): void {
+  for (const { routeId } of router.matchRoutes(router.latestLocation)) {
+    // Where it fails it is loaded again, and told, when the page is shown.
+    router
+      .loadRouteChunk(router.routesById[routeId as keyof typeof router.routesById])
+      ?.catch(() => undefined);
+  }
+}
+
+function RouteError({ error, reset }: ErrorComponentProps) {
+  return <ErrorState error={error} onRetry={reset} />;
+}

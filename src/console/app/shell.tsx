@@ -1,0 +1,71 @@
+/** What stands around every page of who is signed in: the side bar, on a phone a drawer, and the way past both. */
+import { ApolloProvider } from "@apollo/client/react";
+import { Burger, Group } from "@mantine/core";
+import { Outlet, useMatches } from "@tanstack/react-router";
+import { lazy, Suspense, useRef, useState } from "react";
+import { Brand } from "../components/brand.tsx";
+import { OfflineBanner } from "../components/offline-banner.tsx";
+import { NoPermission } from "../components/states.tsx";
+import { mayVisit } from "./access.ts";
+import { createApolloClient } from "./apollo.ts";
+import { NavigationDrawer } from "./navigation-drawer.tsx";
+import { useOptionalSession, useSessionStore, type Session } from "./session.ts";
+import classes from "./shell.module.css";
+import { SideBar } from "./side-bar.tsx";
+
+const Notices = lazy(async () => ({ default: (await import("./notices.tsx")).Notices }));
+
+export function Shell() {
+  const store = useSessionStore();
+  const session = useOptionalSession();
+  // It lives as long as the session: what one person was shown is not kept for the next.
+  const [apollo] = useState(() => createApolloClient(() => store.end()));
+  // For the moment between a session's end and the way to the sign-in page there is nobody.
+  if (!session) return null;
+  return (
+    <ApolloProvider client={apollo}>
+      <ShellOf session={session} />
+    </ApolloProvider>
+  );
+}
+
+function ShellOf({ session }: { session: Session }) {
+  const main = useRef<HTMLElement>(null);
+  const drawer = useRef<HTMLDialogElement>(null);
+  return (
+    <div className={classes.root}>
+      <button type="button" className={classes.skip} onClick={() => main.current?.focus()}>
+        Skip to the content
+      </button>
+      <aside className={classes.side}>
+        <SideBar session={session} />
+      </aside>
+      <div className={classes.column}>
+        <OfflineBanner />
+        <Group component="header" className={classes.top} wrap="nowrap">
+          <Burger
+            size="sm"
+            aria-label="Menu"
+            aria-haspopup="dialog"
+            onClick={() => drawer.current?.showModal()}
+          />
+          <Brand />
+        </Group>
+        <main ref={main} tabIndex={-1} className={classes.main}>
+          <Guarded session={session} />
+        </main>
+      </div>
+      <NavigationDrawer ref={drawer} session={session} />
+      <Suspense>
+        <Notices />
+      </Suspense>
+    </div>
+  );
+}
+
+/** The page, if it is for who is here. */
+function Guarded({ session }: { session: Session }) {
+  const matches = useMatches();
+  const isAllowed = matches.every(({ staticData }) => mayVisit(session, staticData.access ?? "anyone"));
+  return isAllowed ? <Outlet /> : <NoPermission />;
+}

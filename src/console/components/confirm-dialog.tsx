@@ -1,0 +1,60 @@
+/** Asks before something that is not undone. The action's words stand on the button, never "OK". */
+import { Alert, Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { useState, type ReactNode } from "react";
+import { errorSentence } from "../app/describe-error.ts";
+
+interface ConfirmDialogProps {
+  opened: boolean;
+  onClose: () => void;
+  title: string;
+  /** What will happen, and what will not come back. */
+  children: ReactNode;
+  /** What the button says: "Remove member". */
+  action: string;
+  isDangerous?: boolean;
+  /** Closes the dialog when it is done; what it throws is told inside it. */
+  onConfirm: () => Promise<unknown>;
+}
+
+export function ConfirmDialog(props: ConfirmDialogProps) {
+  const { opened, onClose, title, children, action, isDangerous = false, onConfirm } = props;
+  const [state, setState] = useState<{ isBusy: boolean; error: unknown }>({ isBusy: false, error: null });
+  const close = (): void => {
+    setState({ isBusy: false, error: null });
+    onClose();
+  };
+  const confirm = async (): Promise<void> => {
+    setState({ isBusy: true, error: null });
+    try {
+      await onConfirm();
+      close();
+    } catch (error) {
+      setState({ isBusy: false, error });
+    }
+  };
+  return (
+    <Modal opened={opened} onClose={close} title={title} closeButtonProps={{ "aria-label": "Close" }}>
+      <Stack>
+        <Text component="div">{children}</Text>
+        {state.error !== null && (
+          <Alert color="red" role="alert">
+            {errorSentence(state.error)}
+          </Alert>
+        )}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={close} disabled={state.isBusy}>
+            Cancel
+          </Button>
+          <Button
+            color={isDangerous ? "red" : "spruce"}
+            loading={state.isBusy}
+            onClick={() => void confirm()}
+            data-autofocus={isDangerous ? undefined : true}
+          >
+            {action}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}

@@ -1,0 +1,17 @@
+/** Where a password is chosen: what it must be like is said before it is refused. */
+import type { PasswordInputProps } from "@mantine/core";
+import { PasswordField } from "./password-field.tsx";
+
+export function NewPasswordInput(props: PasswordInputProps) {
+  return (
+    <PasswordField
+      label="Password"
+      description="At least 12 characters. A few words in a row are easy to remember and hard to guess."
+      autoComplete="new-password"
+      minLength={12}
+      maxLength={128}
+      required
+      {...props}
+    />
+  );
+}

@@ -1,0 +1,63 @@
+/** The ways through a long list: page by page, or longer and longer. */
+import { Button, Group, Text } from "@mantine/core";
+import { IconChevronLeft, IconChevronRight } from "@tabler/icons-react";
+
+interface CursorPagerProps {
+  pageInfo: {
+    readonly hasNextPage: boolean;
+    readonly hasPreviousPage: boolean;
+    readonly startCursor: string | null;
+    readonly endCursor: string | null;
+  };
+  /** Which part of how many: "21–40 of 1,204". */
+  summary?: string;
+  /** Puts the cursor into the address. */
+  onMove: (to: { after: string } | { before: string }) => void;
+}
+
+export function CursorPager({ pageInfo, summary, onMove }: CursorPagerProps) {
+  const { hasNextPage, hasPreviousPage, startCursor, endCursor } = pageInfo;
+  if (!hasNextPage && !hasPreviousPage && summary === undefined) return null;
+  return (
+    <Group component="nav" aria-label="Pages" justify="space-between" mt="md">
+      <Text c="dimmed" fz="sm" aria-live="polite">
+        {summary}
+      </Text>
+      <Group gap="xs">
+        <Button
+          variant="default"
+          leftSection={<IconChevronLeft size={16} aria-hidden="true" />}
+          disabled={!hasPreviousPage || startCursor === null}
+          onClick={() => startCursor !== null && onMove({ before: startCursor })}
+        >
+          Previous
+        </Button>
+        <Button
+          variant="default"
+          rightSection={<IconChevronRight size={16} aria-hidden="true" />}
+          disabled={!hasNextPage || endCursor === null}
+          onClick={() => endCursor !== null && onMove({ after: endCursor })}
+        >
+          Next
+        </Button>
+      </Group>
+    </Group>
+  );
+}
+
+interface LoadMoreProps {
+  hasMore: boolean;
+  isLoading: boolean;
+  onMore: () => void;
+}
+
+export function LoadMore({ hasMore, isLoading, onMore }: LoadMoreProps) {
+  if (!hasMore) return null;
+  return (
+    <Group justify="center" mt="md">
+      <Button variant="default" loading={isLoading} onClick={onMore}>
+        Show more
+      </Button>
+    </Group>
+  );
+}

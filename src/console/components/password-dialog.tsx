@@ -1,0 +1,59 @@
+/** Asks for one's password again before something that matters. */
+import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import type { ReactNode } from "react";
+import { useSubmit } from "../app/use-submit.ts";
+import { FormAlert } from "./form-alert.tsx";
+import { PasswordField } from "./password-field.tsx";
+
+interface PasswordDialogProps {
+  opened: boolean;
+  onClose: () => void;
+  title: string;
+  children: ReactNode;
+  /** What the button says. */
+  action: string;
+  isDangerous?: boolean;
+  /** Throws where it is refused, which is told inside. It closes the dialog itself, or shows what comes next. */
+  onPassword: (password: string) => Promise<void>;
+}
+
+export function PasswordDialog({ opened, onClose, title, ...form }: PasswordDialogProps) {
+  return (
+    <Modal opened={opened} onClose={onClose} title={title}>
+      <PasswordForm onClose={onClose} {...form} />
+    </Modal>
+  );
+}
+
+type PasswordFormProps = Omit<PasswordDialogProps, "opened" | "title">;
+
+/** It goes with the dialog, and the password with it. */
+function PasswordForm({ onClose, children, action, isDangerous = false, onPassword }: PasswordFormProps) {
+  const form = useForm({ mode: "uncontrolled", initialValues: { password: "" } });
+  const submit = useSubmit(form, ({ password }) => onPassword(password));
+  return (
+    <form onSubmit={form.onSubmit(submit.onSubmit)}>
+      <Stack>
+        <Text component="div">{children}</Text>
+        <FormAlert message={submit.failure} />
+        <PasswordField
+          key={form.key("password")}
+          {...form.getInputProps("password")}
+          label="Your password"
+          autoComplete="current-password"
+          data-autofocus
+          required
+        />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose} disabled={submit.isBusy}>
+            Cancel
+          </Button>
+          <Button type="submit" color={isDangerous ? "red" : "spruce"} loading={submit.isBusy}>
+            {action}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,29 @@
+/** A part of a page of settings: what it is about on the left, what can be done on the right; one above the other on a phone. */
+import { Paper, Text, Title } from "@mantine/core";
+import { useId, type ReactNode } from "react";
+import classes from "./section.module.css";
+
+interface SectionProps {
+  title: string;
+  description?: ReactNode;
+  children: ReactNode;
+}
+
+export function Section({ title, description, children }: SectionProps) {
+  const id = useId();
+  return (
+    <section className={classes.root} aria-labelledby={id}>
+      <div>
+        <Title order={2} id={id}>
+          {title}
+        </Title>
+        {description && (
+          <Text c="dimmed" fz="sm" mt={4}>
+            {description}
+          </Text>
+        )}
+      </div>
+      <Paper p="lg">{children}</Paper>
+    </section>
+  );
+}

@@ -1,0 +1,101 @@
+/** Asking for an account. The answer is the same for everybody: whether an address is known is told by mail alone. */
+import { Button, Radio, Stack, Text, Textarea, TextInput, type RadioGroupProps } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { IconMail } from "@tabler/icons-react";
+import { useState } from "react";
+import { api } from "../../app/api.ts";
+import { useSubmit } from "../../app/use-submit.ts";
+import { FormAlert } from "../../components/form-alert.tsx";
+import { TextLink } from "../../components/links.tsx";
+import { Outcome } from "../../components/outcome.tsx";
+import { PageHeader } from "../../components/page-header.tsx";
+
+const kinds = [
+  { value: "agent", label: "Agent", description: "The jobs are ours; others may carry them out." },
+  { value: "contractor", label: "Contractor", description: "We carry out jobs that are assigned to us." },
+];
+
+export function RequestAccountPage() {
+  const [sentTo, setSentTo] = useState<string | null>(null);
+  return sentTo === null ? <RequestForm onSent={setSentTo} /> : <RequestSent email={sentTo} />;
+}
+
+function RequestForm({ onSent }: { onSent: (email: string) => void }) {
+  const form = useForm({
+    mode: "uncontrolled",
+    initialValues: { email: "", organization_name: "", organization_type: "agent", message: "" },
+  });
+  const submit = useSubmit(form, async ({ message, ...request }) => {
+    await api.anonymous.post("auth/account-requests", { ...request, message: message.trim() || null });
+    onSent(request.email);
+  });
+  return (
+    <>
+      <PageHeader title="Request an account" description="We look at each request and answer by e-mail." />
+      <form onSubmit={form.onSubmit(submit.onSubmit)}>
+        <Stack>
+          <FormAlert message={submit.failure} />
+          <TextInput
+            key={form.key("email")}
+            {...form.getInputProps("email")}
+            label="Your e-mail at work"
+            description="You will sign in with it."
+            type="email"
+            autoComplete="email"
+            required
+            withAsterisk={false}
+          />
+          <TextInput
+            key={form.key("organization_name")}
+            {...form.getInputProps("organization_name")}
+            label="Organisation"
+            autoComplete="organization"
+            maxLength={120}
+            required
+            withAsterisk={false}
+          />
+          <KindInput key={form.key("organization_type")} {...form.getInputProps("organization_type")} />
+          <Textarea
+            key={form.key("message")}
+            {...form.getInputProps("message")}
+            label="Anything we should know (optional)"
+            description="Whose jobs you want to see, or who at our side knows you."
+            rows={3}
+            maxLength={2_000}
+          />
+          <Button type="submit" loading={submit.isBusy} fullWidth>
+            Send request
+          </Button>
+          <Text fz="sm" ta="center" c="dimmed">
+            You have an account? <TextLink to="/sign-in">Sign in</TextLink>
+          </Text>
+        </Stack>
+      </form>
+    </>
+  );
+}
+
+function KindInput(props: Omit<RadioGroupProps, "children">) {
+  return (
+    <Radio.Group label="What your organisation does" {...props}>
+      <Stack gap="xs">
+        {kinds.map((kind) => (
+          <Radio key={kind.value} {...kind} />
+        ))}
+      </Stack>
+    </Radio.Group>
+  );
+}
+
+function RequestSent({ email }: { email: string }) {
+  return (
+    <Outcome
+      icon={IconMail}
+      title="Your request is on its way"
+      action={<TextLink to="/sign-in">To the sign-in page</TextLink>}
+    >
+      We write to <strong>{email}</strong> as soon as it is decided. Nothing has come within a few days? Look
+      among your unwanted mail first, then ask again.
+    </Outcome>
+  );
+}

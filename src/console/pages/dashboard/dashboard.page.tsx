@@ -1,0 +1,54 @@
+/** How things stand: what is where, what comes in and goes out, what goes wrong, what is due and what is late. */
+import { Grid } from "@mantine/core";
+import { useSession } from "../../app/session.ts";
+import { LiveMark } from "../../components/live-mark.tsx";
+import { PageHeader } from "../../components/page-header.tsx";
+import { ErrorState } from "../../components/states.tsx";
+import classes from "./dashboard.module.css";
+import { CategoryTiles } from "./category-tiles.tsx";
+import { DashboardSkeleton } from "./dashboard.skeleton.tsx";
+import { DueToday, Late } from "./due.panels.tsx";
+import { FeedPanel } from "./feed.panel.tsx";
+import { FirstSteps } from "./first-steps.tsx";
+import { ReasonsPanel } from "./reasons.panel.tsx";
+import { TrendPanel } from "./trend.panel.tsx";
+import { useDashboard, type Dashboard } from "./use-dashboard.ts";
+
+export function DashboardPage() {
+  const { organization } = useSession();
+  const dashboard = useDashboard();
+  return (
+    <>
+      <PageHeader
+        title="Dashboard"
+        description={organization ? `The jobs of ${organization.name}` : "The jobs of all organisations"}
+        actions={<LiveMark isPaused={dashboard.isPaused} onToggle={dashboard.togglePause} />}
+      />
+      <Content dashboard={dashboard} />
+    </>
+  );
+}
+
+function Content({ dashboard }: { dashboard: Dashboard }) {
+  const { data, error, refetch } = dashboard;
+  if (!data) return error ? <ErrorState error={error} onRetry={refetch} /> : <DashboardSkeleton />;
+  if (data.categories?.total === 0) return <FirstSteps />;
+  return (
+    <>
+      <CategoryTiles dashboard={dashboard} />
+      <Grid gap="lg" mt="lg">
+        <Grid.Col span={{ base: 12, lg: 8 }}>
+          <TrendPanel dashboard={dashboard} />
+        </Grid.Col>
+        <Grid.Col span={{ base: 12, lg: 4 }}>
+          <ReasonsPanel dashboard={dashboard} />
+        </Grid.Col>
+      </Grid>
+      <div className={classes.trio}>
+        <DueToday dashboard={dashboard} />
+        <Late dashboard={dashboard} />
+        <FeedPanel dashboard={dashboard} />
+      </div>
+    </>
+  );
+}

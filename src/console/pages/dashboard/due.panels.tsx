@@ -1,0 +1,111 @@
+/** What is to be delivered today, and what should have been before. */
+import { Text, VisuallyHidden } from "@mantine/core";
+import type { ReactNode } from "react";
+import { TextLink } from "../../components/links.tsx";
+import { StatusBadge, toneOf } from "../../components/status-badge.tsx";
+import type { DashboardJobFragment, ShortListFragment } from "../../generated/dashboard.ts";
+import { dueDay } from "../jobs/job.category.ts";
+import { counted, numberWords } from "../jobs/job.words.ts";
+import type { JobsSearch } from "../jobs/jobs.search.ts";
+import { daysBetween, dueSearch } from "./dashboard.numbers.ts";
+import classes from "./dashboard.module.css";
+import { Panel } from "./panel.tsx";
+import type { Dashboard } from "./use-dashboard.ts";
+
+export function DueToday({ dashboard: { data, error, refetch, today } }: { dashboard: Dashboard }) {
+  return (
+    <Panel
+      title="Due today"
+      part={data?.due}
+      error={error}
+      onRetry={refetch}
+      action={<SeeAll list={data?.due} search={dueSearch(today)} />}
+    >
+      {({ nodes }) => (
+        <ShortList jobs={nodes} empty="Nothing more is due today.">
+          {({ postalCode }) =>
+            postalCode && (
+              <>
+                <VisuallyHidden>Postal code </VisuallyHidden>
+                {postalCode}
+              </>
+            )
+          }
+        </ShortList>
+      )}
+    </Panel>
+  );
+}
+
+export function Late({ dashboard: { data, error, refetch, today } }: { dashboard: Dashboard }) {
+  return (
+    <Panel
+      title="Late"
+      part={data?.late}
+      error={error}
+      onRetry={refetch}
+      action={<SeeAll list={data?.late} search={{ late: true, sort: "scheduled_date" }} />}
+    >
+      {({ nodes }) => (
+        <ShortList jobs={nodes} empty="Nothing is late.">
+          {(job) => {
+            const due = dueDay(job);
+            return (
+              due && <span className={classes.late}>{counted(daysBetween(due, today), "day")} late</span>
+            );
+          }}
+        </ShortList>
+      )}
+    </Panel>
+  );
+}
+
+function SeeAll({ list, search }: { list: ShortListFragment | null | undefined; search: JobsSearch }) {
+  if (!list || list.totalCount === 0) return null;
+  return (
+    <TextLink to="/jobs" search={search} fz="sm">
+      See all {numberWords(list.totalCount)}
+    </TextLink>
+  );
+}
+
+interface ShortListProps {
+  jobs: readonly DashboardJobFragment[];
+  empty: string;
+  /** What the list is about, for one job. */
+  children: (job: DashboardJobFragment) => ReactNode;
+}
+
+function ShortList({ jobs, empty, children }: ShortListProps) {
+  if (jobs.length === 0) return <Text c="dimmed">{empty}</Text>;
+  return (
+    <ul className={classes.list}>
+      {jobs.map((job) => (
+        <li key={job.id} className={classes.row}>
+          <div className={classes.line}>
+            <JobLink markingNumber={job.markingNumber} />
+            <StatusBadge label={job.status.label} tone={toneOf(job.status.category)} />
+          </div>
+          <div className={classes.details}>
+            <span className={classes.small}>{job.recipientName ?? "No recipient given"}</span>
+            <span className={classes.small}>{children(job)}</span>
+          </div>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function JobLink({ markingNumber }: { markingNumber: string }) {
+  return (
+    <TextLink
+      to="/jobs/$markingNumber"
+      params={{ markingNumber }}
+      fw={600}
+      fz="sm"
+      style={{ overflowWrap: "anywhere" }}
+    >
+      {markingNumber}
+    </TextLink>
+  );
+}

@@ -1,0 +1,32 @@
+/** The picture itself. It is loaded only where it is shown. */
+import { AreaChart } from "@mantine/charts";
+import "@mantine/charts/styles.css";
+import { useComputedColorScheme } from "@mantine/core";
+import { dayWords } from "../jobs/job.words.ts";
+import type { TrendDay } from "./dashboard.numbers.ts";
+
+const short = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
+
+export function TrendChart({ days, height }: { days: TrendDay[]; height: number }) {
+  const isDark = useComputedColorScheme() === "dark";
+  return (
+    <AreaChart
+      h={height}
+      data={days}
+      dataKey="day"
+      curveType="monotone"
+      withDots={false}
+      strokeWidth={2}
+      fillOpacity={0.14}
+      series={[
+        { name: "created", label: "Created", color: isDark ? "amber.4" : "amber.6", strokeDasharray: "5 4" },
+        { name: "delivered", label: "Delivered", color: isDark ? "spruce.4" : "spruce.6" },
+      ]}
+      xAxisProps={{ tickFormatter: (day: string) => short.format(new Date(day)), minTickGap: 28 }}
+      yAxisProps={{ allowDecimals: false, width: 40 }}
+      tooltipProps={{ labelFormatter: (day) => (typeof day === "string" ? dayWords(day) : "") }}
+      // The whole is one picture; its numbers stand in the table.
+      areaChartProps={{ accessibilityLayer: false, margin: { left: -8, right: 8, top: 8 } }}
+    />
+  );
+}

@@ -1,0 +1,108 @@
+/** What came in and what was delivered, day by day: as a picture, or as a table for who reads numbers or cannot see the picture. */
+import { SegmentedControl, Skeleton, Text } from "@mantine/core";
+import { lazy, Suspense, useMemo, useState } from "react";
+import { Day } from "../../components/timestamp.tsx";
+import { counted, numberWords } from "../jobs/job.words.ts";
+import { trendDays, type TrendDay } from "./dashboard.numbers.ts";
+import classes from "./dashboard.module.css";
+import { Panel } from "./panel.tsx";
+import type { Dashboard } from "./use-dashboard.ts";
+
+// Charts are heavy, and nobody waits for them to read the rest.
+const TrendChart = lazy(async () => ({ default: (await import("./trend.chart.tsx")).TrendChart }));
+
+const HEIGHT = 300;
+
+export function TrendPanel({ dashboard: { data, error, refetch, today } }: { dashboard: Dashboard }) {
+  const [form, setForm] = useState("chart");
+  const created = data?.created;
+  const delivered = data?.delivered;
+  const days = useMemo(
+    () => (created && delivered ? trendDays(created.groups, delivered.groups, today) : null),
+    [created, delivered, today],
+  );
+  return (
+    <Panel
+      title="The last 30 days"
+      part={days}
+      error={error}
+      onRetry={refetch}
+      action={
+        <SegmentedControl
+          size="xs"
+          aria-label="Show as"
+          value={form}
+          onChange={setForm}
+          data={[
+            { value: "chart", label: "Chart" },
+            { value: "table", label: "Table" },
+          ]}
+        />
+      }
+    >
+      {(known) => (
+        <>
+          {form === "chart" ? <Chart days={known} /> : <Table days={known} />}
+          <Text fz="xs" c="dimmed" mt="xs">
+            Days are UTC. A delivered job counts on the day of its last change.
+          </Text>
+        </>
+      )}
+    </Panel>
+  );
+}
+
+function Chart({ days }: { days: TrendDay[] }) {
+  const sum = (of: (day: TrendDay) => number): number => days.reduce((total, day) => total + of(day), 0);
+  const [created, delivered] = [sum((day) => day.created), sum((day) => day.delivered)];
+  return (
+    <>
+      <ul className={classes.legend}>
+        <li>
+          <span className={classes.key} data-series="created" aria-hidden="true" />
+          Created: {numberWords(created)}
+        </li>
+        <li>
+          <span className={classes.key} data-series="delivered" aria-hidden="true" />
+          Delivered: {numberWords(delivered)}
+        </li>
+      </ul>
+      <div
+        role="img"
+        aria-label={`${counted(created, "job")} created and ${numberWords(delivered)} delivered in the last 30 days. The table has each day.`}
+      >
+        <Suspense fallback={<Skeleton height={HEIGHT} radius="md" />}>
+          <TrendChart days={days} height={HEIGHT} />
+        </Suspense>
+      </div>
+    </>
+  );
+}
+
+function Table({ days }: { days: TrendDay[] }) {
+  return (
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is reached by the keyboard
+    <div className={classes.days} tabIndex={0} role="region" aria-label="Jobs by day">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Day</th>
+            <th scope="col">Created</th>
+            <th scope="col">Delivered</th>
+          </tr>
+        </thead>
+        <tbody>
+          {days.toReversed().map(({ day, created, delivered }) => (
+            <tr key={day}>
+              <th scope="row">
+                <Day value={day} />
+              </th>
+              <td>{numberWords(created)}</td>
+              <td>{numberWords(delivered)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,128 @@
+/** Makes an API key, and shows it the one time with a first request. */
+import { useMutation } from "@apollo/client/react";
+import { Button, Checkbox, Group, Modal, Select, Stack, Textarea, TextInput } from "@mantine/core";
+import { useForm, type UseFormReturnType } from "@mantine/form";
+import { useState } from "react";
+import type { Dialog } from "../../app/use-dialog.ts";
+import { accepted } from "../../app/user-errors.ts";
+import { useSubmit } from "../../app/use-submit.ts";
+import { FormAlert } from "../../components/form-alert.tsx";
+import { CreateApiKeyDocument } from "../../generated/api-keys.ts";
+import { keyInput, keyProblems, lifetimes, newKey, type KeyFormValues } from "./key-form.ts";
+import { KeyReady, type IssuedKey } from "./key-ready.tsx";
+import { scopeWords } from "./scopes.ts";
+
+export function CreateKeyDialog({ dialog }: { dialog: Dialog<true> }) {
+  return <CreateKeySteps key={dialog.turn} dialog={dialog} />;
+}
+
+function CreateKeySteps({ dialog: { isOpen, close } }: { dialog: Dialog<true> }) {
+  const [issued, setIssued] = useState<IssuedKey | null>(null);
+  return (
+    <Modal
+      opened={isOpen}
+      onClose={close}
+      size="lg"
+      title={issued ? "Your new API key" : "Create API key"}
+      // A key that is shown once is not lost by a click beside it.
+      closeOnClickOutside={issued === null}
+      closeOnEscape={issued === null}
+    >
+      {issued ? (
+        <KeyReady issued={issued} onDone={close} />
+      ) : (
+        <CreateKeyForm onIssued={setIssued} onCancel={close} />
+      )}
+    </Modal>
+  );
+}
+
+interface CreateKeyFormProps {
+  onIssued: (issued: IssuedKey) => void;
+  onCancel: () => void;
+}
+
+function CreateKeyForm({ onIssued, onCancel }: CreateKeyFormProps) {
+  const [create] = useMutation(CreateApiKeyDocument, { refetchQueries: ["ApiKeys"] });
+  const form = useForm<KeyFormValues>({
+    initialValues: newKey,
+    validate: (values) => keyProblems(values, Date.now()),
+  });
+  const submit = useSubmit(form, async (values) => {
+    const { data } = await create({ variables: { input: keyInput(values, Date.now()) } });
+    const { apiKey, secret } = accepted(data?.createApiKey);
+    if (apiKey && secret !== null) onIssued({ secret, scopes: apiKey.scopes });
+  });
+  return (
+    <form onSubmit={form.onSubmit(submit.onSubmit, submit.onInvalid)} noValidate>
+      <Stack>
+        <FormAlert message={submit.failure} />
+        <TextInput
+          {...form.getInputProps("name")}
+          label="Name"
+          description="Which program uses it, and where"
+          placeholder="Warehouse sync, production"
+          maxLength={100}
+          required
+          data-autofocus
+        />
+        <ScopeField form={form} />
+        <LifetimeFields form={form} />
+        <Textarea
+          {...form.getInputProps("cidrs")}
+          label="Only from these addresses"
+          description="Addresses or CIDR ranges, one a line. Leave it empty for anywhere."
+          placeholder="203.0.113.0/24"
+          autosize
+          minRows={1}
+          maxRows={6}
+          spellCheck={false}
+        />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onCancel} disabled={submit.isBusy}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={submit.isBusy}>
+            Create API key
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+type KeyForm = UseFormReturnType<KeyFormValues>;
+
+function ScopeField({ form }: { form: KeyForm }) {
+  return (
+    <Checkbox.Group
+      {...form.getInputProps("scopes")}
+      label="What it may do"
+      description="No more than the program needs"
+      required
+    >
+      <Stack gap="sm" mt="xs">
+        {scopeWords.map(({ scope, code, meaning }) => (
+          <Checkbox
+            key={scope}
+            value={scope}
+            label={code}
+            description={meaning}
+            error={form.errors["scopes"] !== undefined}
+          />
+        ))}
+      </Stack>
+    </Checkbox.Group>
+  );
+}
+
+function LifetimeFields({ form }: { form: KeyForm }) {
+  return (
+    <Group align="flex-start" grow>
+      <Select {...form.getInputProps("lifetime")} label="Expires" data={lifetimes} allowDeselect={false} />
+      {form.values.lifetime === "day" && (
+        <TextInput {...form.getInputProps("lastDay")} type="date" label="Last day" required />
+      )}
+    </Group>
+  );
+}

@@ -1,0 +1,63 @@
+/** Changes an endpoint's settings. */
+import { useMutation } from "@apollo/client/react";
+import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { tell } from "../../app/tell.ts";
+import type { Dialog } from "../../app/use-dialog.ts";
+import { useSubmit } from "../../app/use-submit.ts";
+import { accepted } from "../../app/user-errors.ts";
+import { FormAlert } from "../../components/form-alert.tsx";
+import {
+  UpdateWebhookEndpointDocument,
+  type EndpointDetailsFragment,
+} from "../../generated/webhook-endpoint.ts";
+import { EndpointFields } from "./endpoint-fields.tsx";
+import { endpointPatch, endpointProblems, valuesOf, type EndpointFormValues } from "./endpoint-form.ts";
+
+type Endpoint = EndpointDetailsFragment;
+
+export function EditEndpointDialog({ dialog }: { dialog: Dialog<Endpoint> }) {
+  const { subject, turn, isOpen, close } = dialog;
+  return (
+    <Modal opened={isOpen} onClose={close} size="lg" title="Edit endpoint">
+      {subject && <EditEndpointForm key={turn} endpoint={subject} onDone={close} />}
+    </Modal>
+  );
+}
+
+function EditEndpointForm({ endpoint, onDone }: { endpoint: Endpoint; onDone: () => void }) {
+  const [update] = useMutation(UpdateWebhookEndpointDocument);
+  const form = useForm<EndpointFormValues>({ initialValues: valuesOf(endpoint), validate: endpointProblems });
+  const submit = useSubmit(form, async (values) => {
+    const patch = endpointPatch(values, endpoint);
+    if (Object.keys(patch).length > 0) {
+      const { data } = await update({ variables: { id: endpoint.id, patch } });
+      accepted(data?.updateWebhookEndpoint);
+      tell("The endpoint is changed.");
+    }
+    onDone();
+  });
+  const isElsewhere = form.values.url.trim() !== endpoint.url;
+  return (
+    <form onSubmit={form.onSubmit(submit.onSubmit, submit.onInvalid)} noValidate>
+      <Stack>
+        <FormAlert message={submit.failure} />
+        <EndpointFields form={form} formerHeaders={endpoint.headers.map(({ name }) => name)} />
+        {isElsewhere && (
+          <Text c="dimmed" fz="sm" role="status">
+            A new URL starts with a clean slate: whatever the old one had failed at is forgotten. The secret
+            stays.
+          </Text>
+        )}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onDone} disabled={submit.isBusy}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={submit.isBusy}>
+            Save
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

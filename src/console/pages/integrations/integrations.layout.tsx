@@ -1,0 +1,24 @@
+/** The pages of Integrations have their tabs in common. */
+import { Outlet } from "@tanstack/react-router";
+import { useSession } from "../../app/session.ts";
+import { SectionTabs } from "../../components/section-tabs.tsx";
+
+const tabs = [
+  { label: "API keys", to: "/integrations/keys" },
+  { label: "Endpoints", to: "/integrations/endpoints" },
+  { label: "Deliveries", to: "/integrations/deliveries" },
+  { label: "Request log", to: "/integrations/requests" },
+  { label: "Usage", to: "/integrations/usage" },
+] as const;
+
+export function IntegrationsLayout() {
+  const { organization } = useSession();
+  // What is counted is counted for organisations.
+  const shown = organization === null ? tabs.filter(({ to }) => to !== "/integrations/usage") : tabs;
+  return (
+    <>
+      <SectionTabs label="Integrations" tabs={shown} />
+      <Outlet />
+    </>
+  );
+}

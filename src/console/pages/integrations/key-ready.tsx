@@ -1,0 +1,59 @@
+/** A key that was just made: to be copied now, and tried at once. */
+import { Button, Group, Stack, Tabs, Text } from "@mantine/core";
+import { serverUrl } from "../../app/base.ts";
+import { focusOnArrival } from "../../app/focus.ts";
+import { CodeBlock } from "../../components/code-block.tsx";
+import { SecretOnce } from "../../components/secret-once.tsx";
+import type { Scope } from "../../generated/api-keys.ts";
+import { keySnippets } from "./snippets.ts";
+
+export interface IssuedKey {
+  secret: string;
+  scopes: readonly Scope[];
+}
+
+interface KeyReadyProps {
+  issued: IssuedKey;
+  /** What else there is to know. */
+  children?: React.ReactNode;
+  onDone: () => void;
+}
+
+export function KeyReady({ issued: { secret, scopes }, children, onDone }: KeyReadyProps) {
+  const snippets = keySnippets({ urlOf: serverUrl, key: secret, scopes });
+  return (
+    <Stack
+      ref={focusOnArrival}
+      tabIndex={-1}
+      role="group"
+      aria-label="The new key"
+      style={{ outline: "none" }}
+    >
+      <SecretOnce value={secret} label="API key">
+        {children}
+      </SecretOnce>
+      <Stack gap="xs">
+        <Text fw={600} fz="sm">
+          Try it
+        </Text>
+        <Tabs defaultValue={snippets[0]?.id} keepMounted={false}>
+          <Tabs.List mb="sm">
+            {snippets.map(({ id, label }) => (
+              <Tabs.Tab key={id} value={id}>
+                {label}
+              </Tabs.Tab>
+            ))}
+          </Tabs.List>
+          {snippets.map(({ id, label, code }) => (
+            <Tabs.Panel key={id} value={id}>
+              <CodeBlock code={code} label={`${label} request`} />
+            </Tabs.Panel>
+          ))}
+        </Tabs>
+      </Stack>
+      <Group justify="flex-end">
+        <Button onClick={onDone}>I have kept it</Button>
+      </Group>
+    </Stack>
+  );
+}

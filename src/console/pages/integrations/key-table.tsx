@@ -1,0 +1,160 @@
+/** API keys in a table. */
+import { Badge, Code, Group, Menu, Stack, Text, Tooltip } from "@mantine/core";
+import { IconRefresh, IconTrash } from "@tabler/icons-react";
+import { DataTable, type Column } from "../../components/data-table.tsx";
+import { RowMenu } from "../../components/row-menu.tsx";
+import { StatusBadge } from "../../components/status-badge.tsx";
+import { Timestamp } from "../../components/timestamp.tsx";
+import type { ApiKeyRowFragment } from "../../generated/api-keys.ts";
+import classes from "./integrations.module.css";
+import { scopeCode } from "./scopes.ts";
+
+type Key = ApiKeyRowFragment;
+
+const DAY_MS = 86_400_000;
+/** From then on its end is worth a colour. */
+const SOON_MS = 14 * DAY_MS;
+
+const name: Column<Key> = {
+  id: "name",
+  header: "Name",
+  isTitle: true,
+  cell: (key) => (
+    <Stack gap={2}>
+      <span className={classes.anywhere}>{key.name}</span>
+      <Code className={classes.quietCode}>{key.startsWith}…</Code>
+    </Stack>
+  ),
+};
+
+const scopes: Column<Key> = {
+  id: "scopes",
+  header: "May",
+  cell: (key) => (
+    <Group gap={4} className={classes.tags}>
+      {key.scopes.map((scope) => (
+        <Badge key={scope} color="gray" className={classes.code}>
+          {scopeCode(scope)}
+        </Badge>
+      ))}
+    </Group>
+  ),
+};
+
+const from: Column<Key> = {
+  id: "from",
+  header: "From",
+  cell: ({ cidrs }) =>
+    cidrs === null ? (
+      <Text c="dimmed" fz="sm">
+        Anywhere
+      </Text>
+    ) : (
+      <Ranges cidrs={cidrs} />
+    ),
+};
+
+const lastUsed: Column<Key> = {
+  id: "lastUsed",
+  header: "Last used",
+  cell: ({ lastUsedAt }) =>
+    lastUsedAt === null ? (
+      <Text c="dimmed" fz="sm">
+        Never
+      </Text>
+    ) : (
+      <Timestamp value={lastUsedAt} />
+    ),
+};
+
+const expires: Column<Key> = {
+  id: "expires",
+  header: "Expires",
+  cell: ({ expiresAt }) => {
+    if (expiresAt === null)
+      return (
+        <Text c="dimmed" fz="sm">
+          Never
+        </Text>
+      );
+    const isSoon = Date.parse(expiresAt) - Date.now() < SOON_MS;
+    return (
+      <Text component="span" fz="sm" className={isSoon ? classes.warning : undefined}>
+        <Timestamp value={expiresAt} />
+      </Text>
+    );
+  },
+};
+
+const ended: Column<Key> = {
+  id: "ended",
+  header: "Ended",
+  cell: ({ revokedAt, expiresAt }) => {
+    const at = revokedAt ?? expiresAt;
+    return at === null ? null : <Timestamp value={at} />;
+  },
+};
+
+const how: Column<Key> = {
+  id: "how",
+  header: "How",
+  cell: ({ revokedAt }) => <StatusBadge tone="muted" label={revokedAt === null ? "Expired" : "Revoked"} />,
+};
+
+interface KeyTableProps {
+  keys: readonly Key[];
+  onRotate: (key: Key) => void;
+  onRevoke: (key: Key) => void;
+}
+
+export function KeyTable({ keys, onRotate, onRevoke }: KeyTableProps) {
+  const actions: Column<Key> = {
+    id: "actions",
+    header: "Actions",
+    isActions: true,
+    cell: (key) => (
+      <RowMenu label={`Actions for ${key.name}`}>
+        <Menu.Item leftSection={<IconRefresh size={16} aria-hidden="true" />} onClick={() => onRotate(key)}>
+          Rotate…
+        </Menu.Item>
+        <Menu.Item
+          color="red"
+          leftSection={<IconTrash size={16} aria-hidden="true" />}
+          onClick={() => onRevoke(key)}
+        >
+          Revoke…
+        </Menu.Item>
+      </RowMenu>
+    ),
+  };
+  const columns = [name, scopes, from, lastUsed, expires, actions];
+  return <DataTable caption="API keys" columns={columns} rows={keys} rowKey={({ id }) => id} />;
+}
+
+export function EndedKeyTable({ keys }: { keys: readonly Key[] }) {
+  return (
+    <DataTable
+      caption="Ended API keys"
+      columns={[name, scopes, lastUsed, ended, how]}
+      rows={keys}
+      rowKey={({ id }) => id}
+    />
+  );
+}
+
+function Ranges({ cidrs }: { cidrs: readonly string[] }) {
+  const [first, ...more] = cidrs;
+  return (
+    <Tooltip label={cidrs.join(", ")} disabled={more.length === 0} multiline maw={320}>
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the tooltip is read by the keyboard too */}
+      <Stack gap={0} className={classes.state} tabIndex={more.length === 0 ? undefined : 0}>
+        <Code className={classes.quietCode}>{first}</Code>
+        {more.length > 0 && (
+          <Text c="dimmed" fz="xs">
+            and {more.length} more
+          </Text>
+        )}
+      </Stack>
+    </Tooltip>
+  );
+}

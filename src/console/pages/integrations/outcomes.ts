@@ -1,0 +1,64 @@
+/** How deliveries and their attempts stand, in words. */
+import type { Tone } from "../../components/status-badge.tsx";
+import type { DeliveryRowFragment, WebhookDeliveryStatus } from "../../generated/webhook-deliveries.ts";
+
+const OUTCOMES: Readonly<Record<string, string>> = {
+  delivered: "Delivered",
+  dns: "The host's name was not found",
+  connect_refused: "The connection was refused",
+  connect_timeout: "No connection in time",
+  tls: "The TLS handshake failed",
+  timeout: "No answer in time",
+  reset: "The connection broke off",
+  blocked_address: "The address is not public",
+  invalid_response: "The answer was not HTTP",
+  event_missing: "The event is gone",
+  interrupted: "Interrupted on our side",
+  secret_unreadable: "The secret cannot be read",
+  internal_error: "An error on our side",
+};
+
+/** `http_503` is "Answered 503". */
+export function outcomeWords(outcome: string): string {
+  const status = /^http_(\d{3})$/.exec(outcome)?.[1];
+  return status === undefined ? (OUTCOMES[outcome] ?? outcome) : `Answered ${status}`;
+}
+
+interface Standing {
+  label: string;
+  tone: Tone;
+}
+
+export const deliveryStatuses = [
+  "PENDING",
+  "DELIVERED",
+  "DEAD",
+  "DISCARDED",
+] as const satisfies readonly WebhookDeliveryStatus[];
+
+const STANDINGS: Record<WebhookDeliveryStatus, Standing> = {
+  PENDING: { label: "Waiting", tone: "progress" },
+  DELIVERED: { label: "Delivered", tone: "success" },
+  DEAD: { label: "Failed", tone: "danger" },
+  DISCARDED: { label: "Discarded", tone: "muted" },
+};
+
+/** For menus: how a status is called. */
+export function statusLabel(status: WebhookDeliveryStatus): string {
+  return STANDINGS[status].label;
+}
+
+export function standingOf({
+  status,
+  isBeingSent,
+  attemptCount,
+}: Pick<DeliveryRowFragment, "status" | "isBeingSent" | "attemptCount">): Standing {
+  if (isBeingSent) return { label: "Being sent", tone: "progress" };
+  if (status === "PENDING" && attemptCount > 0) return { label: "To be retried", tone: "attention" };
+  return STANDINGS[status];
+}
+
+/** A retry whose time has come, and that waits for its endpoint, is not ahead any more. */
+export function isAhead(instant: string | null): instant is string {
+  return instant !== null && Date.parse(instant) > Date.now();
+}

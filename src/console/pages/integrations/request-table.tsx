@@ -1,0 +1,78 @@
+/** Requests in a table; each opens the rest of what is known of it. */
+import { Stack, Text, UnstyledButton } from "@mantine/core";
+import { DataTable, type Column } from "../../components/data-table.tsx";
+import { StatusBadge, type Tone } from "../../components/status-badge.tsx";
+import { Timestamp } from "../../components/timestamp.tsx";
+import type { RequestRowFragment } from "../../generated/request-log.ts";
+import classes from "./integrations.module.css";
+import { duration } from "./readable.ts";
+
+type Request = RequestRowFragment;
+
+interface RequestTableProps {
+  requests: readonly Request[];
+  isStale: boolean;
+  onOpen: (requestId: string) => void;
+}
+
+const rest: readonly Column<Request>[] = [
+  { id: "status", header: "Status", cell: (request) => <Outcome request={request} /> },
+  { id: "key", header: "Key", cell: (request) => <KeyOf request={request} /> },
+  { id: "duration", header: "Duration", align: "end", cell: ({ durationMs }) => duration(durationMs) },
+  { id: "when", header: "When", align: "end", cell: ({ at }) => <Timestamp value={at} /> },
+];
+
+export function RequestTable({ requests, isStale, onOpen }: RequestTableProps) {
+  const what: Column<Request> = {
+    id: "what",
+    header: "Request",
+    isTitle: true,
+    cell: ({ requestId, method, path }) => (
+      <UnstyledButton className={classes.rowButton} onClick={() => onOpen(requestId)}>
+        <span className={classes.method}>{method}</span> {path}
+      </UnstyledButton>
+    ),
+  };
+  return (
+    <DataTable
+      caption="Requests"
+      columns={[what, ...rest]}
+      rows={requests}
+      rowKey={({ requestId }) => requestId}
+      isStale={isStale}
+    />
+  );
+}
+
+export function HttpStatus({ status }: { status: number }) {
+  return (
+    <StatusBadge label={status === 499 ? "499 went away" : String(status)} tone={toneOfStatus(status)} />
+  );
+}
+
+function toneOfStatus(status: number): Tone {
+  if (status >= 500) return "danger";
+  return status >= 400 ? "attention" : "success";
+}
+
+export function KeyOf({ request: { keyId, keyName } }: { request: Request }) {
+  if (keyName !== null) return <span className={classes.anywhere}>{keyName}</span>;
+  return (
+    <Text component="span" c="dimmed" fz="sm">
+      {keyId === null ? "The console" : "A key that is gone"}
+    </Text>
+  );
+}
+
+function Outcome({ request: { status, errorCode } }: { request: Request }) {
+  return (
+    <Stack gap={2} className={classes.state}>
+      <HttpStatus status={status} />
+      {errorCode !== null && (
+        <Text c="dimmed" fz="xs" className={classes.anywhere}>
+          {errorCode}
+        </Text>
+      )}
+    </Stack>
+  );
+}

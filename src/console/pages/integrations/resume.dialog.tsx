@@ -1,0 +1,98 @@
+/** Resumes an endpoint, and says what becomes of the events that waited. */
+import { useMutation } from "@apollo/client/react";
+import { Button, Group, Modal, Radio, Stack, Text, TextInput } from "@mantine/core";
+import { useForm, type UseFormReturnType } from "@mantine/form";
+import { tell } from "../../app/tell.ts";
+import type { Dialog } from "../../app/use-dialog.ts";
+import { useSubmit } from "../../app/use-submit.ts";
+import { accepted } from "../../app/user-errors.ts";
+import { FormAlert } from "../../components/form-alert.tsx";
+import {
+  ResumeWebhookEndpointDocument,
+  type EndpointDetailsFragment,
+  type HeldEvents,
+} from "../../generated/webhook-endpoint.ts";
+import { waitingWords } from "./endpoint-state.tsx";
+
+type Endpoint = EndpointDetailsFragment;
+
+interface ResumeValues extends Record<string, unknown> {
+  held: HeldEvents;
+  /** As the field for times has it, in the reader's zone. */
+  since: string;
+}
+
+export function ResumeDialog({ dialog: { subject, turn, isOpen, close } }: { dialog: Dialog<Endpoint> }) {
+  return (
+    <Modal opened={isOpen} onClose={close} title="Resume this endpoint">
+      {subject && <ResumeForm key={turn} endpoint={subject} onDone={close} />}
+    </Modal>
+  );
+}
+
+function HeldFields({ form }: { form: UseFormReturnType<ResumeValues> }) {
+  return (
+    <>
+      <Radio.Group {...form.getInputProps("held")} label="What becomes of those that wait">
+        <Stack gap="sm" mt="xs">
+          <Radio value="SEND" label="Send them all" description="As fast as the endpoint's limits allow" />
+          <Radio
+            value="SEND_SINCE"
+            label="Send only the newer ones"
+            description="The older ones are discarded"
+          />
+          <Radio
+            value="DISCARD"
+            label="Discard them all"
+            description="They can still be sent again from the log"
+          />
+        </Stack>
+      </Radio.Group>
+      {form.values.held === "SEND_SINCE" && (
+        <TextInput
+          {...form.getInputProps("since")}
+          type="datetime-local"
+          label="Send what happened since"
+          required
+        />
+      )}
+    </>
+  );
+}
+
+function ResumeForm({ endpoint, onDone }: { endpoint: Endpoint; onDone: () => void }) {
+  const [resume] = useMutation(ResumeWebhookEndpointDocument, { refetchQueries: ["WebhookDeliveries"] });
+  const form = useForm<ResumeValues>({
+    initialValues: { held: "SEND", since: "" },
+    validate: ({ held, since }) =>
+      held === "SEND_SINCE" && Number.isNaN(Date.parse(since)) ? { since: "Choose a day and a time" } : {},
+  });
+  const submit = useSubmit(form, async ({ held, since }) => {
+    const from = held === "SEND_SINCE" ? new Date(since).toISOString() : null;
+    const { data } = await resume({ variables: { id: endpoint.id, held, since: from } });
+    const { discarded } = accepted(data?.resumeWebhookEndpoint);
+    tell(
+      discarded
+        ? `The endpoint is active. ${discarded.toLocaleString()} discarded.`
+        : "The endpoint is active.",
+    );
+    onDone();
+  });
+  return (
+    <form onSubmit={form.onSubmit(submit.onSubmit, submit.onInvalid)} noValidate>
+      <Stack>
+        <FormAlert message={submit.failure} />
+        <Text>{waitingWords(endpoint.waiting)} What comes from now on is sent in any case.</Text>
+        {endpoint.waiting > 0 && <HeldFields form={form} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onDone} disabled={submit.isBusy}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={submit.isBusy}>
+            Resume
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

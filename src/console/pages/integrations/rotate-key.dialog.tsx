@@ -1,0 +1,116 @@
+/** Gives a new key in an old one's place; the old one may stay good for a while. */
+import { useMutation } from "@apollo/client/react";
+import { Button, Group, Modal, Slider, Stack, Text } from "@mantine/core";
+import { useId, useState } from "react";
+import { errorSentence } from "../../app/describe-error.ts";
+import type { Dialog } from "../../app/use-dialog.ts";
+import { accepted } from "../../app/user-errors.ts";
+import { FormAlert } from "../../components/form-alert.tsx";
+import { RotateApiKeyDocument, type ApiKeyRowFragment } from "../../generated/api-keys.ts";
+import { KeyReady, type IssuedKey } from "./key-ready.tsx";
+
+const MOST_HOURS = 24;
+const marks = [0, 6, 12, 18, MOST_HOURS].map((value) => ({ value, label: `${value} h` }));
+
+export function RotateKeyDialog({ dialog }: { dialog: Dialog<ApiKeyRowFragment> }) {
+  return dialog.subject && <RotateKeySteps key={dialog.turn} apiKey={dialog.subject} dialog={dialog} />;
+}
+
+interface RotateKeyStepsProps {
+  apiKey: ApiKeyRowFragment;
+  dialog: Dialog<ApiKeyRowFragment>;
+}
+
+function RotateKeySteps({ apiKey, dialog: { isOpen, close } }: RotateKeyStepsProps) {
+  const [done, setDone] = useState<{ issued: IssuedKey; hours: number } | null>(null);
+  return (
+    <Modal
+      opened={isOpen}
+      onClose={close}
+      size="lg"
+      title={done ? "Your new API key" : `Rotate ${apiKey.name}`}
+      closeOnClickOutside={done === null}
+      closeOnEscape={done === null}
+    >
+      {done ? (
+        <KeyReady issued={done.issued} onDone={close}>
+          {graceSentence(done.hours)}
+        </KeyReady>
+      ) : (
+        <RotateKeyForm
+          apiKey={apiKey}
+          onCancel={close}
+          onDone={(issued, hours) => setDone({ issued, hours })}
+        />
+      )}
+    </Modal>
+  );
+}
+
+interface RotateKeyFormProps {
+  apiKey: ApiKeyRowFragment;
+  onCancel: () => void;
+  onDone: (issued: IssuedKey, hours: number) => void;
+}
+
+function RotateKeyForm({ apiKey, onCancel, onDone }: RotateKeyFormProps) {
+  const [rotate, { loading }] = useMutation(RotateApiKeyDocument, { refetchQueries: ["ApiKeys"] });
+  const [hours, setHours] = useState(MOST_HOURS);
+  const [failure, setFailure] = useState<string | null>(null);
+  const label = useId();
+  const send = async (): Promise<void> => {
+    setFailure(null);
+    try {
+      const { data } = await rotate({ variables: { id: apiKey.id, graceHours: hours } });
+      const { apiKey: made, secret } = accepted(data?.rotateApiKey);
+      if (made && secret !== null) onDone({ secret, scopes: made.scopes }, hours);
+    } catch (error) {
+      setFailure(errorSentence(error));
+    }
+  };
+  return (
+    <Stack>
+      <FormAlert message={failure} />
+      <Text>
+        You get a new key that may do the same. Put it into your program while the old one is still good.
+      </Text>
+      <div>
+        <Text fw={600} fz="sm" id={label}>
+          The old key stays good for
+        </Text>
+        <Slider
+          value={hours}
+          onChange={setHours}
+          max={MOST_HOURS}
+          marks={marks}
+          label={hoursWords}
+          thumbProps={{ "aria-labelledby": label, "aria-valuetext": hoursWords(hours) }}
+          mt="md"
+          mb="xl"
+          mx="sm"
+        />
+        <Text c="dimmed" fz="sm">
+          {graceSentence(hours)}
+        </Text>
+      </div>
+      <Group justify="flex-end">
+        <Button variant="default" onClick={onCancel} disabled={loading}>
+          Cancel
+        </Button>
+        <Button loading={loading} onClick={() => void send()}>
+          Rotate key
+        </Button>
+      </Group>
+    </Stack>
+  );
+}
+
+function graceSentence(hours: number): string {
+  return hours === 0
+    ? "The old key ends at once: whatever uses it is refused until it has the new one."
+    : `Both keys are good for ${hoursWords(hours)}. Then the old one ends by itself.`;
+}
+
+function hoursWords(hours: number): string {
+  return hours === 1 ? "1 hour" : `${hours} hours`;
+}

@@ -1,0 +1,89 @@
+/** Gives an endpoint a new secret, and shows it. */
+import { useMutation } from "@apollo/client/react";
+import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { useState } from "react";
+import { errorSentence } from "../../app/describe-error.ts";
+import type { Dialog } from "../../app/use-dialog.ts";
+import { accepted } from "../../app/user-errors.ts";
+import { FormAlert } from "../../components/form-alert.tsx";
+import {
+  RotateWebhookSecretDocument,
+  type EndpointDetailsFragment,
+} from "../../generated/webhook-endpoint.ts";
+import { SecretReady } from "./secret-ready.tsx";
+
+type Endpoint = EndpointDetailsFragment;
+
+export function RotateSecretDialog({ dialog }: { dialog: Dialog<Endpoint> }) {
+  return dialog.subject && <RotateSecretSteps key={dialog.turn} endpoint={dialog.subject} dialog={dialog} />;
+}
+
+interface RotateSecretStepsProps {
+  endpoint: Endpoint;
+  dialog: Dialog<Endpoint>;
+}
+
+function RotateSecretSteps({ endpoint, dialog: { isOpen, close } }: RotateSecretStepsProps) {
+  const [secret, setSecret] = useState<string | null>(null);
+  return (
+    <Modal
+      opened={isOpen}
+      onClose={close}
+      size={secret === null ? "md" : "lg"}
+      title={secret === null ? "Rotate the secret?" : "The new secret"}
+      closeOnClickOutside={secret === null}
+      closeOnEscape={secret === null}
+    >
+      {secret === null ? (
+        <RotateSecretForm endpoint={endpoint} onSecret={setSecret} onCancel={close} />
+      ) : (
+        <SecretReady secret={secret} url={endpoint.url} action="I have kept it" onDone={close}>
+          <Text fz="sm">
+            For 24 hours the former one signs beside it: whichever your receiver uses, nothing is lost.
+          </Text>
+        </SecretReady>
+      )}
+    </Modal>
+  );
+}
+
+interface RotateSecretFormProps {
+  endpoint: Endpoint;
+  onSecret: (secret: string) => void;
+  onCancel: () => void;
+}
+
+function RotateSecretForm({ endpoint, onSecret, onCancel }: RotateSecretFormProps) {
+  const [rotate, { loading }] = useMutation(RotateWebhookSecretDocument);
+  const [failure, setFailure] = useState<string | null>(null);
+  const send = async (): Promise<void> => {
+    setFailure(null);
+    try {
+      const { data } = await rotate({ variables: { id: endpoint.id } });
+      const { secret } = accepted(data?.rotateWebhookSecret);
+      if (secret !== null) onSecret(secret);
+    } catch (error) {
+      setFailure(errorSentence(error));
+    }
+  };
+  return (
+    <Stack>
+      <FormAlert message={failure} />
+      <Text>
+        You get a new secret at once. For 24 hours every request carries two signatures, by the new one and by
+        the old one. Put the new one into your receiver in that time.
+      </Text>
+      {endpoint.formerSecretsUntil.length > 1 && (
+        <Text>Two former secrets still sign. The oldest of them stops at once.</Text>
+      )}
+      <Group justify="flex-end">
+        <Button variant="default" onClick={onCancel} disabled={loading}>
+          Cancel
+        </Button>
+        <Button loading={loading} onClick={() => void send()} data-autofocus>
+          Rotate secret
+        </Button>
+      </Group>
+    </Stack>
+  );
+}

@@ -1,0 +1,62 @@
+/** The filters that hold, in words, each to be taken away. */
+import { Anchor, CloseButton } from "@mantine/core";
+import { CATEGORY_LABELS } from "./job.category.ts";
+import { dayWords } from "./job.words.ts";
+import type { JobsSearch } from "./jobs.search.ts";
+import classes from "./jobs.module.css";
+import { PERIOD_LABELS, type FilterProps } from "./filter.panel.tsx";
+import type { Choices } from "./use-choices.ts";
+
+interface Pill {
+  name: string;
+  value: string;
+  /** What the address becomes without it. */
+  without: Partial<JobsSearch>;
+}
+
+export function FilterPills({ search, choices, onChange, onClear }: FilterProps & { onClear: () => void }) {
+  const pills = pillsOf(search, choices);
+  if (pills.length === 0) return null;
+  return (
+    <div className={classes.pills} role="group" aria-label="Filters that hold">
+      {pills.map(({ name, value, without }) => (
+        <span key={`${name} ${value}`} className={classes.pill}>
+          <span className={classes.pillWords}>
+            {name}: <strong>{value}</strong>
+          </span>
+          <CloseButton size="xs" aria-label={`Remove ${name}: ${value}`} onClick={() => onChange(without)} />
+        </span>
+      ))}
+      <Anchor component="button" type="button" fz="sm" onClick={onClear}>
+        Clear all
+      </Anchor>
+    </div>
+  );
+}
+
+type ListName = "category" | "status" | "reason" | "agent" | "contractor";
+
+function pillsOf(search: JobsSearch, { names }: Choices): Pill[] {
+  const list = (key: ListName, name: string, labelOf: (value: string) => string): Pill[] =>
+    (search[key] ?? []).map((value) => ({
+      name,
+      value: labelOf(value),
+      without: { [key]: search[key]?.filter((other) => other !== value) },
+    }));
+  const one = (key: keyof JobsSearch, name: string, value: string | undefined): Pill[] =>
+    search[key] === undefined || value === undefined ? [] : [{ name, value, without: { [key]: undefined } }];
+  const organization = (id: string): string => names.organizations.get(id) ?? id;
+  return [
+    ...one("q", "Search", search.q),
+    ...list("category", "Category", (value) => CATEGORY_LABELS[value as keyof typeof CATEGORY_LABELS]),
+    ...list("status", "Status", (code) => names.statuses.get(code) ?? code),
+    ...list("reason", "Reason", (code) => names.reasons.get(code) ?? code),
+    ...list("agent", "Agent", organization),
+    ...list("contractor", "Contractor", organization),
+    ...one("due_from", "Due from", search.due_from && dayWords(search.due_from)),
+    ...one("due_to", "Due until", search.due_to && dayWords(search.due_to)),
+    ...one("postal_code", "Postal code", search.postal_code),
+    ...one("updated", "Changed within", search.updated && PERIOD_LABELS[search.updated]),
+    ...one("late", "Only", search.late && "late ones"),
+  ];
+}

@@ -1,0 +1,92 @@
+/** Which endpoints were told of a job's changes. */
+import { useQuery } from "@apollo/client/react";
+import { Group, Paper, Text, Title } from "@mantine/core";
+import { useEffect } from "react";
+import { TextLink } from "../../components/links.tsx";
+import { LoadMore } from "../../components/pager.tsx";
+import { ErrorState, LoadingState } from "../../components/states.tsx";
+import { StatusBadge, type Tone } from "../../components/status-badge.tsx";
+import { Timestamp } from "../../components/timestamp.tsx";
+import { JobDeliveriesDocument, type JobDeliveriesQuery } from "../../generated/job.ts";
+import classes from "./job.module.css";
+import { counted } from "./job.words.ts";
+
+type Delivery = NonNullable<JobDeliveriesQuery["webhookDeliveries"]>["edges"][number]["node"];
+
+const STATUSES: Record<Delivery["status"], { label: string; tone: Tone }> = {
+  PENDING: { label: "Waiting", tone: "progress" },
+  DELIVERED: { label: "Delivered", tone: "success" },
+  DEAD: { label: "Failed", tone: "danger" },
+  DISCARDED: { label: "Discarded", tone: "muted" },
+};
+
+/** `changes`: grows with each change of the job, which may have deliveries. */
+export function JobDeliveries({ markingNumber, changes }: { markingNumber: string; changes: number }) {
+  return (
+    <Paper component="section" aria-labelledby="job-deliveries" className={classes.section}>
+      <Title order={2} mb="md" id="job-deliveries">
+        Webhook deliveries
+      </Title>
+      <Deliveries markingNumber={markingNumber} changes={changes} />
+    </Paper>
+  );
+}
+
+function Deliveries({ markingNumber, changes }: { markingNumber: string; changes: number }) {
+  const { data, error, loading, refetch, fetchMore } = useQuery(JobDeliveriesDocument, {
+    variables: { markingNumber },
+    notifyOnNetworkStatusChange: true,
+  });
+  useEffect(() => {
+    if (changes > 0) void refetch();
+  }, [changes, refetch]);
+  const list = data?.webhookDeliveries;
+  if (!list)
+    return loading ? (
+      <LoadingState rows={3} label="Loading deliveries" />
+    ) : (
+      <ErrorState error={error} onRetry={() => void refetch()} />
+    );
+  if (list.edges.length === 0)
+    return (
+      <Text c="dimmed" fz="sm">
+        No endpoint was told of this job in the last 30 days.{" "}
+        <TextLink to="/integrations/endpoints">Endpoints</TextLink> are told of each change from when they are
+        made.
+      </Text>
+    );
+  return (
+    <>
+      <ul className={classes.deliveries}>
+        {list.edges.map(({ node }) => (
+          <DeliveryRow key={node.id} delivery={node} />
+        ))}
+      </ul>
+      <LoadMore
+        hasMore={list.pageInfo.hasNextPage}
+        isLoading={loading}
+        onMore={() => void fetchMore({ variables: { after: list.pageInfo.endCursor } })}
+      />
+    </>
+  );
+}
+
+function DeliveryRow({ delivery }: { delivery: Delivery }) {
+  const { id, eventType, status, attemptCount, createdAt, endpoint } = delivery;
+  return (
+    <li className={classes.delivery}>
+      <Group justify="space-between" gap="xs">
+        <TextLink to="/integrations/deliveries/$id" params={{ id }} fw={600} fz="sm">
+          {eventType.toLowerCase().replace("_", ".")}
+        </TextLink>
+        <StatusBadge {...STATUSES[status]} />
+      </Group>
+      <div className={classes.meta}>
+        <span className={classes.url}>{endpoint?.url ?? "To an endpoint that is deleted"}</span>
+        <span>
+          <Timestamp value={createdAt} />, {counted(attemptCount, "attempt")}
+        </span>
+      </div>
+    </li>
+  );
+}

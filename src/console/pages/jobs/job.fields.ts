@@ -1,0 +1,146 @@
+/** The 16 fields that can be changed: what they are called, how they are written in a form, and what a form makes of them. */
+import type { JobRowFragment } from "../../generated/job-row.ts";
+import type { JobPatch } from "../../generated/job.ts";
+
+export type FieldName = keyof JobPatch;
+export type FieldKind = "text" | "long-text" | "integer" | "number" | "date" | "flag" | "status" | "reason";
+
+export interface JobField {
+  name: FieldName;
+  label: string;
+  kind: FieldKind;
+  group: FieldGroup;
+  /** Characters that a text may have. */
+  longest?: number;
+  /** It has a value always: it cannot be cleared. */
+  isRequired?: boolean;
+}
+
+export const FIELD_GROUPS = ["Progress", "Schedule", "Delivery", "Goods"] as const;
+export type FieldGroup = (typeof FIELD_GROUPS)[number];
+
+export const jobFields: readonly JobField[] = [
+  {
+    name: "normalizedStatus",
+    label: "Status",
+    kind: "status",
+    group: "Progress",
+    longest: 64,
+    isRequired: true,
+  },
+  { name: "failureReason", label: "Failure reason", kind: "reason", group: "Progress", longest: 64 },
+  { name: "scheduledDate", label: "Scheduled date", kind: "date", group: "Schedule" },
+  { name: "scheduledDeliveryDate", label: "Confirmed date", kind: "date", group: "Schedule" },
+  {
+    name: "scheduledDeliveryPending",
+    label: "Confirmation pending",
+    kind: "flag",
+    group: "Schedule",
+    isRequired: true,
+  },
+  { name: "recipientName", label: "Recipient", kind: "text", group: "Delivery", longest: 255 },
+  { name: "recipientContact", label: "Contact", kind: "text", group: "Delivery", longest: 255 },
+  { name: "deliveryAddress", label: "Address", kind: "long-text", group: "Delivery", longest: 1000 },
+  { name: "postalCode", label: "Postal code", kind: "text", group: "Delivery", longest: 60 },
+  { name: "instructions", label: "Instructions", kind: "long-text", group: "Delivery", longest: 1000 },
+  { name: "pieceQuantity", label: "Pieces", kind: "integer", group: "Goods" },
+  { name: "weight", label: "Weight", kind: "number", group: "Goods" },
+  { name: "pts", label: "PTS", kind: "number", group: "Goods" },
+  { name: "labels", label: "Labels", kind: "text", group: "Goods", longest: 255 },
+  { name: "batchNumber", label: "Batch number", kind: "text", group: "Goods", longest: 120 },
+  { name: "groupCode", label: "Group code", kind: "text", group: "Goods", longest: 120 },
+];
+
+const byName = new Map<string, JobField>(jobFields.map((field) => [field.name, field]));
+
+export function fieldOf(name: string): JobField | undefined {
+  return byName.get(name);
+}
+
+/** Fields that only operators and carriers change: they stand in the history. */
+const OTHER_LABELS: Record<string, string> = {
+  providerStatus: "Carrier's status",
+  contractorId: "Contractor",
+  agentId: "Agent",
+  markingNumber: "Marking Number",
+};
+
+export function labelOfField(name: string): string {
+  return byName.get(name)?.label ?? OTHER_LABELS[name] ?? name;
+}
+
+/** The order in which fields are told: as in the form, others first. */
+export function placeOfField(name: string): number {
+  return jobFields.findIndex((field) => field.name === name);
+}
+
+/** As inputs hold it: text, and "true" or "false" for a flag. An empty text is no value. */
+export type FormValues = Record<FieldName, string>;
+
+type Editable = Pick<JobRowFragment, FieldName>;
+
+export function toForm(job: Editable): FormValues {
+  return Object.fromEntries(jobFields.map(({ name }) => [name, inputOf(job[name])])) as FormValues;
+}
+
+function inputOf(value: string | number | boolean | null): string {
+  return value === null ? "" : String(value);
+}
+
+/** What differs from the job as it was when the form was opened. */
+export function toPatch(base: FormValues, values: FormValues): JobPatch {
+  const names = jobFields.map(({ name }) => name).filter((name) => base[name] !== values[name]);
+  return patchOf(names, values);
+}
+
+/** These fields, whatever they were. */
+export function patchOf(names: readonly FieldName[], values: FormValues): JobPatch {
+  return Object.fromEntries(names.map((name) => [name, valueOf(name, values[name])])) as JobPatch;
+}
+
+function valueOf(name: FieldName, input: string): string | number | boolean | null {
+  const kind = fieldOf(name)?.kind;
+  if (kind === "flag") return input === "true";
+  if (isBlank(input)) return null;
+  return kind === "integer" || kind === "number" ? Number(input.trim()) : input;
+}
+
+function isBlank(input: string): boolean {
+  return input.trim() === "";
+}
+
+const GREATEST_INTEGER = 2_147_483_647;
+
+/** What is wrong with an input, in a sentence; null: nothing. The server has the last word. */
+function checkInput({ label, kind, longest, isRequired = false }: JobField, input: string): string | null {
+  if (isBlank(input)) return isRequired ? `${label} always has a value` : null;
+  if (kind === "integer" && !isPiece(input)) return `${label} is a whole number, from 1`;
+  if (kind === "number" && !isNumber(input)) return `${label} is a number, such as 12.5`;
+  // Code points, as the server counts.
+  const { length } = Array.from(input);
+  if (longest !== undefined && length > longest)
+    return `${label} has at most ${longest} characters; these are ${length}`;
+  return null;
+}
+
+function isPiece(input: string): boolean {
+  const number = Number(input);
+  return /^\s*\d+\s*$/.test(input) && number >= 1 && number <= GREATEST_INTEGER;
+}
+
+function isNumber(input: string): boolean {
+  return /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(input) && Number.isFinite(Number(input));
+}
+
+/** What is wrong, by field; empty where nothing is. */
+export function checkInputs(
+  names: readonly FieldName[],
+  values: FormValues,
+): Partial<Record<FieldName, string>> {
+  const problems = names.flatMap((name) => {
+    const field = fieldOf(name);
+    const problem = field && checkInput(field, values[name]);
+    return problem ? [[name, problem] as const] : [];
+  });
+  return Object.fromEntries(problems) as Partial<Record<FieldName, string>>;
+}

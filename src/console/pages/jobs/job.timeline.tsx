@@ -1,0 +1,121 @@
+/** What happened to a job, newest first: what changed, by whom, when and by which request. */
+import { useQuery } from "@apollo/client/react";
+import { Anchor, Code, Paper, Text, Title } from "@mantine/core";
+import { useEffect, useState } from "react";
+import { CopyButton } from "../../components/copy-button.tsx";
+import { LoadMore } from "../../components/pager.tsx";
+import { ErrorState, LoadingState } from "../../components/states.tsx";
+import { Timestamp } from "../../components/timestamp.tsx";
+import { JobHistoryDocument, type JobEventEntryFragment, type JobEventType } from "../../generated/job.ts";
+import { ChangeList } from "./change.list.tsx";
+import { placeOfField } from "./job.fields.ts";
+import classes from "./job.module.css";
+import { inWords, type Names } from "./job.words.ts";
+import { useActorName } from "./use-actor-name.ts";
+
+interface JobTimelineProps {
+  markingNumber: string;
+  /** A new one has a new entry. */
+  version: number;
+  names: Names;
+}
+
+export function JobTimeline({ markingNumber, version, names }: JobTimelineProps) {
+  return (
+    <Paper component="section" aria-labelledby="job-timeline" className={classes.section}>
+      <Title order={2} mb="md" id="job-timeline">
+        History
+      </Title>
+      <Entries markingNumber={markingNumber} version={version} names={names} />
+    </Paper>
+  );
+}
+
+function Entries({ markingNumber, version, names }: JobTimelineProps) {
+  const { data, error, loading, refetch, fetchMore } = useQuery(JobHistoryDocument, {
+    variables: { markingNumber },
+    notifyOnNetworkStatusChange: true,
+  });
+  const history = data?.job?.history;
+  const newest = history?.edges[0]?.node.sequence;
+  useEffect(() => {
+    if (newest !== undefined && newest < version) void refetch();
+  }, [newest, version, refetch]);
+  if (!history)
+    return loading ? (
+      <LoadingState rows={5} label="Loading history" />
+    ) : (
+      <ErrorState error={error} onRetry={() => void refetch()} />
+    );
+  return (
+    <>
+      <ol className={classes.timeline}>
+        {history.edges.map(({ node }) => (
+          <Entry key={node.id} event={node} names={names} />
+        ))}
+      </ol>
+      <LoadMore
+        hasMore={history.pageInfo.hasNextPage}
+        isLoading={loading}
+        onMore={() => void fetchMore({ variables: { after: history.pageInfo.endCursor } })}
+      />
+    </>
+  );
+}
+
+const TITLES: Record<JobEventType, string> = {
+  JOB_CREATED: "Created",
+  JOB_UPDATED: "Changed",
+  JOB_STATUS_CHANGED: "Status changed",
+  JOB_ASSIGNED: "Assigned",
+};
+
+function Entry({ event, names }: { event: JobEventEntryFragment; names: Names }) {
+  const status = event.changes.find(({ field }) => field === "normalizedStatus");
+  const nameOf = useActorName();
+  return (
+    <li className={classes.event} data-kind={status ? "status" : undefined}>
+      <Text fw={600}>
+        {status
+          ? `${TITLES[event.type]}: ${inWords("normalizedStatus", status.to, names)}`
+          : TITLES[event.type]}
+      </Text>
+      <Changes event={event} names={names} />
+      <div className={classes.meta}>
+        <Timestamp value={event.occurredAt} display="exact" />
+        <span>{nameOf(event.actor)}</span>
+        {event.requestId !== null && (
+          <span className={classes.request}>
+            <Code>{event.requestId}</Code>
+            <CopyButton value={event.requestId} label="request id" />
+          </span>
+        )}
+      </div>
+    </li>
+  );
+}
+
+/** So many are shown at once; a job that is created has nearly all its fields changed. */
+const FEW = 4;
+
+function Changes({ event, names }: { event: JobEventEntryFragment; names: Names }) {
+  const [isWhole, setWhole] = useState(false);
+  const changes = event.changes.toSorted((one, other) => placeOfField(one.field) - placeOfField(other.field));
+  const shown = isWhole || changes.length <= FEW + 1 ? changes : changes.slice(0, FEW);
+  return (
+    <>
+      <ChangeList changes={shown} names={names} isFirst={event.type === "JOB_CREATED"} />
+      {changes.length > FEW + 1 && (
+        <Anchor
+          component="button"
+          type="button"
+          fz="sm"
+          aria-expanded={isWhole}
+          onClick={() => setWhole(!isWhole)}
+        >
+          {isWhole ? "Show fewer" : `Show ${changes.length - FEW} more`}
+        </Anchor>
+      )}
+    </>
+  );
+}

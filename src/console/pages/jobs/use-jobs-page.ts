@@ -1,0 +1,30 @@
+/** The page of jobs that the address asks for; while the next is on its way the former one stays. */
+import { useQuery } from "@apollo/client/react";
+import { useMemo } from "react";
+import { JobsPageDocument, type JobsPageQuery } from "../../generated/jobs.ts";
+import { jobsAsked, pageVariables, type JobsAsked } from "./jobs.filter.ts";
+import type { JobsSearch } from "./jobs.search.ts";
+
+export interface JobsPageState {
+  asked: JobsAsked;
+  page: NonNullable<JobsPageQuery["jobs"]> | null;
+  /** Shows what was asked before. */
+  isStale: boolean;
+  error: unknown;
+  refetch: () => void;
+}
+
+export function useJobsPage(search: JobsSearch): JobsPageState {
+  // Filters by how long ago hold from when they were chosen.
+  const asked = useMemo(() => jobsAsked(search), [search]);
+  const variables = useMemo(() => pageVariables(search, asked), [search, asked]);
+  const { data, previousData, error, loading, refetch } = useQuery(JobsPageDocument, { variables });
+  const shown = data ?? (loading ? previousData : undefined);
+  return {
+    asked,
+    page: shown?.jobs ?? null,
+    isStale: data === undefined && loading,
+    error: data?.jobs ? undefined : error,
+    refetch: () => void refetch(),
+  };
+}

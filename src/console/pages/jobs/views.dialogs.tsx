@@ -1,0 +1,110 @@
+/** Keeping a view by a name, and removing those that are not wanted any more. */
+import { Button, Group, List, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useState } from "react";
+import { errorSentence } from "../../app/describe-error.ts";
+import { tell } from "../../app/tell.ts";
+import { useSubmit } from "../../app/use-submit.ts";
+import { FormAlert } from "../../components/form-alert.tsx";
+import type { SavedViewEntryFragment } from "../../generated/saved-views.ts";
+
+const LONGEST_NAME = 60;
+
+interface DialogProps {
+  opened: boolean;
+  onClose: () => void;
+}
+
+interface SaveViewDialogProps extends DialogProps {
+  /** Names of those that there are: one of the same name is replaced. */
+  taken: readonly string[];
+  onSave: (name: string) => Promise<void>;
+}
+
+export function SaveViewDialog({ opened, onClose, taken, onSave }: SaveViewDialogProps) {
+  const form = useForm({ initialValues: { name: "" } });
+  const submit = useSubmit(form, async ({ name }) => {
+    await onSave(name.trim());
+    tell(`The view “${name.trim()}” is kept.`);
+    form.reset();
+    onClose();
+  });
+  const isTaken = taken.includes(form.values.name.trim());
+  return (
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      title="Keep this view"
+      closeButtonProps={{ "aria-label": "Close" }}
+    >
+      <form onSubmit={form.onSubmit(submit.onSubmit)}>
+        <Stack>
+          <Text fz="sm" c="dimmed">
+            Its filters, order and columns. Only you see it; to share it, send somebody the page's address.
+          </Text>
+          <FormAlert message={submit.failure} />
+          <TextInput
+            {...form.getInputProps("name")}
+            label="Name"
+            description={isTaken ? "There is one of this name: it is replaced." : undefined}
+            placeholder="Late in the east"
+            maxLength={LONGEST_NAME}
+            required
+            withAsterisk={false}
+            data-autofocus
+          />
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={submit.isBusy}>
+              Keep view
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+interface RemoveViewsDialogProps extends DialogProps {
+  views: readonly SavedViewEntryFragment[];
+  onRemove: (id: string) => Promise<void>;
+}
+
+export function RemoveViewsDialog({ opened, onClose, views, onRemove }: RemoveViewsDialogProps) {
+  const [failure, setFailure] = useState<string | null>(null);
+  const remove = (id: string): void => {
+    setFailure(null);
+    onRemove(id).catch((error: unknown) => setFailure(errorSentence(error)));
+  };
+  return (
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      title="Remove views"
+      closeButtonProps={{ "aria-label": "Close" }}
+    >
+      <Stack>
+        <FormAlert message={failure} />
+        {views.length === 0 && <Text c="dimmed">None is left.</Text>}
+        <List
+          listStyleType="none"
+          spacing="xs"
+          styles={{ itemWrapper: { width: "100%" }, itemLabel: { width: "100%" } }}
+        >
+          {views.map(({ id, name }) => (
+            <List.Item key={id}>
+              <Group justify="space-between" wrap="nowrap">
+                <Text truncate>{name}</Text>
+                <Button variant="default" size="xs" onClick={() => remove(id)} aria-label={`Remove ${name}`}>
+                  Remove
+                </Button>
+              </Group>
+            </List.Item>
+          ))}
+        </List>
+      </Stack>
+    </Modal>
+  );
+}

@@ -1,0 +1,106 @@
+import { useMutation } from "@apollo/client/react";
+import { Menu } from "@mantine/core";
+import { IconMailForward, IconMailOff } from "@tabler/icons-react";
+import { tell, tellFailure } from "../../app/tell.ts";
+import { useDialog } from "../../app/use-dialog.ts";
+import { accepted } from "../../app/user-errors.ts";
+import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
+import { DataTable, type Column } from "../../components/data-table.tsx";
+import { RowMenu } from "../../components/row-menu.tsx";
+import { StatusBadge } from "../../components/status-badge.tsx";
+import { Timestamp, useNow } from "../../components/timestamp.tsx";
+import {
+  ResendInvitationDocument,
+  RevokeInvitationDocument,
+  type InvitationRowFragment,
+} from "../../generated/members.ts";
+import { roleLabels } from "./roles.ts";
+
+interface InvitationsTableProps {
+  invitations: readonly InvitationRowFragment[];
+  onChange: () => void;
+}
+
+export function InvitationsTable({ invitations, onChange }: InvitationsTableProps) {
+  const revoking = useDialog<InvitationRowFragment>();
+  const [revokeInvitation] = useMutation(RevokeInvitationDocument);
+  const revoke = async (): Promise<void> => {
+    const { data } = await revokeInvitation({ variables: { id: revoking.subject?.id ?? "" } });
+    accepted(data?.revokeInvitation);
+    onChange();
+  };
+  const actions: Column<InvitationRowFragment> = {
+    id: "actions",
+    header: "Actions",
+    isActions: true,
+    cell: (invitation) => (
+      <InvitationActions invitation={invitation} onRevoke={() => revoking.open(invitation)} />
+    ),
+  };
+  return (
+    <>
+      <DataTable
+        caption="Invitations"
+        columns={[...columns, actions]}
+        rows={invitations}
+        rowKey={({ id }) => id}
+      />
+      <ConfirmDialog
+        opened={revoking.isOpen}
+        onClose={revoking.close}
+        title="Take the invitation back?"
+        action="Take back"
+        isDangerous
+        onConfirm={revoke}
+      >
+        The link that {revoking.subject?.email} was sent is good no more.
+      </ConfirmDialog>
+    </>
+  );
+}
+
+const columns: readonly Column<InvitationRowFragment>[] = [
+  { id: "email", header: "E-mail", isTitle: true, cell: ({ email }) => email },
+  { id: "role", header: "Role", cell: ({ role }) => roleLabels[role] },
+  { id: "by", header: "Invited by", cell: ({ invitedBy }) => invitedBy },
+  { id: "at", header: "Sent", cell: ({ invitedAt }) => <Timestamp value={invitedAt} /> },
+  { id: "expires", header: "Link", cell: ({ expiresAt }) => <LinkEnd expiresAt={expiresAt} /> },
+];
+
+function LinkEnd({ expiresAt }: { expiresAt: string }) {
+  if (Date.parse(expiresAt) < useNow()) return <StatusBadge label="Expired" tone="attention" />;
+  return (
+    <span style={{ whiteSpace: "nowrap" }}>
+      Ends <Timestamp value={expiresAt} />
+    </span>
+  );
+}
+
+function InvitationActions({
+  invitation,
+  onRevoke,
+}: {
+  invitation: InvitationRowFragment;
+  onRevoke: () => void;
+}) {
+  const [resendInvitation] = useMutation(ResendInvitationDocument);
+  const resend = async (): Promise<void> => {
+    try {
+      const { data } = await resendInvitation({ variables: { id: invitation.id } });
+      accepted(data?.resendInvitation);
+      tell(`The invitation is on its way to ${invitation.email} again.`);
+    } catch (error) {
+      tellFailure(error);
+    }
+  };
+  return (
+    <RowMenu label={`Actions for ${invitation.email}`}>
+      <Menu.Item leftSection={<IconMailForward size={16} aria-hidden="true" />} onClick={() => void resend()}>
+        Send again
+      </Menu.Item>
+      <Menu.Item color="red" leftSection={<IconMailOff size={16} aria-hidden="true" />} onClick={onRevoke}>
+        Take back…
+      </Menu.Item>
+    </RowMenu>
+  );
+}

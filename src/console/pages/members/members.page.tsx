@@ -1,0 +1,70 @@
+/** The people of an organisation, and those who are invited; for operators the operators. */
+import { Button, Stack, Title } from "@mantine/core";
+import { useQuery } from "@apollo/client/react";
+import { useDisclosure } from "@mantine/hooks";
+import { IconUserPlus } from "@tabler/icons-react";
+import { useSession, type Session } from "../../app/session.ts";
+import { PageHeader } from "../../components/page-header.tsx";
+import { ErrorState, LoadingState } from "../../components/states.tsx";
+import { MembersDocument } from "../../generated/members.ts";
+import { InvitationsTable } from "./invitations.table.tsx";
+import { InviteDialog } from "./invite.dialog.tsx";
+import { MembersTable } from "./members.table.tsx";
+
+/** Members see who is there; owners, and operators among themselves, also decide about it. */
+function managesMembers({ user }: Session): boolean {
+  return user.role !== "member";
+}
+
+export function MembersPage() {
+  const session = useSession();
+  const isManager = managesMembers(session);
+  const isOperator = session.user.role === "operator";
+  const [isInviting, inviting] = useDisclosure(false);
+  const { data, error, refetch } = useQuery(MembersDocument, { variables: { isManager } });
+  const reload = (): void => void refetch();
+  return (
+    <>
+      <PageHeader
+        title={isOperator ? "Operators" : "Members"}
+        description={
+          isOperator
+            ? "Who runs this service. Operators see every organisation."
+            : `Who signs in for ${session.organization?.name}. Owners manage keys, webhooks and members; members read and change jobs.`
+        }
+        actions={
+          isManager && (
+            <Button leftSection={<IconUserPlus size={16} aria-hidden="true" />} onClick={inviting.open}>
+              Invite
+            </Button>
+          )
+        }
+      />
+      {data?.members ? (
+        <Stack gap="xl">
+          <MembersTable members={data.members} isManager={isManager} onChange={reload} />
+          {data.invitations && data.invitations.length > 0 && (
+            <section aria-labelledby="invitations">
+              <Title order={2} id="invitations" mb="sm">
+                Invitations
+              </Title>
+              <InvitationsTable invitations={data.invitations} onChange={reload} />
+            </section>
+          )}
+        </Stack>
+      ) : error ? (
+        <ErrorState error={error} onRetry={reload} />
+      ) : (
+        <LoadingState />
+      )}
+      {isManager && (
+        <InviteDialog
+          opened={isInviting}
+          onClose={inviting.close}
+          isOperator={isOperator}
+          onInvited={reload}
+        />
+      )}
+    </>
+  );
+}

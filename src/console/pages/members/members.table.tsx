@@ -1,0 +1,120 @@
+import { useMutation } from "@apollo/client/react";
+import { Badge, Group, Menu, Text } from "@mantine/core";
+import { tell, tellFailure } from "../../app/tell.ts";
+import { IconArrowDown, IconArrowUp, IconUserMinus } from "@tabler/icons-react";
+import { useSession } from "../../app/session.ts";
+import { useDialog } from "../../app/use-dialog.ts";
+import { accepted } from "../../app/user-errors.ts";
+import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
+import { DataTable, type Column } from "../../components/data-table.tsx";
+import { RowMenu } from "../../components/row-menu.tsx";
+import { StatusBadge } from "../../components/status-badge.tsx";
+import { Timestamp } from "../../components/timestamp.tsx";
+import {
+  RemoveMemberDocument,
+  SetMemberRoleDocument,
+  type MemberRowFragment,
+} from "../../generated/members.ts";
+import { roleLabels } from "./roles.ts";
+
+interface MembersTableProps {
+  members: readonly MemberRowFragment[];
+  isManager: boolean;
+  onChange: () => void;
+}
+
+export function MembersTable({ members, isManager, onChange }: MembersTableProps) {
+  const removing = useDialog<MemberRowFragment>();
+  const [removeMember] = useMutation(RemoveMemberDocument);
+  const remove = async (): Promise<void> => {
+    const { data } = await removeMember({ variables: { id: removing.subject?.id ?? "" } });
+    accepted(data?.removeMember);
+    onChange();
+    tell(`${removing.subject?.name} is removed.`);
+  };
+  const actions: Column<MemberRowFragment> = {
+    id: "actions",
+    header: "Actions",
+    isActions: true,
+    cell: (member) => <MemberActions member={member} onRemove={() => removing.open(member)} />,
+  };
+  return (
+    <>
+      <DataTable
+        caption="Members"
+        columns={isManager ? [...columns, actions] : columns}
+        rows={members}
+        rowKey={({ id }) => id}
+      />
+      <ConfirmDialog
+        opened={removing.isOpen}
+        onClose={removing.close}
+        title={`Remove ${removing.subject?.name}?`}
+        action="Remove"
+        isDangerous
+        onConfirm={remove}
+      >
+        Their sessions end at once, and they cannot sign in any more. Keys that they made stay good.
+      </ConfirmDialog>
+    </>
+  );
+}
+
+const columns: readonly Column<MemberRowFragment>[] = [
+  { id: "name", header: "Name", isTitle: true, cell: (member) => <MemberName member={member} /> },
+  { id: "role", header: "Role", cell: ({ role }) => roleLabels[role] },
+  {
+    id: "second-factor",
+    header: "Second step",
+    cell: ({ hasSecondFactor }) => (
+      <StatusBadge label={hasSecondFactor ? "On" : "Off"} tone={hasSecondFactor ? "success" : "muted"} />
+    ),
+  },
+  {
+    id: "seen",
+    header: "Last seen",
+    cell: ({ lastSeenAt }) => (lastSeenAt === null ? "Not yet" : <Timestamp value={lastSeenAt} />),
+  },
+];
+
+function MemberName({ member }: { member: MemberRowFragment }) {
+  const { user } = useSession();
+  return (
+    <div>
+      <Group gap={8}>
+        {member.name}
+        {member.id === user.id && <Badge size="sm">You</Badge>}
+      </Group>
+      <Text fz="sm" c="dimmed" fw={400}>
+        {member.email}
+      </Text>
+    </div>
+  );
+}
+
+function MemberActions({ member, onRemove }: { member: MemberRowFragment; onRemove: () => void }) {
+  const [setMemberRole] = useMutation(SetMemberRoleDocument);
+  const other = member.role === "OWNER" ? "MEMBER" : "OWNER";
+  const Picture = other === "OWNER" ? IconArrowUp : IconArrowDown;
+  const setRole = async (): Promise<void> => {
+    try {
+      const { data } = await setMemberRole({ variables: { id: member.id, role: other } });
+      accepted(data?.setMemberRole);
+      tell(`${member.name} is ${other === "OWNER" ? "an owner" : "a member"} now.`);
+    } catch (error) {
+      tellFailure(error);
+    }
+  };
+  return (
+    <RowMenu label={`Actions for ${member.email}`}>
+      {member.role !== "OPERATOR" && (
+        <Menu.Item leftSection={<Picture size={16} aria-hidden="true" />} onClick={() => void setRole()}>
+          Make {other === "OWNER" ? "owner" : "member"}
+        </Menu.Item>
+      )}
+      <Menu.Item color="red" leftSection={<IconUserMinus size={16} aria-hidden="true" />} onClick={onRemove}>
+        Remove…
+      </Menu.Item>
+    </RowMenu>
+  );
+}

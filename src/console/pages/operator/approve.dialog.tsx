@@ -1,0 +1,68 @@
+/** Approving: the organisation's name as it will be, and the mail that brings the person in. */
+import { useMutation } from "@apollo/client/react";
+import { Button, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { tell } from "../../app/tell.ts";
+import { useSubmit } from "../../app/use-submit.ts";
+import { accepted } from "../../app/user-errors.ts";
+import { FormAlert } from "../../components/form-alert.tsx";
+import { ApproveAccountRequestDocument, type AccountRequestViewFragment } from "../../generated/account-request.ts";
+import { AccountRequestCountsDocument } from "../../generated/account-requests.ts";
+import { organizationTypes } from "./account-request.words.ts";
+import { MailPreview } from "./mail-preview.tsx";
+import { registrationDraft } from "./review.mails.ts";
+
+interface ApproveFormProps {
+  onClose: () => void;
+  request: AccountRequestViewFragment;
+}
+
+export function ApproveDialog({ opened, ...form }: ApproveFormProps & { opened: boolean }) {
+  const { organizationName } = form.request;
+  return (
+    <Modal opened={opened} onClose={form.onClose} title={`Approve ${organizationName}`} size="lg">
+      <ApproveForm {...form} />
+    </Modal>
+  );
+}
+
+function ApproveForm({ onClose, request }: ApproveFormProps) {
+  const { id, email } = request;
+  const [approve] = useMutation(ApproveAccountRequestDocument, { refetchQueries: [AccountRequestCountsDocument] });
+  const form = useForm({ initialValues: { organizationName: request.organizationName } });
+  const organizationName = form.values.organizationName.trim();
+  const submit = useSubmit(form, async () => {
+    accepted((await approve({ variables: { id, organizationName } })).data?.approveAccountRequest);
+    onClose();
+    tell(`${organizationName} is approved. The registration’s link is on its way to ${email}.`);
+  });
+  return (
+    <form onSubmit={form.onSubmit(submit.onSubmit)}>
+      <Stack>
+        <Text>
+          This makes the organisation, as {organizationTypes[request.organizationType] === "Agent" ? "an agent" : "a contractor"}
+          , and {email} will be its owner.
+        </Text>
+        <FormAlert message={submit.failure} />
+        <TextInput
+          {...form.getInputProps("organizationName")}
+          label="Name of the organisation"
+          description="As asked for, or as you want it to be called. No other has the same."
+          maxLength={120}
+          data-autofocus
+          required
+          withAsterisk={false}
+        />
+        <MailPreview draft={registrationDraft({ email, organizationName })} />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose} disabled={submit.isBusy}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={submit.isBusy}>
+            Approve and send
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

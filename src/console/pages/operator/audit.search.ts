@@ -1,0 +1,17 @@
+/** Which part of the audit log is shown, as its address says it. */
+import { oneOf, text, type RawSearch } from "../../app/search.ts";
+import { auditActions } from "./audit.words.ts";
+
+export interface AuditSearch {
+  action?: string | undefined;
+  /** `org_…` */
+  organization?: string | undefined;
+}
+
+export function auditSearch(search: RawSearch): AuditSearch {
+  const organization = text(search["organization"]);
+  return {
+    action: oneOf(search["action"], Object.keys(auditActions)),
+    organization: organization?.startsWith("org_") ? organization : undefined,
+  };
+}

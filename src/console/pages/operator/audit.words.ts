@@ -1,0 +1,65 @@
+/** The acts that the audit log knows, in words. One that is not here is shown as it is called. */
+
+export const auditActions: Readonly<Record<string, string>> = {
+  "account_request.received": "Asked for an account",
+  "account_request.answered": "Answered a question",
+  "account_request.asked": "Asked for more",
+  "account_request.noted": "Noted something",
+  "account_request.approved": "Approved a request",
+  "account_request.rejected": "Rejected a request",
+  "account_request.registration_resent": "Resent a registration",
+  "member.registered": "Registered",
+  "member.invited": "Invited a member",
+  "member.joined": "Joined by an invitation",
+  "member.removed": "Removed a member",
+  "member.role_changed": "Changed a role",
+  "invitation.resent": "Resent an invitation",
+  "invitation.revoked": "Took back an invitation",
+  "organization.suspended": "Suspended",
+  "organization.restored": "Restored",
+  "session.opened": "Signed in",
+  "session.refused": "Was refused to sign in",
+  "session.closed": "Signed out",
+  "session.ended": "Ended a session",
+  "password.forgotten": "Asked for a new password",
+  "password.reset": "Reset their password",
+  "password.changed": "Changed their password",
+  "person.renamed": "Changed their name",
+  "second_factor.enabled": "Turned the second factor on",
+  "second_factor.disabled": "Turned the second factor off",
+  "recovery_codes.renewed": "Made new recovery codes",
+  "endpoint.secret_revealed": "Looked at a webhook’s secret",
+  "import.started": "Started an import",
+  "import.finished": "Finished an import",
+  "import.stopped": "An import stopped halfway",
+};
+
+/** What the first part of an action's name is about, for menus. */
+const subjects: Readonly<Record<string, string>> = {
+  account_request: "Account requests",
+  member: "Members",
+  invitation: "Members",
+  organization: "Organisations",
+  session: "Signing in",
+  password: "Signing in",
+  person: "Signing in",
+  second_factor: "Signing in",
+  recovery_codes: "Signing in",
+  endpoint: "Webhooks",
+  import: "Imports",
+};
+
+export interface ActionGroup {
+  group: string;
+  items: { value: string; label: string }[];
+}
+
+/** For a menu. */
+export function actionGroups(): ActionGroup[] {
+  const groups = new Map<string, ActionGroup["items"]>();
+  for (const [value, label] of Object.entries(auditActions)) {
+    const group = subjects[value.slice(0, value.indexOf("."))] ?? "Others";
+    groups.set(group, [...(groups.get(group) ?? []), { value, label }]);
+  }
+  return Array.from(groups, ([group, items]) => ({ group, items }));
+}

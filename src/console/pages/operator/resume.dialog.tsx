@@ -1,0 +1,61 @@
+/** Sends to a disabled endpoint again, and asks what becomes of what has waited. */
+import { useMutation } from "@apollo/client/react";
+import { Radio, Stack, Text } from "@mantine/core";
+import { useState } from "react";
+import { tell } from "../../app/tell.ts";
+import { accepted } from "../../app/user-errors.ts";
+import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
+import { ResumeWebhookEndpointDocument, type HeldEvents } from "../../generated/webhook-endpoint.ts";
+import type { EndpointCardFragment } from "../../generated/webhook-endpoints.ts";
+import classes from "./operator.module.css";
+
+interface ResumeDialogProps {
+  opened: boolean;
+  onClose: () => void;
+  endpoint: EndpointCardFragment;
+  onResumed: () => void;
+}
+
+const choices = [
+  { value: "SEND", label: "Send what has waited", description: "Oldest first, as fast as the endpoint’s limits allow." },
+  { value: "DISCARD", label: "Discard what has waited", description: "It can still be replayed from the log, for 30 days." },
+];
+
+export function ResumeDialog({ opened, onClose, endpoint, onResumed }: ResumeDialogProps) {
+  const { id, url, organization, waiting } = endpoint;
+  const [resume] = useMutation(ResumeWebhookEndpointDocument);
+  const [held, setHeld] = useState<HeldEvents>("SEND");
+  return (
+    <ConfirmDialog
+      opened={opened}
+      onClose={onClose}
+      title="Resume the endpoint"
+      action="Resume"
+      onConfirm={async () => {
+        accepted((await resume({ variables: { id, held } })).data?.resumeWebhookEndpoint);
+        onResumed();
+        tell(`${organization.name} is sent events again.`);
+      }}
+    >
+      <Stack>
+        <Text className={classes.anywhere}>
+          Events go to {url} of {organization.name} again. If it is still not well, it is disabled again: in 5 days, or at
+          once where it answers 410.
+        </Text>
+        {waiting > 0 && (
+          <Radio.Group
+            label={waiting === 1 ? "One event has waited" : `${waiting.toLocaleString("en")} events have waited`}
+            value={held}
+            onChange={setHeld}
+          >
+            <Stack gap="xs" mt={4}>
+              {choices.map((choice) => (
+                <Radio key={choice.value} {...choice} />
+              ))}
+            </Stack>
+          </Radio.Group>
+        )}
+      </Stack>
+    </ConfirmDialog>
+  );
+}

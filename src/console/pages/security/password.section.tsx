@@ -1,0 +1,48 @@
+import { Button, Group, Stack } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { tell } from "../../app/tell.ts";
+import { api } from "../../app/api.ts";
+import { useSession } from "../../app/session.ts";
+import { useSubmit } from "../../app/use-submit.ts";
+import { FormAlert } from "../../components/form-alert.tsx";
+import { PasswordField } from "../../components/password-field.tsx";
+import { NewPasswordInput } from "../../components/new-password-input.tsx";
+import { Section } from "../../components/section.tsx";
+
+export function PasswordSection() {
+  const { user } = useSession();
+  const form = useForm({ mode: "uncontrolled", initialValues: { current_password: "", new_password: "" } });
+  const submit = useSubmit(form, async (values) => {
+    await api.post("auth/password/change", values);
+    form.reset();
+    tell("Your password is changed. Your other sessions have ended.");
+  });
+  return (
+    <Section title="Password" description="A new one ends all your other sessions.">
+      <form onSubmit={form.onSubmit(submit.onSubmit)}>
+        <Stack maw={420}>
+          <FormAlert message={submit.failure} />
+          {/* For password managers, which keep a password beside a name. */}
+          <input type="text" name="username" autoComplete="username" value={user.email} readOnly hidden />
+          <PasswordField
+            key={form.key("current_password")}
+            {...form.getInputProps("current_password")}
+            label="Current password"
+            autoComplete="current-password"
+            required
+          />
+          <NewPasswordInput
+            key={form.key("new_password")}
+            {...form.getInputProps("new_password")}
+            label="New password"
+          />
+          <Group>
+            <Button type="submit" variant="default" loading={submit.isBusy}>
+              Change password
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Section>
+  );
+}

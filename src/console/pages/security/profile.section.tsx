@@ -1,0 +1,46 @@
+import { Button, Group, Stack, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { tell } from "../../app/tell.ts";
+import { api } from "../../app/api.ts";
+import { useSession, useSessionStore } from "../../app/session.ts";
+import { useSubmit } from "../../app/use-submit.ts";
+import { FormAlert } from "../../components/form-alert.tsx";
+import { Section } from "../../components/section.tsx";
+
+export function ProfileSection() {
+  const { user } = useSession();
+  const session = useSessionStore();
+  const form = useForm({ mode: "uncontrolled", initialValues: { name: user.name } });
+  const submit = useSubmit(form, async (values) => {
+    await api.patch("auth/profile", values);
+    await session.load();
+    tell("Your name is changed.");
+  });
+  return (
+    <Section
+      title="Profile"
+      description="Your name stands beside what you do. Your e-mail is what you sign in with."
+    >
+      <form onSubmit={form.onSubmit(submit.onSubmit)}>
+        <Stack maw={420}>
+          <FormAlert message={submit.failure} />
+          <TextInput label="E-mail" value={user.email} type="email" readOnly variant="filled" />
+          <TextInput
+            key={form.key("name")}
+            {...form.getInputProps("name")}
+            label="Name"
+            autoComplete="name"
+            maxLength={120}
+            required
+            withAsterisk={false}
+          />
+          <Group>
+            <Button type="submit" variant="default" loading={submit.isBusy}>
+              Save name
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Section>
+  );
+}

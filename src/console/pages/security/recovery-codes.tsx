@@ -1,0 +1,36 @@
+/** The codes for when the phone is lost, shown once. */
+import { Button, Group, Stack, Text } from "@mantine/core";
+import { IconDownload } from "@tabler/icons-react";
+import { SecretOnce } from "../../components/secret-once.tsx";
+
+export function RecoveryCodes({ codes, onDone }: { codes: readonly string[]; onDone: () => void }) {
+  const text = codes.join("\n");
+  return (
+    <Stack>
+      <Text>
+        Each of these signs you in once, in the place of the app&rsquo;s code. Keep them apart from your
+        password.
+      </Text>
+      <SecretOnce value={text} label="recovery codes" />
+      <Group justify="flex-end">
+        <Button
+          variant="default"
+          leftSection={<IconDownload size={16} aria-hidden="true" />}
+          onClick={() => download("waymark-recovery-codes.txt", `${text}\n`)}
+        >
+          Download
+        </Button>
+        <Button onClick={onDone}>I have kept them</Button>
+      </Group>
+    </Stack>
+  );
+}
+
+function download(name: string, text: string): void {
+  const address = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(address);
+}

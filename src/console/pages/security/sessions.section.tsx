@@ -1,0 +1,106 @@
+/** Where one is signed in, and the end of it. */
+import { Badge, Button, Group, Stack, Text } from "@mantine/core";
+import { tell } from "../../app/tell.ts";
+import { IconDeviceDesktop, IconDeviceMobile } from "@tabler/icons-react";
+import { api } from "../../app/api.ts";
+import { useDialog } from "../../app/use-dialog.ts";
+import { useLoaded } from "../../app/use-loaded.ts";
+import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
+import { Section } from "../../components/section.tsx";
+import { ErrorState, LoadingState } from "../../components/states.tsx";
+import { Timestamp } from "../../components/timestamp.tsx";
+import { describeDevice } from "./device.ts";
+import classes from "./sessions.module.css";
+
+interface OwnSession {
+  id: string;
+  current: boolean;
+  created_at: string;
+  last_seen_at: string;
+  address: string | null;
+  user_agent: string | null;
+}
+
+const loadSessions = (): Promise<OwnSession[]> => api.get<OwnSession[]>("auth/sessions");
+
+export function SessionsSection() {
+  const { data, error, reload } = useLoaded(loadSessions);
+  return (
+    <Section
+      title="Sessions"
+      description="Where you are signed in. End what you do not know, and change your password."
+    >
+      {data ? (
+        <SessionList sessions={data} onChange={reload} />
+      ) : error ? (
+        <ErrorState error={error} onRetry={reload} />
+      ) : (
+        <LoadingState rows={2} />
+      )}
+    </Section>
+  );
+}
+
+function SessionList({ sessions, onChange }: { sessions: readonly OwnSession[]; onChange: () => void }) {
+  const dialog = useDialog<OwnSession | "others">();
+  const isAboutOthers = dialog.subject === "others";
+  const end = async (): Promise<void> => {
+    const { subject } = dialog;
+    await api.delete(subject === "others" || !subject ? "auth/sessions" : `auth/sessions/${subject.id}`);
+    onChange();
+    tell(isAboutOthers ? "Your other sessions have ended." : "The session has ended.");
+  };
+  return (
+    <Stack gap="md">
+      <ul className={classes.list}>
+        {sessions.map((session) => (
+          <SessionItem key={session.id} session={session} onEnd={() => dialog.open(session)} />
+        ))}
+      </ul>
+      {sessions.length > 1 && (
+        <Group>
+          <Button variant="default" onClick={() => dialog.open("others")}>
+            End all others
+          </Button>
+        </Group>
+      )}
+      <ConfirmDialog
+        opened={dialog.isOpen}
+        onClose={dialog.close}
+        title={isAboutOthers ? "End all other sessions?" : "End this session?"}
+        action={isAboutOthers ? "End all others" : "End session"}
+        isDangerous
+        onConfirm={end}
+      >
+        Whoever uses {isAboutOthers ? "them" : "it"} has to sign in again.
+      </ConfirmDialog>
+    </Stack>
+  );
+}
+
+function SessionItem({ session, onEnd }: { session: OwnSession; onEnd: () => void }) {
+  const device = describeDevice(session.user_agent);
+  const Picture = device.isMobile ? IconDeviceMobile : IconDeviceDesktop;
+  return (
+    <li className={classes.item}>
+      <Picture size={22} stroke={1.6} aria-hidden="true" className={classes.icon} />
+      <div className={classes.what}>
+        <Group gap={8}>
+          <Text fw={600} fz="sm">
+            {device.name}
+          </Text>
+          {session.current && <Badge>This session</Badge>}
+        </Group>
+        <Text fz="sm" c="dimmed">
+          {session.address ?? "Unknown address"} · seen <Timestamp value={session.last_seen_at} /> · signed in{" "}
+          <Timestamp value={session.created_at} display="exact" />
+        </Text>
+      </div>
+      {!session.current && (
+        <Button variant="default" size="xs" onClick={onEnd} aria-label={`End the session of ${device.name}`}>
+          End
+        </Button>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,111 @@
+/** Turning the second step on: the password, the app's first code, and the recovery codes. */
+import { Button, Code, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useState } from "react";
+import { api } from "../../app/api.ts";
+import { focusOnArrival } from "../../app/focus.ts";
+import { useSessionStore } from "../../app/session.ts";
+import { useSubmit } from "../../app/use-submit.ts";
+import { CopyButton } from "../../components/copy-button.tsx";
+import { FormAlert } from "../../components/form-alert.tsx";
+import { PasswordDialog } from "../../components/password-dialog.tsx";
+import { QrCode } from "./qr-code.tsx";
+import { RecoveryCodes } from "./recovery-codes.tsx";
+
+type Step =
+  | { name: "password" }
+  | { name: "code"; uri: string }
+  | { name: "recovery"; codes: readonly string[] };
+
+interface TwoFactorSetupProps {
+  opened: boolean;
+  onClose: () => void;
+}
+
+export function TwoFactorSetup({ opened, onClose }: TwoFactorSetupProps) {
+  const session = useSessionStore();
+  const [step, setStep] = useState<Step>({ name: "password" });
+  const close = (): void => {
+    // Only now: the section below is drawn anew, and must not take the codes away before they were seen.
+    if (step.name === "recovery") void session.load();
+    setStep({ name: "password" });
+    onClose();
+  };
+  const begin = async (password: string): Promise<void> => {
+    const { totp_uri: uri } = await api.post<{ totp_uri: string }>("auth/two-factor/begin", { password });
+    setStep({ name: "code", uri });
+  };
+
+  if (step.name === "password") {
+    return (
+      <PasswordDialog
+        opened={opened}
+        onClose={close}
+        title="Turn the second step on"
+        action="Go on"
+        onPassword={begin}
+      >
+        You need an authenticator app on your phone, or a password manager that makes such codes.
+      </PasswordDialog>
+    );
+  }
+  return (
+    <Modal
+      opened={opened}
+      onClose={close}
+      title={step.name === "code" ? "Scan, then enter the code" : "Your recovery codes"}
+      closeOnClickOutside={false}
+    >
+      {step.name === "code" ? (
+        <CodeStep uri={step.uri} onCodes={(codes) => setStep({ name: "recovery", codes })} />
+      ) : (
+        <RecoveryCodes codes={step.codes} onDone={close} />
+      )}
+    </Modal>
+  );
+}
+
+/** As people read and type it. */
+function inFours(secret: string): string {
+  return secret.replaceAll(/(.{4})(?=.)/g, "$1 ");
+}
+
+function CodeStep({ uri, onCodes }: { uri: string; onCodes: (codes: readonly string[]) => void }) {
+  const secret = new URL(uri).searchParams.get("secret") ?? "";
+  const form = useForm({ mode: "uncontrolled", initialValues: { code: "" } });
+  const submit = useSubmit(form, async (values) => {
+    const { recovery_codes: codes } = await api.post<{ recovery_codes: string[] }>(
+      "auth/two-factor/confirm",
+      values,
+    );
+    onCodes(codes);
+  });
+  return (
+    <form onSubmit={form.onSubmit(submit.onSubmit)}>
+      <Stack>
+        <Text>Scan this with your authenticator app, then enter the six digits that it shows.</Text>
+        <QrCode value={uri} label="QR code for your authenticator app" />
+        <Group gap={6} wrap="nowrap" justify="center">
+          <Text fz="sm" c="dimmed" ta="center" style={{ overflowWrap: "anywhere" }}>
+            Or enter the key: <Code>{inFours(secret)}</Code>
+          </Text>
+          <CopyButton value={secret} label="key" />
+        </Group>
+        <FormAlert message={submit.failure} />
+        <TextInput
+          key={form.key("code")}
+          {...form.getInputProps("code")}
+          ref={focusOnArrival}
+          label="Code"
+          inputMode="numeric"
+          autoComplete="one-time-code"
+          required
+          withAsterisk={false}
+        />
+        <Button type="submit" loading={submit.isBusy}>
+          Turn on
+        </Button>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,95 @@
+/** The second factor: on or off, and the ways between. */
+import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { tell } from "../../app/tell.ts";
+import { useState } from "react";
+import { api } from "../../app/api.ts";
+import { useSession, useSessionStore } from "../../app/session.ts";
+import { PasswordDialog } from "../../components/password-dialog.tsx";
+import { Section } from "../../components/section.tsx";
+import { StatusBadge } from "../../components/status-badge.tsx";
+import { RecoveryCodes } from "./recovery-codes.tsx";
+import { TwoFactorSetup } from "./two-factor-setup.tsx";
+
+type Dialog = "none" | "turn-on" | "new-codes" | "turn-off";
+
+export function TwoFactorSection() {
+  const { user } = useSession();
+  const session = useSessionStore();
+  const [dialog, setDialog] = useState<Dialog>("none");
+  /** Shown once, after new ones were made. */
+  const [codes, setCodes] = useState<readonly string[] | null>(null);
+  const close = (): void => setDialog("none");
+
+  const renew = async (password: string): Promise<void> => {
+    const made = await api.post<{ recovery_codes: string[] }>("auth/two-factor/recovery-codes", { password });
+    close();
+    setCodes(made.recovery_codes);
+  };
+  const turnOff = async (password: string): Promise<void> => {
+    await api.post("auth/two-factor/disable", { password });
+    await session.load();
+    close();
+    tell("The second step is off.");
+  };
+
+  return (
+    <Section
+      title="Second step"
+      description="A code of an authenticator app, beside the password: who has only one of them does not come in."
+    >
+      <TwoFactorState isOn={user.has_second_factor} onOpen={setDialog} />
+      <TwoFactorSetup opened={dialog === "turn-on"} onClose={close} />
+      <PasswordDialog
+        opened={dialog === "new-codes"}
+        onClose={close}
+        title="New recovery codes"
+        action="Make new codes"
+        onPassword={renew}
+      >
+        The codes that you have now are good no more.
+      </PasswordDialog>
+      <PasswordDialog
+        opened={dialog === "turn-off"}
+        onClose={close}
+        title="Turn the second step off?"
+        action="Turn off"
+        isDangerous
+        onPassword={turnOff}
+      >
+        Whoever has your password can sign in as you.
+      </PasswordDialog>
+      <Modal opened={codes !== null} onClose={() => setCodes(null)} title="Your recovery codes">
+        {codes && <RecoveryCodes codes={codes} onDone={() => setCodes(null)} />}
+      </Modal>
+    </Section>
+  );
+}
+
+function TwoFactorState({ isOn, onOpen }: { isOn: boolean; onOpen: (dialog: Dialog) => void }) {
+  return (
+    <Stack>
+      <Group>
+        <StatusBadge label={isOn ? "On" : "Off"} tone={isOn ? "success" : "attention"} />
+        <Text fz="sm" c="dimmed">
+          {isOn
+            ? "Signing in asks for a code of your app, or one of your recovery codes."
+            : "Signing in asks for your password alone."}
+        </Text>
+      </Group>
+      {isOn ? (
+        <Group>
+          <Button variant="default" onClick={() => onOpen("new-codes")}>
+            New recovery codes
+          </Button>
+          <Button variant="light" color="red" onClick={() => onOpen("turn-off")}>
+            Turn off
+          </Button>
+        </Group>
+      ) : (
+        <Group>
+          <Button onClick={() => onOpen("turn-on")}>Turn on</Button>
+        </Group>
+      )}
+    </Stack>
+  );
+}

@@ -1,0 +1,36 @@
+/** The roots of the tree of routes: pages for everyone, and pages for who is signed in. */
+import {
+  createRootRouteWithContext,
+  createRoute,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from "@tanstack/react-router";
+import { AccountLayout } from "../app/account-layout.tsx";
+import { nextSearch } from "../app/next.ts";
+import type { SessionStore } from "../app/session.ts";
+
+export interface RouterContext {
+  session: SessionStore;
+}
+
+export const rootRoute = createRootRouteWithContext<RouterContext>()({ component: Outlet });
+
+/** Below it: whoever comes. */
+export const publicRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  id: "public",
+  component: AccountLayout,
+});
+
+/** Below it: whoever is signed in. A route says for whom it is by `staticData.access`. */
+export const consoleRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  id: "console",
+  // Apollo and everything around a page are not what a sign-in page waits for.
+  component: lazyRouteComponent(() => import("../app/shell.tsx"), "Shell"),
+  beforeLoad({ context, location }) {
+    if (context.session.current()) return;
+    throw redirect({ to: "/sign-in", search: nextSearch({ next: location.href }), replace: true });
+  },
+});

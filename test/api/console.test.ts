@@ -1,0 +1,193 @@
+/** How the built console is served: a page for browsers at every address that is not the server's, and its files. */
+import { once } from "node:events";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { get, type IncomingMessage } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
+import { pathToFileURL } from "node:url";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import express from "express";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { buildWhenStale } from "../../src/console/build.ts";
+import { consoleRoutes } from "../../src/http/console.routes.ts";
+import { setContext } from "../../src/http/context.ts";
+import { startTestApp, type TestApp } from "../support/start-app.ts";
+
+const html = { accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
+
+let app: TestApp;
+let script: string;
+
+beforeAll(async () => {
+  await buildWhenStale();
+  app = await startTestApp();
+  const names = await readdir(new URL("../../.console/assets/", import.meta.url));
+  script = `/assets/${names.find((name) => /^index-.+\.js$/.test(name))!}`;
+}, 120_000);
+afterAll(() => app[Symbol.asyncDispose]());
+
+async function open(path: string, init: RequestInit = { headers: html }) {
+  const response = await fetch(app.url + path, init);
+  return { status: response.status, headers: response.headers, body: await response.text() };
+}
+
+function directives(headers: Headers): Map<string, string> {
+  const policy = headers.get("content-security-policy") ?? "";
+  return new Map(
+    policy.split("; ").map((directive) => {
+      const [name = "", ...values] = directive.split(" ");
+      return [name, values.join(" ")];
+    }),
+  );
+}
+
+describe("a browser", () => {
+  it.each(["/", "/jobs", "/jobs/WM%2F1", "/operator/requests", "/register", "/nowhere/at/all"])(
+    "finds the console at %s",
+    async (path) => {
+      const { status, headers, body } = await open(path);
+      expect(status).toBe(200);
+      expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
+      expect(headers.get("cache-control")).toBe("no-cache");
+      expect(body).toContain('<div id="root">');
+      expect(body).toContain('<base href="/"');
+    },
+  );
+
+  it("gets a policy that allows this origin alone, and nothing inline but what carries the answer's nonce", async () => {
+    const [first, second] = [await open("/"), await open("/")];
+    const policy = directives(first.headers);
+    const nonce = /'nonce-([^']+)'/.exec(policy.get("script-src") ?? "")?.[1];
+
+    expect(nonce).toMatch(/^[\w+/]{22}==$/);
+    expect(policy.get("default-src")).toBe("'none'");
+    expect(policy.get("script-src")).toBe(`'self' 'nonce-${nonce}'`);
+    expect(policy.get("style-src")).toBe(`'self' 'nonce-${nonce}'`);
+    expect(policy.get("connect-src")).toBe("'self'");
+    expect(policy.get("frame-ancestors")).toBe("'none'");
+    expect([...policy.values()].join(" ")).not.toMatch(/unsafe|\*|https?:/);
+    expect(directives(second.headers).get("script-src")).not.toBe(policy.get("script-src"));
+
+    const scripts = [...first.body.matchAll(/<script[^>]*>/g)].map(([tag]) => tag);
+    expect(scripts.length).toBeGreaterThan(0);
+    expect(scripts.filter((tag) => !tag.includes(`nonce="${nonce}"`))).toEqual([]);
+    expect(first.body).not.toContain("WAYMARK_NONCE");
+  });
+
+  it("may ask with HEAD", async () => {
+    const { status, headers, body } = await open("/jobs", { method: "HEAD", headers: html });
+    expect([status, body]).toEqual([200, ""]);
+    expect(headers.get("content-type")).toContain("text/html");
+  });
+
+  it.each([
+    "/v1/nothing",
+    "/v1",
+    "/auth/nothing",
+    "/health/nothing",
+    "/docs/nothing",
+    "/console-data/nothing",
+    "/assets/",
+  ])("is told in the envelope that there is nothing at %s, which is the server's", async (path) => {
+    const { status, body } = await open(path);
+    expect([status, JSON.parse(body).success]).toEqual([404, false]);
+  });
+
+  it("finds the API's own pages where they were", async () => {
+    expect((await open("/docs")).body).toContain("Waymark API reference");
+    expect(JSON.parse((await open("/openapi.json")).body).openapi).toMatch(/^3\.1/);
+  });
+});
+
+describe("a program", () => {
+  it.each([{ accept: "application/json" }, { accept: "*/*" }, {}])(
+    "that accepts %o finds the envelope at /",
+    async (headers) => {
+      const { status, body } = await open("/", { headers });
+      expect(status).toBe(404);
+      expect(JSON.parse(body).error.code).toBe("NotFoundException");
+    },
+  );
+
+  it("that posts finds the envelope, whatever it accepts", async () => {
+    const { status, body } = await open("/jobs", { method: "POST", headers: html });
+    expect([status, JSON.parse(body).error.code]).toEqual([404, "NotFoundException"]);
+  });
+});
+
+describe("the console's files", () => {
+  it("are kept for ever: their names change with their content", async () => {
+    const { status, headers } = await open(script, {});
+    expect(status).toBe(200);
+    expect(headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+    expect(headers.get("content-type")).toBe("text/javascript; charset=utf-8");
+    expect(headers.get("vary")).toContain("Accept-Encoding");
+  });
+
+  it.each([
+    ["br", brotliDecompressSync],
+    ["gzip", gunzipSync],
+  ] as const)("come as they were packed by the build: %s", async (encoding, unpack) => {
+    const plain = await fetch(app.url + script, { headers: { "accept-encoding": "identity" } });
+    // `fetch` would unpack it.
+    const request = get(app.url + script, { headers: { "accept-encoding": encoding } });
+    const [packed] = (await once(request, "response")) as [IncomingMessage];
+
+    expect(packed.headers["content-encoding"]).toBe(encoding);
+    expect(unpack(await buffer(packed)).equals(Buffer.from(await plain.arrayBuffer()))).toBe(true);
+    expect(plain.headers.get("content-encoding")).toBeNull();
+  });
+
+  it.each([
+    "/assets/nothing.js",
+    "/assets/..%2Findex.html",
+    "/assets/..%2F..%2Fpackage.json",
+    "/assets/%00.js",
+    "/assets/fingerprint",
+  ])("are no way to others: %s", async (path) => {
+    const { status, body } = await open(path);
+    expect([status, JSON.parse(body).success]).toEqual([404, false]);
+  });
+
+  it("are read and nothing else", async () => {
+    const { status, headers } = await open(script, { method: "POST" });
+    expect([status, headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+  });
+});
+
+describe("elsewhere", () => {
+  it("behind a proxy, the page stands under the path of PUBLIC_URL", async () => {
+    await using prefixed = await startTestApp({ PUBLIC_URL: "https://example.com/waymark" });
+    const page = await (await fetch(`${prefixed.url}/jobs`, { headers: html })).text();
+    expect(page).toContain('<base href="/waymark/"');
+  });
+
+  it("a worker has no console", async () => {
+    await using worker = await startTestApp({ WAYMARK_ROLE: "worker" });
+    expect((await fetch(`${worker.url}/`, { headers: html })).status).toBe(404);
+    expect((await fetch(worker.url + script)).status).toBe(404);
+  });
+
+  it("where it was not built, a browser is told how to", async () => {
+    const empty = await mkdtemp(join(tmpdir(), "waymark-console-"));
+    const server = express()
+      .use((_request, response, next) => {
+        setContext(response, { requestId: "req_1", route: "", holder: null, failure: null });
+        next();
+      })
+      .use(consoleRoutes({ publicUrl: null }, pathToFileURL(`${empty}/`)))
+      .listen(0, "127.0.0.1");
+    try {
+      await new Promise((resolve) => server.once("listening", resolve));
+      const address = server.address();
+      const port = typeof address === "object" ? address?.port : undefined;
+      const response = await fetch(`http://127.0.0.1:${port}/jobs`, { headers: html });
+      expect(response.status).toBe(503);
+      expect(await response.text()).toContain("npm run build");
+    } finally {
+      server.close();
+      await rm(empty, { recursive: true });
+    }
+  });
+});

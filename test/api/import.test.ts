@@ -1,0 +1,312 @@
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { once } from "node:events";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sql } from "../../src/platform/sql.ts";
+import { makePerson, openBrowser, signIn, type Browser } from "../support/account.ts";
+import { expectFailure, expectProblems } from "../support/answers.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+let contractor: Partner;
+let operator: Browser;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  agent = await app.partner("agent");
+  contractor = await app.partner("contractor");
+  operator = await signIn(app, await makePerson(app, { organizationId: null, role: "operator" }));
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+// oxlint-disable-next-line typescript/no-explicit-any -- lines of every shape
+type Line = any;
+
+const CSV = { "content-type": "text/csv" };
+
+function pathOf(query: Record<string, string> = {}): string {
+  return `/console-data/imports?${new URLSearchParams(query).toString()}`;
+}
+
+/** Sends the file as the operator's page does, and answers with the lines that came. */
+async function importFile(
+  file: string,
+  query: Record<string, string> = { agent: agent.name },
+  headers: Record<string, string> = CSV,
+): Promise<Line[]> {
+  const response = await app.request(pathOf(query), {
+    method: "POST",
+    body: file,
+    headers: { origin: app.url, cookie: operator.cookie, ...headers },
+  });
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toBe("application/x-ndjson; charset=utf-8");
+  const text = await response.text();
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line): Line => JSON.parse(line));
+}
+
+function send(browser: Browser, file: string, query: Record<string, string> = { agent: agent.name }, headers = CSV) {
+  return browser.call(pathOf(query), { method: "POST", body: file, headers });
+}
+
+let made = 0;
+const newNumber = (): string => `UP-${(made += 1)}`;
+
+async function jobOf(markingNumber: string): Promise<Record<string, unknown> | undefined> {
+  const [job] = await app.database.query<Record<string, unknown>>(
+    sql`select * from job where marking_number = ${markingNumber}`,
+  );
+  return job;
+}
+
+/** What the audit log says of imports since the last time. */
+let seen = 0;
+async function audited(): Promise<{ action: string; subject: string; details: Record<string, unknown> }[]> {
+  const rows = await app.database.query<{ action: string; subject: string; details: Record<string, unknown> }>(
+    sql`select action, subject, details from audit_entry where action like 'import.%' order by id offset ${seen}::int`,
+  );
+  seen += rows.length;
+  return rows;
+}
+
+describe("200", () => {
+  it("makes the jobs of a file, tells how far it is and reports at the end", async () => {
+    const [first, second] = [newNumber(), newNumber()];
+    await audited();
+    const file = `marking_number,piece_quantity\n${first},2\n${second},none\n`;
+    const lines = await importFile(file, { agent: agent.name, file_name: "jobs.csv" });
+    const counts = { created: 1, updated: 0, unchanged: 0, failed: 1 };
+    expect(lines).toEqual([
+      { type: "progress", counts, bytes: file.length },
+      {
+        type: "report",
+        dry_run: false,
+        bytes: file.length,
+        counts,
+        failures: [
+          { line: 3, marking_number: second, problems: [{ field: "piece_quantity", message: expect.any(String) }] },
+        ],
+        failures_left_out: 0,
+        stopped: null,
+      },
+    ]);
+    expect(await jobOf(first)).toMatchObject({ agent_id: agent.id, piece_quantity: 2, version: 1 });
+    expect(await audited()).toEqual([
+      { action: "import.started", subject: "jobs.csv", details: { format: "csv", agent: agent.name } },
+      { action: "import.finished", subject: "jobs.csv", details: { format: "csv", agent: agent.name, ...counts } },
+    ]);
+  });
+
+  it("checks and counts without changing anything where it is a dry run, and keeps no account of that", async () => {
+    const number = newNumber();
+    await audited();
+    const lines = await importFile(`marking_number\n${number}\n`, { agent: agent.name, dry_run: "true" });
+    expect(lines.at(-1)).toMatchObject({ dry_run: true, counts: { created: 1 } });
+    expect(await jobOf(number)).toBeUndefined();
+    expect(await audited()).toEqual([]);
+  });
+
+  it("takes a file's own names for columns and leaves out the others", async () => {
+    const number = newNumber();
+    const columns = { "Order no": "marking_number", Kilos: "weight", Haulier: "contractor" };
+    const file = `Colour,Order no,Kilos,Haulier,Colour\nred,${number},4.5,${contractor.name},blue\n`;
+    const lines = await importFile(file, { agent: agent.name, columns: JSON.stringify(columns) });
+    expect(lines.at(-1)).toMatchObject({ counts: { created: 1, failed: 0 } });
+    expect(await jobOf(number)).toMatchObject({ weight: 4.5, contractor_id: contractor.id });
+  });
+
+  it("takes NDJSON, with names of its own too", async () => {
+    const number = newNumber();
+    const row = { no: number, kilos: 2, ["__proto__"]: { weight: 9 }, other: 1 };
+    const columns = JSON.stringify({ no: "marking_number", kilos: "weight" });
+    const lines = await importFile(
+      `${JSON.stringify(row)}\n`,
+      { agent: agent.name, columns },
+      { "content-type": "application/x-ndjson" },
+    );
+    expect(lines.at(-1)).toMatchObject({ counts: { created: 1, failed: 0 } });
+    expect(await jobOf(number)).toMatchObject({ weight: 2 });
+  });
+
+  it("records the changes as the operator's own", async () => {
+    const number = newNumber();
+    await importFile(`marking_number\n${number}\n`);
+    const [event] = await app.database.query<{ actor_type: string }>(
+      sql`select actor_type from job_event join job on job.id = job_id where marking_number = ${number}`,
+    );
+    expect(event).toEqual({ actor_type: "user" });
+  });
+
+  it("tells how far it is after each thousand rows", async () => {
+    const rows = Array.from({ length: 2_001 }, () => newNumber());
+    const lines = await importFile(`marking_number\n${rows.join("\n")}\n`);
+    expect(lines.map(({ type, counts }) => [type, counts.created])).toEqual([
+      ["progress", 1_000],
+      ["progress", 2_000],
+      ["progress", 2_001],
+      ["report", 2_001],
+    ]);
+  });
+
+  it("lists so many failed rows as are of use, and counts the others", async () => {
+    const lines = await importFile(`marking_number,piece_quantity\n${"A,none\n".repeat(30_000)}`);
+    const { counts, failures, failures_left_out: leftOut } = lines.at(-1);
+    expect(counts.failed).toBe(30_000);
+    expect(failures.length).toBeGreaterThan(1_000);
+    expect(failures.length + leftOut).toBe(30_000);
+    expect(leftOut).toBeGreaterThan(0);
+  });
+
+  it("says what is in where a later line is no file of jobs any more", async () => {
+    const numbers = Array.from({ length: 1_000 }, () => newNumber());
+    await audited();
+    const lines = await importFile(`marking_number\n${numbers.join("\n")}\n${"x".repeat(1_200_000)}`);
+    expect(lines.at(-1)).toMatchObject({
+      type: "report",
+      counts: { created: 1_000 },
+      stopped: { code: "BadRequestException", message: expect.stringContaining("Line 1002") },
+    });
+    expect((await audited()).map(({ action }) => action)).toEqual(["import.started", "import.stopped"]);
+  });
+});
+
+describe("a caller who goes away", () => {
+  it("ends the import between two chunks; what is in stays and is kept account of", async () => {
+    await audited();
+    const numbers = Array.from({ length: 1_000 }, () => newNumber());
+    const upload = httpRequest(app.url + pathOf({ agent: agent.name }), {
+      method: "POST",
+      headers: { ...CSV, origin: app.url, cookie: operator.cookie, "transfer-encoding": "chunked" },
+    });
+    upload.on("error", () => undefined);
+    upload.write(`marking_number\n${numbers.join("\n")}\n`);
+    const [response] = await once(upload, "response");
+    await once(response, "data");
+    upload.destroy();
+    await expect.poll(audited, { timeout: 10_000 }).toMatchObject([{ action: "import.stopped" }]);
+    expect(await jobOf(numbers[999]!)).toBeDefined();
+  });
+});
+
+describe("a server that stops", () => {
+  it("reports what is in and asks for the file again", async () => {
+    const stopping = await startTestApp();
+    const owner = await stopping.partner("agent");
+    const person = await makePerson(stopping, { organizationId: null, role: "operator" });
+    const { cookie } = await signIn(stopping, person);
+    const upload = httpRequest(stopping.url + pathOf({ agent: owner.name }), {
+      method: "POST",
+      headers: { ...CSV, origin: stopping.url, cookie, "transfer-encoding": "chunked" },
+    });
+    const numbers = Array.from({ length: 1_000 }, () => newNumber());
+    upload.write(`marking_number\n${numbers.join("\n")}\n`);
+    const [response] = (await once(upload, "response")) as [IncomingMessage];
+    let text = "";
+    response.on("data", (chunk) => (text += String(chunk)));
+    const ended = once(response, "end");
+    const stopped = stopping[Symbol.asyncDispose]();
+    upload.write(`${newNumber()}\n`);
+    await ended;
+    expect(JSON.parse(text.trimEnd().split("\n").at(-1)!)).toMatchObject({
+      counts: { created: 1_000 },
+      stopped: { code: "ServiceUnavailableException", message: expect.stringContaining("same file again") },
+    });
+    upload.end();
+    await stopped;
+  });
+});
+
+describe("400", () => {
+  it("without a row, an agent, a header that can be used or an organisation that is there", async () => {
+    expectFailure(await send(operator, "", { agent: agent.name }), 400, /empty/);
+    expectFailure(await send(operator, "marking_number\nA\n", {}), 400, /no column agent/);
+    expectFailure(await send(operator, "number\nA\n"), 400, /"number" is not a column/);
+    expectFailure(await send(operator, "marking_number\nA\n", { agent: contractor.name }), 400, /is a contractor/);
+    expectFailure(await send(operator, "marking_number\nA\n", { agent: "Nobody" }), 404, /no organisation/);
+  });
+
+  it("answers also where most of a large file was not read", async () => {
+    const file = `number\n${"A\n".repeat(4_000_000)}`;
+    expectFailure(await send(operator, file), 400, /"number" is not a column/);
+  });
+
+  it("names each parameter that is wrong", async () => {
+    const query = { agent: "x".repeat(256), dry_run: "yes", columns: "[]" };
+    expectProblems(await send(operator, "marking_number\nA\n", query), "query", ["agent", "dry_run", "columns"]);
+    for (const columns of ['{"a":"nothing"}', '{"a":"weight","b":"weight"}', '{"a":3}', "{"]) {
+      expectProblems(await send(operator, "a\n1\n", { agent: agent.name, columns }), "query", ["columns"]);
+    }
+  });
+
+  it("names a column that the file was said to have and has not", async () => {
+    const columns = JSON.stringify({ No: "marking_number", Kilos: "weight" });
+    expectFailure(await send(operator, "No\nA\n", { agent: agent.name, columns }), 400, /no column "Kilos"/);
+  });
+
+  it("says that a column stands twice where it would be read", async () => {
+    const columns = JSON.stringify({ No: "marking_number" });
+    expectFailure(await send(operator, "No,No\nA,B\n", { agent: agent.name, columns }), 400, /"No" stands twice/);
+  });
+});
+
+describe("401", () => {
+  it("without a session, or with a key", async () => {
+    expectFailure(await send(openBrowser(app), "marking_number\n"), 401);
+    const { text } = await app.keys.create({ organizationId: null, name: "operator", createdBy: "test" });
+    const headers = { ...CSV, "x-api-key": text };
+    expectFailure(await send(openBrowser(app), "marking_number\n", {}, headers), 401);
+  });
+});
+
+describe("403", () => {
+  it("for people of an organisation, owners too", async () => {
+    for (const role of ["owner", "member"] as const) {
+      const partner = await signIn(app, await makePerson(app, { organizationId: agent.id, role }));
+      const number = newNumber();
+      expectFailure(await send(partner, `marking_number\n${number}\n`), 403, /operators/);
+      expect(await jobOf(number)).toBeUndefined();
+    }
+  });
+
+  it("where another site's page sends it, or nobody says whose it is", async () => {
+    for (const headers of [{ origin: "https://evil.example" }, { "sec-fetch-site": "same-site" }, { origin: "null" }]) {
+      const number = newNumber();
+      expectFailure(await send(operator, `marking_number\n${number}\n`, {}, { ...CSV, ...headers }), 403, /page of this site/);
+      expect(await jobOf(number)).toBeUndefined();
+    }
+  });
+});
+
+describe("405", () => {
+  it("for anything but POST", async () => {
+    const answer = await operator.get(pathOf());
+    expectFailure(answer, 405);
+    expect(answer.headers.get("allow")).toBe("POST");
+  });
+});
+
+describe("413", () => {
+  it("before a file that says it is too large is read", async () => {
+    const upload = httpRequest(app.url + pathOf({ agent: agent.name }), {
+      method: "POST",
+      headers: { ...CSV, origin: app.url, cookie: operator.cookie, "content-length": "300000000" },
+    });
+    upload.on("error", () => undefined);
+    upload.write("marking_number\n");
+    const [response] = await once(upload, "response");
+    expect(response.statusCode).toBe(413);
+    upload.destroy();
+  });
+});
+
+describe("415", () => {
+  it("for any other kind of file, and for compressed ones", async () => {
+    for (const type of ["application/json", "text/plain", "multipart/form-data; boundary=x"])
+      expectFailure(await send(operator, "marking_number\n", {}, { "content-type": type }), 415, /text\/csv/);
+    const headers = { ...CSV, "content-encoding": "gzip" };
+    expectFailure(await send(operator, "marking_number\n", {}, headers), 415, /uncompressed/);
+  });
+});

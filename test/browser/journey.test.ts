@@ -1,0 +1,122 @@
+/** From nothing to a working key and webhook, without writing to anyone by hand: with a mouse, and by the keyboard alone. */
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { toTypedId } from "../../src/platform/ids.ts";
+import { GOOD_PASSWORD, makePerson, type Person } from "../support/account.ts";
+import { BROWSER_TIMEOUT_MS, openBrowser, openTab } from "../support/browser.ts";
+import { newPerson } from "../support/graphql-person.ts";
+import { keyboard, mouse } from "../support/hands.ts";
+import * as journey from "../support/journey.ts";
+import { startMailServer, type MailServer } from "../support/mail-server.ts";
+import { startTestApp, type TestApp } from "../support/start-app.ts";
+import { createTestMongo } from "../support/test-mongo.ts";
+import { startReceiver, type Receiver } from "../support/webhook-receiver.ts";
+
+vi.setConfig({ testTimeout: 2 * BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_TIMEOUT_MS });
+
+const opened = new AsyncDisposableStack();
+let browser: Browser;
+let app: TestApp;
+let mails: MailServer;
+let operator: Person;
+
+beforeAll(async () => {
+  browser = opened.adopt(await openBrowser(), (one) => one.close());
+  mails = opened.use(await startMailServer());
+  const mongo = opened.use(createTestMongo());
+  app = opened.use(
+    await startTestApp({
+      MONGODB_URL: mongo.url,
+      SMTP_URL: `smtp://127.0.0.1:${mails.port}`,
+      WEBHOOK_ALLOW_PRIVATE: "on",
+    }),
+  );
+  operator = await makePerson(app, { organizationId: null, role: "operator" });
+});
+afterAll(() => opened.disposeAsync());
+
+it.each([
+  ["with a mouse", mouse],
+  ["by the keyboard alone", keyboard],
+] as const)("somebody new gets access, a key, a webhook, and changes a first job: %s", async (how, handsAt) => {
+  await using receiver = await startReceiver({ respond: () => ({ body: "Thank you" }) });
+  const name = `Contractor ${how}`;
+  const email = `dispatch@${how.replaceAll(" ", "-")}.example`;
+  const visit = async (): Promise<journey.Visitor & { complaints: string[] }> => {
+    const { page, complaints } = await openTab(browser, app);
+    return { page, complaints, hands: handsAt(page) };
+  };
+  const [partner, reviewer] = [await visit(), await visit()];
+
+  await journey.requestAccount(partner, email, name);
+  await reviewer.page.goto("/sign-in");
+  await journey.signInByForm(reviewer, operator);
+  await journey.approve(reviewer, name);
+  await journey.register(partner, await registrationLink(email), "Dispatch desk");
+  await journey.signInByForm(partner, { email, password: GOOD_PASSWORD });
+
+  const key = await journey.createKey(partner, "Warehouse sync");
+  expect(await jobsOf(key)).toEqual([]);
+
+  const secret = await journey.createEndpoint(partner, receiver.url);
+  expect(secret).toMatch(/^whsec_/);
+  await journey.sendTestEvent(partner, "Answered 200");
+  await partner.page.getByText("Thank you").waitFor();
+
+  const markingNumber = `WM ${how}`;
+  await giveJob(name, markingNumber);
+  await journey.changeStatus(partner, markingNumber, "In transit");
+  expect(await jobsOf(key)).toEqual([[markingNumber, "in_transit"]]);
+  await journey.seeDelivery(partner, "job.status_changed", markingNumber);
+  expect(typesReceived(receiver)).toEqual(["webhook.test", "job.assigned", "job.status_changed"]);
+
+  expect([...partner.complaints, ...reviewer.complaints]).toEqual([]);
+  await closeAll(partner.page, reviewer.page);
+});
+
+async function registrationLink(email: string): Promise<string> {
+  return await vi.waitFor(
+    () => {
+      const texts = mails.received.filter(({ recipients }) => recipients.includes(email)).map(({ text }) => text ?? "");
+      const [link] = /http:\S+\/register#token=[\w-]+/.exec(texts.join("\n")) ?? [];
+      if (link === undefined) throw new Error(`No link has come for ${email}`);
+      return link;
+    },
+    { timeout: 30_000, interval: 20 },
+  );
+}
+
+async function jobsOf(key: string): Promise<[string, string][]> {
+  const { status, body } = await app.call("/v1/jobs", { key });
+  expect(status).toBe(200);
+  return body.data.items.map((job: { marking_number: string; normalized_status: string }) => [
+    job.marking_number,
+    job.normalized_status,
+  ]);
+}
+
+/** What an operator's own system does, by GraphQL. */
+async function giveJob(contractor: string, markingNumber: string): Promise<void> {
+  const { ask } = await newPerson(app, null);
+  const agent = await app.partner("agent");
+  const to = await app.organizations.find(contractor);
+  const item = {
+    markingNumber,
+    agentId: toTypedId("org", agent.id),
+    contractorId: toTypedId("org", to!.id),
+    fields: { recipientName: "Harbour Pharmacy", normalizedStatus: "assigned" },
+  };
+  const { createJobs } = await ask(
+    "mutation ($items: [CreateJobInput!]!) { createJobs(items: $items) { createdCount userErrors { message } } }",
+    { items: [item] },
+  );
+  expect(createJobs).toEqual({ createdCount: 1, userErrors: [] });
+}
+
+function typesReceived({ received }: Receiver): string[] {
+  return received.map(({ body }) => (JSON.parse(body) as { type: string }).type);
+}
+
+async function closeAll(...pages: Page[]): Promise<void> {
+  for (const page of pages) await page.context().close();
+}

@@ -1,0 +1,55 @@
+/** How much script a browser loads before the first page of the console stands. */
+import { readFile } from "node:fs/promises";
+import { gzipSync } from "node:zlib";
+import { beforeAll, describe, expect, it } from "vitest";
+import { buildWhenStale } from "../../src/console/build.ts";
+
+const built = new URL("../../.console/", import.meta.url);
+const LIMIT_BYTES = 250_000;
+
+/** Vite's own account of what it has built, by source. */
+interface Chunk {
+  file: string;
+  imports?: string[];
+  dynamicImports?: string[];
+}
+type Manifest = Record<string, Chunk>;
+
+const firstPages = {
+  "the sign-in page": ["index.html", "pages/account/sign-in.page.tsx"],
+  "the dashboard": ["index.html", "app/shell.tsx", "app/notices.tsx", "pages/dashboard/dashboard.page.tsx"],
+};
+
+let manifest: Manifest;
+
+beforeAll(async () => {
+  await buildWhenStale();
+  manifest = JSON.parse(await readFile(new URL("manifest.json", built), "utf8")) as Manifest;
+}, 120_000);
+
+/** The scripts of these entries and of everything that they import at once. */
+function scriptsOf(entries: readonly string[]): string[] {
+  const seen = new Set(entries);
+  for (const key of seen) for (const imported of manifest[key]!.imports ?? []) seen.add(imported);
+  return [...seen].map((key) => manifest[key]!.file).filter((file) => file.endsWith(".js"));
+}
+
+describe.each(Object.entries(firstPages))("%s", (_page, entries) => {
+  it(`comes with less than ${LIMIT_BYTES / 1_000} kB of script, gzipped`, async () => {
+    const scripts = await Promise.all(scriptsOf(entries).map((file) => readFile(new URL(file, built))));
+    const bytes = scripts.reduce((sum, script) => sum + gzipSync(script, { level: 9 }).length, 0);
+
+    // It would be nothing if no script had been found.
+    expect(bytes).toBeGreaterThan(50_000);
+    expect(bytes).toBeLessThan(LIMIT_BYTES);
+  });
+
+  it("comes without charts and calendars", async () => {
+    const scripts = scriptsOf(entries).map((file) => readFile(new URL(file, built), "utf8"));
+    const text = (await Promise.all(scripts)).join("\n");
+
+    // Names that these libraries give to elements, which no minifier touches.
+    expect(text).not.toContain("recharts-");
+    expect(text).not.toContain("mantine-dates");
+  });
+});
