@@ -9,6 +9,7 @@ import {
   refusedSocket,
   standing,
   type BareSocket,
+  shownJobs,
 } from "../support/graphql-live.ts";
 import { ask } from "../support/graphql.ts";
 import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
@@ -21,7 +22,7 @@ let operator: SignedIn;
 beforeAll(async () => {
   app = await startTestApp({ CORS_ORIGINS: "https://friend.example" });
   agent = await app.partner("agent");
-  await app.jobs(agent, [{ markingNumber: "L-1" }]);
+  await shownJobs(app, agent, [{ markingNumber: "L-1" }]);
   owner = await newPerson(app, agent.id);
   operator = await newPerson(app, null);
 });
@@ -73,7 +74,7 @@ it("tells the organisation's events to whoever is signed in", async () => {
 
 it("tells nobody of another organisation", async () => {
   const other = await app.partner("agent");
-  const own = await app.jobs(other, [{}]);
+  const own = await shownJobs(app, other, [{}]);
   const socket = await follow(await newPerson(app, other.id, "member"));
   await changeJob();
   await ask(

@@ -21,6 +21,7 @@ import {
   type BareSocket,
   type Following,
   type LiveEvent,
+  shownJobs,
 } from "../support/graphql-live.ts";
 import { startInstance } from "../support/instance.ts";
 import { patchBatch, patchJob } from "../support/job-calls.ts";
@@ -91,8 +92,8 @@ describe("what arrives", () => {
       await app.partner("contractor"),
     ];
     const operator = await app.keys.create({ organizationId: null, name: "operator", createdBy: "test" });
-    const [number = ""] = await app.jobs(agent, [{}]);
-    const [others = ""] = await app.jobs(other, [{}]);
+    const [number = ""] = await shownJobs(app, agent, [{}]);
+    const [others = ""] = await shownJobs(app, other, [{}]);
     const byAgent = await follow(app, agent.key);
     const byContractor = await follow(app, contractor.key);
     const byOther = await follow(app, other.key);
@@ -114,7 +115,8 @@ describe("what arrives", () => {
 
   it("is each event once, in the order of `events`, while batches run at the same time", async () => {
     const agent = await app.partner("agent");
-    const numbers = await app.jobs(
+    const numbers = await shownJobs(
+      app,
       agent,
       Array.from({ length: 20 }, () => ({})),
     );
@@ -131,7 +133,7 @@ describe("what arrives", () => {
 
   it("is only what the filter and the types ask for, by the job as the change left it", async () => {
     const agent = await app.partner("agent");
-    const [one = "", two = ""] = await app.jobs(agent, [{}, {}]);
+    const [one = "", two = ""] = await shownJobs(app, agent, [{}, {}]);
     const all = await follow(app, agent.key);
     const heavy = await follow(app, agent.key, { filter: { weight: { gte: 10 } } });
     const delivered = await follow(app, agent.key, {
@@ -151,7 +153,7 @@ describe("what arrives", () => {
 
   it("is all of it: who comes back asks `events(after:)` with the last cursor for exactly what was missed", async () => {
     const agent = await app.partner("agent");
-    const [number = ""] = await app.jobs(agent, [{}]);
+    const [number = ""] = await shownJobs(app, agent, [{}]);
     const first = await follow(app, agent.key);
     await change(agent, number, 1);
     await arrive(first, 1);
@@ -167,7 +169,7 @@ describe("what arrives", () => {
 
   it("on one socket, each of several subscriptions gets its own, and the end of one ends no other", async () => {
     const agent = await app.partner("agent");
-    const [number = ""] = await app.jobs(agent, [{}]);
+    const [number = ""] = await shownJobs(app, agent, [{}]);
     const before = await standing(app);
     const client = liveClient(app, { authorization: `Bearer ${agent.key}` });
     const [one, two] = [subscribe(client), subscribe(client)];
@@ -183,7 +185,7 @@ describe("what arrives", () => {
 
   it("is whole for each of many who follow the same jobs: they do not ask the database all at once", async () => {
     const agent = await app.partner("agent");
-    const [number = ""] = await app.jobs(agent, [{}]);
+    const [number = ""] = await shownJobs(app, agent, [{}]);
     const before = await standing(app);
     const followings = Array.from({ length: 16 }, () => liveClient(app, { "x-api-key": agent.key })).flatMap(
       (client) => Array.from({ length: 20 }, () => subscribe(client)),
@@ -540,7 +542,8 @@ describe("what is refused", () => {
 describe("how it ends", () => {
   it("4413 for a client that reads nothing, while others get every event", async () => {
     const agent = await app.partner("agent");
-    const numbers = await app.jobs(
+    const numbers = await shownJobs(
+      app,
       agent,
       Array.from({ length: 100 }, () => ({ patch: { instructions: "i".repeat(1_000) } })),
     );

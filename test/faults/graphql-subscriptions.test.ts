@@ -2,7 +2,14 @@
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { sql } from "../../src/platform/sql.ts";
 import { expectData } from "../support/answers.ts";
-import { figure, follow, openKnownSocket, openSocket, type Following } from "../support/graphql-live.ts";
+import {
+  figure,
+  follow,
+  openKnownSocket,
+  openSocket,
+  type Following,
+  shownJobs,
+} from "../support/graphql-live.ts";
 import { ask } from "../support/graphql.ts";
 import { patchBatch, patchJob } from "../support/job-calls.ts";
 import { startServer, type ServerProcess } from "../support/server-process.ts";
@@ -46,7 +53,8 @@ async function cutListeners(): Promise<number> {
 it("two processes tell their subscribers what a third commits, each event once and in order", async () => {
   const [one, two] = await Promise.all([startApi(), startApi()]);
   const agent = await app.partner("agent");
-  const numbers = await app.jobs(
+  const numbers = await shownJobs(
+    app,
     agent,
     Array.from({ length: 50 }, () => ({})),
   );
@@ -67,7 +75,7 @@ it("two processes tell their subscribers what a third commits, each event once a
 it("a change arrives by notification, within a moment, not by the sweep", async () => {
   const server = await startApi();
   const agent = await app.partner("agent");
-  const [number = ""] = await app.jobs(agent, [{}]);
+  const [number = ""] = await shownJobs(app, agent, [{}]);
   const following = await follow(server, agent.key);
   const latencies: number[] = [];
   for (let weight = 1; weight <= 10; weight += 1) {
@@ -83,7 +91,7 @@ it("a change arrives by notification, within a moment, not by the sweep", async 
 it("a listener that is cut listens again, and what happened in between arrives, in order", async () => {
   const server = await startApi();
   const agent = await app.partner("agent");
-  const [number = ""] = await app.jobs(agent, [{}]);
+  const [number = ""] = await shownJobs(app, agent, [{}]);
   const following = await follow(server, agent.key);
   await change(agent, number, [1]);
   await vi.waitFor(() => expect(following.events).toHaveLength(1), 20_000);
@@ -99,7 +107,7 @@ it("a listener that is cut listens again, and what happened in between arrives, 
 it("a process that dies takes nothing along: its subscriber goes elsewhere and asks for what it missed", async () => {
   const [dying, living] = await Promise.all([startApi(), startApi()]);
   const agent = await app.partner("agent");
-  const [number = ""] = await app.jobs(agent, [{}]);
+  const [number = ""] = await shownJobs(app, agent, [{}]);
   const before = await follow(dying, agent.key);
   await change(agent, number, [1, 2]);
   await vi.waitFor(() => expect(before.events).toHaveLength(2), 20_000);
