@@ -81,7 +81,8 @@ export async function record(on: Queryable, act: Act): Promise<void> {
       case ${type}::text
         when 'user' then exists (select from user_account where id = ${id}::uuid and organization_id is null)
         when 'key' then exists (select from api_key where id = ${id}::uuid and organization_id is null)
-        else true end,
+        -- A command has no address. Whoever is not known and comes by the network has one: a refused sign-in, say.
+        else ${act.address ?? null}::text is null end,
       ${act.organizationId}::uuid, ${act.subject ?? null}, ${act.details ? JSON.stringify(act.details) : null}::jsonb,
       ${act.address ?? null}, ${act.requestId ?? null}`);
 }

@@ -4,7 +4,7 @@ import type { Database, Queryable } from "../platform/database.ts";
 import { AppError, invariant } from "../platform/errors.ts";
 import { systemActor } from "../platform/principal.ts";
 import { sql } from "../platform/sql.ts";
-import { normalizeEmail } from "./account.fields.ts";
+import { accountEmail, normalizeEmail } from "./account.fields.ts";
 import { record } from "./audit.service.ts";
 import { callAuth, headersOf, wrongCode, wrongCredentials } from "./auth.call.ts";
 import { expiredCookie, SECOND_FACTOR_COOKIE, SESSION_COOKIE, signedValue } from "./auth.cookies.ts";
@@ -12,6 +12,7 @@ import type { AuthMetrics } from "./auth.metrics.ts";
 import type { Auth } from "./auth.ts";
 import type { Visit } from "./auth.visit.ts";
 import { MAX_PASSWORD } from "./password.rules.ts";
+import { watchPassword } from "./password.watch.ts";
 import type { SessionHolder } from "./session.holder.ts";
 import type { Throttle, Try } from "./throttle.ts";
 
@@ -68,9 +69,12 @@ async function signIn(
     ["sign-in-address", visit.address],
     ["sign-in-account", account],
   ];
-  await throttle.take(...tries);
-  // Longer than any can be: not worth the work, and told for unknown addresses too.
-  if (password.length > MAX_PASSWORD * 2) throw wrongCredentials();
+  // Those that succeed cost a hash too, which everybody waits for: this one is not given back.
+  await throttle.take(...tries, ["sign-ins-account", account]);
+  // Longer than any can be, or no address: not worth the work, and told for unknown addresses too.
+  if (password.length > MAX_PASSWORD * 2 || !accountEmail.safeParse(account).success)
+    throw wrongCredentials();
+  const watched = await watchPassword(parts.database, sql`user_account.email = ${account}`);
   const called = await callAuth(() =>
     auth.api.signInEmail({
       body: { email: account, password },
@@ -85,8 +89,12 @@ async function signIn(
     }
     throw error;
   });
-  await throttle.giveBack(...tries);
   const { result, cookies } = called;
+  if (!(await watched.isUnchanged())) {
+    await endOpened(parts.database, "token" in result ? { token: result.token } : { challenged: account });
+    throw wrongCredentials();
+  }
+  await throttle.giveBack(...tries);
   if (!("token" in result)) return { secondFactorRequired: true, cookies };
   return await welcome(parts, { ...result, cookies, secondFactor: null }, visit);
 }
@@ -100,6 +108,7 @@ async function confirmSignIn(
   const tries: Try[] = [["second-factor-address", visit.address]];
   await throttle.take(...tries);
   const userId = await challengedUser(auth, signedValue(visit.cookie, SECOND_FACTOR_COOKIE, secret));
+  const watched = await watchPassword(parts.database, sql`user_account.id = ${userId}::uuid`);
   // Only what is of this step: a session that the browser has beside it is another matter.
   const cookie = visit.cookie
     ?.split(";")
@@ -117,9 +126,13 @@ async function confirmSignIn(
   });
   const { token, user } = called.result;
   invariant(token !== undefined, "a right code makes a session");
+  if (!(await watched.isUnchanged())) {
+    await endOpened(parts.database, { token });
+    throw wrongCredentials();
+  }
   // A code that somebody looked over a shoulder for is spent (RFC 6238, section 5.2).
   if (kind === "totp" && !(await throttle.allows(["code-once", `${user.id} ${code}`]))) {
-    await endToken(parts.database, token);
+    await endOpened(parts.database, { token });
     throw wrongCode();
   }
   await throttle.giveBack(...tries);
@@ -149,13 +162,13 @@ async function welcome(
     from user_account left join organization on organization.id = organization_id
     where user_account.id = ${user.id}::uuid`);
   if (!row || row.suspended) {
-    await endToken(database, token);
+    await endOpened(database, { token });
     throw new AppError("ForbiddenException", "The organisation is suspended");
   }
   const { address, requestId } = visit;
   const former = signedValue(visit.cookie, SESSION_COOKIE, secret);
   await database.transaction(async (tx) => {
-    if (former !== null) await endToken(tx, former);
+    if (former !== null) await endOpened(tx, { token: former });
     await record(tx, {
       action: "session.opened",
       actor: { type: "user", id: user.id },
@@ -169,8 +182,14 @@ async function welcome(
   return { secondFactorRequired: false, cookies };
 }
 
-async function endToken(on: Queryable, token: string): Promise<void> {
-  await on.query(sql`delete from user_session where token = ${token}`);
+/** A session, or the sign-ins of a person (their address) that wait for their second step. */
+async function endOpened(on: Queryable, opened: { token: string } | { challenged: string }): Promise<void> {
+  await on.query(
+    "token" in opened
+      ? sql`delete from user_session where token = ${opened.token}`
+      : sql`delete from user_verification where value = (
+          select id::text from user_account where email = ${opened.challenged})`,
+  );
 }
 
 /** What was typed where an address belongs may be a password: only what is known is kept. */

@@ -12,7 +12,7 @@ import type { InvitedRole } from "./invitation.entity.ts";
 import { invitationMail, invitedElsewhereMail } from "./invitation.mails.ts";
 import { REGISTRATION_MS, type LinkService } from "./link.service.ts";
 import type { Group, Manager } from "./member.service.ts";
-import type { Throttle } from "./throttle.ts";
+import type { Throttle, Try } from "./throttle.ts";
 
 export interface InvitationView {
   /** A uuid. */
@@ -62,7 +62,7 @@ export function createInvitationService(parts: InvitationParts): InvitationServi
     async invite(manager, { email: given, role }) {
       const email = checked(accountEmail, given, "email");
       if ((role === "operator") !== (manager.organizationId === null)) throw foreignRole(manager);
-      await parts.throttle.take(["mail-account", email]);
+      await parts.throttle.take(...triesOf(manager, email));
       return await database.transaction(async (tx) => {
         const id = await insert(parts, tx, { manager, email, role });
         return await send(parts, tx, { manager, id, what: "invited" });
@@ -73,7 +73,7 @@ export function createInvitationService(parts: InvitationParts): InvitationServi
       const id = uuidOf(typedId);
       const [known] = await invitationsWhere(database, sql`invitation.id = ${id} and ${isOf(manager)}`);
       if (!known) throw unknownInvitation();
-      await parts.throttle.take(["mail-account", known.email]);
+      await parts.throttle.take(...triesOf(manager, known.email));
       return await database.transaction((tx) => send(parts, tx, { manager, id, what: "resent" }));
     },
 
@@ -88,6 +88,15 @@ export function createInvitationService(parts: InvitationParts): InvitationServi
         await recordInvitation(tx, manager, { what: "revoked", id, email: gone.email });
       }),
   };
+}
+
+/** The group's own: what others have sent to the address nobody here may find out. */
+function triesOf({ organizationId }: Group, email: string): Try[] {
+  const group = organizationId ?? "operators";
+  return [
+    ["invitation-group", group],
+    ["invitation-account", `${group} ${email}`],
+  ];
 }
 
 /** Answers with its uuid. */

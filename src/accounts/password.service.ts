@@ -67,6 +67,7 @@ export function createPasswordService(parts: PasswordParts): PasswordService {
       const hash = await parts.hasher.hash(next);
       await database.transaction(async (tx) => {
         const sessionsEnded = await replace(parts, tx, { ...user, hash, exceptSessionId: sessionId });
+        await requireSession(tx, sessionId);
         const details = { sessions_ended: sessionsEnded };
         await record(tx, { action: "password.changed", actor, organizationId, details, ...origin(visit) });
       });
@@ -118,10 +119,13 @@ interface Replacement {
 
 /** The new password, and the end of whatever the old one had opened; answers with how many sessions ended. */
 async function replace(
-  { users, mails, pageUrl }: PasswordParts,
+  { users, links, mails, pageUrl }: PasswordParts,
   tx: Transaction,
   { id, email, hash, exceptSessionId }: Replacement,
 ): Promise<number> {
+  // A link that somebody asked for before would replace the new one. Before the rest, as where a link is used up: so nobody
+  // waits in a circle.
+  await links.end(tx, { kind: "password_reset", subjectId: id });
   const changed = await tx.query(sql`
     update user_credential set password = ${hash}, updated_at = now() where user_id = ${id}::uuid returning id`);
   if (changed.length === 0) throw new AppError("UnauthorizedException", "There is no such account any more");
@@ -131,11 +135,17 @@ async function replace(
   return await users.endSessions(tx, id, exceptSessionId);
 }
 
+/** With the credential locked: whoever replaced the password since the former one was compared has ended the session. */
+async function requireSession(tx: Transaction, id: string): Promise<void> {
+  if ((await tx.query(sql`select from user_session where id = ${id}::uuid`)).length > 0) return;
+  throw new AppError("UnauthorizedException", "You are not signed in, or your session has ended");
+}
+
 async function sendLink(parts: PasswordParts, email: string, visit: Visit): Promise<void> {
   const { database, links, mails, throttle, pageUrl } = parts;
   const person = await findPerson(database, sql`email = ${email}`);
   // So that nobody's mailbox is filled by others.
-  if (!person || !(await throttle.allows(["mail-account", email]))) return;
+  if (!person || !(await throttle.allows(["reset-account", email]))) return;
   await database.transaction(async (tx) => {
     const link = { kind: "password_reset", subjectId: person.id, email, lifetimeMs: RESET_MS } as const;
     const token = await links.issue(tx, link);

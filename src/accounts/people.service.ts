@@ -27,7 +27,7 @@ export interface PeopleParts {
   clock: Clock;
   links: LinkService;
   mails: Pick<MailService, "enqueue">;
-  users: Pick<UserService, "createUser">;
+  users: Pick<UserService, "hashPassword" | "insertUser">;
   throttle: Throttle;
   afterwards: Afterwards;
   /** Tells workers that there may be something to deliver. */

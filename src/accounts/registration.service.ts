@@ -35,7 +35,7 @@ export interface RegistrationService {
 export interface RegistrationParts {
   database: Database;
   links: LinkService;
-  users: Pick<UserService, "createUser">;
+  users: Pick<UserService, "hashPassword" | "insertUser">;
   throttle: Throttle;
 }
 
@@ -45,10 +45,9 @@ const acceptBody = z.object(
   { token, name: personName, password: z.string({ error: "must be a string" }) },
   { error: "must be an object" },
 );
-type Acceptance = z.output<typeof acceptBody>;
 
 export function createRegistrationService(parts: RegistrationParts): RegistrationService {
-  const { database, links, throttle } = parts;
+  const { database, links, users, throttle } = parts;
   return {
     async check(body, { address }) {
       await throttle.take(["link-address", address ?? ""]);
@@ -57,14 +56,18 @@ export function createRegistrationService(parts: RegistrationParts): Registratio
 
     async accept(body, origin) {
       await throttle.take(["link-address", origin.address ?? ""]);
-      const acceptance = checked(acceptBody, body);
-      const { kind, subjectId } = await links.check(acceptance.token);
+      const { token: given, name, password } = checked(acceptBody, body);
+      const known = await links.check(given);
+      const { kind, subjectId } = known;
       if (kind !== "registration" && kind !== "invitation") throw linkGone();
+      // Before the transaction, which would keep its rows and its connection meanwhile; and before the link is used up:
+      // whoever has it may try another password.
+      const passwordHash = await users.hashPassword(password, known.email);
       await database.transaction(async (tx) => {
         // What the link is about comes first, as it does where links are issued: so nobody waits in a circle.
         const place = await (kind === "registration" ? register(tx, subjectId) : join(tx, subjectId));
-        const { email } = await links.consume(tx, acceptance.token, kind);
-        await admit(parts, tx, { acceptance, email, place, origin });
+        const { email } = await links.consume(tx, given, kind);
+        await admit(parts, tx, { name, passwordHash, email, place, origin });
       });
     },
   };
@@ -95,17 +98,17 @@ async function join(tx: Queryable, invitationId: string): Promise<Place> {
 }
 
 interface Admission {
-  readonly acceptance: Acceptance;
+  readonly name: string;
+  readonly passwordHash: string;
   readonly email: string;
   readonly place: Place;
   readonly origin: Origin;
 }
 
 async function admit({ users }: RegistrationParts, tx: Transaction, admission: Admission): Promise<void> {
-  const { acceptance, email, place, origin } = admission;
+  const { name, passwordHash, email, place, origin } = admission;
   const { organizationId, role, action } = place;
-  const { name, password } = acceptance;
-  const id = await users.createUser(tx, { email, name, password, organizationId, role });
+  const id = await users.insertUser(tx, { email, name, passwordHash, organizationId, role });
   await record(tx, {
     ...origin,
     action,

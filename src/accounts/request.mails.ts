@@ -9,11 +9,15 @@ interface Asked {
 
 const NOT_YOU = "If you did not ask for this, you need not do anything: without you nothing comes of it.";
 
-export function requestReceivedMail({ email, organizationName }: Asked): NewMail {
+/**
+ * Goes to whatever address somebody has typed. It repeats nothing of what they wrote beside it, or the form would carry
+ * anybody's words to anybody under our name.
+ */
+export function requestReceivedMail({ email }: Pick<Asked, "email">): NewMail {
   return mail(email, "account_request_received", "We have received your request for an account", {
     title: "Thank you for your request",
     paragraphs: [
-      `You have asked for an account for ${organizationName}. Somebody reads every request; you will hear from us at this address.`,
+      "You have asked for an account with this address. Somebody reads every request; you will hear from us here.",
     ],
     footnote: NOT_YOU,
   });

@@ -79,8 +79,8 @@ export function createAccountRequestService(parts: AccountRequestParts): Account
 }
 
 async function receive(parts: AccountRequestParts, request: RequestBody, origin: Origin): Promise<void> {
-  const { email, organization_name: name } = request;
-  const mayMail = await parts.throttle.allows(["mail-account", email]);
+  const { email } = request;
+  const mayMail = await parts.throttle.allows(["request-account", email]);
   await parts.database.transaction(async (tx) => {
     const send = mayMail ? parts.mails.enqueue.bind(null, tx) : () => Promise.resolve();
     if (await hasAccount(tx, email))
@@ -88,7 +88,7 @@ async function receive(parts: AccountRequestParts, request: RequestBody, origin:
     const id = await insertRequest(tx, request);
     if (id === null) return mayMail ? await remindOf(parts, tx, email) : undefined;
     await recordAct(tx, { action: "account_request.received", id, origin, details: { email } });
-    await send(requestReceivedMail({ email, organizationName: name }));
+    await send(requestReceivedMail({ email }));
   });
 }
 

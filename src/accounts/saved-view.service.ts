@@ -26,7 +26,7 @@ export interface SavedViewService {
   delete(userId: string, id: string): Promise<void>;
 }
 
-export const MAX_VIEWS = 50;
+const MAX_VIEWS = 50;
 const MAX_QUERY = 2_000;
 
 const shape = z.object({

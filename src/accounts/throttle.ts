@@ -14,12 +14,21 @@ const perMinutes = (burst: number, minutesForOne: number): TokenRate => ({
 const limits = {
   "sign-in-account": perMinutes(10, 1),
   "sign-in-address": perMinutes(60, 1 / 12),
+  /** Also those that succeed. */
+  "sign-ins-account": perMinutes(100, 1),
   /** Passwords that signed-in people give again. */
   "password-account": perMinutes(10, 1),
   "second-factor-account": perMinutes(10, 1),
   "second-factor-address": perMinutes(60, 1 / 12),
-  /** Mails to one address. */
-  "mail-account": perMinutes(3, 20),
+  /**
+   * Mails to one address, each reason for itself: forms that anybody may send must not keep back the mail that the person
+   * waits for, nor may what one organisation is told depend on what others, or the service, have written.
+   */
+  "reset-account": perMinutes(3, 20),
+  "request-account": perMinutes(3, 20),
+  "invitation-account": perMinutes(3, 20),
+  /** Invitations of one organisation: an owner must not write to the whole world through us. */
+  "invitation-group": perMinutes(150, 1),
   /** Forms that anybody may send: requests, forgotten passwords. */
   "form-address": perMinutes(20, 1),
   /** Links that are looked at or followed. */

@@ -17,11 +17,20 @@ export interface NewUser {
   readonly role: UserRole;
 }
 
+/** With the password's hash in its place (`hashPassword`). */
+export interface InsertedUser extends Omit<NewUser, "password"> {
+  readonly passwordHash: string;
+}
+
 export interface UserService {
   /**
-   * In the transaction of the link that was followed; answers with the uuid. Throws BadRequestException where the password
-   * will not do, ConflictException where the address has an account.
+   * Takes a while, and waits for its turn: not for the inside of a transaction, whose rows and connection would wait too.
+   * Throws BadRequestException where the password will not do for somebody with this address.
    */
+  hashPassword(password: string, email: string): Promise<string>;
+  /** In the transaction of the link that was followed; answers with the uuid. Throws ConflictException where the address has an account. */
+  insertUser(tx: Queryable, user: InsertedUser): Promise<string>;
+  /** Both, where nobody else waits for the transaction. */
   createUser(tx: Queryable, user: NewUser): Promise<string>;
   /** Unbounded: whoever asks has counted the try. */
   isPasswordOf(on: Queryable, userId: string, password: string): Promise<boolean>;
@@ -30,23 +39,16 @@ export interface UserService {
 }
 
 export function createUserService({ hasher }: { hasher: PasswordHasher }): UserService {
+  const hashPassword: UserService["hashPassword"] = async (password, email) => {
+    checkPassword(password, email);
+    return await hasher.hash(password);
+  };
+
   return {
-    async createUser(tx, { email, name, password, organizationId, role }) {
-      checkPassword(password, email);
-      const [id, hash] = [newUuid(), await hasher.hash(password)];
-      const made = await tx.query(sql`
-        with person as (
-          insert into user_account (id, email, name, organization_id, role)
-          values (${id}::uuid, ${email}, ${name}, ${organizationId}::uuid, ${role})
-          on conflict (email) do nothing returning id
-        )
-        insert into user_credential (id, user_id, account_id, provider_id, password)
-        select ${newUuid()}::uuid, id, id::text, 'credential', ${hash} from person
-        returning user_id`);
-      if (made.length === 0)
-        throw new AppError("ConflictException", "There is an account with this e-mail address already");
-      return id;
-    },
+    hashPassword,
+    insertUser,
+    createUser: async (tx, { password, ...user }) =>
+      insertUser(tx, { ...user, passwordHash: await hashPassword(password, user.email) }),
     async isPasswordOf(on, userId, password) {
       const [credential] = await on.query<{ password: string }>(
         sql`select password from user_credential where user_id = ${userId}::uuid`,
@@ -60,4 +62,23 @@ export function createUserService({ hasher }: { hasher: PasswordHasher }): UserS
       return ended.length;
     },
   };
+}
+
+async function insertUser(
+  tx: Queryable,
+  { email, name, passwordHash, organizationId, role }: InsertedUser,
+): Promise<string> {
+  const id = newUuid();
+  const made = await tx.query(sql`
+    with person as (
+      insert into user_account (id, email, name, organization_id, role)
+      values (${id}::uuid, ${email}, ${name}, ${organizationId}::uuid, ${role})
+      on conflict (email) do nothing returning id
+    )
+    insert into user_credential (id, user_id, account_id, provider_id, password)
+    select ${newUuid()}::uuid, id, id::text, 'credential', ${passwordHash} from person
+    returning user_id`);
+  if (made.length === 0)
+    throw new AppError("ConflictException", "There is an account with this e-mail address already");
+  return id;
 }

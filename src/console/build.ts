@@ -119,8 +119,8 @@ async function main(isForStart: boolean): Promise<void> {
 
 /** Vite's own words, where it was Vite that failed. */
 function wordsOf(error: unknown): string {
-  if (error instanceof Error && "stderr" in error && error.stderr) return String(error.stderr);
-  return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof Error)) return String(error);
+  return "stderr" in error && typeof error.stderr === "string" ? error.stderr : error.message;
 }
 
 if (import.meta.main) await main(process.argv.includes("--when-stale"));

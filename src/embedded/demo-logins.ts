@@ -85,6 +85,10 @@ function newPassword(): string {
 }
 
 async function readKept(file: string): Promise<Partial<DemoLogins>> {
-  const text = await readFile(file, "utf8").catch(() => null);
-  return text === null ? {} : (JSON.parse(text) as Partial<DemoLogins>);
+  try {
+    return JSON.parse(await readFile(file, "utf8")) as Partial<DemoLogins>;
+  } catch {
+    // It is not there yet, or a process was killed while it wrote: the logins are good without.
+    return {};
+  }
 }

@@ -19,7 +19,7 @@ export interface AuthenticationParts {
 }
 
 /** Finds whoever asks, by key or else by session. Null: nobody known, who outside production comes as far as introspection. */
-export function createIdentification({
+function createIdentification({
   verifier,
   sessions,
   isProduction,

@@ -3,7 +3,7 @@ import type { Request } from "express";
 import type { RequestRecorder } from "../request-log/request-log.service.ts";
 import type { RequestContext } from "./context.ts";
 
-/** Whose requests are partners' own calls; the console's signing in and the like are none. */
+/** What partners' programs call. */
 const LOGGED = /^\/(v1\/|graphql$)/;
 
 interface Ended {
@@ -13,11 +13,11 @@ interface Ended {
   readonly durationMs: number;
 }
 
-/** Logs a request that is over, where it is known whose it was. */
+/** Logs a request that is over, where it came by an organisation's key: what people do in the console they see there. */
 export function logRequest(recorder: RequestRecorder, ended: Ended): void {
   const { request, context, status, durationMs } = ended;
   const { requestId, route, holder, failure } = context;
-  if (!holder || holder.organizationId === null || !LOGGED.test(route)) return;
+  if (!holder || holder.keyId === null || holder.organizationId === null || !LOGGED.test(route)) return;
   const { organizationId, keyId } = holder;
   const { originalUrl, method } = request;
   const query = originalUrl.indexOf("?");

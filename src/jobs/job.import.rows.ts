@@ -28,17 +28,11 @@ export interface FileReading {
 }
 
 /** Reads as the rows are asked for. A CSV header that cannot be used throws BadRequestException before the first row. */
-export function readRows(
-  chunks: AsyncIterable<Uint8Array>,
-  reading: FileReading,
-): AsyncGenerator<ImportRow> {
+export function readRows(chunks: AsyncIterable<Uint8Array>, reading: FileReading): AsyncGenerator<ImportRow> {
   return reading.format === "csv" ? csvRows(chunks, reading) : ndjsonRows(chunks, reading);
 }
 
-async function* csvRows(
-  chunks: AsyncIterable<Uint8Array>,
-  reading: FileReading,
-): AsyncGenerator<ImportRow> {
+async function* csvRows(chunks: AsyncIterable<Uint8Array>, reading: FileReading): AsyncGenerator<ImportRow> {
   let columns: (FileColumn | null)[] | null = null;
   for await (const record of readCsv(chunks)) {
     if (columns === null) columns = columnsOf(record.content, reading);
@@ -99,6 +93,8 @@ async function* ndjsonRows(
 /** The values under our names; a key that is not there stays absent. */
 function named(value: Readonly<Record<string, unknown>>, columns: ColumnNames): Record<string, unknown> {
   return Object.fromEntries(
-    Array.from(columns).flatMap(([name, column]) => (Object.hasOwn(value, name) ? [[column, value[name]]] : [])),
+    Array.from(columns).flatMap(([name, column]) =>
+      Object.hasOwn(value, name) ? [[column, value[name]]] : [],
+    ),
   );
 }

@@ -60,11 +60,18 @@ export function createImportService(services: ImportServices): ImportService {
       let hasBegun = false;
       let stopped: unknown = null;
       try {
-        for await (const part of importJobs(services, rows, { agent, contractor, dryRun, actor, requestId })) {
+        for await (const part of importJobs(services, rows, {
+          agent,
+          contractor,
+          dryRun,
+          actor,
+          requestId,
+        })) {
           tally.add(part);
-          // Only now: a file that is refused as a whole was no import.
-          if (!hasBegun) await note(services, "started", { context, request, tally });
+          // Only now: a file that is refused as a whole was no import. From here on rows are in, whatever fails.
+          const isFirst = !hasBegun;
           hasBegun = true;
+          if (isFirst) await note(services, "started", { context, request, tally });
           yield { type: "progress", counts: { ...tally.counts } };
           signal.throwIfAborted();
         }

@@ -11,8 +11,7 @@ export class RequestLog extends Migration {
         id uuid not null,
         -- no foreign keys: the log must not wait for what it speaks of
         organization_id uuid not null,
-        -- null: it came from the console
-        key_id uuid,
+        key_id uuid not null,
         method text not null,
         path text not null,
         status smallint not null,
@@ -35,13 +34,13 @@ export class RequestLog extends Migration {
       create table request_usage (
         organization_id uuid not null,
         day date not null,
-        key_id uuid,
+        key_id uuid not null,
         succeeded bigint not null,
         refused bigint not null,
         failed bigint not null,
         -- of all of them together
         duration_ms float8 not null,
-        unique nulls not distinct (organization_id, day, key_id)
+        primary key (organization_id, day, key_id)
       ) with (fillfactor = 70);`);
     this.addSql(`create index request_usage_day on request_usage (day);`);
   }

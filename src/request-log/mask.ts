@@ -91,7 +91,7 @@ function scalar(value: unknown, name: string): string {
 }
 
 /** GraphQL's block strings, strings and comments; one that does not end goes on to the end. */
-const QUOTED = /"""[\s\S]*?(?:"""|$)|"(?:\\.|[^"\\\n\r])*(?:"|$)|#[^\n\r]*/g;
+const QUOTED = /"""(?:\\"""|(?!""")[\s\S])*(?:"""|$)|"(?:\\.|[^"\\\n\r])*(?:"|$)|#[^\n\r]*/g;
 
 function withoutQuoted(text: string): string {
   return text.replace(QUOTED, (found) => (found.startsWith("#") ? "#" : '"***"'));

@@ -33,7 +33,7 @@ export interface RequestView {
   readonly status: number;
   readonly durationMs: number;
   readonly errorCode: string | null;
-  readonly keyId: string | null;
+  readonly keyId: string;
   readonly keyName: string | null;
   readonly requestBody: string | null;
   readonly responseBody: string | null;
@@ -47,7 +47,7 @@ export interface RequestPage {
 
 export interface UsageView {
   readonly day: string;
-  readonly keyId: string | null;
+  readonly keyId: string;
   readonly keyName: string | null;
   readonly succeeded: number;
   readonly refused: number;
@@ -67,7 +67,7 @@ interface RequestRow {
   status: number;
   duration_ms: number;
   error_code: string | null;
-  key_id: string | null;
+  key_id: string;
   key_name: string | null;
   request_body: string | null;
   response_body: string | null;
@@ -75,7 +75,7 @@ interface RequestRow {
 
 interface UsageRow {
   day: string;
-  key_id: string | null;
+  key_id: string;
   key_name: string | null;
   succeeded: number;
   refused: number;
@@ -165,10 +165,10 @@ export async function listUsage(
     from request_usage left join api_key on api_key.id = key_id
     where request_usage.organization_id = ${organizationId}::uuid
       and day > ${dayText(nowMs - days * DAY_MS)}::date
-    order by day, key_id nulls last`);
+    order by day, key_id`);
   return rows.map(({ key_id: keyId, key_name: keyName, duration_ms: durationMs, ...row }) => ({
     ...row,
-    keyId: keyId === null ? null : toTypedId("key", keyId),
+    keyId: toTypedId("key", keyId),
     keyName,
     meanDurationMs: inHundredths(durationMs / (row.succeeded + row.refused + row.failed)),
   }));
@@ -206,7 +206,7 @@ function toView(row: RequestRow): RequestView {
     status: row.status,
     durationMs: inHundredths(row.duration_ms),
     errorCode: row.error_code,
-    keyId: row.key_id === null ? null : toTypedId("key", row.key_id),
+    keyId: toTypedId("key", row.key_id),
     keyName: row.key_name,
     requestBody: row.request_body,
     responseBody: row.response_body,

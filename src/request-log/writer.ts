@@ -9,8 +9,8 @@ export interface LoggedRequest {
   readonly requestId: string;
   /** A uuid. */
   readonly organizationId: string;
-  /** A uuid; null: it came from the console. */
-  readonly keyId: string | null;
+  /** A uuid. */
+  readonly keyId: string;
   readonly method: string;
   /** Without its query. */
   readonly path: string;

@@ -108,7 +108,7 @@ function onlyOperators(sessions: DashboardParts["sessions"], door: DashboardDoor
       throw error;
     });
     if (holder === null) {
-      response.redirect(`/sign-in?next=${encodeURIComponent(`${PATH}/`)}`);
+      response.redirect(`${toRoot(request)}sign-in?next=${encodeURIComponent(`${PATH}/`)}`);
       return;
     }
     door.noteHolder(response, holder);
@@ -128,9 +128,8 @@ async function readPage(): Promise<string> {
 /** Its own addresses are relative to a folder. */
 function showPage(controllerOf: ControllerSource): RequestHandler {
   return async (request, response) => {
-    const { pathname } = new URL(request.originalUrl, "http://localhost");
-    if (!pathname.endsWith("/")) {
-      response.redirect(308, `${PATH}/`);
+    if (!pathOf(request).endsWith("/")) {
+      response.redirect(308, `${toRoot(request)}${PATH.slice(1)}/`);
       return;
     }
     try {
@@ -144,7 +143,7 @@ function showPage(controllerOf: ControllerSource): RequestHandler {
 }
 
 function awayPage(sentence: string): string {
-  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark"><title>Scheduled tasks</title><h1>Scheduled tasks</h1><p>${sentence}</p><p><a href="${PATH}/">Try again</a> · <a href="/">Back to the console</a></p></html>`;
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark"><title>Scheduled tasks</title><h1>Scheduled tasks</h1><p>${sentence}</p><p><a href="./">Try again</a> · <a href="../../">Back to the console</a></p></html>`;
 }
 
 /** What the page may ask of the jobs, whoever wrote the address. */
@@ -188,6 +187,15 @@ async function inTime<T>(asked: Promise<T>): Promise<T> {
   return await answered(asked).catch((error: unknown) => {
     throw unavailable("MongoDB does not answer. Try again shortly.", 5, error);
   });
+}
+
+/** From where the browser is to where the service begins: behind a proxy that may be a path, which only the browser knows. */
+function toRoot(request: Request): string {
+  return "../".repeat(pathOf(request).split("/").length - 2);
+}
+
+function pathOf({ originalUrl }: Request): string {
+  return new URL(originalUrl, "http://localhost").pathname;
 }
 
 function wantsPage({ headers }: Request): boolean {

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLinkService } from "../../src/accounts/link.service.ts";
 import type { LinkKind } from "../../src/accounts/link.entity.ts";
-import { newUuid } from "../../src/platform/ids.ts";
+import { fromTypedId, newUuid } from "../../src/platform/ids.ts";
 import { raw, sql } from "../../src/platform/sql.ts";
 import { GOOD_PASSWORD, makePerson, openBrowser, signIn, type Browser } from "../support/account.ts";
 import { ACCOUNT_ENV, mailOf, somewhere, tokenIn } from "../support/account-mails.ts";
@@ -216,6 +216,32 @@ describe("a link by itself", () => {
       email: "somebody@test.example",
     });
   });
+});
+
+it("holds nothing while the password is hashed, which has to wait for its turn", async () => {
+  const { id, token } = await invitation();
+  const isFree = async (): Promise<boolean> => {
+    const rows = await app.database.query(
+      sql`select from invitation where id = ${fromTypedId("inv", id)}::uuid for key share skip locked`,
+    );
+    return rows.length > 0;
+  };
+  const strangers = Array.from({ length: 60 }, (_, at) =>
+    openBrowser(app).call("/auth/sign-in", {
+      method: "POST",
+      headers: somewhere(),
+      body: JSON.stringify({ email: `stranger${at}@test.example`, password: GOOD_PASSWORD }),
+    }),
+  );
+  await strangers[0];
+  let isOver = false;
+  const accepted = accept(token).finally(() => (isOver = true));
+  const seen: boolean[] = [];
+  while (!isOver) seen.push(await isFree());
+  expectData(await accepted);
+  await Promise.all(strangers);
+  // From the deletion to the commit there are a few statements; the hashes before its own take a second and more.
+  expect(seen.filter((free) => free).length).toBeGreaterThan(seen.length / 2);
 });
 
 describe("429", () => {

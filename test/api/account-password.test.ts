@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createHash } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { sql } from "../../src/platform/sql.ts";
 import {
   GOOD_PASSWORD,
@@ -17,8 +18,9 @@ import {
   withoutRequest,
 } from "../support/answers.ts";
 import { createFakeClock, HOUR_MS, type FakeClock } from "../support/fake-clock.ts";
-import type { Answer } from "../support/instance.ts";
+import { startInstance, type Answer } from "../support/instance.ts";
 import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { totpCode } from "../support/totp.ts";
 
 const NEW_PASSWORD = "two herons wait at the weir";
 
@@ -68,6 +70,23 @@ function change(browser: Browser, current: string, next = NEW_PASSWORD): Promise
   return browser.post("/auth/password/change", { current_password: current, new_password: next });
 }
 
+/** How many of its tries to sign in are under way, or were wrong. */
+async function triesOf(email: string): Promise<number> {
+  const hash = createHash("sha256").update(email).digest("base64url").slice(0, 22);
+  const [row] = await app.database.query<{ tokens: number }>(
+    sql`select tokens from rate_limit_bucket where id = ${`sign-in-account:${hash}`}`,
+  );
+  return row ? Math.round(10 - row.tokens) : 0;
+}
+
+/** Turns the second factor on. */
+async function secure(person: Person): Promise<void> {
+  const browser = await signIn(app, person);
+  const { password } = person;
+  const { totp_uri: uri } = expectData(await browser.post("/auth/two-factor/begin", { password }));
+  expectData(await browser.post("/auth/two-factor/confirm", { code: totpCode(uri) }));
+}
+
 async function actsOf(email: string): Promise<string[]> {
   const rows = await app.database.query<{ action: string }>(
     sql`select action from audit_entry where actor = ${email} or subject = ${email} order by id`,
@@ -91,6 +110,37 @@ describe("a password that is forgotten", () => {
       expect.arrayContaining(["password.forgotten", "password.reset"]),
     );
   });
+
+  it.each(["the password alone", "a second factor"])(
+    "ends a sign-in too that is under way with the old one and %s",
+    async (what) => {
+      const person = await newPerson();
+      if (what === "a second factor") await secure(person);
+      const token = await resetToken(person.email);
+      // Another process, whose hashes wait for nobody; here they wait for those of strangers.
+      await using other = await startInstance(app.databaseUrl, ACCOUNT_ENV, { clock });
+      const strangers = Array.from({ length: 40 }, (_, at) =>
+        post("/auth/sign-in", { email: `stranger${at}@test.example`, password: NEW_PASSWORD }),
+      );
+      const thief = openBrowser(app);
+      const { email, password } = person;
+      const underWay = thief.call("/auth/sign-in", {
+        method: "POST",
+        body: JSON.stringify({ email, password }),
+        headers: somewhere(),
+      });
+      await vi.waitFor(async () => expect(await triesOf(email)).toBe(1), { timeout: 10_000, interval: 5 });
+      const body = JSON.stringify({ token, password: NEW_PASSWORD });
+      expectData(await openBrowser(other).call("/auth/password/reset", { method: "POST", body }));
+      expectFailure(await underWay, 401);
+      expect(await isSignedIn(thief)).toBe(false);
+      await Promise.all(strangers);
+      const rows = await app.database.query(sql`
+        select 1 from user_session where user_id = ${person.id}::uuid
+        union all select 1 from user_verification where value = ${person.id}`);
+      expect(rows).toEqual([]);
+    },
+  );
 
   it("is answered in the same way for an unknown address, and nothing is written to it", async () => {
     const person = await newPerson();
@@ -177,7 +227,25 @@ describe("a password that is forgotten", () => {
   });
 });
 
+describe("a mailbox that others fill", () => {
+  it("gets the mail for a new password all the same", async () => {
+    const { email } = await newPerson();
+    const request = { email, organization_name: "Somebody else", organization_type: "agent" };
+    for (let at = 0; at < 4; at += 1)
+      expect((await post("/auth/account-requests", request)).status).toBe(202);
+    await resetToken(email);
+  });
+});
+
 describe("a password that is changed", () => {
+  it("ends the link for a new one that was asked for before", async () => {
+    const person = await newPerson();
+    const token = await resetToken(person.email);
+    expectData(await change(await signIn(app, person), GOOD_PASSWORD));
+    expectFailure(await reset(token, "another heron at the weir"), 404);
+    expect(await signsIn(person, NEW_PASSWORD)).toBe(true);
+  });
+
   it("ends the other sessions, and leaves the one that changed it", async () => {
     const person = await newPerson();
     const [own, other] = [await signIn(app, person), await signIn(app, person)];
@@ -188,6 +256,24 @@ describe("a password that is changed", () => {
     expect(await signsIn(person, NEW_PASSWORD)).toBe(true);
     expect(await actsOf(person.email)).toContain("password.changed");
     await mailOf(app, person.email, "password_changed");
+  });
+
+  it("and one that is replaced at the same time: only one of the two is, and says so", async () => {
+    for (let round = 0; round < 4; round += 1) {
+      const person = await newPerson();
+      const [browser, token] = [await signIn(app, person), await resetToken(person.email)];
+      const answers = await Promise.all([
+        reset(token, "a heron of the reset one"),
+        change(browser, person.password, "a heron of the change"),
+      ]);
+      const statuses = answers.map(({ status }) => status);
+      expect([
+        [200, 401],
+        [404, 200],
+      ]).toContainEqual(statuses);
+      expect(await signsIn(person, "a heron of the reset one")).toBe(statuses[0] === 200);
+      expect(await signsIn(person, "a heron of the change")).toBe(statuses[1] === 200);
+    }
   });
 
   it("wants the former one, and a session", async () => {

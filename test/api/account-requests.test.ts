@@ -178,6 +178,13 @@ describe("200", () => {
     ]);
   });
 
+  it("repeats nothing that was typed to an address that nobody has proven to be theirs", async () => {
+    const name = "Free prizes at http://prizes.example";
+    const { email } = await submitted({ ...newRequest(), organization_name: name, message: "Call 555 0100" });
+    const { subject, text } = await mailOf(app, email, "account_request_received");
+    expect(`${subject} ${text}`).not.toMatch(/prizes|555/);
+  });
+
   it("keeps the message's paragraphs, and the address in small letters", async () => {
     const request = newRequest();
     const given = { ...request, email: ` ${request.email.toUpperCase()} `, message: " one\r\n\r\ntwo " };

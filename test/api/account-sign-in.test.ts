@@ -274,6 +274,8 @@ describe("400", () => {
       const answer = await openBrowser(app).post("/auth/sign-in", body);
       expectProblems(answer, "body", ["email", "password"]);
     }
+    for (const email of ["a\0@test.example", "nobody", `${"x".repeat(300)}@test.example`])
+      expectFailure(await trySignIn(email, "not my password"), 401);
   });
 });
 
@@ -317,6 +319,13 @@ describe("429 with Retry-After", () => {
     const before = await hashesCounted();
     expectFailure(await trySignIn("nobody.else@test.example", "some password"), 429);
     expect(await hashesCounted()).toBe(before);
+  });
+
+  it("after a hundred sign-ins at once, also for who knows the password: each costs a hash that others wait for", async () => {
+    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    for (let at = 0; at < 99; at += 1) await app.accounts.throttle.take(["sign-ins-account", person.email]);
+    expectData(await trySignIn(person.email, person.password));
+    expectFailure(await trySignIn(person.email, person.password), 429);
   });
 
   it("costs those nothing who know their password", async () => {

@@ -5,7 +5,7 @@ import { createLogger } from "../../src/platform/logger.ts";
 import { listenTo } from "../../src/platform/notifications.ts";
 import { DELIVERIES_CHANNEL } from "../../src/webhooks/fan-out.service.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
-import { makePerson, signIn, type Browser, type Person } from "../support/account.ts";
+import { makePerson, openBrowser, signIn, type Browser, type Person } from "../support/account.ts";
 import { ACCOUNT_ENV } from "../support/account-mails.ts";
 import { expectData, expectFailure } from "../support/answers.ts";
 import { ask, graphql } from "../support/graphql.ts";
@@ -122,6 +122,23 @@ describe("the audit log", () => {
       organizationId: mine.id,
     });
     expect(seen).toMatchObject({ actor: operator.email, details: { reason: "Internal reason" } });
+  });
+
+  it("shows an organisation from where strangers have tried to sign in as one of its people", async () => {
+    const { owner, browser } = await place();
+    const body = JSON.stringify({ email: owner.email, password: "not my password" });
+    const refused = await openBrowser(app).call("/auth/sign-in", {
+      method: "POST",
+      headers: { "x-forwarded-for": "203.0.113.7" },
+      body,
+    });
+    expectFailure(refused, 401);
+    const entry = await vi.waitFor(async () => {
+      const [found] = await log(browser, { actions: ["session.refused"] });
+      expect(found).toBeDefined();
+      return found;
+    });
+    expect(entry).toMatchObject({ actor: "system", subject: owner.email, address: "203.0.113.7" });
   });
 
   it("is for owners and operators alone", async () => {

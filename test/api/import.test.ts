@@ -48,7 +48,12 @@ async function importFile(
     .map((line): Line => JSON.parse(line));
 }
 
-function send(browser: Browser, file: string, query: Record<string, string> = { agent: agent.name }, headers = CSV) {
+function send(
+  browser: Browser,
+  file: string,
+  query: Record<string, string> = { agent: agent.name },
+  headers = CSV,
+) {
   return browser.call(pathOf(query), { method: "POST", body: file, headers });
 }
 
@@ -65,7 +70,11 @@ async function jobOf(markingNumber: string): Promise<Record<string, unknown> | u
 /** What the audit log says of imports since the last time. */
 let seen = 0;
 async function audited(): Promise<{ action: string; subject: string; details: Record<string, unknown> }[]> {
-  const rows = await app.database.query<{ action: string; subject: string; details: Record<string, unknown> }>(
+  const rows = await app.database.query<{
+    action: string;
+    subject: string;
+    details: Record<string, unknown>;
+  }>(
     sql`select action, subject, details from audit_entry where action like 'import.%' order by id offset ${seen}::int`,
   );
   seen += rows.length;
@@ -87,7 +96,11 @@ describe("200", () => {
         bytes: file.length,
         counts,
         failures: [
-          { line: 3, marking_number: second, problems: [{ field: "piece_quantity", message: expect.any(String) }] },
+          {
+            line: 3,
+            marking_number: second,
+            problems: [{ field: "piece_quantity", message: expect.any(String) }],
+          },
         ],
         failures_left_out: 0,
         stopped: null,
@@ -96,7 +109,11 @@ describe("200", () => {
     expect(await jobOf(first)).toMatchObject({ agent_id: agent.id, piece_quantity: 2, version: 1 });
     expect(await audited()).toEqual([
       { action: "import.started", subject: "jobs.csv", details: { format: "csv", agent: agent.name } },
-      { action: "import.finished", subject: "jobs.csv", details: { format: "csv", agent: agent.name, ...counts } },
+      {
+        action: "import.finished",
+        subject: "jobs.csv",
+        details: { format: "csv", agent: agent.name, ...counts },
+      },
     ]);
   });
 
@@ -224,7 +241,11 @@ describe("400", () => {
     expectFailure(await send(operator, "", { agent: agent.name }), 400, /empty/);
     expectFailure(await send(operator, "marking_number\nA\n", {}), 400, /no column agent/);
     expectFailure(await send(operator, "number\nA\n"), 400, /"number" is not a column/);
-    expectFailure(await send(operator, "marking_number\nA\n", { agent: contractor.name }), 400, /is a contractor/);
+    expectFailure(
+      await send(operator, "marking_number\nA\n", { agent: contractor.name }),
+      400,
+      /is a contractor/,
+    );
     expectFailure(await send(operator, "marking_number\nA\n", { agent: "Nobody" }), 404, /no organisation/);
   });
 
@@ -235,10 +256,25 @@ describe("400", () => {
 
   it("names each parameter that is wrong", async () => {
     const query = { agent: "x".repeat(256), dry_run: "yes", columns: "[]" };
-    expectProblems(await send(operator, "marking_number\nA\n", query), "query", ["agent", "dry_run", "columns"]);
+    expectProblems(await send(operator, "marking_number\nA\n", query), "query", [
+      "agent",
+      "dry_run",
+      "columns",
+    ]);
     for (const columns of ['{"a":"nothing"}', '{"a":"weight","b":"weight"}', '{"a":3}', "{"]) {
       expectProblems(await send(operator, "a\n1\n", { agent: agent.name, columns }), "query", ["columns"]);
     }
+  });
+
+  it("refuses names that cannot be looked for or kept, before a row is in", async () => {
+    const number = newNumber();
+    const query = { agent: `${agent.name}\0`, contractor: "a\nb", file_name: "jobs\0.csv" };
+    expectProblems(await send(operator, `marking_number\n${number}\n`, query), "query", [
+      "agent",
+      "contractor",
+      "file_name",
+    ]);
+    expect(await jobOf(number)).toBeUndefined();
   });
 
   it("names a column that the file was said to have and has not", async () => {
@@ -248,7 +284,11 @@ describe("400", () => {
 
   it("says that a column stands twice where it would be read", async () => {
     const columns = JSON.stringify({ No: "marking_number" });
-    expectFailure(await send(operator, "No,No\nA,B\n", { agent: agent.name, columns }), 400, /"No" stands twice/);
+    expectFailure(
+      await send(operator, "No,No\nA,B\n", { agent: agent.name, columns }),
+      400,
+      /"No" stands twice/,
+    );
   });
 });
 
@@ -272,9 +312,17 @@ describe("403", () => {
   });
 
   it("where another site's page sends it, or nobody says whose it is", async () => {
-    for (const headers of [{ origin: "https://evil.example" }, { "sec-fetch-site": "same-site" }, { origin: "null" }]) {
+    for (const headers of [
+      { origin: "https://evil.example" },
+      { "sec-fetch-site": "same-site" },
+      { origin: "null" },
+    ]) {
       const number = newNumber();
-      expectFailure(await send(operator, `marking_number\n${number}\n`, {}, { ...CSV, ...headers }), 403, /page of this site/);
+      expectFailure(
+        await send(operator, `marking_number\n${number}\n`, {}, { ...CSV, ...headers }),
+        403,
+        /page of this site/,
+      );
       expect(await jobOf(number)).toBeUndefined();
     }
   });

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createMailService } from "../../src/mail/mail.service.ts";
 import { raw } from "../../src/platform/sql.ts";
 import { ask, graphql } from "../support/graphql.ts";
+import { newPerson } from "../support/graphql-person.ts";
 import { LINK_SECRET, mailTo } from "../support/mail-rig.ts";
 import { testBox } from "../support/secret.ts";
 import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
@@ -36,16 +37,28 @@ async function outbox(variables: Record<string, unknown> = {}): Promise<Outbox["
   return ((await ask(app, OUTBOX, { key: operator, variables })) as Outbox).mailOutbox;
 }
 
+/** The first page. */
+async function asPerson(): Promise<Outbox["mailOutbox"]> {
+  return ((await (await newPerson(app, null)).ask(OUTBOX)) as Outbox).mailOutbox;
+}
+
 describe("the outbox", () => {
   it("shows operators every mail, newest first, and where none go out the links in it", async () => {
     await expect.poll(async () => (await outbox({ status: "KEPT" })).pageInfo.hasNextPage).toBe(true);
     await expect.poll(async () => (await outbox({ status: "WAITING" })).nodes).toEqual([]);
     const first = await outbox();
     expect(first.nodes.map(({ to }) => to)).toEqual(["third@waymark.example", "second@waymark.example"]);
-    expect(first.nodes[0]?.text).toContain(`#token=${LINK_SECRET}`);
+    expect((await asPerson()).nodes[0]?.text).toContain(`#token=${LINK_SECRET}`);
     const second = await outbox({ after: first.pageInfo.endCursor });
     expect(second.nodes.map(({ to }) => to)).toEqual(["first@waymark.example"]);
     expect(second.pageInfo.hasNextPage).toBe(false);
+  });
+
+  it("shows no links to keys: who holds one could follow them, and be a person", async () => {
+    await expect.poll(async () => (await outbox({ status: "KEPT" })).pageInfo.hasNextPage).toBe(true);
+    const { text } = (await outbox({ status: "KEPT" })).nodes[0]!;
+    expect(text).toContain("[link]");
+    expect(text).not.toContain(LINK_SECRET);
   });
 
   it("is nobody else's, neither to see nor to send again", async () => {

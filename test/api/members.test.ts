@@ -1,6 +1,6 @@
 /** Members and invitations: who may, whom they reach, and that somebody is always left who can. */
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { UserRole } from "../../src/accounts/user.entity.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
 import { sql } from "../../src/platform/sql.ts";
@@ -79,6 +79,11 @@ async function ownersOf(organizationId: string): Promise<number> {
     sql`select from user_account where organization_id = ${organizationId} and role = 'owner'`,
   );
   return rows.length;
+}
+
+function forgotten(email: string) {
+  const body = JSON.stringify({ email });
+  return openBrowser(app).call("/auth/password/forgotten", { method: "POST", headers: somewhere(), body });
 }
 
 describe("members", () => {
@@ -316,6 +321,20 @@ describe("invitations", () => {
     expect(invitations).toContainEqual({ email: otherMember.email });
   });
 
+  it("do not tell it either once somebody has asked for new passwords for the address, nor are they kept back", async () => {
+    const person = await member(other.id);
+    for (let at = 0; at < 3; at += 1) expect((await forgotten(person.email)).status).toBe(202);
+    await vi.waitFor(async () => expect(await mailsTo(app, person.email)).toHaveLength(3));
+    expect((await invite(browser, person.email)).userErrors).toEqual([]);
+  });
+
+  it("by another organisation do not tell that there were some", async () => {
+    const email = newEmail();
+    const { invitation } = await invite(browser, email);
+    for (let sent = 0; sent < 2; sent += 1) await as(browser, RESEND, { id: invitation.id });
+    expect((await invite(otherBrowser, email)).userErrors).toEqual([]);
+  });
+
   it("may be of two organisations for one address: the first that is accepted counts", async () => {
     const email = newEmail();
     await invite(browser, email);
@@ -358,6 +377,15 @@ describe("invitations", () => {
       insert into invitation (id, organization_id, email, role, invited_by, invited_at)
       select gen_random_uuid(), ${id}, 'a' || n || '@test.example', 'member', 'test', now() from generate_series(1, 100) n`);
     expect(await invite(theirs, newEmail())).toMatchObject({ userErrors: [{ code: "LIMIT_EXCEEDED" }] });
+  });
+
+  it("of one organisation go to so many addresses and no more at once", async () => {
+    const { id } = await app.partner("agent");
+    const theirs = await signIn(app, await member(id, "owner"));
+    for (let at = 0; at < 149; at += 1) await app.accounts.throttle.take(["invitation-group", id]);
+    expect((await invite(theirs, newEmail())).userErrors).toEqual([]);
+    const { errors } = await tryAs(theirs, INVITE, { email: newEmail() });
+    expect(errors?.[0]?.extensions.code).toBe("RATE_LIMITED");
   });
 
   it("send so many mails to one address and no more", async () => {

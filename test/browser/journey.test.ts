@@ -1,9 +1,9 @@
 /** From nothing to a working key and webhook, without writing to anyone by hand: with a mouse, and by the keyboard alone. */
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { toTypedId } from "../../src/platform/ids.ts";
 import { GOOD_PASSWORD, makePerson, type Person } from "../support/account.ts";
-import { BROWSER_TIMEOUT_MS, openBrowser, openTab } from "../support/browser.ts";
+import { BROWSER_TIMEOUT_MS, startBrowser, openTab } from "../support/browser.ts";
 import { newPerson } from "../support/graphql-person.ts";
 import { keyboard, mouse } from "../support/hands.ts";
 import * as journey from "../support/journey.ts";
@@ -21,7 +21,7 @@ let mails: MailServer;
 let operator: Person;
 
 beforeAll(async () => {
-  browser = opened.adopt(await openBrowser(), (one) => one.close());
+  browser = opened.adopt(await startBrowser(), (one) => one.close());
   mails = opened.use(await startMailServer());
   const mongo = opened.use(createTestMongo());
   app = opened.use(
@@ -38,46 +38,51 @@ afterAll(() => opened.disposeAsync());
 it.each([
   ["with a mouse", mouse],
   ["by the keyboard alone", keyboard],
-] as const)("somebody new gets access, a key, a webhook, and changes a first job: %s", async (how, handsAt) => {
-  await using receiver = await startReceiver({ respond: () => ({ body: "Thank you" }) });
-  const name = `Contractor ${how}`;
-  const email = `dispatch@${how.replaceAll(" ", "-")}.example`;
-  const visit = async (): Promise<journey.Visitor & { complaints: string[] }> => {
-    const { page, complaints } = await openTab(browser, app);
-    return { page, complaints, hands: handsAt(page) };
-  };
-  const [partner, reviewer] = [await visit(), await visit()];
+] as const)(
+  "somebody new gets access, a key, a webhook, and changes a first job: %s",
+  async (how, handsAt) => {
+    await using receiver = await startReceiver({ respond: () => ({ body: "Thank you" }) });
+    const name = `Contractor ${how}`;
+    const email = `dispatch@${how.replaceAll(" ", "-")}.example`;
+    const visit = async (): Promise<journey.Visitor & { complaints: string[] }> => {
+      const { page, context, complaints } = await openTab(browser, app);
+      onTestFinished(() => context.close());
+      return { page, complaints, hands: handsAt(page) };
+    };
+    const [partner, reviewer] = [await visit(), await visit()];
 
-  await journey.requestAccount(partner, email, name);
-  await reviewer.page.goto("/sign-in");
-  await journey.signInByForm(reviewer, operator);
-  await journey.approve(reviewer, name);
-  await journey.register(partner, await registrationLink(email), "Dispatch desk");
-  await journey.signInByForm(partner, { email, password: GOOD_PASSWORD });
+    await journey.requestAccount(partner, email, name);
+    await reviewer.page.goto("/sign-in");
+    await journey.signInByForm(reviewer, operator);
+    await journey.approve(reviewer, name);
+    await journey.register(partner, await registrationLink(email), "Dispatch desk");
+    await journey.signInByForm(partner, { email, password: GOOD_PASSWORD });
 
-  const key = await journey.createKey(partner, "Warehouse sync");
-  expect(await jobsOf(key)).toEqual([]);
+    const key = await journey.createKey(partner, "Warehouse sync");
+    expect(await jobsOf(key)).toEqual([]);
 
-  const secret = await journey.createEndpoint(partner, receiver.url);
-  expect(secret).toMatch(/^whsec_/);
-  await journey.sendTestEvent(partner, "Answered 200");
-  await partner.page.getByText("Thank you").waitFor();
+    const secret = await journey.createEndpoint(partner, receiver.url);
+    expect(secret).toMatch(/^whsec_/);
+    await journey.sendTestEvent(partner, "Answered 200");
+    await partner.page.getByText("Thank you").waitFor();
 
-  const markingNumber = `WM ${how}`;
-  await giveJob(name, markingNumber);
-  await journey.changeStatus(partner, markingNumber, "In transit");
-  expect(await jobsOf(key)).toEqual([[markingNumber, "in_transit"]]);
-  await journey.seeDelivery(partner, "job.status_changed", markingNumber);
-  expect(typesReceived(receiver)).toEqual(["webhook.test", "job.assigned", "job.status_changed"]);
+    const markingNumber = `WM ${how}`;
+    await giveJob(name, markingNumber);
+    await journey.changeStatus(partner, markingNumber, "In transit");
+    expect(await jobsOf(key)).toEqual([[markingNumber, "in_transit"]]);
+    await journey.seeDelivery(partner, "job.status_changed", markingNumber);
+    expect(typesReceived(receiver)).toEqual(["webhook.test", "job.assigned", "job.status_changed"]);
 
-  expect([...partner.complaints, ...reviewer.complaints]).toEqual([]);
-  await closeAll(partner.page, reviewer.page);
-});
+    expect([...partner.complaints, ...reviewer.complaints]).toEqual([]);
+  },
+);
 
 async function registrationLink(email: string): Promise<string> {
   return await vi.waitFor(
     () => {
-      const texts = mails.received.filter(({ recipients }) => recipients.includes(email)).map(({ text }) => text ?? "");
+      const texts = mails.received
+        .filter(({ recipients }) => recipients.includes(email))
+        .map(({ text }) => text ?? "");
       const [link] = /http:\S+\/register#token=[\w-]+/.exec(texts.join("\n")) ?? [];
       if (link === undefined) throw new Error(`No link has come for ${email}`);
       return link;
@@ -97,7 +102,7 @@ async function jobsOf(key: string): Promise<[string, string][]> {
 
 /** What an operator's own system does, by GraphQL. */
 async function giveJob(contractor: string, markingNumber: string): Promise<void> {
-  const { ask } = await newPerson(app, null);
+  const operatorsSystem = await newPerson(app, null);
   const agent = await app.partner("agent");
   const to = await app.organizations.find(contractor);
   const item = {
@@ -106,7 +111,7 @@ async function giveJob(contractor: string, markingNumber: string): Promise<void>
     contractorId: toTypedId("org", to!.id),
     fields: { recipientName: "Harbour Pharmacy", normalizedStatus: "assigned" },
   };
-  const { createJobs } = await ask(
+  const { createJobs } = await operatorsSystem.ask(
     "mutation ($items: [CreateJobInput!]!) { createJobs(items: $items) { createdCount userErrors { message } } }",
     { items: [item] },
   );
@@ -115,8 +120,4 @@ async function giveJob(contractor: string, markingNumber: string): Promise<void>
 
 function typesReceived({ received }: Receiver): string[] {
   return received.map(({ body }) => (JSON.parse(body) as { type: string }).type);
-}
-
-async function closeAll(...pages: Page[]): Promise<void> {
-  for (const page of pages) await page.context().close();
 }

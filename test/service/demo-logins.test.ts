@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -59,6 +59,12 @@ it("a password that its person has changed is not shown, and not changed back", 
   expectData(await browser.post("/auth/password/change", change));
   expect((await ensure()).agent).toEqual({ email: agent.email, password: null });
   await signIn(app, { email: agent.email, password: change.new_password });
+});
+
+it("the server starts also where it was killed while it wrote them down", async () => {
+  await ensure();
+  await writeFile(join(dataDir, "demo-logins.json"), '{"agent": {"email": "age');
+  expect((await ensure()).operator).toEqual({ email: "operator@waymark.example", password: null });
 });
 
 it("who was removed is made again", async () => {

@@ -424,6 +424,23 @@ describe("a row that fails", () => {
     expect(problemsOf(await importFile(json, byAgent, "ndjson"))).toEqual([[1, null, "is not valid UTF-8"]]);
   });
 
+  it("is not one where only a column that is left out is not UTF-8", async () => {
+    const number = newNumber();
+    const latin1 = Buffer.from(`No,Zo\u00EB\n${number},Zo\u00EB\n`, "latin1");
+    const rows = readRows(bytesOf(latin1), {
+      format: "csv",
+      needsAgent: false,
+      columns: new Map([["No", "marking_number"]]),
+    });
+    const reports = await Array.fromAsync(
+      importJobs(services, rows, { dryRun: false, ...context, ...byAgent }),
+    );
+    expect(reports.map(({ counts }) => counts)).toEqual([
+      { created: 1, updated: 0, unchanged: 0, failed: 0 },
+    ]);
+    expect((await jobOf(number))["marking_number"]).toBe(number);
+  });
+
   it("is a line of NDJSON that is no object, and the lines after it go in", async () => {
     const result = await importNdjson([
       "{",

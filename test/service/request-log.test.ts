@@ -37,6 +37,7 @@ afterAll(async () => {
 
 const organizationId = newUuid();
 const keyId = newUuid();
+const otherKeyId = newUuid();
 
 function ended(given: Partial<EndedRequest> = {}): EndedRequest {
   return {
@@ -79,7 +80,7 @@ async function countOf(table: string): Promise<number> {
 async function usage(): Promise<Record<string, unknown>[]> {
   return await database.query(
     raw(`select key_id, succeeded::int, refused::int, failed::int, duration_ms from request_usage
-    order by key_id nulls last`),
+    order by succeeded desc`),
   );
 }
 
@@ -90,13 +91,13 @@ describe("writing", () => {
     const { log } = await openLog(on);
     proxy.statements.length = 0;
     for (let at = 0; at < 300; at += 1) log.record(ended({ status: [200, 304, 404, 503][at % 4] ?? 0 }));
-    log.record(ended({ keyId: null, status: 201 }));
+    log.record(ended({ keyId: otherKeyId, status: 201 }));
     await log.flush();
     expect(proxy.statements.filter((text) => text.includes("request_log"))).toHaveLength(1);
     expect(await countOf("request_log")).toBe(301);
     expect(await usage()).toEqual([
       { key_id: keyId, succeeded: 150, refused: 75, failed: 75, duration_ms: 450 },
-      { key_id: null, succeeded: 1, refused: 0, failed: 0, duration_ms: 1.5 },
+      { key_id: otherKeyId, succeeded: 1, refused: 0, failed: 0, duration_ms: 1.5 },
     ]);
     await log[Symbol.asyncDispose]();
   });
@@ -123,7 +124,7 @@ describe("writing", () => {
       logs.map(async ({ log }, turn) => {
         for (let round = 0; round < 10; round += 1) {
           const order = turn % 2 === 0 ? organizations : organizations.toReversed();
-          for (const id of order) log.record(ended({ organizationId: id, keyId: null }));
+          for (const id of order) log.record(ended({ organizationId: id }));
           await log.flush();
         }
         await log[Symbol.asyncDispose]();

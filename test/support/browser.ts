@@ -1,5 +1,5 @@
 /** Pages of the console in a real browser, each of which keeps a list of what it complained about. */
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { Browser, BrowserContext, Locator, Page } from "playwright-core";
 import pg from "pg";
 import { inject } from "vitest";
 import { buildWhenStale } from "../../src/console/build.ts";
@@ -30,7 +30,7 @@ export interface TabOptions {
 }
 
 /** With the console as it stands in the sources. */
-export async function openBrowser(): Promise<Browser> {
+export async function startBrowser(): Promise<Browser> {
   await alone(buildWhenStale);
   return await alone(launchChromium);
 }
@@ -56,14 +56,21 @@ export async function openTab(
   return { context, page, complaints: complaintsOf(page, app.url) };
 }
 
+/** Sooner or later. */
+export async function expectToSee(what: Locator): Promise<void> {
+  await what.waitFor({ state: "visible" });
+}
+
 async function sessionCookies(
   app: Pick<TestApp, "call" | "url">,
   person: Pick<Person, "email" | "password">,
 ): Promise<Parameters<BrowserContext["addCookies"]>[0]> {
   const { cookie } = await signIn(app, person);
+  // Such a cookie is only taken from `https:`, or over the network from this very machine.
+  const url = app.url.replace(/^http:/, "https:");
   return cookie.split("; ").map((pair) => {
     const [name = "", value = ""] = pair.split("=", 2);
-    return { name, value, url: app.url, secure: true, httpOnly: true, sameSite: "Lax" };
+    return { name, value, url, secure: true, httpOnly: true, sameSite: "Lax" };
   });
 }
 

@@ -39,6 +39,7 @@ export async function launchChromium(): Promise<Browser> {
       failures.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
-  const advice = "The tests in a browser need Chromium or Chrome. Install Google Chrome, or name one by CHROME_PATH.";
+  const advice =
+    "The tests in a browser need Chromium or Chrome. Install Google Chrome, or name one by CHROME_PATH.";
   throw new Error([advice, ...failures].join("\n\n"));
 }

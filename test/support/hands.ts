@@ -4,12 +4,12 @@ import { expect } from "vitest";
 
 export interface Hands {
   /** A button or a link. */
-  press(target: Locator): Promise<void>;
-  write(field: Locator, text: string): Promise<void>;
+  press: (target: Locator) => Promise<void>;
+  write: (field: Locator, text: string) => Promise<void>;
   /** One of a group of radio buttons. */
-  pick(radio: Locator): Promise<void>;
+  pick: (radio: Locator) => Promise<void>;
   /** An option of a menu that can be searched. */
-  choose(field: Locator, option: string): Promise<void>;
+  choose: (field: Locator, option: string) => Promise<void>;
 }
 
 export function mouse(page: Page): Hands {
@@ -41,7 +41,8 @@ export function keyboard(page: Page): Hands {
     async pick(radio) {
       const name = (await radio.getAttribute("name")) ?? "";
       await reach(page.locator(`input[type=radio][name="${name}"]:checked`));
-      for (let step = 0; step < MOST_OPTIONS && !(await radio.isChecked()); step += 1) await keys.press("ArrowDown");
+      for (let step = 0; step < MOST_OPTIONS && !(await radio.isChecked()); step += 1)
+        await keys.press("ArrowDown");
       expect(await radio.isChecked(), "an arrow key leads to the option").toBe(true);
     },
     async choose(field, option) {
@@ -60,14 +61,19 @@ const MOST_OPTIONS = 20;
 
 async function reachByTab(page: Page, target: Locator): Promise<void> {
   await target.waitFor();
+  const first = await lookAt(target);
   // Whoever has the focus already gives it away once, so that there is something to compare with.
-  const wasThere = await hasFocus(target);
-  if (wasThere) await page.keyboard.press("Tab");
-  const before = await looksOf(target);
-  if (wasThere) await page.keyboard.press("Shift+Tab");
-  for (let stop = 0; stop < MOST_STOPS && !(await hasFocus(target)); stop += 1) await page.keyboard.press("Tab");
-  expect(await hasFocus(target), `Tab leads to ${target}`).toBe(true);
-  await expect.poll(() => looksOf(target), { message: `one sees that ${target} has the focus` }).not.toBe(before);
+  if (first.hasFocus) await page.keyboard.press("Tab");
+  const { looks: before } = first.hasFocus ? await lookAt(target) : first;
+  if (first.hasFocus) await page.keyboard.press("Shift+Tab");
+  for (let stop = 0; stop < MOST_STOPS && !(await lookAt(target)).hasFocus; stop += 1)
+    await page.keyboard.press("Tab");
+  expect((await lookAt(target)).hasFocus, `Tab leads to ${String(target)}`).toBe(true);
+  await expect
+    .poll(async () => (await lookAt(target)).looks, {
+      message: `one sees that ${String(target)} has the focus`,
+    })
+    .not.toBe(before);
 }
 
 /** What is used here of an element in the page. */
@@ -80,21 +86,22 @@ interface PageElement {
   };
 }
 
-function hasFocus(target: Locator): Promise<boolean> {
-  return target.evaluate((one: unknown) => one === (one as PageElement).ownerDocument.activeElement);
+interface Look {
+  hasFocus: boolean;
+  /** Whatever a focus may change about the element, its frame and what is drawn beside it. */
+  looks: string;
 }
 
-/** Whatever a focus may change about the element, its frame and what is drawn beside it. */
-function looksOf(target: Locator): Promise<string> {
+function lookAt(target: Locator): Promise<Look> {
   return target.evaluate((one: unknown) => {
     const element = one as PageElement;
-    const { defaultView } = element.ownerDocument;
-    return [element, element.parentElement, element.nextElementSibling]
+    const { activeElement, defaultView } = element.ownerDocument;
+    const looks = [element, element.parentElement, element.nextElementSibling]
       .filter((each) => each !== null)
       .map((each) => {
         const { outline, boxShadow, borderColor, backgroundColor } = defaultView.getComputedStyle(each);
         return [outline, boxShadow, borderColor, backgroundColor].join(" / ");
-      })
-      .join("; ");
+      });
+    return { hasFocus: element === activeElement, looks: looks.join("; ") };
   });
 }

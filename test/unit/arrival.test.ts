@@ -14,7 +14,12 @@ async function startUpload(listener: RequestListener): Promise<void> {
   const server = createServer(listener).listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  const upload = httpRequest({ port, host: "127.0.0.1", method: "POST", headers: { "content-length": "100" } });
+  const upload = httpRequest({
+    port,
+    host: "127.0.0.1",
+    method: "POST",
+    headers: { "content-length": "100" },
+  });
   upload.on("error", () => undefined).write("begun");
   opened.push(() => {
     upload.destroy();

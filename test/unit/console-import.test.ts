@@ -1,6 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { guessMapping, mappingProblems, targetColumns } from "../../src/console/pages/operator/import.columns.ts";
+import {
+  guessMapping,
+  mappingProblems,
+  targetColumns,
+} from "../../src/console/pages/operator/import.columns.ts";
 import { formatOf, readHead } from "../../src/console/pages/operator/import.head.ts";
 import {
   failuresAsCsv,
@@ -122,7 +126,13 @@ describe("the head of an NDJSON file", () => {
 });
 
 it("a file's format is what its name ends with", () => {
-  expect(["a.csv", "b.JSONL", "c.ndjson", "d.xlsx", "csv"].map(formatOf)).toEqual(["csv", "ndjson", "ndjson", null, null]);
+  expect(["a.csv", "b.JSONL", "c.ndjson", "d.xlsx", "csv"].map(formatOf)).toEqual([
+    "csv",
+    "ndjson",
+    "ndjson",
+    null,
+    null,
+  ]);
 });
 
 it("the page takes as large a file as the server", () => {
@@ -131,7 +141,14 @@ it("the page takes as large a file as the server", () => {
 
 it("a plan is asked for with the columns that are used", () => {
   const path = importPath(
-    { fileName: "x.csv", format: "csv", names: ["No", "Colour", "kg&"], mapping: ["marking_number", null, "weight"], agent: "org_1", contractor: null },
+    {
+      fileName: "x.csv",
+      format: "csv",
+      names: ["No", "Colour", "kg&"],
+      mapping: ["marking_number", null, "weight"],
+      agent: "org_1",
+      contractor: null,
+    },
     true,
   );
   const query = new URLSearchParams(path.slice(path.indexOf("?")));
@@ -150,7 +167,9 @@ it("an answer's lines are read once each, however it is cut", () => {
   fc.assert(
     fc.property(fc.array(fc.nat(text.length)), (cuts) => {
       const reader = new LineReader();
-      const read = [...cuts.toSorted((a, b) => a - b), text.length].flatMap((cut) => reader.take(text.slice(0, cut)));
+      const read = [...cuts.toSorted((a, b) => a - b), text.length].flatMap((cut) =>
+        reader.take(text.slice(0, cut)),
+      );
       expect(read).toEqual(lines);
     }),
   );
@@ -158,7 +177,14 @@ it("an answer's lines are read once each, however it is cut", () => {
 
 it("failed rows become a file in which nothing is a formula", () => {
   const csv = failuresAsCsv([
-    { line: 3, marking_number: "=HYPERLINK(1)", problems: [{ field: null, message: 'has "x", twice' }, { field: "pts", message: "-1" }] },
+    {
+      line: 3,
+      marking_number: "=HYPERLINK(1)",
+      problems: [
+        { field: null, message: 'has "x", twice' },
+        { field: "pts", message: "-1" },
+      ],
+    },
     { line: 4, marking_number: null, problems: [{ field: "weight", message: "must be a number" }] },
   ]);
   expect(csv.split("\r\n")).toEqual([

@@ -22,6 +22,9 @@ import { sumByDay, sumByKey, sumOf } from "../../src/console/pages/integrations/
 
 const NOW = Date.parse("2026-11-21T12:00:00Z");
 
+const standing = (part: object) =>
+  standingOf({ status: "PENDING", isBeingSent: false, attemptCount: 0, ...part }).label;
+
 describe("a new key", () => {
   it("is asked for with an end, and with ranges where there are any", () => {
     const values = {
@@ -93,8 +96,8 @@ describe("an endpoint's form", () => {
     const values = valuesOf(endpoint);
     expect(endpointPatch({ ...values, headers: [] }, endpoint)).toEqual({ headers: [] });
     const headers = [
-      { name: "X-Api-Key", value: "a" },
-      { name: "", value: "" },
+      { row: "1", name: "X-Api-Key ", value: "a" },
+      { row: "2", name: "", value: "" },
     ];
     expect(endpointInput({ ...newEndpoint, url: "https://a.example", headers })).toMatchObject({
       eventTypes: null,
@@ -185,7 +188,7 @@ describe("usage", () => {
     },
     {
       day: "2026-11-20",
-      keyId: null,
+      keyId: "key_2",
       keyName: null,
       succeeded: 4,
       refused: 0,
@@ -211,7 +214,7 @@ describe("usage", () => {
     ]);
     expect(sumByKey(rows).map(({ keyId, total }) => [keyId, total])).toEqual([
       ["key_1", 10],
-      [null, 6],
+      ["key_2", 6],
     ]);
   });
 
@@ -225,8 +228,6 @@ describe("words", () => {
   it("tell an outcome and a standing", () => {
     expect(outcomeWords("http_503")).toBe("Answered 503");
     expect(outcomeWords("of_tomorrow")).toBe("of_tomorrow");
-    const standing = (part: object) =>
-      standingOf({ status: "PENDING", isBeingSent: false, attemptCount: 0, ...part }).label;
     expect([
       standing({}),
       standing({ attemptCount: 1 }),

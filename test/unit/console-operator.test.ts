@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { questionMail, registrationMail, rejectionMail } from "../../src/accounts/request.mails.ts";
-import { accountRequestsSearch, statusesOf } from "../../src/console/pages/operator/account-requests.search.ts";
+import {
+  accountRequestsSearch,
+  statusesOf,
+} from "../../src/console/pages/operator/account-requests.search.ts";
 import { auditSearch } from "../../src/console/pages/operator/audit.search.ts";
 import { actionGroups, auditActions } from "../../src/console/pages/operator/audit.words.ts";
 import { linkParts } from "../../src/console/pages/operator/mail.links.ts";
@@ -12,12 +15,12 @@ import {
   type MailDraft,
 } from "../../src/console/pages/operator/review.mails.ts";
 
+/** Lines are broken at another place in the mail. */
+const plain = (text: string): string => text.replaceAll(/\s+/g, " ");
+
 describe("what a person will be sent", () => {
   const asked = { email: "office@harbour.example", organizationName: "Harbour" };
   const url = "https://api.example.com/register#token=x";
-
-  /** Lines are broken at another place in the mail. */
-  const plain = (text: string): string => text.replaceAll(/\s+/g, " ");
 
   it.each<[string, MailDraft, { to: string; subject: string; text: string }]>([
     ["a registration", registrationDraft(asked), registrationMail(asked, url)],
@@ -26,8 +29,7 @@ describe("what a person will be sent", () => {
   ])("is what the page shows: %s", (_name, draft, mail) => {
     expect([draft.to, draft.subject]).toEqual([mail.to, mail.subject]);
     const text = plain(mail.text);
-    for (const paragraph of draft.paragraphs) expect(text).toContain(paragraph);
-    if (draft.action !== undefined) expect(text).toContain(draft.action);
+    for (const words of [...draft.paragraphs, draft.action ?? ""]) expect(text).toContain(words);
   });
 });
 
@@ -37,7 +39,10 @@ describe("the links of a mail", () => {
   it("lead to this service, and end before what closes the sentence", () => {
     expect(linkParts("Go to (https://api.example.com/register#token=a-_b). Now.", own)).toEqual([
       { text: "Go to (", href: null },
-      { text: "https://api.example.com/register#token=a-_b", href: "https://api.example.com/register#token=a-_b" },
+      {
+        text: "https://api.example.com/register#token=a-_b",
+        href: "https://api.example.com/register#token=a-_b",
+      },
       { text: "). Now.", href: null },
     ]);
   });
@@ -52,7 +57,11 @@ describe("the links of a mail", () => {
     "javascript:alert(1)",
   ])("lead nowhere else: %s", (link) => {
     expect(linkParts(`See ${link} there`, own).every(({ href }) => href === null)).toBe(true);
-    expect(linkParts(`See ${link} there`, own).map(({ text }) => text).join("")).toBe(`See ${link} there`);
+    expect(
+      linkParts(`See ${link} there`, own)
+        .map(({ text }) => text)
+        .join(""),
+    ).toBe(`See ${link} there`);
   });
 
   it("take one loopback name for another, on the same port", () => {

@@ -75,6 +75,8 @@ const allowed = (env: Record<string, string>): boolean => toConfig(readEnv(env))
 const graphqlOrigins = (environment: string): readonly string[] =>
   toConfig(readEnv({ NODE_ENV: environment, CORS_ORIGINS: "https://a.example.com" })).http.graphqlOrigins;
 
+const senderOf = (env: Record<string, string>) => toConfig(readEnv(env)).mail.from;
+
 describe("settings", () => {
   it("all have a default", () => {
     const config = toConfig(readEnv({}));
@@ -100,7 +102,6 @@ describe("settings", () => {
   });
 
   it("let mails come from where the service is, unless they say otherwise", () => {
-    const senderOf = (env: Record<string, string>) => toConfig(readEnv(env)).mail.from;
     expect(senderOf({ PUBLIC_URL: "https://api.example.com/x" }).address).toBe("no-reply@api.example.com");
     expect(senderOf({ PUBLIC_URL: "http://10.0.0.1:4000" }).address).toBe("no-reply@localhost");
     expect(senderOf({ MAIL_FROM: "Us <us@example.com>" })).toEqual({ name: "Us", address: "us@example.com" });

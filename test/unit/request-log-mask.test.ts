@@ -55,6 +55,11 @@ describe("maskedJson", () => {
     expect(text).not.toMatch(/"[a-j]"|1234567/);
   });
 
+  it("masks a block string to its end, whatever quotes are escaped in it", () => {
+    const query = `{ a(b: """one \\""" two""", weight: 3) }`;
+    expect(JSON.parse(maskedJson({ query }) ?? "")).toEqual({ query: '{ a(b: "***", weight: 3) }' });
+  });
+
   it("masks what stands in quotes in a GraphQL query, and its comments", () => {
     const query = `mutation { # for A Person
       updateJob(markingNumber: "MN-1", patch: {recipientName: "A \\" Person", instructions: """ring "twice" """, weight: 3}) { job { id } }

@@ -77,7 +77,7 @@ const ofOperators: readonly NavGroup[] = [
       { label: "Tasks", icon: IconClockCog, to: "/operator/tasks", access: "operator" },
     ],
   },
-  { title: "Account", entries: [members, security] },
+  { title: "Account", entries: [{ ...members, label: "Operators" }, security] },
 ];
 
 export function navigationFor(session: Session): readonly NavGroup[] {

@@ -5,9 +5,10 @@ export interface NextSearch {
   next?: string;
 }
 
-/** Only a path of the console: never another site, however it is written. */
+/** Only a path of the console: never another site, however it is written (`//`, `/\\`, or a tab between that browsers drop). */
 export function nextSearch(search: RawSearch): NextSearch {
   const next = text(search["next"], 2_000);
-  const isPath = next !== undefined && /^\/(?![/\\])/.test(next) && next !== "/";
-  return isPath ? { next } : {};
+  if (next === undefined || next === "/" || !next.startsWith("/")) return {};
+  const here = "http://here.invalid";
+  return URL.canParse(next, here) && new URL(next, here).origin === here ? { next } : {};
 }

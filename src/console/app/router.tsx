@@ -52,11 +52,12 @@ export function createConsoleRouter(context: RouterContext) {
 
 /** Begins to load the code of the page that was come to, while it is still asked who is there. */
 export function preloadPage(router: ReturnType<typeof createConsoleRouter>): void {
-  for (const { routeId } of router.matchRoutes(router.latestLocation)) {
+  for (const { routeId } of router.matchRoutes(
+    router.latestLocation.pathname,
+    router.latestLocation.search,
+  )) {
     // Where it fails it is loaded again, and told, when the page is shown.
-    router
-      .loadRouteChunk(router.routesById[routeId as keyof typeof router.routesById])
-      ?.catch(() => undefined);
+    router.loadRouteChunk(router.routesById[routeId])?.catch(() => undefined);
   }
 }
 

@@ -71,7 +71,9 @@ export function wholeNumber(value: unknown, least: number, greatest: number): nu
 export function day(value: unknown): string | undefined {
   const given = text(value);
   if (given === undefined || !/^\d{4}-\d{2}-\d{2}$/.test(given)) return undefined;
-  return Number.isNaN(Date.parse(given)) ? undefined : given;
+  const instant = new Date(`${given}T00:00:00Z`);
+  // The 30th of February is taken for the 2nd of March.
+  return !Number.isNaN(instant.getTime()) && instant.toISOString().startsWith(given) ? given : undefined;
 }
 
 /** Whether it is said. */

@@ -1,6 +1,7 @@
 /** Nothing is shown before it is known who is signed in; where that cannot be learnt, it says so. */
-import { Center, Loader } from "@mantine/core";
+import { Center } from "@mantine/core";
 import { useCallback, useEffect, useState, type ReactNode } from "react";
+import { Starting } from "../components/starting.tsx";
 import { ErrorState } from "../components/states.tsx";
 import { useSessionStore } from "./session.ts";
 
@@ -17,13 +18,10 @@ export function StartGate({ children }: { children: ReactNode }) {
   }, [session]);
   useEffect(ask, [ask]);
   if (start.kind === "known") return children;
+  if (start.kind === "asking") return <Starting />;
   return (
     <Center component="main" mih="100dvh">
-      {start.kind === "failed" ? (
-        <ErrorState error={start.error} onRetry={ask} />
-      ) : (
-        <Loader type="dots" aria-label="Loading" />
-      )}
+      <ErrorState error={start.error} onRetry={ask} />
     </Center>
   );
 }

@@ -1,7 +1,7 @@
 /** The mark and the name. */
 import { Group, Text } from "@mantine/core";
 
-export function BrandMark({ size = 28 }: { size?: number }) {
+function BrandMark({ size = 28 }: { size?: number }) {
   return (
     <svg width={size} height={size} viewBox="0 0 32 32" aria-hidden="true" focusable="false">
       <rect width="32" height="32" rx="8" fill="#0e524d" />

@@ -1,4 +1,5 @@
-/** Text that is to be read as it is, and copied: a command, a body, a header. */
+/** Text that is to be read as it is, and copied: a command, a body, a header. What scrolls is reached by the keyboard. */
+/* oxlint-disable jsx-a11y/no-noninteractive-tabindex -- as said above */
 import { Box } from "@mantine/core";
 import { CopyButton } from "./copy-button.tsx";
 import classes from "./code-block.module.css";
@@ -14,12 +15,11 @@ interface CodeBlockProps {
 export function CodeBlock({ code, label, wrap = false }: CodeBlockProps) {
   return (
     <Box className={classes.root}>
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is reached by the keyboard */}
       <pre
         className={classes.code}
         data-wrap={wrap || undefined}
         tabIndex={0}
-        role="region"
+        role="group"
         aria-label={label}
       >
         <code>{code}</code>

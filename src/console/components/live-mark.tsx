@@ -2,7 +2,8 @@
 import { Button, Group } from "@mantine/core";
 import { IconPlayerPause, IconPlayerPlay } from "@tabler/icons-react";
 import { useLiveState, type LiveState } from "../app/live.ts";
-import { StatusBadge, type Tone } from "./status-badge.tsx";
+import { StatusBadge } from "./status-badge.tsx";
+import type { Tone } from "./tone.ts";
 
 interface LiveMarkProps {
   isPaused: boolean;

@@ -29,13 +29,7 @@ function Statement({ icon: Picture, color = "gray", title, heading, children, ac
       <ThemeIcon size={52} radius="xl" variant="light" color={color} aria-hidden="true">
         <Picture size={26} stroke={1.6} />
       </ThemeIcon>
-      <Title
-        order={heading ? 1 : 2}
-        size="h2"
-        ta="center"
-        ref={heading}
-        tabIndex={heading ? -1 : undefined}
-      >
+      <Title order={heading ? 1 : 2} size="h2" ta="center" ref={heading} tabIndex={heading ? -1 : undefined}>
         {title}
       </Title>
       {children && (

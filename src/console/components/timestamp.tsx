@@ -61,7 +61,7 @@ export function Timestamp({ value, display = "relative" }: TimestampProps) {
   );
 }
 
-export function relativeTime(instant: Date, nowMs: number): string {
+function relativeTime(instant: Date, nowMs: number): string {
   const seconds = Math.round((instant.getTime() - nowMs) / 1_000);
   const [unit, size] = UNITS.find(([, least]) => Math.abs(seconds) >= least) ?? ["second", 1];
   if (unit === "second") return Math.abs(seconds) < 20 ? "just now" : relative.format(seconds, "second");

@@ -22,16 +22,16 @@ export type RequestLogQueryVariables = Exact<{
 }>;
 
 
-export type RequestLogQuery = { readonly requestLog: { readonly edges: ReadonlyArray<{ readonly cursor: string, readonly node: { readonly requestId: string, readonly at: string, readonly method: string, readonly path: string, readonly status: number, readonly durationMs: number, readonly errorCode: string | null, readonly keyId: string | null, readonly keyName: string | null } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly hasPreviousPage: boolean, readonly startCursor: string | null, readonly endCursor: string | null } } | null };
+export type RequestLogQuery = { readonly requestLog: { readonly edges: ReadonlyArray<{ readonly cursor: string, readonly node: { readonly requestId: string, readonly at: string, readonly method: string, readonly path: string, readonly status: number, readonly durationMs: number, readonly errorCode: string | null, readonly keyId: string, readonly keyName: string | null } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly hasPreviousPage: boolean, readonly startCursor: string | null, readonly endCursor: string | null } } | null };
 
 export type RequestLogEntryQueryVariables = Exact<{
   requestId: string;
 }>;
 
 
-export type RequestLogEntryQuery = { readonly requestLog: { readonly edges: ReadonlyArray<{ readonly node: { readonly requestBody: string | null, readonly responseBody: string | null, readonly requestId: string, readonly at: string, readonly method: string, readonly path: string, readonly status: number, readonly durationMs: number, readonly errorCode: string | null, readonly keyId: string | null, readonly keyName: string | null } }> } | null };
+export type RequestLogEntryQuery = { readonly requestLog: { readonly edges: ReadonlyArray<{ readonly node: { readonly requestBody: string | null, readonly responseBody: string | null, readonly requestId: string, readonly at: string, readonly method: string, readonly path: string, readonly status: number, readonly durationMs: number, readonly errorCode: string | null, readonly keyId: string, readonly keyName: string | null } }> } | null };
 
-export type RequestRowFragment = { readonly requestId: string, readonly at: string, readonly method: string, readonly path: string, readonly status: number, readonly durationMs: number, readonly errorCode: string | null, readonly keyId: string | null, readonly keyName: string | null };
+export type RequestRowFragment = { readonly requestId: string, readonly at: string, readonly method: string, readonly path: string, readonly status: number, readonly durationMs: number, readonly errorCode: string | null, readonly keyId: string, readonly keyName: string | null };
 
 export type RequestLogKeysQueryVariables = Exact<{ [key: string]: never; }>;
 

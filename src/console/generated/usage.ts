@@ -9,7 +9,7 @@ export type UsageQueryVariables = Exact<{
 }>;
 
 
-export type UsageQuery = { readonly usage: ReadonlyArray<{ readonly day: string, readonly keyId: string | null, readonly keyName: string | null, readonly succeeded: number, readonly refused: number, readonly failed: number, readonly meanDurationMs: number }> | null };
+export type UsageQuery = { readonly usage: ReadonlyArray<{ readonly day: string, readonly keyId: string, readonly keyName: string | null, readonly succeeded: number, readonly refused: number, readonly failed: number, readonly meanDurationMs: number }> | null };
 
 
 export const UsageDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"query","name":{"kind":"Name","value":"Usage"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"days"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"Int"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"usage"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"days"},"value":{"kind":"Variable","name":{"kind":"Name","value":"days"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"day"}},{"kind":"Field","name":{"kind":"Name","value":"keyId"}},{"kind":"Field","name":{"kind":"Name","value":"keyName"}},{"kind":"Field","name":{"kind":"Name","value":"succeeded"}},{"kind":"Field","name":{"kind":"Name","value":"refused"}},{"kind":"Field","name":{"kind":"Name","value":"failed"}},{"kind":"Field","name":{"kind":"Name","value":"meanDurationMs"}}]}}]}}]} as unknown as DocumentNode<UsageQuery, UsageQueryVariables>;

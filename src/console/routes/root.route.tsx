@@ -9,6 +9,7 @@ import {
 import { AccountLayout } from "../app/account-layout.tsx";
 import { nextSearch } from "../app/next.ts";
 import type { SessionStore } from "../app/session.ts";
+import { Starting } from "../components/starting.tsx";
 
 export interface RouterContext {
   session: SessionStore;
@@ -29,6 +30,7 @@ export const consoleRoute = createRoute({
   id: "console",
   // Apollo and everything around a page are not what a sign-in page waits for.
   component: lazyRouteComponent(() => import("../app/shell.tsx"), "Shell"),
+  pendingComponent: Starting,
   beforeLoad({ context, location }) {
     if (context.session.current()) return;
     throw redirect({ to: "/sign-in", search: nextSearch({ next: location.href }), replace: true });

@@ -29,6 +29,8 @@ const components: MantineThemeOverride["components"] = {
   },
   Modal: {
     defaultProps: {
+      // A dialog's header is not the page's banner.
+      attributes: { header: { role: "presentation" } },
       centered: true,
       radius: "lg",
       overlayProps: { backgroundOpacity: 0.45 },

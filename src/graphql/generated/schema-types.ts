@@ -280,7 +280,7 @@ export type Mail = {
   readonly nextAttemptAt: Maybe<Scalars['DateTime']['output']>;
   /**
    * Its text. Where mails really go out, links in it are left out: whoever reads this page could follow them. Where none go
-   * out (no SMTP_URL is set), they are there to be followed.
+   * out (no SMTP_URL is set), they are there to be followed: for people, not for keys.
    */
   readonly text: Scalars['String']['output'];
 };
@@ -1116,7 +1116,7 @@ export type RevokeApiKeyPayload = {
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** A request that an organisation's key or member made. */
+/** A request that came by an organisation's key. */
 export type RequestLogEntry = {
   /** Its `request_id`, as the answer carried it. */
   readonly requestId: Scalars['String']['output'];
@@ -1132,9 +1132,9 @@ export type RequestLogEntry = {
   readonly durationMs: Scalars['Float']['output'];
   /** The error's code; null: there was none. */
   readonly errorCode: Maybe<Scalars['String']['output']>;
-  /** The key's id (`key_…`); null: it came from the console. */
-  readonly keyId: Maybe<Scalars['ID']['output']>;
-  /** The key's name; null: it came from the console, or the key is gone. */
+  /** The key's id (`key_…`). */
+  readonly keyId: Scalars['ID']['output'];
+  /** The key's name; null: the key is gone. */
   readonly keyName: Maybe<Scalars['String']['output']>;
   /** What was sent, of a failed request alone: the first 4 KiB, whatever may be personal masked. */
   readonly requestBody: Maybe<Scalars['String']['output']>;
@@ -1173,9 +1173,9 @@ export type RequestLogEdge = {
 export type UsageDay = {
   /** The day, in UTC. */
   readonly day: Scalars['LocalDate']['output'];
-  /** The key's id; null: requests from the console. */
-  readonly keyId: Maybe<Scalars['ID']['output']>;
-  /** The key's name; null: it came from the console, or the key is gone. */
+  /** The key's id. */
+  readonly keyId: Scalars['ID']['output'];
+  /** The key's name; null: the key is gone. */
   readonly keyName: Maybe<Scalars['String']['output']>;
   /** Answered with 2xx and 3xx. */
   readonly succeeded: Scalars['Int']['output'];
@@ -1267,7 +1267,7 @@ export type Query = {
   /** Invitations to your organisation that wait to be accepted, the newest first. For its owners, and operators for theirs. */
   readonly invitations: Maybe<ReadonlyArray<Invitation>>;
   /**
-   * The requests of your organisation's keys and members, newest first, for 30 days; they are here within seconds. Needs the
+   * The requests that came by your organisation's keys, newest first, for 30 days; they are here within seconds. Needs the
    * scope `webhooks:manage`. An operator looks up any organisation's request by its `requestId`.
    */
   readonly requestLog: Maybe<RequestLogConnection>;
@@ -2769,7 +2769,7 @@ export type RequestLogEntryResolvers<ContextType = GraphqlContext, ParentType ex
   status?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   durationMs?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
   errorCode?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
-  keyId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  keyId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   keyName?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   requestBody?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   responseBody?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
@@ -2788,7 +2788,7 @@ export type RequestLogEdgeResolvers<ContextType = GraphqlContext, ParentType ext
 
 export type UsageDayResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['UsageDay'] = ResolversParentTypes['UsageDay']> = ResolversObject<{
   day?: Resolver<ResolversTypes['LocalDate'], ParentType, ContextType>;
-  keyId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  keyId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   keyName?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   succeeded?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   refused?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;

@@ -95,7 +95,8 @@ async function* whileRunning(
   isStopping: () => boolean,
 ): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
-    if (isStopping()) throw unavailable("The service is restarting: import the same file again in a moment", 10);
+    if (isStopping())
+      throw unavailable("The service is restarting: import the same file again in a moment", 10);
     yield chunk;
   }
 }

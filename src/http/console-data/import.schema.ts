@@ -12,7 +12,12 @@ const formats: Readonly<Record<string, FileFormat>> = {
   "application/x-ndjson": "ndjson",
 };
 
-const reference = z.string().max(255, { error: "must be at most 255 characters" }).optional();
+/** PostgreSQL looks for these, and the audit log keeps one of them. */
+const reference = z
+  .string()
+  .max(255, { error: "must be at most 255 characters" })
+  .regex(/^[^\p{Cc}\p{Cs}]*$/u, { error: "must not contain control characters" })
+  .optional();
 
 const readQuery = queryReader(
   z.object({
@@ -48,7 +53,8 @@ function readColumns(text: string, context: z.RefinementCtx<string>): ColumnName
       typeof column === "string" && isFileColumn(column) ? [[name, column]] : [],
     ),
   );
-  if (columns.size < Object.keys(names).length) return refuse(`must name only these: ${fileColumns.join(", ")}`);
+  if (columns.size < Object.keys(names).length)
+    return refuse(`must name only these: ${fileColumns.join(", ")}`);
   if (new Set(columns.values()).size < columns.size) return refuse("must name each of our columns once");
   return columns;
 }

@@ -1,7 +1,8 @@
 /** How many jobs are where: each count leads to the jobs that it counts. */
 import { Paper, SimpleGrid } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { StatusBadge, toneOf } from "../../components/status-badge.tsx";
+import { StatusBadge } from "../../components/status-badge.tsx";
+import { toneOf } from "../../components/tone.ts";
 import { ErrorState } from "../../components/states.tsx";
 import { CATEGORY_LABELS } from "../jobs/job.category.ts";
 import { numberWords } from "../jobs/job.words.ts";

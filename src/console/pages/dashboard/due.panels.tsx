@@ -2,7 +2,8 @@
 import { Text, VisuallyHidden } from "@mantine/core";
 import type { ReactNode } from "react";
 import { TextLink } from "../../components/links.tsx";
-import { StatusBadge, toneOf } from "../../components/status-badge.tsx";
+import { StatusBadge } from "../../components/status-badge.tsx";
+import { toneOf } from "../../components/tone.ts";
 import type { DashboardJobFragment, ShortListFragment } from "../../generated/dashboard.ts";
 import { dueDay } from "../jobs/job.category.ts";
 import { counted, numberWords } from "../jobs/job.words.ts";

@@ -1,7 +1,7 @@
 /** The attempts of a delivery in order, and what comes next. */
 import { Stack, Text, Timeline } from "@mantine/core";
 import { IconCheck, IconClock, IconX } from "@tabler/icons-react";
-import { Timestamp } from "../../components/timestamp.tsx";
+import { Timestamp, useNow } from "../../components/timestamp.tsx";
 import type { AttemptDetailsFragment, DeliveryDetailsFragment } from "../../generated/webhook-delivery.ts";
 import { AttemptAnswer, AttemptRequest, AttemptVerdict } from "./attempt.tsx";
 import { isAhead } from "./outcomes.ts";
@@ -42,7 +42,7 @@ export function AttemptTimeline({ delivery }: { delivery: Delivery }) {
 function NextAttempt({ at }: { at: string }) {
   return (
     <Text c="dimmed" fz="sm">
-      {isAhead(at) ? (
+      {isAhead(at, useNow()) ? (
         <>
           <Timestamp value={at} />, at <Timestamp value={at} display="exact" />
         </>

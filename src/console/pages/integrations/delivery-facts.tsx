@@ -3,7 +3,7 @@ import { Code, Text } from "@mantine/core";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { FactList } from "../../components/fact-list.tsx";
 import { TextLink } from "../../components/links.tsx";
-import { Timestamp } from "../../components/timestamp.tsx";
+import { Timestamp, useNow } from "../../components/timestamp.tsx";
 import type { DeliveryDetailsFragment } from "../../generated/webhook-delivery.ts";
 import classes from "./integrations.module.css";
 import { isAhead } from "./outcomes.ts";
@@ -13,6 +13,7 @@ type Delivery = DeliveryDetailsFragment;
 const ORIGINS = { EVENT: "The event happened", REPLAY: "It was sent again", TEST: "A test" } as const;
 
 export function DeliveryFacts({ delivery }: { delivery: Delivery }) {
+  const nowMs = useNow();
   const { markingNumber, nextAttemptAt, finishedAt } = delivery;
   return (
     <FactList
@@ -23,7 +24,7 @@ export function DeliveryFacts({ delivery }: { delivery: Delivery }) {
           : [{ label: "Job", value: <JobLink markingNumber={markingNumber} /> }]),
         { label: "Why", value: ORIGINS[delivery.origin] },
         { label: "Created", value: <Timestamp value={delivery.createdAt} display="exact" /> },
-        ...(isAhead(nextAttemptAt)
+        ...(isAhead(nextAttemptAt, nowMs)
           ? [{ label: "Next attempt", value: <Timestamp value={nextAttemptAt} /> }]
           : []),
         ...(finishedAt === null

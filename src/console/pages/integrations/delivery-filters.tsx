@@ -3,7 +3,7 @@ import { useQuery } from "@apollo/client/react";
 import { Select } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { WebhookEndpointNamesDocument } from "../../generated/webhook-endpoints.ts";
-import { SearchField } from "../jobs/search-field.tsx";
+import { SearchField } from "../../components/search-field.tsx";
 import type { DeliveriesSearch } from "./deliveries.search.ts";
 import { eventTypeCode, webhookEventTypes } from "./event-types.ts";
 import classes from "./integrations.module.css";

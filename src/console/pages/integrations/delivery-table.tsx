@@ -3,7 +3,7 @@ import { Stack, Text } from "@mantine/core";
 import { DataTable, type Column } from "../../components/data-table.tsx";
 import { TextLink } from "../../components/links.tsx";
 import { StatusBadge } from "../../components/status-badge.tsx";
-import { Timestamp } from "../../components/timestamp.tsx";
+import { Timestamp, useNow } from "../../components/timestamp.tsx";
 import type { DeliveryRowFragment } from "../../generated/webhook-deliveries.ts";
 import { eventTypeCode } from "./event-types.ts";
 import classes from "./integrations.module.css";
@@ -128,12 +128,13 @@ function EndpointOf({ delivery: { endpoint: to } }: { delivery: Delivery }) {
 
 /** Why it did not arrive, how often it was tried, and when it is tried again. */
 function OutcomeNote({ delivery: { outcome, attemptCount, nextAttemptAt } }: { delivery: Delivery }) {
+  const nowMs = useNow();
   if (outcome === null || outcome === "delivered") return null;
   return (
     <Text c="dimmed" fz="xs">
       {outcomeWords(outcome)}
       {attemptCount > 1 && ` at attempt ${attemptCount}`}
-      {isAhead(nextAttemptAt) && (
+      {isAhead(nextAttemptAt, nowMs) && (
         <>
           , again <Timestamp value={nextAttemptAt} />
         </>

@@ -1,14 +1,11 @@
 /** The settings of an endpoint, as fields of a form: for a new one and for a change alike. */
 import { Accordion, Checkbox, Group, NumberInput, Radio, Stack, Textarea, TextInput } from "@mantine/core";
-import type { UseFormReturnType } from "@mantine/form";
 import { useState } from "react";
-import type { EndpointFormValues } from "./endpoint-form.ts";
 import { eventTypeCode, jobEventTypes } from "./event-types.ts";
-import { HeaderFields } from "./header-fields.tsx";
+import { HeaderFields, type EndpointForm } from "./header-fields.tsx";
 
-export type EndpointForm = UseFormReturnType<EndpointFormValues>;
-
-const LIMITS = ["maxInFlight", "perSecond"];
+const LIMITS = new Set(["maxInFlight", "perSecond"]);
+const NONE: readonly string[] = [];
 
 interface EndpointFieldsProps {
   form: EndpointForm;
@@ -16,7 +13,7 @@ interface EndpointFieldsProps {
   formerHeaders?: readonly string[];
 }
 
-export function EndpointFields({ form, formerHeaders = [] }: EndpointFieldsProps) {
+export function EndpointFields({ form, formerHeaders = NONE }: EndpointFieldsProps) {
   return (
     <Stack>
       <TextInput
@@ -52,7 +49,7 @@ function MoreFields({ form, formerHeaders }: Required<EndpointFieldsProps>) {
   const wrong = Object.keys(form.errors).map((field) => (field.startsWith("headers") ? "headers" : field));
   const wrongPanels = [
     ...(wrong.includes("headers") ? ["headers"] : []),
-    ...(wrong.some((field) => LIMITS.includes(field)) ? ["limits"] : []),
+    ...(wrong.some((field) => LIMITS.has(field)) ? ["limits"] : []),
   ];
   return (
     <Accordion

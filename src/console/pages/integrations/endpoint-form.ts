@@ -3,6 +3,8 @@ import type { WebhookEndpointPatch } from "../../generated/webhook-endpoint.ts";
 import type { CreateWebhookEndpointInput, JobEventType } from "../../generated/webhook-endpoints.ts";
 
 export interface TypedHeader {
+  /** Of the row that it is typed in. */
+  row: string;
   name: string;
   value: string;
 }
@@ -74,10 +76,17 @@ function settingsOf(values: EndpointFormValues) {
     url: values.url.trim(),
     description: values.description.trim(),
     eventTypes: values.events === "all" ? null : values.eventTypes,
-    headers: values.headers?.filter(({ name, value }) => name.trim() !== "" || value !== "") ?? null,
+    headers: values.headers === null ? null : headersOf(values.headers),
     maxInFlight: Number(values.maxInFlight),
     perSecond: Number(values.perSecond),
   };
+}
+
+/** Rows that nothing was typed in are none. */
+function headersOf(rows: readonly TypedHeader[]): { name: string; value: string }[] {
+  return rows.flatMap(({ name, value }) =>
+    name.trim() === "" && value === "" ? [] : [{ name: name.trim(), value }],
+  );
 }
 
 /** What is wrong before the server is asked; by field. */

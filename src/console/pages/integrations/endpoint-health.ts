@@ -1,6 +1,7 @@
 /** How an endpoint fares, as one word and one sentence. */
-import type { Tone } from "../../components/status-badge.tsx";
 import type { EndpointHealthFragment } from "../../generated/webhook-endpoints.ts";
+import { isAhead } from "./outcomes.ts";
+import type { Tone } from "../../components/tone.ts";
 
 /** Instants in a sentence are shown by whoever shows it. */
 export interface Health {
@@ -56,8 +57,4 @@ export function healthOf(endpoint: EndpointHealthFragment, nowMs: number): Healt
 function disabledSentence({ disabledReason }: EndpointHealthFragment): string {
   const reason = disabledReason === "GONE" ? "It answered 410 Gone." : "Nothing succeeded there for 5 days.";
   return `${reason} Its events wait here, up to 30 days. Resume it once the receiver is well.`;
-}
-
-function isAhead(instant: string | null, nowMs: number): boolean {
-  return instant !== null && Date.parse(instant) > nowMs;
 }

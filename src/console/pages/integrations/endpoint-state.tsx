@@ -1,31 +1,29 @@
 /** How an endpoint fares: a badge, a note beside it, and the whole story. */
 import { Alert, Text } from "@mantine/core";
 import { IconAlertTriangle, IconPlayerPause } from "@tabler/icons-react";
-import type { ReactNode } from "react";
-import { StatusBadge, type Tone } from "../../components/status-badge.tsx";
-import { Timestamp } from "../../components/timestamp.tsx";
+import { StatusBadge } from "../../components/status-badge.tsx";
+import { Timestamp, useNow } from "../../components/timestamp.tsx";
 import type { EndpointHealthFragment } from "../../generated/webhook-endpoints.ts";
 import { healthOf } from "./endpoint-health.ts";
+import type { Tone } from "../../components/tone.ts";
 
 interface EndpointProps {
   endpoint: EndpointHealthFragment;
 }
 
 export function EndpointBadge({ endpoint }: EndpointProps) {
-  const { label, tone } = healthOf(endpoint, Date.now());
+  const { label, tone } = healthOf(endpoint, useNow());
   return <StatusBadge label={label} tone={tone} />;
 }
 
 /** Since when, or until when, in a few words. */
 export function HealthNote({ endpoint }: EndpointProps) {
-  const { since, until } = healthOf(endpoint, Date.now());
+  const { since, until } = healthOf(endpoint, useNow());
   if (since === null && until === null) return null;
   return (
     <Text c="dimmed" fz="xs">
       {since !== null ? (
-        <>
-          since <Timestamp value={since} />
-        </>
+        <Timestamp value={since} />
       ) : (
         until !== null && (
           <>
@@ -40,8 +38,8 @@ export function HealthNote({ endpoint }: EndpointProps) {
 const COLORS: Partial<Record<Tone, string>> = { danger: "red", attention: "amber", muted: "gray" };
 
 /** What is the matter, and what comes next; nothing where all is well. */
-export function EndpointAlert({ endpoint, action }: EndpointProps & { action?: ReactNode }) {
-  const { label, tone, sentence, since, until, isTrouble } = healthOf(endpoint, Date.now());
+export function EndpointAlert({ endpoint }: EndpointProps) {
+  const { label, tone, sentence, since, until, isTrouble } = healthOf(endpoint, useNow());
   if (sentence === null) return null;
   const Picture = isTrouble ? IconAlertTriangle : IconPlayerPause;
   return (
@@ -60,7 +58,6 @@ export function EndpointAlert({ endpoint, action }: EndpointProps & { action?: R
         )}
         {waitingWords(endpoint.waiting)}
       </Text>
-      {action}
     </Alert>
   );
 }

@@ -1,8 +1,12 @@
 /** Headers of an endpoint's owner. Values are never shown again, so to change one is to enter all of them anew. */
 import { ActionIcon, Button, Code, Group, PasswordInput, Stack, Text, TextInput } from "@mantine/core";
+import type { UseFormReturnType } from "@mantine/form";
+import { randomId } from "@mantine/hooks";
 import { IconPlus, IconTrash } from "@tabler/icons-react";
-import type { EndpointForm } from "./endpoint-fields.tsx";
+import type { EndpointFormValues, TypedHeader } from "./endpoint-form.ts";
 import classes from "./integrations.module.css";
+
+export type EndpointForm = UseFormReturnType<EndpointFormValues>;
 
 const MOST = 20;
 
@@ -21,9 +25,8 @@ export function HeaderFields({ form, formerHeaders }: HeaderFieldsProps) {
       <Text c="dimmed" fz="sm">
         Every request carries them, say for your gateway. Values are kept encrypted and are never shown again.
       </Text>
-      {headers.map((_, at) => (
-        // Rows have no name of their own, and are only added at the end.
-        <HeaderRow key={at} form={form} at={at} />
+      {headers.map(({ row }, at) => (
+        <HeaderRow key={row} form={form} at={at} />
       ))}
       {error && (
         <Text c="var(--mantine-color-error)" fz="sm" role="alert">
@@ -36,7 +39,7 @@ export function HeaderFields({ form, formerHeaders }: HeaderFieldsProps) {
           size="xs"
           leftSection={<IconPlus size={14} aria-hidden="true" />}
           disabled={headers.length >= MOST}
-          onClick={() => form.insertListItem("headers", { name: "", value: "" })}
+          onClick={() => form.insertListItem("headers", newRow(""))}
         >
           Add a header
         </Button>
@@ -76,13 +79,13 @@ function HeaderRow({ form, at }: { form: EndpointForm; at: number }) {
 
 interface FormerHeadersProps {
   names: readonly string[];
-  onReplace: (headers: { name: string; value: string }[]) => void;
+  onReplace: (headers: TypedHeader[]) => void;
 }
 
 function FormerHeaders({ names, onReplace }: FormerHeadersProps) {
   const replace = (): void => {
     const rows = names.length === 0 ? [""] : names;
-    onReplace(rows.map((name) => ({ name, value: "" })));
+    onReplace(rows.map(newRow));
   };
   return (
     <Stack gap="sm" align="flex-start">
@@ -104,4 +107,8 @@ function FormerHeaders({ names, onReplace }: FormerHeadersProps) {
       </Button>
     </Stack>
   );
+}
+
+function newRow(name: string): TypedHeader {
+  return { row: randomId(), name, value: "" };
 }

@@ -32,7 +32,7 @@ export const lifetimes: { value: Lifetime; label: string }[] = [
 const DAY_MS = 86_400_000;
 
 /** Null: never. */
-export function expiryOf({ lifetime, lastDay }: KeyFormValues, nowMs: number): string | null {
+function expiryOf({ lifetime, lastDay }: KeyFormValues, nowMs: number): string | null {
   if (lifetime === "never") return null;
   if (lifetime === "day") return endOfDay(lastDay).toISOString();
   return new Date(nowMs + Number(lifetime) * DAY_MS).toISOString();

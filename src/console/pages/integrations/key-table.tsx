@@ -4,7 +4,7 @@ import { IconRefresh, IconTrash } from "@tabler/icons-react";
 import { DataTable, type Column } from "../../components/data-table.tsx";
 import { RowMenu } from "../../components/row-menu.tsx";
 import { StatusBadge } from "../../components/status-badge.tsx";
-import { Timestamp } from "../../components/timestamp.tsx";
+import { Timestamp, useNow } from "../../components/timestamp.tsx";
 import type { ApiKeyRowFragment } from "../../generated/api-keys.ts";
 import classes from "./integrations.module.css";
 import { scopeCode } from "./scopes.ts";
@@ -57,33 +57,13 @@ const from: Column<Key> = {
 const lastUsed: Column<Key> = {
   id: "lastUsed",
   header: "Last used",
-  cell: ({ lastUsedAt }) =>
-    lastUsedAt === null ? (
-      <Text c="dimmed" fz="sm">
-        Never
-      </Text>
-    ) : (
-      <Timestamp value={lastUsedAt} />
-    ),
+  cell: ({ lastUsedAt }) => (lastUsedAt === null ? <Never /> : <Timestamp value={lastUsedAt} />),
 };
 
 const expires: Column<Key> = {
   id: "expires",
   header: "Expires",
-  cell: ({ expiresAt }) => {
-    if (expiresAt === null)
-      return (
-        <Text c="dimmed" fz="sm">
-          Never
-        </Text>
-      );
-    const isSoon = Date.parse(expiresAt) - Date.now() < SOON_MS;
-    return (
-      <Text component="span" fz="sm" className={isSoon ? classes.warning : undefined}>
-        <Timestamp value={expiresAt} />
-      </Text>
-    );
-  },
+  cell: ({ expiresAt }) => <Expiry at={expiresAt} />,
 };
 
 const ended: Column<Key> = {
@@ -146,7 +126,6 @@ function Ranges({ cidrs }: { cidrs: readonly string[] }) {
   const [first, ...more] = cidrs;
   return (
     <Tooltip label={cidrs.join(", ")} disabled={more.length === 0} multiline maw={320}>
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the tooltip is read by the keyboard too */}
       <Stack gap={0} className={classes.state} tabIndex={more.length === 0 ? undefined : 0}>
         <Code className={classes.quietCode}>{first}</Code>
         {more.length > 0 && (
@@ -156,5 +135,24 @@ function Ranges({ cidrs }: { cidrs: readonly string[] }) {
         )}
       </Stack>
     </Tooltip>
+  );
+}
+
+function Expiry({ at }: { at: string | null }) {
+  const nowMs = useNow();
+  if (at === null) return <Never />;
+  const isSoon = Date.parse(at) - nowMs < SOON_MS;
+  return (
+    <Text component="span" fz="sm" className={isSoon ? classes.warning : undefined}>
+      <Timestamp value={at} />
+    </Text>
+  );
+}
+
+function Never() {
+  return (
+    <Text c="dimmed" fz="sm">
+      Never
+    </Text>
   );
 }

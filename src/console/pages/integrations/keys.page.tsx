@@ -5,6 +5,7 @@ import { IconKey, IconPlus } from "@tabler/icons-react";
 import { useDialog } from "../../app/use-dialog.ts";
 import { PageHeader } from "../../components/page-header.tsx";
 import { EmptyState, ErrorState, LoadingState } from "../../components/states.tsx";
+import { useNow } from "../../components/timestamp.tsx";
 import { ApiKeysDocument, type ApiKeyRowFragment } from "../../generated/api-keys.ts";
 import { CreateKeyDialog } from "./create-key.dialog.tsx";
 import { EndedKeyTable, KeyTable } from "./key-table.tsx";
@@ -38,8 +39,9 @@ function KeyLists({ keys, create }: { keys: readonly ApiKeyRowFragment[]; create
   const rotating = useDialog<ApiKeyRowFragment>();
   const revoking = useDialog<ApiKeyRowFragment>();
   const newestFirst = keys.toReversed();
-  const good = newestFirst.filter((key) => !hasEnded(key));
-  const ended = newestFirst.filter(hasEnded);
+  const nowMs = useNow();
+  const good = newestFirst.filter((key) => !hasEnded(key, nowMs));
+  const ended = newestFirst.filter((key) => hasEnded(key, nowMs));
   return (
     <Stack gap="xl">
       {good.length === 0 ? (
@@ -63,6 +65,6 @@ function KeyLists({ keys, create }: { keys: readonly ApiKeyRowFragment[]; create
   );
 }
 
-function hasEnded({ revokedAt, expiresAt }: ApiKeyRowFragment): boolean {
-  return revokedAt !== null || (expiresAt !== null && Date.parse(expiresAt) <= Date.now());
+function hasEnded({ revokedAt, expiresAt }: ApiKeyRowFragment, nowMs: number): boolean {
+  return revokedAt !== null || (expiresAt !== null && Date.parse(expiresAt) <= nowMs);
 }

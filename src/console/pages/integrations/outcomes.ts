@@ -1,6 +1,6 @@
 /** How deliveries and their attempts stand, in words. */
-import type { Tone } from "../../components/status-badge.tsx";
 import type { DeliveryRowFragment, WebhookDeliveryStatus } from "../../generated/webhook-deliveries.ts";
+import type { Tone } from "../../components/tone.ts";
 
 const OUTCOMES: Readonly<Record<string, string>> = {
   delivered: "Delivered",
@@ -59,6 +59,6 @@ export function standingOf({
 }
 
 /** A retry whose time has come, and that waits for its endpoint, is not ahead any more. */
-export function isAhead(instant: string | null): instant is string {
-  return instant !== null && Date.parse(instant) > Date.now();
+export function isAhead(instant: string | null, nowMs: number): instant is string {
+  return instant !== null && Date.parse(instant) > nowMs;
 }

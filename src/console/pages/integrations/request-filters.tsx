@@ -3,7 +3,7 @@ import { useQuery } from "@apollo/client/react";
 import { Select } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { RequestLogKeysDocument } from "../../generated/request-log.ts";
-import { SearchField } from "../jobs/search-field.tsx";
+import { SearchField } from "../../components/search-field.tsx";
 import classes from "./integrations.module.css";
 import { requestOutcomes, type RequestsSearch } from "./requests.search.ts";
 
@@ -30,7 +30,7 @@ export function RequestFilters() {
         placeholder="All"
         data={[...requestOutcomes]}
         value={search.outcome ?? null}
-        onChange={(outcome) => change({ outcome: (outcome ?? undefined) as RequestsSearch["outcome"] })}
+        onChange={(outcome) => change({ outcome: outcome ?? undefined })}
         clearable
       />
       <Select

@@ -1,7 +1,8 @@
 /** Requests in a table; each opens the rest of what is known of it. */
 import { Stack, Text, UnstyledButton } from "@mantine/core";
 import { DataTable, type Column } from "../../components/data-table.tsx";
-import { StatusBadge, type Tone } from "../../components/status-badge.tsx";
+import { StatusBadge } from "../../components/status-badge.tsx";
+import type { Tone } from "../../components/tone.ts";
 import { Timestamp } from "../../components/timestamp.tsx";
 import type { RequestRowFragment } from "../../generated/request-log.ts";
 import classes from "./integrations.module.css";
@@ -55,11 +56,11 @@ function toneOfStatus(status: number): Tone {
   return status >= 400 ? "attention" : "success";
 }
 
-export function KeyOf({ request: { keyId, keyName } }: { request: Request }) {
+export function KeyOf({ request: { keyName } }: { request: Request }) {
   if (keyName !== null) return <span className={classes.anywhere}>{keyName}</span>;
   return (
     <Text component="span" c="dimmed" fz="sm">
-      {keyId === null ? "The console" : "A key that is gone"}
+      A key that is gone
     </Text>
   );
 }

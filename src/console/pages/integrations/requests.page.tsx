@@ -1,6 +1,6 @@
 /** The log of requests that the organisation's keys and members made. */
 import { NetworkStatus } from "@apollo/client";
-import { useQuery } from "@apollo/client/react";
+import { skipToken, useQuery } from "@apollo/client/react";
 import { Button } from "@mantine/core";
 import { IconFilterOff, IconListSearch } from "@tabler/icons-react";
 import { getRouteApi } from "@tanstack/react-router";
@@ -23,11 +23,12 @@ export function RequestsPage() {
   const navigate = route.useNavigate();
   // Operators find any request by its id, and have no list of them.
   const needsId = useSession().organization === null && search.request_id === undefined;
-  const query = useQuery(RequestLogDocument, {
-    variables: { ...requestsFilter(search), first: PAGE },
-    notifyOnNetworkStatusChange: true,
-    skip: needsId,
-  });
+  const query = useQuery(
+    RequestLogDocument,
+    needsId
+      ? skipToken
+      : { variables: { ...requestsFilter(search), first: PAGE }, notifyOnNetworkStatusChange: true },
+  );
   const { data, previousData, error, networkStatus, refetch, fetchMore } = query;
   const log = (data ?? previousData)?.requestLog;
   const requests = log?.edges.map(({ node }) => node) ?? [];

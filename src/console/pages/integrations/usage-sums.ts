@@ -18,8 +18,8 @@ export interface DaySum extends Sum {
 }
 
 export interface KeySum extends Sum {
-  /** Null: the console. */
-  keyId: string | null;
+  keyId: string;
+  /** Null: the key is gone. */
   keyName: string | null;
 }
 

@@ -38,13 +38,12 @@ export function KeyUsageTable({ keys }: { keys: readonly KeySum[] }) {
       caption="Requests by key"
       columns={[key, ...counts]}
       rows={keys}
-      rowKey={({ keyId }) => keyId ?? "console"}
+      rowKey={({ keyId }) => keyId}
     />
   );
 }
 
 function KeyName({ sum: { keyId, keyName } }: { sum: KeySum }) {
-  if (keyId === null) return "The console";
   return (
     <TextLink to="/integrations/requests" search={{ key: keyId }}>
       {keyName ?? "A key that is gone"}

@@ -27,7 +27,6 @@ export function UsageChart({ days }: { days: readonly DaySum[] }) {
         type="stacked"
         series={series}
         withLegend
-        legendProps={{ verticalAlign: "bottom" }}
         tickLine="none"
         valueFormatter={(value) => value.toLocaleString()}
         barChartProps={{ accessibilityLayer: false }}

@@ -7,6 +7,7 @@ import { lazy, Suspense } from "react";
 import { ButtonLink } from "../../components/links.tsx";
 import { PageHeader } from "../../components/page-header.tsx";
 import { EmptyState, ErrorState, LoadingCard } from "../../components/states.tsx";
+import { useNow } from "../../components/timestamp.tsx";
 import { UsageDocument } from "../../generated/usage.ts";
 import { Fold } from "./fold.tsx";
 import { Panel } from "./panel.tsx";
@@ -65,7 +66,7 @@ function NoUsage() {
 
 function UsageView({ rows, days }: { rows: readonly UsageRow[]; days: number }) {
   const all = sumOf(rows);
-  const byDay = sumByDay(rows, days, Date.now());
+  const byDay = sumByDay(rows, days, useNow());
   return (
     <Stack gap="lg">
       <SimpleGrid cols={{ base: 2, sm: 4 }}>

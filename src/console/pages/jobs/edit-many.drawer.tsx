@@ -25,6 +25,7 @@ export function EditManyDrawer(props: EditManyDrawerProps) {
       opened={opened}
       onClose={onClose}
       position="right"
+      closeOnClickOutside={false}
       classNames={{ content: classes.drawer ?? "" }}
       size="lg"
       title={`Edit ${counted(markingNumbers.length, "job")}`}

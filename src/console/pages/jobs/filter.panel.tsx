@@ -14,7 +14,7 @@ import {
   type Sort,
 } from "./jobs.search.ts";
 import classes from "./jobs.module.css";
-import { SearchField } from "./search-field.tsx";
+import { SearchField } from "../../components/search-field.tsx";
 import type { Choice, Choices } from "./use-choices.ts";
 
 export interface FilterProps {

@@ -1,5 +1,6 @@
 /** The filters that hold, in words, each to be taken away. */
 import { Anchor, CloseButton } from "@mantine/core";
+import { useEffect, useRef, type RefObject } from "react";
 import { CATEGORY_LABELS } from "./job.category.ts";
 import { dayWords } from "./job.words.ts";
 import type { JobsSearch } from "./jobs.search.ts";
@@ -16,22 +17,49 @@ interface Pill {
 
 export function FilterPills({ search, choices, onChange, onClear }: FilterProps & { onClear: () => void }) {
   const pills = pillsOf(search, choices);
-  if (pills.length === 0) return null;
+  const { box, remember } = useFocusKept(pills.length);
+  const remove = (without: Partial<JobsSearch>): void => {
+    remember();
+    onChange(without);
+  };
   return (
-    <div className={classes.pills} role="group" aria-label="Filters that hold">
-      {pills.map(({ name, value, without }) => (
-        <span key={`${name} ${value}`} className={classes.pill}>
-          <span className={classes.pillWords}>
-            {name}: <strong>{value}</strong>
-          </span>
-          <CloseButton size="xs" aria-label={`Remove ${name}: ${value}`} onClick={() => onChange(without)} />
-        </span>
-      ))}
-      <Anchor component="button" type="button" fz="sm" onClick={onClear}>
-        Clear all
-      </Anchor>
+    <div ref={box} tabIndex={-1} className={classes.pillBox}>
+      {pills.length > 0 && (
+        <div className={classes.pills} role="group" aria-label="Filters that hold">
+          {pills.map(({ name, value, without }) => (
+            <span key={`${name} ${value}`} className={classes.pill}>
+              <span className={classes.pillWords}>
+                {name}: <strong>{value}</strong>
+              </span>
+              <CloseButton
+                size="xs"
+                aria-label={`Remove ${name}: ${value}`}
+                onClick={() => remove(without)}
+              />
+            </span>
+          ))}
+          <Anchor component="button" type="button" fz="sm" onClick={onClear}>
+            Clear all
+          </Anchor>
+        </div>
+      )}
     </div>
   );
+}
+
+/** What had the focus is gone with its filter: the next one gets it, or the place where they stood. */
+function useFocusKept(count: number): { box: RefObject<HTMLDivElement | null>; remember: () => void } {
+  const box = useRef<HTMLDivElement>(null);
+  const countBefore = useRef(0);
+  useEffect(() => {
+    if (count >= countBefore.current) return;
+    countBefore.current = 0;
+    (box.current?.querySelector("button") ?? box.current)?.focus();
+  }, [count]);
+  const remember = (): void => {
+    countBefore.current = count;
+  };
+  return { box, remember };
 }
 
 type ListName = "category" | "status" | "reason" | "agent" | "contractor";

@@ -22,6 +22,7 @@ export function EditJobDrawer({ opened, ...props }: EditJobProps & { opened: boo
       opened={opened}
       onClose={props.onClose}
       position="right"
+      closeOnClickOutside={false}
       classNames={{ content: classes.drawer ?? "" }}
       size="lg"
       title={`Edit ${props.job.markingNumber}`}

@@ -2,7 +2,10 @@
 import { useQuery } from "@apollo/client/react";
 import { Anchor, Code, Paper, Text, Title } from "@mantine/core";
 import { useEffect, useState } from "react";
+import { mayVisit } from "../../app/access.ts";
+import { useSession } from "../../app/session.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
+import { TextLink } from "../../components/links.tsx";
 import { LoadMore } from "../../components/pager.tsx";
 import { ErrorState, LoadingState } from "../../components/states.tsx";
 import { Timestamp } from "../../components/timestamp.tsx";
@@ -11,7 +14,7 @@ import { ChangeList } from "./change.list.tsx";
 import { placeOfField } from "./job.fields.ts";
 import classes from "./job.module.css";
 import { inWords, type Names } from "./job.words.ts";
-import { useActorName } from "./use-actor-name.ts";
+import { useActor, type KnownActor } from "./use-actor.ts";
 
 interface JobTimelineProps {
   markingNumber: string;
@@ -72,7 +75,7 @@ const TITLES: Record<JobEventType, string> = {
 
 function Entry({ event, names }: { event: JobEventEntryFragment; names: Names }) {
   const status = event.changes.find(({ field }) => field === "normalizedStatus");
-  const nameOf = useActorName();
+  const actor = useActor()(event.actor);
   return (
     <li className={classes.event} data-kind={status ? "status" : undefined}>
       <Text fw={600}>
@@ -83,15 +86,27 @@ function Entry({ event, names }: { event: JobEventEntryFragment; names: Names })
       <Changes event={event} names={names} />
       <div className={classes.meta}>
         <Timestamp value={event.occurredAt} display="exact" />
-        <span>{nameOf(event.actor)}</span>
-        {event.requestId !== null && (
-          <span className={classes.request}>
-            <Code>{event.requestId}</Code>
-            <CopyButton value={event.requestId} label="request id" />
-          </span>
-        )}
+        <span>{actor.name}</span>
+        {event.requestId !== null && <RequestId id={event.requestId} actor={actor} />}
       </div>
     </li>
+  );
+}
+
+/** It leads to the request's log where that is one's own, and may be seen. */
+function RequestId({ id, actor }: { id: string; actor: KnownActor }) {
+  const hasLog = mayVisit(useSession(), "integrations") && actor.isOurKey;
+  return (
+    <span className={classes.request}>
+      {hasLog ? (
+        <TextLink to="/integrations/requests" search={{ request_id: id }} fz="inherit" ff="monospace">
+          {id}
+        </TextLink>
+      ) : (
+        <Code>{id}</Code>
+      )}
+      <CopyButton value={id} label="request id" />
+    </span>
   );
 }
 

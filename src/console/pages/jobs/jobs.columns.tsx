@@ -2,7 +2,8 @@
 import { Checkbox, Text } from "@mantine/core";
 import type { Column } from "../../components/data-table.tsx";
 import { TextLink } from "../../components/links.tsx";
-import { StatusBadge, toneOf } from "../../components/status-badge.tsx";
+import { StatusBadge } from "../../components/status-badge.tsx";
+import { toneOf } from "../../components/tone.ts";
 import { Day, Timestamp } from "../../components/timestamp.tsx";
 import type { JobRowFragment } from "../../generated/job-row.ts";
 import { dueDay, isLate, todayUtc } from "./job.category.ts";

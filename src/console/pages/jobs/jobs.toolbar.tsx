@@ -8,7 +8,7 @@ import { FilterPanel, type FilterProps } from "./filter.panel.tsx";
 import { defaultColumns } from "./jobs.columns.tsx";
 import classes from "./jobs.module.css";
 import type { JobsSearch } from "./jobs.search.ts";
-import { SearchField } from "./search-field.tsx";
+import { SearchField } from "../../components/search-field.tsx";
 import { ViewsMenu } from "./views.menu.tsx";
 
 export function JobsToolbar({

@@ -8,6 +8,7 @@ import { JobChangedDocument } from "../../generated/job.ts";
 export function useLiveJob(markingNumber: string, onReload: () => void): number {
   const [count, setCount] = useState(0);
   useSubscription(JobChangedDocument, {
+    ignoreResults: true,
     variables: { filter: { markingNumber: { eq: markingNumber } } },
     onData: () => setCount((former) => former + 1),
   });

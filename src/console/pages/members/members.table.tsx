@@ -73,7 +73,7 @@ const columns: readonly Column<MemberRowFragment>[] = [
   {
     id: "seen",
     header: "Last seen",
-    cell: ({ lastSeenAt }) => (lastSeenAt === null ? "Not yet" : <Timestamp value={lastSeenAt} />),
+    cell: (member) => <LastSeen member={member} />,
   },
 ];
 
@@ -90,6 +90,13 @@ function MemberName({ member }: { member: MemberRowFragment }) {
       </Text>
     </div>
   );
+}
+
+/** To the minute: of oneself it is known better. */
+function LastSeen({ member: { id, lastSeenAt } }: { member: MemberRowFragment }) {
+  const { user } = useSession();
+  if (id === user.id) return "Now";
+  return lastSeenAt === null ? "Not yet" : <Timestamp value={lastSeenAt} />;
 }
 
 function MemberActions({ member, onRemove }: { member: MemberRowFragment; onRemove: () => void }) {

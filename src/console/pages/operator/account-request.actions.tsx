@@ -126,7 +126,9 @@ function ResendAction({ request }: ActionProps) {
         }}
       >
         <p style={{ marginTop: 0 }}>The earlier link ends at once. This is sent:</p>
-        <MailPreview draft={registrationDraft({ email, organizationName: organization?.name ?? organizationName })} />
+        <MailPreview
+          draft={registrationDraft({ email, organizationName: organization?.name ?? organizationName })}
+        />
       </ConfirmDialog>
     </>
   );

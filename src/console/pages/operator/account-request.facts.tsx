@@ -8,7 +8,8 @@ import type { AccountRequestViewFragment } from "../../generated/account-request
 import { organizationTypes } from "./account-request.words.ts";
 
 export function AccountRequestFacts({ request }: { request: AccountRequestViewFragment }) {
-  const { email, organizationName, organizationType, organization, createdAt, decidedAt, decidedBy } = request;
+  const { email, organizationName, organizationType, organization, createdAt, decidedAt, decidedBy } =
+    request;
   const { registrationExpiresAt } = request;
   return (
     <Facts

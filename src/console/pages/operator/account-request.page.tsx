@@ -7,7 +7,10 @@ import { TextLink } from "../../components/links.tsx";
 import { PageHeader } from "../../components/page-header.tsx";
 import { ErrorState, LoadingState, NotFound } from "../../components/states.tsx";
 import { StatusBadge } from "../../components/status-badge.tsx";
-import { AccountRequestPageDocument, type AccountRequestViewFragment } from "../../generated/account-request.ts";
+import {
+  AccountRequestPageDocument,
+  type AccountRequestViewFragment,
+} from "../../generated/account-request.ts";
 import { AccountRequestActions } from "./account-request.actions.tsx";
 import { AccountRequestFacts } from "./account-request.facts.tsx";
 import { AccountRequestTimeline } from "./account-request.timeline.tsx";
@@ -66,7 +69,11 @@ function RequestView({ request }: { request: AccountRequestViewFragment }) {
 function Warnings({ warnings }: { warnings: readonly string[] }) {
   if (warnings.length === 0) return null;
   return (
-    <Alert color="amber" icon={<IconAlertTriangle aria-hidden="true" />} title="Look at this before you decide">
+    <Alert
+      color="amber"
+      icon={<IconAlertTriangle aria-hidden="true" />}
+      title="Look at this before you decide"
+    >
       <List fz="sm">
         {warnings.map((warning) => (
           <List.Item key={warning}>{warning}</List.Item>
@@ -82,7 +89,11 @@ function Message({ message }: { message: string | null }) {
       <Text c="dimmed" fz="sm" mb={4}>
         What they wrote
       </Text>
-      {message === null ? <Text c="dimmed">Nothing beside the form.</Text> : <Text className={classes.words}>{message}</Text>}
+      {message === null ? (
+        <Text c="dimmed">Nothing beside the form.</Text>
+      ) : (
+        <Text className={classes.words}>{message}</Text>
+      )}
     </Paper>
   );
 }

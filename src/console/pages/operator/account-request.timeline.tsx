@@ -24,13 +24,20 @@ const kinds: Record<AccountRequestNoteKind, { icon: Icon; says: (by: string) => 
 export function AccountRequestTimeline({ request }: { request: AccountRequestViewFragment }) {
   return (
     <Timeline bulletSize={30} lineWidth={2} color="gray" styles={{ itemTitle: { lineHeight: 1.4 } }}>
-      <Timeline.Item bullet={<IconInbox size={16} aria-hidden="true" />} title={`${request.email} asked for an account`}>
+      <Timeline.Item
+        bullet={<IconInbox size={16} aria-hidden="true" />}
+        title={`${request.email} asked for an account`}
+      >
         <When at={request.createdAt} />
       </Timeline.Item>
       {request.notes.map(({ at, by, kind, text }) => {
         const { icon: Picture, says } = kinds[kind];
         return (
-          <Timeline.Item key={`${at} ${kind}`} bullet={<Picture size={16} aria-hidden="true" />} title={says(by)}>
+          <Timeline.Item
+            key={`${at} ${kind}`}
+            bullet={<Picture size={16} aria-hidden="true" />}
+            title={says(by)}
+          >
             <When at={at} />
             {kind !== "APPROVAL" || text !== "Approved" ? (
               <Text mt={4} className={classes.words}>

@@ -7,7 +7,10 @@ import { FilterTab, FilterTabs } from "../../components/filter-tabs.tsx";
 import { PageHeader } from "../../components/page-header.tsx";
 import { LoadMore } from "../../components/pager.tsx";
 import { EmptyState, ErrorState, LoadingState } from "../../components/states.tsx";
-import { AccountRequestCountsDocument, AccountRequestsPageDocument } from "../../generated/account-requests.ts";
+import {
+  AccountRequestCountsDocument,
+  AccountRequestsPageDocument,
+} from "../../generated/account-requests.ts";
 import { statusesOf, type AccountRequestsSearch } from "./account-requests.search.ts";
 import { AccountRequestsTable } from "./account-requests.table.tsx";
 
@@ -81,7 +84,9 @@ function NoRequests({ search: { status } }: { search: AccountRequestsSearch }) {
   if (status !== undefined) return <EmptyState icon={IconInbox} title="No request is in this state" />;
   return (
     <EmptyState icon={IconInbox} title="Nobody waits for a decision">
-      <Text inherit>New requests come from the page “Request an account”, which the sign-in page leads to.</Text>
+      <Text inherit>
+        New requests come from the page “Request an account”, which the sign-in page leads to.
+      </Text>
     </EmptyState>
   );
 }

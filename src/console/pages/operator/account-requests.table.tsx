@@ -12,7 +12,12 @@ import classes from "./operator.module.css";
 type Request = AccountRequestRowFragment;
 
 const columns: Column<Request>[] = [
-  { id: "organization", header: "Organisation", isTitle: true, cell: (request) => <Asker request={request} /> },
+  {
+    id: "organization",
+    header: "Organisation",
+    isTitle: true,
+    cell: (request) => <Asker request={request} />,
+  },
   { id: "type", header: "Kind", cell: ({ organizationType }) => organizationTypes[organizationType] },
   { id: "email", header: "E-mail", cell: ({ email }) => <span className={classes.anywhere}>{email}</span> },
   { id: "came", header: "Received", cell: ({ createdAt }) => <Timestamp value={createdAt} /> },

@@ -6,7 +6,10 @@ import { tell } from "../../app/tell.ts";
 import { useSubmit } from "../../app/use-submit.ts";
 import { accepted } from "../../app/user-errors.ts";
 import { FormAlert } from "../../components/form-alert.tsx";
-import { ApproveAccountRequestDocument, type AccountRequestViewFragment } from "../../generated/account-request.ts";
+import {
+  ApproveAccountRequestDocument,
+  type AccountRequestViewFragment,
+} from "../../generated/account-request.ts";
 import { AccountRequestCountsDocument } from "../../generated/account-requests.ts";
 import { organizationTypes } from "./account-request.words.ts";
 import { MailPreview } from "./mail-preview.tsx";
@@ -28,7 +31,9 @@ export function ApproveDialog({ opened, ...form }: ApproveFormProps & { opened: 
 
 function ApproveForm({ onClose, request }: ApproveFormProps) {
   const { id, email } = request;
-  const [approve] = useMutation(ApproveAccountRequestDocument, { refetchQueries: [AccountRequestCountsDocument] });
+  const [approve] = useMutation(ApproveAccountRequestDocument, {
+    refetchQueries: [AccountRequestCountsDocument],
+  });
   const form = useForm({ initialValues: { organizationName: request.organizationName } });
   const organizationName = form.values.organizationName.trim();
   const submit = useSubmit(form, async () => {
@@ -40,8 +45,9 @@ function ApproveForm({ onClose, request }: ApproveFormProps) {
     <form onSubmit={form.onSubmit(submit.onSubmit)}>
       <Stack>
         <Text>
-          This makes the organisation, as {organizationTypes[request.organizationType] === "Agent" ? "an agent" : "a contractor"}
-          , and {email} will be its owner.
+          This makes the organisation, as{" "}
+          {organizationTypes[request.organizationType] === "Agent" ? "an agent" : "a contractor"}, and {email}{" "}
+          will be its owner.
         </Text>
         <FormAlert message={submit.failure} />
         <TextInput

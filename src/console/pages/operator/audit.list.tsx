@@ -26,13 +26,18 @@ interface AuditListProps {
 
 export function AuditList({ filter, withOrganization, first }: AuditListProps) {
   const dialog = useDialog<Entry>();
-  const { data, error, loading, refetch, fetchMore } = useQuery(AuditPageDocument, { variables: { ...filter, first } });
+  const { data, error, loading, refetch, fetchMore } = useQuery(AuditPageDocument, {
+    variables: { ...filter, first },
+  });
   const page = data?.auditLog;
   if (error && !page) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (!page) return <LoadingState />;
   if (page.edges.length === 0) {
     return (
-      <EmptyState icon={IconClipboardList} title="Nothing was done yet">
+      <EmptyState
+        icon={IconClipboardList}
+        title={filter.actions === undefined ? "Nothing was done yet" : "Nothing like this was done yet"}
+      >
         What people and operators do with accounts stands here, one line for each act.
       </EmptyState>
     );
@@ -51,7 +56,12 @@ export function AuditList({ filter, withOrganization, first }: AuditListProps) {
         isLoading={loading}
         onMore={() => void fetchMore({ variables: { after: endCursor } })}
       />
-      <Modal opened={dialog.isOpen} onClose={dialog.close} title={dialog.subject && wordsFor(dialog.subject)} size="lg">
+      <Modal
+        opened={dialog.isOpen}
+        onClose={dialog.close}
+        title={dialog.subject && wordsFor(dialog.subject)}
+        size="lg"
+      >
         {dialog.subject && <EntryDetails entry={dialog.subject} />}
       </Modal>
     </>
@@ -68,13 +78,22 @@ function columnsOf(withOrganization: boolean, onDetails: (entry: Entry) => void)
     header: "Organisation",
     cell: ({ organization }) =>
       organization && (
-        <TextLink to="/operator/organizations/$id" params={{ id: organization.id }} className={classes.anywhere}>
+        <TextLink
+          to="/operator/organizations/$id"
+          params={{ id: organization.id }}
+          className={classes.anywhere}
+        >
           {organization.name}
         </TextLink>
       ),
   };
   return [
-    { id: "action", header: "What", isTitle: true, cell: (entry) => <Act entry={entry} /> },
+    {
+      id: "action",
+      header: "What",
+      isTitle: true,
+      cell: (entry) => <Act entry={entry} withOrganization={withOrganization} />,
+    },
     { id: "actor", header: "Who", cell: ({ actor }) => <span className={classes.anywhere}>{actor}</span> },
     ...(withOrganization ? [about] : []),
     { id: "at", header: "When", cell: ({ at }) => <Timestamp value={at} /> },
@@ -83,7 +102,12 @@ function columnsOf(withOrganization: boolean, onDetails: (entry: Entry) => void)
       header: "Details",
       isActions: true,
       cell: (entry) => (
-        <Button variant="subtle" size="compact-sm" onClick={() => onDetails(entry)} aria-label={`Details: ${wordsFor(entry)}`}>
+        <Button
+          variant="subtle"
+          size="compact-sm"
+          onClick={() => onDetails(entry)}
+          aria-label={`Details: ${wordsFor(entry)}`}
+        >
           Details
         </Button>
       ),
@@ -91,11 +115,13 @@ function columnsOf(withOrganization: boolean, onDetails: (entry: Entry) => void)
   ];
 }
 
-function Act({ entry }: { entry: Entry }) {
+function Act({ entry, withOrganization }: { entry: Entry; withOrganization: boolean }) {
+  // On the page of the organisation itself its id says nothing.
+  const isKnown = !withOrganization && entry.subject === entry.organization?.id;
   return (
     <div>
       {wordsFor(entry)}
-      {entry.subject !== null && (
+      {entry.subject !== null && !isKnown && (
         <Text component="div" fz="sm" c="dimmed" fw={400} className={classes.anywhere}>
           <Subject id={entry.subject} />
         </Text>
@@ -143,7 +169,9 @@ function EntryDetails({ entry }: { entry: Entry }) {
           </Group>
         ),
       )}
-      {entry.details !== null && <CodeBlock code={JSON.stringify(entry.details, null, 2)} label="details" wrap />}
+      {entry.details !== null && (
+        <CodeBlock code={JSON.stringify(entry.details, null, 2)} label="details" wrap />
+      )}
     </Stack>
   );
 }

@@ -24,7 +24,9 @@ export function AuditPage() {
           placeholder="Any action"
           data={groups}
           value={action ?? null}
-          onChange={(value) => void navigate({ search: (former) => ({ ...former, action: value ?? undefined }) })}
+          onChange={(value) =>
+            void navigate({ search: (former) => ({ ...former, action: value ?? undefined }) })
+          }
           searchable
           clearable
           clearButtonProps={{ "aria-label": "Any action" }}
@@ -34,7 +36,9 @@ export function AuditPage() {
           label="Organisation"
           placeholder="Any organisation"
           value={organization ?? null}
-          onChange={(value) => void navigate({ search: (former) => ({ ...former, organization: value ?? undefined }) })}
+          onChange={(value) =>
+            void navigate({ search: (former) => ({ ...former, organization: value ?? undefined }) })
+          }
           w={{ base: "100%", xs: 280 }}
         />
       </Group>

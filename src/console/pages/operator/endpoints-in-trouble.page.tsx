@@ -62,7 +62,12 @@ function EndpointList({ endpoints, onResume }: EndpointListProps) {
     );
   }
   return (
-    <DataTable caption="Endpoints in trouble" columns={columnsOf(onResume)} rows={endpoints} rowKey={({ id }) => id} />
+    <DataTable
+      caption="Endpoints in trouble"
+      columns={columnsOf(onResume)}
+      rows={endpoints}
+      rowKey={({ id }) => id}
+    />
   );
 }
 
@@ -87,7 +92,12 @@ function columnsOf(onResume: (endpoint: Endpoint) => void): Column<Endpoint>[] {
       isActions: true,
       cell: (endpoint) =>
         endpoint.status === "DISABLED" && (
-          <Button variant="default" size="compact-sm" onClick={() => onResume(endpoint)} aria-label={`Resume ${endpoint.url}`}>
+          <Button
+            variant="default"
+            size="compact-sm"
+            onClick={() => onResume(endpoint)}
+            aria-label={`Resume ${endpoint.url}`}
+          >
             Resume…
           </Button>
         ),

@@ -43,11 +43,20 @@ async function openFile(file: File): Promise<[ChosenFile, ImportPlan]> {
   const format = formatOf(file.name);
   if (format === null) throw new Error("Choose a file whose name ends with .csv, .ndjson or .jsonl.");
   if (file.size > MAX_FILE_BYTES) {
-    throw new Error("This file is larger than 256 MB. Split it, or import it by “npx waymark jobs import”, which takes any size.");
+    throw new Error(
+      "This file is larger than 256 MB. Split it, or import it by “npx waymark jobs import”, which takes any size.",
+    );
   }
   const head = readHead(await file.slice(0, HEAD_BYTES).text(), format, file.size <= HEAD_BYTES);
   const { names } = head;
-  const plan = { fileName: file.name, format, names, mapping: guessMapping(names), agent: null, contractor: null };
+  const plan = {
+    fileName: file.name,
+    format,
+    names,
+    mapping: guessMapping(names),
+    agent: null,
+    contractor: null,
+  };
   return [{ file, head }, plan];
 }
 
@@ -75,7 +84,11 @@ function DropArea({ onFile }: { onFile: (file: File | null | undefined) => void 
     >
       <IconFileUpload size={40} stroke={1.4} aria-hidden="true" />
       <Text fw={600}>Drop a CSV or NDJSON file here</Text>
-      <FileButton onChange={onFile} accept=".csv,.ndjson,.jsonl,text/csv,application/x-ndjson" inputProps={{ "aria-label": "File to import" }}>
+      <FileButton
+        onChange={onFile}
+        accept=".csv,.ndjson,.jsonl,text/csv,application/x-ndjson"
+        inputProps={{ "aria-label": "File to import" }}
+      >
         {(button) => <Button {...button}>Choose a file</Button>}
       </FileButton>
       <Text fz="sm" c="dimmed">
@@ -96,10 +109,12 @@ function Notes() {
       </Title>
       <List fz="sm" spacing={6} mb="md">
         <List.Item>
-          A header with names of columns, in any order and under any names: you say next what each one is. An export of jobs
-          can be imported as it is.
+          A header with names of columns, in any order and under any names: you say next what each one is. An
+          export of jobs can be imported as it is.
         </List.Item>
-        <List.Item>A column that is not there leaves a known job’s field as it is. An empty cell clears it.</List.Item>
+        <List.Item>
+          A column that is not there leaves a known job’s field as it is. An empty cell clears it.
+        </List.Item>
         <List.Item>Agents and contractors by their exact names or ids; or one for the whole file.</List.Item>
         <List.Item>A row with a mistake is left out and told; the others go in.</List.Item>
       </List>

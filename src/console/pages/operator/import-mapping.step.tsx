@@ -24,9 +24,7 @@ export function MappingStep({ chosen, plan: before, onBack, onMapped }: MappingS
   return (
     <Stack maw={900} gap="lg">
       <div>
-        <StepTitle>
-          Columns of {chosen.file.name}
-        </StepTitle>
+        <StepTitle>Columns of {chosen.file.name}</StepTitle>
         <Text c="dimmed" fz="sm" role="status">
           {unused === 0
             ? "Every column is imported."
@@ -103,7 +101,9 @@ function Source({ source: { name, samples } }: { source: SourceColumn }) {
   return (
     <div>
       {name === "" ? <em>Without a name</em> : name}
-      <span className={classes.sample}>{samples.length === 0 ? "Empty in the first rows" : samples.join(" · ")}</span>
+      <span className={classes.sample}>
+        {samples.length === 0 ? "Empty in the first rows" : samples.join(" · ")}
+      </span>
     </div>
   );
 }
@@ -133,7 +133,9 @@ function StandIns({ plan, onChange }: StandInsProps) {
           type="CONTRACTOR"
           label="Contractor"
           description={
-            hasContractor ? "The file has a column for it; an empty cell there is nobody." : "For all rows; none leaves it as it is."
+            hasContractor
+              ? "The file has a column for it; an empty cell there is nobody."
+              : "For all rows; none leaves it as it is."
           }
           placeholder="None"
           value={plan.contractor}

@@ -18,7 +18,9 @@ export function PreviewStep({ chosen, plan, onBack, onConfirm }: PreviewStepProp
   const report = run.kind === "done" ? run.report : null;
   return (
     <Stack gap="lg">
-      <StepTitle key={run.kind}>{run.kind === "running" ? "Checking every row" : "What would happen"}</StepTitle>
+      <StepTitle key={run.kind}>
+        {run.kind === "running" ? "Checking every row" : "What would happen"}
+      </StepTitle>
       {run.kind === "running" && (
         <RunningImport file={chosen.file} progress={run.progress} words="Nothing is changed yet." />
       )}
@@ -53,7 +55,9 @@ function Verdict({ report: { counts, stopped } }: { report: ImportReport }) {
   if (counts.failed === 0) return null;
   return (
     <Text>
-      {counts.failed === 1 ? "The row with a mistake is" : `The ${counts.failed.toLocaleString("en")} rows with mistakes are`}{" "}
+      {counts.failed === 1
+        ? "The row with a mistake is"
+        : `The ${counts.failed.toLocaleString("en")} rows with mistakes are`}{" "}
       left out. You can mend the file and import it again: what is in already stays unchanged.
     </Text>
   );

@@ -32,9 +32,7 @@ export function ResultStep({ chosen, plan, onRestart }: ResultStepProps) {
   });
   return (
     <Stack gap="lg">
-      <StepTitle key={run.kind}>
-        {titles[run.kind]}
-      </StepTitle>
+      <StepTitle key={run.kind}>{titles[run.kind]}</StepTitle>
       {run.kind === "running" && (
         <>
           <RunningImport
@@ -80,14 +78,16 @@ function Result({ report, plan, onAgain }: ResultProps) {
       {stopped === null ? (
         counts.failed === 0 && (
           <Alert icon={<IconCheck aria-hidden="true" />} role="status">
-            {rowsOf(counts) === 1 ? "The one row is in." : `All ${rowsOf(counts).toLocaleString("en")} rows are in.`}
+            {rowsOf(counts) === 1
+              ? "The one row is in."
+              : `All ${rowsOf(counts).toLocaleString("en")} rows are in.`}
           </Alert>
         )
       ) : (
         <Alert color="red" title="It stopped before the end" role="alert">
           <Text fz="sm">
-            {stopped.message}. What is counted here is in. You can import the same file again: what is in already stays
-            unchanged.
+            {stopped.message}. What is counted here is in. You can import the same file again: what is in
+            already stays unchanged.
           </Text>
           <Button variant="default" size="compact-sm" mt="sm" onClick={onAgain}>
             Import it again

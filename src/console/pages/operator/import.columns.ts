@@ -7,11 +7,24 @@ interface TargetColumn {
   aliases: readonly string[];
 }
 
-const column = (name: string, label: string, ...aliases: string[]): TargetColumn => ({ name, label, aliases });
+const column = (name: string, label: string, ...aliases: string[]): TargetColumn => ({
+  name,
+  label,
+  aliases,
+});
 
 /** The contract's names, in the order of an export. */
 export const targetColumns: readonly TargetColumn[] = [
-  column("marking_number", "Marking Number", "markingno", "marking", "trackingnumber", "trackingno", "tracking", "waybill"),
+  column(
+    "marking_number",
+    "Marking Number",
+    "markingno",
+    "marking",
+    "trackingnumber",
+    "trackingno",
+    "tracking",
+    "waybill",
+  ),
   column("agent", "Agent", "agentname", "agentid", "shipper", "merchant"),
   column("contractor", "Contractor", "contractorname", "contractorid", "haulier", "courier"),
   column("batch_number", "Batch number", "batch", "batchno"),
@@ -20,8 +33,26 @@ export const targetColumns: readonly TargetColumn[] = [
   column("labels", "Labels", "label", "tags"),
   column("pts", "PTS", "ptsvalue", "points"),
   column("weight", "Weight", "weightkg", "kg", "kilos", "grossweight"),
-  column("recipient_name", "Recipient", "recipient", "consignee", "receiver", "consigneename", "customername"),
-  column("recipient_contact", "Recipient’s contact", "phone", "contact", "mobile", "telephone", "tel", "phonenumber", "contactnumber"),
+  column(
+    "recipient_name",
+    "Recipient",
+    "recipient",
+    "consignee",
+    "receiver",
+    "consigneename",
+    "customername",
+  ),
+  column(
+    "recipient_contact",
+    "Recipient’s contact",
+    "phone",
+    "contact",
+    "mobile",
+    "telephone",
+    "tel",
+    "phonenumber",
+    "contactnumber",
+  ),
   column("delivery_address", "Delivery address", "address", "shippingaddress", "consigneeaddress"),
   column("postal_code", "Postal code", "postcode", "zip", "zipcode", "postal"),
   column("scheduled_date", "Scheduled date", "schedule", "date", "planneddate"),

@@ -23,7 +23,8 @@ export function formatOf(fileName: string): FileFormat | null {
 /** `isWhole`: the text is the whole file. Throws an Error with a sentence for a person where this is no file of jobs. */
 export function readHead(text: string, format: FileFormat, isWhole: boolean): FileHead {
   const sound = text.replace(/^\uFEFF/, "");
-  if (sound.includes("\0")) throw new Error("This file is not in UTF-8. Save it as “CSV UTF-8” and choose it again.");
+  if (sound.includes("\0"))
+    throw new Error("This file is not in UTF-8. Save it as “CSV UTF-8” and choose it again.");
   const head = format === "csv" ? csvHead(sound, isWhole) : ndjsonHead(sound, isWhole);
   if (head.names.length > MAX_NAMES) throw new Error(`This file has more than ${MAX_NAMES} columns.`);
   if (head.rows.length === 0) throw new Error("This file has no rows.");
@@ -61,7 +62,10 @@ function csvRecords(text: string, isWhole: boolean): string[][] {
 function ndjsonHead(text: string, isWhole: boolean): FileHead {
   const lines = text.split("\n");
   if (!isWhole) lines.pop();
-  const values = lines.filter((line) => line.trim() !== "").slice(0, ROWS).flatMap(objectOf);
+  const values = lines
+    .filter((line) => line.trim() !== "")
+    .slice(0, ROWS)
+    .flatMap(objectOf);
   if (values.length === 0) throw new Error("The lines of this file are not JSON objects.");
   const names = [...new Set(values.flatMap((value) => Object.keys(value)))];
   return { names, rows: values.map((value) => names.map((name) => textOf(value[name]))) };
@@ -70,7 +74,9 @@ function ndjsonHead(text: string, isWhole: boolean): FileHead {
 function objectOf(line: string): Record<string, unknown>[] {
   try {
     const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? [value as Record<string, unknown>] : [];
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? [value as Record<string, unknown>]
+      : [];
   } catch {
     return [];
   }

@@ -24,7 +24,9 @@ export function ImportPage() {
         description="From a CSV or NDJSON file. Jobs are found by their Marking Number, and made where they are not there."
       />
       <ImportSteps current={state.step} />
-      {state.step === "file" && <FileStep onChosen={(chosen, plan) => setState({ step: "mapping", chosen, plan })} />}
+      {state.step === "file" && (
+        <FileStep onChosen={(chosen, plan) => setState({ step: "mapping", chosen, plan })} />
+      )}
       {state.step === "mapping" && (
         <MappingStep
           {...state}

@@ -8,11 +8,17 @@ import { labelOfColumn } from "./import.columns.ts";
 import type { FileHead } from "./import.head.ts";
 import classes from "./import.module.css";
 import type { ImportProgress } from "./import.upload.ts";
-import { failuresAsCsv, rowsOf, type ImportCounts, type ImportPlan, type ImportReport } from "./import.wire.ts";
+import {
+  failuresAsCsv,
+  rowsOf,
+  type ImportCounts,
+  type ImportPlan,
+  type ImportReport,
+} from "./import.wire.ts";
 import operator from "./operator.module.css";
 import type { ImportRun } from "./use-import.ts";
 
-export const number = (value: number): string => value.toLocaleString("en");
+const number = (value: number): string => value.toLocaleString("en");
 
 const size = new Intl.NumberFormat("en", { style: "unit", unit: "megabyte", maximumFractionDigits: 1 });
 
@@ -109,9 +115,17 @@ interface Problem {
 
 const problemColumns: Column<Problem>[] = [
   { id: "line", header: "Line", isTitle: true, cell: ({ line }) => `Line ${number(line)}` },
-  { id: "number", header: "Marking Number", cell: (one) => <span className={operator.anywhere}>{one.markingNumber}</span> },
+  {
+    id: "number",
+    header: "Marking Number",
+    cell: (one) => <span className={operator.anywhere}>{one.markingNumber}</span>,
+  },
   { id: "field", header: "Field", cell: ({ field }) => (field === null ? "The row" : labelOfColumn(field)) },
-  { id: "reason", header: "Reason", cell: ({ message }) => <span className={operator.anywhere}>{message}</span> },
+  {
+    id: "reason",
+    header: "Reason",
+    cell: ({ message }) => <span className={operator.anywhere}>{message}</span>,
+  },
 ];
 
 interface ProblemTableProps {
@@ -128,9 +142,17 @@ export function ProblemTable({ report, fileName, first }: ProblemTableProps) {
   const [shown, setShown] = useState(first);
   const { failures, failures_left_out: leftOut } = report;
   if (failures.length === 0) return null;
-  const problems = failures.slice(0, shown).flatMap(({ line, marking_number: markingNumber, problems: all }) =>
-    all.map(({ field, message }, at): Problem => ({ key: `${line} ${at}`, line, markingNumber, field, message })),
-  );
+  const problems = failures
+    .slice(0, shown)
+    .flatMap(({ line, marking_number: markingNumber, problems: all }) =>
+      all.map(({ field, message }, at): Problem => ({
+        key: `${line} ${at}`,
+        line,
+        markingNumber,
+        field,
+        message,
+      })),
+    );
   return (
     <section aria-labelledby="mistakes">
       <Group justify="space-between" mb="sm">
@@ -140,12 +162,19 @@ export function ProblemTable({ report, fileName, first }: ProblemTableProps) {
         <Button
           variant="default"
           leftSection={<IconDownload size={16} aria-hidden="true" />}
-          onClick={() => download(failuresAsCsv(failures), `${fileName.replace(/\.[^.]+$/, "")}-mistakes.csv`)}
+          onClick={() =>
+            download(failuresAsCsv(failures), `${fileName.replace(/\.[^.]+$/, "")}-mistakes.csv`)
+          }
         >
           Download as CSV
         </Button>
       </Group>
-      <DataTable caption="Rows with mistakes" columns={problemColumns} rows={problems} rowKey={({ key }) => key} />
+      <DataTable
+        caption="Rows with mistakes"
+        columns={problemColumns}
+        rows={problems}
+        rowKey={({ key }) => key}
+      />
       {shown < failures.length && (
         <Group justify="center" mt="md">
           <Button variant="default" onClick={() => setShown(shown + MORE)}>
@@ -184,7 +213,9 @@ export function UnfinishedImport({ run, isDryRun, onAgain }: UnfinishedImportPro
     <Alert
       color={why ? "red" : "gray"}
       icon={why ? undefined : <IconCircleCheck aria-hidden="true" />}
-      title={why ? (isDryRun ? "This file cannot be imported like this" : why.title) : "Nothing more is imported"}
+      title={
+        why ? (isDryRun ? "This file cannot be imported like this" : why.title) : "Nothing more is imported"
+      }
       role={why ? "alert" : "status"}
     >
       <Stack gap="sm" align="flex-start">

@@ -48,7 +48,10 @@ export const contentTypes: Record<FileFormat, string> = { csv: "text/csv", ndjso
 /** The most that the server takes. */
 export const MAX_FILE_BYTES = 268_435_456;
 
-export function importPath({ fileName, names, mapping, agent, contractor }: ImportPlan, isDryRun: boolean): string {
+export function importPath(
+  { fileName, names, mapping, agent, contractor }: ImportPlan,
+  isDryRun: boolean,
+): string {
   const columns = Object.fromEntries(
     names.flatMap((name, at) => {
       const target = mapping[at] ?? null;
@@ -85,7 +88,9 @@ export function rowsOf({ created, updated, unchanged, failed }: ImportCounts): n
 /** The rows that failed as a file for a spreadsheet: a line for each problem. */
 export function failuresAsCsv(failures: readonly ImportFailure[]): string {
   const lines = failures.flatMap(({ line, marking_number: number, problems }) =>
-    problems.map(({ field, message }) => [String(line), number ?? "", field ?? "", message].map(csvCell).join(",")),
+    problems.map(({ field, message }) =>
+      [String(line), number ?? "", field ?? "", message].map(csvCell).join(","),
+    ),
   );
   // With a byte order mark Excel reads UTF-8.
   return `\uFEFFline,marking_number,field,reason\r\n${lines.join("\r\n")}\r\n`;

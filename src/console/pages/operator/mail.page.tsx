@@ -22,7 +22,10 @@ const route = getRouteApi("/console/operator/mail");
 export function MailPage() {
   return (
     <>
-      <PageHeader title="Mail" description="What this service has written in the last 30 days, and what became of it." />
+      <PageHeader
+        title="Mail"
+        description="What this service has written in the last 30 days, and what became of it."
+      />
       <StatusTabs />
       <MailList />
     </>
@@ -67,7 +70,12 @@ function MailList() {
   return (
     <>
       {mails.some((mail) => mail.status === "KEPT") && <KeptNotice />}
-      <DataTable caption="Mails" columns={columnsOf(({ id }) => dialog.open(id))} rows={mails} rowKey={({ id }) => id} />
+      <DataTable
+        caption="Mails"
+        columns={columnsOf(({ id }) => dialog.open(id))}
+        rows={mails}
+        rowKey={({ id }) => id}
+      />
       <LoadMore
         hasMore={hasNextPage}
         isLoading={loading}
@@ -105,8 +113,8 @@ function columnsOf(onOpen: (mail: MailRowFragment) => void): Column<MailRowFragm
 function KeptNotice() {
   return (
     <Alert color="gray" icon={<IconMailbox aria-hidden="true" />} mb="md" title="No mail server is set">
-      Mails are kept here and as files in the data folder. Open one to follow its link. Once <code>SMTP_URL</code> is set
-      they go out.
+      Mails are kept here and as files in the data folder. Open one to follow its link. Once{" "}
+      <code>SMTP_URL</code> is set they go out.
     </Alert>
   );
 }
@@ -115,7 +123,9 @@ function NoMails({ isFiltered }: { isFiltered: boolean }) {
   if (isFiltered) return <EmptyState icon={IconMail} title="No mail is in this state" />;
   return (
     <EmptyState icon={IconMail} title="Nothing was written yet">
-      <Text inherit>Registrations, invitations, new passwords and troubled endpoints are reasons for mail.</Text>
+      <Text inherit>
+        Registrations, invitations, new passwords and troubled endpoints are reasons for mail.
+      </Text>
     </EmptyState>
   );
 }

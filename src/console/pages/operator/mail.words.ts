@@ -1,5 +1,5 @@
 /** A mail's states and kinds in words. */
-import type { Tone } from "../../components/status-badge.tsx";
+import type { Tone } from "../../components/tone.ts";
 import type { MailStatus } from "../../generated/mail-outbox.ts";
 
 export const mailStatuses: Record<MailStatus, { label: string; tone: Tone }> = {

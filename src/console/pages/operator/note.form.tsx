@@ -30,7 +30,12 @@ export function NoteForm({ id }: { id: string }) {
             maxLength={2_000}
           />
           <Group justify="flex-end">
-            <Button type="submit" variant="default" loading={submit.isBusy} disabled={form.values.text.trim() === ""}>
+            <Button
+              type="submit"
+              variant="default"
+              loading={submit.isBusy}
+              disabled={form.values.text.trim() === ""}
+            >
               Add note
             </Button>
           </Group>

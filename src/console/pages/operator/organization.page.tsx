@@ -50,8 +50,8 @@ function OrganizationView({ organization }: { organization: OrganizationRowFragm
         <Stack gap="lg">
           {suspendedAt !== null && (
             <Alert color="red" icon={<IconBan aria-hidden="true" />} title="Shut out">
-              Since <Timestamp value={suspendedAt} display="exact" /> its keys are refused, nobody of it is signed in, and
-              nothing is delivered to its endpoints. Events wait for it, up to 30 days.
+              Since <Timestamp value={suspendedAt} display="exact" /> its keys are refused, nobody of it is
+              signed in, and nothing is delivered to its endpoints. Events wait for it, up to 30 days.
             </Alert>
           )}
           <section aria-labelledby="audit">

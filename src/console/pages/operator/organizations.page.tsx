@@ -11,7 +11,7 @@ import { EmptyState, ErrorState, LoadingState } from "../../components/states.ts
 import { StatusBadge } from "../../components/status-badge.tsx";
 import { Timestamp } from "../../components/timestamp.tsx";
 import { OrganizationsPageDocument, type OrganizationRowFragment } from "../../generated/organizations.ts";
-import { SearchField } from "../jobs/search-field.tsx";
+import { SearchField } from "../../components/search-field.tsx";
 import { organizationTypes } from "./account-request.words.ts";
 import classes from "./operator.module.css";
 
@@ -52,12 +52,21 @@ const columns: Column<OrganizationRowFragment>[] = [
     ),
   },
   { id: "type", header: "Kind", cell: ({ type }) => organizationTypes[type] },
-  { id: "members", header: "Members", align: "end", cell: ({ memberCount }) => memberCount?.toLocaleString("en") },
+  {
+    id: "members",
+    header: "Members",
+    align: "end",
+    cell: ({ memberCount }) => memberCount?.toLocaleString("en"),
+  },
   { id: "since", header: "Since", cell: ({ createdAt }) => createdAt && <Timestamp value={createdAt} /> },
   { id: "state", header: "State", cell: (organization) => <OrganizationState organization={organization} /> },
 ];
 
-export function OrganizationState({ organization }: { organization: Pick<OrganizationRowFragment, "suspendedAt"> }) {
+export function OrganizationState({
+  organization,
+}: {
+  organization: Pick<OrganizationRowFragment, "suspendedAt">;
+}) {
   return organization.suspendedAt === null ? (
     <StatusBadge tone="success" label="Active" />
   ) : (
@@ -108,7 +117,8 @@ function NoOrganizations({ search }: { search: string | undefined }) {
         </ButtonLink>
       }
     >
-      An organisation comes to be when a request for an account is approved, or by <code>npx waymark org create</code>.
+      An organisation comes to be when a request for an account is approved, or by{" "}
+      <code>npx waymark org create</code>.
     </EmptyState>
   );
 }

@@ -17,8 +17,16 @@ interface ResumeDialogProps {
 }
 
 const choices = [
-  { value: "SEND", label: "Send what has waited", description: "Oldest first, as fast as the endpoint’s limits allow." },
-  { value: "DISCARD", label: "Discard what has waited", description: "It can still be replayed from the log, for 30 days." },
+  {
+    value: "SEND",
+    label: "Send what has waited",
+    description: "Oldest first, as fast as the endpoint’s limits allow.",
+  },
+  {
+    value: "DISCARD",
+    label: "Discard what has waited",
+    description: "It can still be replayed from the log, for 30 days.",
+  },
 ];
 
 export function ResumeDialog({ opened, onClose, endpoint, onResumed }: ResumeDialogProps) {
@@ -39,12 +47,14 @@ export function ResumeDialog({ opened, onClose, endpoint, onResumed }: ResumeDia
     >
       <Stack>
         <Text className={classes.anywhere}>
-          Events go to {url} of {organization.name} again. If it is still not well, it is disabled again: in 5 days, or at
-          once where it answers 410.
+          Events go to {url} of {organization.name} again. If it is still not well, it is disabled again: in 5
+          days, or at once where it answers 410.
         </Text>
         {waiting > 0 && (
           <Radio.Group
-            label={waiting === 1 ? "One event has waited" : `${waiting.toLocaleString("en")} events have waited`}
+            label={
+              waiting === 1 ? "One event has waited" : `${waiting.toLocaleString("en")} events have waited`
+            }
             value={held}
             onChange={setHeld}
           >

@@ -1,12 +1,26 @@
 /** Adds a status to the catalogue, or changes one, and says what that means. */
 import { useMutation } from "@apollo/client/react";
-import { Alert, Button, Group, Modal, Select, Stack, Switch, TextInput, type TextInputProps } from "@mantine/core";
+import {
+  Alert,
+  Button,
+  Group,
+  Modal,
+  Select,
+  Stack,
+  Switch,
+  TextInput,
+  type TextInputProps,
+} from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { tell } from "../../app/tell.ts";
 import { useSubmit } from "../../app/use-submit.ts";
 import { accepted } from "../../app/user-errors.ts";
 import { FormAlert } from "../../components/form-alert.tsx";
-import { UpsertJobStatusDocument, type JobStatusCategory, type StatusRowFragment } from "../../generated/statuses.ts";
+import {
+  UpsertJobStatusDocument,
+  type JobStatusCategory,
+  type StatusRowFragment,
+} from "../../generated/statuses.ts";
 import { statusCategories } from "./status.words.ts";
 
 interface StatusFormProps {
@@ -18,7 +32,11 @@ interface StatusFormProps {
 
 export function StatusDialog({ opened, ...form }: StatusFormProps & { opened: boolean }) {
   return (
-    <Modal opened={opened} onClose={form.onClose} title={form.status ? `Change “${form.status.label}”` : "Add a status"}>
+    <Modal
+      opened={opened}
+      onClose={form.onClose}
+      title={form.status ? `Change “${form.status.label}”` : "Add a status"}
+    >
       <StatusForm {...form} />
     </Modal>
   );
@@ -31,10 +49,17 @@ function StatusForm({ onClose, status, onSaved }: StatusFormProps) {
   const category: JobStatusCategory = status?.category ?? "IN_PROGRESS";
   const form = useForm({
     initialValues: { code: "", label: "", isTerminal: false, ...status, category },
-    validate: { code: (code) => (CODE.test(code) ? null : "Small letters, digits and _, at most 64 characters") },
+    validate: {
+      code: (code) => (CODE.test(code) ? null : "Small letters, digits and _, at most 64 characters"),
+    },
   });
   const submit = useSubmit(form, async (values) => {
-    const input = { code: values.code, label: values.label, category: values.category, isTerminal: values.isTerminal };
+    const input = {
+      code: values.code,
+      label: values.label,
+      category: values.category,
+      isTerminal: values.isTerminal,
+    };
     accepted((await upsert({ variables: { input } })).data?.upsertJobStatus);
     onClose();
     onSaved();
@@ -85,7 +110,9 @@ function CodeInput({ isKnown, ...input }: TextInputProps & { isKnown: boolean })
     <TextInput
       {...input}
       label="Code"
-      description={isKnown ? "What programs use. It cannot be changed." : "What programs use, for good: in_customs."}
+      description={
+        isKnown ? "What programs use. It cannot be changed." : "What programs use, for good: in_customs."
+      }
       readOnly={isKnown}
       maxLength={64}
       required

@@ -6,8 +6,10 @@ import { useDialog } from "../../app/use-dialog.ts";
 import { DataTable, type Column } from "../../components/data-table.tsx";
 import { PageHeader } from "../../components/page-header.tsx";
 import { ErrorState, LoadingState } from "../../components/states.tsx";
-import { StatusBadge, toneOf } from "../../components/status-badge.tsx";
+import { StatusBadge } from "../../components/status-badge.tsx";
+import { toneOf } from "../../components/tone.ts";
 import { StatusesPageDocument, type StatusRowFragment } from "../../generated/statuses.ts";
+import classes from "./operator.module.css";
 import { StatusDialog } from "./status.dialog.tsx";
 import { statusCategories } from "./status.words.ts";
 
@@ -53,7 +55,7 @@ interface CatalogueProps {
 function Catalogue({ statuses, onChange }: CatalogueProps) {
   const columns = columnsOf(onChange);
   return (
-    <Stack gap="xl">
+    <Stack gap="xl" className={classes.catalogue}>
       {statusCategories.map(({ value, label, description }) => {
         const ofCategory = statuses.filter(({ category }) => category === value);
         if (ofCategory.length === 0) return null;
@@ -88,7 +90,12 @@ function columnsOf(onChange: (status: Status) => void): Column<Status>[] {
       header: "Change",
       isActions: true,
       cell: (status) => (
-        <Button variant="subtle" size="compact-sm" onClick={() => onChange(status)} aria-label={`Change ${status.label}`}>
+        <Button
+          variant="subtle"
+          size="compact-sm"
+          onClick={() => onChange(status)}
+          aria-label={`Change ${status.label}`}
+        >
           Change…
         </Button>
       ),

@@ -53,7 +53,9 @@ function SuspendAction({ organization: { id, name, memberCount } }: SuspensionPr
           <List.Item>{peopleOf(memberCount)} signed out, and cannot sign in</List.Item>
           <List.Item>nothing more is sent to its webhook endpoints</List.Item>
         </List>
-        <Text mt="xs">Its jobs stay, and can still be changed by the other side. Nobody is told by mail.</Text>
+        <Text mt="xs">
+          Its jobs stay, and can still be changed by the other side. Nobody is told by mail.
+        </Text>
       </WordsDialog>
     </>
   );

@@ -29,18 +29,18 @@ export function TasksPage() {
       <Paper p="lg" maw={720}>
         <Stack gap="sm">
           <Text>
-            Agenda schedules deliveries, their retries, mails and the daily housekeeping. Its own dashboard, in a page of
-            its own, shows each kind of task, when it runs next, and what failed.
+            Agenda schedules deliveries, their retries, mails and the daily housekeeping. Its own dashboard,
+            in a page of its own, shows each kind of task, when it runs next, and what failed.
           </Text>
           <Text fw={600}>Before you change anything there</Text>
           <List spacing={6}>
             <List.Item>
-              It shows when something is looked at, not what is due: that is in PostgreSQL. A task that you delete comes back by
-              itself, and a task that you run again does no harm.
+              It shows when something is looked at, not what is due: that is in PostgreSQL. A task that you
+              delete comes back by itself, and a task that you run again does no harm.
             </List.Item>
             <List.Item>
-              To send a webhook again use <TextLink to="/operator/endpoints">Endpoints</TextLink> or a delivery’s own page; to
-              send a mail again, <TextLink to="/operator/mail">Mail</TextLink>.
+              To send a webhook again use <TextLink to="/operator/endpoints">Endpoints</TextLink> or a
+              delivery’s own page; to send a mail again, <TextLink to="/operator/mail">Mail</TextLink>.
             </List.Item>
             <List.Item>
               It needs MongoDB. Whether that is there says{" "}

@@ -42,7 +42,10 @@ export function useImport(file: File, plan: ImportPlan, isDryRun: boolean): Impo
         show({ kind: "running", progress });
       };
       try {
-        show({ kind: "done", report: await uploadImport(file, plan, { isDryRun, onProgress, signal: stop.signal }) });
+        show({
+          kind: "done",
+          report: await uploadImport(file, plan, { isDryRun, onProgress, signal: stop.signal }),
+        });
       } catch (error) {
         if (error instanceof ApiError && error.status === 401) session.end();
         show(stop.signal.aborted ? { kind: "cancelled", progress } : { kind: "failed", error, progress });

@@ -34,7 +34,17 @@ export function WordsDialog({ opened, onClose, title, ...form }: WordsDialogProp
 }
 
 function WordsForm(props: Omit<WordsDialogProps, "opened" | "title">) {
-  const { onClose, children, field, label, description, action, isDangerous = false, preview, onWords } = props;
+  const {
+    onClose,
+    children,
+    field,
+    label,
+    description,
+    action,
+    isDangerous = false,
+    preview,
+    onWords,
+  } = props;
   const form = useForm<Record<string, string>>({ initialValues: { [field]: "" } });
   const words = form.values[field] ?? "";
   const submit = useSubmit(form, async () => {

@@ -6,7 +6,13 @@ import { PeopleDocument, type JobEventEntryFragment } from "../../generated/job.
 
 type Actor = JobEventEntryFragment["actor"];
 
-export function useActorName(): (actor: Actor) => string {
+export interface KnownActor {
+  name: string;
+  /** A key of one's own organisation: the request stands in its log. */
+  isOurKey: boolean;
+}
+
+export function useActor(): (actor: Actor) => KnownActor {
   const { user, scopes } = useSession();
   const { data } = useQuery(PeopleDocument, {
     variables: { mayManage: scopes.includes("webhooks:manage") },
@@ -17,7 +23,10 @@ export function useActorName(): (actor: Actor) => string {
     const known = new Map(
       [...(data?.members ?? []), ...(data?.apiKeys ?? [])].map(({ id, name }) => [id, name]),
     );
-    return (actor) => nameOf(actor, known, user.id);
+    return (actor) => ({
+      name: nameOf(actor, known, user.id),
+      isOurKey: actor.type === "KEY" && known.has(actor.id ?? ""),
+    });
   }, [data, user.id]);
 }
 

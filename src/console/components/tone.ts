@@ -1,0 +1,19 @@
+/** The colours that a status can have, by what they say. */
+
+export type Tone = "neutral" | "progress" | "success" | "attention" | "danger" | "return" | "muted";
+
+export type StatusCategory = "OPEN" | "IN_PROGRESS" | "SUCCESS" | "ATTENTION" | "RETURN" | "CANCELLED";
+
+const TONES: Readonly<Record<StatusCategory, Tone>> = {
+  OPEN: "neutral",
+  IN_PROGRESS: "progress",
+  SUCCESS: "success",
+  ATTENTION: "attention",
+  RETURN: "return",
+  CANCELLED: "muted",
+};
+
+/** That of a job's status. */
+export function toneOf(category: StatusCategory): Tone {
+  return TONES[category];
+}

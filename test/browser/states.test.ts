@@ -1,0 +1,170 @@
+/** What the console shows where there is nothing, where something fails, and where somebody may not be. */
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { makePerson, type Person } from "../support/account.ts";
+import { BROWSER_TIMEOUT_MS, expectToSee, startBrowser, openTab, type Tab } from "../support/browser.ts";
+import { mouse } from "../support/hands.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_TIMEOUT_MS });
+
+const opened = new AsyncDisposableStack();
+let browser: Browser;
+let app: TestApp;
+let agent: Partner;
+let owner: Person;
+let member: Person;
+
+beforeAll(async () => {
+  browser = opened.adopt(await startBrowser(), (one) => one.close());
+  app = opened.use(await startTestApp({ WAYMARK_ROLE: "api" }));
+  agent = await app.partner("agent");
+  owner = await makePerson(app, { organizationId: agent.id, role: "owner" });
+  member = await makePerson(app, { organizationId: agent.id, role: "member" });
+  await app.jobs(agent, [{ markingNumber: "WM-1" }, { markingNumber: "WM-2" }]);
+});
+afterAll(() => opened.disposeAsync());
+
+async function openAs(person?: Person): Promise<Tab> {
+  const tab = await openTab(browser, app, person && { person });
+  onTestFinished(() => tab.context.close());
+  return tab;
+}
+
+function pathOf(page: Page): string {
+  const { pathname, search } = new URL(page.url());
+  return pathname + decodeURIComponent(search);
+}
+
+describe("a new organisation", () => {
+  let page: Page;
+  beforeAll(async () => {
+    const { id } = await app.organizations.create({ name: "New Couriers", type: "contractor" });
+    const person = await makePerson(app, { organizationId: id, role: "owner" });
+    ({ page } = await openTab(browser, app, { person }));
+  });
+
+  it.each([
+    ["/", "No jobs yet", "Make an API key"],
+    ["/jobs", "No jobs yet", null],
+    ["/integrations/keys", "No API key yet", "Create API key"],
+    ["/integrations/endpoints", "No endpoint yet", "Create endpoint"],
+    ["/integrations/deliveries", "Nothing was sent yet", "Go to the endpoints"],
+    [
+      "/integrations/requests?request_id=req_01JD0000000000000000000000",
+      "No request like that",
+      "Clear the filters",
+    ],
+  ])("is told at %s what will stand there, and what to do next", async (path, title, action) => {
+    await page.goto(path);
+    await expectToSee(page.getByRole("heading", { name: title }));
+    if (action === null) return;
+    const next = page.getByRole("main").getByRole("button", { name: action });
+    await expectToSee(next.or(page.getByRole("main").getByRole("link", { name: action })).first());
+  });
+});
+
+describe("a failure", () => {
+  it("of the server is told in words, and what is tried again works once it is over", async () => {
+    const { page } = await openAs(owner);
+    await page.route("**/graphql", (route) => route.fulfill({ status: 500, body: "" }));
+    await page.goto("/jobs");
+    const alert = page.getByRole("alert");
+    await expectToSee(alert.getByText("This did not work"));
+
+    await page.unroute("**/graphql");
+    await alert.getByRole("button", { name: "Try again" }).click();
+    await expectToSee(page.getByRole("link", { name: "WM-1" }));
+  });
+
+  it("that GraphQL tells comes with the request to ask about", async () => {
+    const { page } = await openAs(owner);
+    const extensions = { code: "INTERNAL_SERVER_ERROR", requestId: "req_01JD0000000000000000000000" };
+    const body = JSON.stringify({ data: null, errors: [{ message: "Something failed here", extensions }] });
+    await page.route("**/graphql", (route) => route.fulfill({ contentType: "application/json", body }));
+    await page.goto("/jobs/WM-1");
+    const alert = page.getByRole("alert").first();
+    await expectToSee(alert.getByText("Something failed here"));
+    await expectToSee(alert.getByText(extensions.requestId));
+  });
+
+  it("to reach the server at all keeps nobody before an empty page", async () => {
+    const { page } = await openAs(owner);
+    await page.route("**/auth/session", (route) => route.abort());
+    await page.goto("/jobs");
+    await expectToSee(page.getByRole("alert").getByText("No connection"));
+
+    await page.unroute("**/auth/session");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await expectToSee(page.getByRole("link", { name: "WM-1" }));
+  });
+
+  it("of the network is said on every page, until it is back", async () => {
+    const { page, context } = await openAs(owner);
+    await page.goto("/jobs");
+    await expectToSee(page.getByRole("link", { name: "WM-1" }));
+    await context.setOffline(true);
+    await expectToSee(page.getByText("You are offline."));
+    await expectToSee(page.getByRole("link", { name: "WM-1" }));
+    await context.setOffline(false);
+    await page.getByText("You are offline.").waitFor({ state: "hidden" });
+  });
+});
+
+describe("somebody", () => {
+  it.each([
+    ["a member", "/integrations/keys"],
+    ["a member", "/integrations/endpoints"],
+    ["an owner", "/operator/requests"],
+    ["an owner", "/operator/audit"],
+  ])("who is %s is told that %s is not for their role", async (role, path) => {
+    const { page } = await openAs(role === "a member" ? member : owner);
+    const asked: string[] = [];
+    page.on("request", (request) => void (request.url().endsWith("/graphql") && asked.push(request.url())));
+    await page.goto(path);
+    await expectToSee(page.getByRole("heading", { level: 1, name: "This page is not for your role" }));
+    expect(asked).toEqual([]);
+    const links = await page.getByRole("navigation", { name: "Main" }).getByRole("link").allInnerTexts();
+    expect(links).toContain("Jobs");
+    expect(links).not.toContain(path.startsWith("/operator") ? "Requests" : "Integrations");
+  });
+
+  it("who is not signed in is asked to, and then led to where they were going", async () => {
+    const { page } = await openAs();
+    await page.goto("/jobs?q=WM-2");
+    await expectToSee(page.getByRole("heading", { name: "Sign in" }));
+    expect(pathOf(page)).toBe("/sign-in?next=/jobs?q=WM-2");
+
+    const { write, press } = mouse(page);
+    await write(page.getByLabel("E-mail"), owner.email);
+    await write(page.getByLabel("Password", { exact: true }), owner.password);
+    await press(page.getByRole("button", { name: "Sign in" }));
+    await expectToSee(page.getByRole("link", { name: "WM-2" }));
+    expect(pathOf(page)).toBe("/jobs?q=WM-2");
+  });
+
+  it("whose password is wrong is told so, and nothing else changes", async () => {
+    const { page } = await openAs();
+    await page.goto("/sign-in");
+    const { write, press } = mouse(page);
+    await write(page.getByLabel("E-mail"), member.email);
+    await write(page.getByLabel("Password", { exact: true }), "not the password at all");
+    await press(page.getByRole("button", { name: "Sign in" }));
+    await expectToSee(page.getByRole("alert"));
+    expect(pathOf(page)).toBe("/sign-in");
+  });
+
+  it("who has signed out in another tab is asked to sign in at the next step", async () => {
+    const { page, context } = await openAs(owner);
+    await page.goto("/jobs");
+    await expectToSee(page.getByRole("link", { name: "WM-1" }));
+    const other = await context.newPage();
+    await other.goto("/jobs");
+    await other.getByRole("button", { name: "Sign out" }).click();
+    await expectToSee(other.getByRole("heading", { name: "Sign in" }));
+
+    await page.getByRole("link", { name: "Members" }).click();
+    await expectToSee(page.getByRole("heading", { name: "Sign in" }));
+    expect(pathOf(page)).toBe("/sign-in?next=/members");
+  });
+});

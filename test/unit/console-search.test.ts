@@ -1,0 +1,96 @@
+/** What the console reads from its own address, which anybody can have written. */
+import { describe, expect, it } from "vitest";
+import { nextSearch } from "../../src/console/app/next.ts";
+import {
+  day,
+  flag,
+  oneOf,
+  parseSearch,
+  someOf,
+  stringifySearch,
+  text,
+  texts,
+  wholeNumber,
+} from "../../src/console/app/search.ts";
+
+describe("where somebody goes after signing in", () => {
+  it.each([
+    "/jobs",
+    "/jobs?status=failed&status=on_hold",
+    "/jobs/WM%2F1",
+    "/integrations/deliveries/dlv_1#x",
+  ])("is a page of the console: %s", (next) => {
+    expect(nextSearch({ next })).toEqual({ next });
+  });
+
+  it.each([
+    "https://evil.example/",
+    "//evil.example/",
+    "/\\evil.example/",
+    "/\t/evil.example/",
+    "/\n/evil.example/",
+    "\\\\evil.example",
+    "javascript:alert(1)",
+    "jobs",
+    "",
+    "/",
+    undefined,
+    ["/\t/evil.example", "/jobs"],
+    { a: 1 },
+    `/${"x".repeat(2_000)}`,
+  ])("is never another site, and not worth naming where it is the dashboard: %j", (next) => {
+    expect(nextSearch({ next })).toEqual({});
+  });
+});
+
+describe("a search", () => {
+  it("comes out of an address as it went in", () => {
+    const search = { q: "WM 1&2=3", status: ["failed", "on_hold"], late: true, page: 3 };
+    const written = stringifySearch(search);
+
+    expect(written).toBe("?q=WM+1%262%3D3&status=failed&status=on_hold&late=true&page=3");
+    expect(parseSearch(written)).toEqual({
+      q: "WM 1&2=3",
+      status: ["failed", "on_hold"],
+      late: "true",
+      page: "3",
+    });
+  });
+
+  it("is written without what says nothing", () => {
+    expect(stringifySearch({ q: "", status: undefined, after: null, list: [], object: { a: 1 } })).toBe("");
+  });
+
+  it("may hold names that objects have by themselves", () => {
+    expect(Object.keys(parseSearch("?constructor=1&q=2"))).toEqual(["constructor", "q"]);
+    expect(text(parseSearch("?q=2")["constructor"])).toBeUndefined();
+  });
+
+  it("is read value by value, and what makes no sense is left out", () => {
+    expect([text(" a "), text("   "), text("x".repeat(201)), text(["a", "b"]), text({})]).toEqual([
+      "a",
+      undefined,
+      undefined,
+      "a",
+      undefined,
+    ]);
+    expect([oneOf("a", ["a", "b"]), oneOf("c", ["a", "b"])]).toEqual(["a", undefined]);
+    expect([texts("a"), texts(["a", "a", "b", {}]), texts(undefined)]).toEqual([
+      ["a"],
+      ["a", "b"],
+      undefined,
+    ]);
+    expect([someOf(["a", "c"], ["a", "b"]), someOf("c", ["a"])]).toEqual([["a"], undefined]);
+    expect([wholeNumber("3", 1, 5), wholeNumber("9", 1, 5), wholeNumber("1.5", 1, 5)]).toEqual([
+      3,
+      undefined,
+      undefined,
+    ]);
+    expect([day("2026-11-21"), day("2026-02-30"), day("21.11.2026")]).toEqual([
+      "2026-11-21",
+      undefined,
+      undefined,
+    ]);
+    expect([flag("true"), flag(true), flag("1")]).toEqual([true, true, undefined]);
+  });
+});
