@@ -18,7 +18,7 @@ export interface Demo extends AsyncDisposable {
   readonly keys: Record<"agent" | "contractor" | "operator", string>;
 }
 
-const PORT = process.env["PORT"] ?? "4190";
+const PORT = process.env["PORT"] ?? "4195";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const START_WITHIN_MS = 180_000;
 
@@ -33,17 +33,23 @@ export async function startDemo(folder: string): Promise<Demo> {
     stdio: ["ignore", "ignore", "inherit"],
   });
   const ended = once(child, "close");
-  await untilReady(url, () => child.exitCode === null);
+  const stop = async (): Promise<void> => {
+    child.kill("SIGTERM");
+    await ended;
+  };
+  try {
+    await untilReady(url, () => child.exitCode === null);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
   const read = async (name: string): Promise<unknown> =>
     JSON.parse(await readFile(join(dataDir, name), "utf8"));
   return {
     url,
     logins: (await read("demo-logins.json")) as Demo["logins"],
     keys: (await read("demo-keys.json")) as Demo["keys"],
-    async [Symbol.asyncDispose]() {
-      child.kill("SIGTERM");
-      await ended;
-    },
+    [Symbol.asyncDispose]: stop,
   };
 }
 

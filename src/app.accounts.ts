@@ -38,6 +38,7 @@ export function openAccounts({ config, database, logger, ...parts }: AccountsPar
   const accounts = createAccountService({
     ...parts,
     database,
+    logger,
     links,
     // Always the shared one: who tries passwords must not have a fresh bucket with each process.
     buckets: createPostgresStore(database),

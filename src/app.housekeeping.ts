@@ -16,6 +16,8 @@ const FOLD_EVERY_MS = 1_000;
 const RECORD_USE_EVERY_MS = 10_000;
 const PURGE_EVERY_MS = 60_000;
 const PURGE_AT_ONCE = 1_000;
+const PURGE_BUCKETS_EVERY_MS = 3_600_000;
+const PURGE_BUCKETS_AT_ONCE = 10_000;
 const PARTITIONS_EVERY_MS = 3_600_000;
 
 interface HousekeepingParts {
@@ -41,7 +43,9 @@ export function startHousekeeping(parts: HousekeepingParts): AsyncDisposable {
     startRepeating("purge sessions", PURGE_EVERY_MS, logger, () =>
       purgeSessions(database, parts.clock.now(), PURGE_AT_ONCE),
     ),
-    startRepeating("purge rate limits", PURGE_EVERY_MS, logger, () => purgeBuckets(database, PURGE_AT_ONCE)),
+    startRepeating("purge rate limits", PURGE_BUCKETS_EVERY_MS, logger, () =>
+      purgeBuckets(database, PURGE_BUCKETS_AT_ONCE),
+    ),
     startRepeating("make partitions", PARTITIONS_EVERY_MS, logger, () =>
       Promise.all([
         ensurePartitions(database, parts.clock.now(), parts.retentionDays),

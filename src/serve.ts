@@ -1,6 +1,6 @@
 /** A server from start to signal: its databases, its schema, the demo, the banner, and a stop that loses nothing. */
 import { createApp } from "./app.ts";
-import { banner } from "./config/summary.ts";
+import { banner, warningsOf } from "./config/summary.ts";
 import type { Config } from "./config/config.ts";
 import { prepareDataFolder } from "./embedded/data-folder.ts";
 import { ensureDemo, type Demo } from "./embedded/demo.ts";
@@ -28,6 +28,7 @@ export async function runServer(config: Config): Promise<void> {
   await using app = await createApp(config, { databaseUrl, mongo, box }, { logger });
   const demo: Demo | null = config.demo ? await ensureDemo({ ...app, dataDir: config.dataDir }) : null;
   const url = await app.listen({ exampleKey: demo?.agent });
+  for (const warning of warningsOf(config)) logger.warn(warning);
   process.stdout.write(banner(config, url, demo, mongo.status()));
   logger.info({ signal: await stopSignal }, "stopping: what was accepted is answered first");
 }

@@ -4,6 +4,7 @@ import type { Afterwards } from "../platform/afterwards.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
 import type { MailService } from "../mail/mail.service.ts";
+import type { Logger } from "../platform/logger.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
 import { createAuthMetrics } from "./auth.metrics.ts";
 import { createSignIn, type SignIn } from "./auth.sign-in.ts";
@@ -14,6 +15,7 @@ import { createPasswordService, type PasswordService } from "./password.service.
 import { createSessionService, type SessionService } from "./session.service.ts";
 import { createSessionVerifier, type SessionVerifier } from "./session.verifier.ts";
 import { createThrottle, type BucketStore, type Throttle } from "./throttle.ts";
+import { createSecondFactorSecrets } from "./two-factor.secrets.ts";
 import { createTwoFactorService, type TwoFactorService } from "./two-factor.service.ts";
 import { createProfile, type Profile } from "./user.profile.ts";
 import { createUserService, type UserService } from "./user.service.ts";
@@ -36,6 +38,7 @@ export interface AccountParts {
   mails: Pick<MailService, "enqueue">;
   /** An address of the console, such as `https://api.example.com/sign-in`. */
   pageUrl: (path: string) => string;
+  logger: Logger;
   registry: Registry;
   /** Null: the address that a request names. */
   publicUrl: string | null;
@@ -51,7 +54,8 @@ export function createAccountService(given: AccountParts): AccountService {
   const secret = given.box.keyFor(SECRET_PURPOSE).toString("base64url");
   const auth = createAuth({ connections: given.database.lend(), secret, hasher });
   const users = createUserService({ hasher });
-  const parts = { ...given, metrics, hasher, throttle, secret, auth, users };
+  const secondFactors = createSecondFactorSecrets({ ...given, auth });
+  const parts = { ...given, metrics, hasher, throttle, secret, auth, users, secondFactors };
   return {
     throttle,
     ...users,

@@ -1,5 +1,6 @@
 /** Signing in, with a second factor where the person has one, and out again. */
 import type { Afterwards } from "../platform/afterwards.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Database, Queryable } from "../platform/database.ts";
 import { AppError, invariant } from "../platform/errors.ts";
 import { systemActor } from "../platform/principal.ts";
@@ -15,6 +16,7 @@ import { MAX_PASSWORD } from "./password.rules.ts";
 import { watchPassword } from "./password.watch.ts";
 import type { SessionHolder } from "./session.holder.ts";
 import type { Throttle, Try } from "./throttle.ts";
+import type { SecondFactorSecrets } from "./two-factor.secrets.ts";
 
 export const codeKinds = ["totp", "recovery_code"] as const;
 export type CodeKind = (typeof codeKinds)[number];
@@ -37,7 +39,9 @@ export interface SignedIn {
 export interface SignInParts {
   auth: Auth;
   database: Database;
+  clock: Clock;
   throttle: Throttle;
+  secondFactors: SecondFactorSecrets;
   afterwards: Afterwards;
   metrics: AuthMetrics;
   /** Signs the cookies. */
@@ -115,9 +119,10 @@ async function confirmSignIn(
     .filter((part) => part.trim().startsWith(`${SECOND_FACTOR_COOKIE}=`))
     .join(";");
   const asked = { body: { code }, headers: headersOf(visit, cookie), returnHeaders: true } as const;
-  const called = await callAuth(async (): Promise<{ headers: Headers; response: Checked }> =>
-    kind === "totp" ? await auth.api.verifyTOTP(asked) : await auth.api.verifyBackupCode(asked),
-  ).catch((error: unknown) => {
+  const check = (): Promise<{ headers: Headers; response: Checked }> =>
+    kind === "totp" ? auth.api.verifyTOTP(asked) : auth.api.verifyBackupCode(asked);
+  const checked = parts.secondFactors.checking(userId, () => callAuth(check));
+  const called = await checked.catch((error: unknown) => {
     if (isRefusal(error) && userId !== null) {
       metrics.signIns.inc({ outcome: "second factor refused" });
       parts.afterwards.run("record a refused code", () => recordRefusal(parts, { userId }, visit));
@@ -153,7 +158,7 @@ interface Checked {
 
 /** The session is there: it stays if the person may come in, and what they had in this browser before ends. */
 async function welcome(
-  { database, metrics, secret }: SignInParts,
+  { database, clock, metrics, secret }: SignInParts,
   { token, user, cookies, secondFactor }: Welcomed,
   visit: Visit,
 ): Promise<SignedIn> {
@@ -169,6 +174,10 @@ async function welcome(
   const former = signedValue(visit.cookie, SESSION_COOKIE, secret);
   await database.transaction(async (tx) => {
     if (former !== null) await endOpened(tx, { token: former });
+    const now = new Date(clock.now()).toISOString();
+    await tx.query(
+      sql`update user_account set last_seen_at = ${now}::timestamptz where id = ${user.id}::uuid`,
+    );
     await record(tx, {
       action: "session.opened",
       actor: { type: "user", id: user.id },

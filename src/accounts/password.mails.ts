@@ -2,6 +2,9 @@
 import type { NewMail } from "../mail/mail.service.ts";
 import { composeMail } from "../mail/mail.wire.ts";
 
+/** Where a forgotten password is replaced. */
+export const FORGOTTEN_PAGE = "/forgotten-password";
+
 /** `url`: of the page where a new password is chosen. */
 export function passwordResetMail(email: string, url: string): NewMail {
   return {
@@ -51,6 +54,24 @@ export function secondFactorMail(email: string, isOn: boolean, url: string): New
         "If it was not you, somebody else knows your password. Choose a new one at once, and tell us.",
       ],
       action: { label: "It was not me", url },
+    }),
+  };
+}
+
+/** `url`: of the page where a forgotten password is replaced. */
+export function secondFactorResetMail(email: string, url: string): NewMail {
+  return {
+    to: email,
+    kind: "second_factor_reset",
+    subject: "Your second factor was turned off by us",
+    ...composeMail({
+      title: "Your second factor was turned off by us",
+      paragraphs: [
+        "We have turned the second factor of your account off, as for somebody who has lost it, and signed you out everywhere.",
+        "Your password alone signs you in now. Do so, and set up a new second factor on the Security page.",
+        "If you did not ask us for this, somebody has asked in your name. Choose a new password at once, and tell us.",
+      ],
+      action: { label: "I did not ask for this", url },
     }),
   };
 }

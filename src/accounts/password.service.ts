@@ -10,7 +10,7 @@ import type { Visit } from "./auth.visit.ts";
 import { record } from "./audit.service.ts";
 import { linkGone, type LinkService } from "./link.service.ts";
 import type { PasswordHasher } from "./password.hash.ts";
-import { passwordChangedMail, passwordResetMail } from "./password.mails.ts";
+import { FORGOTTEN_PAGE, passwordChangedMail, passwordResetMail } from "./password.mails.ts";
 import { checkPassword } from "./password.rules.ts";
 import type { SessionHolder } from "./session.holder.ts";
 import type { Throttle } from "./throttle.ts";
@@ -47,7 +47,6 @@ export interface PasswordParts {
 }
 
 const RESET_MS = 3_600_000;
-export const FORGOTTEN_PAGE = "/forgotten-password";
 
 export function createPasswordService(parts: PasswordParts): PasswordService {
   const { database, users, throttle, afterwards } = parts;

@@ -22,6 +22,7 @@ export const UserSession = defineEntity({
   indexes: [
     { name: "user_session_user", properties: ["user"] },
     { name: "user_session_expires_at", properties: ["expiresAt"] },
+    { name: "user_session_last_seen_at", properties: ["lastSeenAt"] },
   ],
 });
 

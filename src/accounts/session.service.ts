@@ -89,16 +89,23 @@ function note(
   });
 }
 
-/** Rows that are good for nothing any more, `limit` of each kind at most. */
+/**
+ * Rows that are good for nothing any more, `limit` of each kind at most. In order, and by an array: so each is found by an
+ * index, also by a plan that is made for any values.
+ */
 export async function purgeSessions(on: Queryable, nowMs: number, limit: number): Promise<void> {
+  const now = at(nowMs);
+  const idleSince = at(nowMs - SESSION_IDLE_MS);
   await on.query(sql`
-    delete from user_session where id in (
-      select id from user_session
-      where expires_at <= ${at(nowMs)}::timestamptz or last_seen_at <= ${at(nowMs - SESSION_IDLE_MS)}::timestamptz
-      limit ${limit}::int)`);
+    delete from user_session where id = any(array(
+      (select id from user_session where expires_at <= ${now}::timestamptz order by expires_at limit ${limit}::int)
+      union all
+      (select id from user_session where last_seen_at <= ${idleSince}::timestamptz order by last_seen_at
+        limit ${limit}::int)))`);
   await on.query(sql`
-    delete from user_verification where id in (
-      select id from user_verification where expires_at <= ${at(nowMs)}::timestamptz limit ${limit}::int)`);
+    delete from user_verification where id = any(array(
+      select id from user_verification where expires_at <= ${now}::timestamptz order by expires_at
+      limit ${limit}::int))`);
 }
 
 interface SessionRow {

@@ -6,10 +6,10 @@ import { record } from "./audit.service.ts";
 import { callAuth, headersOf } from "./auth.call.ts";
 import type { Auth } from "./auth.ts";
 import type { Visit } from "./auth.visit.ts";
-import { secondFactorMail } from "./password.mails.ts";
-import { FORGOTTEN_PAGE } from "./password.service.ts";
+import { FORGOTTEN_PAGE, secondFactorMail } from "./password.mails.ts";
 import type { SessionHolder } from "./session.holder.ts";
 import type { Throttle } from "./throttle.ts";
+import type { SecondFactorSecrets } from "./two-factor.secrets.ts";
 
 export interface TwoFactorService {
   /** Answers with the `otpauth:` address that an app is shown. Nothing counts until a code is confirmed. */
@@ -34,6 +34,7 @@ export interface TwoFactorParts {
   database: Database;
   mails: Pick<MailService, "enqueue">;
   throttle: Throttle;
+  secondFactors: SecondFactorSecrets;
   /** An address of the console, such as `https://api.example.com/sign-in`. */
   pageUrl: (path: string) => string;
 }
@@ -64,7 +65,9 @@ export function createTwoFactorService(parts: TwoFactorParts): TwoFactorService 
       if (holder.user.hasSecondFactor)
         throw new AppError("ConflictException", "The second factor is on already");
       await throttle.take(["second-factor-account", id]);
-      const { cookies } = await callAuth(() => auth.api.verifyTOTP(asked({ code }, visit)), wrongEntry);
+      const { cookies } = await parts.secondFactors.checking(id, () =>
+        callAuth(() => auth.api.verifyTOTP(asked({ code }, visit)), wrongEntry),
+      );
       // It is spent: who saw it entered cannot sign in with it.
       await throttle.allows(["code-once", `${id} ${code}`]);
       await throttle.giveBack(["second-factor-account", id]);

@@ -55,14 +55,16 @@ export function createUserService({ hasher }: { hasher: PasswordHasher }): UserS
       );
       return credential !== undefined && (await hasher.verify(credential.password, password));
     },
-    async endSessions(on, userId, exceptSessionId) {
-      const ended = await on.query(sql`
-        delete from user_session
-        where user_id = ${userId}::uuid and id is distinct from ${exceptSessionId ?? null}::uuid returning id`);
-      return ended.length;
-    },
+    endSessions,
   };
 }
+
+export const endSessions: UserService["endSessions"] = async (on, userId, exceptSessionId) => {
+  const ended = await on.query(sql`
+    delete from user_session
+    where user_id = ${userId}::uuid and id is distinct from ${exceptSessionId ?? null}::uuid returning id`);
+  return ended.length;
+};
 
 async function insertUser(
   tx: Queryable,

@@ -59,10 +59,16 @@ export function createPostgresStore(database: Queryable): RateLimitStore {
   };
 }
 
-/** Forgets buckets that were not used for a day, `limit` at most: they are full again, and as good as new. */
-export async function purgeBuckets(database: Queryable, limit: number): Promise<void> {
-  await database.query(sql`
-    delete from rate_limit_bucket where id in (
-      select id from rate_limit_bucket where updated_at < clock_timestamp() - interval '1 day'
-      limit ${limit}::int for update skip locked)`);
+/**
+ * Forgets buckets that were not used for a day, `atOnce` in a statement: they are full again, and as good as new. It reads
+ * the whole table, so it is for once in a while: an index by time would have to be written for every request.
+ */
+export async function purgeBuckets(database: Queryable, atOnce: number): Promise<void> {
+  const purge = () =>
+    database.query(sql`
+      delete from rate_limit_bucket where id = any(array(
+        select id from rate_limit_bucket where updated_at < clock_timestamp() - interval '1 day'
+        limit ${atOnce}::int for update skip locked))
+      returning 1`);
+  while ((await purge()).length === atOnce);
 }

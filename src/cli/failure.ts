@@ -91,7 +91,8 @@ function hintFor({ code, message, details }: AppError): string | null {
   return null;
 }
 
-function hintForMissing(message: string): string {
+function hintForMissing(message: string): string | null {
+  if (message.startsWith("Nobody has an account")) return null;
   if (message.includes("delivery")) return "`waymark deliveries list` shows what there is.";
   if (message.includes("endpoint")) return "`waymark endpoint list` shows what there is.";
   return "`waymark org list` and `waymark key list` show what there is.";

@@ -8,6 +8,7 @@ import { openSecretBox } from "../embedded/secret.ts";
 import { entities } from "../entities.ts";
 import { createJobCodes, type JobCodes } from "../jobs/job.codes.ts";
 import { createEventNotifier } from "../events/event.notifier.ts";
+import { createMailService, type MailService } from "../mail/mail.service.ts";
 import {
   createOrganizationService,
   type OrganizationService,
@@ -30,6 +31,8 @@ export interface Services extends AsyncDisposable {
   readonly announce: () => void;
   /** Tells who follows the jobs of these organisations (uuids) that some have changed. */
   readonly happened: (organizationIds: readonly string[]) => void;
+  /** Mails, for a running server to send. Throws a StartupError where WAYMARK_SECRET is needed and missing. */
+  readonly openMails: () => Promise<MailService>;
   /** Webhook endpoints and their deliveries. Throws a StartupError where WAYMARK_SECRET is needed and missing. */
   openWebhooks(): Promise<Webhooks>;
   /** The migrations that were applied just now. */
@@ -57,6 +60,10 @@ export async function openServices(): Promise<Services> {
     codes: createJobCodes(database),
     announce,
     happened: createEventNotifier(database),
+    openMails: async () => {
+      const box = await openSecretBox(config);
+      return createMailService({ database, box, isDelivered: config.mail.smtp !== null });
+    },
     openWebhooks: () => webhooksOf(config, database, announce),
     applied,
     [Symbol.asyncDispose]: () => held.disposeAsync(),

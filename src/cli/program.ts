@@ -26,6 +26,7 @@ import { orgCreate } from "./org-create.ts";
 import { orgList } from "./org-list.ts";
 import { orgRestore, orgSuspend } from "./org-suspend.ts";
 import { createOutput, type Output } from "./output.ts";
+import { personResetSecondFactor } from "./person-reset-second-factor.ts";
 import { serve } from "./serve.ts";
 import { withServices } from "./with-services.ts";
 
@@ -61,6 +62,7 @@ function programOf(cli: Cli): Command {
       orgRestore(cli),
     ]),
     group("operator", "people who run the service", [operatorCreate(cli)]),
+    group("person", "people who sign in", [personResetSecondFactor(cli)]),
     group("key", "API keys", [keyCreate(cli), keyList(cli), keyRevoke(cli), keyRotate(cli)]),
     group("jobs", "jobs from and to files", [jobsImport(cli), jobsExport(cli)]),
     group("endpoint", "where webhooks go", [

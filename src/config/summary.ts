@@ -16,6 +16,15 @@ interface DemoAccess {
   logins: { agent: DemoLogin; contractor: DemoLogin; operator: DemoLogin };
 }
 
+/** What whoever runs the service for others should mend. */
+export function warningsOf({ environment, database, mail }: Config): string[] {
+  const isForOthers = environment === "production" || database.url !== null;
+  if (!isForOthers || mail.smtp !== null) return [];
+  return [
+    "SMTP_URL is not set: mails reach nobody. They are kept as files, and operators see them in the outbox.",
+  ];
+}
+
 /** The addresses, the demo's logins and keys, and a request to begin with. */
 export function banner(
   config: Config,
@@ -35,6 +44,7 @@ export function banner(
     `  Health     ${base}/health/ready`,
     `  Database   ${config.database.url === null ? `PostgreSQL in ${config.dataDir}` : "DATABASE_URL"}`,
     `  Tasks      ${tasksIn(config, mongo.state)}`,
+    ...warningsOf(config).map((warning) => `  Attention  ${warning}`),
   ];
   if (demo) {
     lines.push(

@@ -1,18 +1,20 @@
 /** The demo's people: an owner of its first agent, one of its first contractor, and an operator, each with a made-up password. */
 import { randomBytes } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { z } from "zod";
 import { createPasswordHasher } from "../accounts/password.hash.ts";
 import type { UserRole } from "../accounts/user.entity.ts";
 import { createUserService, type UserService } from "../accounts/user.service.ts";
 import type { Database, Queryable } from "../platform/database.ts";
 import { sql } from "../platform/sql.ts";
+import { keep, readKept } from "./demo-file.ts";
 
-export interface DemoLogin {
-  email: string;
+const login = z.object({
+  email: z.string(),
   /** Null: it was changed since, and only who changed it knows it. */
-  password: string | null;
-}
+  password: z.string().nullable(),
+});
+export type DemoLogin = z.infer<typeof login>;
 
 export type DemoRole = "agent" | "contractor" | "operator";
 export type DemoLogins = Record<DemoRole, DemoLogin>;
@@ -44,7 +46,7 @@ export async function ensureLogins(
   const file = join(dataDir, "demo-logins.json");
   return await database.transaction(async (tx) => {
     await tx.query(sql`select pg_advisory_xact_lock(hashtext('waymark.demo'))`);
-    const kept = await readKept(file);
+    const kept = await readKept(file, login);
     const loginOf = (role: DemoRole): Promise<DemoLogin> =>
       ensureLogin({ tx, users, kept: kept[role] }, emailOf(role), people[role]);
     const logins = {
@@ -52,7 +54,7 @@ export async function ensureLogins(
       contractor: await loginOf("contractor"),
       operator: await loginOf("operator"),
     };
-    await writeFile(file, `${JSON.stringify(logins, null, 2)}\n`, { mode: 0o600 });
+    await keep(file, logins);
     return logins;
   });
 }
@@ -82,13 +84,4 @@ function newPassword(): string {
   const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
   const letters = Array.from(randomBytes(16), (byte) => alphabet[byte & 31]).join("");
   return letters.replace(/(.{4})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4");
-}
-
-async function readKept(file: string): Promise<Partial<DemoLogins>> {
-  try {
-    return JSON.parse(await readFile(file, "utf8")) as Partial<DemoLogins>;
-  } catch {
-    // It is not there yet, or a process was killed while it wrote: the logins are good without.
-    return {};
-  }
 }

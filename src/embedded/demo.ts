@@ -1,6 +1,6 @@
 /** The demo: two agents, three contractors and 2,000 jobs with their histories, so that a newcomer's first request answers. */
-import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { z } from "zod";
 import type { ApiKeyService } from "../api-keys/api-key.service.ts";
 import { recount } from "../jobs/job.counts.ts";
 import type { Organization } from "../organizations/organization.entity.ts";
@@ -8,6 +8,7 @@ import type { OrganizationService } from "../organizations/organization.service.
 import type { Database, Queryable } from "../platform/database.ts";
 import { newUuid } from "../platform/ids.ts";
 import { sql } from "../platform/sql.ts";
+import { keep, readKept } from "./demo-file.ts";
 import { ensureLogins, type DemoLogins } from "./demo-logins.ts";
 import { tellStories } from "./demo-story.ts";
 import { demoRows } from "./demo-rows.ts";
@@ -97,7 +98,7 @@ async function keysOf(
   holders: { agent: Organization; contractor: Organization },
 ): Promise<DemoKeys> {
   const file = join(dataDir, "demo-keys.json");
-  const kept = await readKept(file);
+  const kept = await readKept(file, z.string());
   const keyOf = async (name: keyof DemoKeys, organizationId: string | null): Promise<string> => {
     const text = kept[name];
     if (text !== undefined && (await isGood(keys, text, organizationId))) return text;
@@ -108,13 +109,8 @@ async function keysOf(
     contractor: await keyOf("contractor", holders.contractor.id),
     operator: await keyOf("operator", null),
   };
-  await writeFile(file, `${JSON.stringify(issued, null, 2)}\n`, { mode: 0o600 });
+  await keep(file, issued);
   return issued;
-}
-
-async function readKept(file: string): Promise<Partial<DemoKeys>> {
-  const text = await readFile(file, "utf8").catch(() => null);
-  return text === null ? {} : (JSON.parse(text) as Partial<DemoKeys>);
 }
 
 async function isGood(keys: ApiKeyService, text: string, organizationId: string | null): Promise<boolean> {

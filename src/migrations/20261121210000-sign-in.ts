@@ -46,6 +46,7 @@ export class SignIn extends Migration {
     this.addSql(`alter table "user_session" add constraint "user_session_token_unique" unique ("token");`);
     this.addSql(`create index "user_session_user" on "user_session" ("user_id");`);
     this.addSql(`create index "user_session_expires_at" on "user_session" ("expires_at");`);
+    this.addSql(`create index "user_session_last_seen_at" on "user_session" ("last_seen_at");`);
     this.addSql(
       `alter table "user_session" add constraint "user_session_user_id_foreign" foreign key ("user_id") references "user_account" ("id") on delete cascade;`,
     );

@@ -38,6 +38,15 @@ async function actsOf(email: string): Promise<string[]> {
 }
 
 describe("200", () => {
+  it("counts as having been there, from the first moment", async () => {
+    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    await signIn(app, person);
+    const [seen] = await app.database.query<{ at: string }>(
+      sql`select to_json(last_seen_at) as at from user_account where id = ${person.id}::uuid`,
+    );
+    expect(Date.parse(seen?.at ?? "")).toBe(clock.now());
+  });
+
   it("signs in, says who that is, and signs out", async () => {
     const browser = await signIn(app, owner);
     expect(expectData(await browser.get("/auth/session"))).toEqual({

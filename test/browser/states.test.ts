@@ -50,6 +50,8 @@ describe("a new organisation", () => {
     ["/integrations/keys", "No API key yet", "Create API key"],
     ["/integrations/endpoints", "No endpoint yet", "Create endpoint"],
     ["/integrations/deliveries", "Nothing was sent yet", "Go to the endpoints"],
+    ["/integrations/requests", "No request yet", "Go to the API keys"],
+    ["/integrations/usage", "No request yet", null],
     [
       "/integrations/requests?request_id=req_01JD0000000000000000000000",
       "No request like that",

@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { createApp, type App, type AppOverrides } from "../../src/app.ts";
 import { toConfig } from "../../src/config/config.ts";
 import { readEnv } from "../../src/config/env.ts";
+import { openSecretBox } from "../../src/embedded/secret.ts";
 import { openMongo } from "../../src/platform/mongo.ts";
 import { holdAgainstContract } from "./contract.ts";
-import { TEST_SECRET, testBox } from "./secret.ts";
+import { TEST_SECRET } from "./secret.ts";
 
 export interface Instance extends App {
   url: string;
@@ -48,7 +49,7 @@ export async function startInstance(
   };
   const config = toConfig(readEnv(settings));
   const mongo = openMongo({ url: config.mongo.url });
-  const app = await createApp(config, { databaseUrl, mongo, box: testBox }, overrides);
+  const app = await createApp(config, { databaseUrl, mongo, box: await openSecretBox(config) }, overrides);
   const url = await app.listen();
   const request: Instance["request"] = (path, { key, ...init } = {}) => {
     const headers = new Headers(init.headers);

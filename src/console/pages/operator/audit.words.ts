@@ -27,6 +27,7 @@ export const auditActions: Readonly<Record<string, string>> = {
   "person.renamed": "Changed their name",
   "second_factor.enabled": "Turned the second factor on",
   "second_factor.disabled": "Turned the second factor off",
+  "second_factor.reset": "Reset a second factor",
   "recovery_codes.renewed": "Made new recovery codes",
   "endpoint.secret_revealed": "Looked at a webhook’s secret",
   "import.started": "Started an import",

@@ -1,0 +1,82 @@
+/** Second factors that were set up under another WAYMARK_SECRET. */
+import { Writable } from "node:stream";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { createLogger } from "../../src/platform/logger.ts";
+import { makePerson, openBrowser, signIn, type Browser, type Person } from "../support/account.ts";
+import { expectData, expectFailure } from "../support/answers.ts";
+import { startInstance, type Instance } from "../support/instance.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { totpCode } from "../support/totp.ts";
+
+let before: TestApp;
+let after: Instance;
+let agent: Partner;
+let lines: string[];
+
+beforeAll(async () => {
+  before = await startTestApp();
+  agent = await before.partner("agent");
+});
+afterAll(() => before[Symbol.asyncDispose]());
+
+beforeEach(async () => {
+  lines = [];
+  const stream = new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) });
+  // Nothing sends mails here: those that wait were sealed with the former secret, too.
+  const settings = { WAYMARK_ROLE: "api", WAYMARK_SECRET: Buffer.alloc(32, "another").toString("base64") };
+  after = await startInstance(before.databaseUrl, settings, { logger: createLogger("warn", stream) });
+  return () => after[Symbol.asyncDispose]();
+});
+
+interface Begun extends Person {
+  browser: Browser;
+  uri: string;
+}
+
+async function begun(): Promise<Begun> {
+  const person = await makePerson(before, { organizationId: agent.id, role: "member" });
+  const browser = await signIn(before, person);
+  const { password } = person;
+  const { totp_uri: uri } = expectData(await browser.post("/auth/two-factor/begin", { password }));
+  return { ...person, browser, uri };
+}
+
+it("the second step says why no code is right and whom to ask, for either kind, and operators are told once", async () => {
+  const person = await begun();
+  const { email, password } = person;
+  const confirmed = await person.browser.post("/auth/two-factor/confirm", { code: totpCode(person.uri) });
+  const [recoveryCode = ""] = expectData(confirmed).recovery_codes;
+
+  const halfway = openBrowser(after);
+  expectData(await halfway.post("/auth/sign-in", { email, password }));
+  const entered = [
+    { code: totpCode(person.uri, 1), kind: "totp" },
+    { code: recoveryCode, kind: "recovery_code" },
+    { code: "000000", kind: "totp" },
+  ];
+  for (const answer of entered) {
+    const refused = await halfway.post("/auth/second-factor", answer);
+    expectFailure(refused, 409, "secret has changed");
+    expect(refused.body.error?.message).toContain("runs the service");
+    expect(refused.headers.getSetCookie()).toEqual([]);
+  }
+
+  const told = lines.filter((line) => line.includes("WAYMARK_SECRET"));
+  expect(told).toHaveLength(1);
+  expect(told[0]).toContain("waymark person reset-second-factor");
+  expect(lines.join("")).not.toContain(email);
+  expect(lines).toEqual(told);
+});
+
+it("what was begun under the former secret is begun again", async () => {
+  const person = await begun();
+  const { password } = person;
+  const browser = await signIn(after, person);
+  expectFailure(
+    await browser.post("/auth/two-factor/confirm", { code: totpCode(person.uri) }),
+    409,
+    "secret has changed",
+  );
+  const { totp_uri: uri } = expectData(await browser.post("/auth/two-factor/begin", { password }));
+  expectData(await browser.post("/auth/two-factor/confirm", { code: totpCode(uri) }));
+});

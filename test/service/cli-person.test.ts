@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sql } from "../../src/platform/sql.ts";
+import { makePerson, openBrowser, signIn, type Browser, type Person } from "../support/account.ts";
+import { mailsTo } from "../support/account-mails.ts";
+import { expectData, expectFailure } from "../support/answers.ts";
+import { commandLine } from "../support/command-line.ts";
+import { TEST_SECRET } from "../support/secret.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { totpCode } from "../support/totp.ts";
+
+let app: TestApp;
+let agent: Partner;
+const { run, documentOf } = commandLine(() => ({
+  DATABASE_URL: app.databaseUrl,
+  WAYMARK_SECRET: TEST_SECRET,
+  PUBLIC_URL: "https://console.example",
+}));
+
+beforeAll(async () => {
+  // Nothing sends the mails, so that they can be read.
+  app = await startTestApp({ WAYMARK_ROLE: "api" });
+  agent = await app.partner("agent");
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+interface Secured extends Person {
+  uri: string;
+  browser: Browser;
+}
+
+async function securedPerson(): Promise<Secured> {
+  const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+  const browser = await signIn(app, person);
+  const { password } = person;
+  const { totp_uri: uri } = expectData(await browser.post("/auth/two-factor/begin", { password }));
+  expectData(await browser.post("/auth/two-factor/confirm", { code: totpCode(uri) }));
+  return { ...person, uri, browser };
+}
+
+const reset = (...args: string[]) => run("person", "reset-second-factor", ...args);
+
+// Each command is a process of its own, which takes a while on a busy machine.
+describe("person reset-second-factor", { timeout: 90_000 }, () => {
+  it("turns it off, ends what was open, and leaves the person their password", async () => {
+    const person = await securedPerson();
+    const halfway = openBrowser(app);
+    const { email, password } = person;
+    expectData(await halfway.post("/auth/sign-in", { email, password }));
+
+    expect(await documentOf("person", "reset-second-factor", email.toUpperCase())).toEqual({
+      email,
+      sessions_ended: 1,
+    });
+
+    expectFailure(await person.browser.get("/auth/session"), 401);
+    expectFailure(
+      await halfway.post("/auth/second-factor", { code: totpCode(person.uri, 1), kind: "totp" }),
+      401,
+    );
+    const kept = await app.database.query(
+      sql`select from user_two_factor where user_id = ${person.id}::uuid`,
+    );
+    expect(kept).toEqual([]);
+    const browser = await signIn(app, person);
+    expect(expectData(await browser.get("/auth/session")).user.has_second_factor).toBe(false);
+    // And they may have another.
+    expectData(await browser.post("/auth/two-factor/begin", { password }));
+  });
+
+  it("is kept account of, and told to the person", async () => {
+    const { email } = await securedPerson();
+    const { code, stdout } = await reset(email);
+    expect(code).toBe(0);
+    expect(stdout).toContain(email);
+    const acts = await app.database.query(sql`
+      select actor, by_operator, organization_id, details from audit_entry
+      where action = 'second_factor.reset' and subject = ${email}`);
+    expect(acts).toEqual([
+      { actor: "system", by_operator: true, organization_id: agent.id, details: { sessions_ended: 1 } },
+    ]);
+    const mail = (await mailsTo(app, email)).at(-1);
+    expect(mail).toMatchObject({
+      kind: "second_factor_reset",
+      text: expect.stringContaining("https://console.example/forgotten-password"),
+    });
+  });
+
+  it("is refused where there is nothing to reset, and nothing is told", async () => {
+    const { email } = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const [unknown, off, nonsense, missing] = await Promise.all([
+      reset("nobody@test.example", "--json"),
+      reset(email),
+      reset("nonsense"),
+      reset(),
+    ]);
+    expect(unknown.code).toBe(1);
+    expect(JSON.parse(unknown.stdout)).toMatchObject({ error: { code: "NotFoundException", hint: null } });
+    expect(off).toMatchObject({ code: 1, stdout: "" });
+    expect(off.stderr).toContain("no second factor");
+    expect(nonsense).toMatchObject({ code: 2, stdout: "" });
+    expect(missing).toMatchObject({ code: 2, stdout: "" });
+    expect(await mailsTo(app, email)).toEqual([]);
+  });
+});

@@ -1,0 +1,103 @@
+/** What is swept away each minute: all of it, nothing else, and without reading whole tables. */
+import pg from "pg";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { purgeSessions } from "../../src/accounts/session.service.ts";
+import { SESSION_IDLE_MS } from "../../src/accounts/session.verifier.ts";
+import { purgeBuckets } from "../../src/api-keys/rate-limit.store.ts";
+import type { Queryable } from "../../src/platform/database.ts";
+import { newUuidSql } from "../../src/platform/ids.ts";
+import { sql, type Sql } from "../../src/platform/sql.ts";
+import { makePerson } from "../support/account.ts";
+import { startTestApp, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const NOW_MS = Date.parse("2026-11-21T12:00:00Z");
+const at = (ms: number): string => new Date(ms).toISOString();
+
+/** `count` sessions and as many sign-ins that wait for their second step, called `name`. */
+async function insert(name: string, { count = 1, expiresMs = NOW_MS + 1, seenMs = NOW_MS }): Promise<void> {
+  const { id } = await makePerson(app, { organizationId: null, role: "operator" });
+  await app.database.query(sql`
+    insert into user_session (id, user_id, token, user_agent, created_at, updated_at, expires_at, last_seen_at)
+    select ${newUuidSql}, ${id}::uuid, ${name} || number, ${name}, now(), now(), ${at(expiresMs)}::timestamptz,
+      ${at(seenMs)}::timestamptz
+    from generate_series(1, ${count}::int) number`);
+  await app.database.query(sql`
+    insert into user_verification (id, identifier, value, expires_at)
+    select ${newUuidSql}, ${name}, ${name}, ${at(expiresMs)}::timestamptz from generate_series(1, ${count}::int)`);
+}
+
+async function left(): Promise<{ sessions: string[]; verifications: string[] }> {
+  const sessions = await app.database.query<{ name: string }>(
+    sql`select distinct user_agent as name from user_session order by name`,
+  );
+  const verifications = await app.database.query<{ name: string }>(
+    sql`select distinct value as name from user_verification order by name`,
+  );
+  return { sessions: sessions.map(({ name }) => name), verifications: verifications.map(({ name }) => name) };
+}
+
+it("sessions go that have expired or were not used for long, and sign-ins whose time is over", async () => {
+  await insert("fresh", {});
+  await insert("expired", { expiresMs: NOW_MS });
+  await insert("idle", { seenMs: NOW_MS - SESSION_IDLE_MS });
+  await purgeSessions(app.database, NOW_MS, 1_000);
+  expect(await left()).toEqual({ sessions: ["fresh"], verifications: ["fresh", "idle"] });
+});
+
+it("they are found by an index, however many there are", async () => {
+  await insert("many", { count: 5_000 });
+  await app.database.query(sql`analyze user_session, user_verification`);
+  const texts: string[] = [];
+  const listening: Queryable = {
+    ...app.database,
+    async query<Row>(statement: Sql) {
+      texts.push(statement.compile().text);
+      return await app.database.query<Row>(statement);
+    },
+  };
+  await purgeSessions(listening, NOW_MS, 1_000);
+  expect(texts.length).toBeGreaterThan(0);
+  expect(await scannedWhole(texts)).toEqual([]);
+});
+
+it("buckets go that were not used for a day, all of them, in as many steps as it takes", async () => {
+  const bucket = (name: string, count: number, age: string) =>
+    app.database.query(sql`
+      insert into rate_limit_bucket (id, tokens, allowed, updated_at)
+      select ${name} || number, 1, true, now() - ${age}::interval from generate_series(1, ${count}::int) number`);
+  await bucket("old", 25, "25 hours");
+  await bucket("fresh", 2, "23 hours");
+  await purgeBuckets(app.database, 10);
+  const rows = await app.database.query<{ id: string }>(
+    sql`select id from rate_limit_bucket where id ~ '^(old|fresh)' order by id`,
+  );
+  expect(rows.map(({ id }) => id)).toEqual(["fresh1", "fresh2"]);
+});
+
+interface PlanNode {
+  "Node Type": string;
+  "Relation Name"?: string;
+  Plans?: PlanNode[];
+}
+
+/** The tables that are read from end to end by the plans that serve the statements whatever their values are. */
+async function scannedWhole(texts: readonly string[]): Promise<(string | undefined)[]> {
+  const client = new pg.Client(app.databaseUrl);
+  await client.connect();
+  const flat = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(flat)];
+  const nodes: PlanNode[] = [];
+  for (const text of texts) {
+    const { rows } = await client.query<{ "QUERY PLAN": { Plan: PlanNode }[] }>(
+      `explain (generic_plan, format json) ${text}`,
+    );
+    nodes.push(...rows.flatMap((row) => row["QUERY PLAN"]).flatMap(({ Plan }) => flat(Plan)));
+  }
+  await client.end();
+  return nodes.filter((node) => node["Node Type"] === "Seq Scan").map((node) => node["Relation Name"]);
+}
