@@ -42,6 +42,11 @@ export function ownerOf(context: GraphqlContext): SessionHolder {
   return person;
 }
 
+/** Whether the caller may see who belongs to their organisation: its people do, and keys that manage its integrations. */
+export function maySeePeople(holder: Holder): boolean {
+  return isPerson(holder) || holder.scopes.includes("webhooks:manage");
+}
+
 export function changeContext({ requestId }: GraphqlContext, { actor }: Holder): ChangeContext {
   return { actor, requestId };
 }

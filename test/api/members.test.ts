@@ -101,6 +101,32 @@ describe("members", () => {
     expect(found.node).toBeNull();
   });
 
+  it("are not shown to a key that is for jobs alone", async () => {
+    const { key } = await app.partner("agent", { scopes: ["jobs:read", "jobs:write"] });
+    const { errors } = await graphql(
+      app,
+      `
+        {
+          members {
+            email
+          }
+        }
+      `,
+      { key },
+    );
+    expect(errors?.[0]?.extensions).toMatchObject({ code: "FORBIDDEN" });
+    const inOther = await app.keys.create({
+      organizationId: other.id,
+      name: "jobs alone",
+      createdBy: "test",
+      scopes: ["jobs:read"],
+    });
+    const query = `query ($id: ID!) { node(id: $id) { id } }`;
+    const variables = { id: userId(otherMember) };
+    expect((await ask(app, query, { key: inOther.text, variables })).node).toBeNull();
+    expect((await ask(app, query, { key: other.key, variables })).node).toEqual(variables);
+  });
+
   it("for an operator are the operators", async () => {
     const person = await member(null, "operator");
     const operator = await signIn(app, person);

@@ -1262,7 +1262,10 @@ export type Query = {
    * at most 1,000, of which the good and the newest come before others. Needs the scope `webhooks:manage`.
    */
   readonly apiKeys: Maybe<ReadonlyArray<ApiKey>>;
-  /** The members of your organisation, by name, at most 1000; for an operator, the operators. */
+  /**
+   * The members of your organisation, by name, at most 1000; for an operator, the operators. Keys need the scope
+   * `webhooks:manage`.
+   */
   readonly members: Maybe<ReadonlyArray<User>>;
   /** Invitations to your organisation that wait to be accepted, the newest first. For its owners, and operators for theirs. */
   readonly invitations: Maybe<ReadonlyArray<Invitation>>;

@@ -2,7 +2,8 @@
 import type { InvitationView } from "../../accounts/invitation.service.ts";
 import type { InvitedRole } from "../../accounts/invitation.entity.ts";
 import { toTypedId } from "../../platform/ids.ts";
-import { actContext, holderOf, ownerOf } from "../access.ts";
+import { requireScope } from "../../api-keys/api-key.verifier.ts";
+import { actContext, holderOf, maySeePeople, ownerOf } from "../access.ts";
 import type { GraphqlContext } from "../context.ts";
 import type { Invitation, MutationResolvers, QueryResolvers } from "../generated/schema-types.ts";
 import { toUserNode } from "../nodes/user.node.ts";
@@ -12,7 +13,9 @@ const BY_ID = { fields: "", subject: "id" };
 
 export const memberQueries: Pick<QueryResolvers, "members" | "invitations"> = {
   async members(_root, _args, context) {
-    const { organizationId } = holderOf(context);
+    const holder = holderOf(context);
+    if (!maySeePeople(holder)) requireScope(holder, "webhooks:manage");
+    const { organizationId } = holder;
     const members = await context.services.members.list({ organizationId }, context.database);
     return members.map(toUserNode);
   },

@@ -1,6 +1,6 @@
 /** Anything by its id. */
 import { fromTypedId } from "../../platform/ids.ts";
-import { holderOf } from "../access.ts";
+import { holderOf, maySeePeople } from "../access.ts";
 import type { GraphqlContext } from "../context.ts";
 import type { NodeResolvers, QueryResolvers, ResolversTypes } from "../generated/schema-types.ts";
 
@@ -29,7 +29,12 @@ const kinds = {
     scope: "webhooks:manage",
     find: (uuid, { loaders }) => loaders.accountRequests.load(uuid),
   },
-  usr: { type: "User", scope: "jobs:read", find: (uuid, { loaders }) => loaders.users.load(uuid) },
+  usr: {
+    type: "User",
+    scope: "jobs:read",
+    find: async (uuid, { loaders, holder }) =>
+      holder && maySeePeople(holder) ? loaders.users.load(uuid) : null,
+  },
   key: { type: "ApiKey", scope: "webhooks:manage", find: (uuid, { loaders }) => loaders.keys.load(uuid) },
 } as const satisfies Record<
   string,
