@@ -13,6 +13,10 @@ import { StartGate } from "./app/start-gate.tsx";
 import { cssVariables, theme } from "./theme/theme.ts";
 
 takeLinkToken();
+// A browser may keep a page that was left as it was, and show it again to whoever goes back, after signing out too.
+window.addEventListener("pageshow", ({ persisted }) => {
+  if (persisted) window.location.reload();
+});
 const session = createSessionStore();
 const router = createConsoleRouter({ session });
 whenUnauthorized(() => session.end());

@@ -8,17 +8,27 @@ import { serverUrl } from "./base.ts";
 import { createCache } from "./cache.ts";
 import { liveEvents, retryWait } from "./live.ts";
 
-/** Close codes that say that the server will not have us: coming back would not help. */
-const REFUSALS = new Set([4400, 4401, 4403, 4406]);
+/**
+ * Close codes after which nobody comes back: the server will not have us, or one of both sides has erred, where graphql-ws
+ * gives up by itself.
+ */
+const REFUSALS = new Set([1008, 1011, 4400, 4401, 4403, 4406, 4409, 4429, 4500]);
 
-export function createApolloClient(onUnauthorized: () => void): ApolloClient {
+interface SessionEvents {
+  /** A request found the session ended. */
+  onUnauthorized: () => void;
+  /** The socket was closed for good: the session ended, or its rights changed. */
+  onRefused: () => void;
+}
+
+export function createApolloClient({ onUnauthorized, onRefused }: SessionEvents): ApolloClient {
   const http = new HttpLink({
     uri: serverUrl("graphql"),
     credentials: "same-origin",
     // A page of another origin cannot set it without being asked first.
     headers: { "apollo-require-preflight": "true" },
   });
-  const sockets = new GraphQLWsLink(createSocketClient());
+  const sockets = new GraphQLWsLink(createSocketClient(onRefused));
   const watchSession = new ErrorLink(({ error }) => {
     if (isUnauthorized(error)) onUnauthorized();
   });
@@ -34,7 +44,7 @@ function isSubscription({ operationType }: ApolloLink.Operation): boolean {
   return operationType === OperationTypeNode.SUBSCRIPTION;
 }
 
-function createSocketClient(): Client {
+function createSocketClient(onRefused: () => void): Client {
   return createClient({
     url: serverUrl("graphql").replace(/^http/, "ws"),
     lazy: true,
@@ -45,7 +55,10 @@ function createSocketClient(): Client {
     on: {
       connecting: (isRetry) => liveEvents.connecting(isRetry),
       connected: () => liveEvents.connected(),
-      closed: (event) => liveEvents.closed(endOf(event)),
+      closed(event) {
+        liveEvents.closed(endOf(event));
+        if (isRefusal(event)) onRefused();
+      },
     },
   });
 }

@@ -1,5 +1,5 @@
 /** After a step to another page its heading gets the focus, so that a screen reader tells where one is. */
-import { useEffect, useRef, type RefObject } from "react";
+import { useEffect, useLayoutEffect, useRef, type RefObject } from "react";
 
 let isFocusDue = false;
 
@@ -18,6 +18,13 @@ export function usePageHeading(title: string): RefObject<HTMLHeadingElement | nu
     if (!isFocusDue) return;
     isFocusDue = false;
     heading.current?.focus({ preventScroll: true });
+  }, []);
+  // A page that was still loading hands its place to the page itself, and the focus with it: else it would be lost.
+  useLayoutEffect(() => {
+    const own = heading.current;
+    return () => {
+      if (own !== null && document.activeElement === own) isFocusDue = true;
+    };
   }, []);
   return heading;
 }

@@ -2,20 +2,19 @@
  * The secret of a mail's link. It comes in the address's fragment, which no server sees, and is taken out of the address
  * before anything else happens: neither the history nor a screenshot keeps it.
  */
-
-const PREFIX = "#token=";
+import { tokenOf, TOKEN_PREFIX } from "./token-of.ts";
 
 let taken: string | null = null;
 
 /** To be called first of all. */
 export function takeLinkToken(): void {
-  if (window.location.hash.startsWith(PREFIX)) {
-    taken = decodeURIComponent(window.location.hash.slice(PREFIX.length));
+  if (window.location.hash.startsWith(TOKEN_PREFIX)) {
+    taken = tokenOf(window.location.hash);
     window.history.replaceState(null, "", window.location.pathname + window.location.search);
   }
   // A second link pasted into the same tab changes the fragment alone, which loads nothing.
   window.addEventListener("hashchange", () => {
-    if (window.location.hash.startsWith(PREFIX)) window.location.reload();
+    if (window.location.hash.startsWith(TOKEN_PREFIX)) window.location.reload();
   });
 }
 

@@ -2,6 +2,8 @@
 import { Notifications } from "@mantine/notifications";
 import "@mantine/notifications/styles.css";
 
+export { tellFailure } from "./tell.ts";
+
 export function Notices() {
   return <Notifications position="bottom-right" />;
 }

@@ -16,12 +16,23 @@ import { SideBar } from "./side-bar.tsx";
 const Notices = lazy(async () => ({ default: (await import("./notices.tsx")).Notices }));
 
 export function Shell() {
-  const store = useSessionStore();
   const session = useOptionalSession();
-  // It lives as long as the session: what one person was shown is not kept for the next.
-  const [apollo] = useState(() => createApolloClient(() => store.end()));
   // For the moment between a session's end and the way to the sign-in page there is nobody.
   if (!session) return null;
+  // Another person, who has signed in in another tab, begins anew.
+  return <ShellFor key={session.user.id} session={session} />;
+}
+
+function ShellFor({ session }: { session: Session }) {
+  const store = useSessionStore();
+  // It lives as long as the session: what one person was shown is not kept for the next.
+  const [apollo] = useState(() =>
+    createApolloClient({
+      onUnauthorized: () => store.end(),
+      // The session may have ended while nothing was asked: who is there is learnt at once.
+      onRefused: () => void store.load().catch(() => undefined),
+    }),
+  );
   return (
     <ApolloProvider client={apollo}>
       <ShellOf session={session} />

@@ -1,8 +1,25 @@
-import { api } from "./api.ts";
+import { api, ApiError } from "./api.ts";
 import { serverUrl } from "./base.ts";
 
 /** Ends the session. The page is loaded anew, so that nothing of it stays in memory and no socket stays open. */
 export async function signOut(): Promise<void> {
-  await api.anonymous.post("auth/sign-out").catch(() => undefined);
+  try {
+    await api.anonymous.post("auth/sign-out");
+  } catch (error) {
+    // Whoever leaves a shared computer has to know that the session still stands.
+    if (!isOver(error)) return tellOf(error);
+  }
   window.location.assign(serverUrl("sign-in"));
+  return undefined;
+}
+
+/** The session had ended already, or is good for nothing. */
+function isOver(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 401 || error.status === 403);
+}
+
+/** From the chunk that the shell has loaded already: the network may be what is missing. */
+async function tellOf(error: unknown): Promise<void> {
+  const { tellFailure } = await import("./notices.tsx");
+  tellFailure(error);
 }

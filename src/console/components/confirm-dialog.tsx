@@ -23,6 +23,10 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
     setState({ isBusy: false, error: null });
     onClose();
   };
+  // What is under way is waited for: its failure would be told nowhere, or in the dialog about something else.
+  const dismiss = (): void => {
+    if (!state.isBusy) close();
+  };
   const confirm = async (): Promise<void> => {
     setState({ isBusy: true, error: null });
     try {
@@ -33,7 +37,7 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
     }
   };
   return (
-    <Modal opened={opened} onClose={close} title={title} closeButtonProps={{ "aria-label": "Close" }}>
+    <Modal opened={opened} onClose={dismiss} title={title} closeButtonProps={{ "aria-label": "Close" }}>
       <Stack>
         <Text component="div">{children}</Text>
         {state.error !== null && (
@@ -42,7 +46,7 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
           </Alert>
         )}
         <Group justify="flex-end">
-          <Button variant="default" onClick={close} disabled={state.isBusy}>
+          <Button variant="default" onClick={dismiss} disabled={state.isBusy}>
             Cancel
           </Button>
           <Button

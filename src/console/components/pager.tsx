@@ -1,6 +1,7 @@
 /** The ways through a long list: page by page, or longer and longer. */
 import { Button, Group, Text } from "@mantine/core";
 import { IconChevronLeft, IconChevronRight } from "@tabler/icons-react";
+import { tellFailure } from "../app/tell.ts";
 
 interface CursorPagerProps {
   pageInfo: {
@@ -48,14 +49,15 @@ export function CursorPager({ pageInfo, summary, onMove }: CursorPagerProps) {
 interface LoadMoreProps {
   hasMore: boolean;
   isLoading: boolean;
-  onMore: () => void;
+  /** What it throws is told in the corner: the list stands as it is. */
+  onMore: () => Promise<unknown>;
 }
 
 export function LoadMore({ hasMore, isLoading, onMore }: LoadMoreProps) {
   if (!hasMore) return null;
   return (
     <Group justify="center" mt="md">
-      <Button variant="default" loading={isLoading} onClick={onMore}>
+      <Button variant="default" loading={isLoading} onClick={() => void onMore().catch(tellFailure)}>
         Show more
       </Button>
     </Group>

@@ -13,10 +13,15 @@ const PAUSE_MS = 300;
 export function SearchField({ value, onSettled, ...input }: SearchFieldProps) {
   const [typed, setTyped] = useState(value);
   const [sent, setSent] = useState(value);
-  // The address changed by another way: a filter was removed, or somebody went back.
-  if (value !== sent) {
-    setSent(value);
-    setTyped(value);
+  const [known, setKnown] = useState(value);
+  if (value !== known) {
+    setKnown(value);
+    // The address changed by another way: a filter was removed, or somebody went back. What was sent takes a moment to
+    // stand in it, and must not be taken for that meanwhile.
+    if (value !== sent) {
+      setSent(value);
+      setTyped(value);
+    }
   }
   const settle = useDebouncedCallback((text: string) => {
     setSent(text);

@@ -40,8 +40,8 @@ export function DeliveriesPage() {
       {!error && (
         <LoadMore
           hasMore={log?.pageInfo.hasNextPage ?? false}
-          isLoading={networkStatus === NetworkStatus.fetchMore}
-          onMore={() => void fetchMore({ variables: { after: log?.pageInfo.endCursor } })}
+          isLoading={isStale || networkStatus === NetworkStatus.fetchMore}
+          onMore={() => fetchMore({ variables: { after: log?.pageInfo.endCursor } })}
         />
       )}
     </>

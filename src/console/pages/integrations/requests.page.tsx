@@ -50,8 +50,8 @@ export function RequestsPage() {
       {!error && (
         <LoadMore
           hasMore={log?.pageInfo.hasNextPage ?? false}
-          isLoading={networkStatus === NetworkStatus.fetchMore}
-          onMore={() => void fetchMore({ variables: { after: log?.pageInfo.endCursor } })}
+          isLoading={isStale || networkStatus === NetworkStatus.fetchMore}
+          onMore={() => fetchMore({ variables: { after: log?.pageInfo.endCursor } })}
         />
       )}
       <RequestDrawer requestId={search.open} onClose={() => open(undefined)} />

@@ -25,7 +25,7 @@ export function UsagePage() {
   const { days = 30 } = route.useSearch();
   const navigate = route.useNavigate();
   const { data, previousData, error, refetch } = useQuery(UsageDocument, { variables: { days } });
-  const rows = (data ?? previousData)?.usage;
+  const rows = (data ?? (error ? undefined : previousData))?.usage;
   const span = (
     <SegmentedControl
       aria-label="How far back"

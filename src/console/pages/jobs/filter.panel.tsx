@@ -1,5 +1,5 @@
 /** Every way to narrow the table, and its order. What is chosen goes into the address at once. */
-import { Checkbox, MultiSelect, Paper, Select, TextInput } from "@mantine/core";
+import { Checkbox, MultiSelect, Paper, Select } from "@mantine/core";
 import { useSession } from "../../app/session.ts";
 import { CATEGORY_LABELS, categoryChoices } from "./job.category.ts";
 import {
@@ -193,11 +193,12 @@ interface DayFilterProps {
 
 function DayFilter({ label, value = "", onChange }: DayFilterProps) {
   return (
-    <TextInput
+    // Not the address at once: a year that is being typed is a day of the year 2 first, and each step would begin it anew.
+    <SearchField
       type="date"
       label={label}
       value={value}
-      onChange={({ currentTarget }) => onChange(currentTarget.value === "" ? undefined : currentTarget.value)}
+      onSettled={(day) => onChange(day === "" ? undefined : day)}
     />
   );
 }

@@ -9,6 +9,7 @@ import { StatusBadge } from "../../components/status-badge.tsx";
 import type { Tone } from "../../components/tone.ts";
 import { Timestamp } from "../../components/timestamp.tsx";
 import { JobDeliveriesDocument, type JobDeliveriesQuery } from "../../generated/job.ts";
+import { eventTypeCode } from "../integrations/event-types.ts";
 import classes from "./job.module.css";
 import { counted } from "./job.words.ts";
 
@@ -66,7 +67,7 @@ function Deliveries({ markingNumber, changes }: { markingNumber: string; changes
       <LoadMore
         hasMore={list.pageInfo.hasNextPage}
         isLoading={loading}
-        onMore={() => void fetchMore({ variables: { after: list.pageInfo.endCursor } })}
+        onMore={() => fetchMore({ variables: { after: list.pageInfo.endCursor } })}
       />
     </>
   );
@@ -78,7 +79,7 @@ function DeliveryRow({ delivery }: { delivery: Delivery }) {
     <li className={classes.delivery}>
       <Group justify="space-between" gap="xs">
         <TextLink to="/integrations/deliveries/$id" params={{ id }} fw={600} fz="sm">
-          {eventType.toLowerCase().replace("_", ".")}
+          {eventTypeCode(eventType)}
         </TextLink>
         <StatusBadge {...STATUSES[status]} />
       </Group>

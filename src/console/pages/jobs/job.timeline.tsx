@@ -60,7 +60,7 @@ function Entries({ markingNumber, version, names }: JobTimelineProps) {
       <LoadMore
         hasMore={history.pageInfo.hasNextPage}
         isLoading={loading}
-        onMore={() => void fetchMore({ variables: { after: history.pageInfo.endCursor } })}
+        onMore={() => fetchMore({ variables: { after: history.pageInfo.endCursor } })}
       />
     </>
   );

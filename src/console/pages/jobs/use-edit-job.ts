@@ -125,6 +125,10 @@ export function useEditJob({ job, onSaved, onReload }: EditJobParts): EditJob {
   };
 }
 
+/** Said also where what was changed is no field of the form: else a press of the button would come to nothing, unexplained. */
+const NEWER =
+  "Nothing is saved yet: the job is newer than what the form began with. Look it over and save again.";
+
 /** Null: it was taken. */
 function refusalOf(
   payload: UpdateJobMutation["updateJob"] | undefined,
@@ -142,6 +146,6 @@ function refusalOf(
     isBusy: false,
     isConflict,
     problems: Object.fromEntries(ofFields) as Sending["problems"],
-    failure: others.length > 0 ? others.map(refusalSentence).join(" ") : null,
+    failure: others.length > 0 ? others.map(refusalSentence).join(" ") : isConflict ? NEWER : null,
   };
 }

@@ -73,9 +73,9 @@ export function useEditMany(markingNumbers: readonly string[], onApplied: () => 
       }),
     apply: (plan) =>
       attempt(async () => {
-        const outcome = outcomeOf(plan, await send(plan.items, false));
-        onApplied();
-        return { kind: "done", outcome };
+        // Also where the answer is lost: the server may have done it all the same.
+        const applied = await send(plan.items, false).finally(onApplied);
+        return { kind: "done", outcome: outcomeOf(plan, applied) };
       }),
     back: () => {
       setState({ isBusy: false, error: null });

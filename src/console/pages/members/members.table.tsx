@@ -2,7 +2,7 @@ import { useMutation } from "@apollo/client/react";
 import { Badge, Group, Menu, Text } from "@mantine/core";
 import { tell, tellFailure } from "../../app/tell.ts";
 import { IconArrowDown, IconArrowUp, IconUserMinus } from "@tabler/icons-react";
-import { useSession } from "../../app/session.ts";
+import { useSession, useSessionStore } from "../../app/session.ts";
 import { useDialog } from "../../app/use-dialog.ts";
 import { accepted } from "../../app/user-errors.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
@@ -100,6 +100,8 @@ function LastSeen({ member: { id, lastSeenAt } }: { member: MemberRowFragment })
 }
 
 function MemberActions({ member, onRemove }: { member: MemberRowFragment; onRemove: () => void }) {
+  const { user } = useSession();
+  const session = useSessionStore();
   const [setMemberRole] = useMutation(SetMemberRoleDocument);
   const other = member.role === "OWNER" ? "MEMBER" : "OWNER";
   const Picture = other === "OWNER" ? IconArrowUp : IconArrowDown;
@@ -108,6 +110,8 @@ function MemberActions({ member, onRemove }: { member: MemberRowFragment; onRemo
       const { data } = await setMemberRole({ variables: { id: member.id, role: other } });
       accepted(data?.setMemberRole);
       tell(`${member.name} is ${other === "OWNER" ? "an owner" : "a member"} now.`);
+      // Who has given up their own rights is led to no door that is closed now.
+      if (member.id === user.id) await session.load();
     } catch (error) {
       tellFailure(error);
     }

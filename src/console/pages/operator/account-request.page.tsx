@@ -27,7 +27,7 @@ export function AccountRequestPage() {
   const { data, error, refetch } = useQuery(AccountRequestPageDocument, { variables: { id } });
   const node = data?.node;
   const request = node && "email" in node ? (node as AccountRequestViewFragment) : null;
-  if (request) return <RequestView request={request} />;
+  if (request) return <RequestView key={request.id} request={request} />;
   if (data) return <NotFound action={back}>There is no such request.</NotFound>;
   return (
     <>

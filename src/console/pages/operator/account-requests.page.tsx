@@ -74,7 +74,7 @@ function RequestList() {
       <LoadMore
         hasMore={hasNextPage}
         isLoading={loading}
-        onMore={() => void fetchMore({ variables: { after: endCursor } })}
+        onMore={() => fetchMore({ variables: { after: endCursor } })}
       />
     </>
   );

@@ -54,7 +54,7 @@ export function AuditList({ filter, withOrganization, first }: AuditListProps) {
       <LoadMore
         hasMore={hasNextPage}
         isLoading={loading}
-        onMore={() => void fetchMore({ variables: { after: endCursor } })}
+        onMore={() => fetchMore({ variables: { after: endCursor } })}
       />
       <Modal
         opened={dialog.isOpen}

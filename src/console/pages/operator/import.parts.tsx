@@ -3,6 +3,7 @@ import { Alert, Button, Group, Paper, Progress, Stack, Table, Text, Title } from
 import { IconCircleCheck, IconDownload } from "@tabler/icons-react";
 import { useState } from "react";
 import { describeError } from "../../app/describe-error.ts";
+import { download } from "../../app/download.ts";
 import { DataTable, type Column } from "../../components/data-table.tsx";
 import { labelOfColumn } from "./import.columns.ts";
 import type { FileHead } from "./import.head.ts";
@@ -163,7 +164,7 @@ export function ProblemTable({ report, fileName, first }: ProblemTableProps) {
           variant="default"
           leftSection={<IconDownload size={16} aria-hidden="true" />}
           onClick={() =>
-            download(failuresAsCsv(failures), `${fileName.replace(/\.[^.]+$/, "")}-mistakes.csv`)
+            download(`${fileName.replace(/\.[^.]+$/, "")}-mistakes.csv`, failuresAsCsv(failures), "text/csv")
           }
         >
           Download as CSV
@@ -189,14 +190,6 @@ export function ProblemTable({ report, fileName, first }: ProblemTableProps) {
       )}
     </section>
   );
-}
-
-function download(text: string, name: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
-  const link = document.createElement("a");
-  Object.assign(link, { href: url, download: name });
-  link.click();
-  URL.revokeObjectURL(url);
 }
 
 interface UnfinishedImportProps {

@@ -40,7 +40,14 @@ export function uploadImport(file: File, plan: ImportPlan, options: UploadOption
       else onProgress({ fraction: line.bytes / file.size, counts: line.counts });
     };
     const read = (): void => {
-      if (request.status === 200) for (const line of lines.take(request.responseText)) take(line);
+      if (request.status !== 200) return;
+      try {
+        for (const line of lines.take(request.responseText)) take(line);
+      } catch (error) {
+        // No line of ours: something between us and the server has answered.
+        reject(error);
+        request.abort();
+      }
     };
     request.open("POST", serverUrl(importPath(plan, isDryRun)));
     request.setRequestHeader("Content-Type", contentTypes[plan.format]);

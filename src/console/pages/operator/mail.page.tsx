@@ -79,7 +79,7 @@ function MailList() {
       <LoadMore
         hasMore={hasNextPage}
         isLoading={loading}
-        onMore={() => void fetchMore({ variables: { after: endCursor } })}
+        onMore={() => fetchMore({ variables: { after: endCursor } })}
       />
       <MailDialog
         key={dialog.turn}

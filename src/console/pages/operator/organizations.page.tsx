@@ -78,7 +78,7 @@ function OrganizationList({ search }: { search: string | undefined }) {
   const { data, previousData, error, loading, refetch, fetchMore } = useQuery(OrganizationsPageDocument, {
     variables: { search },
   });
-  const page = (data ?? previousData)?.organizations;
+  const page = (data ?? (error ? undefined : previousData))?.organizations;
   if (error && !page) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (!page) return <LoadingState />;
   if (page.edges.length === 0) return <NoOrganizations search={search} />;
@@ -98,7 +98,7 @@ function OrganizationList({ search }: { search: string | undefined }) {
       <LoadMore
         hasMore={hasNextPage}
         isLoading={loading}
-        onMore={() => void fetchMore({ variables: { after: endCursor } })}
+        onMore={() => fetchMore({ variables: { after: endCursor } })}
       />
     </>
   );

@@ -1,6 +1,7 @@
 /** The codes for when the phone is lost, shown once. */
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
+import { download } from "../../app/download.ts";
 import { SecretOnce } from "../../components/secret-once.tsx";
 
 export function RecoveryCodes({ codes, onDone }: { codes: readonly string[]; onDone: () => void }) {
@@ -16,7 +17,7 @@ export function RecoveryCodes({ codes, onDone }: { codes: readonly string[]; onD
         <Button
           variant="default"
           leftSection={<IconDownload size={16} aria-hidden="true" />}
-          onClick={() => download("waymark-recovery-codes.txt", `${text}\n`)}
+          onClick={() => download("waymark-recovery-codes.txt", `${text}\n`, "text/plain")}
         >
           Download
         </Button>
@@ -24,13 +25,4 @@ export function RecoveryCodes({ codes, onDone }: { codes: readonly string[]; onD
       </Group>
     </Stack>
   );
-}
-
-function download(name: string, text: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  const link = document.createElement("a");
-  link.href = address;
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(address);
 }

@@ -55,6 +55,7 @@ export function TwoFactorSetup({ opened, onClose }: TwoFactorSetupProps) {
       onClose={close}
       title={step.name === "code" ? "Scan, then enter the code" : "Your recovery codes"}
       closeOnClickOutside={false}
+      closeOnEscape={step.name === "code"}
     >
       {step.name === "code" ? (
         <CodeStep uri={step.uri} onCodes={(codes) => setStep({ name: "recovery", codes })} />

@@ -58,7 +58,14 @@ export function TwoFactorSection() {
       >
         Whoever has your password can sign in as you.
       </PasswordDialog>
-      <Modal opened={codes !== null} onClose={() => setCodes(null)} title="Your recovery codes">
+      <Modal
+        opened={codes !== null}
+        onClose={() => setCodes(null)}
+        title="Your recovery codes"
+        // What is shown once is not lost by a click beside it.
+        closeOnClickOutside={false}
+        closeOnEscape={false}
+      >
         {codes && <RecoveryCodes codes={codes} onDone={() => setCodes(null)} />}
       </Modal>
     </Section>
