@@ -45,7 +45,7 @@ export function uploadImport(file: File, plan: ImportPlan, options: UploadOption
         for (const line of lines.take(request.responseText)) take(line);
       } catch (error) {
         // No line of ours: something between us and the server has answered.
-        reject(error);
+        reject(new Error("The answer is none of this service", { cause: error }));
         request.abort();
       }
     };
