@@ -1,11 +1,10 @@
 /** The audit log: who did what to whom, from where. Recorded in the transaction of the act, so that neither is without the other. */
 import type { Queryable } from "../platform/database.ts";
-import { decodeCursor, encodeCursor } from "../platform/cursor.ts";
+import { decodeIdCursor, encodeCursor } from "../platform/cursor.ts";
 import { newUuid, toTypedId } from "../platform/ids.ts";
 import type { Actor } from "../platform/principal.ts";
-import { sql, type Sql } from "../platform/sql.ts";
+import { join, sql, type Sql } from "../platform/sql.ts";
 import { toIsoTime } from "../platform/time.ts";
-import { z } from "zod";
 
 /** Where an act comes from. */
 export interface Origin {
@@ -102,15 +101,14 @@ export async function listActs(
     request.organizationId === undefined ? sql`true` : sql`organization_id = ${request.organizationId}::uuid`,
     request.actions === undefined ? sql`true` : sql`action = any(${[...request.actions]}::text[])`,
     after === null ? sql`true` : sql`id < ${after}::uuid`,
-  ].reduce((all, one) => sql`${all} and ${one}`);
+  ];
   const rows = await on.query<ActRow>(sql`
     select id, at, action, organization_id, subject, ${told(own)}
-    from audit_entry where ${conditions} order by id desc limit ${request.limit + 1}::int`);
+    from audit_entry where ${join(conditions, " and ")} order by id desc limit ${request.limit + 1}::int`);
   return { items: rows.slice(0, request.limit).map(toView), hasMore: rows.length > request.limit };
 }
 
 const CURSOR = "audit";
-const position = z.tuple([z.uuid()]);
 
 export function actCursor({ id }: ActView): string {
   return encodeCursor(CURSOR, [id]);
@@ -118,7 +116,7 @@ export function actCursor({ id }: ActView): string {
 
 /** The uuid after which to go on; null where it is no cursor of this list. */
 export function readActCursor(text: string): string | null {
-  return decodeCursor(CURSOR, position, text)?.[0] ?? null;
+  return decodeIdCursor(CURSOR, text);
 }
 
 interface ActRow {

@@ -1,6 +1,5 @@
 /** Reading requests for an account: for operators alone. */
-import { z } from "zod";
-import { decodeCursor, encodeCursor } from "../platform/cursor.ts";
+import { decodeIdCursor, encodeCursor } from "../platform/cursor.ts";
 import type { Queryable } from "../platform/database.ts";
 import type { OrganizationType } from "../platform/principal.ts";
 import { sql, type Sql } from "../platform/sql.ts";
@@ -114,7 +113,6 @@ export async function warningsOf(on: Queryable, ids: readonly string[]): Promise
 }
 
 const CURSOR = "account_requests";
-const position = z.tuple([z.uuid()]);
 
 export function requestCursor({ id }: Pick<RequestView, "id">): string {
   return encodeCursor(CURSOR, [id]);
@@ -122,7 +120,7 @@ export function requestCursor({ id }: Pick<RequestView, "id">): string {
 
 /** The uuid after which to go on; null where it is no cursor of this list. */
 export function readRequestCursor(text: string): string | null {
-  return decodeCursor(CURSOR, position, text)?.[0] ?? null;
+  return decodeIdCursor(CURSOR, text);
 }
 
 interface RequestRow {

@@ -2,6 +2,7 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Queryable } from "../platform/database.ts";
 import { AppError } from "../platform/errors.ts";
+import { isUuid } from "../platform/ids.ts";
 import { sql } from "../platform/sql.ts";
 import { toIsoTime } from "../platform/time.ts";
 import { record } from "./audit.service.ts";
@@ -40,8 +41,6 @@ export interface SessionParts {
   users: UserService;
 }
 
-const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
-
 export function createSessionService({ database, clock, users }: SessionParts): SessionService {
   return {
     async list({ user, sessionId }) {
@@ -55,7 +54,7 @@ export function createSessionService({ database, clock, users }: SessionParts): 
 
     async end(holder, id, visit) {
       await database.transaction(async (tx) => {
-        const ended = UUID.test(id)
+        const ended = isUuid(id)
           ? await tx.query(sql`
               delete from user_session where id = ${id}::uuid and user_id = ${holder.user.id}::uuid returning id`)
           : [];

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Router, type RequestHandler } from "express";
 import { AppError } from "../platform/errors.ts";
+import { pathPrefix } from "../platform/page-address.ts";
 import { exampleDocument } from "./explorer-document.ts";
 import type { HttpDoor } from "./http-door.ts";
 
@@ -36,8 +37,7 @@ export interface GraphiqlParts {
 }
 
 export function graphiqlRoutes({ door, key, publicUrl }: GraphiqlParts): Router {
-  // Behind a proxy the service may stand under a path of its own.
-  const prefix = publicUrl === null ? "" : new URL(publicUrl).pathname.replace(/\/$/, "");
+  const prefix = pathPrefix(publicUrl);
   // Nine megabytes, which most processes are never asked for.
   let reading: Promise<Assets> | undefined;
   const assets = (): Promise<Assets> => (reading ??= readAssets());

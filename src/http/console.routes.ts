@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { extname } from "node:path";
 import { Router, type Request, type RequestHandler, type Response } from "express";
 import { AppError } from "../platform/errors.ts";
+import { pathPrefix } from "../platform/page-address.ts";
 import { contextOf } from "./context.ts";
 import { methodNotAllowed } from "./error-handler.ts";
 
@@ -47,19 +48,17 @@ function pagePolicy(nonce: string): string {
 
 /** `folder` is where the built console lies. */
 export function consoleRoutes({ publicUrl }: { publicUrl: string | null }, folder: URL = BUILT): Router {
-  // Behind a proxy the service may stand under a path of its own.
-  const prefix = publicUrl === null ? "/" : new URL(`${publicUrl}/`).pathname;
   const router = Router({ caseSensitive: true });
   router
     .route("/assets/:name")
     .all(named("/assets/{name}"))
     .get(sendAsset(new URL("assets/", folder)))
     .all(methodNotAllowed("GET, HEAD"));
-  router.use(sendPage(folder, prefix));
+  router.use(sendPage(folder, `${pathPrefix(publicUrl)}/`));
   return router;
 }
 
-function sendPage(folder: URL, prefix: string): RequestHandler {
+function sendPage(folder: URL, base: string): RequestHandler {
   return async (request, response, next) => {
     if (!isNavigation(request)) {
       next();
@@ -69,7 +68,7 @@ function sendPage(folder: URL, prefix: string): RequestHandler {
     response.setHeader("Cache-Control", "no-cache");
     // It is read each time: a build of another moment may have taken its place, and it is small.
     const page = await readBuilt(new URL("index.html", folder));
-    if (page) sendBuiltPage(response, page.toString("utf8"), prefix);
+    if (page) sendBuiltPage(response, page.toString("utf8"), base);
     else response.status(503).type("html").send(NOT_BUILT);
   };
 }
@@ -80,12 +79,10 @@ function isNavigation({ method, path, headers }: Request): boolean {
   return isReading && (headers.accept?.includes("text/html") ?? false) && !OF_THE_SERVER.test(path);
 }
 
-function sendBuiltPage(response: Response, page: string, prefix: string): void {
+function sendBuiltPage(response: Response, page: string, base: string): void {
   const nonce = randomBytes(16).toString("base64");
   response.setHeader("Content-Security-Policy", pagePolicy(nonce));
-  response
-    .type("html")
-    .send(page.replaceAll(NONCE, nonce).replace('<base href="/"', `<base href="${prefix}"`));
+  response.type("html").send(page.replaceAll(NONCE, nonce).replace('<base href="/"', `<base href="${base}"`));
 }
 
 function sendAsset(folder: URL): RequestHandler<{ name: string }> {

@@ -1,6 +1,7 @@
 /** The OpenAPI document and the reference page that shows it: everything comes from this server. */
 import { Router, type RequestHandler } from "express";
 import { AppError } from "../platform/errors.ts";
+import { pathPrefix } from "../platform/page-address.ts";
 import { contextOf } from "./context.ts";
 import { readAsset, referencePage } from "./docs/page.ts";
 import { methodNotAllowed } from "./error-handler.ts";
@@ -28,8 +29,7 @@ const sendAsset: RequestHandler<{ version: string; name: string }> = (request, r
 };
 
 export function docsRoutes({ publicUrl }: { publicUrl: string | null }): Router {
-  // Behind a proxy the service may stand under a path of its own.
-  const prefix = publicUrl === null ? "" : new URL(publicUrl).pathname.replace(/\/$/, "");
+  const prefix = pathPrefix(publicUrl);
   // Both are made on the first request: most processes are never asked.
   let document: string | undefined;
   let page: string | undefined;

@@ -1,6 +1,7 @@
 /** Whether the organisations that jobs are to be of, or assigned to, are there and of the right type. */
 import type { Queryable } from "../platform/database.ts";
 import type { Problem } from "../platform/errors.ts";
+import { isUuid } from "../platform/ids.ts";
 import type { OrganizationType } from "../platform/principal.ts";
 import { sql } from "../platform/sql.ts";
 
@@ -9,14 +10,12 @@ export interface FoundOrganizations {
   contractorProblems(id: string | null): Problem[];
 }
 
-const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
-
 /** Looks for all of `ids` in one statement; none is needed where there are no ids. What is no uuid is nobody's id. */
 export async function findOrganizations(
   database: Queryable,
   ids: readonly (string | null)[],
 ): Promise<FoundOrganizations> {
-  const asked = [...new Set(ids)].filter((id) => id !== null && UUID.test(id));
+  const asked = [...new Set(ids)].filter((id) => id !== null && isUuid(id));
   const rows =
     asked.length === 0
       ? []

@@ -1,6 +1,5 @@
 /** The outbox: what operators see of mails, and what they can do about one that was given up. */
-import { z } from "zod";
-import { decodeCursor, encodeCursor } from "../platform/cursor.ts";
+import { decodeIdCursor, encodeCursor } from "../platform/cursor.ts";
 import { record, type ActContext } from "../accounts/audit.service.ts";
 import type { Database, Queryable } from "../platform/database.ts";
 import { AppError } from "../platform/errors.ts";
@@ -75,7 +74,7 @@ export function mailCursor({ id }: MailView): string {
 
 /** The uuid of the mail at that place; null where `text` is no cursor of the list. */
 export function readMailCursor(text: string): string | null {
-  return decodeCursor(CURSOR, z.tuple([z.uuid()]), text)?.[0] ?? null;
+  return decodeIdCursor(CURSOR, text);
 }
 
 export async function listMails(

@@ -1,6 +1,5 @@
 /** Reading organisations as rows. */
-import { z } from "zod";
-import { decodeCursor, encodeCursor } from "../platform/cursor.ts";
+import { decodeIdCursor, encodeCursor } from "../platform/cursor.ts";
 import type { Queryable } from "../platform/database.ts";
 import type { OrganizationType } from "../platform/principal.ts";
 import { join, raw, sql, type Sql } from "../platform/sql.ts";
@@ -61,7 +60,7 @@ export function organizationCursor({ id }: Pick<OrganizationRow, "id">): string 
 
 /** The uuid of the organisation at that place; null where `text` is no cursor of the list. */
 export function readOrganizationCursor(text: string): string | null {
-  return decodeCursor(CURSOR, z.tuple([z.uuid()]), text)?.[0] ?? null;
+  return decodeIdCursor(CURSOR, text);
 }
 
 export interface OrganizationState {

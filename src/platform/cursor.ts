@@ -3,6 +3,7 @@ import { z } from "zod";
 
 const MAX_LENGTH = 512;
 const VERSION = 1;
+const idShape = z.tuple([z.uuid()]);
 
 /** `values` as a cursor for lists of the kind `kind` (an order's name, say): a cursor of one kind is refused by another. */
 export function encodeCursor(kind: string, values: readonly unknown[]): string {
@@ -26,4 +27,9 @@ export function decodeCursor<Shape extends z.ZodType>(
   } catch {
     return null;
   }
+}
+
+/** The uuid after which a list goes on that its ids put in order; null where `text` is no cursor of this kind. */
+export function decodeIdCursor(kind: string, text: string): string | null {
+  return decodeCursor(kind, idShape, text)?.[0] ?? null;
 }

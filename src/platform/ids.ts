@@ -20,6 +20,7 @@ export type IdPrefix =
   | "req";
 
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 const TYPED_ID = /^[a-z]{3}_[0-7][0-9A-HJKMNP-TV-Z]{25}$/i;
 
 /** The values of hexadecimal digits by their codes, and the codes of the alphabet. */
@@ -58,6 +59,11 @@ export function firstUuidOf(instant: Date): string {
   // 48 bits; before 1970 no id was made.
   const ms = Math.min(Math.max(instant.getTime(), 0), 2 ** 48 - 1);
   return hyphenate(`${ms.toString(16).padStart(12, "0")}70008000000000000000`);
+}
+
+/** Whether PostgreSQL would take it for a uuid as we write them. */
+export function isUuid(text: string): boolean {
+  return UUID.test(text);
 }
 
 /** `uuid` as the API shows it. */

@@ -1,4 +1,4 @@
-/** Where people find the console: for links in mails, which no request is there to be asked. */
+/** Where people find the service: for its pages, and for links in mails, which no request is there to be asked. */
 
 export interface PageAddress {
   /** The address of a page, such as `https://api.example.com/sign-in`. */
@@ -19,6 +19,11 @@ export function createPageAddress(
       base = publicUrl ?? reachable(url);
     },
   };
+}
+
+/** What stands before every path behind a proxy that gives the service a path of its own: `/waymark`, or nothing. */
+export function pathPrefix(publicUrl: string | null): string {
+  return publicUrl === null ? "" : new URL(publicUrl).pathname.replace(/\/$/, "");
 }
 
 /** Who listens everywhere is found on this machine. */

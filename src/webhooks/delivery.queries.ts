@@ -1,7 +1,6 @@
 /** Reading the log of deliveries, each read bounded to what the caller may see. */
-import { z } from "zod";
 import type { Clock } from "../platform/clock.ts";
-import { decodeCursor, encodeCursor } from "../platform/cursor.ts";
+import { decodeIdCursor, encodeCursor } from "../platform/cursor.ts";
 import type { Queryable } from "../platform/database.ts";
 import { AppError, badRequest } from "../platform/errors.ts";
 import { firstUuidOf, fromTypedId } from "../platform/ids.ts";
@@ -65,7 +64,7 @@ export function deliveryCursor({ id }: DeliveryView): string {
 
 /** The uuid of the delivery at that place; null where `text` is no cursor of the list. */
 export function readDeliveryCursor(text: string): string | null {
-  return decodeCursor(CURSOR, z.tuple([z.uuid()]), text)?.[0] ?? null;
+  return decodeIdCursor(CURSOR, text);
 }
 
 export interface PageRequest {

@@ -1,7 +1,8 @@
 /** Asks before something that is not undone. The action's words stand on the button, never "OK". */
-import { Alert, Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Alert, Modal, Stack, Text } from "@mantine/core";
 import { useState, type ReactNode } from "react";
 import { errorSentence } from "../app/describe-error.ts";
+import { DialogActions } from "./dialog-actions.tsx";
 
 interface ConfirmDialogProps {
   opened: boolean;
@@ -45,19 +46,14 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
             {errorSentence(state.error)}
           </Alert>
         )}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={dismiss} disabled={state.isBusy}>
-            Cancel
-          </Button>
-          <Button
-            color={isDangerous ? "red" : "spruce"}
-            loading={state.isBusy}
-            onClick={() => void confirm()}
-            data-autofocus={isDangerous ? undefined : true}
-          >
-            {action}
-          </Button>
-        </Group>
+        <DialogActions
+          action={action}
+          isBusy={state.isBusy}
+          isDangerous={isDangerous}
+          isFirst={!isDangerous}
+          onCancel={dismiss}
+          onAct={() => void confirm()}
+        />
       </Stack>
     </Modal>
   );

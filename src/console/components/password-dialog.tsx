@@ -1,8 +1,9 @@
 /** Asks for one's password again before something that matters. */
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Modal, Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import type { ReactNode } from "react";
 import { useSubmit } from "../app/use-submit.ts";
+import { DialogActions } from "./dialog-actions.tsx";
 import { FormAlert } from "./form-alert.tsx";
 import { PasswordField } from "./password-field.tsx";
 
@@ -45,14 +46,7 @@ function PasswordForm({ onClose, children, action, isDangerous = false, onPasswo
           data-autofocus
           required
         />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose} disabled={submit.isBusy}>
-            Cancel
-          </Button>
-          <Button type="submit" color={isDangerous ? "red" : "spruce"} loading={submit.isBusy}>
-            {action}
-          </Button>
-        </Group>
+        <DialogActions action={action} isBusy={submit.isBusy} isDangerous={isDangerous} onCancel={onClose} />
       </Stack>
     </form>
   );

@@ -4,6 +4,7 @@ import { useForm } from "@mantine/form";
 import { useState } from "react";
 import { api } from "../../app/api.ts";
 import { useSubmit } from "../../app/use-submit.ts";
+import { KnownEmail } from "../../components/email-field.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import { ButtonLink, TextLink } from "../../components/links.tsx";
 import { NewPasswordInput } from "../../components/new-password-input.tsx";
@@ -77,14 +78,7 @@ function AcceptForm({ token, link, title, joins }: AcceptFormProps) {
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack>
           <FormAlert message={submit.failure} />
-          <TextInput
-            label="E-mail"
-            value={link.email}
-            type="email"
-            autoComplete="username"
-            readOnly
-            variant="filled"
-          />
+          <KnownEmail value={link.email} autoComplete="username" />
           <TextInput
             key={form.key("name")}
             {...form.getInputProps("name")}

@@ -1,10 +1,11 @@
 /** Asking for a link to a new password. Whether there is an account is told by mail alone. */
-import { Button, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { IconMail } from "@tabler/icons-react";
 import { useState } from "react";
 import { api } from "../../app/api.ts";
 import { useSubmit } from "../../app/use-submit.ts";
+import { EmailField } from "../../components/email-field.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import { TextLink } from "../../components/links.tsx";
 import { Outcome } from "../../components/outcome.tsx";
@@ -39,15 +40,7 @@ function AskForm({ onSent }: { onSent: (email: string) => void }) {
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack>
           <FormAlert message={submit.failure} />
-          <TextInput
-            key={form.key("email")}
-            {...form.getInputProps("email")}
-            label="E-mail"
-            type="email"
-            autoComplete="username"
-            required
-            withAsterisk={false}
-          />
+          <EmailField key={form.key("email")} {...form.getInputProps("email")} autoComplete="username" />
           <Button type="submit" loading={submit.isBusy} fullWidth>
             Send the link
           </Button>

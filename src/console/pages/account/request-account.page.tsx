@@ -5,6 +5,7 @@ import { IconMail } from "@tabler/icons-react";
 import { useState } from "react";
 import { api } from "../../app/api.ts";
 import { useSubmit } from "../../app/use-submit.ts";
+import { EmailField } from "../../components/email-field.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import { TextLink } from "../../components/links.tsx";
 import { Outcome } from "../../components/outcome.tsx";
@@ -35,15 +36,12 @@ function RequestForm({ onSent }: { onSent: (email: string) => void }) {
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack>
           <FormAlert message={submit.failure} />
-          <TextInput
+          <EmailField
             key={form.key("email")}
             {...form.getInputProps("email")}
             label="Your e-mail at work"
             description="You will sign in with it."
-            type="email"
             autoComplete="email"
-            required
-            withAsterisk={false}
           />
           <TextInput
             key={form.key("organization_name")}

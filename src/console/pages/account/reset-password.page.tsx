@@ -1,9 +1,10 @@
 /** Choosing a new password by the link of a mail. Every session ends with the old one. */
-import { Button, Stack, TextInput } from "@mantine/core";
+import { Button, Stack } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useState } from "react";
 import { api } from "../../app/api.ts";
 import { useSubmit } from "../../app/use-submit.ts";
+import { KnownEmail } from "../../components/email-field.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import { ButtonLink } from "../../components/links.tsx";
 import { NewPasswordInput } from "../../components/new-password-input.tsx";
@@ -47,14 +48,7 @@ function ResetForm({ token, email }: { token: string; email: string }) {
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack>
           <FormAlert message={submit.failure} />
-          <TextInput
-            label="E-mail"
-            value={email}
-            type="email"
-            autoComplete="username"
-            readOnly
-            variant="filled"
-          />
+          <KnownEmail value={email} autoComplete="username" />
           <NewPasswordInput
             key={form.key("password")}
             {...form.getInputProps("password")}

@@ -1,10 +1,11 @@
 /** E-mail and password, and the second factor of who has one. */
-import { Button, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useState } from "react";
 import { api } from "../../app/api.ts";
 import { useSessionStore } from "../../app/session.ts";
 import { useSubmit } from "../../app/use-submit.ts";
+import { EmailField } from "../../components/email-field.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import { PasswordField } from "../../components/password-field.tsx";
 import { TextLink } from "../../components/links.tsx";
@@ -35,15 +36,7 @@ function PasswordStep({ onSecondFactor }: { onSecondFactor: () => void }) {
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack>
           <FormAlert message={submit.failure} />
-          <TextInput
-            key={form.key("email")}
-            {...form.getInputProps("email")}
-            label="E-mail"
-            type="email"
-            autoComplete="username"
-            required
-            withAsterisk={false}
-          />
+          <EmailField key={form.key("email")} {...form.getInputProps("email")} autoComplete="username" />
           <PasswordField
             key={form.key("password")}
             {...form.getInputProps("password")}

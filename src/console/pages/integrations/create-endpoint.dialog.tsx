@@ -1,12 +1,13 @@
 /** Makes an endpoint, and shows its secret with a receiver that verifies by it. */
 import { useMutation } from "@apollo/client/react";
-import { Button, Group, Modal, Stack } from "@mantine/core";
+import { Modal, Stack } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Dialog } from "../../app/use-dialog.ts";
 import { useSubmit } from "../../app/use-submit.ts";
 import { accepted } from "../../app/user-errors.ts";
+import { DialogActions } from "../../components/dialog-actions.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import { CreateWebhookEndpointDocument } from "../../generated/webhook-endpoints.ts";
 import { EndpointFields } from "./endpoint-fields.tsx";
@@ -66,14 +67,7 @@ function CreateEndpointForm({ onMade, onCancel }: CreateEndpointFormProps) {
       <Stack>
         <FormAlert message={submit.failure} />
         <EndpointFields form={form} />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onCancel} disabled={submit.isBusy}>
-            Cancel
-          </Button>
-          <Button type="submit" loading={submit.isBusy}>
-            Create endpoint
-          </Button>
-        </Group>
+        <DialogActions action="Create endpoint" isBusy={submit.isBusy} onCancel={onCancel} />
       </Stack>
     </form>
   );

@@ -1,11 +1,12 @@
 /** Makes an API key, and shows it the one time with a first request. */
 import { useMutation } from "@apollo/client/react";
-import { Button, Checkbox, Group, Modal, Select, Stack, Textarea, TextInput } from "@mantine/core";
+import { Checkbox, Group, Modal, Select, Stack, Textarea, TextInput } from "@mantine/core";
 import { useForm, type UseFormReturnType } from "@mantine/form";
 import { useState } from "react";
 import type { Dialog } from "../../app/use-dialog.ts";
 import { accepted } from "../../app/user-errors.ts";
 import { useSubmit } from "../../app/use-submit.ts";
+import { DialogActions } from "../../components/dialog-actions.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import { CreateApiKeyDocument } from "../../generated/api-keys.ts";
 import { keyInput, keyProblems, lifetimes, newKey, type KeyFormValues } from "./key-form.ts";
@@ -78,14 +79,7 @@ function CreateKeyForm({ onIssued, onCancel }: CreateKeyFormProps) {
           maxRows={6}
           spellCheck={false}
         />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onCancel} disabled={submit.isBusy}>
-            Cancel
-          </Button>
-          <Button type="submit" loading={submit.isBusy}>
-            Create API key
-          </Button>
-        </Group>
+        <DialogActions action="Create API key" isBusy={submit.isBusy} onCancel={onCancel} />
       </Stack>
     </form>
   );

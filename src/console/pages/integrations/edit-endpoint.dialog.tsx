@@ -1,11 +1,12 @@
 /** Changes an endpoint's settings. */
 import { useMutation } from "@apollo/client/react";
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Modal, Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { tell } from "../../app/tell.ts";
 import type { Dialog } from "../../app/use-dialog.ts";
 import { useSubmit } from "../../app/use-submit.ts";
 import { accepted } from "../../app/user-errors.ts";
+import { DialogActions } from "../../components/dialog-actions.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import {
   UpdateWebhookEndpointDocument,
@@ -49,14 +50,7 @@ function EditEndpointForm({ endpoint, onDone }: { endpoint: Endpoint; onDone: ()
             stays.
           </Text>
         )}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onDone} disabled={submit.isBusy}>
-            Cancel
-          </Button>
-          <Button type="submit" loading={submit.isBusy}>
-            Save
-          </Button>
-        </Group>
+        <DialogActions action="Save" isBusy={submit.isBusy} onCancel={onDone} />
       </Stack>
     </form>
   );

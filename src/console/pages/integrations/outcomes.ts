@@ -36,7 +36,8 @@ export const deliveryStatuses = [
   "DISCARDED",
 ] as const satisfies readonly WebhookDeliveryStatus[];
 
-const STANDINGS: Record<WebhookDeliveryStatus, Standing> = {
+/** Of a delivery as a whole. */
+export const STANDINGS: Record<WebhookDeliveryStatus, Standing> = {
   PENDING: { label: "Waiting", tone: "progress" },
   DELIVERED: { label: "Delivered", tone: "success" },
   DEAD: { label: "Failed", tone: "danger" },

@@ -1,11 +1,12 @@
 /** Sends many events again: those that failed, or those that the endpoint never had. */
 import { useMutation } from "@apollo/client/react";
-import { Button, Group, Modal, Radio, Select, Stack, Text } from "@mantine/core";
+import { Modal, Radio, Select, Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { tell } from "../../app/tell.ts";
 import type { Dialog } from "../../app/use-dialog.ts";
 import { useSubmit } from "../../app/use-submit.ts";
 import { accepted } from "../../app/user-errors.ts";
+import { DialogActions } from "../../components/dialog-actions.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import {
   ReplayDeliveriesDocument,
@@ -74,14 +75,7 @@ function ReplayManyForm({ endpoint, onDone }: { endpoint: Endpoint; onDone: () =
           receiver may have seen some of them: it knows a repeat by the webhook-id.
           {endpoint.status !== "ACTIVE" && " They wait until the endpoint is resumed."}
         </Text>
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onDone} disabled={submit.isBusy}>
-            Cancel
-          </Button>
-          <Button type="submit" loading={submit.isBusy}>
-            Send again
-          </Button>
-        </Group>
+        <DialogActions action="Send again" isBusy={submit.isBusy} onCancel={onDone} />
       </Stack>
     </form>
   );

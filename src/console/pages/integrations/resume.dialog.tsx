@@ -1,11 +1,12 @@
 /** Resumes an endpoint, and says what becomes of the events that waited. */
 import { useMutation } from "@apollo/client/react";
-import { Button, Group, Modal, Radio, Stack, Text, TextInput } from "@mantine/core";
+import { Modal, Radio, Stack, Text, TextInput } from "@mantine/core";
 import { useForm, type UseFormReturnType } from "@mantine/form";
 import { tell } from "../../app/tell.ts";
 import type { Dialog } from "../../app/use-dialog.ts";
 import { useSubmit } from "../../app/use-submit.ts";
 import { accepted } from "../../app/user-errors.ts";
+import { DialogActions } from "../../components/dialog-actions.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import {
   ResumeWebhookEndpointDocument,
@@ -84,14 +85,7 @@ function ResumeForm({ endpoint, onDone }: { endpoint: Endpoint; onDone: () => vo
         <FormAlert message={submit.failure} />
         <Text>{waitingWords(endpoint.waiting)} What comes from now on is sent in any case.</Text>
         {endpoint.waiting > 0 && <HeldFields form={form} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onDone} disabled={submit.isBusy}>
-            Cancel
-          </Button>
-          <Button type="submit" loading={submit.isBusy}>
-            Resume
-          </Button>
-        </Group>
+        <DialogActions action="Resume" isBusy={submit.isBusy} onCancel={onDone} />
       </Stack>
     </form>
   );

@@ -1,10 +1,11 @@
 /** Gives a new key in an old one's place; the old one may stay good for a while. */
 import { useMutation } from "@apollo/client/react";
-import { Button, Group, Modal, Slider, Stack, Text } from "@mantine/core";
+import { Modal, Slider, Stack, Text } from "@mantine/core";
 import { useId, useState } from "react";
 import { errorSentence } from "../../app/describe-error.ts";
 import type { Dialog } from "../../app/use-dialog.ts";
 import { accepted } from "../../app/user-errors.ts";
+import { DialogActions } from "../../components/dialog-actions.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import { RotateApiKeyDocument, type ApiKeyRowFragment } from "../../generated/api-keys.ts";
 import { KeyReady, type IssuedKey } from "./key-ready.tsx";
@@ -93,14 +94,7 @@ function RotateKeyForm({ apiKey, onCancel, onDone }: RotateKeyFormProps) {
           {graceSentence(hours)}
         </Text>
       </div>
-      <Group justify="flex-end">
-        <Button variant="default" onClick={onCancel} disabled={loading}>
-          Cancel
-        </Button>
-        <Button loading={loading} onClick={() => void send()}>
-          Rotate key
-        </Button>
-      </Group>
+      <DialogActions action="Rotate key" isBusy={loading} onCancel={onCancel} onAct={() => void send()} />
     </Stack>
   );
 }

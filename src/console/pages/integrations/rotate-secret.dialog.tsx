@@ -1,10 +1,11 @@
 /** Gives an endpoint a new secret, and shows it. */
 import { useMutation } from "@apollo/client/react";
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Modal, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { errorSentence } from "../../app/describe-error.ts";
 import type { Dialog } from "../../app/use-dialog.ts";
 import { accepted } from "../../app/user-errors.ts";
+import { DialogActions } from "../../components/dialog-actions.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import {
   RotateWebhookSecretDocument,
@@ -76,14 +77,13 @@ function RotateSecretForm({ endpoint, onSecret, onCancel }: RotateSecretFormProp
       {endpoint.formerSecretsUntil.length > 1 && (
         <Text>Two former secrets still sign. The oldest of them stops at once.</Text>
       )}
-      <Group justify="flex-end">
-        <Button variant="default" onClick={onCancel} disabled={loading}>
-          Cancel
-        </Button>
-        <Button loading={loading} onClick={() => void send()} data-autofocus>
-          Rotate secret
-        </Button>
-      </Group>
+      <DialogActions
+        action="Rotate secret"
+        isBusy={loading}
+        isFirst
+        onCancel={onCancel}
+        onAct={() => void send()}
+      />
     </Stack>
   );
 }

@@ -6,21 +6,14 @@ import { TextLink } from "../../components/links.tsx";
 import { LoadMore } from "../../components/pager.tsx";
 import { ErrorState, LoadingState } from "../../components/states.tsx";
 import { StatusBadge } from "../../components/status-badge.tsx";
-import type { Tone } from "../../components/tone.ts";
 import { Timestamp } from "../../components/timestamp.tsx";
 import { JobDeliveriesDocument, type JobDeliveriesQuery } from "../../generated/job.ts";
 import { eventTypeCode } from "../integrations/event-types.ts";
+import { STANDINGS } from "../integrations/outcomes.ts";
 import classes from "./job.module.css";
 import { counted } from "./job.words.ts";
 
 type Delivery = NonNullable<JobDeliveriesQuery["webhookDeliveries"]>["edges"][number]["node"];
-
-const STATUSES: Record<Delivery["status"], { label: string; tone: Tone }> = {
-  PENDING: { label: "Waiting", tone: "progress" },
-  DELIVERED: { label: "Delivered", tone: "success" },
-  DEAD: { label: "Failed", tone: "danger" },
-  DISCARDED: { label: "Discarded", tone: "muted" },
-};
 
 /** `changes`: grows with each change of the job, which may have deliveries. */
 export function JobDeliveries({ markingNumber, changes }: { markingNumber: string; changes: number }) {
@@ -81,7 +74,7 @@ function DeliveryRow({ delivery }: { delivery: Delivery }) {
         <TextLink to="/integrations/deliveries/$id" params={{ id }} fw={600} fz="sm">
           {eventTypeCode(eventType)}
         </TextLink>
-        <StatusBadge {...STATUSES[status]} />
+        <StatusBadge {...STANDINGS[status]} />
       </Group>
       <div className={classes.meta}>
         <span className={classes.url}>{endpoint?.url ?? "To an endpoint that is deleted"}</span>

@@ -1,9 +1,11 @@
 import { useMutation } from "@apollo/client/react";
-import { Button, Group, Modal, Radio, Stack, TextInput } from "@mantine/core";
+import { Modal, Radio, Stack } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { tell } from "../../app/tell.ts";
 import { useSubmit } from "../../app/use-submit.ts";
 import { accepted } from "../../app/user-errors.ts";
+import { DialogActions } from "../../components/dialog-actions.tsx";
+import { EmailField } from "../../components/email-field.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import { InviteMemberDocument, type MemberRole } from "../../generated/members.ts";
 
@@ -50,15 +52,11 @@ function InviteForm({ onClose, isOperator, onInvited }: Omit<InviteDialogProps, 
     <form onSubmit={form.onSubmit(submit.onSubmit)}>
       <Stack>
         <FormAlert message={submit.failure} />
-        <TextInput
+        <EmailField
           key={form.key("email")}
           {...form.getInputProps("email")}
-          label="E-mail"
-          type="email"
           autoComplete="off"
           data-autofocus
-          required
-          withAsterisk={false}
         />
         {!isOperator && (
           <Radio.Group key={form.key("role")} {...form.getInputProps("role")} label="Role">
@@ -69,14 +67,7 @@ function InviteForm({ onClose, isOperator, onInvited }: Omit<InviteDialogProps, 
             </Stack>
           </Radio.Group>
         )}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose} disabled={submit.isBusy}>
-            Cancel
-          </Button>
-          <Button type="submit" loading={submit.isBusy}>
-            Send invitation
-          </Button>
-        </Group>
+        <DialogActions action="Send invitation" isBusy={submit.isBusy} onCancel={onClose} />
       </Stack>
     </form>
   );

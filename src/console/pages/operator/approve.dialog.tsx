@@ -1,10 +1,11 @@
 /** Approving: the organisation's name as it will be, and the mail that brings the person in. */
 import { useMutation } from "@apollo/client/react";
-import { Button, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { Modal, Stack, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { tell } from "../../app/tell.ts";
 import { useSubmit } from "../../app/use-submit.ts";
 import { accepted } from "../../app/user-errors.ts";
+import { DialogActions } from "../../components/dialog-actions.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import {
   ApproveAccountRequestDocument,
@@ -60,14 +61,7 @@ function ApproveForm({ onClose, request }: ApproveFormProps) {
           withAsterisk={false}
         />
         <MailPreview draft={registrationDraft({ email, organizationName })} />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose} disabled={submit.isBusy}>
-            Cancel
-          </Button>
-          <Button type="submit" loading={submit.isBusy}>
-            Approve and send
-          </Button>
-        </Group>
+        <DialogActions action="Approve and send" isBusy={submit.isBusy} onCancel={onClose} />
       </Stack>
     </form>
   );

@@ -1,20 +1,11 @@
 /** Adds a status to the catalogue, or changes one, and says what that means. */
 import { useMutation } from "@apollo/client/react";
-import {
-  Alert,
-  Button,
-  Group,
-  Modal,
-  Select,
-  Stack,
-  Switch,
-  TextInput,
-  type TextInputProps,
-} from "@mantine/core";
+import { Alert, Modal, Select, Stack, Switch, TextInput, type TextInputProps } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { tell } from "../../app/tell.ts";
 import { useSubmit } from "../../app/use-submit.ts";
 import { accepted } from "../../app/user-errors.ts";
+import { DialogActions } from "../../components/dialog-actions.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import {
   UpsertJobStatusDocument,
@@ -92,14 +83,7 @@ function StatusForm({ onClose, status, onSaved }: StatusFormProps) {
           description="Then it counts as neither open nor late. Any status may still follow."
         />
         <Meaning isNew={status === null} />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose} disabled={submit.isBusy}>
-            Cancel
-          </Button>
-          <Button type="submit" loading={submit.isBusy}>
-            {status ? "Save" : "Add status"}
-          </Button>
-        </Group>
+        <DialogActions action={status ? "Save" : "Add status"} isBusy={submit.isBusy} onCancel={onClose} />
       </Stack>
     </form>
   );

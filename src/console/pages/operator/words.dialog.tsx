@@ -1,8 +1,9 @@
 /** Asks for the words that go with an act: a reason, a question. */
-import { Button, Group, Modal, Stack, Text, Textarea } from "@mantine/core";
+import { Modal, Stack, Text, Textarea } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import type { ReactNode } from "react";
 import { useSubmit } from "../../app/use-submit.ts";
+import { DialogActions } from "../../components/dialog-actions.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 
 interface WordsDialogProps {
@@ -69,14 +70,7 @@ function WordsForm(props: Omit<WordsDialogProps, "opened" | "title">) {
           withAsterisk={false}
         />
         {preview?.(words)}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose} disabled={submit.isBusy}>
-            Cancel
-          </Button>
-          <Button type="submit" color={isDangerous ? "red" : "spruce"} loading={submit.isBusy}>
-            {action}
-          </Button>
-        </Group>
+        <DialogActions action={action} isBusy={submit.isBusy} isDangerous={isDangerous} onCancel={onClose} />
       </Stack>
     </form>
   );

@@ -4,6 +4,7 @@ import { tell } from "../../app/tell.ts";
 import { api } from "../../app/api.ts";
 import { useSession, useSessionStore } from "../../app/session.ts";
 import { useSubmit } from "../../app/use-submit.ts";
+import { KnownEmail } from "../../components/email-field.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import { Section } from "../../components/section.tsx";
 
@@ -24,7 +25,7 @@ export function ProfileSection() {
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack maw={420}>
           <FormAlert message={submit.failure} />
-          <TextInput label="E-mail" value={user.email} type="email" readOnly variant="filled" />
+          <KnownEmail value={user.email} />
           <TextInput
             key={form.key("name")}
             {...form.getInputProps("name")}
