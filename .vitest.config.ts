@@ -3,6 +3,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
+    // What takes long is a command of its own: `npm run test:long`.
+    exclude: ["test/long/**"],
     // PostgreSQL starts once for the whole run; each file makes its own schema in it.
     globalSetup: ["test/support/global-setup.ts"],
     pool: "forks",
