@@ -15,6 +15,7 @@ import { FailureReason, JobStatus } from "./jobs/job.codes.entity.ts";
 import { Job } from "./jobs/job.entity.ts";
 import { Mail } from "./mail/mail.entity.ts";
 import { Organization } from "./organizations/organization.entity.ts";
+import { DatabaseMark } from "./restoration/database-mark.entity.ts";
 import { WebhookEndpoint } from "./webhooks/endpoint.entity.ts";
 
 export const entities = [
@@ -42,4 +43,5 @@ export const entities = [
   AuditEntry,
   SavedView,
   Mail,
+  DatabaseMark,
 ];

@@ -14,9 +14,12 @@ import {
   type OrganizationService,
 } from "../organizations/organization.service.ts";
 import { systemClock } from "../platform/clock.ts";
-import { openDatabase, type Database } from "../platform/database.ts";
+import { openDatabase, type Database, type Queryable } from "../platform/database.ts";
 import { migrateDatabase } from "../platform/migrate.ts";
 import { createNotifier } from "../platform/notifications.ts";
+import type { SecretBox } from "../platform/secret-box.ts";
+import { admitting, WENT_ON } from "../restoration/admission.service.ts";
+import { admitSecret } from "../restoration/secret.service.ts";
 import type { Webhooks } from "../webhooks/webhooks.service.ts";
 import { DELIVERIES_CHANNEL } from "../webhooks/fan-out.service.ts";
 
@@ -31,9 +34,9 @@ export interface Services extends AsyncDisposable {
   readonly announce: () => void;
   /** Tells who follows the jobs of these organisations (uuids) that some have changed. */
   readonly happened: (organizationIds: readonly string[]) => void;
-  /** Mails, for a running server to send. Throws a StartupError where WAYMARK_SECRET is needed and missing. */
+  /** Mails, for a running server to send. Throws a StartupError where WAYMARK_SECRET is needed and missing or wrong. */
   readonly openMails: () => Promise<MailService>;
-  /** Webhook endpoints and their deliveries. Throws a StartupError where WAYMARK_SECRET is needed and missing. */
+  /** Webhook endpoints and their deliveries. Throws a StartupError where WAYMARK_SECRET is needed and missing or wrong. */
   openWebhooks(): Promise<Webhooks>;
   /** The migrations that were applied just now. */
   readonly applied: readonly string[];
@@ -42,12 +45,18 @@ export interface Services extends AsyncDisposable {
 /** A command does one thing at a time. */
 const POOL_SIZE = 2;
 
+export interface OpenOptions {
+  /** In place of what is asked of a database at each start, for the commands that mend just that. */
+  readonly admit?: (tx: Queryable) => Promise<void>;
+}
+
 /** Opens DATABASE_URL, or the embedded PostgreSQL, which a server may be using meanwhile. */
-export async function openServices(): Promise<Services> {
+export async function openServices({ admit }: OpenOptions = {}): Promise<Services> {
   const config = toConfig(readEnv());
   await using opened = new AsyncDisposableStack();
   const url = config.database.url ?? opened.use(await openEmbedded(config)).url;
-  const applied = await migrateDatabase({ url, poolSize: POOL_SIZE, entities });
+  const admitted = admit ?? admitting({ tell: () => say(WENT_ON) });
+  const applied = await migrateDatabase({ url, poolSize: POOL_SIZE, entities }, admitted);
   const database = opened.use(await openDatabase({ url, poolSize: POOL_SIZE, entities }));
   const announce = createNotifier(database, DELIVERIES_CHANNEL);
   const held = opened.move();
@@ -61,7 +70,7 @@ export async function openServices(): Promise<Services> {
     announce,
     happened: createEventNotifier(database),
     openMails: async () => {
-      const box = await openSecretBox(config);
+      const box = await admittedBox(config, database);
       return createMailService({ database, box, isDelivered: config.mail.smtp !== null });
     },
     openWebhooks: () => webhooksOf(config, database, announce),
@@ -71,12 +80,19 @@ export async function openServices(): Promise<Services> {
 }
 
 async function webhooksOf(config: Config, database: Database, announce: () => void): Promise<Webhooks> {
-  const box = await openSecretBox(config);
+  const box = await admittedBox(config, database);
   // Loaded only here: most commands send nothing.
   const { openWebhooks } = await import("../webhooks/webhooks.service.ts");
   const { retentionDays } = config;
   const clock = systemClock;
   return await openWebhooks({ database, box, announce, clock, ...config.webhooks, retentionDays });
+}
+
+/** What is sealed with it can be read by the servers on this database. */
+async function admittedBox(config: Config, database: Database): Promise<SecretBox> {
+  const box = await openSecretBox(config);
+  await admitSecret(database, box);
+  return box;
 }
 
 function openEmbedded({ dataDir }: Config): Promise<EmbeddedPostgres> {

@@ -2,6 +2,8 @@
 import { Command, CommanderError } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import type { Cli } from "./cli.ts";
+import { acceptSecret } from "./accept-secret.ts";
+import { afterRestore } from "./after-restore.ts";
 import { demo } from "./demo.ts";
 import { deliveriesList } from "./deliveries-list.ts";
 import { deliveriesReplay } from "./deliveries-replay.ts";
@@ -55,6 +57,8 @@ function programOf(cli: Cli): Command {
   const program = group("waymark", ABOUT, [
     serve(cli),
     migrate(cli),
+    afterRestore(cli),
+    acceptSecret(cli),
     group("org", "organisations: agents and contractors", [
       orgCreate(cli),
       orgList(cli),

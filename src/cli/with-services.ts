@@ -3,11 +3,11 @@ import type { Cli } from "./cli.ts";
 import { untilInterrupted } from "./interruption.ts";
 
 /** Left to itself a signal would end us at once, and an embedded PostgreSQL that we started would stay behind. */
-export const withServices: Cli["withServices"] = (work) =>
+export const withServices: Cli["withServices"] = (work, options) =>
   untilInterrupted(async (signal) => {
     // Loaded only here, so that help and wrong use are answered at once.
     const { openServices } = await import("./open-services.ts");
-    await using services = await openServices();
+    await using services = await openServices(options);
     signal.throwIfAborted();
     await work(services, signal);
   });

@@ -14,8 +14,12 @@ export const JobEvent = defineEntity({
   tableName: "job_event",
   properties: {
     id: p.uuid().primary(),
-    // The transaction and the row's place in it: the feed's order. See `event.feed.ts`.
-    transactionId: p.type("xid8").columnType("xid8").$type<string>().defaultRaw("pg_current_xact_id()"),
+    // The transaction's number and the row's place in it: the feed's order. See `feed-number.service.ts`.
+    transactionId: p
+      .type("xid8")
+      .columnType("xid8")
+      .$type<string>()
+      .defaultRaw("feed_number(pg_current_xact_id())"),
     position: p.bigint().autoincrement(),
     type: p.enum(eventTypes),
     jobId: p.uuid(),
@@ -26,6 +30,8 @@ export const JobEvent = defineEntity({
     actorType: p.enum(actorTypes),
     actorId: p.uuid().nullable(),
     requestId: p.text().nullable(),
+    // As W3C's `traceparent` has it, below which the event is delivered; null: its request was not traced.
+    traceParent: p.text().nullable(),
     occurredAt: p.datetime(3).$type<string>().defaultRaw("now()"),
     // {field: {from, to}}
     changes: p.json<Record<string, { from: unknown; to: unknown }>>(),

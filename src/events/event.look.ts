@@ -44,11 +44,12 @@ export async function lookForEvents(
   after: FeedPosition | null,
 ): Promise<Look> {
   const found = await database.query<{ feed_end: string; feed_next: string; id: string | null }>(sql`
-    select pg_snapshot_xmin(snapshot)::text as feed_end, pg_snapshot_xmax(snapshot)::text as feed_next, event.*
+    select feed_number(pg_snapshot_xmin(snapshot))::text as feed_end,
+      feed_number(pg_snapshot_xmax(snapshot))::text as feed_next, event.*
     from pg_current_snapshot() snapshot left join lateral (
       select ${columns} from job_event
       where (transaction_id, position) > (${after?.transactionId ?? null}::xid8, ${after?.position ?? null}::bigint)
-        and transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+        and transaction_id < feed_number(pg_snapshot_xmin(pg_current_snapshot()))
         and ${visibleToAny(viewers, "job_event")}
       order by job_event.transaction_id, job_event.position limit ${LOOK_ROWS}
     ) event on true`);

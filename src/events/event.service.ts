@@ -10,6 +10,8 @@ import type { EventRow } from "./event.wire.ts";
 
 /** How far back the feed goes. */
 const FEED_DAYS = 30;
+/** Far longer than a transaction takes from making its ids to its end, and than the clocks of two servers differ. */
+const ID_SLACK_MS = 3_600_000;
 
 /** A place in the feed: a transaction's number and the row's place among its rows, both as decimal text. */
 export interface FeedPosition {
@@ -90,23 +92,27 @@ export function feedStatement(
   columns: Sql,
   now: number,
 ): Sql {
-  const oldest = firstUuidOf(new Date(now - FEED_DAYS * 86_400_000));
-  const start = after
-    ? sql`(${after.transactionId}::xid8, ${after.position}::bigint)`
-    : sql`('0'::xid8, 0::bigint)`;
-  // Event ids are born in time order, so the primary key finds the first event of the last 30 days.
+  const oldestMs = now - FEED_DAYS * 86_400_000;
+  const [oldest, surelyOlder] = [oldestMs, oldestMs - ID_SLACK_MS].map((ms) => firstUuidOf(new Date(ms)));
+  const { transactionId, position } = after ?? { transactionId: "0", position: "0" };
+  // Event ids are born in time order, but for those of one moment: so the primary key finds where the last 30 days begin in
+  // the feed, with some time to spare, and each event's own id says whether it is of them. One place to begin at, the later
+  // one: of two such conditions an index would begin at either.
   // No row of a transaction still running, or begun after one that is, is shown: it could be followed by a row that
   // sorts before it, which a reader who had moved on would never see.
   // Ordered by the table's columns: the bare name would be that of the answer, whose numbers are text.
   return sql`
-    with oldest as materialized (
-      select transaction_id, position from job_event where id >= ${oldest}::uuid order by id limit 1
+    with start as materialized (
+      select * from (
+        values (${transactionId}::xid8, ${position}::bigint)
+        union all (select transaction_id, 0 from job_event where id < ${surelyOlder}::uuid order by id desc limit 1)
+      ) place (transaction_id, position) order by transaction_id desc, position desc limit 1
     )
     select ${columns} from job_event
     where ${visibleTo(viewer, "job_event")}
-      and (transaction_id, position) > ${start}
-      and (transaction_id, position) >= (select transaction_id, position from oldest)
-      and transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+      and (transaction_id, position) > ((select transaction_id from start), (select position from start))
+      and job_event.id >= ${oldest}::uuid
+      and transaction_id < feed_number(pg_snapshot_xmin(pg_current_snapshot()))
       ${types.length > 0 ? sql`and type = any(${types}::text[])` : sql``}
     order by job_event.transaction_id, job_event.position limit ${limit + 1}`;
 }

@@ -21,7 +21,8 @@ export const Job = defineEntity({
       p.manyToOne(Organization).joinColumn("contractor_id").mapToPk().nullable().deleteRule("no action"),
     ...jobFieldColumns,
     provider_status: p.text().nullable(),
-    version: p.integer().default(1),
+    // 1, and after a restore as `job.version.service.ts` says.
+    version: p.integer().defaultRaw("next_version(0)"),
     created_at: timestamp(),
     updated_at: timestamp(),
   },

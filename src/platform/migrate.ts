@@ -1,9 +1,10 @@
 /** Migrations, one process at a time. */
 import { MikroORM } from "@mikro-orm/postgresql";
-import type { Pool } from "pg";
-import { ormOptions, type DatabaseOptions } from "./database.ts";
-import { isOutOfReach, isRefusedLogin } from "./database-errors.ts";
+import type { Pool, PoolClient } from "pg";
+import { ormOptions, type DatabaseOptions, type Queryable } from "./database.ts";
+import { asUnavailable, isOutOfReach, isRefusedLogin } from "./database-errors.ts";
 import { StartupError } from "./errors.ts";
+import type { Sql } from "./sql.ts";
 
 /** The advisory lock that processes take in turn ("wamk"). */
 const MIGRATION_LOCK = 0x77616d6b;
@@ -12,9 +13,13 @@ const NO_TIMEOUT = 0;
 
 /**
  * Brings the schema up to date and answers with the names of the migrations that it applied. A process that starts
- * meanwhile waits for the lock and then finds nothing to do. Throws a StartupError where the database cannot be used.
+ * meanwhile waits for the lock and then finds nothing to do. `afterwards` is what else nobody may begin without: a
+ * transaction under the same lock. Throws a StartupError where the database cannot be used.
  */
-export async function migrateDatabase(options: DatabaseOptions): Promise<string[]> {
+export async function migrateDatabase(
+  options: DatabaseOptions,
+  afterwards?: (tx: Queryable) => Promise<void>,
+): Promise<string[]> {
   const orm = await MikroORM.init(ormOptions({ ...options, poolSize: 2 }, NO_TIMEOUT));
   try {
     const pool: Pool = await orm.em.getConnection().getNativeClient();
@@ -22,6 +27,7 @@ export async function migrateDatabase(options: DatabaseOptions): Promise<string[
     try {
       await holder.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
       const applied = await orm.migrator.up();
+      if (afterwards) await inTransaction(holder, afterwards);
       return applied.map((migration) => migration.name);
     } finally {
       // The lock goes with its connection, also when a migration failed halfway.
@@ -34,13 +40,30 @@ export async function migrateDatabase(options: DatabaseOptions): Promise<string[
   }
 }
 
+/** A failure needs no rollback: the connection goes with it. */
+async function inTransaction(client: PoolClient, work: (tx: Queryable) => Promise<void>): Promise<void> {
+  await client.query("begin");
+  await work({
+    async query<Row>(statement: Sql) {
+      const { text, values } = statement.compile();
+      return (await client.query<Row & object>(text, values)).rows as Row[];
+    },
+  });
+  await client.query("commit");
+}
+
 /** What the person who starts the program can mend is said without a stack; the address without its password. */
 function startupError(url: string, error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { host, pathname } = new URL(url);
   const place = `PostgreSQL at ${host}${pathname}`;
   const hint = "Correct DATABASE_URL, or leave it empty for the embedded PostgreSQL.";
+  if (isRefusedLogin(error)) return new StartupError(`${place} refuses: ${error.message}.`, hint, error);
   if (isOutOfReach(error))
     return new StartupError(`${place} cannot be reached: ${error.message}.`, hint, error);
-  return isRefusedLogin(error) ? new StartupError(`${place} refuses: ${error.message}.`, hint, error) : error;
+  // It is there, and says what it has not got: the disk is full, for example.
+  const isShort = asUnavailable(error) !== null;
+  return isShort
+    ? new StartupError(`${place} cannot: ${error.message}.`, "Mend what it names, and start again.", error)
+    : error;
 }

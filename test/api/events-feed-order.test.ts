@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { assignRows, upsertRows } from "../../src/jobs/job.upsert.ts";
+import { newUuid } from "../../src/platform/ids.ts";
 import { systemActor } from "../../src/platform/principal.ts";
+import { sql } from "../../src/platform/sql.ts";
 import { expectData } from "../support/answers.ts";
 import { eventuallyEvents, feed, type FeedEvent } from "../support/feed.ts";
 import { patchJob } from "../support/job-calls.ts";
@@ -40,6 +42,17 @@ it("skips nothing of a transaction that is held open while later ones are done",
     ["HELD-OPEN", "job.assigned"],
     [later, "job.updated"],
   ]);
+});
+
+it("shows the first events that there ever were, whichever of them has the smallest id", async () => {
+  await using young = await startTestApp({ WAYMARK_ROLE: "api" });
+  const agent = await young.partner("agent");
+  await young.jobs(agent, [{}, {}]);
+  // Ids are made before their statement: the later of two may be the smaller.
+  const now = Date.now();
+  await young.database.query(sql`
+    update job_event set id = case position when 1 then ${newUuid(now)}::uuid else ${newUuid(now - 1_000)}::uuid end`);
+  expect(await eventuallyEvents(young, agent, 2)).toHaveLength(2);
 });
 
 it("a reader who polls while many write gets each event once, and each job's in order", async () => {

@@ -465,7 +465,7 @@ export type Job = Node & {
   readonly scheduledDeliveryPending: Scalars['Boolean']['output'];
   /** The carrier's own status, as it came. */
   readonly providerStatus: Maybe<Scalars['String']['output']>;
-  /** From 1, one more with every change: the `sequence` of the change's event, and REST's ETag. */
+  /** From 1, higher with every change: the `sequence` of the change's event, and REST's ETag. */
   readonly version: Scalars['Int']['output'];
   /** When it was made. */
   readonly createdAt: Scalars['DateTime']['output'];

@@ -33,6 +33,8 @@ export const auditActions: Readonly<Record<string, string>> = {
   "import.started": "Started an import",
   "import.finished": "Finished an import",
   "import.stopped": "An import stopped halfway",
+  "database.restored": "Went on from a backup",
+  "secret.accepted": "Went on with another secret",
 };
 
 /** What the first part of an action's name is about, for menus. */
@@ -48,6 +50,8 @@ const subjects: Readonly<Record<string, string>> = {
   recovery_codes: "Signing in",
   endpoint: "Webhooks",
   import: "Imports",
+  database: "The service itself",
+  secret: "The service itself",
 };
 
 export interface ActionGroup {

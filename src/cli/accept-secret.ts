@@ -1,0 +1,34 @@
+/** `waymark accept-secret` */
+import { Command } from "commander";
+import { openSecretBox } from "../embedded/secret.ts";
+import { acceptSecret as accept, type LostSecrets } from "../restoration/secret.service.ts";
+import type { Cli } from "./cli.ts";
+import { printable } from "./output.ts";
+
+export function acceptSecret(cli: Cli): Command {
+  return new Command("accept-secret")
+    .description(
+      "go on with the present WAYMARK_SECRET where the former one is lost: what that one sealed cannot be read",
+    )
+    .action(() =>
+      cli.withServices(
+        async ({ config, database }) => {
+          const lost = await accept(database, await openSecretBox(config));
+          cli.output.result(lost, textOf(lost));
+        },
+        { admit: async () => undefined },
+      ),
+    );
+}
+
+function textOf({ endpoints, people }: LostSecrets): string {
+  const commands = [
+    ...endpoints.map((id) => `  waymark endpoint rotate-secret ${id}`),
+    ...people.map((email) => `  waymark person reset-second-factor ${printable(email)}`),
+  ];
+  const rest =
+    commands.length === 0
+      ? "Nothing was sealed with another one."
+      : `What the former one sealed is lost. To be done, each with its owner:\n${commands.join("\n")}`;
+  return `Servers on this database start with the present WAYMARK_SECRET.\n${rest}`;
+}

@@ -1,0 +1,223 @@
+/** PostgreSQL is restored from a base backup and its archived log, while MongoDB, which nobody restored, is newer. */
+import { chown, copyFile, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { MongoClient } from "mongodb";
+import { expect, it, onTestFinished } from "vitest";
+import { prepareCluster, type Cluster } from "../../src/embedded/postgres-cluster.ts";
+import { openEmbeddedPostgres, type EmbeddedPostgres } from "../../src/embedded/postgres.ts";
+import { entities } from "../../src/entities.ts";
+import { openDatabase, type Database } from "../../src/platform/database.ts";
+import { sql } from "../../src/platform/sql.ts";
+import { JOBS_COLLECTION } from "../../src/scheduling/job-document.ts";
+import { takeBaseBackup } from "../../bench/replicas/base-backup.ts";
+import { cleanUp, makeFolder, query } from "../support/embedded-processes.ts";
+import type { ServerProcess } from "../support/server-process.ts";
+import { eventually } from "../support/webhook-faults.load.ts";
+import {
+  openFaultWorld,
+  patchWeight,
+  type FaultEndpoint,
+  type FaultWorld,
+} from "../support/webhook-faults.ts";
+
+const flagsOf = (settings: readonly string[]): string[] => settings.flatMap((setting) => ["-c", setting]);
+
+interface Primary {
+  world: FaultWorld;
+  cluster: Cluster;
+  /** Where its log is kept. */
+  archive: string;
+  postgres: EmbeddedPostgres;
+}
+
+async function openPrimary(): Promise<Primary> {
+  onTestFinished(cleanUp);
+  const dataDir = await makeFolder();
+  const archive = join(dataDir, "archive");
+  await mkdir(archive);
+  const settings = ["wal_level=replica", "archive_mode=on", `archive_command=cp %p ${archive}/%f`];
+  const postgresFlags = flagsOf(settings);
+  const postgres = await openEmbeddedPostgres({ dataDir, exclusive: true, postgresFlags });
+  onTestFinished(() => postgres[Symbol.asyncDispose]());
+  const cluster = await prepareCluster(dataDir, () => undefined);
+  const { account } = cluster.runAs;
+  if (account) await chown(archive, account.uid, account.gid);
+  const world = await openFaultWorld({ databaseUrl: postgres.url, schedule: "0s,6s,6s,6s,6s" });
+  return { world, cluster, archive, postgres };
+}
+
+/** Resolves once all of the log up to now is in the archive. */
+async function archiveAll({ world: { database } }: Primary): Promise<void> {
+  const [row] = await database.query<{ name: string }>(sql`select pg_walfile_name(pg_switch_wal()) as name`);
+  await eventually(async () => {
+    const [archiver] = await database.query<{ last: string | null }>(
+      sql`select last_archived_wal as last from pg_stat_archiver`,
+    );
+    expect((archiver?.last ?? "") >= (row?.name ?? "none")).toBe(true);
+  });
+}
+
+/** A data folder with a base backup, to be started later. */
+async function backUp({ cluster, world }: Primary): Promise<string> {
+  const dataDir = await makeFolder();
+  await copyFile(join(cluster.dataDir, "postgres-password"), join(dataDir, "postgres-password"));
+  const backup = { cluster, superuser: world.database, folder: join(dataDir, "postgres") };
+  await takeBaseBackup(backup, "recovery.signal");
+  return dataDir;
+}
+
+async function restore(
+  { archive }: Primary,
+  dataDir: string,
+  until: readonly string[] = [],
+): Promise<{ url: string; database: Database }> {
+  const settings = [`restore_command=cp ${archive}/%f %p`, ...until];
+  const postgresFlags = flagsOf(settings);
+  const postgres = await openEmbeddedPostgres({ dataDir, exclusive: true, postgresFlags });
+  const database = await openDatabase({ url: postgres.url, poolSize: 2, entities });
+  onTestFinished(async () => {
+    await database[Symbol.asyncDispose]();
+    await postgres[Symbol.asyncDispose]();
+  });
+  return { url: postgres.url, database };
+}
+
+const idsAt = (endpoint: FaultEndpoint): string[] =>
+  endpoint.received().map(({ headers }) => String(headers["webhook-id"]));
+
+const marksAt = (endpoint: FaultEndpoint): unknown[] =>
+  endpoint.received().map(({ headers }) => headers["webhook-redelivery"]);
+
+function sequencesAt(endpoint: FaultEndpoint): number[] {
+  return endpoint
+    .received()
+    .map(({ body }) => (JSON.parse(body) as { data: { sequence: number } }).data.sequence);
+}
+
+interface FeedPage {
+  items: { data: { job: { marking_number: string }; sequence: number } }[];
+  next_cursor: string;
+}
+
+async function feedOf({ url }: ServerProcess, { agent }: FaultWorld, after = ""): Promise<FeedPage> {
+  const response = await fetch(`${url}/v1/events${after && `?after=${after}`}`, {
+    headers: { "x-api-key": agent.key },
+  });
+  return ((await response.json()) as { data: FeedPage }).data;
+}
+
+/** The feed's page once it has `count` events: it waits for transactions that are older than these. */
+async function untilFeed(
+  server: ServerProcess,
+  world: FaultWorld,
+  { count, after }: { count: number; after?: string },
+): Promise<FeedPage> {
+  return await eventually(async () => {
+    const page = await feedOf(server, world, after);
+    expect(page.items).toHaveLength(count);
+    return page;
+  });
+}
+
+async function untilFailedOnce(database: Database, count: number): Promise<void> {
+  await eventually(async () =>
+    expect(
+      await database.query(sql`
+        select from webhook_delivery where status = 'pending' and attempts > 0 and outcome = 'http_500'`),
+    ).toHaveLength(count),
+  );
+}
+
+it("to a moment in the past: what was sent since is sent again with a mark, and no number is given twice", async () => {
+  const primary = await openPrimary();
+  const { world, postgres } = primary;
+  const calm = await world.addEndpoint();
+  const ailing = await world.addEndpoint({ respond: () => ({ status: 500 }) });
+  const numbers = await world.addJobs(2);
+  const [number = ""] = numbers;
+  const before = await world.start("all");
+  const dataDir = await backUp(primary);
+  await world.change(number, 1);
+  await eventually(() => expect(calm.received()).toHaveLength(3));
+  await untilFailedOnce(world.database, 3);
+  await query(postgres.url, "select pg_create_restore_point('that_moment')");
+
+  // Life goes on, and all of it is lost but what MongoDB has of it.
+  const late = await world.addEndpoint({ respond: () => ({ status: 500 }) });
+  ailing.respond = () => ({});
+  await eventually(async () =>
+    expect(
+      await world.database.query(sql`
+        select from webhook_delivery where status = 'pending' and endpoint_id = ${ailing.id}`),
+    ).toEqual([]),
+  );
+  for (const weight of [2, 3]) expect(await patchWeight(before, world.agent, number, weight)).toBe(true);
+  await eventually(() => expect(calm.received()).toHaveLength(5));
+  await eventually(() => expect(late.received().length).toBeGreaterThanOrEqual(2));
+  await eventually(() => expect(new Set(idsAt(ailing)).size).toBe(5));
+  const { next_cursor: cursor } = await untilFeed(before, world, { count: 5 });
+  const sentBefore = { calm: calm.received().length, ailing: ailing.received().length };
+  await archiveAll(primary);
+  await before.kill("SIGKILL");
+  await using client = new MongoClient(world.mongoUrl);
+  const wakeUps = client.db().collection(JOBS_COLLECTION);
+  expect(await wakeUps.countDocuments({ name: "webhooks.retry" })).toBeGreaterThan(0);
+  const sentToLate = late.received().length;
+
+  const restored = await restore(primary, dataDir, [
+    "recovery_target_name=that_moment",
+    "recovery_target_action=promote",
+  ]);
+  const after = await world.start("all", { DATABASE_URL: restored.url });
+  expect(after.output()).toContain("another timeline");
+  // With its mark, and to nobody else.
+  await eventually(() => expect(ailing.received()).toHaveLength(sentBefore.ailing + 3));
+  expect(marksAt(ailing).slice(-3)).toEqual(["restore", "restore", "restore"]);
+  expect(new Set(idsAt(ailing).slice(-3))).toEqual(new Set(idsAt(calm).slice(0, 3)));
+
+  const highest = Math.max(...sequencesAt(calm));
+  expect(await patchWeight(after, world.agent, number, 4)).toBe(true);
+  await eventually(() => expect(calm.received()).toHaveLength(sentBefore.calm + 1));
+  expect(sequencesAt(calm).at(-1)).toBeGreaterThan(highest);
+  expect(new Set(idsAt(calm)).size).toBe(sentBefore.calm + 1);
+  expect(marksAt(calm).filter(Boolean)).toEqual([]);
+  const { items } = await untilFeed(after, world, { count: 1, after: cursor });
+  expect(items[0]?.data.sequence).toBe(sequencesAt(calm).at(-1));
+  await untilFeed(after, world, { count: 4 });
+
+  // The wake-ups of what never was are over, and woke nobody.
+  await eventually(async () => expect(await wakeUps.countDocuments({ name: "webhooks.retry" })).toBe(0));
+  expect(late.received()).toHaveLength(sentToLate);
+  expect(
+    await restored.database.query(sql`select from webhook_delivery where status <> 'delivered'`),
+  ).toEqual([]);
+});
+
+it("to the end of its log: nothing is lost, and only what waited is marked", async () => {
+  const primary = await openPrimary();
+  const { world } = primary;
+  const calm = await world.addEndpoint();
+  const ailing = await world.addEndpoint({ respond: () => ({ status: 500 }) });
+  const [number = ""] = await world.addJobs(1);
+  const before = await world.start("all");
+  const dataDir = await backUp(primary);
+  for (const weight of [1, 2]) expect(await patchWeight(before, world.agent, number, weight)).toBe(true);
+  await eventually(() => expect(calm.received()).toHaveLength(3));
+  await untilFailedOnce(world.database, 3);
+  await before.kill("SIGKILL");
+  await archiveAll(primary);
+
+  ailing.respond = () => ({});
+  const restored = await restore(primary, dataDir);
+  const after = await world.start("all", { DATABASE_URL: restored.url });
+  await eventually(async () =>
+    expect(
+      await restored.database.query(sql`select from webhook_delivery where status <> 'delivered'`),
+    ).toEqual([]),
+  );
+  expect(new Set(idsAt(ailing))).toEqual(new Set(idsAt(calm)));
+  expect(marksAt(ailing).slice(-3)).toEqual(["restore", "restore", "restore"]);
+  expect(calm.received()).toHaveLength(3);
+  const { items } = await untilFeed(after, world, { count: 3 });
+  expect(items.map(({ data }) => data.sequence)).toEqual([1, 2, 3]);
+});

@@ -1,0 +1,279 @@
+/** After a restore: no number is given twice, what may have been sent before is marked, and nobody starts on it unawares. */
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { entities } from "../../src/entities.ts";
+import { feedCursorAt, readFeedCursor } from "../../src/events/event.cursor.ts";
+import type { FeedPosition } from "../../src/events/event.service.ts";
+import { StartupError } from "../../src/platform/errors.ts";
+import { migrateDatabase } from "../../src/platform/migrate.ts";
+import { createSecretBox, type SecretBox } from "../../src/platform/secret-box.ts";
+import { raw, sql } from "../../src/platform/sql.ts";
+import { admitting } from "../../src/restoration/admission.service.ts";
+import {
+  concludeRestore,
+  type Restoration,
+  type RestorationWithSessions,
+} from "../../src/restoration/restoration.service.ts";
+import { acceptSecret } from "../../src/restoration/secret.service.ts";
+import { makePerson, signIn } from "../support/account.ts";
+import { expectData, expectFailure } from "../support/answers.ts";
+import { eventsOf, eventuallyEvents, feed } from "../support/feed.ts";
+import { getJob, patchJob } from "../support/job-calls.ts";
+import { testBox } from "../support/secret.ts";
+import type { Partner, TestApp } from "../support/start-app.ts";
+import { startReceiver } from "../support/webhook-receiver.ts";
+import { startRig, type WebhookRig } from "../support/webhook-rig.ts";
+
+let rig: WebhookRig;
+let app: TestApp;
+beforeAll(async () => {
+  rig = await startRig();
+  ({ app } = rig);
+});
+afterAll(() => rig[Symbol.asyncDispose]());
+
+/** Versions begin above it: no job is changed once a second all the time. */
+const secondsSince2026 = (): number => Math.floor((Date.now() - Date.UTC(2026)) / 1000);
+
+async function versionOf(agent: Partner, markingNumber: string): Promise<number> {
+  return Number((await getJob(app, agent, markingNumber)).headers.get("etag")?.slice(1, -1));
+}
+
+const conclude = (): Promise<RestorationWithSessions> => app.database.transaction(concludeRestore);
+
+describe("the versions of jobs", () => {
+  it("stay as they are until a job changes, and then pass all that there ever were", async () => {
+    const agent = await app.partner("agent");
+    const [number = ""] = await app.jobs(agent, [{}]);
+    expectData(await patchJob(app, agent, number, { weight: 1 }));
+    const before = secondsSince2026();
+    const { versionsFrom } = await conclude();
+
+    expect(versionsFrom).toBeGreaterThan(before);
+    expect(await versionOf(agent, number)).toBe(2);
+    // It has what that version says, so whoever holds it may go by it.
+    const headers = { "if-match": '"2"' };
+    const changed = await patchJob(app, { ...agent, headers }, number, { weight: 2 });
+    expectData(changed);
+    expect(changed.headers.get("etag")).toBe(`"${versionsFrom}"`);
+    expectData(await patchJob(app, agent, number, { weight: 3 }));
+    expect(await versionOf(agent, number)).toBe(versionsFrom + 1);
+    // The version that was given next, in the time that is lost.
+    const stale = { ...agent, headers: { "if-match": '"3"' } };
+    expectFailure(await patchJob(app, stale, number, { weight: 4 }), 412);
+    const events = await eventuallyEvents(app, agent, 4);
+    expect(events.map(({ data }) => data.sequence)).toEqual([1, 2, versionsFrom, versionsFrom + 1]);
+  });
+
+  it("of new jobs begin there, too: their Marking Numbers may have been used in the time that is lost", async () => {
+    const { versionsFrom } = await conclude();
+    const agent = await app.partner("agent");
+    const contractor = await app.partner("contractor");
+    const [number = ""] = await app.jobs(agent, [{ contractor }]);
+    expect(await versionOf(agent, number)).toBe(versionsFrom + 1);
+  });
+});
+
+/** As it was given for an event that is lost: so many transactions later. */
+function cursorLater(cursor: string, transactions: number): string {
+  const { transactionId, position } = readFeedCursor(cursor) as FeedPosition;
+  return feedCursorAt({ transactionId: String(BigInt(transactionId) + BigInt(transactions)), position });
+}
+
+describe("the feed", () => {
+  it("shows what happens from now on to whoever holds a cursor of the time that is lost", async () => {
+    const agent = await app.partner("agent");
+    const [number = ""] = await app.jobs(agent, [{}]);
+    await eventuallyEvents(app, agent, 1);
+    const { next_cursor: cursor } = expectData(await feed(app, agent));
+    const lost = cursorLater(cursor, 100_000);
+    await conclude();
+    expect(await eventsOf(app, agent, `after=${cursor}`)).toEqual([]);
+
+    expectData(await patchJob(app, agent, number, { weight: 1 }));
+    const [shown] = await eventuallyEvents(app, agent, 1, `after=${lost}`);
+    expect(await eventsOf(app, agent, `after=${cursor}`)).toEqual([shown]);
+    expect(await eventsOf(app, agent)).toHaveLength(2);
+  });
+
+  it("shows what came from a cluster that had more transactions, and what happens from now on after it", async () => {
+    const agent = await app.partner("agent");
+    const [number = ""] = await app.jobs(agent, [{}]);
+    await app.database.query(sql`
+      update job_event set transaction_id = (transaction_id::text::bigint + 1000000000)::text::xid8
+      where agent_id = ${agent.id}`);
+    // So it is before: nothing of it is shown, and the server would not have started.
+    expect(await eventsOf(app, agent)).toEqual([]);
+    await expect(admit()).rejects.toThrow("restored from a backup, or copied");
+
+    await conclude();
+    const [old] = await eventuallyEvents(app, agent, 1);
+    const { next_cursor: cursor } = expectData(await feed(app, agent));
+    expectData(await patchJob(app, agent, number, { weight: 1 }));
+    const [recent] = await eventuallyEvents(app, agent, 1, `after=${cursor}`);
+    expect((await eventsOf(app, agent)).map(({ id }) => id)).toEqual([old?.id, recent?.id]);
+    await expect(admit()).resolves.toEqual([]);
+  });
+
+  it("goes on however often it is moved", async () => {
+    const agent = await app.partner("agent");
+    const [number = ""] = await app.jobs(agent, [{}]);
+    for (let weight = 1; weight <= 3; weight += 1) {
+      await conclude();
+      expectData(await patchJob(app, agent, number, { weight }));
+    }
+    const sequences = (await eventuallyEvents(app, agent, 4)).map(({ data }) => data.sequence);
+    expect(sequences).toEqual(sequences.toSorted((a, b) => a - b));
+    expect(new Set(sequences).size).toBe(4);
+  });
+
+  it("lets a change finish whose event is written already, and shows it in its place", async () => {
+    const agent = await app.partner("agent");
+    const [number = "", other = ""] = await app.jobs(agent, [{}, {}]);
+    await eventuallyEvents(app, agent, 2);
+    let concluded: Promise<unknown> = Promise.resolve();
+    await app.database.transaction(async (tx) => {
+      await tx.query(sql`
+        insert into job_event (id, type, job_id, agent_id, sequence, actor_type, changes, job)
+        select gen_random_uuid(), 'job.updated', id, agent_id, 2, 'system', '{}', to_jsonb(job) from job
+        where marking_number = ${number}`);
+      concluded = conclude();
+      await waitingForTheLock();
+    });
+    await concluded;
+    expectData(await patchJob(app, agent, other, { weight: 1 }));
+    const events = await eventuallyEvents(app, agent, 4);
+    expect(events.slice(2).map(({ data }) => data.job.marking_number)).toEqual([number, other]);
+  });
+});
+
+/** Until a restore's step waits for those who write events. */
+async function waitingForTheLock(): Promise<void> {
+  await expect
+    .poll(() =>
+      app.database.query(raw("select from pg_locks where relation = 'job_event'::regclass and not granted")),
+    )
+    .toHaveLength(1);
+}
+
+describe("deliveries", () => {
+  it("that wait are sent with a mark, which the log shows; those made since are sent without", async () => {
+    const receiver = await startReceiver();
+    onTestFinished(() => receiver[Symbol.asyncDispose]());
+    const endpoint = await rig.endpoint({ url: receiver.url });
+    await app.jobs(rig.agent, [{}]);
+    const { deliveriesMarked } = await conclude();
+    expect(deliveriesMarked).toBe(1);
+    await app.jobs(rig.agent, [{}]);
+
+    const dispatcher = await rig.dispatcher();
+    dispatcher.poke();
+    await rig.all(endpoint, "delivered");
+    const marks = receiver.received.map(({ headers }) => headers["webhook-redelivery"]);
+    expect(new Set(marks)).toEqual(new Set(["restore", undefined]));
+    expect(marks).toHaveLength(2);
+    const logged = await app.database.query(sql`
+      select request_headers ->> 'webhook-redelivery' as mark from webhook_attempt
+      where delivery_id in (select id from webhook_delivery where endpoint_id = ${endpoint}) order by 1 nulls last`);
+    expect(logged).toEqual([{ mark: "restore" }, { mark: null }]);
+  });
+
+  it("are not touched while a worker is connected, and neither is anything else", async () => {
+    const next = raw("select next_version(0) as next");
+    const before = await app.database.query(next);
+    await app.database.transaction(async (tx) => {
+      await tx.query(raw("set local application_name = 'waymark worker'"));
+      await expect(conclude()).rejects.toThrow("Stop all servers");
+    });
+    expect(await app.database.query(next)).toEqual(before);
+  });
+});
+
+it("everybody is signed out, and the audit log tells what was done", async () => {
+  const agent = await app.partner("agent");
+  const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+  const browser = await signIn(app, person);
+  const { sessionsEnded, versionsFrom } = await conclude();
+  expect(sessionsEnded).toBe(1);
+  expectFailure(await browser.get("/auth/session"), 401);
+  const [entry] = await app.database.query<{ details: object }>(
+    raw("select actor, details from audit_entry where action = 'database.restored' order by id desc limit 1"),
+  );
+  expect(entry).toMatchObject({
+    actor: "system",
+    details: { versions_from: versionsFrom, sessions_ended: 1, deliveries_marked: 0 },
+  });
+});
+
+/** What a process does at its start; answers with what it had to do. */
+async function admit(box: SecretBox = testBox): Promise<Restoration[]> {
+  const told: Restoration[] = [];
+  await migrateDatabase(
+    { url: app.databaseUrl, poolSize: 2, entities },
+    admitting({ box, tell: (restoration) => told.push(restoration) }),
+  );
+  return told;
+}
+
+describe("a process that starts", () => {
+  it("goes on by itself where only the timeline is another: it was restored to a moment, or a standby took over", async () => {
+    await expect(admit()).resolves.toEqual([]);
+    await app.database.query(raw("update database_mark set timeline = timeline + 1"));
+    const agent = await app.partner("agent");
+    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const browser = await signIn(app, person);
+    const [told] = await admit();
+    expect(told?.versionsFrom).toBeGreaterThan(secondsSince2026() - 60);
+    await expect(admit()).resolves.toEqual([]);
+    // It may have been a standby that lost nothing.
+    expectData(await browser.get("/auth/session"));
+  });
+
+  it.each(["system_identifier", "database_oid"])(
+    "refuses where the %s is another, until told",
+    async (column) => {
+      await admit();
+      await app.database.query(raw(`update database_mark set ${column} = '1'`));
+      const refusal = await admit().catch((error: unknown) => error);
+      expect(refusal).toBeInstanceOf(StartupError);
+      expect(refusal).toMatchObject({ hint: expect.stringContaining("npx waymark after-restore") });
+      await conclude();
+      await expect(admit()).resolves.toEqual([]);
+    },
+  );
+
+  it("refuses another WAYMARK_SECRET, until told that the former one is lost", async () => {
+    const other = createSecretBox(Buffer.alloc(32, "other"));
+    await admit();
+    const refusal = await admit(other).catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(StartupError);
+    expect(refusal).toMatchObject({
+      message: expect.stringContaining("WAYMARK_SECRET is not the one"),
+      hint: expect.stringContaining("npx waymark accept-secret"),
+    });
+
+    await rig.endpoint({ url: "http://127.0.0.1:9/" });
+    const lost = await acceptSecret(app.database, other);
+    expect(lost.endpoints).toHaveLength(await endpoints());
+    await expect(admit(other)).resolves.toEqual([]);
+    await expect(admit()).rejects.toThrow("WAYMARK_SECRET is not the one");
+    // It is found again.
+    expect(await acceptSecret(app.database, testBox)).toEqual({ endpoints: [], people: [] });
+    await expect(admit()).resolves.toEqual([]);
+  });
+
+  it("asks the endpoints' secrets of a database that has no check yet", async () => {
+    await admit();
+    await rig.endpoint({ url: "http://127.0.0.1:9/" });
+    await app.database.query(raw("update database_mark set secret_check = null"));
+    await expect(admit(createSecretBox(Buffer.alloc(32, "other")))).rejects.toThrow("WAYMARK_SECRET");
+    await expect(admit()).resolves.toEqual([]);
+    const [mark] = await app.database.query<{ secret_check: string }>(
+      raw("select secret_check from database_mark"),
+    );
+    expect(mark?.secret_check).toMatch(/^s1\./);
+  });
+});
+
+async function endpoints(): Promise<number> {
+  return (await app.database.query(raw("select from webhook_endpoint where deleted_at is null"))).length;
+}
