@@ -4,20 +4,24 @@ import { newRequestId } from "../platform/ids.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import { namesForLog } from "../platform/principal.ts";
+import type { Tracing } from "../platform/tracing.ts";
 import type { RequestRecorder } from "../request-log/request-log.service.ts";
 import { setContext, type RequestContext } from "./context.ts";
 import { logRequest } from "./request-log.ts";
+import { beginTrace, endTrace } from "./request-trace.ts";
 
 export interface RequestContextParts {
   logger: Logger;
   metrics: Metrics;
   requests: RequestRecorder;
+  /** Absent: nothing is traced. */
+  tracing?: Tracing | undefined;
 }
 
 const UNKNOWN_ROUTE = "unknown";
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-export function requestContext({ logger, metrics, requests }: RequestContextParts): RequestHandler {
+export function requestContext({ logger, metrics, requests, tracing }: RequestContextParts): RequestHandler {
   return (request, response, next) => {
     const startedMs = performance.now();
     const context: RequestContext = {
@@ -27,6 +31,7 @@ export function requestContext({ logger, metrics, requests }: RequestContextPart
       failure: null,
     };
     setContext(response, context);
+    const span = beginTrace(tracing, request, context);
     response.setHeader("X-Request-Id", context.requestId);
     metrics.requestsInFlight.inc();
     response.once("close", () => {
@@ -45,9 +50,12 @@ export function requestContext({ logger, metrics, requests }: RequestContextPart
         status,
         duration_ms: Math.round(durationMs * 100) / 100,
         ...(holder && namesForLog(holder)),
+        ...span?.within(() => tracing?.current()),
       });
       logRequest(requests, { request, context, status, durationMs });
+      if (span) endTrace(span, { method, status, context, isRouted: route !== UNKNOWN_ROUTE });
     });
-    next();
+    if (span) span.within(next);
+    else next();
   };
 }

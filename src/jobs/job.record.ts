@@ -1,19 +1,20 @@
 /** What every statement that changes jobs does beside the change: it records the event and keeps the counters. */
 import type { ChangeContext } from "../platform/principal.ts";
 import { raw, sql, type Sql } from "../platform/sql.ts";
+import type { EventPlace } from "../platform/tracing.ts";
 import { fanOut } from "../webhooks/fan-out.service.ts";
 
 /**
  * Two steps of a `with`: one event for each of `rows`: (event_id, type, job_id, agent_id, contractor_id, version, job,
  * changes), `job` being the job as it is now, in jsonb; and the deliveries of these events, as `announced`. They belong
- * into the very statement of the change, so that all stand or fall together.
+ * into the very statement of the change, so that all stand or fall together. `trace` is where their trace is put.
  */
-export function recordEvents(rows: Sql, { actor, requestId }: ChangeContext): Sql {
+export function recordEvents(rows: Sql, { actor, requestId }: ChangeContext, trace: EventPlace<never>): Sql {
   return sql`recorded as (
       insert into job_event
-        (id, type, job_id, agent_id, contractor_id, sequence, actor_type, actor_id, request_id, changes, job)
+        (id, type, job_id, agent_id, contractor_id, sequence, actor_type, actor_id, request_id, trace_parent, changes, job)
       select event_id, type, job_id, agent_id, contractor_id, version,
-        ${actor.type}, ${actor.id}::uuid, ${requestId}, changes, job
+        ${actor.type}, ${actor.id}::uuid, ${requestId}, ${trace}::text, changes, job
       from (${rows}) happened
       returning id, type, job_id, agent_id, contractor_id
     ), announced as (${fanOut(raw("recorded"))})`;

@@ -6,6 +6,7 @@ import type { Queryable, Transaction } from "../platform/database.ts";
 import { newUuid } from "../platform/ids.ts";
 import type { ChangeContext } from "../platform/principal.ts";
 import { raw, sql, type Sql } from "../platform/sql.ts";
+import { EventPlace } from "../platform/tracing.ts";
 import { jobFieldNames, type JobPatch } from "./job.fields.ts";
 import { changesOf, recordEvents, recordMoves, recordSeen } from "./job.record.ts";
 
@@ -67,6 +68,9 @@ export interface Assignment {
   contractorId: string | null;
 }
 
+/** Each row that is answered was assigned. */
+const assignedTrace = new EventPlace(() => true);
+
 /** Gives jobs to contractors (or to nobody) and answers with the Marking Numbers of those that changed hands. */
 export async function assignRows(
   queryable: Queryable,
@@ -86,7 +90,7 @@ export async function assignRows(
       from input join job on job.marking_number = input.marking_number
       where job.contractor_id is distinct from input.contractor_id order by job.id for update of job
     ), updated as (
-      update job set contractor_id = target.next, version = job.version + 1, updated_at = now()
+      update job set contractor_id = target.next, version = next_version(job.version), updated_at = now()
       from target where job.id = target.id and job.contractor_id is distinct from target.next
       returning job as new, target.former, target.event_id
     ), ${recordEvents(
@@ -94,6 +98,7 @@ export async function assignRows(
         ${eventOf}, jsonb_build_object('contractor_id',
           jsonb_build_object('from', former, 'to', (new).contractor_id)) as changes from updated`,
       context,
+      assignedTrace,
     )}, counted as (${recordSeen(sql`
       select former as organization_id, (new).normalized_status as status, (new).created_at, -1 as change from updated
       union all select (new).contractor_id, (new).normalized_status, (new).created_at, 1 from updated`)}
@@ -125,6 +130,8 @@ interface UpsertRow {
   contractor_id: string | null;
 }
 
+const upsertTrace = new EventPlace<UpsertRow>(({ kind }) => kind === "created" || kind === "updated");
+
 function patchOf({ patch, providerStatus }: JobUpsert): string {
   return JSON.stringify(providerStatus === undefined ? patch : { ...patch, provider_status: providerStatus });
 }
@@ -152,7 +159,7 @@ function upsertStatement(upserts: readonly JobUpsert[], context: UpsertContext):
     ), changed as (
       select * from patched where changes is not null
     ), updated as (
-      update job set (${columnList}) = row(${newValues}), version = job.version + 1, updated_at = now()
+      update job set (${columnList}) = row(${newValues}), version = next_version(job.version), updated_at = now()
       from changed where job.id = (changed.old).id
       returning job as new, (changed.old).normalized_status as old_status, changed.place, changed.event_id, changed.changes
     ), created as (
@@ -175,14 +182,14 @@ function upsertStatement(upserts: readonly JobUpsert[], context: UpsertContext):
           ${eventOf}, changes from updated
         union all select event_id, 'job.created', ${eventOf}, changes from born`,
       context,
+      upsertTrace,
     )}, moved as (${recordMoves(sql`
       select (new).agent_id, (new).contractor_id, old_status, (new).normalized_status as new_status from updated
       where (new).normalized_status <> old_status`)}
     ), seen as (${recordSeen(sql`
       select (new).agent_id as organization_id, (new).normalized_status as status, (new).created_at, 1 as change from born`)}
     )
-    select case
-      when born.place is not null then 'created'
+    select case when born.place is not null then 'created'
       when updated.place is not null then 'updated'
       when target.mine then 'unchanged'
       when not target.mine then 'taken' end as kind, (target.old).contractor_id

@@ -3,13 +3,17 @@ import { pino, type DestinationStream, type Logger } from "pino";
 
 export type { Logger };
 
-/** `stream` defaults to standard output. No secret and no personal data is ever passed to it at info level. */
-export function createLogger(level: string, stream?: DestinationStream): Logger {
+/**
+ * `stream` defaults to standard output; what `contextOf` answers stands in each line. No secret and no personal data is ever
+ * passed to it at info level.
+ */
+export function createLogger(level: string, stream?: DestinationStream, contextOf?: () => object): Logger {
   const options = {
     level,
     base: null,
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: { level: (label: string) => ({ level: label }) },
+    ...(contextOf && { mixin: contextOf }),
   };
   return stream ? pino(options, stream) : pino(options);
 }

@@ -22,7 +22,11 @@ export interface Settled {
 }
 
 /** The request of a lease; its signature is made at `nowMs`. */
-export function attemptOf({ event, eventId }: Lease, state: EndpointState, nowMs: number): SendRequest {
+export function attemptOf(
+  { event, eventId, isAfterRestore }: Lease,
+  state: EndpointState,
+  nowMs: number,
+): SendRequest {
   return {
     endpoint: {
       url: state.url,
@@ -30,6 +34,7 @@ export function attemptOf({ event, eventId }: Lease, state: EndpointState, nowMs
       secrets: state.secrets.filter(({ expiresAtMs }) => expiresAtMs > nowMs).map(({ key }) => key),
     },
     webhookId: webhookIdOf(eventId),
+    redelivery: isAfterRestore ? "restore" : undefined,
     body: event === null ? "" : deliveryBody(event, state),
   };
 }
@@ -57,14 +62,14 @@ export function laterWithoutAttempt(lease: Lease, outcome: DeliveryOutcome, sche
     : withoutAttempt(lease, { status: "pending", outcome, delayMs });
 }
 
-/** What follows from an attempt: by the policy for the delivery, by the circuit for the endpoint. */
+/** What follows from an attempt: by the policy for the delivery, by the circuit, on the clock that only goes on, for the endpoint. */
 export function settle(
   { lease, state, result }: Sent,
-  { schedule, nowMs }: { schedule: Schedule; nowMs: number },
+  { schedule, nowMs, elapsedMs }: { schedule: Schedule; nowMs: number; elapsedMs: number },
 ): Settled {
   const { outcome } = result;
   const decision = decide(outcome, { attempt: lease.attempt, schedule, random: Math.random, nowMs });
-  const change = changeAfter(decision, lease, { window: state.window, nowMs });
+  const change = changeAfter(decision, lease, { window: state.window, nowMs: elapsedMs });
   const { status, delayMs } = followUp(decision);
   return {
     ended: {

@@ -8,6 +8,8 @@ import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
+import type { Tracing } from "../platform/tracing.ts";
+import { traceDelivery } from "./delivery.trace.ts";
 import { attemptOf, laterWithoutAttempt, settle, unsendable } from "./dispatcher.attempt.ts";
 import { EndpointStates, type Allowances, type EndpointState } from "./dispatcher.endpoints.ts";
 import { Results, type Batch } from "./dispatcher.results.ts";
@@ -15,7 +17,7 @@ import { leftOver, takeTurn, type Lease, type TurnAnswer } from "./dispatcher.tu
 import { applyChanges } from "./endpoint-changes.ts";
 import type { TellOfTrouble } from "./endpoint.trouble.ts";
 import type { Schedule } from "./retry-policy.ts";
-import type { Sender, SendRequest } from "./sender.ts";
+import type { AttemptResult, Sender, SendRequest } from "./sender.ts";
 
 export interface DispatcherParts {
   database: Database;
@@ -29,6 +31,7 @@ export interface DispatcherParts {
   clock: Clock;
   logger: Logger;
   metrics: DispatcherMetrics;
+  tracing?: Tracing | undefined;
 }
 
 /** What the dispatcher counts. */
@@ -50,7 +53,7 @@ export interface Dispatcher extends AsyncDisposable {
   share(workers: number): void;
   /** Deliveries on their way. */
   inFlight(): number;
-  /** When an attempt last ended, in milliseconds since 1970; null: none has. */
+  /** When an attempt last ended, by the clock's `elapsed`; null: none has. */
   lastEndedMs(): number | null;
 }
 
@@ -164,9 +167,9 @@ class LeasingDispatcher implements Dispatcher {
   async #takeTurn(): Promise<void> {
     const { clock, wakeAt } = this.#parts;
     // Between two turns: nothing that a turn has leased for is forgotten.
-    this.#endpoints.forgetIdle(clock.now());
+    this.#endpoints.forgetIdle(clock.elapsed());
     const batch = this.#results.take();
-    const allowances = this.#endpoints.allowances(clock.now(), this.#free() < SLOTS / 2);
+    const allowances = this.#endpoints.allowances(clock.elapsed(), this.#free() < SLOTS / 2);
     const { again, isMore } = this.#takeAgain(allowances);
     this.#isDue = false;
     const free = this.#free();
@@ -223,7 +226,7 @@ class LeasingDispatcher implements Dispatcher {
     const { clock, logger, metrics, schedule } = this.#parts;
     const wanted = new Map(leases.map(({ endpointId, endpoint }) => [endpointId, endpoint.version]));
     // They are leased all the same: what cannot be read now is tried again on schedule.
-    await this.#endpoints.load(wanted, clock.now()).catch((error: unknown) => {
+    await this.#endpoints.load(wanted, clock.elapsed()).catch((error: unknown) => {
       logger.warn({ error: (error as Error).message }, "endpoints could not be read");
     });
     metrics.reclaimed(leases.filter((lease) => lease.isReclaimed).length);
@@ -239,7 +242,7 @@ class LeasingDispatcher implements Dispatcher {
     const attempt = this.#attemptOf(lease, state);
     if (!attempt) return;
     state.inFlight += 1;
-    state.bucket.take(this.#parts.clock.now());
+    state.bucket.take(this.#parts.clock.elapsed());
     // The event has become the body: nobody needs to hold both until the answer is there.
     const sending = this.#deliver({ ...lease, event: null }, state, attempt).finally(() => {
       state.inFlight -= 1;
@@ -260,13 +263,17 @@ class LeasingDispatcher implements Dispatcher {
   }
 
   async #deliver(lease: Lease, state: EndpointState, attempt: SendRequest): Promise<void> {
-    const { clock, metrics, schedule, sender } = this.#parts;
+    const { clock, metrics, schedule, sender, tracing } = this.#parts;
     try {
-      const result = await sender.send(attempt);
-      this.#lastEndedMs = clock.now();
+      const sending = (): Promise<AttemptResult> => sender.send(attempt);
+      const result = await (tracing ? traceDelivery(tracing, lease, sending) : sending());
+      this.#lastEndedMs = clock.elapsed();
       metrics.attempted(result.outcome.class, result.durationMs / 1000);
       this.#endpoints.learn(state, result.outcome.class === "delivered", result.durationMs);
-      const settled = settle({ lease, state, result }, { schedule, nowMs: this.#lastEndedMs });
+      const settled = settle(
+        { lease, state, result },
+        { schedule, nowMs: clock.now(), elapsedMs: this.#lastEndedMs },
+      );
       this.#results.add(lease.endpointId, settled);
     } catch (error) {
       this.#failed(lease, error);
@@ -285,7 +292,7 @@ class LeasingDispatcher implements Dispatcher {
 
   /** Rates are finer than the scheduler's seconds: it is looked again when the first endpoint may be sent to again. */
   #refillLater(isRateShort: boolean): void {
-    const ms = this.#endpoints.msUntilRefill(this.#parts.clock.now()) ?? (isRateShort ? 1 : null);
+    const ms = this.#endpoints.msUntilRefill(this.#parts.clock.elapsed()) ?? (isRateShort ? 1 : null);
     clearTimeout(this.#refill);
     if (ms !== null && !this.#stop.signal.aborted)
       this.#refill = setTimeout(() => this.poke(), Math.max(1, ms));

@@ -18,10 +18,14 @@ export interface Lease {
   eventId: string;
   /** Which attempt this is, from 1. */
   attempt: number;
+  /** It waited in a backup that was restored: it may have been sent before. */
+  isAfterRestore: boolean;
   /** Whether another lease ran out before: its holder died, or was too slow. */
   isReclaimed: boolean;
   /** Null: the event is gone. */
   event: EventRow | null;
+  /** Of the event; null: its request was not traced. */
+  traceParent: string | null;
   endpoint: LeasedEndpoint;
 }
 
@@ -96,11 +100,13 @@ type TurnRow = { looked: number; last_looked: string | null } & (
       event_id: string;
       attempts: number;
       is_reclaimed: boolean;
+      after_restore: boolean;
       version: number;
       circuit_step: number | null;
       is_failing: boolean;
       allowance: number;
       found_event: string | null;
+      trace_parent: string | null;
     } & Omit<EventRow, "id">)
 );
 
@@ -155,8 +161,10 @@ function toLease(row: Exclude<TurnRow, { id: null }>, token: string): Lease {
     endpointId: row.endpoint_id,
     eventId: row.event_id,
     attempt: row.attempts,
+    isAfterRestore: row.after_restore,
     isReclaimed: row.is_reclaimed,
     event: row.found_event === null ? null : { ...row, id: row.event_id },
+    traceParent: row.trace_parent,
     endpoint: {
       version: row.version,
       circuitStep: row.circuit_step,
@@ -261,13 +269,13 @@ function turnStatement(request: TurnRequest, token: string): Sql {
       from (select * from first union all select * from again) due
       where webhook_delivery.status = 'pending' and webhook_delivery.id = due.id
       returning webhook_delivery.id, webhook_delivery.endpoint_id, webhook_delivery.event_id, webhook_delivery.attempts,
-        due.is_reclaimed
+        webhook_delivery.after_restore, due.is_reclaimed
     )
     select (select count(*)::int from looked) as looked,
       (select endpoint_id from looked order by endpoint_id desc limit 1) as last_looked,
       leased.*, ready.version, ready.circuit_step, ready.is_failing, ready.allowance,
       event.id as found_event, event.type, event.sequence, event.actor_type, event.actor_id, event.request_id,
-      event.occurred_at, event.changes, event.job
+      event.trace_parent, event.occurred_at, event.changes, event.job
     from (values (1)) always (here)
       left join leased on true
       left join ready on ready.id = leased.endpoint_id

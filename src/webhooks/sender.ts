@@ -3,7 +3,9 @@ import type { KeyObject } from "node:crypto";
 import type { Clock } from "../platform/clock.ts";
 import type { OutgoingResult, ResponseHeaders } from "../platform/outgoing-exchange.ts";
 import type { OutgoingHttp } from "../platform/outgoing-http.ts";
+import type { Tracing } from "../platform/tracing.ts";
 import { headerProblem, maskHeaders } from "./custom-headers.ts";
+import { traceAttempt } from "./delivery.trace.ts";
 import type { Outcome } from "./outcome.ts";
 import { sign } from "./signature.ts";
 
@@ -17,6 +19,8 @@ export interface SendRequest {
   };
   /** The event's id: the same at every attempt, so that a receiver knows a repeat. */
   webhookId: string;
+  /** `restore`: the service went back to a backup, and may have sent this before without knowing it. */
+  redelivery?: "restore" | undefined;
   body: string;
 }
 
@@ -42,12 +46,13 @@ export interface SenderOptions {
   clock: Clock;
   /** Where a receiver's operator reads what this is; part of the user agent. Null: nowhere. */
   docsUrl: string | null;
+  tracing?: Tracing | undefined;
 }
 
-export function createSender({ http, clock, docsUrl }: SenderOptions): Sender {
+export function createSender({ http, clock, docsUrl, tracing }: SenderOptions): Sender {
   const userAgent = docsUrl === null ? "Waymark-Webhooks/1.0" : `Waymark-Webhooks/1.0 (+${docsUrl})`;
   return {
-    async send({ endpoint, webhookId, body }) {
+    async send({ endpoint, webhookId, redelivery, body }) {
       const startedAtMs = clock.now();
       const timestampS = Math.floor(startedAtMs / 1000);
       const ours = {
@@ -56,10 +61,12 @@ export function createSender({ http, clock, docsUrl }: SenderOptions): Sender {
         "webhook-id": webhookId,
         "webhook-timestamp": String(timestampS),
         "webhook-signature": sign(endpoint.secrets, { id: webhookId, timestampS, body }),
+        ...(redelivery && { "webhook-redelivery": redelivery }),
       };
       const custom = sendableHeaders(endpoint.headers);
       const headers = custom ? { ...custom, ...ours } : ours;
-      const result = await http.post({ url: endpoint.url, headers, body });
+      const post = (): Promise<OutgoingResult> => http.post({ url: endpoint.url, headers, body });
+      const result = await (tracing ? traceAttempt(tracing, endpoint.url, post) : post());
       return {
         startedAtMs,
         durationMs: result.durationMs,

@@ -82,6 +82,7 @@ describe("a tree that breaks a rule", () => {
     "adapters-do-not-meet": ["src/cli/serve.ts -> src/http/envelope.ts"],
     "console-stands-alone": ["src/console/status.ts -> src/jobs/job.codes.ts"],
     "embedded-is-not-the-product": ["src/http/ops/health.ts -> src/embedded/postgres.ts"],
+    "traces-are-loaded-where-wanted": ["src/platform/logger.ts -> src/platform/tracing.sdk.ts"],
     "no-cycles": ["src/jobs/job.entity.ts -> src/jobs/job.filter.ts"],
   };
 

@@ -1,7 +1,7 @@
 /** Who may import whom under `src/`; CONTRIBUTING.md says the same in words. Type-only imports count. */
 import type { IForbiddenRuleType } from "dependency-cruiser";
 
-const features = "(jobs|events|organizations|api-keys|accounts|webhooks|mail|request-log)";
+const features = "(jobs|events|organizations|api-keys|accounts|webhooks|mail|request-log|restoration)";
 const adapters = "(http|graphql|cli|scheduling)";
 const adapterPackages = "(express|@apollo|graphql|agenda|agendash|@agendajs)";
 
@@ -13,7 +13,7 @@ export const rules = [
     to: {
       path: [
         `^src/${adapters}/`,
-        "^src/(app|main|serve)\\.ts$",
+        "^src/(app|main|serve|server)\\.ts$",
         `(^|node_modules/)(@types/)?${adapterPackages}(/|$)`,
       ],
     },
@@ -51,6 +51,15 @@ export const rules = [
     comment: "The databases in the data folder are a way to start, which only the entries know.",
     from: { path: "^src/", pathNot: "^src/((main|app|serve)\\.ts$|cli/|embedded/)" },
     to: { path: "^src/embedded/" },
+  },
+  {
+    name: "traces-are-loaded-where-wanted",
+    comment: "OpenTelemetry costs nothing where nobody wants traces: it is imported when they are wanted.",
+    from: { path: "^src/", pathNot: "^src/platform/tracing\\.(sdk|queue)\\.ts$" },
+    to: {
+      path: ["^src/platform/tracing\\.(sdk|queue)\\.ts$", "(^|node_modules/)@opentelemetry/"],
+      dynamic: false,
+    },
   },
   {
     name: "no-cycles",

@@ -1,0 +1,141 @@
+/** A real collector of traces: it takes OTLP over HTTP in JSON, and keeps every span that it was sent. */
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { vi } from "vitest";
+import { openTracing } from "../../src/platform/tracing.sdk.ts";
+import type { Tracing } from "../../src/platform/tracing.ts";
+
+export interface CollectedSpan {
+  readonly name: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  /** Null: it is the trace's first. */
+  readonly parentId: string | null;
+  /** As OTLP numbers them: 1 internal, 2 server, 3 client, 4 producer, 5 consumer. */
+  readonly kind: number;
+  readonly isFailed: boolean;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly links: readonly { traceId: string; spanId: string }[];
+  /** Of the process. */
+  readonly resource: Readonly<Record<string, unknown>>;
+}
+
+export interface Collector extends AsyncDisposable {
+  /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
+  readonly url: string;
+  readonly posts: { path: string; headers: IncomingHttpHeaders; body: string }[];
+  /** What it answers; null: nothing, ever. */
+  status: number | null;
+  spans(): CollectedSpan[];
+  /** Resolves with the trace of this request once the request itself, and whatever `find` looks for, is part of it. */
+  traceOf(requestId: string, find?: (span: CollectedSpan) => boolean): Promise<CollectedSpan[]>;
+}
+
+interface OtlpValue {
+  stringValue?: string;
+  intValue?: number;
+  boolValue?: boolean;
+  doubleValue?: number;
+}
+
+interface OtlpAttributes {
+  attributes?: { key: string; value: OtlpValue }[];
+}
+
+interface OtlpSpan extends OtlpAttributes {
+  name: string;
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  kind: number;
+  status?: { code?: number };
+  links?: { traceId: string; spanId: string }[];
+}
+
+interface OtlpRequest {
+  resourceSpans: { resource: OtlpAttributes; scopeSpans: { spans: OtlpSpan[] }[] }[];
+}
+
+export async function startCollector(): Promise<Collector> {
+  const posts: Collector["posts"] = [];
+  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { url: path = "", headers } = request;
+    posts.push({ path, headers, body: await text(request) });
+    if (collector.status !== null)
+      response.writeHead(collector.status, { "content-type": "application/json" }).end("{}");
+  };
+  const server = createServer(
+    (request, response) => void take(request, response).catch(() => response.destroy()),
+  );
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+
+  const collector: Collector = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    posts,
+    status: 200,
+    spans: () => posts.flatMap(({ body }) => spansOf(JSON.parse(body) as OtlpRequest)),
+    traceOf: (requestId, find = () => true) =>
+      vi.waitFor(
+        () => {
+          const spans = collector.spans();
+          const root = spans.find(({ attributes }) => attributes["waymark.request.id"] === requestId);
+          const ofTrace = spans.filter(({ traceId }) => traceId === root?.traceId);
+          if (!ofTrace.some(find))
+            throw new Error(`Not among ${JSON.stringify(spans.map(({ name }) => name))}`);
+          return ofTrace;
+        },
+        { timeout: 20_000, interval: 20 },
+      ),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+  return collector;
+}
+
+/** Traces that go there, and soon; `role` is told with each of their spans. */
+export function traceTo({ url }: Pick<Collector, "url">, role: string, ratio = 1): Tracing {
+  const settings = { url: `${url}/v1/traces`, headers: {}, resource: { "waymark.role": role }, ratio };
+  return openTracing(settings, { sendEveryMs: 10 });
+}
+
+/** The spans from the first of its trace down to `span`. */
+export function pathTo(span: CollectedSpan, spans: readonly CollectedSpan[]): CollectedSpan[] {
+  const parent = spans.find(({ spanId }) => spanId === span.parentId);
+  return parent ? [...pathTo(parent, spans), span] : [span];
+}
+
+function spansOf({ resourceSpans }: OtlpRequest): CollectedSpan[] {
+  return resourceSpans.flatMap(({ resource, scopeSpans }) =>
+    scopeSpans.flatMap(({ spans }) => spans.map((span) => toSpan(span, attributesOf(resource)))),
+  );
+}
+
+function toSpan(span: OtlpSpan, resource: Record<string, unknown>): CollectedSpan {
+  const { name, traceId, spanId, kind, links = [] } = span;
+  return {
+    name,
+    traceId,
+    spanId,
+    parentId: span.parentSpanId ?? null,
+    kind,
+    isFailed: span.status?.code === 2,
+    attributes: attributesOf(span),
+    links: links.map((link) => ({ traceId: link.traceId, spanId: link.spanId })),
+    resource,
+  };
+}
+
+function attributesOf({ attributes = [] }: OtlpAttributes): Record<string, unknown> {
+  return Object.fromEntries(
+    attributes.map(({ key, value }) => [
+      key,
+      value.stringValue ?? value.intValue ?? value.doubleValue ?? value.boolValue,
+    ]),
+  );
+}
