@@ -1,0 +1,123 @@
+/** The same requests to a server with a replica and to one without, in turns. */
+import { cpuOfTree } from "../cpu.ts";
+import type { LoadRequest } from "../load.ts";
+import { measure, type Figures } from "../rounds.ts";
+import type { BenchServer, LoadGenerator } from "../servers.ts";
+
+export interface ReplicaBench {
+  load: LoadGenerator;
+  /** Changes jobs meanwhile. */
+  changes: LoadGenerator;
+  rounds: number;
+  withReplica: BenchServer;
+  without: BenchServer;
+  primaryPid: number | null;
+  standbyPid: number;
+}
+
+export interface SideFigures extends Figures {
+  /** Microseconds a request of the standby's CPU. */
+  standbyUs: number;
+}
+
+export interface Compared {
+  withReplica: SideFigures;
+  without: SideFigures;
+}
+
+/** Of the lists that might go to the replica, in percent, by what became of them. */
+export interface Share {
+  /** A second, while they were asked. */
+  changes: number;
+  current: number;
+  changed: number;
+  other: number;
+}
+
+const CONNECTIONS = 16;
+const WARM_UP_ROUNDS = 2;
+
+export async function compareSides(bench: ReplicaBench, requests: () => LoadRequest[]): Promise<Compared> {
+  const found = { withReplica: [] as SideFigures[], without: [] as SideFigures[] };
+  for (let round = 0; round < WARM_UP_ROUNDS + bench.rounds; round += 1) {
+    const sides = ["withReplica", "without"] as const;
+    for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
+      const figures = await measureSide(bench, bench[side], requests);
+      if (round >= WARM_UP_ROUNDS) found[side].push(figures);
+    }
+  }
+  return { withReplica: medians(found.withReplica), without: medians(found.without) };
+}
+
+async function measureSide(
+  { load, primaryPid, standbyPid }: ReplicaBench,
+  server: BenchServer,
+  requests: () => LoadRequest[],
+): Promise<SideFigures> {
+  const asked = requests();
+  const before = cpuOfTree(standbyPid);
+  const side = { server, requests: () => asked };
+  const figures = await measure({ load, postmasterPid: primaryPid, rounds: 1 }, CONNECTIONS, side);
+  return { ...figures, standbyUs: (cpuOfTree(standbyPid) - before) / asked.length };
+}
+
+function medians(rounds: readonly SideFigures[]): SideFigures {
+  const names = Object.keys(rounds[0] ?? {}) as (keyof SideFigures)[];
+  const median = (name: keyof SideFigures): number =>
+    rounds.map((round) => round[name]).toSorted((a, b) => a - b)[Math.floor(rounds.length / 2)] as number;
+  return Object.fromEntries(names.map((name) => [name, median(name)])) as unknown as SideFigures;
+}
+
+interface Asked {
+  lists: () => LoadRequest[];
+  updates: () => LoadRequest[];
+}
+
+/** Who answers while so many connections change jobs as fast as they can. */
+export async function sharesUnderChanges(bench: ReplicaBench, asked: Asked): Promise<Share[]> {
+  const shares: Share[] = [];
+  for (const connections of [0, 1, 4]) shares.push(await shareUnder(bench, asked, connections));
+  return shares;
+}
+
+async function shareUnder(
+  { load, changes, withReplica: { url } }: ReplicaBench,
+  { lists, updates }: Asked,
+  connections: number,
+): Promise<Share> {
+  const before = await answersOf(url);
+  let listing = true;
+  const listed = load
+    .run({ url, connections: CONNECTIONS, requests: lists() })
+    .finally(() => (listing = false));
+  let made = 0;
+  let tookMs = 0;
+  while (connections > 0 && listing) {
+    const { latenciesMs, wallMs } = await changes.run({
+      url,
+      connections,
+      requests: updates().slice(0, 50 * connections),
+    });
+    made += latenciesMs.length;
+    tookMs += wallMs;
+  }
+  await listed;
+  const after = await answersOf(url);
+  const [current = 0, changed = 0, other = 0] = after.map((count, at) => count - (before[at] ?? 0));
+  const percent = (count: number): number => (100 * count) / (current + changed + other);
+  return {
+    changes: tookMs === 0 ? 0 : (made / tookMs) * 1_000,
+    current: percent(current),
+    changed: percent(changed),
+    other: percent(other),
+  };
+}
+
+async function answersOf(url: string): Promise<number[]> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  const sum = (reason: string): number =>
+    [...text.matchAll(new RegExp(`^waymark_list_statements_total\\{.*reason="${reason}"\\} (\\d+)`, "gm"))]
+      .map(([, count]) => Number(count))
+      .reduce((a, b) => a + b, 0);
+  return [sum("current"), sum("changed"), sum("failed") + sum("no_replica")];
+}

@@ -1,0 +1,125 @@
+/** A streaming standby of an embedded PostgreSQL, made of its files as PostgreSQL's manual has it: no tool but `postgres` is there. */
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { spawnAs } from "../../src/embedded/postgres-account.ts";
+import { prepareCluster } from "../../src/embedded/postgres-cluster.ts";
+import { entities } from "../../src/entities.ts";
+import { openDatabase, type Database } from "../../src/platform/database.ts";
+import { sql, type Sql } from "../../src/platform/sql.ts";
+import { findFreePort } from "../cluster/port.ts";
+import { takeBaseBackup } from "./base-backup.ts";
+
+export interface Standby extends AsyncDisposable {
+  readonly url: string;
+  /** Of its postmaster. */
+  readonly pid: number;
+  /** Resolves once nothing more is replayed: what is committed from then on, it does not have. */
+  pause(): Promise<void>;
+  resume(): Promise<void>;
+  /** Resolves once it has everything that is committed by now. */
+  catchUp(): Promise<void>;
+  /** It becomes a server of its own, and follows no more. */
+  promote(): Promise<void>;
+}
+
+export interface StandbyOptions {
+  /** The primary's data folder. The standby's own is made in it, and taken away at the end. */
+  dataDir: string;
+  primaryUrl: string;
+  /** Further arguments of `postgres`. */
+  flags?: readonly string[];
+}
+
+/** What the primary has to be started with beside what it always is. */
+export const primaryFlags = flagsOf(["wal_level=replica", "max_wal_senders=8", "wal_keep_size=128MB"]);
+
+export function flagsOf(settings: readonly string[]): string[] {
+  return settings.flatMap((setting) => ["-c", setting]);
+}
+
+export async function startStandby({ dataDir, primaryUrl, flags = [] }: StandbyOptions): Promise<Standby> {
+  await using opened = new AsyncDisposableStack();
+  const cluster = await prepareCluster(dataDir, () => undefined);
+  const primary = opened.use(await openDatabase({ url: primaryUrl, poolSize: 2, entities }));
+  const port = await findFreePort();
+  const folder = join(dataDir, `standby-${port}`);
+  opened.defer(() => rm(folder, { recursive: true, force: true }));
+  await takeBaseBackup({ cluster, superuser: primary, folder }, "standby.signal");
+  const follows = Object.entries(addressOf(primaryUrl)).map(([name, value]) => `${name}=${value}`);
+  const settings = [
+    `primary_conninfo=${follows.join(" ")}`,
+    "listen_addresses=127.0.0.1",
+    "unix_socket_directories=",
+    "max_wal_senders=8",
+    "wal_retrieve_retry_interval=100ms",
+  ];
+  const args = ["-D", folder, "-p", String(port), ...flagsOf(settings), ...flags];
+  const server = spawnAs(cluster.runAs, cluster.binaries.postgres, args, { stdio: "ignore" });
+  opened.defer(() => end(server));
+  const url = Object.assign(new URL(primaryUrl), { port: String(port) }).href;
+  const own = opened.use(await openDatabase({ url, poolSize: 2, entities }));
+  await until(async () => (await own.query(sql`select`)).length === 1);
+  const held = opened.move();
+  return {
+    url,
+    pid: server.pid ?? 0,
+    ...actsOn(own, primary),
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
+  };
+}
+
+function addressOf(url: string): Record<string, string> {
+  const { hostname, port, username, password } = new URL(url);
+  return { host: hostname, port, user: username, password };
+}
+
+function actsOn(
+  standby: Database,
+  primary: Database,
+): Pick<Standby, "pause" | "resume" | "catchUp" | "promote"> {
+  const holds = async (condition: Sql): Promise<boolean> => {
+    const [row] = await standby.query<{ holds: boolean }>(sql`select ${condition} as holds`);
+    return row?.holds === true;
+  };
+  return {
+    async pause() {
+      await standby.query(sql`select pg_wal_replay_pause()`);
+      await until(() => holds(sql`pg_get_wal_replay_pause_state() = 'paused'`));
+    },
+    async resume() {
+      await standby.query(sql`select pg_wal_replay_resume()`);
+    },
+    async catchUp() {
+      // A commit takes all before it along; without one, the last of the log may wait for seconds in the primary's memory.
+      await primary.query(sql`select pg_logical_emit_message(true, 'waymark', '')`);
+      const [at] = await primary.query<{ place: string }>(
+        sql`select pg_current_wal_flush_lsn()::text as place`,
+      );
+      await until(() => holds(sql`pg_last_wal_replay_lsn() >= ${at?.place}::pg_lsn`));
+    },
+    async promote() {
+      await standby.query(sql`select pg_promote()`);
+    },
+  };
+}
+
+/** At once: nothing of it is wanted any more. */
+async function end(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return;
+  const ended = once(server, "exit");
+  server.kill("SIGQUIT");
+  await ended;
+}
+
+const WAIT_MS = 60_000;
+const LOOK_EVERY_MS = 10;
+
+/** What fails counts as not yet. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (const sinceMs = performance.now(); performance.now() - sinceMs < WAIT_MS; await pause(LOOK_EVERY_MS))
+    if (await holds().catch(() => false)) return;
+  throw new Error("The standby does not get there");
+}

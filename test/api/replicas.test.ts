@@ -1,0 +1,363 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { Registry } from "prom-client";
+import { entities } from "../../src/entities.ts";
+import { openDatabase, type Database, type Queryable } from "../../src/platform/database.ts";
+import { toTypedId } from "../../src/platform/ids.ts";
+import { createLogger } from "../../src/platform/logger.ts";
+import { marked, readMarked } from "../../src/platform/replica-answer.ts";
+import { createReplicaMetrics } from "../../src/platform/replica-metrics.ts";
+import { openReplicas, type Replicas } from "../../src/platform/replicas.ts";
+import { sql } from "../../src/platform/sql.ts";
+import { ask } from "../support/graphql.ts";
+import { startCuttableProxy, type CuttableProxy } from "../support/cuttable-proxy.ts";
+import { startInstance, type Instance } from "../support/instance.ts";
+import { expectData } from "../support/answers.ts";
+import { getJob, listJobs, numbersOf, patchJob } from "../support/job-calls.ts";
+import { startReplicatedPostgres, type ReplicatedPostgres, type Standby } from "../support/standby.ts";
+import { makersOf, type Partner } from "../support/start-app.ts";
+
+/** Two processes of the service as far as PostgreSQL is concerned: each has its own connections, and knows nothing of the other. */
+let one: Instance;
+let other: Instance;
+let postgres: ReplicatedPostgres;
+let standby: Standby;
+let proxy: CuttableProxy;
+/** On the standby itself. */
+let reading: Database;
+const opened = new AsyncDisposableStack();
+
+let agent: Partner;
+let contractor: Partner;
+let operator: string;
+let number: string;
+
+beforeAll(async () => {
+  postgres = opened.use(await startReplicatedPostgres());
+  standby = await postgres.addStandby(["-c", "max_standby_streaming_delay=100ms"]);
+  reading = opened.use(await openDatabase({ url: standby.url, poolSize: 2, entities }));
+  proxy = opened.use(await startCuttableProxy(standby.url));
+  const settings = { DATABASE_REPLICA_URLS: proxy.url };
+  one = opened.use(await startInstance(postgres.url, settings));
+  other = opened.use(await startInstance(postgres.url, settings));
+  const { partner, jobs } = makersOf(one);
+  [agent, contractor] = await Promise.all([partner("agent"), partner("contractor")]);
+  [number = ""] = await jobs(agent, [{ patch: { weight: 1 } }]);
+  const key = { organizationId: null, name: "test", createdBy: "test" };
+  operator = (await one.keys.create(key)).text;
+});
+afterAll(() => opened.disposeAsync());
+
+/** Every replica as `instance` tells it, being ready whatever it tells of them. */
+async function replicaOf(instance: Instance): Promise<{ status: string; message?: string }> {
+  const response = await instance.request("/health/ready");
+  expect(response.status).toBe(200);
+  const { dependencies } = (await response.json()) as { dependencies: Record<string, { status: string }> };
+  return dependencies["replica_1"] ?? { status: "unknown" };
+}
+
+const isUp = (): Promise<void> =>
+  vi.waitFor(async () => {
+    for (const instance of [one, other]) expect(await replicaOf(instance)).toEqual({ status: "up" });
+  }, 10_000);
+
+/** All is well, and the replica has everything. */
+beforeEach(async () => {
+  await standby.resume();
+  await standby.catchUp();
+  await isUp();
+});
+
+/** How many statements were answered so by `instance`, by "target reason". */
+async function answered(instance: Instance): Promise<Record<string, number>> {
+  const text = await (await instance.request("/metrics")).text();
+  const found = text.matchAll(/^waymark_list_statements_total\{target="(\w+)",reason="(\w+)"\} (\d+)/gm);
+  return Object.fromEntries(
+    [...found].map(([, target, reason, count]) => [`${target} ${reason}`, Number(count)]),
+  );
+}
+
+/** That `work`, once all has settled, adds this to it. */
+async function expectAnswered(
+  instance: Instance,
+  how: Record<string, number>,
+  work: () => Promise<unknown>,
+): Promise<void> {
+  await vi.waitFor(async () => {
+    const before = await answered(instance);
+    await work();
+    const added = Object.entries(await answered(instance)).map(
+      ([key, count]) => [key, count - (before[key] ?? 0)] as const,
+    );
+    expect(Object.fromEntries(added.filter(([, count]) => count > 0))).toMatchObject(how);
+  }, 20_000);
+}
+
+const byReplica = { "replica_1 current": 1 };
+const connection = `{ jobs(first: 5) { totalCount nodes { markingNumber weight agent { name } } } }`;
+const stats = `{ jobStats(groupBy: [STATUS]) { total groups { count weight } } }`;
+
+/** The weights of the jobs that a partner sees, by REST and by GraphQL. */
+async function weights(instance: Instance, key: string): Promise<unknown[]> {
+  const { jobs } = await ask(instance, connection, { key });
+  const byGraphql = jobs.nodes.map(({ weight }: { weight: number }) => weight);
+  const { items } = expectData(await listJobs(instance, { key }));
+  expect(items.map(({ weight }: { weight: number }) => weight)).toEqual(byGraphql);
+  return byGraphql;
+}
+
+describe("a replica that has everything", () => {
+  it("answers lists and aggregates", async () => {
+    await expectAnswered(one, byReplica, async () => {
+      const list = await listJobs(one, agent);
+      expectData(list);
+      expect(numbersOf(list)).toEqual([number]);
+    });
+    await expectAnswered(one, byReplica, async () => {
+      expect(await ask(one, connection, { key: agent.key })).toEqual({
+        jobs: { totalCount: 1, nodes: [{ markingNumber: number, weight: 1, agent: { name: agent.name } }] },
+      });
+    });
+    await expectAnswered(one, byReplica, async () => {
+      expect(await ask(one, stats, { key: agent.key })).toEqual({
+        jobStats: { total: 1, groups: [{ count: 1, weight: 1 }] },
+      });
+    });
+  });
+
+  it("answers an empty list, and for who has never had a job", async () => {
+    // REST counts in a statement of its own where a page has no row that could tell the total.
+    await expectAnswered(one, { "replica_1 current": 2 }, async () =>
+      expect(numbersOf(await listJobs(one, contractor))).toEqual([]),
+    );
+    await expectAnswered(one, byReplica, async () =>
+      expect(await ask(one, connection, { key: contractor.key })).toEqual({
+        jobs: { totalCount: 0, nodes: [] },
+      }),
+    );
+  });
+
+  it("is asked nothing else", async () => {
+    proxy.statements.length = 0;
+    expectData(await getJob(one, agent, number));
+    expectData(await one.call(`/v1/jobs/by-marking/${number}/history`, { key: agent.key }));
+    expectData(await one.call("/v1/events", { key: agent.key }));
+    expectData(await one.call("/v1/reference/statuses", { key: agent.key }));
+    expectData(await patchJob(one, agent, number, { recipient_name: "A. Recipient" }));
+    const single = `{ job(markingNumber: "${number}") { weight history(first: 1) { nodes { type } } } }`;
+    await ask(one, single, { key: agent.key });
+    expect(proxy.statements.filter((statement) => !statement.includes("pg_last_wal_replay_lsn"))).toEqual([]);
+  });
+
+  it("tells its lag", async () => {
+    const text = await (await one.request("/metrics")).text();
+    expect(text).toMatch(/^waymark_replica_up\{replica="replica_1"\} 1$/m);
+    expect(text).toMatch(/^waymark_replica_lag_seconds\{replica="replica_1"\} [\d.]+$/m);
+  });
+});
+
+describe("a replica that lags", () => {
+  it("hides no change from whoever made it, nor from anybody else of the organisation, in any process", async () => {
+    await standby.pause();
+    expectData(await patchJob(one, agent, number, { weight: 2 }));
+    expect(await weights(other, agent.key)).toEqual([2]);
+    expect(await weights(one, agent.key)).toEqual([2]);
+    const { text: second } = await one.keys.create({
+      organizationId: agent.id,
+      name: "second",
+      createdBy: "test",
+    });
+    expect(await weights(other, second)).toEqual([2]);
+    expect(await ask(other, stats, { key: agent.key })).toMatchObject({
+      jobStats: { groups: [{ weight: 2 }] },
+    });
+  });
+
+  it("hides no job from whom it was given to", async () => {
+    await standby.pause();
+    const assign = `mutation ($items: [AssignJobInput!]!) { assignJobs(items: $items) { failedCount } }`;
+    const items = [{ markingNumber: number, contractorId: toTypedId("org", contractor.id) }];
+    await ask(one, assign, { key: operator, variables: { items } });
+    expect(await weights(other, contractor.key)).toHaveLength(1);
+  });
+
+  it("hides no change from the operator who made it", async () => {
+    await standby.pause();
+    const set = `mutation ($items: [SetProviderStatusInput!]!) { setProviderStatus(items: $items) { failedCount } }`;
+    const items = [{ markingNumber: number, providerStatus: "on the way" }];
+    await ask(one, set, { key: operator, variables: { items } });
+    const { jobs } = await ask(other, `{ jobs(first: 5) { nodes { providerStatus } } }`, { key: operator });
+    expect(jobs.nodes).toEqual([{ providerStatus: "on the way" }]);
+  });
+
+  it("answers those whose jobs nobody has changed meanwhile", async () => {
+    const { partner, jobs } = makersOf(one);
+    const still = await partner("agent");
+    await jobs(still, [{}]);
+    await expectAnswered(other, byReplica, async () => {
+      await standby.resume();
+      await standby.catchUp();
+      await isUp();
+      await standby.pause();
+      await jobs(agent, [{}]);
+      expectData(await listJobs(other, still));
+    });
+  });
+
+  it("is left out once it is too far behind, which is told, until it has caught up", async () => {
+    await standby.pause();
+    await makersOf(one).jobs(agent, [{}]);
+    await vi.waitFor(async () => {
+      expect(await replicaOf(one)).toEqual({
+        status: "down",
+        message: expect.stringMatching(/^\d+ s behind$/),
+      });
+    }, 10_000);
+    await expectAnswered(one, { "primary no_replica": 1 }, async () =>
+      expectData(await listJobs(one, agent)),
+    );
+    await standby.resume();
+    await isUp();
+    await expectAnswered(one, byReplica, async () => expectData(await listJobs(one, agent)));
+  });
+});
+
+const lists = (): Promise<unknown> =>
+  Promise.all(
+    Array.from({ length: 8 }, async () => {
+      expectData(await listJobs(one, agent));
+      await ask(one, connection, { key: agent.key });
+    }),
+  );
+const isDown = (): Promise<void> =>
+  vi.waitFor(
+    async () => expect(await replicaOf(one)).toEqual({ status: "down", message: "out of reach" }),
+    10_000,
+  );
+
+describe("a replica that is away", () => {
+  it("is missed by nobody when its connections break, and asked again once it is back", async () => {
+    proxy.cut();
+    await lists();
+    await isDown();
+    await expectAnswered(one, { "primary no_replica": 16 }, lists);
+    proxy.mend();
+    await isUp();
+    await expectAnswered(one, { "replica_1 current": expect.any(Number) }, lists);
+  });
+
+  it("is missed by nobody when it hangs, and asked again once it is back", async () => {
+    await lists();
+    proxy.stall();
+    await lists();
+    await isDown();
+    proxy.mend();
+    await isUp();
+    await expectAnswered(one, { "replica_1 current": expect.any(Number) }, lists);
+  });
+});
+
+/** The number of a transaction that is made for it, or of the one that it is asked in. */
+const numberOf = async (queryable: Queryable): Promise<bigint> => {
+  const [row] = await queryable.query<{ own: string }>(sql`select pg_current_xact_id()::text as own`);
+  return BigInt(row?.own ?? 0);
+};
+
+describe("an answer of a standby", () => {
+  it("tells how new it is, with the statement's rows in their order, and its values", async () => {
+    const statement = sql`select value, ${"text"}::text as text from generate_series(1, 50) value order by value % 7, value`;
+    const answer = readMarked(await reading.query<object>(marked(statement)));
+    expect(answer.rows).toMatchObject(await postgres.primary.query(statement));
+    expect(answer.horizon).toBeGreaterThan(0n);
+  });
+
+  it("tells so without rows, too", async () => {
+    const found = await reading.query<object>(marked(sql`select 1 as one where false`));
+    expect(readMarked(found)).toEqual({ rows: [], horizon: expect.any(BigInt) });
+  });
+
+  it("tells nothing where it comes from no standby", async () => {
+    const found = await postgres.primary.query<object>(marked(sql`select 1 as one`));
+    expect(readMarked(found)).toMatchObject({ rows: [{ one: 1 }], horizon: null });
+  });
+
+  it("counts as new only what no transaction that still runs could add to", async () => {
+    const { promise: isDone, resolve: finish } = Promise.withResolvers<void>();
+    const { promise: begun, resolve: tell } = Promise.withResolvers<bigint>();
+    const holding = postgres.primary.transaction(async (tx) => {
+      await tx.query(sql`create table held ()`);
+      tell(await numberOf(tx));
+      await isDone;
+    }, "rollback");
+    const held = await begun;
+    const later = await numberOf(postgres.primary);
+    await standby.catchUp();
+    const { horizon } = readMarked(await reading.query<object>(marked(sql`select 1`)));
+    finish();
+    await holding;
+    expect(later).toBeGreaterThan(held);
+    expect(horizon).toBe(held);
+  });
+});
+
+describe("a statement that a replica fails", () => {
+  const registry = new Registry();
+  let replicas: Replicas;
+  beforeAll(async () => {
+    const options = { urls: [standby.url], poolSize: 2, entities, primaryUrl: postgres.url };
+    const metrics = createReplicaMetrics(registry);
+    replicas = opened.use(await openReplicas({ ...options, logger: createLogger("silent"), metrics }));
+  });
+  const counted = async (): Promise<string[]> =>
+    (await registry.metrics())
+      .split("\n")
+      .filter((line) => line.startsWith("waymark_list_statements_total{"));
+  const usable = (): Promise<void> => vi.waitFor(() => expect(replicas.all[0]?.complaint).toBeNull(), 10_000);
+
+  it("is answered by the primary where replaying has to end it", async () => {
+    await postgres.primary.query(sql`create table in_the_way (at int)`);
+    await standby.catchUp();
+    await usable();
+    const connections = await replicas.connect();
+    const reader = connections.reader({ primary: postgres.primary, newest: () => Promise.resolve(0n) });
+    // It holds the table, until the primary takes it away.
+    const asked = reader.query(
+      sql`select count(*) as count, pg_is_in_recovery() as "isStandby",
+        case when pg_is_in_recovery() then pg_sleep(20) end from in_the_way`,
+    );
+    await vi.waitFor(async () => {
+      const [held] = await reading.query<object>(
+        sql`select from pg_locks join pg_class on pg_class.oid = relation where relname = 'in_the_way'`,
+      );
+      expect(held).toBeDefined();
+    }, 10_000);
+    await postgres.primary.query(sql`truncate in_the_way`);
+    expect(await asked).toMatchObject([{ isStandby: false }]);
+    expect(await counted()).toEqual(['waymark_list_statements_total{target="primary",reason="failed"} 1']);
+  });
+
+  it("is not put upon the primary where it took too long", async () => {
+    await usable();
+    const connections = await replicas.connect({ statement_timeout: "50" });
+    const reader = connections.reader({ primary: postgres.primary, newest: () => Promise.resolve(0n) });
+    const asked = reader.query(sql`select case when pg_is_in_recovery() then pg_sleep(20) end`);
+    await expect(asked).rejects.toMatchObject({ code: "ServiceUnavailableException" });
+  });
+});
+
+describe("what is set for a replica and is none", () => {
+  it("is asked nothing, which is told", async () => {
+    await using instance = await startInstance(postgres.url, { DATABASE_REPLICA_URLS: postgres.url });
+    expect(await replicaOf(instance)).toEqual({ status: "down", message: "no standby" });
+    expectData(await listJobs(instance, agent));
+    expect(await answered(instance)).toEqual({ "primary no_replica": 1 });
+  });
+
+  it("is asked nothing once it has become a server of its own", async () => {
+    await standby.promote();
+    await vi.waitFor(async () => {
+      expect(await replicaOf(one)).toEqual({ status: "down", message: "no standby" });
+    }, 10_000);
+    expectData(await patchJob(one, agent, number, { weight: 3 }));
+    expect(await weights(other, agent.key)).toContain(3);
+  });
+});
