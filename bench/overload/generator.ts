@@ -1,0 +1,144 @@
+/**
+ * The load, in a process of its own: requests are sent when they are due, whether or not the ones before are answered, as
+ * many partners would send them. Connections are bounded; one that waits for a connection in vain is given up.
+ */
+import type { Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { exchangesOn, openConnection, toBytes } from "../exchange.ts";
+import { NUMBER_PLACE, type Phase, type Sent, type TrafficJob, type TrafficRequest } from "./protocol.ts";
+
+const GIVEN_UP_AFTER_MS = 2_000;
+
+process.on("message", (job: TrafficJob) => void run(job).then((sent) => process.send?.(sent)));
+
+interface Text {
+  kind: string;
+  bytes: Buffer;
+  /** Where a number is to be written. */
+  places: number[];
+}
+
+type Send = (due: Due) => Promise<void>;
+
+interface Due {
+  phase: Phase;
+  /** By the clock of the process. */
+  atMs: number;
+  startedMs: number;
+}
+
+async function run({ url, requests, phases }: TrafficJob): Promise<Sent[]> {
+  const { hostname, port } = new URL(url);
+  const texts = requests.map((request) => textOf(request, hostname));
+  const results: Sent[] = [];
+  const open: Socket[] = [];
+  let numbers = 0;
+
+  const connect = async (): Promise<Send> => {
+    const socket = await openConnection(hostname, Number(port));
+    open.push(socket);
+    const exchange = exchangesOn(socket);
+    return async ({ phase, atMs, startedMs }) => {
+      const { kind, bytes } = numbered(texts[numbers % texts.length] as Text, (numbers += 1));
+      const sentMs = performance.now();
+      const { status } = await exchange(bytes).catch(() => ({ status: "0" }));
+      const answeredMs = performance.now() - startedMs;
+      const [dueMs, wasSentMs] = [atMs - startedMs, sentMs - startedMs];
+      results.push({ kind, phase: phase.name, dueMs, sentMs: wasSentMs, answeredMs, status: Number(status) });
+    };
+  };
+
+  const most = Math.max(...phases.map(({ connections }) => connections));
+  const connections = await Promise.all(Array.from({ length: most }, connect));
+  const waiting = createWaiting(connections, (due) => results.push(givenUp(due)));
+  for (const phase of phases) {
+    if (phase.rate === null) await closedLoop(phase, connections);
+    else await openLoop(phase, phase.rate, (due) => waiting.send(due));
+  }
+  await waiting.untilDone();
+  for (const socket of open) socket.destroy();
+  return results;
+}
+
+function textOf(request: TrafficRequest, host: string): Text {
+  const bytes = toBytes(request, host);
+  const places: number[] = [];
+  for (let at = bytes.indexOf(NUMBER_PLACE); at !== -1; at = bytes.indexOf(NUMBER_PLACE, at + 1))
+    places.push(at);
+  return { kind: request.kind, bytes, places };
+}
+
+function numbered({ kind, bytes, places }: Text, number: number): { kind: string; bytes: Buffer } {
+  if (places.length === 0) return { kind, bytes };
+  const copy = Buffer.from(bytes);
+  for (const place of places) copy.write(String(number).padStart(NUMBER_PLACE.length, "0"), place, "latin1");
+  return { kind, bytes: copy };
+}
+
+async function closedLoop(phase: Phase, connections: readonly Send[]): Promise<void> {
+  const startedMs = performance.now();
+  const untilMs = startedMs + phase.seconds * 1000;
+  await Promise.all(
+    connections.slice(0, phase.connections).map(async (send) => {
+      for (let atMs = startedMs; atMs < untilMs; atMs = performance.now())
+        await send({ phase, atMs, startedMs });
+    }),
+  );
+}
+
+/** Arrivals of a Poisson process. It does not sleep in between: a timer would be late by a millisecond, and send in bursts. */
+async function openLoop(phase: Phase, rate: number, send: (due: Due) => void): Promise<void> {
+  const startedMs = performance.now();
+  const untilMs = startedMs + phase.seconds * 1000;
+  let atMs = startedMs;
+  while (atMs < untilMs) {
+    for (const nowMs = performance.now(); atMs <= nowMs && atMs < untilMs; atMs += gap(rate))
+      send({ phase, atMs, startedMs });
+    await nextTurn();
+  }
+}
+
+function gap(rate: number): number {
+  return (-Math.log(1 - Math.random()) * 1000) / rate;
+}
+
+/** Sends on whichever connection is free, the oldest first. */
+function createWaiting(connections: readonly Send[], giveUp: (due: Due) => void) {
+  const free = [...connections];
+  const waiting: Due[] = [];
+  let busy = 0;
+  let idle = Promise.withResolvers<void>();
+
+  const next = (): Due | undefined => {
+    for (;;) {
+      const due = waiting.shift();
+      if (!due || performance.now() - due.atMs < GIVEN_UP_AFTER_MS) return due;
+      giveUp(due);
+    }
+  };
+  const use = async (send: Send, first: Due): Promise<void> => {
+    busy += 1;
+    for (let due: Due | undefined = first; due; due = next()) await send(due);
+    busy -= 1;
+    free.push(send);
+    if (busy === 0) idle.resolve();
+  };
+  return {
+    send(due: Due): void {
+      const send = free.pop();
+      if (send) void use(send, due);
+      else waiting.push(due);
+    },
+    async untilDone(): Promise<void> {
+      while (busy > 0) {
+        await idle.promise;
+        idle = Promise.withResolvers<void>();
+      }
+    },
+  };
+}
+
+function givenUp({ phase, atMs, startedMs }: Due): Sent {
+  const dueMs = atMs - startedMs;
+  return { kind: "", phase: phase.name, dueMs, sentMs: Number.NaN, answeredMs: Number.NaN, status: 0 };
+}

@@ -1,0 +1,49 @@
+/**
+ * `npm run bench:overload`: what is answered, and how soon, when three times as many requests come as the server can answer.
+ * Options: --jobs=N --fresh --seconds=60 (of overload) --only=lists,mixed --write (into docs/performance.md).
+ */
+import { cpus } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { openBenchDatabase } from "../database.ts";
+import { writeReport } from "../report.ts";
+import { bindTo, cores } from "./cores.ts";
+import { measureOverload } from "./measure.ts";
+import { recoveryOf, tableHead, tableOf } from "./tables.ts";
+import { createTraffic, mixtures, type Mixture } from "./traffic.ts";
+
+const { values: options } = parseArgs({
+  options: {
+    jobs: { type: "string", default: "1000000" },
+    fresh: { type: "boolean", default: false },
+    seconds: { type: "string", default: "60" },
+    only: { type: "string" },
+    write: { type: "boolean", default: false },
+  },
+});
+
+const folder = resolve(process.env["BENCH_DATA_DIR"] ?? join(import.meta.dirname, "../../.waymark-bench"));
+const [jobs, seconds] = [Number(options.jobs), Number(options.seconds)];
+const startedMs = performance.now();
+const onProgress = (text: string): void =>
+  console.error(`${Math.round((performance.now() - startedMs) / 1000)} s: ${text}`);
+
+const lines = tableHead();
+const recoveries: string[] = [];
+await using database = await openBenchDatabase({ folder, jobs, fresh: options.fresh, onProgress });
+if (database.postmasterPid !== null) bindTo(cores?.server, database.postmasterPid);
+const traffic = await createTraffic(database);
+for (const mixture of (options.only?.split(",") ?? mixtures) as Mixture[]) {
+  onProgress(mixture);
+  const measured = await measureOverload({ database, requests: traffic[mixture], seconds, onProgress });
+  lines.push(...tableOf(mixture, measured));
+  recoveries.push(recoveryOf(mixture, measured));
+  console.error(lines.join("\n"));
+}
+
+const day = new Date().toISOString().slice(0, 10);
+const machine = `${cpus().length} cores (${cpus()[0]?.model}), Node ${process.versions.node}`;
+const heading = `${day}, ${machine}, ${jobs.toLocaleString("en")} jobs, ${seconds} s of overload.`;
+const report = `${lines.join("\n")}\n\n${recoveries.join("\n")}`;
+console.log(`\n${heading}\n\n${report}`);
+if (options.write) await writeReport("overload", heading, report);

@@ -1,0 +1,108 @@
+/** What was measured, as Markdown. */
+import { number } from "../report.ts";
+import { phaseNames, type Measured, type MeasuredPhase } from "./measure.ts";
+import type { Sent } from "./protocol.ts";
+
+const HEADINGS = [
+  "requests",
+  "asked",
+  "asked a second",
+  "answered a second",
+  "of capacity",
+  "refused",
+  "failed",
+  "answers: p50 / p99 ms",
+  "× the p99 in calm",
+  "the same since they were due: p99 ms",
+  "refusals: p50 / p99 ms",
+];
+/** Budgets: docs/performance.md. */
+const MOST_TIMES_CALM = 3;
+
+/** All of them together, then kind by kind where there are several. */
+export function tableOf(mixture: string, { capacity, phases }: Measured): string[] {
+  const kinds = [...new Set(phases.flatMap(({ sent }) => sent.map(({ kind }) => kind)))].filter(Boolean);
+  const parts = kinds.length > 1 ? [null, ...kinds.toSorted()] : [null];
+  return parts.flatMap((kind) => {
+    const chosen = phases.map((phase) => ({ ...phase, sent: phase.sent.filter((each) => isOf(each, kind)) }));
+    const calm = chosen.find(({ phase }) => phase.name === phaseNames.calm)?.sent ?? [];
+    const calmMs = percentile(latencies(calm.filter(isAnswered)), 0.99);
+    const name = kind === null ? mixture : `${mixture}: ${kind}`;
+    return chosen.map((phase) => lineOf(name, phase, { capacity: kind === null ? capacity : null, calmMs }));
+  });
+}
+
+export function tableHead(): string[] {
+  return [`| ${HEADINGS.join(" | ")} |`, `|${"---|".repeat(HEADINGS.length)}`];
+}
+
+/** How soon nothing was left of the overload. */
+export function recoveryOf(mixture: string, { phases }: Measured): string {
+  const after = phases.find(({ phase }) => phase.name === phaseNames.after)?.sent ?? [];
+  const refused = after.filter(isRefused).map(({ dueMs }) => dueMs);
+  const last = Math.max(0, ...refused);
+  return refused.length === 0
+    ? `${mixture}: no request that was due after the overload was refused.`
+    : `${mixture}: of the requests that were due after the overload ${refused.length} were refused, the last ${number(last)} ms after it.`;
+}
+
+function isOf({ kind }: Sent, wanted: string | null): boolean {
+  return wanted === null || kind === wanted;
+}
+
+function lineOf(
+  name: string,
+  { phase, isProtected, sent }: MeasuredPhase,
+  { capacity, calmMs }: { capacity: number | null; calmMs: number },
+): string {
+  const answered = sent.filter(isAnswered);
+  const refused = sent.filter(isRefused);
+  const answeredMs = latencies(answered);
+  const dueMs = sorted(answered.map((each) => each.answeredMs - each.dueMs));
+  const refusedMs = latencies(refused);
+  const perSecond = answered.length / phase.seconds;
+  const times = percentile(answeredMs, 0.99) / calmMs;
+  const isJudged = isProtected && phase.name === phaseNames.overload;
+  const failed = sent.length - answered.length - refused.length;
+  const cells = [
+    name,
+    isProtected || phase.rate === null ? phase.name : `${phase.name}, protection off`,
+    number(sent.length / phase.seconds),
+    number(perSecond),
+    capacity === null ? "" : percent(perSecond / capacity),
+    percent(refused.length / sent.length),
+    String(failed),
+    `${number(percentile(answeredMs, 0.5))} / ${number(percentile(answeredMs, 0.99))}`,
+    isJudged && times > MOST_TIMES_CALM ? `**${number(times)}**` : number(times),
+    phase.rate === null ? "" : number(percentile(dueMs, 0.99)),
+    refused.length === 0
+      ? ""
+      : `${number(percentile(refusedMs, 0.5))} / ${number(percentile(refusedMs, 0.99))}`,
+  ];
+  return `| ${cells.join(" | ")} |`;
+}
+
+function isAnswered({ status }: Sent): boolean {
+  return status === 200;
+}
+
+function isRefused({ status }: Sent): boolean {
+  return status === 503;
+}
+
+/** From sending to the answer. */
+function latencies(sent: readonly Sent[]): number[] {
+  return sorted(sent.map(({ sentMs, answeredMs }) => answeredMs - sentMs));
+}
+
+function sorted(values: number[]): number[] {
+  return values.toSorted((a, b) => a - b);
+}
+
+function percentile(values: readonly number[], part: number): number {
+  return values[Math.min(values.length - 1, Math.floor(values.length * part))] ?? Number.NaN;
+}
+
+function percent(part: number): string {
+  return `${number(part * 100)} %`;
+}
