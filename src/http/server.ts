@@ -11,7 +11,10 @@ import type { Duplex } from "node:stream";
 import { StartupError } from "../platform/errors.ts";
 import { newRequestId } from "../platform/ids.ts";
 import { mustArriveWithin } from "./arrival.ts";
+import { boundConnections, type ConnectionBounds, type ExceededBound } from "./connections.ts";
+import { mustBeTakenWithin } from "./departure.ts";
 import { failureText, JSON_TYPE } from "./envelope.ts";
+import { standingHeaders } from "./standing-headers.ts";
 
 export interface HttpServer {
   /** Where it listens, such as `http://127.0.0.1:4000`. */
@@ -26,32 +29,57 @@ export interface WebSockets extends AsyncDisposable {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
 }
 
-const HEADERS_TIMEOUT_MS = 15_000;
-const REQUEST_TIMEOUT_MS = 60_000;
-/** For an upload that a route allows (arrival.ts). */
-const LONGEST_REQUEST_MS = 3_600_000;
-const KEEP_ALIVE_MS = 65_000;
+/** Where it listens, and what it bears there. */
+export interface Door {
+  readonly host: string;
+  readonly port: number;
+  readonly connections: ConnectionBounds;
+  readonly onConnectionRefused: (bound: ExceededBound) => void;
+  /** Others than the usual, for tests. */
+  readonly patience?: Partial<typeof PATIENCE_MS>;
+}
+
+const PATIENCE_MS = {
+  /** From a connection's beginning, or the answer before, to a request's last header. */
+  headers: 15_000,
+  /** To the end of its body. */
+  request: 60_000,
+  /** The same for an upload that a route allows (arrival.ts). */
+  longestRequest: 3_600_000,
+  /** For the next request on a connection. */
+  keepAlive: 65_000,
+  /** With nothing read and nothing sent: longer than any statement takes. */
+  silence: 120_000,
+  /** For an answer that is written to be taken. */
+  departure: 60_000,
+  /** How often it looks for headers that are late. */
+  look: 5_000,
+};
 /** How long a connection without a request may still bring one that was under way when the stop began. */
 const LAST_REQUESTS_MS = 1_000;
 const STOP_TIMEOUT_MS = 30_000;
 
 export async function listen(
   handler: RequestListener,
-  { host, port }: { host: string; port: number },
+  { host, port, connections, onConnectionRefused, patience }: Door,
   webSockets: WebSockets | null = null,
 ): Promise<HttpServer> {
+  const patienceMs = { ...PATIENCE_MS, ...patience };
   const server = createServer(
     {
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: LONGEST_REQUEST_MS,
-      keepAliveTimeout: KEEP_ALIVE_MS,
+      headersTimeout: patienceMs.headers,
+      requestTimeout: patienceMs.longestRequest,
+      keepAliveTimeout: patienceMs.keepAlive,
+      connectionsCheckingInterval: patienceMs.look,
       // The app refuses a request without one, in the envelope.
       requireHostHeader: false,
       // Any other wish to upgrade (Java's client wants HTTP/2) is not granted, and its request answered as it is.
       shouldUpgradeCallback: (request) => webSockets !== null && isFor(webSockets, request),
     },
-    handleInTime(handler),
+    handleInTime(handler, patienceMs),
   );
+  server.setTimeout(patienceMs.silence);
+  boundConnections(server, connections, onConnectionRefused);
   server.on("clientError", refuseUnreadable);
   server.on("checkExpectation", handler);
   const upgraded = new Set<Duplex>();
@@ -69,9 +97,10 @@ export async function listen(
   };
 }
 
-function handleInTime(handler: RequestListener): RequestListener {
+function handleInTime(handler: RequestListener, patienceMs: typeof PATIENCE_MS): RequestListener {
   return (request, response) => {
-    mustArriveWithin(request, REQUEST_TIMEOUT_MS, () => {
+    mustBeTakenWithin(response, patienceMs.departure);
+    mustArriveWithin(request, patienceMs.request, () => {
       // Half an answer is on its way: nothing else fits behind it.
       if (response.headersSent) request.socket.destroy();
       else refuseUnreadable({ name: "Error", message: "", code: "ERR_HTTP_REQUEST_TIMEOUT" }, request.socket);
@@ -133,6 +162,10 @@ async function stop({ server, webSockets, upgraded }: Stopping, timeoutMs: numbe
   clearTimeout(forced);
 }
 
+const STANDING_LINES = standingHeaders()
+  .map(([name, value]) => `${name}: ${value}\r\n`)
+  .join("");
+
 /** What the HTTP parser could not read still gets an answer in the envelope. */
 function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === "ECONNRESET") {
@@ -149,6 +182,6 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
   const body = failureText(requestId, { code: "BadRequestException", message, details: null });
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: ${JSON_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-      `X-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n${body}`,
+      `${STANDING_LINES}X-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n${body}`,
   );
 }

@@ -1,0 +1,87 @@
+/** The cluster's PostgreSQL and MongoDB: the programs that Waymark brings or finds, run as docker-compose.yml has them. */
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { MongoClient, MongoServerError } from "mongodb";
+import { openEmbeddedPostgres } from "../../src/embedded/postgres.ts";
+import { findFreePort } from "./port.ts";
+import { endOfLog, startProgram, type Program } from "./process.ts";
+
+export interface ClusterDatabase extends AsyncDisposable {
+  readonly url: string;
+}
+
+/** Durable, on a port of its own, with the 100 connections that PostgreSQL has by default. */
+export async function startPostgres(folder: string): Promise<ClusterDatabase> {
+  return await openEmbeddedPostgres({ dataDir: folder, exclusive: true });
+}
+
+interface MongoOptions {
+  readonly folder: string;
+  /** The `mongod` to run. */
+  readonly binary: string;
+  /** The service's, from docker-compose.yml. */
+  readonly command: readonly string[];
+}
+
+const DATABASE = "waymark";
+const READY_WITHIN_MS = 60_000;
+const LOOK_EVERY_MS = 50;
+const NOT_YET_INITIALIZED = 94;
+/** It is there, and listens on this machine alone; and what it keeps for itself is small. */
+const SETTINGS = ["--nounixsocket", "--oplogSize=64", "--wiredTigerCacheSizeGB=0.25", "--quiet"];
+
+/** A replica set of one member, reached by its name, as an application reaches any replica set. */
+export async function startMongo({ folder, binary, command }: MongoOptions): Promise<ClusterDatabase> {
+  const port = await findFreePort();
+  const dbpath = join(folder, "mongo");
+  const logFile = join(folder, "mongo.log");
+  await mkdir(dbpath, { mode: 0o700 });
+  const given = command.slice(1).filter((argument) => argument !== "--bind_ip_all");
+  const args = [...given, `--dbpath=${dbpath}`, "--bind_ip=127.0.0.1", `--port=${port}`, ...SETTINGS];
+  const program = await startProgram({ command: binary, args, env: {}, logFile });
+  const replicaSet = /--replSet=(\S+)/.exec(given.join(" "))?.[1] ?? "";
+  try {
+    await untilPrimary({ host: `127.0.0.1:${port}`, replicaSet, program, logFile });
+  } catch (error) {
+    program.signal("SIGKILL");
+    throw error;
+  }
+  return {
+    url: `mongodb://127.0.0.1:${port}/${DATABASE}?replicaSet=${replicaSet}`,
+    async [Symbol.asyncDispose]() {
+      program.signal("SIGTERM");
+      await program.ended;
+    },
+  };
+}
+
+interface Starting {
+  readonly host: string;
+  readonly replicaSet: string;
+  readonly program: Program;
+  readonly logFile: string;
+}
+
+/** What the health check of docker-compose.yml does: it makes the replica set the first time, and waits until it takes writes. */
+async function untilPrimary({ host, replicaSet, program, logFile }: Starting): Promise<void> {
+  const giveUpAtMs = performance.now() + READY_WITHIN_MS;
+  const config = { _id: replicaSet, members: [{ _id: 0, host }] };
+  for (;;) {
+    if (program.hasEnded() || performance.now() > giveUpAtMs)
+      throw new Error(`MongoDB did not start:\n${await endOfLog(logFile)}`);
+    if (await takesWrites(host, config).catch(() => false)) return;
+    await pause(LOOK_EVERY_MS);
+  }
+}
+
+async function takesWrites(host: string, config: object): Promise<boolean> {
+  const url = `mongodb://${host}/admin?directConnection=true`;
+  await using client = new MongoClient(url, { serverSelectionTimeoutMS: 500, maxPoolSize: 1 });
+  const admin = client.db();
+  await admin.command({ replSetGetStatus: 1 }).catch(async (error: unknown) => {
+    const isNew = error instanceof MongoServerError && error.code === NOT_YET_INITIALIZED;
+    if (isNew) await admin.command({ replSetInitiate: config });
+  });
+  return (await admin.command({ hello: 1 }))["isWritablePrimary"] === true;
+}

@@ -1,0 +1,50 @@
+/** One request through the balancer. */
+import { request as requestOf, type IncomingMessage, type ServerResponse } from "node:http";
+import { pipeline } from "node:stream";
+import { nameOf, type BalancerParts } from "./backend.ts";
+
+/** They are of one connection, and not of the request (RFC 9110, 7.6.1). */
+const OF_A_CONNECTION = new Set(["connection", "keep-alive", "proxy-connection", "te", "upgrade"]);
+
+export function forward(incoming: IncomingMessage, response: ServerResponse, parts: BalancerParts): void {
+  const backend = parts.choose();
+  const fail = (status: 502 | 503, reason: string): void => {
+    if (response.destroyed) return;
+    parts.onUnanswered({ ...nameOf(incoming), port: backend?.port ?? null, reason });
+    // Half an answer is told as such: by its end.
+    if (response.headersSent) response.destroy();
+    else response.writeHead(status, { "content-type": "text/plain", "retry-after": "1" }).end(`${reason}\n`);
+  };
+  if (!backend) return fail(503, "no backend is ready");
+
+  const { hostname, port, agent } = backend;
+  const { method, url: path } = incoming;
+  const headers = forwardedHeaders(incoming);
+  const outgoing = requestOf({ hostname, port, agent, method, path, headers, setHost: false });
+  outgoing.once("response", (answer) => {
+    response.writeHead(answer.statusCode ?? 502, headersOf(answer.rawHeaders));
+    pipeline(answer, response, (error) => error && fail(502, `the answer was cut: ${error.message}`));
+  });
+  outgoing.once("error", (error) => fail(502, error.message));
+  // The client has gone, and wants no answer.
+  response.once("close", () => {
+    if (!response.writableFinished) outgoing.destroy();
+  });
+  incoming.pipe(outgoing);
+}
+
+/** As they came, with the client's address behind those that it came by. */
+function forwardedHeaders({ rawHeaders, headers, socket }: IncomingMessage): string[] {
+  const before = headers["x-forwarded-for"];
+  const hops = [...(before === undefined ? [] : [before]), socket.remoteAddress ?? ""].join(", ");
+  return [...headersOf(rawHeaders, "x-forwarded-for"), "X-Forwarded-For", hops];
+}
+
+function headersOf(raw: readonly string[], dropped = ""): string[] {
+  const kept: string[] = [];
+  for (let at = 0; at < raw.length; at += 2) {
+    const [name = "", value = ""] = raw.slice(at, at + 2);
+    if (!OF_A_CONNECTION.has(name.toLowerCase()) && name.toLowerCase() !== dropped) kept.push(name, value);
+  }
+  return kept;
+}

@@ -1,0 +1,67 @@
+/**
+ * `npm run cluster [-- --port 4000] [--apis 2] [--workers 2]`: the shape of docker-compose.yml on this machine, filled with
+ * the demo, until Ctrl-C. Further settings of Waymark are taken from the environment.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { toConfig } from "../../src/config/config.ts";
+import { readEnv } from "../../src/config/env.ts";
+import { findMongodBinary } from "../../src/embedded/mongod-binary.ts";
+import { startCluster, type Cluster } from "./cluster.ts";
+
+/** What may be tried with it, beside what the cluster sets itself. */
+const TAKEN = ["LOG_LEVEL", "SHUTDOWN_DELAY", "WEBHOOK_RETRY_SCHEDULE", "RATE_LIMITS", "DATABASE_POOL_SIZE"];
+
+const LOOK_EVERY_MS = 500;
+
+const say = (text: string): void => void process.stderr.write(`${text}\n`);
+
+const { values } = parseArgs({
+  options: {
+    port: { type: "string", default: "4000" },
+    apis: { type: "string", default: "2" },
+    workers: { type: "string", default: "2" },
+  },
+});
+const stopping = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => stopping.abort());
+
+const { mongo, cacheDir } = toConfig(readEnv());
+const mongodBinary = await findMongodBinary({ ...mongo, cacheDir }, say, stopping.signal);
+await using cluster = await startCluster({
+  mongodBinary,
+  port: Number(values.port),
+  apis: Number(values.apis),
+  workers: Number(values.workers),
+  env: Object.fromEntries(TAKEN.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))),
+  onProgress: say,
+});
+say(await cluster.run("demo", "demo"));
+say(summary(cluster));
+await keepRunning(cluster);
+say("Stopping: what was accepted is answered first.");
+
+/** As `restart: unless-stopped` does it. */
+async function keepRunning({ apis, workers }: Cluster): Promise<void> {
+  while (!stopping.signal.aborted) {
+    for (const member of [...apis, ...workers].filter((one) => one.pid() === 0)) {
+      say(`${member.name} has ended, and is started again.`);
+      await member.start().catch((error: unknown) => say(String(error)));
+    }
+    await pause(LOOK_EVERY_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+  }
+}
+
+function summary({ url, apis: fronts, workers: backs, folder }: Cluster): string {
+  const members = [...fronts, ...backs].map(
+    (member) => `  ${member.name.padEnd(10)} ${member.url}  (process ${member.pid()})`,
+  );
+  return [
+    `  balancer   ${url}   (console, /v1, /graphql, /docs)`,
+    ...members,
+    `  logs       ${folder}`,
+    "",
+    "  Ctrl-C ends it, and removes the folder. A member that is sent SIGTERM leaves in good order, and comes back.",
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,58 @@
+/** A program that the cluster runs, in a process group of its own: Ctrl-C is for the one who started the cluster. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { open, readFile } from "node:fs/promises";
+import { projectRoot } from "./compose.ts";
+
+export interface ProgramOptions {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** What it prints is added to this file. */
+  readonly logFile: string;
+}
+
+export interface Program {
+  readonly pid: number;
+  /** Resolves with its exit code, or the name of the signal that ended it. */
+  readonly ended: Promise<number | string>;
+  hasEnded(): boolean;
+  signal(signal: NodeJS.Signals): void;
+}
+
+const SHOWN_CHARACTERS = 4_000;
+
+export async function startProgram({ command, args, env, logFile }: ProgramOptions): Promise<Program> {
+  const log = await open(logFile, "a", 0o600);
+  const child = spawn(command, args, {
+    cwd: projectRoot,
+    env: { PATH: process.env["PATH"], ...env },
+    stdio: ["ignore", log.fd, log.fd],
+    detached: true,
+  });
+  try {
+    await once(child, "spawn");
+  } finally {
+    await log.close();
+  }
+  // Where we end without having stopped it: a test run that is broken off, for example.
+  const endWithUs = (): void => void child.kill("SIGTERM");
+  process.once("exit", endWithUs);
+  let hasEnded = false;
+  const ended = once(child, "exit").then(([code, signal]) => {
+    hasEnded = true;
+    process.off("exit", endWithUs);
+    return (code ?? signal) as number | string;
+  });
+  return {
+    pid: child.pid as number,
+    ended,
+    hasEnded: () => hasEnded,
+    signal: (signal) => void child.kill(signal),
+  };
+}
+
+/** The last of what a program has printed. */
+export async function endOfLog(logFile: string): Promise<string> {
+  return (await readFile(logFile, "utf8")).slice(-SHOWN_CHARACTERS);
+}

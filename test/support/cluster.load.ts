@@ -1,0 +1,176 @@
+/** What partners do all day, through the balancer: requests of each kind, and a subscriber that comes back by itself. */
+import { setTimeout as pause } from "node:timers/promises";
+import { createClient } from "graphql-ws";
+import { expect, onTestFinished } from "vitest";
+import { WebSocket } from "ws";
+import { ask } from "./graphql.ts";
+import { JOB_CHANGED, socketUrl, type LiveEvent } from "./graphql-live.ts";
+import { doorOf, type Answer } from "./instance.ts";
+import { getJob, listJobs, patchBatch, patchJob } from "./job-calls.ts";
+import { eventually } from "./webhook-faults.load.ts";
+
+interface Caller {
+  readonly url: string;
+  readonly key: string;
+}
+
+export interface Traffic {
+  /** Whatever was not answered as it should be, as a sentence. */
+  readonly failures: readonly string[];
+  /** How often each kind was answered. */
+  answered(): Record<string, number>;
+  /** Resolves once so many more of each kind have been. */
+  more(count: number): Promise<void>;
+  /** Resolves once the last has been answered. */
+  stop(): Promise<void>;
+}
+
+const BETWEEN_MS = 15;
+
+const JOBS = `{ jobs(first: 20) { nodes { markingNumber weight history(first: 3) { nodes { sequence } } } } }`;
+const UPDATE = `mutation ($items: [UpdateJobInput!]!) {
+  updateJobs(items: $items) { results { userErrors { message } } }
+}`;
+
+/** Two callers of each kind, one request after the other. */
+export function startTraffic({ url, key }: Caller, numbers: readonly string[]): Traffic {
+  const door = doorOf(url);
+  const numberOf = (turn: number): string => numbers[turn % numbers.length] ?? "";
+  const kinds: Record<string, (turn: number) => Promise<void>> = {
+    list: async () => answeredWell(await listJobs(door, { key }, "page_size=20")),
+    get: async (turn) => answeredWell(await getJob(door, { key }, numberOf(turn))),
+    patch: async (turn) => answeredWell(await patchJob(door, { key }, numberOf(turn), { weight: turn })),
+    batch: async (turn) => {
+      const items = numbers.slice(0, 10).map((marking_number) => ({ marking_number, piece_quantity: turn }));
+      const answer = await patchBatch(door, { key }, items);
+      answeredWell(answer);
+      expect(answer.body.data.results.map((one: { success: boolean }) => one.success)).not.toContain(false);
+    },
+    query: async () => void (await ask(door, JOBS, { key })),
+    mutation: async (turn) => {
+      const items = [{ markingNumber: numberOf(turn), patch: { instructions: `Turn ${turn}` } }];
+      const { updateJobs } = await ask(door, UPDATE, { key, variables: { items } });
+      expect(updateJobs.results).toEqual([{ userErrors: [] }]);
+    },
+  };
+  return runKinds(kinds);
+}
+
+function answeredWell({ status, body }: Answer): void {
+  if (status !== 200) throw new Error(`answered ${status}: ${JSON.stringify(body.error)}`);
+}
+
+function runKinds(kinds: Record<string, (turn: number) => Promise<void>>): Traffic {
+  const stopping = new AbortController();
+  const failures: string[] = [];
+  const answered = new Map(Object.keys(kinds).map((kind) => [kind, 0]));
+  let turn = 0;
+  const caller = async (kind: string, call: (turn: number) => Promise<void>): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      try {
+        await call((turn += 1));
+        answered.set(kind, (answered.get(kind) ?? 0) + 1);
+      } catch (error) {
+        failures.push(`${new Date().toISOString()} ${kind}: ${reasonOf(error)}`);
+      }
+      await pause(BETWEEN_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  };
+  const callers = Object.entries(kinds).flatMap(([kind, call]) => [caller(kind, call), caller(kind, call)]);
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    await Promise.all(callers);
+  };
+  onTestFinished(stop);
+  return {
+    failures,
+    answered: () => Object.fromEntries(answered),
+    async more(count) {
+      const wanted = [...answered].map(([kind, done]) => [kind, done + count] as const);
+      await eventually(() => {
+        const missing = wanted.filter(([kind, enough]) => (answered.get(kind) ?? 0) < enough);
+        if (missing.length > 0)
+          throw new Error(`Too few of ${missing.join(", ")}; ${failures.slice(0, 3).join("; ")}`);
+      });
+    },
+    stop,
+  };
+}
+
+/** `fetch` says what it was in the cause. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+}
+
+export interface Follower {
+  /** The ids of the events that it knows of, by subscription or by asking for what it missed. */
+  readonly seen: ReadonlySet<string>;
+  /** How many of them it was told by subscription. */
+  told(): number;
+  /** How often its socket was lost and came back. */
+  returns(): number;
+  /** Asks for the last of what it missed, and ends. */
+  stop(): Promise<void>;
+}
+
+const MISSED = `query ($after: String!) {
+  events(after: $after, first: 100) { nodes { id cursor } pageInfo { hasNextPage } }
+}`;
+
+/** As docs/guide/graphql.md has it: subscribe again first, then ask for what was missed since the last event's cursor. */
+export function startFollower({ url, key }: Caller): Follower {
+  const seen = new Set<string>();
+  let [told, connections, missing] = [0, 0, false];
+  let cursor: string | null = null;
+  let catchingUp = Promise.resolve();
+
+  const catchUp = async (from: string | null): Promise<void> => {
+    for (let after = from; after !== null;) {
+      const { events } = await ask({ url }, MISSED, { key, variables: { after } });
+      for (const { id } of events.nodes) seen.add(id);
+      after = events.pageInfo.hasNextPage ? events.nodes.at(-1).cursor : null;
+    }
+  };
+  const client = createClient({
+    url: socketUrl({ url }),
+    webSocketImpl: WebSocket,
+    connectionParams: { "x-api-key": key },
+    retryAttempts: 1_000,
+    retryWait: () => pause(100),
+    on: {
+      connected() {
+        connections += 1;
+        missing = connections > 1;
+      },
+    },
+  });
+  const next = ({ data }: { data?: { jobChanged: LiveEvent } | null | undefined }): void => {
+    if (!data) return;
+    if (missing) {
+      const from = cursor;
+      catchingUp = catchingUp.then(() => catchUp(from));
+      missing = false;
+    }
+    told += 1;
+    seen.add(data.jobChanged.id);
+    cursor = data.jobChanged.cursor;
+  };
+  const failed = Promise.withResolvers<never>();
+  failed.promise.catch(() => undefined);
+  const end = client.subscribe<{ jobChanged: LiveEvent }>(
+    { query: JOB_CHANGED },
+    { next, error: failed.reject, complete: () => undefined },
+  );
+  onTestFinished(async () => client.dispose());
+  return {
+    seen,
+    told: () => told,
+    returns: () => connections - 1,
+    async stop() {
+      await Promise.race([catchingUp, failed.promise]);
+      await catchUp(cursor);
+      end();
+    },
+  };
+}
