@@ -74,7 +74,7 @@ export function createSessionVerifier(parts: VerifierParts): SessionVerifier {
     },
     async verify({ cookie }, address) {
       const token = signedValue(cookie, SESSION_COOKIE, secret);
-      if (token === null) throw signedOut();
+      if (!token) throw signedOut();
       const row = await read(sql`session.token = ${token}`);
       if (clock.now() - Date.parse(row.last_seen_at) >= TOUCH_EVERY_MS) await touch(row, address);
       return toHolder(row);

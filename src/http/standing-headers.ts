@@ -12,7 +12,13 @@ export function standingHeaders(): [name: string, value: string][] {
   const response = new ServerResponse(request);
   const setHeaders = helmet({
     contentSecurityPolicy: {
-      directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+      directives: {
+        defaultSrc: ["'none'"],
+        // These three do not follow `default-src`.
+        baseUri: ["'none'"],
+        formAction: ["'none'"],
+        frameAncestors: ["'none'"],
+      },
       useDefaults: false,
     },
   });

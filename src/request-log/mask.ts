@@ -91,7 +91,7 @@ function scalar(value: unknown, name: string): string {
 }
 
 /** GraphQL's block strings, strings and comments; one that does not end goes on to the end. */
-const QUOTED = /"""(?:\\"""|(?!""")[\s\S])*(?:"""|$)|"(?:\\.|[^"\\\n\r])*(?:"|$)|#[^\n\r]*/g;
+const QUOTED = /"""(?:[^"\\]|\\(?:""")?|"(?!""))*(?:"""|$)|"(?:\\.|[^"\\\n\r])*(?:"|$)|#[^\n\r]*/g;
 
 function withoutQuoted(text: string): string {
   return text.replace(QUOTED, (found) => (found.startsWith("#") ? "#" : '"***"'));
@@ -104,5 +104,5 @@ function firstBytes(text: string): string {
   return bytes
     .subarray(0, KEPT_BYTES)
     .toString()
-    .replace(/\uFFFD+$/, "");
+    .replace(/(?<!\uFFFD)\uFFFD+$/, "");
 }

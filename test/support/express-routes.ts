@@ -27,10 +27,20 @@ interface Layer {
   handle: { stack?: Layer[] };
 }
 
-const PREFIXES = ["/v1"];
+const PREFIXES = ["/v1", "/auth", "/console-data"];
 
 /** `GET /v1/jobs` for each route and method, but for the console's own, the files of the reference page and the path without Marking Number. */
 export async function routesOfTheApp(): Promise<string[]> {
+  const beside = /^\/docs\/assets\/|^\/v1\/jobs\/by-marking$/;
+  return await routesWhere((layer) => isDocumented(layer), beside);
+}
+
+/** The same with what people's pages ask for. GraphQL, the page itself and the task dashboard are no routes of these routers. */
+export async function allRoutesOfTheApp(): Promise<string[]> {
+  return await routesWhere((layer) => !isPage(layer), /^\/docs\/assets\/|^\/v1\/jobs\/by-marking$/);
+}
+
+async function routesWhere(counts: (layer: Layer) => boolean, beside: RegExp): Promise<string[]> {
   await using testDatabase = await createTestDatabase();
   await using database = await openDatabase({ url: testDatabase.url, poolSize: 2, entities });
   await using verifier = createKeyVerifier({ database, clock: systemClock });
@@ -53,21 +63,32 @@ export async function routesOfTheApp(): Promise<string[]> {
     dependencies: [],
     isStopping: () => false,
   });
-  const beside = /^\/docs\/assets\/|^\/v1\/jobs\/by-marking$/;
-  return layersOf(app).flatMap(([prefix, layer]) => namesOf(prefix, layer, beside));
+  return layersOf(app, counts).flatMap(([prefix, layer]) => namesOf(prefix, layer, beside));
 }
 
 /** Each route with the path that stands before its own. */
-function layersOf(app: Express): [string, Layer][] {
+function layersOf(app: Express, counts: (layer: Layer) => boolean): [string, Layer][] {
   const { stack } = app.router as unknown as { stack: Layer[] };
   return stack
-    .filter(isDocumented)
-    .flatMap((layer) => (layer.handle.stack ?? []).map((inner): [string, Layer] => [prefixOf(layer), inner]));
+    .filter(counts)
+    .flatMap((layer) => innerOf(layer).map((inner): [string, Layer] => [prefixOf(layer), inner]));
 }
 
-/** The console's own routes are no part of the API, nor is what sends its pages: a router that answers beside its routes. */
+/** What a router holds, and the routers that stand in it. */
+function innerOf({ handle }: Layer): Layer[] {
+  return (handle.stack ?? []).flatMap((inner) =>
+    inner.route ? [inner] : inner.handle.stack ? innerOf(inner) : [inner],
+  );
+}
+
+/** What sends the console's pages: a router that answers beside its routes. */
+function isPage(layer: Layer): boolean {
+  return innerOf(layer).some(({ route }) => !route);
+}
+
+/** The console's own routes are no part of the API. */
 function isDocumented(layer: Layer): boolean {
-  if (layer.handle.stack?.some(({ route }) => !route)) return false;
+  if (isPage(layer)) return false;
   return layer.slash || !(layer.match("/auth/x") || layer.match("/console-data/x"));
 }
 

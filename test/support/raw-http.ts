@@ -1,9 +1,19 @@
 /** HTTP as bytes on a socket: requests that no client library would send. */
 import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import type { Answer } from "./instance.ts";
+
+/** A connection that is open, from `localAddress` where one is named (on Linux all of 127.0.0.0/8 is this machine). */
+export async function openSocket(url: string, localAddress?: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port), ...(localAddress && { localAddress }) });
+  // That the other end has broken it off is told by its close.
+  socket.on("error", () => undefined);
+  await once(socket, "connect");
+  return socket;
+}
 
 /** Sends `bytes` and answers with everything that came back until the server closed the connection. */
 export async function sendBytes(url: string, bytes: string | Uint8Array): Promise<string> {

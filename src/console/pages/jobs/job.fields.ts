@@ -129,7 +129,7 @@ function isPiece(input: string): boolean {
 }
 
 function isNumber(input: string): boolean {
-  return /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(input) && Number.isFinite(Number(input));
+  return /^\s*[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?\s*$/i.test(input) && Number.isFinite(Number(input));
 }
 
 /** What is wrong, by field; empty where nothing is. */

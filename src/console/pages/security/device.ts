@@ -5,7 +5,7 @@ const BROWSERS: readonly [mark: RegExp, name: string][] = [
   [/\bOPR\//, "Opera"],
   [/\bFirefox\//, "Firefox"],
   [/Chrome\//, "Chrome"],
-  [/\bVersion\/[\d.]+.*Safari\//, "Safari"],
+  [/^(?=.*\bVersion\/\d).*Safari\//, "Safari"],
 ];
 
 const SYSTEMS: readonly [mark: RegExp, name: string][] = [

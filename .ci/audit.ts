@@ -1,0 +1,98 @@
+/**
+ * Asks the registry which of the packages that users run have known weaknesses: `npm run audit`. One at or above
+ * "moderate" fails, unless audit.exceptions.ts says why not and until when. Where the registry answers no audits, or cannot be
+ * reached, it says that nothing was audited and fails nothing, unless it is called with --required, as before a release.
+ */
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { auditExceptions, type AuditException } from "./audit.exceptions.ts";
+
+/** What `npm audit --json` prints: advisories stand in `via`, beside the names of packages that bring them. */
+interface AuditReport {
+  auditReportVersion?: number;
+  message?: string;
+  error?: { code?: string; summary?: string };
+  vulnerabilities?: Record<string, { via: (string | Advisory)[] }>;
+}
+
+interface Advisory {
+  name: string;
+  title: string;
+  url: string;
+  severity: string;
+}
+
+export interface Verdict {
+  /** Null: it was done. */
+  notDone: string | null;
+  /** What fails, in sentences. */
+  problems: string[];
+  /** What is known and does not fail. */
+  borne: string[];
+}
+
+const FAILING = new Set(["moderate", "high", "critical"]);
+
+export function judge(text: string, exceptions: readonly AuditException[], today: string): Verdict {
+  const report = parse(text);
+  if (!report?.vulnerabilities) {
+    const why = report?.message ?? report?.error?.summary ?? "no answer that could be read";
+    return { notDone: why, problems: [], borne: [] };
+  }
+  const found = advisoriesOf(report.vulnerabilities);
+  const told = found.map((advisory) => ({ ...advisory, ...sayOf(advisory, exceptions, today) }));
+  const stale = exceptions.filter(({ advisory }) => !found.some(({ url }) => url === advisory));
+  return {
+    notDone: null,
+    problems: [
+      ...told.filter(({ fails }) => fails).map(({ sentence }) => sentence),
+      ...stale.map(({ advisory }) => `The exception for ${advisory} is not needed any more: take it out.`),
+    ],
+    borne: told.filter(({ fails }) => !fails).map(({ sentence }) => sentence),
+  };
+}
+
+function sayOf(
+  { name, title, url, severity }: Advisory,
+  exceptions: readonly AuditException[],
+  today: string,
+) {
+  const exception = exceptions.find(({ advisory }) => advisory === url);
+  const isOver = exception !== undefined && exception.until < today;
+  const why = exception ? ` Excepted until ${exception.until}: ${exception.reason}` : "";
+  const fails = exception ? isOver : FAILING.has(severity);
+  return {
+    fails,
+    sentence: `${name}: ${title} (${severity}, ${url}).${why}${isOver ? " That is over." : ""}`,
+  };
+}
+
+function advisoriesOf(vulnerabilities: NonNullable<AuditReport["vulnerabilities"]>): Advisory[] {
+  const all = Object.values(vulnerabilities).flatMap(({ via }) =>
+    via.filter((each) => typeof each === "object"),
+  );
+  return [...new Map(all.map((advisory) => [advisory.url, advisory])).values()];
+}
+
+function parse(text: string): AuditReport | null {
+  try {
+    return JSON.parse(text) as AuditReport;
+  } catch {
+    return null;
+  }
+}
+
+function main(isRequired: boolean): number {
+  const options = ["audit", "--omit=dev", "--json", "--fetch-retries=0", "--fetch-timeout=20000"];
+  const { stdout } = spawnSync("npm", options, { cwd: join(import.meta.dirname, ".."), encoding: "utf8" });
+  const { notDone, problems, borne } = judge(stdout, auditExceptions, new Date().toISOString().slice(0, 10));
+  if (notDone !== null) {
+    console.error(`The audit of dependencies was NOT done: ${notDone}`);
+    return isRequired ? 1 : 0;
+  }
+  for (const sentence of [...borne, ...problems]) console.error(sentence);
+  console.error(`The audit of dependencies was done: ${problems.length} to mend, ${borne.length} known.`);
+  return problems.length > 0 ? 1 : 0;
+}
+
+if (import.meta.main) process.exitCode = main(process.argv.includes("--required"));

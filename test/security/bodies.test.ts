@@ -1,0 +1,119 @@
+/** Bodies that are made to harm: bombs, depths, widths, keys that collide or that every object has. Each costs little and breaks nothing. */
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makePerson, signIn } from "../support/account.ts";
+import { doors, knock, type Door } from "../support/attack-routes.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+let cookie: string;
+
+beforeAll(async () => {
+  app = await startTestApp({ NODE_ENV: "production" });
+  agent = await app.partner("agent");
+  const owner = await makePerson(app, { organizationId: agent.id, role: "owner" });
+  ({ cookie } = await signIn(app, owner));
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const graphql: Door = { method: "POST", path: "/graphql", by: "key", json: true };
+const takers = [...doors, graphql].filter(({ json }) => json);
+const titled = takers.map((door): [string, Door] => [`${door.method} ${door.path}`, door]);
+
+async function send(door: Door, body: string | Uint8Array<ArrayBuffer>, encoding?: string): Promise<number> {
+  const headers: Record<string, string> = { "content-type": "application/json" };
+  if (encoding !== undefined) headers["content-encoding"] = encoding;
+  if (door.by === "key") headers["x-api-key"] = agent.key;
+  if (door.by === "session") headers["cookie"] = cookie;
+  const response = await knock(app, door, { body, headers });
+  await response.text();
+  return response.status;
+}
+
+const INFLATED = Buffer.alloc(48 * 1024 * 1024, " ");
+const bombs: [encoding: string, body: Uint8Array<ArrayBuffer>][] = [
+  ["gzip", gzipSync(INFLATED)],
+  ["deflate", deflateSync(INFLATED)],
+  ["br", brotliCompressSync(INFLATED)],
+  ["zstd", zstdCompressSync(INFLATED)],
+];
+
+describe("a compressed bomb", () => {
+  it("is small, and holds more than any body may", () => {
+    for (const [, body] of bombs) expect(body.length).toBeLessThan(64 * 1024);
+  });
+
+  it.each(titled)("is given up at the route's bound: %s", async (_, door) => {
+    for (const [encoding, bomb] of bombs) expect(await send(door, bomb, encoding)).toBe(413);
+  });
+
+  it.each(titled)("of an encoding that is not read, or of several, is refused: %s", async (_, door) => {
+    for (const encoding of ["compress", "x", "gzip, gzip", "br, gzip"])
+      expect(await send(door, gzipSync(gzipSync("{}")), encoding)).toBe(415);
+  });
+});
+
+/** As large as fits into the smallest bound. */
+const harmful: [name: string, body: string][] = [
+  ["objects within each other", `${'{"a":'.repeat(3_000)}1${"}".repeat(3_000)}`],
+  ["lists within each other", `{"jobs":${"[".repeat(7_000)}${"]".repeat(7_000)}}`],
+  ["many keys", `{${Array.from({ length: 1_000 }, (_, at) => `"key${at}":1`).join(",")}}`],
+  ["one key many times", `{${Array.from({ length: 1_500 }, () => `"a":1`).join(",")}}`],
+  ["keys that are numbers", `{${Array.from({ length: 800 }, (_, at) => `"${at * 65_536}":1`).join(",")}}`],
+  ["a number of ten thousand digits", `{"weight":${"9".repeat(10_000)}}`],
+  ["a text of nothing but escapes", `{"name":"${"\\u0000".repeat(2_000)}"}`],
+  ["half a character", '{"name":"\\ud800","email":"\\ud800@x"}'],
+  ["keys that every object has", '{"toString":null,"hasOwnProperty":1,"valueOf":{},"then":1,"toJSON":"x"}'],
+  [
+    "a prototype",
+    '{"__proto__":{"polluted":1,"role":"operator"},"constructor":{"prototype":{"polluted":1}}}',
+  ],
+  [
+    "a prototype further in",
+    '{"jobs":[{"__proto__":{"polluted":1}}],"variables":{"__proto__":{"polluted":1}}}',
+  ],
+];
+
+describe("a harmful body", () => {
+  it.each(titled)("is told what is wrong with it, and is no failure of ours: %s", async (_, door) => {
+    for (const [name, body] of harmful) {
+      const status = await send(door, body);
+      expect({ name, refused: status >= 400 && status < 500 }).toEqual({ name, refused: true });
+    }
+  });
+
+  it("leaves every other object as it is", () => {
+    expect("polluted" in {}).toBe(false);
+    expect(Object.keys(Object.prototype)).toEqual([]);
+  });
+});
+
+/** Microseconds of CPU. */
+function costOf(body: string): number {
+  const before = process.cpuUsage();
+  JSON.parse(body);
+  const { user, system } = process.cpuUsage(before);
+  return user + system;
+}
+
+const asValues = (texts: readonly string[]): number => costOf(`[${texts.join(",")}]`);
+const asKeys = (texts: readonly string[]): number =>
+  costOf(`{${texts.map((text) => `${text}:1`).join(",")}}`);
+
+describe("texts that are numbers, a step apart that makes them meet in a table", () => {
+  const COUNT = 60_000;
+
+  it.each([2 ** 14, 2 ** 16, 2 ** 17])(
+    "cost no more than others do, as keys and as values: a step of %i",
+    (step) => {
+      const texts = Array.from({ length: COUNT }, (_, at) => JSON.stringify(String(at * step)));
+      const others = Array.from({ length: COUNT }, (_, at) =>
+        JSON.stringify(`k${(at * 7_919) % 1_000_003}x`),
+      );
+      // A table whose places are met by number needs a thousand times as long.
+      expect(asValues(texts)).toBeLessThan(50 * (asValues(others) + 1_000));
+      expect(asKeys(texts)).toBeLessThan(50 * (asKeys(others) + 1_000));
+    },
+  );
+});

@@ -1,0 +1,190 @@
+/** Connections that bring nothing, bring it drop by drop, take nothing, or are simply many: what each may cost is bounded. */
+import { once } from "node:events";
+import type { RequestListener, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { text } from "node:stream/consumers";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { listen, type Door } from "../../src/http/server.ts";
+import { expectEnvelope } from "../support/answers.ts";
+import { openSocket, parseAnswer, sendBytes } from "../support/raw-http.ts";
+import { startTestApp, type TestApp } from "../support/start-app.ts";
+
+const ROOM = { total: 100, perAddress: 100 };
+const HEAD = "GET / HTTP/1.1\r\nHost: x\r\n";
+const answerAll: RequestListener = (_request, response) => response.end("{}");
+
+const opened: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of opened.splice(0).toReversed()) await close();
+});
+
+interface Served {
+  url: string;
+  refused: string[];
+}
+
+async function serve(handler: RequestListener, door: Partial<Door> = {}): Promise<Served> {
+  const refused: string[] = [];
+  const server = await listen(handler, {
+    host: "127.0.0.1",
+    port: 0,
+    connections: ROOM,
+    onConnectionRefused: (bound) => refused.push(bound),
+    ...door,
+  });
+  opened.push(() => server.stop(0));
+  return { url: server.url, refused };
+}
+
+async function open(url: string, localAddress?: string): Promise<Socket> {
+  const socket = await openSocket(url, localAddress);
+  opened.push(async () => void socket.destroy());
+  return socket;
+}
+
+/** Writes `drop` again and again until the connection is closed; answers with all that came back. */
+async function drip(socket: Socket, drop: string): Promise<string> {
+  const dripping = setInterval(() => socket.write(drop), 5);
+  try {
+    return await text(socket);
+  } finally {
+    clearInterval(dripping);
+  }
+}
+
+/** Whether the server answers on this connection; else it has closed it. */
+async function isServed(socket: Socket, path = "/"): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  socket.once("data", (bytes) => resolve(bytes.toString("latin1").startsWith("HTTP/1.1 200")));
+  socket.once("close", () => resolve(false));
+  if (socket.destroyed) resolve(false);
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  return await promise;
+}
+
+describe("slowness", () => {
+  const impatient = { patience: { headers: 60, look: 10 } };
+
+  it("a connection that sends nothing is closed", async () => {
+    const { url } = await serve(answerAll, impatient);
+    const socket = await open(url);
+    expect(parseAnswer(await text(socket)).status).toBe(408);
+  });
+
+  it("headers that come drop by drop are answered with 408, however steadily they come", async () => {
+    const { url } = await serve(answerAll, impatient);
+    const socket = await open(url);
+    socket.write(HEAD);
+    const answer = parseAnswer(await drip(socket, "x: 1\r\n"));
+    expectEnvelope(answer);
+    expect(answer.status).toBe(408);
+  });
+
+  it("headers that come drop by drop on a connection that was of use before are no better", async () => {
+    const { url } = await serve(answerAll, impatient);
+    const socket = await open(url);
+    socket.write(`${HEAD}\r\n`);
+    await once(socket, "data");
+    socket.write(HEAD);
+    expect(parseAnswer(await drip(socket, "x: 1\r\n")).status).toBe(408);
+  });
+
+  it("a body that comes drop by drop is answered with 408", async () => {
+    const { url } = await serve(() => undefined, { patience: { request: 60 } });
+    const socket = await open(url);
+    socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n");
+    const answer = parseAnswer(await drip(socket, "x"));
+    expectEnvelope(answer);
+    expect(answer.status).toBe(408);
+  });
+
+  it("an answer that nobody takes is let go", async () => {
+    const answers: ServerResponse[] = [];
+    const closed = Promise.withResolvers<void>();
+    const handler: RequestListener = (_request, response) => {
+      answers.push(response);
+      response.once("close", closed.resolve);
+      response.end(Buffer.alloc(32 * 1024 * 1024));
+    };
+    const { url } = await serve(handler, { patience: { departure: 60 } });
+    const socket = await open(url);
+    socket.pause();
+    socket.write(`${HEAD}\r\n`);
+    await closed.promise;
+    expect(answers.map(({ writableFinished }) => writableFinished)).toEqual([false]);
+  });
+
+  it("an answer that is taken, however large, is whole", async () => {
+    const { url } = await serve((_request, response) => response.end(Buffer.alloc(8 * 1024 * 1024)), {
+      patience: { departure: 30_000 },
+    });
+    const received = await sendBytes(url, `${HEAD}Connection: close\r\n\r\n`);
+    expect(received.length - received.indexOf("\r\n\r\n") - 4).toBe(8 * 1024 * 1024);
+  });
+
+  it("a connection on which nothing moves is cut, also in the middle of an answer", async () => {
+    const { url } = await serve((_request, response) => void response.write("begun"), {
+      patience: { silence: 60 },
+    });
+    const received = await sendBytes(url, `${HEAD}\r\n`);
+    expect(received).toContain("begun");
+  });
+});
+
+describe("many", () => {
+  it("connections beyond the total are closed at once, those that stand are served, and one that goes makes room", async () => {
+    const { url, refused } = await serve(answerAll, { connections: { total: 3, perAddress: 3 } });
+    const standing = [await open(url), await open(url), await open(url)];
+    const beyond = await open(url);
+    expect(await isServed(beyond)).toBe(false);
+    expect(refused).toEqual(["total"]);
+    for (const socket of standing) expect(await isServed(socket)).toBe(true);
+    standing[0]?.destroy();
+    await expect.poll(async () => await isServed(await open(url))).toBe(true);
+  });
+
+  it.runIf(process.platform === "linux")(
+    "one address that holds all it may keeps no other address out",
+    async () => {
+      const { url, refused } = await serve(answerAll, { connections: { total: 10, perAddress: 2 } });
+      const hoarded = [await open(url, "127.0.0.2"), await open(url, "127.0.0.2")];
+      const beyond = await open(url, "127.0.0.2");
+      expect(await isServed(beyond)).toBe(false);
+      expect(refused).toEqual(["address"]);
+      expect(await isServed(await open(url, "127.0.0.3"))).toBe(true);
+      hoarded[0]?.destroy();
+      await expect.poll(async () => await isServed(await open(url, "127.0.0.2"))).toBe(true);
+    },
+  );
+
+  describe("of the service itself", () => {
+    let app: TestApp;
+    beforeAll(async () => {
+      app = await startTestApp({ MAX_CONNECTIONS: "6", MAX_CONNECTIONS_PER_ADDRESS: "4" });
+    });
+    afterAll(() => app[Symbol.asyncDispose]());
+
+    it("the settings hold, and what was refused is counted", async () => {
+      const sockets: Socket[] = [];
+      for (let count = 0; count < 6; count += 1) sockets.push(await open(app.url));
+      const served = await Promise.all(sockets.map((socket) => isServed(socket, "/health/live")));
+      expect(served).toEqual([true, true, true, true, false, false]);
+      for (const socket of sockets) socket.destroy();
+      // The question itself may be one too many, while those connections are still closing.
+      await expect
+        .poll(async () => await (await app.request("/metrics")).text())
+        .toMatch(/waymark_http_connections_refused_total\{bound="address"\} [2-9]/);
+    });
+
+    it("a thousand requests at once on one connection are answered one after the other, in order", async () => {
+      const asked = Array.from({ length: 1_000 }, (_, at) => (at % 2 === 0 ? "/health/live" : "/v1/jobs"));
+      const requests = asked.map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n`);
+      const received = await sendBytes(app.url, `${requests.join("\r\n")}Connection: close\r\n\r\n`);
+      const statuses = [...received.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
+      expect(statuses).toHaveLength(asked.length);
+      // 503: more than it can do at once, of one caller.
+      for (const [at, path] of asked.entries())
+        expect(path === "/v1/jobs" ? ["401", "503"] : ["200"]).toContain(statuses[at]);
+    });
+  });
+});

@@ -1,0 +1,88 @@
+/** What answers over HTTP is known, each with who may ask: nothing is there beside it, and nothing opens to nobody. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { doors, knock } from "../support/attack-routes.ts";
+import { allRoutesOfTheApp } from "../support/express-routes.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let agent: Partner;
+
+beforeAll(async () => {
+  app = await startTestApp({ NODE_ENV: "production" });
+  agent = await app.partner("agent");
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+/** With ids and Marking Numbers as the router writes them. */
+const asRoute = (path: string): string =>
+  path.replace(/\/NONE/, "/{markingNumber}").replace(/\/sessions\/.+/, "/sessions/{id}");
+
+const titled = (by: string): [string, (typeof doors)[number]][] =>
+  doors.filter((door) => door.by === by).map((door) => [`${door.method} ${asRoute(door.path)}`, door]);
+
+describe("what answers over HTTP", () => {
+  it("is listed here: every route of the server, and no other", async () => {
+    const beside = new Set(["/console-data/jobs.csv"]);
+    const listed = doors
+      .filter(({ path }) => !beside.has(path))
+      .map(({ method, path }) => `${method} ${asRoute(path)}`);
+    expect((await allRoutesOfTheApp()).toSorted()).toEqual(listed.toSorted());
+  });
+
+  it.each([...titled("key"), ...titled("session")])(
+    "opens to nobody without credentials: %s",
+    async (_, door) => {
+      const response = await knock(
+        app,
+        door,
+        door.json ? { body: "{}", headers: { "content-type": "application/json" } } : {},
+      );
+      expect(response.status).toBe(401);
+    },
+  );
+
+  it.each(titled("session"))("does not take an API key for a person: %s", async (_, door) => {
+    const headers = { "x-api-key": agent.key, "content-type": "application/json" };
+    const response = await knock(app, door, { headers, ...(door.json && { body: "{}" }) });
+    expect(response.status).toBe(401);
+  });
+
+  it.each(titled("session").filter(([, { method }]) => method !== "GET"))(
+    "is changed by pages of the service alone: %s",
+    async (_, door) => {
+      const headers = { origin: "https://elsewhere.example", "content-type": "application/json" };
+      const response = await fetch(app.url + door.path, {
+        method: door.method,
+        headers,
+        ...(door.json && { body: "{}" }),
+      });
+      expect(response.status).toBe(403);
+    },
+  );
+
+  it.each(["/operator/agenda/api", "/operator/agenda/"])(
+    "operators' tasks are shown to nobody else: %s",
+    async (path) => {
+      expect((await knock(app, { method: "GET", path })).status).toBe(401);
+    },
+  );
+
+  it.each([
+    "/.git/config",
+    "/.env",
+    "/package.json",
+    "/src/main.ts",
+    "/.waymark/secret",
+    "/server-status",
+    "/debug/pprof",
+    "/v0/jobs",
+    "/v2/jobs",
+    "/admin",
+    "/assets/..%2f..%2fpackage.json",
+    "/assets/%2e%2e%2findex.html",
+    "/docs/assets/1/..%2f..%2f..%2fpackage.json",
+  ])("holds no file of the project and no old or hidden way in: %s", async (path) => {
+    const response = await knock(app, { method: "GET", path });
+    expect(response.status).toBe(404);
+  });
+});

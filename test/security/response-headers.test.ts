@@ -1,0 +1,163 @@
+/** What stands on every answer, whoever gives it: a route, the router, the body's reader or the parser of HTTP. In production. */
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makePerson, signIn } from "../support/account.ts";
+import { doors } from "../support/attack-routes.ts";
+import { openSocket } from "../support/raw-http.ts";
+import { startTestApp, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let operator: string;
+
+beforeAll(async () => {
+  app = await startTestApp({ NODE_ENV: "production" });
+  const person = await makePerson(app, { organizationId: null, role: "operator" });
+  ({ cookie: operator } = await signIn(app, person));
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+interface Asked {
+  method?: string;
+  headers?: string[];
+  body?: string;
+}
+
+/** By lower-case name, as they came; read from the bytes, so that nothing is put in order on the way. */
+async function headersOf(path: string, { method = "GET", headers = [], body = "" }: Asked = {}) {
+  const socket = await openSocket(app.url);
+  const length = body === "" ? [] : [`Content-Length: ${body.length}`];
+  const lines = [`${method} ${path} HTTP/1.1`, "Host: x", "Connection: close", ...length, ...headers];
+  socket.write(`${lines.join("\r\n")}\r\n\r\n${body}`);
+  const [head = ""] = (await text(socket)).split("\r\n\r\n", 1);
+  const pairs = head
+    .split("\r\n")
+    .slice(1)
+    .map(
+      (line) =>
+        [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()] as const,
+    );
+  return {
+    status: Number(head.split(" ")[1]),
+    pairs,
+    get: (name: string) => pairs.find(([each]) => each === name)?.[1],
+  };
+}
+
+const html = "Accept: text/html";
+const json = "Content-Type: application/json";
+const answers: [name: string, path: string, asked?: Asked][] = [
+  ...doors.map(({ method, path }): [string, string, Asked] => [`${method} ${path}`, path, { method }]),
+  ["the console's page", "/", { headers: [html] }],
+  ["a page of the console that there is not", "/nowhere/at/all", { headers: [html] }],
+  ["a file of the console that there is not", "/assets/none.js"],
+  ["GraphQL", "/graphql", { method: "POST", headers: [json], body: '{"query":"{ viewer { id } }"}' }],
+  ["GraphQL without an operation", "/graphql"],
+  ["GraphiQL", "/graphiql"],
+  ["the operators' tasks, to nobody", "/operator/agenda/"],
+  ["a route that there is not", "/v1/none"],
+  ["a method that there is not", "/v1/jobs", { method: "TRACE" }],
+  [
+    "a preflight",
+    "/v1/jobs",
+    {
+      method: "OPTIONS",
+      headers: ["Origin: https://elsewhere.example", "Access-Control-Request-Method: GET"],
+    },
+  ],
+  [
+    "a body that is too large",
+    "/auth/sign-in",
+    { method: "POST", headers: [json, "Sec-Fetch-Site: same-origin"], body: `"${"x".repeat(20_000)}"` },
+  ],
+  [
+    "a body that is no JSON",
+    "/auth/sign-in",
+    { method: "POST", headers: [json, "Sec-Fetch-Site: same-origin"], body: "{" },
+  ],
+  ["what is no HTTP", "/v1/jobs", { headers: ["no colon"] }],
+  ["headers that are too large", "/v1/jobs", { headers: [`X: ${"x".repeat(20_000)}`] }],
+  [
+    "a WebSocket of another site's page",
+    "/graphql",
+    {
+      headers: [
+        "Upgrade: websocket",
+        "Connection: Upgrade",
+        "Sec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==",
+        "Sec-WebSocket-Version: 13",
+        "Origin: https://elsewhere.example",
+      ],
+    },
+  ],
+];
+
+/** Directives by name. */
+function policyOf(header: string | undefined): Map<string, string> {
+  const directives = (header ?? "").split(";").map((each) => each.trim().split(/\s+/));
+  return new Map(directives.map(([name = "", ...values]) => [name, values.join(" ")]));
+}
+
+describe.each(answers)("%s", (name, path, asked) => {
+  let answer: ReturnType<typeof headersOf>;
+  beforeAll(() => void (answer = headersOf(path, asked)));
+
+  it("is not sniffed, and names nothing of what stands behind it", async () => {
+    const { get } = await answer;
+    expect(get("x-content-type-options")?.toLowerCase()).toBe("nosniff");
+    for (const telling of ["server", "x-powered-by", "via", "x-aspnet-version"])
+      expect(get(telling)).toBeUndefined();
+  });
+
+  it.skipIf(name.startsWith("a WebSocket"))(
+    "is held to https, told to nobody by address, and to be framed by nobody",
+    async () => {
+      const { get } = await answer;
+      const [, seconds = "0"] = /max-age=(\d+)/.exec(get("strict-transport-security") ?? "") ?? [];
+      expect(Number(seconds)).toBeGreaterThanOrEqual(31_536_000);
+      expect(get("strict-transport-security")).toContain("includeSubDomains");
+      expect(get("referrer-policy")).toBe("no-referrer");
+      expect(get("cross-origin-opener-policy")).toBe("same-origin");
+      expect(get("cross-origin-resource-policy")).toBe("same-origin");
+      const policy = policyOf(get("content-security-policy"));
+      expect(policy.get("frame-ancestors")).toBe("'none'");
+      // What no directive names, it decides: plugins and workers too.
+      expect(policy.get("default-src")).toBe("'none'");
+      expect(policy.get("base-uri")).toMatch(/^'(none|self)'$/);
+      expect(policy.get("script-src") ?? "").not.toMatch(/unsafe|\*|https?:|data:|blob:/);
+      expect(policy.get("connect-src") ?? "'self'").toBe("'self'");
+    },
+  );
+
+  it("is kept by nobody, but for what is the same for all", async () => {
+    const { get } = await answer;
+    const isSame = /^GET \/(openapi\.json|docs)$|^the console's page$|^a page of the console/.test(name);
+    expect(get("cache-control")).toBe(isSame ? "no-cache" : "no-store");
+  });
+
+  it("says what it is, in UTF-8, where it is text", async () => {
+    const { get, pairs } = await answer;
+    const type = get("content-type");
+    if (get("content-length") === "0" || type === undefined) return;
+    expect(type).toMatch(/^(application\/json; charset=utf-8|text\/(html|plain|css)\b.*; ?charset=utf-8)/i);
+    expect(pairs.filter(([each]) => each === "content-type")).toHaveLength(1);
+  });
+
+  it("lets no other origin read it", async () => {
+    const { get } = await headersOf(path, {
+      ...asked,
+      headers: [...(asked?.headers ?? []), "Origin: https://elsewhere.example"],
+    });
+    expect(get("access-control-allow-origin")).toBeUndefined();
+    expect(get("access-control-allow-credentials")).toBeUndefined();
+  });
+});
+
+it("who is signed in gets no other headers", async () => {
+  const asked = { headers: [`Cookie: ${operator}`] };
+  for (const path of ["/auth/session", "/operator/agenda/", "/console-data/jobs.csv"]) {
+    const { get } = await headersOf(path, asked);
+    expect(get("cache-control")).toMatch(/no-store/);
+    expect(get("x-content-type-options")).toBe("nosniff");
+    expect(get("access-control-allow-origin")).toBeUndefined();
+  }
+});

@@ -1,0 +1,151 @@
+/** The scans that stand in `npm run check` and before the tests of `.ci/run` find what they are for. */
+import { execFile } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { judge } from "../../.ci/audit.ts";
+import { findSecrets, sortOut } from "../../.ci/secrets.ts";
+import { newKeyText } from "../../src/api-keys/api-key.format.ts";
+import { newSecret } from "../../src/webhooks/signature.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+describe("the static scan", () => {
+  let folder: string;
+  let found: string;
+
+  const weak: Readonly<Record<string, string>> = {
+    "no-eval": "export const run = (text: string): unknown => eval(text);",
+    "no-new-func": "export const make = (text: string): unknown => new Function(text);",
+    "detect-child-process":
+      'import { exec } from "node:child_process";\nexport const go = (name: string): unknown => exec(`ls ${name}`);',
+    "detect-non-literal-fs-filename":
+      'import { readFileSync } from "node:fs";\nexport const read = (name: string): Buffer => readFileSync(name);',
+    "detect-non-literal-regexp": "export const match = (text: string): RegExp => new RegExp(text);",
+    "detect-pseudoRandomBytes":
+      'import crypto from "node:crypto";\nexport const id = crypto.pseudoRandomBytes(8);',
+    "detect-possible-timing-attacks":
+      "export function check(password: string, given: string): number {\n  if (password === given) return 1;\n  return 0;\n}",
+    "no-markup-from-text":
+      "export const show = (at: HTMLElement, text: string): unknown => (at.innerHTML = text);",
+    "no-statement-from-text":
+      "export const find = (db: { query(text: string): unknown }, id: string): unknown => db.query(`select ${id}`);",
+  };
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "waymark-scan-"));
+    for (const [rule, text] of Object.entries(weak)) await writeFile(join(folder, `${rule}.ts`), text);
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const options = ["-c", ".oxlintrc.scan.json", "--format=unix", folder];
+    execFile(join(ROOT, "node_modules/.bin/oxlint"), options, { cwd: ROOT }, (_error, stdout) =>
+      resolve(stdout),
+    );
+    found = await promise;
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  it.each(Object.keys(weak))("finds what %s is about", (rule) => {
+    expect(
+      found
+        .split("\n")
+        .filter((line) => line.includes(`${rule}.ts:`))
+        .join("\n"),
+    ).toContain(rule);
+  });
+
+  it("has its exceptions in its own file, each list with a reason, and none in the code", async () => {
+    const settings = await readFile(join(ROOT, ".oxlintrc.scan.json"), "utf8");
+    const [, overrides = ""] = settings.split('"overrides"');
+    const lists = overrides.match(/"files": \[/g) ?? [];
+    const reasons = overrides.match(/\{\n\s+\/\/ \S.+\n/g) ?? [];
+    expect(lists.length).toBeGreaterThan(0);
+    expect(reasons).toHaveLength(lists.length);
+  });
+});
+
+describe("the scan for secrets", () => {
+  // Put together here, or the scan would find them.
+  const planted: [kind: string, text: string][] = [
+    [
+      "PrivateKey",
+      generateKeyPairSync("rsa", { modulusLength: 2048 })
+        .privateKey.export({ format: "pem", type: "pkcs8" })
+        .toString(),
+    ],
+    ["AWSSecretAccessKey", `AWS_SECRET_ACCESS_KEY = "${"wJalrXUtnFEMI/K7MDENG/bPxRfiCY".padEnd(40, "q")}"`],
+    [
+      "PostgreSQLConnection",
+      ["postgresql://", "waymark:c4rr1er-pigeon", "@db.internal.net:5432/waymark"].join(""),
+    ],
+    ["WaymarkKey", newKeyText().text],
+    ["WebhookSecret", newSecret()],
+  ];
+
+  it.each(planted)("finds a planted %s, and says where and not what", async (kind, text) => {
+    const found = await findSecrets("docs/page.md", `A page.\n\n${text}\n`);
+    expect(found.map((each) => each.kind)).toContain(kind);
+    expect(found[0]?.line).toBe(3);
+    expect(JSON.stringify(found)).not.toContain(text.slice(-12));
+  });
+
+  it("finds nothing in what is none", async () => {
+    expect(
+      await findSecrets("docs/page.md", "WAYMARK_SECRET=$(openssl rand -base64 32)\npassword: string\n"),
+    ).toEqual([]);
+  });
+
+  it("excepts a kind of secret in one file, and there alone", () => {
+    const excepted = { file: "test/support/self-signed.ts", line: 1, kind: "PrivateKey" };
+    expect(sortOut([excepted]).left).toEqual([]);
+    expect(sortOut([{ ...excepted, file: "src/main.ts" }]).left).toHaveLength(1);
+    expect(sortOut([{ ...excepted, kind: "WaymarkKey" }]).left).toHaveLength(1);
+    expect(sortOut([]).unused).toContain("test/support/self-signed.ts PrivateKey");
+  });
+});
+
+describe("the audit of dependencies", () => {
+  const url = "https://github.com/advisories/GHSA-aaaa-bbbb-cccc";
+  const advisory = (severity: string) => ({ name: "left", title: "Falls over", url, severity });
+  const reportOf = (severity: string): string =>
+    JSON.stringify({
+      auditReportVersion: 2,
+      vulnerabilities: { left: { via: [advisory(severity)] }, right: { via: ["left"] } },
+    });
+  const exception = { advisory: url, reason: "It is never called.", until: "2027-01-31" };
+
+  it.each(["moderate", "high", "critical"])("fails for a weakness that is %s, told once", (severity) => {
+    const { problems, notDone } = judge(reportOf(severity), [], "2027-01-01");
+    expect(notDone).toBeNull();
+    expect(problems).toEqual([`left: Falls over (${severity}, ${url}).`]);
+  });
+
+  it("tells one that is low, and goes on", () => {
+    expect(judge(reportOf("low"), [], "2027-01-01")).toMatchObject({ problems: [], borne: [/Falls over/] });
+  });
+
+  it("bears what is excepted until the day that is said, with the reason", () => {
+    const { problems, borne } = judge(reportOf("high"), [exception], "2027-01-31");
+    expect(problems).toEqual([]);
+    expect(borne[0]).toContain("Excepted until 2027-01-31: It is never called.");
+    expect(judge(reportOf("high"), [exception], "2027-02-01").problems[0]).toContain("That is over.");
+  });
+
+  it("fails for an exception that is not needed any more", () => {
+    const nothing = JSON.stringify({ auditReportVersion: 2, vulnerabilities: {} });
+    expect(judge(nothing, [exception], "2027-01-01").problems[0]).toContain("take it out");
+  });
+
+  it.each([
+    ["a registry that answers none", '{"message":"405 Method Not Allowed","statusCode":405}', "405"],
+    ["no network", '{"error":{"code":"ENOTFOUND","summary":"request failed"}}', "request failed"],
+    ["no answer at all", "", "no answer"],
+  ])("says that it was not done, and why: %s", (_, text, why) => {
+    expect(judge(text, [], "2027-01-01")).toEqual({
+      notDone: expect.stringContaining(why),
+      problems: [],
+      borne: [],
+    });
+  });
+});
