@@ -28,7 +28,8 @@ export function createMemoryStore(clock: Clock): RateLimitStore {
 
   return {
     take(id, limit, count) {
-      const nowMs = clock.now();
+      // A time of day that is set forwards would fill all buckets, one that is set back keep them for so much longer.
+      const nowMs = clock.elapsed();
       sweep(nowMs);
       const bucket = buckets.get(id)?.bucket ?? createTokenBucket(limit, nowMs);
       bucket.setRate(limit);

@@ -2,7 +2,7 @@
 import { HeaderMap } from "@apollo/server";
 import { unwrapResolverError } from "@apollo/server/errors";
 import { GraphQLError, type ExecutionResult, type GraphQLFormattedError } from "graphql";
-import { databaseAway, isCancelled, isOutOfReach } from "../platform/database-errors.ts";
+import { asUnavailable, isCancelled } from "../platform/database-errors.ts";
 import { AppError, type ErrorCode, type Problem } from "../platform/errors.ts";
 import { withoutValues, type Logger } from "../platform/logger.ts";
 import { currentVisit, type Visit } from "./visit.ts";
@@ -77,8 +77,7 @@ export function createErrorFormat(logger: Logger): ErrorFormat {
 
 function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
-  if (isOutOfReach(error)) return databaseAway(error);
-  return new AppError("InternalServerErrorException", MASK, { cause: error });
+  return asUnavailable(error) ?? new AppError("InternalServerErrorException", MASK, { cause: error });
 }
 
 function toGraphQLError(failure: AppError): GraphQLError {

@@ -54,7 +54,8 @@ export function refuse(socket: Duplex, { status, message }: Refusal, requestId: 
   socket.once("finish", () => socket.destroy());
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${requestId}\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n` +
+      `X-Request-Id: ${requestId}\r\n` +
       `${status === 503 ? "Retry-After: 1\r\n" : ""}Connection: close\r\n\r\n${body}`,
   );
 }

@@ -16,7 +16,8 @@ import {
   type SelectionSetNode,
 } from "graphql";
 import type { SubscribePayload } from "graphql-ws";
-import { badRequest } from "../platform/errors.ts";
+import { isCancelled } from "../platform/database-errors.ts";
+import { badRequest, isUnavailable } from "../platform/errors.ts";
 import type { Turnstile } from "../platform/turnstile.ts";
 import { MAX_RECURSIVE_SELECTIONS, MAX_TOKENS } from "./limits.ts";
 import { measureOperation } from "./operation-guard.ts";
@@ -150,6 +151,14 @@ export async function startOperation<Context>(
   return executeEach(operation, source as AsyncGenerator<unknown, void, void>, run);
 }
 
+/** An event with holes is no event: whoever is hung up on comes back, and asks for what came after the last whole one. */
+function throwIfAway({ errors = [] }: ExecutionResult): void {
+  for (const { originalError } of errors) {
+    // What took too long would take as long the next time.
+    if (isUnavailable(originalError) && !isCancelled(originalError.cause)) throw originalError;
+  }
+}
+
 type Step = IteratorResult<ExecutionResult, void>;
 
 /** Written by hand so that `return` reaches the source at once, also while the next event is waited for. */
@@ -177,6 +186,7 @@ function executeEach<Context>(
     const value = await run.turnstile(async () =>
       execute({ ...operation, rootValue, contextValue: run.makeContext() }),
     );
+    throwIfAway(value);
     return { done: false, value };
   };
   return {

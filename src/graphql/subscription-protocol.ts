@@ -4,13 +4,15 @@ import { makeServer, type ConnectionInitMessage, type SubscribePayload } from "g
 import { takeToken } from "../api-keys/rate-limit.ts";
 import type { RateLimitStore } from "../api-keys/rate-limit.store.ts";
 import { SlowReaderError } from "../events/event.buffer.ts";
-import { AppError, badRequest, invariant } from "../platform/errors.ts";
+import { badRequest, invariant, isUnavailable } from "../platform/errors.ts";
 import { withoutValues, type Logger } from "../platform/logger.ts";
+import { during, type Tracing } from "../platform/tracing.ts";
 import { createTurnstile, type Turnstile } from "../platform/turnstile.ts";
-import type { OperationRequest } from "./context.ts";
+import type { OperationCall } from "./context.ts";
 import type { Credential } from "./credential.ts";
 import { createErrorFormat } from "./error-format.ts";
 import { bucketOf } from "./holder.ts";
+import { operationSpan } from "./operation-span.ts";
 import { closeCodes, subscriptionLimits, TOO_SLOW } from "./subscription-limits.ts";
 import type { SubscriptionMetrics } from "./subscription-metrics.ts";
 import { prepareOperation, startOperation, type Run } from "./subscription-operation.ts";
@@ -21,10 +23,11 @@ import { isRefusal, type Vigil } from "./subscription-vigil.ts";
 
 export interface ProtocolParts<Context extends object> {
   schema: GraphQLSchema;
-  makeContext: (request: Omit<OperationRequest, "database">) => Context;
+  makeContext: (request: OperationCall) => Context;
   /** Null: rate limits are off. */
   limits: RateLimitStore | null;
   logger: Logger;
+  tracing?: Tracing | undefined;
 }
 
 interface ProtocolTools {
@@ -41,15 +44,11 @@ const TRY_AGAIN = "The database is away: come back, and ask events(after:) for w
 
 /** Answers with what serves a socket that has just been opened. */
 export function createProtocol<Context extends object>(
-  { schema, makeContext, limits, logger }: ProtocolParts<Context>,
+  { schema, makeContext, limits, logger, tracing }: ProtocolParts<Context>,
   { vigil, metrics, credentialOf }: ProtocolTools,
 ): (live: LiveSocket) => OnClose {
-  const shared = {
-    vigil,
-    metrics,
-    credentialOf,
-    turnstile: createTurnstile(subscriptionLimits.executionsAtOnce),
-  };
+  const turnstile = createTurnstile(subscriptionLimits.executionsAtOnce);
+  const shared = { vigil, metrics, credentialOf, tracing, turnstile };
   const teller = createTeller(createErrorFormat(logger));
 
   const contextOf = (live: LiveSocket): Context =>
@@ -82,6 +81,7 @@ export function createProtocol<Context extends object>(
           createRun(live, shared, {
             makeContext: () => contextOf(live),
             onEnd: () => placeOf.get(args)?.end(),
+            operationName: args.operationName,
           }),
         ),
       onNext: (...happened) => teller.result(live, happened[4] as ExecutionResult),
@@ -131,17 +131,24 @@ async function begin(
 
 /** Of all sockets. */
 interface Shared extends ProtocolTools {
+  tracing: Tracing | undefined;
   turnstile: Turnstile;
+}
+
+interface Operation<Context> extends Pick<Run<Context>, "makeContext" | "onEnd"> {
+  operationName: string | null | undefined;
 }
 
 function createRun<Context>(
   live: LiveSocket,
-  { vigil, metrics, turnstile }: Shared,
-  { makeContext, onEnd }: Pick<Run<Context>, "makeContext" | "onEnd">,
+  { vigil, metrics, tracing, turnstile }: Shared,
+  { makeContext, onEnd, operationName }: Operation<Context>,
 ): Run<Context> {
   return {
     signal: live.signal,
-    turnstile,
+    // Each event is a trace: a subscription lives for days.
+    turnstile: (work) =>
+      turnstile(() => during(tracing?.begin(...operationSpan("subscription", operationName)), work)),
     makeContext,
     async mayGoOn() {
       const isGood = await vigil.isStillGood(live);
@@ -155,7 +162,7 @@ function createRun<Context>(
     },
     onFailure(error) {
       if (error instanceof SlowReaderError) live.close(closeCodes.tooSlow, TOO_SLOW);
-      else if (isAway(error)) live.close(closeCodes.tryAgainLater, TRY_AGAIN);
+      else if (isUnavailable(error)) live.close(closeCodes.tryAgainLater, TRY_AGAIN);
       else throw error;
     },
   };
@@ -178,10 +185,6 @@ async function admit(
     else live.close(closeCodes.tryAgainLater, TRY_AGAIN);
     return false;
   }
-}
-
-function isAway(error: unknown): boolean {
-  return error instanceof AppError && error.code === "ServiceUnavailableException";
 }
 
 /** For what the library rejects: a message of a kind that clients do not send, or a defect. */

@@ -161,5 +161,5 @@ function shortened(reason: string): string {
   const cut = Buffer.from(reason)
     .subarray(0, REASON_BYTES - 3)
     .toString("utf8");
-  return `${cut.replace(/\uFFFD+$/, "")}...`;
+  return `${cut.replace(/(?<!\uFFFD)\uFFFD+$/, "")}...`;
 }

@@ -1,6 +1,6 @@
 /** Whatever a route throws, as an answer in the envelope. */
 import type { ErrorRequestHandler, RequestHandler } from "express";
-import { databaseAway, isOutOfReach } from "../platform/database-errors.ts";
+import { asUnavailable } from "../platform/database-errors.ts";
 import { AppError } from "../platform/errors.ts";
 import { withoutValues, type Logger } from "../platform/logger.ts";
 import { tooLarge } from "./body.ts";
@@ -46,7 +46,6 @@ interface HttpError extends Error {
 /** What Express, its body parser or a service threw, as a failure that a caller can be told about. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
-  if (isOutOfReach(error)) return databaseAway(error);
   const { status, type } = error instanceof Error ? (error as HttpError) : {};
   if (status === 413) return tooLarge();
   if (status === 415)
@@ -62,7 +61,10 @@ export function toAppError(error: unknown): AppError {
     return new AppError("BadRequestException", "The path is not valid percent-encoded UTF-8");
   if (status !== undefined && status >= 400 && status < 500)
     return new AppError("BadRequestException", "The request could not be read");
-  return new AppError("InternalServerErrorException", "An unexpected error happened on our side", {
-    cause: error,
-  });
+  // Not before: a caller who leaves in the middle of a body has codes in common with a database that does.
+  return asUnavailable(error) ?? unexpected(error);
+}
+
+function unexpected(cause: unknown): AppError {
+  return new AppError("InternalServerErrorException", "An unexpected error happened on our side", { cause });
 }

@@ -5,25 +5,53 @@ import { AppError, unavailable } from "./errors.ts";
 const CONNECTION_CODES = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
+  "ECONNABORTED",
   "ENOTFOUND",
   "EAI_AGAIN",
   "EPIPE",
   "ETIMEDOUT",
   "EHOSTUNREACH",
   "ENETUNREACH",
+  "ENETDOWN",
 ]);
-/** SQLSTATEs: shutting down, crashed, starting up, too many connections, cancelled by a timeout, read-only after a failover. */
-const AWAY_STATES = new Set(["57P01", "57P02", "57P03", "53300", "57014", "25006", "25P03"]);
+/** Of one for which this process, or its system, has no file descriptor, memory or port left. */
+const OWN_CODES = new Set(["EMFILE", "ENFILE", "ENOBUFS", "EADDRNOTAVAIL"]);
+/** Of a socket in the file system whose server is gone. The same codes of a file mean something else. */
+const SOCKET_CODES = new Set(["ENOENT", "EACCES"]);
+/**
+ * SQLSTATEs: shutting down, crashed, starting up, dropped, idle for too long, too many connections, cancelled by a timeout,
+ * read-only after a failover, a transaction that was idle or took too long, and a database that is gone.
+ */
+const AWAY_STATES = new Set("57P01 57P02 57P03 57P04 57P05 53300 57014 25006 25P03 25P04 3D000".split(" "));
+/** Classes: the connection failed, and who was let in is no longer (a password that was changed). */
+const AWAY_CLASSES = ["08", "28"];
+/** Classes of a server that answers and cannot: without disk or memory, or with an error of its system. */
+const SHORT_CLASSES = ["53", "58"];
 const AWAY_MESSAGES =
   /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|connection is not queryable|not queryable/i;
 
-/** Whether PostgreSQL is out of reach, rather than refusing this statement. */
+/** Whether PostgreSQL is out of reach, rather than refusing this statement: its connection is good for nothing more. */
 export function isOutOfReach(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = sqlState(error);
-  if (code !== undefined) return CONNECTION_CODES.has(code) || AWAY_STATES.has(code) || code.startsWith("08");
+  if (code !== undefined) return isConnectionCode(error, code) || isAwayState(code);
   if (error instanceof AggregateError) return error.errors.some(isOutOfReach);
   return AWAY_MESSAGES.test(error.message);
+}
+
+function isAwayState(code: string): boolean {
+  return AWAY_STATES.has(code) || AWAY_CLASSES.some((digits) => code.startsWith(digits));
+}
+
+function isConnectionCode(error: NodeJS.ErrnoException, code: string): boolean {
+  const isOfSocket = error.syscall === "connect" && SOCKET_CODES.has(code);
+  return isOfSocket || CONNECTION_CODES.has(code) || OWN_CODES.has(code);
+}
+
+/** Whether PostgreSQL has not what the statement needs, for now; its connection still stands. */
+function isShort(error: unknown): boolean {
+  const state = error instanceof Error ? sqlState(error) : undefined;
+  return state !== undefined && SHORT_CLASSES.some((digits) => state.startsWith(digits));
 }
 
 /** Whether PostgreSQL ended a statement, for running too long or for having nobody who waits for it. */
@@ -43,15 +71,20 @@ export function isRefusedLogin(error: unknown): boolean {
   return state !== undefined && (state.startsWith("28") || state === "3D000" || state === "42501");
 }
 
-/** Throws: a 503 where PostgreSQL is away, otherwise the error as it is. */
+/** Throws: a 503 where PostgreSQL is away or cannot, otherwise the error as it is. */
 export function translateDatabaseError(error: unknown): never {
-  throw !(error instanceof AppError) && isOutOfReach(error) ? databaseAway(error) : error;
+  throw (error instanceof AppError ? null : asUnavailable(error)) ?? error;
 }
 
-export function databaseAway(cause: unknown): AppError {
-  return unavailable("The database is out of reach. Try again shortly.", 2, cause);
+/** A 503 for what another try may mend; null for everything else. */
+export function asUnavailable(error: unknown): AppError | null {
+  if (error instanceof Error && OWN_CODES.has(sqlState(error) ?? ""))
+    return unavailable("The server has no connection left. Try again shortly.", 2, error);
+  if (isOutOfReach(error)) return unavailable("The database is out of reach. Try again shortly.", 2, error);
+  return isShort(error) ? unavailable("The database cannot do this now. Try again shortly.", 5, error) : null;
 }
 
+/** The SQLSTATE, or Node's code. */
 function sqlState(error: Error): string | undefined {
   const code = (error as { code?: unknown }).code;
   return typeof code === "string" ? code : undefined;

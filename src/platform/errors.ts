@@ -67,6 +67,10 @@ export function unavailable(message: string, retryAfterS: number, cause?: unknow
   });
 }
 
+export function isUnavailable(error: unknown): error is AppError {
+  return error instanceof AppError && error.code === "ServiceUnavailableException";
+}
+
 /**
  * The program cannot start, or a command cannot run, and the person in front of it can mend that: `message` says what is
  * wrong, `hint` what to do. Printed without a stack.

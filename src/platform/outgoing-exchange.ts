@@ -259,9 +259,18 @@ function onConnectTimeout(late: Exchange): void {
   late.timeOutConnect();
 }
 
-/** undici refuses the request itself (a line break in a header): our mistake, not the receiver's. */
+/** undici refuses the request itself (a line break in a header), or we have nothing left to connect with. */
+const OUR_CODES: ReadonlySet<unknown> = new Set([
+  "UND_ERR_INVALID_ARG",
+  "UND_ERR_NOT_SUPPORTED",
+  "EMFILE",
+  "ENFILE",
+  "ENOBUFS",
+]);
+
+/** Our fault, not the receiver's: nothing of it is held against that one. */
 function isDefect(error: Error): boolean {
-  return "code" in error && (error.code === "UND_ERR_INVALID_ARG" || error.code === "UND_ERR_NOT_SUPPORTED");
+  return "code" in error && OUR_CODES.has(error.code);
 }
 
 function keptHeaders(headers: Record<string, string | string[] | undefined>): ResponseHeaders {

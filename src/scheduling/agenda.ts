@@ -1,6 +1,7 @@
 /** Agenda, set up for handlers that only poke and for processes that share the work. */
 import { Agenda, type Job } from "agenda";
 import type { Logger } from "../platform/logger.ts";
+import { during, type Tracing } from "../platform/tracing.ts";
 import type { SharedJobRepository } from "./job-repository.ts";
 import type { Handler } from "./task.ts";
 
@@ -8,6 +9,7 @@ export interface AgendaParts {
   readonly repository: SharedJobRepository;
   readonly handlers: readonly Handler[];
   readonly logger: Logger;
+  readonly tracing?: Tracing | undefined;
   /** Of this process, and of no other: by it, its locks are known. */
   readonly name: string;
   readonly processEveryMs: number;
@@ -65,7 +67,7 @@ export async function startAgenda(parts: AgendaParts): Promise<Agenda> {
 async function run(
   handler: Handler,
   { attrs: job }: Job,
-  { repository, logger, extendEveryMs }: AgendaParts,
+  { repository, logger, tracing, extendEveryMs }: AgendaParts,
 ): Promise<void> {
   const startedAt = performance.now();
   const timer = setInterval(() => {
@@ -78,7 +80,7 @@ async function run(
     repository.giveUp(job);
   }, extendEveryMs);
   try {
-    await handler.run(job.data);
+    await during(tracing?.begin(`task ${handler.name}`, { kind: "internal" }), () => handler.run(job.data));
   } finally {
     clearInterval(timer);
   }

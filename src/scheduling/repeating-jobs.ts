@@ -49,3 +49,20 @@ export async function ensureRepeatingJobs(
   });
   if (operations.length > 0) await jobs.bulkWrite(operations);
 }
+
+/**
+ * A lock that began in the future is of a clock that was set back since, or of a computer whose clock is ahead: it begins
+ * now, so that it runs out in its time where its process is gone. Taken from one that is there it does no harm: handlers
+ * only poke.
+ */
+export async function mendLocks(
+  jobs: JobCollection,
+  handlers: readonly Handler[],
+  lockLifetimeMs: number,
+): Promise<void> {
+  const now = Date.now();
+  await jobs.updateMany(
+    { name: { $in: handlers.map(({ name }) => name) }, lockedAt: { $gt: new Date(now + lockLifetimeMs) } },
+    { $set: { lockedAt: new Date(now) } },
+  );
+}

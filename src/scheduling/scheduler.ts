@@ -6,12 +6,14 @@ import type { Agenda } from "agenda";
 import { MongoServerError } from "mongodb";
 import type { Logger } from "../platform/logger.ts";
 import type { Mongo } from "../platform/mongo.ts";
+import type { Tracing } from "../platform/tracing.ts";
 import { startAgenda } from "./agenda.ts";
 import { answered } from "./answered.ts";
 import { JOBS_COLLECTION, type JobCollection } from "./job-document.ts";
 import { SharedJobRepository } from "./job-repository.ts";
-import { ensureIndex, ensureRepeatingJobs } from "./repeating-jobs.ts";
+import { ensureIndex, ensureRepeatingJobs, mendLocks } from "./repeating-jobs.ts";
 import { ScheduleBuffer } from "./schedule-buffer.ts";
+import { watchClock } from "./set-clock.ts";
 import { checkPayload, type Handler, type Task } from "./task.ts";
 
 export interface SchedulerStatus {
@@ -53,6 +55,7 @@ export interface SchedulerTimes {
 export interface SchedulerParts {
   readonly mongo: Mongo;
   readonly logger: Logger;
+  readonly tracing?: Tracing | undefined;
   /** Of this process, and of no other; made up unless given. */
   readonly name?: string;
   readonly times?: Partial<SchedulerTimes>;
@@ -79,6 +82,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
 class AgendaScheduler implements Scheduler {
   readonly #mongo: Mongo;
   readonly #logger: Logger;
+  readonly #tracing: Tracing | undefined;
   readonly #name: string;
   readonly #times: SchedulerTimes;
   readonly #buffer: ScheduleBuffer;
@@ -91,10 +95,14 @@ class AgendaScheduler implements Scheduler {
   #failure: string | null = null;
   #watch: NodeJS.Timeout | undefined;
   #isTroubleTold = false;
+  readonly #clockSetBy = watchClock();
+  /** Resolved: everything is looked after at once. */
+  #hurry = Promise.withResolvers<void>();
 
-  constructor({ mongo, logger, times, ...parts }: SchedulerParts) {
+  constructor({ mongo, logger, tracing, times, ...parts }: SchedulerParts) {
     this.#mongo = mongo;
     this.#logger = logger;
+    this.#tracing = tracing;
     this.#name = parts.name ?? `${hostname()}:${process.pid}:${randomBytes(4).toString("hex")}`;
     this.#times = { ...usualTimes, ...times };
     this.#buffer = new ScheduleBuffer({
@@ -117,7 +125,10 @@ class AgendaScheduler implements Scheduler {
   start(handlers: readonly Handler[]): void {
     this.#handlers = handlers;
     this.#running = this.#run();
-    this.#watch = setInterval(() => this.#tellOfTrouble(), this.#times.watchEveryMs);
+    this.#watch = setInterval(() => {
+      this.#tellOfTrouble();
+      this.#lookAtClock();
+    }, this.#times.watchEveryMs);
   }
 
   stopTaking(): void {
@@ -147,8 +158,17 @@ class AgendaScheduler implements Scheduler {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       const pauseMs = (await this.#tend()) ? this.#times.tendEveryMs : RETRY_PAUSE_MS;
-      await pause(pauseMs, undefined, { signal }).catch(() => undefined);
+      await this.#rest(pauseMs);
     }
+  }
+
+  async #rest(ms: number): Promise<void> {
+    const early = new AbortController();
+    const signal = AbortSignal.any([early.signal, this.#stopping.signal]);
+    const rest = pause(ms, undefined, { signal }).catch(() => undefined);
+    await Promise.race([rest, this.#hurry.promise]);
+    early.abort();
+    this.#hurry = Promise.withResolvers();
   }
 
   /** Everything is in its place: at the start, and again from time to time, for somebody may have removed it. */
@@ -159,6 +179,7 @@ class AgendaScheduler implements Scheduler {
       const jobs: JobCollection = db.collection(JOBS_COLLECTION);
       await answered(ensureIndex(jobs));
       await answered(ensureRepeatingJobs(jobs, this.#handlers, this.#name));
+      await answered(mendLocks(jobs, this.#handlers, this.#times.lockLifetimeMs));
       if (!signal.aborted) await this.#open();
       return true;
     } catch (error) {
@@ -181,6 +202,7 @@ class AgendaScheduler implements Scheduler {
       repository: this.#repository,
       handlers: this.#handlers,
       logger: this.#logger,
+      tracing: this.#tracing,
       name: this.#name,
       processEveryMs,
       extendEveryMs,
@@ -206,6 +228,14 @@ class AgendaScheduler implements Scheduler {
   #trouble(): string | null {
     const { state, message } = this.#mongo.status();
     return state === "up" ? this.#failure : `MongoDB: ${message ?? state}`;
+  }
+
+  /** What was to run in a second may be due in an hour now, and the other way round. */
+  #lookAtClock(): void {
+    const setByMs = this.#clockSetBy();
+    if (setByMs === 0) return;
+    this.#logger.warn({ setByMs }, "the clock was set; what is scheduled again and again is set right by it");
+    this.#hurry.resolve();
   }
 
   /** A line when it comes and one when it goes, not one for each look that fails. */

@@ -212,6 +212,19 @@ describe("Idempotency-Key", () => {
       expectReplay(await patchJob(app, { ...agent, ...key("died") }, number, { weight: 1 }), again);
     });
 
+    it("where the clock of PostgreSQL was set back meanwhile", async () => {
+      const number = await newJob();
+      const caller = { ...agent, ...key("clock") };
+      expectData(await patchJob(app, caller, number, { weight: 1 }));
+      // To whoever looks an hour earlier, what is kept lies an hour ahead.
+      await app.database.query(sql`
+        update idempotency_record set answer = null, locked_until = now() + interval '61 minutes' where key = 'clock'`);
+      expectData(await patchJob(app, caller, number, { weight: 1 }));
+      await app.database.query(sql`
+        update idempotency_record set answer = null, locked_until = now() + interval '1 minute' where key = 'clock'`);
+      expectFailure(await patchJob(app, caller, number, { weight: 1 }), 409);
+    });
+
     it("when the database was out of reach in the middle of it", async () => {
       const number = await newJob();
       const caller = { ...agent, ...key("503") };

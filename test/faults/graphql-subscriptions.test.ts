@@ -2,14 +2,7 @@
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { sql } from "../../src/platform/sql.ts";
 import { expectData } from "../support/answers.ts";
-import {
-  figure,
-  follow,
-  openKnownSocket,
-  openSocket,
-  type Following,
-  shownJobs,
-} from "../support/graphql-live.ts";
+import { figure, follow, type Following, shownJobs } from "../support/graphql-live.ts";
 import { ask } from "../support/graphql.ts";
 import { patchBatch, patchJob } from "../support/job-calls.ts";
 import { startServer, type ServerProcess } from "../support/server-process.ts";
@@ -133,15 +126,4 @@ it("a server that is stopped says goodbye to its subscribers, and ends in good o
   const ended = server.kill("SIGTERM");
   expect(await following.ended).toMatchObject({ code: 1001 });
   expect(await ended).toBe(0);
-});
-
-it("who does not say who it is, and who is gone without a word, holds its socket only for so long", async () => {
-  const server = await startApi();
-  const agent = await app.partner("agent");
-  const stranger = await openSocket(server);
-  const gone = await openKnownSocket(server, agent.key);
-  gone.socket.pause();
-  expect(await figure(server, "waymark_subscription_sockets")).toBe(2);
-  expect(await stranger.closed).toMatchObject({ code: 4408 });
-  await vi.waitFor(async () => expect(await figure(server, "waymark_subscription_sockets")).toBe(0), 60_000);
 });

@@ -26,11 +26,11 @@ it("killed under load: what was answered with success is delivered, and so is wh
   let api = await world.start("api");
   const load = startLoad(numbers, (number, weight) => patchWeight(api, world.agent, number, weight));
   for (let kill = 0; kill < 2; kill += 1) {
-    await load.more(40);
+    await load.more(15);
     await api.kill("SIGKILL");
     api = await world.start("api");
   }
-  await load.more(40);
+  await load.more(15);
   await load.stop();
   expect((await countEvents(world)) - made).toBeGreaterThanOrEqual(load.done());
   await checkDelivered(world, { duplicates: 0 });

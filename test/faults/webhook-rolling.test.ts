@@ -22,11 +22,11 @@ it("workers that are stopped and replaced under load leave nothing behind: each 
   const workers = [await world.start("worker"), await world.start("worker")];
   const load = loadOn(world, numbers);
   for (let round = 0; round < 2; round += 1) {
-    await load.more(40);
+    await load.more(15);
     expect(await workers.shift()?.kill("SIGTERM")).toBe(0);
     workers.push(await world.start("worker"));
   }
-  await load.more(40);
+  await load.more(15);
   await load.stop();
   expect(await checkDelivered(world, { duplicates: 0 })).toMatchObject({ mostAttempts: 1 });
   // What stops in good order while there is nothing to do has nothing to wait for.
@@ -42,13 +42,13 @@ it("a secret rotated under load: who knows the old one, and who knows the new on
   const [original = ""] = endpoint.secrets;
   const rotations: { secret: string; earlier: Set<string> }[] = [];
   for (let rotation = 0; rotation < 2; rotation += 1) {
-    await load.more(30);
+    await load.more(15);
     const before = endpoint.received().length;
     await eventually(() => expect(endpoint.received().length).toBeGreaterThan(before));
     const { secret } = await world.endpointService.rotateSecret(world.agent, endpoint.typedId);
     rotations.push({ secret, earlier: await webhookIdsOf(world) });
   }
-  await load.more(30);
+  await load.more(15);
   await load.stop();
   endpoint.secrets.push(...rotations.map(({ secret }) => secret));
   await checkDelivered(world, { duplicates: 0 });

@@ -1,4 +1,4 @@
-/** A TCP proxy in front of PostgreSQL, or MongoDB, that a test can cut, or let fall silent, and that reads along. */
+/** A TCP proxy in front of PostgreSQL, or MongoDB, that a test can cut, slow down or let fall silent, and that reads along. */
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { tapStatements } from "./statement-tap.ts";
@@ -12,6 +12,8 @@ export interface CuttableProxy extends AsyncDisposable {
   cut(): void;
   /** Lets every connection stand and passes nothing on: PostgreSQL, or the network, hangs. */
   stall(): void;
+  /** Passes on what comes from now on so much later, each way: PostgreSQL, or the network, is slow. 0: at once again. */
+  slow(delayMs: number): void;
   /** All is well again for new connections; those that hung are broken. */
   mend(): void;
 }
@@ -23,6 +25,7 @@ export async function startCuttableProxy(databaseUrl: string): Promise<CuttableP
   const pairs = new Set<[Socket, Socket]>();
   const statements: string[] = [];
   let state: "open" | "cut" | "stalled" = "open";
+  let delayMs = 0;
 
   const server = createServer((front) => {
     if (state === "cut") {
@@ -36,12 +39,13 @@ export async function startCuttableProxy(databaseUrl: string): Promise<CuttableP
     const read = tapStatements((statement) => statements.push(statement));
     pairs.add(pair);
     join(pair, () => pairs.delete(pair));
+    const [toBack, toFront] = [delayed(), delayed()];
     front.on("data", (chunk: Buffer) => {
       if (state !== "open") return;
       read(chunk);
-      back.write(chunk);
+      toBack(delayMs, () => back.write(chunk));
     });
-    back.on("data", (chunk: Buffer) => state === "open" && front.write(chunk));
+    back.on("data", (chunk: Buffer) => state === "open" && toFront(delayMs, () => front.write(chunk)));
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -66,6 +70,9 @@ export async function startCuttableProxy(databaseUrl: string): Promise<CuttableP
     stall() {
       state = "stalled";
     },
+    slow(ms) {
+      delayMs = ms;
+    },
     mend() {
       breakAll();
       state = "open";
@@ -75,6 +82,16 @@ export async function startCuttableProxy(databaseUrl: string): Promise<CuttableP
       server.close();
       await once(server, "close");
     },
+  };
+}
+
+/** Does things so much later, and in the order in which they came, also where the delay has become shorter. */
+function delayed(): (delayMs: number, pass: () => void) => void {
+  const waiting: (() => void)[] = [];
+  return (delayMs, pass) => {
+    if (delayMs === 0 && waiting.length === 0) return pass();
+    waiting.push(pass);
+    setTimeout(() => waiting.shift()?.(), delayMs);
   };
 }
 

@@ -3,6 +3,8 @@ import type { Clock } from "../../src/platform/clock.ts";
 
 export interface FakeClock extends Clock {
   advance(ms: number): void;
+  /** Sets the time of day, forwards or back, in no time. */
+  jump(ms: number): void;
 }
 
 export const SECOND_MS = 1_000;
@@ -11,10 +13,15 @@ export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 
 export function createFakeClock(startMs: number = Date.now()): FakeClock {
-  let nowMs = startMs;
+  let [nowMs, elapsedMs] = [startMs, 0];
   return {
     now: () => nowMs,
+    elapsed: () => elapsedMs,
     advance(ms) {
+      nowMs += ms;
+      elapsedMs += ms;
+    },
+    jump(ms) {
       nowMs += ms;
     },
   };

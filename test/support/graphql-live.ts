@@ -4,6 +4,7 @@ import type { ClientRequest, IncomingMessage } from "node:http";
 import { createClient, type Client } from "graphql-ws";
 import { expect, onTestFinished, vi } from "vitest";
 import { WebSocket } from "ws";
+import type { Queryable } from "../../src/platform/database.ts";
 import { sql } from "../../src/platform/sql.ts";
 import type { Instance } from "./instance.ts";
 import type { Partner, TestApp, TestJob } from "./start-app.ts";
@@ -33,17 +34,22 @@ export const JOB_CHANGED = `subscription ($filter: JobFilter, $types: [JobEventT
 export const socketUrl = ({ url }: Url): string => `${url.replace("http", "ws")}/graphql`;
 
 /**
- * Makes jobs, and waits until the feed shows them: an older transaction, of any database of the server, holds it up, and
- * who subscribes before then is told of what they are about. Answers with the Marking Numbers.
+ * Makes jobs, and waits until the feed shows them: who subscribes before then is told of what they are about. Answers with
+ * the Marking Numbers.
  */
 export async function shownJobs(app: TestApp, agent: Partner, jobs: readonly TestJob[]): Promise<string[]> {
   const numbers = await app.jobs(agent, jobs);
+  await untilShown(app.database);
+  return numbers;
+}
+
+/** Resolves once the feed shows every event: an older transaction, of any database of the server, holds it up. */
+export async function untilShown(database: Queryable): Promise<void> {
   await vi.waitFor(async () => {
-    const hidden = await app.database.query(sql`select from job_event
+    const hidden = await database.query(sql`select from job_event
       where transaction_id >= pg_snapshot_xmin(pg_current_snapshot()) limit 1`);
     expect(hidden).toEqual([]);
   }, 20_000);
-  return numbers;
 }
 
 /** One that does not come back by itself. */

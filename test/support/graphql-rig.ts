@@ -142,7 +142,9 @@ export async function startGraphqlRig({
     isStopping: () => false,
     graphql,
   });
-  const server = await listen(app, { host: "127.0.0.1", port: 0 }, options.webSockets);
+  const connections = { total: 1_000, perAddress: 1_000 };
+  const door = { host: "127.0.0.1", port: 0, connections, onConnectionRefused: () => undefined };
+  const server = await listen(app, door, options.webSockets);
   opened.defer(() => server.stop());
   const keys = createApiKeyService({ database, clock });
   const organizations = createOrganizationService({ database });

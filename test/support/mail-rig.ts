@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Registry } from "prom-client";
 import { entities } from "../../src/entities.ts";
 import {
   createMailService,
@@ -29,6 +30,8 @@ export interface MailRig extends AsyncDisposable {
   readonly mails: MailService;
   readonly folder: string;
   readonly log: string[];
+  /** Of the worker that was started last. */
+  attempts(): Promise<Record<string, number>>;
   /** `url`: of the mail server; null: there is none. */
   startWorker(url: string | null, clock?: Clock): MailWorker;
   outbox(): Promise<MailView[]>;
@@ -58,6 +61,7 @@ export async function openMailRig(): Promise<MailRig> {
   const folder = await mkdtemp(join(tmpdir(), "waymark-mails-"));
   const log: string[] = [];
   const logger = createLogger("debug", { write: (line) => void log.push(line) });
+  let registry = new Registry();
   const outbox = async (): Promise<MailView[]> => (await mails.list(database, { limit: 100 })).items;
   return {
     database,
@@ -67,6 +71,7 @@ export async function openMailRig(): Promise<MailRig> {
     startWorker(url, clock = systemClock) {
       const smtp = url === null ? null : parseSmtpUrl(url);
       const transport = createMailTransport({ smtp, from: FROM, folder });
+      registry = new Registry();
       return startMailWorker({
         database,
         databaseUrl: testDatabase.url,
@@ -74,7 +79,12 @@ export async function openMailRig(): Promise<MailRig> {
         transport,
         clock,
         logger,
+        registry,
       });
+    },
+    async attempts() {
+      const values = (await registry.getSingleMetric("waymark_mail_attempts_total")?.get())?.values ?? [];
+      return Object.fromEntries(values.map(({ labels, value }) => [String(labels["outcome"]), value]));
     },
     outbox,
     theMail: async () => (await outbox())[0] as MailView,

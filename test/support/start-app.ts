@@ -41,6 +41,17 @@ export async function startTestApp(
   return {
     ...app,
     databaseUrl: database.url,
+    ...makersOf(app),
+    async [Symbol.asyncDispose]() {
+      await app[Symbol.asyncDispose]();
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** What makes things through an instance of the service. */
+export function makersOf(app: Instance): Pick<TestApp, "partner" | "jobs"> {
+  return {
     async partner(type, key = {}) {
       const name = `${type} ${randomBytes(6).toString("hex")}`;
       const { id } = await app.organizations.create({ name, type });
@@ -52,10 +63,6 @@ export async function startTestApp(
       const context = { actor: systemActor, requestId: null };
       await app.database.transaction((tx) => upsertRows(tx, upserts, context));
       return upserts.map((upsert) => upsert.markingNumber);
-    },
-    async [Symbol.asyncDispose]() {
-      await app[Symbol.asyncDispose]();
-      await database[Symbol.asyncDispose]();
     },
   };
 }

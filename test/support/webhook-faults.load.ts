@@ -1,4 +1,5 @@
 /** Changes of jobs that go on while something breaks, at a bounded rate, and receivers that hold their answers back. */
+import type { ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { onTestFinished, vi } from "vitest";
 import type { Received, Reply, Respond } from "./webhook-receiver.ts";
@@ -25,10 +26,14 @@ export interface Load {
 const LANES = 3;
 const BETWEEN_MS = 60;
 
-/** `change` gets a Marking Number and a value that no other change has; false: it failed, and is nobody's concern. */
+/**
+ * `change` gets a Marking Number and a value that no other change has; false: it failed, and is nobody's concern. A longer
+ * pause is for tests whose load goes on while nobody delivers: what piles up has to be delivered afterwards.
+ */
 export function startLoad(
   markingNumbers: readonly string[],
   change: (markingNumber: string, value: number) => Promise<boolean>,
+  betweenMs = BETWEEN_MS,
 ): Load {
   const stopping = new AbortController();
   let [made, done] = [0, 0];
@@ -37,7 +42,7 @@ export function startLoad(
       made += 1;
       const markingNumber = markingNumbers[made % markingNumbers.length] as string;
       if (await change(markingNumber, made).catch(() => false)) done += 1;
-      await pause(BETWEEN_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+      await pause(betweenMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   };
   const lanes = Array.from({ length: LANES }, lane);
@@ -87,6 +92,24 @@ export function createGate(): Gate {
     close() {
       isPassing = false;
     },
+  };
+}
+
+/** Its first request is answered so, the others with 200. */
+export function firstly(answer: Respond): Respond {
+  let count = 0;
+  return (received, response) => {
+    count += 1;
+    return count === 1 ? answer(received, response) : {};
+  };
+}
+
+/** 200, and then a body that comes in pieces of `bytes` every `everyMs`, for as long as anybody listens. */
+export function endless(bytes: number, everyMs: number): Respond {
+  return (_received, response: ServerResponse): undefined => {
+    response.writeHead(200);
+    const timer = setInterval(() => response.write("x".repeat(bytes)), everyMs);
+    response.on("close", () => clearInterval(timer));
   };
 }
 

@@ -16,6 +16,8 @@ import type { Schedule } from "../../src/webhooks/retry-policy.ts";
 import { createSender } from "../../src/webhooks/sender.ts";
 import { newSecret } from "../../src/webhooks/signature.ts";
 import { testBox } from "./secret.ts";
+import type { AppOverrides } from "../../src/app.ts";
+import type { Tracing } from "../../src/platform/tracing.ts";
 import { startTestApp, type Partner, type TestApp } from "./start-app.ts";
 
 export interface DeliveryRow {
@@ -45,6 +47,7 @@ export interface RigOptions {
   /** Milliseconds for a whole attempt. */
   totalMs?: number;
   tellOfTrouble?: TellOfTrouble;
+  tracing?: Tracing;
 }
 
 export interface RunningDispatcher extends Dispatcher {
@@ -71,8 +74,8 @@ export interface WebhookRig extends AsyncDisposable {
 
 const MINUTES_MS = [0, 5_000, 300_000, 1_800_000];
 
-export async function startRig(): Promise<WebhookRig> {
-  const app = await startTestApp({ WAYMARK_ROLE: "api" });
+export async function startRig(overrides: AppOverrides = {}): Promise<WebhookRig> {
+  const app = await startTestApp({ WAYMARK_ROLE: "api" }, overrides);
   const agent = await app.partner("agent");
   const contractor = await app.partner("contractor");
   const opened = new AsyncDisposableStack();
@@ -99,7 +102,7 @@ export async function startRig(): Promise<WebhookRig> {
         values (${id}, ${owner.id}, ${url}, ${eventTypes}, ${JSON.stringify(secrets)}, ${maxInFlight}, ${perSecond}, 'test')`);
       return id;
     },
-    async dispatcher({ databaseUrl, schedule = MINUTES_MS, totalMs = 5_000, tellOfTrouble } = {}) {
+    async dispatcher({ databaseUrl, schedule = MINUTES_MS, totalMs = 5_000, tellOfTrouble, tracing } = {}) {
       const database: Database = databaseUrl
         ? opened.use(await openDatabase({ url: databaseUrl, poolSize: 4, entities }))
         : app.database;
@@ -113,7 +116,8 @@ export async function startRig(): Promise<WebhookRig> {
         box: testBox,
         schedule,
         tellOfTrouble,
-        sender: createSender({ http, clock: systemClock, docsUrl: "https://waymark.example/docs" }),
+        tracing,
+        sender: createSender({ http, clock: systemClock, docsUrl: "https://waymark.example/docs", tracing }),
         clock: systemClock,
         logger: createLogger("silent"),
         wakeAt: (endpointId, atMs) => wakes.push({ endpointId, atMs }),

@@ -1,0 +1,44 @@
+/** docs/faults.md is held to the tests that it names. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+interface NamedTest {
+  file: string;
+  title: string;
+}
+
+/** The rows of its tables, and the tests that each names in its last cell. */
+async function readRows(): Promise<{ row: string; tests: NamedTest[] }[]> {
+  const page = await readFile(join(ROOT, "docs/faults.md"), "utf8");
+  const rows = page.split("\n").filter((line) => line.startsWith("| ") && !line.endsWith("| shown by |"));
+  return rows
+    .filter((line) => !line.startsWith("| ---"))
+    .map((row) => ({ row, tests: testsIn(row.slice(2, -2).split(" | ").at(-1) ?? "") }));
+}
+
+function testsIn(cell: string): NamedTest[] {
+  return cell.split("<br>").flatMap((part) => {
+    const [, file, title] = /^`(test\/[^`]+)`: (.+)$/.exec(part) ?? [];
+    return file === undefined || title === undefined ? [] : [{ file, title }];
+  });
+}
+
+it("every row names a test", async () => {
+  const rows = await readRows();
+  expect(rows.length).toBeGreaterThan(20);
+  expect(rows.filter(({ tests }) => tests.length === 0)).toEqual([]);
+});
+
+it("every test that is named is there", async () => {
+  const named = (await readRows()).flatMap(({ tests }) => tests);
+  const found = await Promise.all(named.map(isThere));
+  expect(named.filter((_, at) => !found[at])).toEqual([]);
+});
+
+async function isThere({ file, title }: NamedTest): Promise<boolean> {
+  const text = await readFile(join(ROOT, file), "utf8").catch(() => "");
+  return ['"', "'", "`"].some((quote) => text.includes(quote + title + quote));
+}

@@ -1,0 +1,74 @@
+/** MongoDB, which holds nothing but the time, hangs or takes no writes while traffic runs: callers notice nothing. */
+import { MongoClient } from "mongodb";
+import { afterAll, beforeAll, expect, inject, it, onTestFinished, vi } from "vitest";
+import { openEmbeddedMongo, type EmbeddedMongo } from "../../src/embedded/mongo.ts";
+import { cleanUp, makeFolder, mongodPid } from "../support/embedded-processes.ts";
+import { startTraffic } from "../support/fault-traffic.ts";
+import { checkDelivered } from "../support/webhook-faults.check.ts";
+import { eventually, failEveryThird, readiness } from "../support/webhook-faults.load.ts";
+import { openFaultWorld } from "../support/webhook-faults.ts";
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
+
+/** Of the driver, so that it notices quickly what becomes of MongoDB. */
+const NOTICING = "heartbeatFrequencyMS=500&connectTimeoutMS=1000&serverSelectionTimeoutMS=1000";
+
+let dataDir: string;
+let mongo: EmbeddedMongo;
+beforeAll(async () => {
+  dataDir = await makeFolder();
+  const binary = inject("mongodBinary");
+  mongo = openEmbeddedMongo({ dataDir, binary, cacheDir: dataDir, download: false });
+});
+afterAll(async () => {
+  await mongo[Symbol.asyncDispose]();
+  await cleanUp();
+});
+
+/** An API and a worker, with callers, a subscriber, and receivers that must be asked again. */
+async function openTraffic() {
+  const world = await openFaultWorld({ mongoUrl: `${await mongo.url}&${NOTICING}` });
+  await world.addEndpoint({ respond: failEveryThird() });
+  const healthy = await world.addEndpoint({ owner: world.contractor });
+  const numbers = await world.addJobs(5, "assigned");
+  const [api, worker] = await Promise.all([world.start("api"), world.start("worker")]);
+  const traffic = await startTraffic(world, api, numbers);
+  await traffic.succeeds();
+  /** With MongoDB away: callers are served, and first attempts go out. */
+  const expectToGoOn = async (): Promise<void> => {
+    await eventually(async () => expect(await readiness(worker)).toBe(503));
+    const before = healthy.received().length;
+    await traffic.succeeds();
+    await eventually(() => expect(healthy.received().length).toBeGreaterThan(before + 5));
+    expect(await readiness(api)).toBe(200);
+  };
+  const expectToRecover = async (): Promise<void> => {
+    await eventually(async () => expect(await readiness(worker)).toBe(200));
+    await traffic.succeeds();
+    expect(traffic.refused()).toBe(0);
+    await traffic.check();
+    await checkDelivered(world, { duplicates: 0 });
+  };
+  return { expectToGoOn, expectToRecover };
+}
+
+it("suspended: callers are served, first attempts go out, and the others when it wakes up", async () => {
+  const { expectToGoOn, expectToRecover } = await openTraffic();
+  const pid = await mongodPid(dataDir);
+  process.kill(pid, "SIGSTOP");
+  onTestFinished(() => void process.kill(pid, "SIGCONT"));
+  await expectToGoOn();
+  process.kill(pid, "SIGCONT");
+  await expectToRecover();
+});
+
+it("without a primary: callers are served, first attempts go out, and the others when one is elected", async () => {
+  const { expectToGoOn, expectToRecover } = await openTraffic();
+  await using client = new MongoClient(await mongo.url, { directConnection: true });
+  const admin = client.db("admin");
+  await admin.command({ replSetStepDown: 600, secondaryCatchUpPeriodSecs: 0, force: true });
+  await expectToGoOn();
+  // The only member of its set stands for election at once.
+  await admin.command({ replSetFreeze: 0 });
+  await expectToRecover();
+});

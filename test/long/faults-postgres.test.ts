@@ -1,0 +1,55 @@
+/** PostgreSQL, away for longer than anybody waits, while traffic runs: callers are told so in time, and nothing is lost. */
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
+import { startCuttableProxy } from "../support/cuttable-proxy.ts";
+import { openOwnPostgres, type OwnPostgres } from "../support/fault-postgres.ts";
+import { startTraffic } from "../support/fault-traffic.ts";
+import { checkDelivered, expireLeases } from "../support/webhook-faults.check.ts";
+import { eventually, readiness } from "../support/webhook-faults.load.ts";
+import { openFaultWorld } from "../support/webhook-faults.ts";
+
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 60_000 });
+
+let postgres: OwnPostgres;
+beforeAll(async () => {
+  postgres = await openOwnPostgres();
+});
+afterAll(() => postgres[Symbol.asyncDispose]());
+
+async function openTraffic(databaseUrl: string, url = databaseUrl) {
+  const world = await openFaultWorld({ databaseUrl });
+  await world.addEndpoint();
+  await world.addEndpoint({ owner: world.contractor, maxInFlight: 1 });
+  const numbers = await world.addJobs(5, "assigned");
+  const server = await world.start("all", { DATABASE_URL: url });
+  const traffic = await startTraffic(world, server, numbers);
+  await traffic.succeeds();
+  return { world, server, traffic };
+}
+
+it("suspended for as long as callers may wait, and longer: they are refused in time, and served once it wakes up", async () => {
+  const { world, server, traffic } = await openTraffic(await postgres.newDatabase());
+  const wake = await postgres.suspend();
+  onTestFinished(wake);
+  await traffic.isRefused(2);
+  expect(await readiness(server)).toBe(503);
+  wake();
+  await traffic.succeeds();
+  await traffic.check();
+  // What a turn had claimed when its answer was given up for lost is nobody's until its lease runs out.
+  await checkDelivered(world, { duplicates: await expireLeases(world) });
+  await eventually(async () => expect(await readiness(server)).toBe(200));
+});
+
+it("slower than any statement may be: callers are refused in time, and served once it is quick again", async () => {
+  const databaseUrl = await postgres.newDatabase();
+  await using proxy = await startCuttableProxy(databaseUrl);
+  const { world, server, traffic } = await openTraffic(databaseUrl, proxy.url);
+  proxy.slow(8_000);
+  await traffic.isRefused(2);
+  expect(await readiness(server)).toBe(503);
+  proxy.slow(0);
+  await traffic.succeeds();
+  await traffic.check();
+  await checkDelivered(world, { duplicates: await expireLeases(world) });
+  await eventually(async () => expect(await readiness(server)).toBe(200));
+});

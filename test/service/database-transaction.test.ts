@@ -1,0 +1,66 @@
+/** A transaction whose statements fail: what is claimed to be done is done. */
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { entities } from "../../src/entities.ts";
+import { openDatabase, type Database, type Transaction } from "../../src/platform/database.ts";
+import { raw, sql } from "../../src/platform/sql.ts";
+import { createTestDatabase, type TestDatabase } from "../support/test-database.ts";
+
+let testDatabase: TestDatabase;
+let database: Database;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase({ url: testDatabase.url, poolSize: 2, entities });
+  await database.query(raw("create table note (text text unique)"));
+});
+beforeEach(() => database.query(raw("delete from note")));
+afterAll(async () => {
+  await database[Symbol.asyncDispose]();
+  await testDatabase[Symbol.asyncDispose]();
+});
+
+const write = (tx: Pick<Transaction, "query">, text: string): Promise<unknown> =>
+  tx.query(sql`insert into note (text) values (${text})`);
+const written = async (): Promise<string[]> =>
+  (await database.query<{ text: string }>(sql`select text from note order by text`)).map(({ text }) => text);
+
+const failures = [
+  ["is refused", (tx: Transaction) => write(tx, "before")],
+  [
+    "takes too long",
+    async (tx: Transaction) => {
+      await tx.query(raw("set local statement_timeout = 10"));
+      await tx.query(raw("select pg_sleep(10)"));
+    },
+  ],
+  [
+    "finds no room on the disk",
+    (tx: Transaction) => tx.query(raw("do $$ begin raise 'no space left' using errcode = '53100'; end $$")),
+  ],
+] as const;
+
+it.each(failures)(
+  "a nested part that %s undoes itself, and what stands around it is done",
+  async (_, fail) => {
+    await database.transaction(async (tx) => {
+      await write(tx, "before");
+      await tx
+        .nested(async () => {
+          await write(tx, "within");
+          await fail(tx);
+        })
+        .catch(() => undefined);
+      await write(tx, "after");
+    });
+    expect(await written()).toEqual(["after", "before"]);
+  },
+);
+
+it.each(failures)("one whose statement %s is not told as done where nobody minded", async (_, fail) => {
+  const claimed = database.transaction(async (tx) => {
+    await write(tx, "before");
+    await fail(tx).catch(() => undefined);
+    return "done";
+  });
+  await expect(claimed).rejects.toThrow("was not committed");
+  expect(await written()).toEqual([]);
+});

@@ -1,0 +1,119 @@
+/** A PostgreSQL of a test file's own, to be killed, suspended and filled up: the one of the test run belongs to all. */
+import { randomBytes } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import pg from "pg";
+import { openEmbeddedPostgres } from "../../src/embedded/postgres.ts";
+import { entities } from "../../src/entities.ts";
+import { migrateDatabase } from "../../src/platform/migrate.ts";
+import { eventually } from "./webhook-faults.load.ts";
+import { cleanUp, makeFolder, postmasterPid, query } from "./embedded-processes.ts";
+
+export interface OwnPostgres extends AsyncDisposable {
+  /** Of its maintenance database. */
+  readonly url: string;
+  readonly dataDir: string;
+  /** A database of the service, with nothing in it. */
+  newDatabase(): Promise<string>;
+  /** Kills all of it at once, as a power cut would, and resolves once whoever holds the data folder has started another. */
+  kill(): Promise<void>;
+  /** Suspends all of it: connections stand, and nothing answers. The function that is answered wakes it up. */
+  suspend(): Promise<() => void>;
+}
+
+const TEMPLATE = "migrated";
+
+/** `given`: a data folder that stays; else one is made, and removed. */
+export async function openOwnPostgres(
+  postgresFlags: readonly string[] = [],
+  given?: string,
+): Promise<OwnPostgres> {
+  const dataDir = given ?? (await makeFolder());
+  const postgres = await openEmbeddedPostgres({ dataDir, exclusive: true, postgresFlags });
+  const { url } = postgres;
+  let template: Promise<void> | undefined;
+  /** The postmaster comes last. It is to be met first: else it starts anew what is gone. */
+  const processes = async (): Promise<number[]> => {
+    const sessions = await query(url, "select pid from pg_stat_activity where pid <> pg_backend_pid()");
+    return [...sessions.map(({ pid }) => Number(pid)), await postmasterPid(dataDir)];
+  };
+  return {
+    url,
+    dataDir,
+    async newDatabase() {
+      await (template ??= makeTemplate(url));
+      const name = `fault_${randomBytes(6).toString("hex")}`;
+      await query(url, `create database ${name} template ${TEMPLATE}`);
+      return inDatabase(url, name);
+    },
+    async kill() {
+      const pids = await processes();
+      const postmaster = pids.at(-1);
+      sendSignal(pids.toReversed(), "SIGKILL");
+      await eventually(async () => {
+        if ((await postmasterPid(dataDir)) === postmaster) throw new Error("It was not started again");
+        await query(url, "select 1");
+      });
+    },
+    async suspend() {
+      const pids = await processes();
+      sendSignal(pids.toReversed(), "SIGSTOP");
+      return () => sendSignal(pids, "SIGCONT");
+    },
+    async [Symbol.asyncDispose]() {
+      await postgres[Symbol.asyncDispose]();
+      if (given === undefined) await cleanUp();
+    },
+  };
+}
+
+async function makeTemplate(url: string): Promise<void> {
+  await query(url, `create database ${TEMPLATE}`);
+  await migrateDatabase({ url: inDatabase(url, TEMPLATE), poolSize: 2, entities });
+}
+
+function inDatabase(url: string, name: string): string {
+  return Object.assign(new URL(url), { pathname: `/${name}` }).href;
+}
+
+function sendSignal(pids: readonly number[], name: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, name);
+    } catch {
+      // A session may have ended meanwhile.
+    }
+  }
+}
+
+/** Others, who use the same PostgreSQL: until it is disposed, they end every session of the service and leave it no connection. */
+export function startCrowd(url: string): AsyncDisposable {
+  const members: pg.Client[] = [];
+  const leaving = new AbortController();
+  const join = async (): Promise<boolean> => {
+    const member = new pg.Client({ connectionString: url, application_name: "others" });
+    member.on("error", () => undefined);
+    try {
+      await member.connect();
+      members.push(member);
+      return true;
+    } catch (error) {
+      if ((error as { code?: string }).code === "53300") return false;
+      throw error;
+    }
+  };
+  const crowding = (async () => {
+    while (!leaving.signal.aborted) {
+      while (await join());
+      await members[0]?.query(`select pg_terminate_backend(pid) from pg_stat_activity
+        where application_name like 'waymark%' and datname like 'fault%'`);
+      await pause(10, undefined, { signal: leaving.signal }).catch(() => undefined);
+    }
+  })();
+  return {
+    async [Symbol.asyncDispose]() {
+      leaving.abort();
+      await crowding;
+      await Promise.all(members.map((member) => member.end().catch(() => undefined)));
+    },
+  };
+}
