@@ -5,10 +5,8 @@ import { join, resolve } from "node:path";
 import pg from "pg";
 import { openEmbeddedPostgres } from "../src/embedded/postgres.ts";
 import { entities } from "../src/entities.ts";
-import { recount } from "../src/jobs/job.counts.ts";
-import { openDatabase } from "../src/platform/database.ts";
 import { migrateDatabase } from "../src/platform/migrate.ts";
-import { issueKeys, seed, type BenchOrganization } from "./seed.ts";
+import { issueKeys, recountJobs, seed, type BenchOrganization } from "./seed.ts";
 
 export interface BenchDatabase extends AsyncDisposable {
   url: string;
@@ -23,6 +21,8 @@ export interface BenchDatabaseOptions {
   folder: string;
   jobs: number;
   fresh: boolean;
+  /** Further arguments of `postgres`. */
+  flags?: readonly string[];
   onProgress: (text: string) => void;
 }
 
@@ -37,12 +37,17 @@ export const postgresFlags = Object.entries(FLAGS).flatMap(([name, value]) => ["
 
 /** BENCH_DATABASE_URL names a database of one's own instead, whose jobs are replaced; then its CPU time is not measured. */
 export async function openBenchDatabase(options: BenchDatabaseOptions): Promise<BenchDatabase> {
-  const { folder, fresh, onProgress } = options;
+  const { folder, fresh, flags = [], onProgress } = options;
   const own = process.env["BENCH_DATABASE_URL"];
   if (fresh && !own) await rm(folder, { recursive: true, force: true });
   const server = own
     ? null
-    : await openEmbeddedPostgres({ dataDir: folder, exclusive: true, postgresFlags, onProgress });
+    : await openEmbeddedPostgres({
+        dataDir: folder,
+        exclusive: true,
+        postgresFlags: [...postgresFlags, ...flags],
+        onProgress,
+      });
   const url = server?.url ?? String(own);
   const client = new pg.Client({ connectionString: url, application_name: "bench" });
   await client.connect();
@@ -73,7 +78,7 @@ async function prepare(
   const { rows } = await client.query<{ fingerprint: string }>("select fingerprint from bench_seed");
   if (rows[0]?.fingerprint === wanted && !fresh) {
     // What the run before has left: reads start from the same state in every run, and its loop kept no counters.
-    await refresh(client, url);
+    await refresh(client);
     return;
   }
 
@@ -81,17 +86,14 @@ async function prepare(
   await client.query("create schema public");
   await migrateDatabase({ url, poolSize: 2, entities });
   await seed(client, jobs, onProgress);
-  await refresh(client, url);
+  await refresh(client);
   onProgress("counters");
   await client.query("checkpoint");
   await client.query("create table bench_seed as select $1::text as fingerprint, now() as at", [wanted]);
 }
 
-async function refresh(client: pg.Client, url: string): Promise<void> {
-  // To count a million jobs may take longer than any request may.
-  const session = { statement_timeout: "0" };
-  await using database = await openDatabase({ url, poolSize: 2, entities, session });
-  await recount(database);
+async function refresh(client: pg.Client): Promise<void> {
+  await recountJobs(client);
   await client.query("vacuum analyze");
 }
 

@@ -1,11 +1,23 @@
-/** The results as a Markdown table, on the terminal and between the markers of docs/performance.md. */
+/** The results as a Markdown table, on the terminal and between the markers of docs/performance.md, or of another page. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Figures } from "./rounds.ts";
 import type { Budget, Result } from "./rows.ts";
 
-/** What stands between a part's markers in docs/performance.md is written anew; the other parts stay. */
-export type ReportPart = "jobs" | "graphql" | "backlog" | "latency" | "growth";
+/** What stands between a part's markers in its page is written anew; the other parts stay. */
+export type ReportPart =
+  | "jobs"
+  | "graphql"
+  | "backlog"
+  | "latency"
+  | "growth"
+  | "soak"
+  | "sizes"
+  | "overload"
+  | "replicas"
+  | "traces"
+  | "costs"
+  | "fleet";
 
 export function tableOf(results: readonly Result[]): string {
   return [
@@ -16,18 +28,34 @@ export function tableOf(results: readonly Result[]): string {
 }
 
 export async function writeReport(part: ReportPart, heading: string, table: string): Promise<void> {
-  const path = join(import.meta.dirname, "../docs/performance.md");
+  const page = pages[part] ?? "performance.md";
+  const path = join(import.meta.dirname, "../docs", page);
   const text = await readFile(path, "utf8");
   const [begin, end] = markersOf(part);
   const [before = "", rest] = text.split(begin, 2);
   const after = rest?.split(end, 2)[1];
-  if (after === undefined) throw new Error(`docs/performance.md has no place for ${part}: ${begin}`);
+  if (after === undefined) throw new Error(`docs/${page} has no place for ${part}: ${begin}`);
   await writeFile(path, `${before}${begin}\n\n${heading}\n\n${table}\n\n${end}${after}`);
 }
 
+/** The others are parts of `npm run bench`. */
+const commands: Partial<Record<ReportPart, string>> = {
+  jobs: "bench -- --write",
+  soak: "soak -- --write",
+  sizes: "growth -- --write",
+  overload: "bench:overload -- --write",
+  replicas: "bench:replicas -- --write",
+  traces: "bench:traces -- --write",
+  costs: "simulate -- --write, costs",
+  fleet: "simulate -- --write, fleet",
+};
+
+/** The others stand in performance.md. */
+const pages: Partial<Record<ReportPart, string>> = { costs: "scaling.md", fleet: "scaling.md" };
+
 function markersOf(part: ReportPart): [begin: string, end: string] {
-  const marker = part === "jobs" ? "--write" : `--write, ${part}`;
-  return [`<!-- npm run bench -- ${marker}: begin -->`, `<!-- npm run bench -- ${marker}: end -->`];
+  const command = commands[part] ?? `bench -- --write, ${part}`;
+  return [`<!-- npm run ${command}: begin -->`, `<!-- npm run ${command}: end -->`];
 }
 
 /** A row's, without the figures that it may hold. */

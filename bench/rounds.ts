@@ -70,7 +70,7 @@ export async function compare(bench: Bench, connections: number, a: Side, b: Sid
   };
 }
 
-async function measure(
+export async function measure(
   { load, postmasterPid }: Bench,
   connections: number,
   { server, requests }: Side,
@@ -91,7 +91,7 @@ async function measure(
   };
 }
 
-function medians(all: readonly Figures[]): Figures {
+export function medians(all: readonly Figures[]): Figures {
   const of = (name: keyof Figures): number => median(all.map((figures) => figures[name]));
   return {
     requests: of("requests"),

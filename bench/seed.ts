@@ -1,7 +1,10 @@
 /** The made-up world of the bench: 200 organisations of uneven size and their jobs, written set by set in SQL. */
 import type pg from "pg";
 import { newKeyText } from "../src/api-keys/api-key.format.ts";
+import { recountIn } from "../src/jobs/job.counts.ts";
+import type { Queryable } from "../src/platform/database.ts";
 import { newUuid } from "../src/platform/ids.ts";
+import type { Sql } from "../src/platform/sql.ts";
 
 export interface BenchOrganization {
   id: string;
@@ -10,10 +13,14 @@ export interface BenchOrganization {
   key: string;
 }
 
-const AGENTS = 100;
-const CONTRACTORS = 100;
+interface Partners {
+  agents: number;
+  contractors: number;
+}
+
+const PARTNERS: Partners = { agents: 100, contractors: 100 };
 /** Sizes fall with the rank to this power: the biggest agent owns about a tenth of all jobs, the smallest 1 in 250. */
-const UNEVENNESS = 0.7;
+export const UNEVENNESS = 0.7;
 export const DAYS = 90;
 const CHUNK = 50_000;
 
@@ -22,16 +29,17 @@ export async function seed(
   client: pg.Client,
   jobs: number,
   onProgress: (text: string) => void,
+  { agents, contractors }: Partners = PARTNERS,
 ): Promise<void> {
   await client.query("truncate job, job_event, job_count, job_count_change, api_key, organization cascade");
-  await insertOrganizations(client, "agent", AGENTS);
-  await insertOrganizations(client, "contractor", CONTRACTORS);
+  await insertOrganizations(client, "agent", agents);
+  await insertOrganizations(client, "contractor", contractors);
   const indexes = await dropIndexes(client);
   await client.query("select setseed(0.42)");
   await client.query("set synchronous_commit = off");
   for (let from = 1; from <= jobs; from += CHUNK) {
     const to = Math.min(jobs, from + CHUNK - 1);
-    await client.query(jobsStatement, [from, to, jobs, sharesOf(AGENTS), sharesOf(CONTRACTORS)]);
+    await client.query(jobsStatement, [from, to, jobs, sharesOf(agents), sharesOf(contractors)]);
     onProgress(`${to} jobs`);
   }
   await client.query("set maintenance_work_mem = '512MB'");
@@ -39,6 +47,22 @@ export async function seed(
   await client.query("reset maintenance_work_mem");
   await client.query("reset synchronous_commit");
   onProgress("indexes");
+}
+
+/** The counters, on a connection of the bench's own: the service's end a statement of this length. */
+export async function recountJobs(client: pg.Client): Promise<void> {
+  await client.query("begin");
+  await recountIn(queryableOn(client));
+  await client.query("commit");
+}
+
+/** What the product's own statements run on, without its limits of time. */
+export function queryableOn(client: pg.Client): Queryable {
+  return {
+    async query<Row>(statement: Sql) {
+      return (await client.query(statement.compile())).rows as Row[];
+    },
+  };
 }
 
 /** The organisations, biggest first, each with a key made for this run: a key's text is nowhere kept. */

@@ -2,6 +2,7 @@
 import type pg from "pg";
 import type { BenchDatabase } from "./database.ts";
 import type { LoadRequest } from "./load.ts";
+import { randomFrom } from "./random.ts";
 import { DAYS } from "./seed.ts";
 
 interface DrawnJob {
@@ -48,8 +49,18 @@ const STATUSES = [
 ];
 const SAMPLE_PERCENT = 10;
 
-export async function createWorkload(database: BenchDatabase): Promise<Workload> {
-  const jobs = await sample(database.client);
+export interface WorkloadOptions {
+  /** Of the jobs that are drawn from. */
+  samplePercent?: number;
+  /** An agent (a uuid) whose jobs are not drawn. */
+  without?: string;
+}
+
+export async function createWorkload(
+  database: Pick<BenchDatabase, "client" | "organizations" | "seededAt">,
+  options: WorkloadOptions = {},
+): Promise<Workload> {
+  const jobs = await sample(database.client, options);
   const keys = new Map(database.organizations.map(({ id, key }) => [id, key]));
   const { pick, chance, queryOf, patch } = createDraws(database.seededAt);
   const byOwner = Map.groupBy(
@@ -144,21 +155,14 @@ function times(count: number, make: (at: number) => LoadRequest): LoadRequest[] 
   return Array.from({ length: count }, (_, at) => make(at));
 }
 
-async function sample(client: pg.Client): Promise<DrawnJob[]> {
+async function sample(
+  client: pg.Client,
+  { samplePercent = SAMPLE_PERCENT, without }: WorkloadOptions,
+): Promise<DrawnJob[]> {
   const { rows } = await client.query<DrawnJob>(
     `select marking_number, batch_number, agent_id, contractor_id from job
-     tablesample bernoulli (${SAMPLE_PERCENT})`,
+     tablesample bernoulli (${samplePercent}) where agent_id is distinct from $1`,
+    [without],
   );
   return rows;
-}
-
-/** mulberry32: quick, and even enough. */
-function randomFrom(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -87,7 +87,7 @@ function sidesOf({ hasRedis }: Stage, deliveries: number): Side[] {
 
 /** Fills, begins, waits for the last delivery to come, and stops. */
 export async function drain(
-  { stage, world, sink }: Bench,
+  { stage, world, sink }: Omit<Bench, "stage"> & { stage: Pick<Stage, "cpu"> },
   engine: EngineProcess,
   { deliveries, isHanging }: Pick<Side, "deliveries" | "isHanging">,
   clear: () => Promise<void> = () => world.clear(),

@@ -57,7 +57,7 @@ serveEngine({
   },
   start,
   async stop() {
+    // The database stays: it is started again in the next round.
     await worker?.[Symbol.asyncDispose]();
-    await database[Symbol.asyncDispose]();
   },
 });

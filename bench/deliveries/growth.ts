@@ -1,5 +1,8 @@
 /** What a delivery costs with ever more finished ones in the log. */
+import type pg from "pg";
 import { newUuidSql } from "../../src/platform/ids.ts";
+import { ensurePartitions } from "../../src/webhooks/partitions.ts";
+import { queryableOn } from "../seed.ts";
 import { drain, type Bench, type Drain } from "./backlog.ts";
 import { inTurn } from "./protocol.ts";
 import { startEngine, type EngineProcess, type Sink, type Stage } from "./stage.ts";
@@ -12,6 +15,7 @@ export interface GrowthResult {
 
 const SIZES = [10_000, 100_000, 1_000_000];
 const DELIVERIES = 10_000;
+const RETENTION_DAYS = 30;
 
 export async function measureGrowth(
   stage: Stage,
@@ -26,7 +30,7 @@ export async function measureGrowth(
       await createWorld(stage.postgresUrl, { name, events: DELIVERIES, sinkUrl: sink.url }),
     );
     const engine = opened.use(await startEngine("waymark", world.url, stage));
-    await world.client.query(FINISHED, [finished]);
+    await insertFinished(world.client, finished);
     await world.client.query("vacuum analyze");
     stage.onProgress(`${finished} finished deliveries`);
     sides.push({ bench: { stage, world, sink }, engine, result: { finished, drains: [] } });
@@ -41,7 +45,13 @@ export async function measureGrowth(
   return sides.map(({ result }) => result);
 }
 
-/** Spread over the last 28 days, each with one attempt. */
+/** Finished deliveries of the messages there are, spread over the last 28 days, each with one attempt. */
+export async function insertFinished(client: pg.Client, count: number): Promise<void> {
+  // A worker that starts makes them, and none has started yet.
+  await ensurePartitions(queryableOn(client), Date.now(), RETENTION_DAYS);
+  await client.query(FINISHED, [count]);
+}
+
 const FINISHED = `
   with made as materialized (
     select overlay(${newUuidSql.strings.join("")}::text placing

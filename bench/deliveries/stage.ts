@@ -9,7 +9,7 @@ import { openEmbeddedMongo } from "../../src/embedded/mongo.ts";
 import { openEmbeddedPostgres } from "../../src/embedded/postgres.ts";
 import { cpuOfProcess, cpuOfTree } from "../cpu.ts";
 import { readPostmasterPid, postgresFlags } from "../database.ts";
-import { endProcess, startProcess } from "../servers.ts";
+import { endProcess, STARTED_WITH, startProcess } from "../servers.ts";
 import type { EngineCommand, EngineName } from "./protocol.ts";
 import type { Received, SinkCommand } from "./sink.ts";
 
@@ -115,7 +115,7 @@ export async function startEngine(
   { env }: Pick<Stage, "env">,
 ): Promise<EngineProcess> {
   // As `npm start` has it; and what one wants for Waymark's worker alone, such as --cpu-prof.
-  const execArgv = ["--max-semi-space-size=16", ...(process.env["BENCH_ENGINE_ARGV"]?.split(" ") ?? [])];
+  const execArgv = [...STARTED_WITH, ...(process.env["BENCH_ENGINE_ARGV"]?.split(" ") ?? [])];
   const child = startProcess(
     `deliveries/engine-${name}.ts`,
     { NODE_ENV: "production", DATABASE_URL: databaseUrl, ...env },

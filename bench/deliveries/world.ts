@@ -48,9 +48,19 @@ export async function createWorld(
   await client.query("create extension pg_stat_statements");
   await seed(client, JOBS, () => undefined);
   await client.query(OTHER_TABLES);
-  const secrets = await insertEndpoints(client, sinkUrl);
+  const { rows } = await client.query<{ id: string }>("select id from organization order by type, name");
+  const secrets = await insertEndpoints(
+    client,
+    sinkUrl,
+    rows.map(({ id }) => id),
+  );
   await insertEvents(client, events);
   await client.query("vacuum analyze");
+  return worldOn(url, client, secrets);
+}
+
+/** One that is in place. */
+export function worldOn(url: string, client: pg.Client, secrets: string[]): World {
   return {
     url,
     client,
@@ -79,16 +89,21 @@ export async function createWorld(
 }
 
 /** `webhook_attempt` without its partitions, for the engines that record theirs here; and what the engines are told. */
-const OTHER_TABLES = `
+export const OTHER_TABLES = `
   create table bench_attempt (like webhook_attempt including all);
   create table bench_endpoint (n int primary key, id uuid not null, url text not null, secret text not null);
   create table bench_message (n int primary key, endpoint int not null, event_id uuid not null, id text not null, body text not null)`;
 
-async function insertEndpoints(client: pg.Client, sinkUrl: string): Promise<string[]> {
-  const { rows } = await client.query<{ id: string }>("select id from organization order by type, name");
+/** Of these organisations (uuids) in turn. Answers with their secrets. */
+export async function insertEndpoints(
+  client: pg.Client,
+  sinkUrl: string,
+  organizationIds: readonly string[],
+  count = ENDPOINTS,
+): Promise<string[]> {
   const box = createSecretBox(SECRET);
   const secrets: string[] = [];
-  for (let n = 0; n < ENDPOINTS; n += 1) {
+  for (let n = 0; n < count; n += 1) {
     const [id, secret, url] = [newUuid(), newSecret(), `${sinkUrl}/hook/${n}`];
     secrets.push(secret);
     const sealed = [
@@ -97,7 +112,7 @@ async function insertEndpoints(client: pg.Client, sinkUrl: string): Promise<stri
     await client.query(
       `insert into webhook_endpoint (id, organization_id, url, secrets, max_in_flight, per_second, created_by)
        values ($1, $2, $3, $4, ${MAX_IN_FLIGHT}, ${PER_SECOND}, 'bench')`,
-      [id, rows[n % rows.length]?.id, url, JSON.stringify(sealed)],
+      [id, organizationIds[n % organizationIds.length], url, JSON.stringify(sealed)],
     );
     await client.query("insert into bench_endpoint values ($1, $2, $3, $4)", [n, id, url, secret]);
   }

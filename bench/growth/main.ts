@@ -1,0 +1,68 @@
+/**
+ * `npm run growth`: what an operation costs with 10,000 to 10,000,000 jobs in the database.
+ * Options: --sizes=10000,100000 (those not named keep what was measured before) --rounds=5 --seed-only --fresh
+ * --write (the table of all sizes measured so far into docs/performance.md).
+ */
+import { mkdir } from "node:fs/promises";
+import { cpus } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { openEmbeddedPostgres } from "../../src/embedded/postgres.ts";
+import { postgresFlags, readPostmasterPid } from "../database.ts";
+import { writeReport } from "../report.ts";
+import { measureSize } from "./measure.ts";
+import { keepResult, readResults, sizesTable } from "./results.ts";
+import { openGrowthWorld, type GrowthWorld } from "./world.ts";
+
+const { values: options } = parseArgs({
+  options: {
+    sizes: { type: "string", default: "10000,100000,1000000,10000000" },
+    rounds: { type: "string", default: "5" },
+    "seed-only": { type: "boolean", default: false },
+    fresh: { type: "boolean", default: false },
+    write: { type: "boolean", default: false },
+  },
+});
+
+const startedMs = performance.now();
+const onProgress = (text: string): void =>
+  console.error(`${Math.round((performance.now() - startedMs) / 1000)} s: ${text}`);
+const folder = join(
+  resolve(process.env["BENCH_DATA_DIR"] ?? join(import.meta.dirname, "../../.waymark-bench")),
+  "growth",
+);
+const rounds = Number(options.rounds);
+await mkdir(folder, { recursive: true });
+{
+  await using postgres = await openEmbeddedPostgres({
+    dataDir: folder,
+    exclusive: true,
+    postgresFlags,
+    onProgress,
+  });
+  for (const jobs of options.sizes.split(",").map(Number)) {
+    onProgress(`${jobs.toLocaleString("en")} jobs`);
+    await using world = await openGrowthWorld({
+      serverUrl: postgres.url,
+      jobs,
+      fresh: options.fresh,
+      onProgress,
+    });
+    if (options["seed-only"]) continue;
+    const postmasterPid = await readPostmasterPid(folder);
+    const costs = await measureSize(world, { folder, postmasterPid, rounds, onProgress });
+    const day = new Date().toISOString().slice(0, 10);
+    await keepResult(folder, { jobs, day, rounds, gigabytes: await sizeOf(world), costs });
+  }
+}
+const heading = `${cpus().length} cores (${cpus()[0]?.model}), Node ${process.versions.node}.`;
+const table = sizesTable(await readResults(folder));
+console.log(`\n${heading}\n\n${table}`);
+if (options.write) await writeReport("sizes", heading, table);
+
+async function sizeOf({ client }: GrowthWorld): Promise<number> {
+  const { rows } = await client.query<{ gb: number }>(
+    "select pg_database_size(current_database()) / 1e9::float8 as gb",
+  );
+  return rows[0]?.gb ?? 0;
+}

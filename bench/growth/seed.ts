@@ -1,0 +1,197 @@
+/**
+ * A service that has grown to so many jobs: more partners of the same size, 5,000 jobs each over the last 90 days, and one
+ * organisation that has a tenth of everything. Each job has its event; every tenth event was delivered to somebody.
+ */
+import pg from "pg";
+import { entities } from "../../src/entities.ts";
+import { migrateDatabase } from "../../src/platform/migrate.ts";
+import { insertFinished } from "../deliveries/growth.ts";
+import { insertEndpoints, OTHER_TABLES } from "../deliveries/world.ts";
+import { DAYS, recountJobs } from "../seed.ts";
+
+export interface GrowthSeed {
+  url: string;
+  client: pg.Client;
+  jobs: number;
+  onProgress: (text: string) => void;
+}
+
+/** The organisation with a tenth of all jobs. */
+export const LARGE = "large";
+const LARGE_SHARE = 0.1;
+const JOBS_OF_A_PARTNER = 5_000;
+const CHUNK = 50_000;
+const LARGE_TABLES = ["job", "job_event"];
+/** As many as the machine has cores, at least: PostgreSQL makes the rows. */
+const SESSIONS = 2;
+export const MESSAGES = 10_000;
+const FINISHED_SHARE = 0.1;
+
+/** Rows first, and all indexes and constraints on them afterwards; not durable until the end, but as any other table then. */
+export async function seedGrowth(seed: GrowthSeed): Promise<void> {
+  const { url, client, jobs, onProgress } = seed;
+  await migrateDatabase({ url, poolSize: 2, entities });
+  await using sessions = await openSessions(url);
+  const partners = Math.max(1, Math.round((jobs * (1 - LARGE_SHARE)) / JOBS_OF_A_PARTNER));
+  await client.query(ORGANIZATIONS, [LARGE, partners]);
+  const again = await withoutIndexes(client);
+  await inChunks(sessions, jobs, onProgress, (session, from, to) =>
+    session.query(JOBS, [from, to, jobs, partners]),
+  );
+  await inTurns(sessions, again.indexes);
+  onProgress("indexes");
+  for (const constraint of again.constraints) await client.query(constraint);
+  await seedDeliveries(seed, sessions);
+  onProgress("deliveries");
+  await recountJobs(client);
+  onProgress("counters");
+  for (const table of LARGE_TABLES) {
+    // At the beginning of each run, for all sizes alike, and not in the middle of some.
+    await client.query(`alter table ${table} set (autovacuum_enabled = off)`);
+  }
+  await client.query("vacuum analyze");
+  await client.query("checkpoint");
+  onProgress("vacuum");
+}
+
+interface Sessions extends AsyncDisposable {
+  all: pg.Client[];
+}
+
+async function openSessions(url: string): Promise<Sessions> {
+  const all: pg.Client[] = [];
+  for (let number = 0; number < SESSIONS; number += 1) {
+    const session = new pg.Client({ connectionString: url });
+    await session.connect();
+    await session.query(
+      "set synchronous_commit = off; set work_mem = '256MB'; set maintenance_work_mem = '1GB'",
+    );
+    all.push(session);
+  }
+  return {
+    all,
+    async [Symbol.asyncDispose]() {
+      await Promise.all(all.map((session) => session.end()));
+    },
+  };
+}
+
+async function inChunks(
+  { all }: Sessions,
+  count: number,
+  onProgress: (text: string) => void,
+  work: (session: pg.Client, from: number, to: number) => Promise<unknown>,
+): Promise<void> {
+  let next = 1;
+  const run = async (session: pg.Client): Promise<void> => {
+    while (next <= count) {
+      const from = next;
+      next += CHUNK;
+      await work(session, from, Math.min(count, from + CHUNK - 1));
+      if ((next - 1) % 500_000 === 0) onProgress(`${(next - 1).toLocaleString("en")} jobs`);
+    }
+  };
+  await Promise.all(all.map(run));
+}
+
+async function inTurns({ all }: Sessions, statements: readonly string[]): Promise<void> {
+  const left = [...statements];
+  await Promise.all(
+    all.map(async (session) => {
+      for (let statement = left.shift(); statement !== undefined; statement = left.shift())
+        await session.query(statement);
+    }),
+  );
+}
+
+interface Again {
+  indexes: string[];
+  constraints: string[];
+}
+
+/** Drops every index and constraint of the two large tables, and answers with what makes them again. */
+async function withoutIndexes(client: pg.Client): Promise<Again> {
+  const { rows: constraints } = await client.query<{ table: string; name: string; definition: string }>(
+    `select conrelid::regclass::text as table, quote_ident(conname) as name, pg_get_constraintdef(oid) as definition
+     from pg_constraint where conrelid = any($1::text[]::regclass[]) and contype in ('p', 'u', 'f') order by contype desc`,
+    [LARGE_TABLES],
+  );
+  for (const { table, name } of constraints)
+    await client.query(`alter table ${table} drop constraint ${name}`);
+  const { rows: indexes } = await client.query<{ name: string; definition: string }>(
+    `select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index
+     where indrelid = any($1::text[]::regclass[])`,
+    [LARGE_TABLES],
+  );
+  for (const { name } of indexes) await client.query(`drop index ${name}`);
+  return {
+    indexes: indexes.map(({ definition }) => definition),
+    constraints: constraints.map(
+      ({ table, name, definition }) => `alter table ${table} add constraint ${name} ${definition}`,
+    ),
+  };
+}
+
+/** Endpoints of an organisation without jobs, so that no change is sent anywhere; messages for them, and their log. */
+async function seedDeliveries({ client, jobs }: GrowthSeed, { all }: Sessions): Promise<void> {
+  await client.query(OTHER_TABLES);
+  const { rows } = await client.query<{ id: string }>("select id from organization where name = 'receivers'");
+  await insertEndpoints(
+    client,
+    "http://127.0.0.1:1",
+    rows.map(({ id }) => id),
+  );
+  await client.query(MESSAGES_OF_EVENTS, [MESSAGES, jobs]);
+  const finished = Math.ceil((jobs * FINISHED_SHARE) / all.length);
+  await Promise.all(all.map((session) => insertFinished(session, finished)));
+}
+
+const ORGANIZATIONS = `
+  insert into organization (id, name, type)
+  select md5('agent 0')::uuid, $1::text, 'agent'
+  union all select md5('receivers')::uuid, 'receivers', 'agent'
+  union all select md5(type || ' ' || n)::uuid, type || ' ' || n, type
+    from generate_series(1, $2::int) n, unnest(array['agent', 'contractor']) type`;
+
+const JOBS = `
+  with drawn as (
+    select n, random() as r1, random() as r2, random() as r3, random() as r4,
+      case when random() < ${LARGE_SHARE} then 0 else 1 + floor(random() * $4)::int end as agent,
+      1 + floor(random() * $4)::int as contractor,
+      date_trunc('milliseconds', now() - interval '${DAYS} days' * (1 - n / $3::float8)) as born
+    from generate_series($1::int, $2::int) n
+  ), made as (
+    insert into job (id, marking_number, agent_id, contractor_id, batch_number, group_code, piece_quantity, labels, pts,
+      weight, recipient_name, recipient_contact, delivery_address, postal_code, scheduled_date, instructions,
+      normalized_status, failure_reason, scheduled_delivery_date, scheduled_delivery_pending, provider_status,
+      created_at, updated_at)
+    select
+      uuidv7(born - now()), 'MN' || lpad(n::text, 9, '0'), md5('agent ' || agent)::uuid,
+      case when r1 < 0.8 then md5('contractor ' || contractor)::uuid end,
+      'B-' || agent || '-' || (n / $3::float8 * case agent when 0 then $3 * ${LARGE_SHARE} else ${JOBS_OF_A_PARTNER} end / 50)::int,
+      (array['EAST-1', 'EAST-2', 'WEST-1', 'NORTH-4'])[1 + (r2 * 4)::int % 4], 1 + (r3 * 8)::int,
+      case when r4 < 0.3 then 'fragile,cold' end, round((r2 * 40)::numeric, 1), round((r3 * 30)::numeric, 2),
+      'Recipient ' || substr(md5(n::text), 1, 10), '+65 5550 ' || lpad((r4 * 9999)::int::text, 4, '0'),
+      (1 + (r2 * 400)::int) || ' Harbour Street, #' || lpad((r3 * 40)::int::text, 2, '0') || '-01',
+      lpad((r1 * 999999)::int::text, 6, '0'), (born + interval '1 day' * (r2 * 10))::date,
+      case when r3 < 0.5 then 'Leave with the concierge, or ring twice and wait' end,
+      (array['completed', 'completed', 'completed', 'completed', 'completed', 'completed', 'in_transit',
+        'out_for_delivery', 'pending', 'scheduled', 'assigned', 'returned', 'cancelled', 'failed', 'on_hold',
+        'at_warehouse'])[1 + (r4 * 16)::int % 16],
+      case when r4 > 0.8 and r4 < 0.9 then 'wrong_incomplete_address' end,
+      case when r1 < 0.4 then (born + interval '1 day' * (r2 * 10))::date end, r1 > 0.9, 'provider_' || (r2 * 5)::int,
+      born, least(now(), date_trunc('milliseconds', born + interval '5 days' * r3))
+    from drawn
+    returning *
+  )
+  insert into job_event (id, type, job_id, agent_id, contractor_id, sequence, actor_type, occurred_at, changes, job)
+  select uuidv7(created_at - now()), 'job.created', id, agent_id, contractor_id, 1, 'system', created_at, '{}', to_jsonb(made)
+  from made`;
+
+/** Of the events of jobs evenly apart, the first of which came 90 days ago. */
+const MESSAGES_OF_EVENTS = `
+  insert into bench_message
+  select number, number % (select count(*)::int from bench_endpoint), job_event.id, '', ''
+  from generate_series(1, $1::int) number
+    join job on marking_number = 'MN' || lpad(ceil(number * $2::float8 / $1::int)::text, 9, '0')
+    join job_event on job_event.job_id = job.id`;

@@ -1,0 +1,128 @@
+/** The arithmetic: what it takes to carry the load at its peak, from what one of each thing costs. */
+import { API_CONNECTIONS, WORKER_CONNECTIONS, WORKER_SLOTS, type Assumptions } from "./assumptions.ts";
+import { sum, type Costs, type Figures } from "./costs.ts";
+
+/** A second. */
+export interface Load {
+  reads: number;
+  changes: number;
+  deliveries: number;
+  retries: number;
+}
+
+interface Cores {
+  api: number;
+  worker: number;
+  /** Without lists, which replicas can answer. */
+  primary: number;
+  lists: number;
+  mongo: number;
+}
+
+export interface FleetSize {
+  load: Load;
+  /** CPU seconds a second, each kind fully used. */
+  busyCores: Cores;
+  apis: number;
+  workers: number;
+  /** At the chosen utilisation; `withLists`: where no replica answers them. */
+  primaryCores: { withLists: number; without: number };
+  replicaCores: number;
+  statements: number;
+  walBytes: number;
+  mongoCommands: number;
+  connections: number;
+  /** Of `coresOfPrimary` each, with lists on replicas. */
+  shards: number;
+  /** That one primary carries, with lists on replicas. */
+  deliveriesOfPrimary: number;
+  /** That can be sent a second after an outage, while as much comes as ever, with nothing held back for safety. */
+  deliveriesAtMost: number;
+}
+
+function loadAt(deliveries: number, assumptions: Assumptions): Load {
+  const changes = deliveries / assumptions.deliveriesPerChange;
+  return {
+    reads: changes * assumptions.readsPerChange,
+    changes,
+    deliveries,
+    retries: deliveries * assumptions.retriedShare,
+  };
+}
+
+/** Of all that writes and sends; lists are apart, since replicas can answer them. */
+function figuresOfWork(load: Load, costs: Costs, { batchedShare }: Assumptions): Figures {
+  return sum([
+    { figures: costs.change, count: load.changes * (1 - batchedShare) },
+    { figures: costs.batchedChange, count: load.changes * batchedShare },
+    { figures: costs.delivery, count: load.deliveries },
+    { figures: costs.retry, count: load.retries },
+  ]);
+}
+
+export function sizeFleet(costs: Costs, assumptions: Assumptions): FleetSize {
+  const { utilisation, answerS, coresOfPrimary, deliveriesPerSecond } = assumptions;
+  const load = loadAt(deliveriesPerSecond, assumptions);
+  const work = figuresOfWork(load, costs, assumptions);
+  const lists = sum([{ figures: costs.read, count: load.reads }]);
+  const cores: Cores = {
+    api: (work.apiUs + lists.apiUs) / 1e6,
+    worker: work.workerUs / 1e6,
+    primary: work.postgresUs / 1e6,
+    lists: lists.postgresUs / 1e6,
+    mongo: work.mongoUs / 1e6,
+  };
+  const apis = Math.ceil(cores.api / utilisation);
+  const slots = (load.deliveries + load.retries) * answerS;
+  const workers = Math.ceil(Math.max(cores.worker, slots / WORKER_SLOTS) / utilisation);
+  return {
+    load,
+    busyCores: cores,
+    apis,
+    workers,
+    primaryCores: {
+      withLists: (cores.primary + cores.lists) / utilisation,
+      without: cores.primary / utilisation,
+    },
+    replicaCores: cores.lists / utilisation,
+    statements: work.statements + lists.statements,
+    walBytes: work.walBytes,
+    mongoCommands: work.mongoCommands,
+    connections: apis * API_CONNECTIONS + workers * WORKER_CONNECTIONS,
+    shards: Math.max(1, Math.ceil(cores.primary / utilisation / coresOfPrimary)),
+    deliveriesOfPrimary: (deliveriesPerSecond * coresOfPrimary * utilisation) / cores.primary,
+    deliveriesAtMost: Math.min(
+      (load.deliveries * workers) / cores.worker,
+      (workers * WORKER_SLOTS) / answerS,
+      sentBesideChanges(costs, assumptions, { cores, load }),
+    ),
+  };
+}
+
+/** By a primary of the size that it was given, whose changes go on. */
+function sentBesideChanges(
+  costs: Costs,
+  assumptions: Assumptions,
+  { cores, load }: { cores: Cores; load: Load },
+): number {
+  const changes = figuresOfWork({ ...load, deliveries: 0, retries: 0 }, costs, assumptions).postgresUs / 1e6;
+  const ofDelivery = (cores.primary - changes) / load.deliveries;
+  return (cores.primary / assumptions.utilisation - changes) / ofDelivery;
+}
+
+/** Bytes on disk after the retention. Events are kept for good: theirs are those of a year. */
+export interface Disk {
+  deliveries: number;
+  attempts: number;
+  eventsOfYear: number;
+}
+
+export function diskOf(deliveriesPerDay: number, costs: Costs, assumptions: Assumptions): Disk {
+  const { retentionDays, retriedShare, deliveriesPerChange } = assumptions;
+  const kept = deliveriesPerDay * retentionDays;
+  return {
+    deliveries: kept * costs.bytes.delivery,
+    attempts: kept * (1 + retriedShare) * costs.bytes.attempt,
+    eventsOfYear: ((deliveriesPerDay * 365) / deliveriesPerChange) * costs.bytes.event,
+  };
+}

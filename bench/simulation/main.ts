@@ -1,0 +1,89 @@
+/**
+ * `npm run simulate`: what a change and a delivery cost, measured on 1,000 organisations, and from that in virtual time what
+ * a fleet for 10,000 deliveries a second has to be. Options: --rates=250,500,1000,2000 --seconds=20 (of each phase)
+ * --jobs=50000 --model (with the costs that the last run kept) --write (both tables into docs/scaling.md).
+ */
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { cpus } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { randomFrom } from "../random.ts";
+import { writeReport } from "../report.ts";
+import { ASSUMPTIONS } from "./assumptions.ts";
+import { costsOf } from "./costs.ts";
+import { diskOf, sizeFleet } from "./fleet.ts";
+import { measure, type Measured } from "./measure.ts";
+import { partnersOf, perDay } from "./partners.ts";
+import { runScenarios, waitsAtPeak } from "./scenarios.ts";
+import { costsTable, fleetTable } from "./tables.ts";
+
+const { values: options } = parseArgs({
+  options: {
+    rates: { type: "string", default: "250,500,1000,2000" },
+    seconds: { type: "string", default: "20" },
+    jobs: { type: "string", default: "50000" },
+    model: { type: "boolean", default: false },
+    write: { type: "boolean", default: false },
+  },
+});
+
+/** With when and where it was measured. */
+interface Kept {
+  heading: string;
+  measured: Measured;
+}
+
+const startedMs = performance.now();
+const onProgress = (text: string): void =>
+  console.error(`${Math.round((performance.now() - startedMs) / 1000)} s: ${text}`);
+const folder = join(
+  resolve(process.env["BENCH_DATA_DIR"] ?? join(import.meta.dirname, "../../.waymark-bench")),
+  "simulation",
+);
+const keptIn = join(folder, "measured.json");
+
+const { heading, measured } = options.model ? await readKept() : await measureAnew();
+const costs = costsOf(measured);
+const table = costsTable(measured, costs);
+console.log(`\n${heading}\n\n${table}`);
+
+onProgress("in virtual time");
+const assumed = Object.entries<number>({ ...ASSUMPTIONS }).map(
+  ([name, value]) => `${name} ${value.toLocaleString("en")}`,
+);
+const modelHeading = `Computed from the table above with (\`bench/simulation/assumptions.ts\`): ${assumed.join(", ")}.`;
+const fleet = simulate();
+console.log(`\n${modelHeading}\n\n${fleet}`);
+if (options.write) {
+  await writeReport("costs", heading, table);
+  await writeReport("fleet", modelHeading, fleet);
+}
+
+async function measureAnew(): Promise<Kept> {
+  await mkdir(folder, { recursive: true });
+  const [jobs, seconds] = [Number(options.jobs), Number(options.seconds)];
+  const rates = options.rates.split(",").map(Number);
+  const figures = await measure({ folder, jobs, seconds, rates, onProgress });
+  const day = new Date().toISOString().slice(0, 10);
+  const kept: Kept = {
+    heading: `${day}, ${cpus().length} cores (${cpus()[0]?.model}), Node ${process.versions.node}, 1,000 organisations, ${jobs.toLocaleString("en")} jobs, phases of ${seconds} s.`,
+    measured: figures,
+  };
+  await writeFile(keptIn, JSON.stringify(kept, null, 1));
+  return kept;
+}
+
+async function readKept(): Promise<Kept> {
+  return JSON.parse(await readFile(keptIn, "utf8")) as Kept;
+}
+
+function simulate(): string {
+  const ofOne = { ...costs, bytes: measured.bytes };
+  const partners = partnersOf(ASSUMPTIONS, randomFrom(1));
+  const size = sizeFleet(ofOne, ASSUMPTIONS);
+  const deliveriesPerDay = perDay(partners, ASSUMPTIONS.nightShare);
+  const disk = diskOf(deliveriesPerDay, ofOne, ASSUMPTIONS);
+  const scenarios = runScenarios(partners, size.deliveriesAtMost, ASSUMPTIONS);
+  const computed = { size, disk, waits: waitsAtPeak(size), deliveriesPerDay };
+  return fleetTable(computed, ASSUMPTIONS, scenarios);
+}

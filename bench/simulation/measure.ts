@@ -1,0 +1,183 @@
+/** The measured part: the real processes under steady load, phase by phase. */
+import { setTimeout as pause } from "node:timers/promises";
+import { MongoClient } from "mongodb";
+import { cpuOfProcess } from "../cpu.ts";
+import { openStage, startEngine, startSink, type EngineProcess, type Stage } from "../deliveries/stage.ts";
+import { startServer, STARTED_WITH, type BenchServer } from "../servers.ts";
+import { openCalls, type Calls } from "../soak/calls.ts";
+import { startPaced } from "../soak/pace.ts";
+import { startHelper } from "../soak/stage.ts";
+import type { ReceiversCommand } from "../soak/receivers.ts";
+import { createWorkload, type Workload } from "../workload.ts";
+import { figuresOf, type Figures, type Phase, type Phases, type RowBytes } from "./costs.ts";
+import {
+  countConnections,
+  countPending,
+  countWritten,
+  openWorld,
+  readRowBytes,
+  type SimulationWorld,
+} from "./world.ts";
+
+export interface MeasureOptions {
+  folder: string;
+  jobs: number;
+  /** Of each phase. */
+  seconds: number;
+  /** Deliveries a second, phase by phase. */
+  rates: readonly number[];
+  onProgress: (text: string) => void;
+}
+
+export interface Measured extends Phases {
+  bytes: RowBytes;
+  /** To PostgreSQL, by their application's name. */
+  connections: [name: string, count: number][];
+}
+
+/** Changes in one batch. */
+export const BATCH = 20;
+const [LISTS_PER_SECOND, CHANGES_PER_SECOND, BATCHED_PER_SECOND, RETRIED_PER_SECOND] = [200, 150, 500, 300];
+/** What a change brings about in this world: four fifths of the jobs have a contractor, and everybody has an endpoint. */
+const DELIVERIES_PER_CHANGE = 1.8;
+const WARM_UP_S = 5;
+const MOST_QUIET_MS = 120_000;
+
+interface Bench {
+  stage: Stage;
+  world: SimulationWorld;
+  api: BenchServer;
+  worker: EngineProcess;
+  calls: Calls;
+  workload: Workload;
+  mongo: MongoClient;
+}
+
+export async function measure(options: MeasureOptions): Promise<Measured> {
+  const { folder, jobs, seconds, rates, onProgress } = options;
+  await using stage = await openStage(folder, onProgress);
+  await using world = await openWorld(stage.postgresUrl, jobs, onProgress);
+  await using sink = await startSink();
+  await using receivers = startHelper<ReceiversCommand, unknown>("receivers.ts");
+  const { url: flakyUrl } = (await receivers.message()) as { url: string };
+  await using api = await startServer("waymark", world.url, STARTED_WITH, stage.env);
+  await using worker = await startEngine("waymark", world.url, stage);
+  await worker.tell({ do: "start" });
+  await using calls = openCalls(api.url);
+  await using mongo = new MongoClient(stage.env["MONGODB_URL"] ?? "");
+  const workload = await createWorkload(world, { samplePercent: 100 });
+  const bench: Bench = { stage, world, api, worker, calls, workload, mongo };
+  const run = async (name: string, secondsOfPhase: number, load: Work): Promise<Phase> => {
+    const phase = await runPhase(bench, secondsOfPhase, load);
+    onProgress(`${name}: ${phase.reads} lists, ${phase.changes} changes, ${phase.deliveries} deliveries`);
+    return phase;
+  };
+
+  const listsLoad: Work = { kind: "lists", perSecond: LISTS_PER_SECOND };
+  const changesLoad: Work = { kind: "changes", perSecond: CHANGES_PER_SECOND };
+  for (const load of [listsLoad, changesLoad, batchesFor(BATCHED_PER_SECOND)])
+    await run("warming up", WARM_UP_S, load);
+  const rest = await run("at rest", seconds, { kind: "nothing", perSecond: 1 });
+  const lists = await run("lists", seconds, listsLoad);
+  const changes = await run("changes", seconds, changesLoad);
+  const batches = await run("batches", seconds, batchesFor(BATCHED_PER_SECOND));
+  sink.tell({ do: "expect", count: Infinity, secrets: await world.addEndpoints(sink.url), keepTimes: false });
+  await run("warming up", WARM_UP_S, forDeliveries((rates.at(-1) ?? 0) / 2));
+  const deliveries: Measured["deliveries"] = [];
+  for (const meant of rates)
+    deliveries.push({ meant, phase: await run(`${meant} deliveries/s`, seconds, forDeliveries(meant)) });
+  const connections = [...(await countConnections(world.client))];
+  await world.pointTo(`${flakyUrl}/flaky`);
+  const retries = await run("a third fails once", seconds, forDeliveries(RETRIED_PER_SECOND));
+  const bytes = await readRowBytes(world.client);
+  await worker.tell({ do: "stop" });
+  return { rest, lists, changes, batches, deliveries, retries, bytes, connections };
+}
+
+const batchesFor = (changes: number): Work => ({ kind: "batches", perSecond: changes / BATCH });
+const forDeliveries = (rate: number): Work => batchesFor(rate / DELIVERIES_PER_CHANGE);
+
+interface Work {
+  kind: "nothing" | "lists" | "changes" | "batches";
+  /** Requests. */
+  perSecond: number;
+}
+
+/** From the first request until nothing waits; what the processes do meanwhile counts. */
+async function runPhase(bench: Bench, seconds: number, work: Work): Promise<Phase> {
+  const { world, calls } = bench;
+  // What the phase before left would otherwise be cleaned up in this one.
+  await world.client.query("vacuum analyze");
+  await world.statements();
+  const writtenBefore = await countWritten(world.client);
+  const figuresBefore = await readFigures(bench);
+  const startedMs = performance.now();
+  let [reads, failed] = [0, 0];
+  const next = requestsOf(bench.workload, work);
+  const paced = startPaced(work.perSecond, async () => {
+    const request = next();
+    if (!request) return;
+    await calls.ask(request).then(
+      () => (reads += request.method === "GET" ? 1 : 0),
+      () => (failed += 1),
+    );
+  });
+  await pause(seconds * 1_000);
+  await paced.stop();
+  await untilQuiet(world);
+  const took = (performance.now() - startedMs) / 1_000;
+  const figuresAfter = await readFigures(bench);
+  const statements = await world.statements();
+  const written = await countWritten(world.client);
+  if (failed > 0) throw new Error(`${failed} requests of ${work.kind} failed`);
+  const deliveries = written.deliveries - writtenBefore.deliveries;
+  return {
+    seconds: took,
+    reads,
+    changes: written.events - writtenBefore.events,
+    deliveries,
+    retries: written.attempts - writtenBefore.attempts - deliveries,
+    figures: {
+      ...figuresOf((name) => figuresAfter[name] - figuresBefore[name]),
+      statements,
+    },
+  };
+}
+
+/** The next at each call. */
+function requestsOf(workload: Workload, { kind }: Work) {
+  return () => {
+    if (kind === "lists") return workload.lists(1, 10)[0];
+    if (kind === "changes") return workload.updates(1)[0];
+    if (kind === "batches") return workload.batches(1, BATCH)[0];
+    return undefined;
+  };
+}
+
+async function untilQuiet({ client }: SimulationWorld): Promise<void> {
+  const deadlineMs = performance.now() + MOST_QUIET_MS;
+  for (;;) {
+    const pending = await countPending(client);
+    if (pending === 0) return;
+    if (performance.now() > deadlineMs) throw new Error(`${pending} deliveries are not sent`);
+    await pause(200);
+  }
+}
+
+async function readFigures({ stage, world, api, worker, mongo }: Bench): Promise<Figures> {
+  const { rows } = await world.client.query<{ wal: number }>(
+    "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 as wal",
+  );
+  const status = await mongo.db("admin").command({ serverStatus: 1 });
+  const counters = status["opcounters"] as Record<string, unknown>;
+  const { postgres, mongo: mongoUs } = stage.cpu();
+  return {
+    apiUs: cpuOfProcess(api.pid),
+    workerUs: cpuOfProcess(worker.pid),
+    postgresUs: postgres,
+    mongoUs,
+    statements: 0,
+    walBytes: rows[0]?.wal ?? 0,
+    mongoCommands: Object.values(counters).reduce<number>((sum, count) => sum + Number(count), 0),
+  };
+}

@@ -1,0 +1,35 @@
+/**
+ * `npm run soak`: mixed traffic at a steady rate on two APIs and two workers, and what they promise held against what came.
+ * Options: --minutes=20 --load=1 (times the rates of plan.ts) --write (into docs/performance.md). Exits with 1 where
+ * something does not hold.
+ */
+import { cpus } from "node:os";
+import { parseArgs } from "node:util";
+import { writeReport } from "../report.ts";
+import { soak } from "./run.ts";
+import { reportOf } from "./tables.ts";
+import { verdictsOf } from "./verdicts.ts";
+
+const { values: options } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "20" },
+    load: { type: "string", default: "1" },
+    write: { type: "boolean", default: false },
+  },
+});
+
+const startedMs = performance.now();
+const onProgress = (text: string): void =>
+  console.error(`${Math.round((performance.now() - startedMs) / 1000)} s: ${text}`);
+// The cluster's processes do not hear Ctrl-C, and must not outlive us.
+const stopping = new AbortController();
+for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(name, () => stopping.abort());
+const [minutes, load] = [Number(options.minutes), Number(options.load)];
+const result = await soak({ minutes, load, signal: stopping.signal, onProgress });
+const verdicts = verdictsOf(result);
+const report = reportOf(result, verdicts);
+const day = new Date().toISOString().slice(0, 10);
+const heading = `${day}, ${cpus().length} cores (${cpus()[0]?.model}), Node ${process.versions.node}, ${options.minutes} minutes.`;
+console.log(`\n${heading}\n\n${report}`);
+if (options.write) await writeReport("soak", heading, report);
+process.exitCode = verdicts.every(({ holds }) => holds) ? 0 : 1;

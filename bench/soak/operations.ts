@@ -1,0 +1,106 @@
+/** What partners ask, one operation each time it is called. Each answers with how many changes it has made. */
+import { operations as graphql } from "../graphql/operations.ts";
+import type { LoadRequest } from "../load.ts";
+import type { BenchOrganization } from "../seed.ts";
+import { filterNames, type Workload } from "../workload.ts";
+import type { Calls } from "./calls.ts";
+import type { OperationName } from "./plan.ts";
+import type { Visits } from "./visits.ts";
+
+export type Operation = () => Promise<number>;
+
+export interface OperationParts {
+  calls: Calls;
+  workload: Workload;
+  /** The biggest first. */
+  organizations: readonly BenchOrganization[];
+  visits: Visits;
+}
+
+const STATUSES = ["completed", "in_transit", "pending", "failed", "on_hold"];
+const BATCH = 20;
+const CONNECTION = `query Connection($after: String) {
+  jobs(first: 20, after: $after, orderBy: {field: UPDATED_AT, direction: DESC}) {
+    totalCount
+    pageInfo { hasNextPage endCursor }
+    nodes { id markingNumber normalizedStatus updatedAt agent { name } history(first: 3) { nodes { type occurredAt } } }
+  }
+}`;
+
+interface Envelope<Data> {
+  data: Data;
+}
+
+export function operationsOf(parts: OperationParts): Record<OperationName, Operation> {
+  const { calls, workload, organizations, visits } = parts;
+  let turn = 0;
+  const next = (): number => (turn += 1);
+  const someKey = (): string => (organizations[next() % organizations.length] as BenchOrganization).key;
+  const reading =
+    (request: () => LoadRequest | undefined): Operation =>
+    async () => {
+      await calls.ask(request() as LoadRequest);
+      return 0;
+    };
+  const listing = (pageSize: number): Operation =>
+    reading(() => workload.lists(1, pageSize, [filterNames[next() % filterNames.length] ?? "none"])[0]);
+  return {
+    "list of 10": listing(10),
+    "list of 100": listing(100),
+    async "PATCH one"() {
+      await calls.ask(workload.updates(1)[0] as LoadRequest);
+      return 1;
+    },
+    async "PATCH batch of 20"() {
+      const answer = await calls.ask(workload.batches(1, BATCH)[0] as LoadRequest);
+      return (answer as unknown as Envelope<{ updated_count: number }>).data.updated_count;
+    },
+    "GraphQL dashboard": reading(() =>
+      graphql.dashboard(someKey(), STATUSES[next() % STATUSES.length] ?? "pending"),
+    ),
+    "GraphQL connections": () => walk(calls, someKey()),
+    "GraphQL jobStats": reading(() => graphql.stats(someKey())),
+    "event feed": followed(calls, organizations),
+    history: reading(() => {
+      const { path, key } = workload.updates(1)[0] as LoadRequest;
+      return { method: "GET", path: `${path}/history`, key };
+    }),
+    "console visit": async () => {
+      await visits.make();
+      return 0;
+    },
+  };
+}
+
+/** Two pages of a connection, the second by the cursor of the first. */
+async function walk(calls: Calls, key: string): Promise<number> {
+  type Page = Envelope<{ jobs: { pageInfo: { endCursor: string | null } } }>;
+  const page = (after: string | null): LoadRequest => ({
+    method: "POST",
+    path: "/graphql",
+    key,
+    body: JSON.stringify({ query: CONNECTION, variables: { after } }),
+  });
+  const first = (await calls.ask(page(null))) as unknown as Page;
+  await calls.ask(page(first.data.jobs.pageInfo.endCursor));
+  return 0;
+}
+
+/** Some readers of the feed, each of which goes on where it stood. */
+function followed(calls: Calls, organizations: readonly BenchOrganization[]): Operation {
+  const readers = organizations.slice(0, 10).map(({ key }) => ({ key, after: "" }));
+  let turn = 0;
+  return async () => {
+    turn += 1;
+    const reader = readers[turn % readers.length] as (typeof readers)[number];
+    const from = reader.after === "" ? "" : `&after=${encodeURIComponent(reader.after)}`;
+    const answer = await calls.ask({
+      method: "GET",
+      path: `/v1/events?page_size=50${from}`,
+      key: reader.key,
+    });
+    const { next_cursor: after } = (answer as unknown as Envelope<{ next_cursor: string | null }>).data;
+    reader.after = after ?? reader.after;
+    return 0;
+  };
+}

@@ -1,0 +1,69 @@
+/** What the soak does, and what it holds Waymark to. All rates are a second, over both API processes, at `--load=1`. */
+
+export const OPERATIONS = {
+  "list of 10": 160,
+  "list of 100": 6,
+  "PATCH one": 60,
+  "PATCH batch of 20": 2,
+  "GraphQL dashboard": 4,
+  "GraphQL connections": 6,
+  "GraphQL jobStats": 6,
+  "event feed": 6,
+  history: 6,
+  "console visit": 0.4,
+} as const;
+export type OperationName = keyof typeof OPERATIONS;
+export const operationNames = Object.keys(OPERATIONS) as OperationName[];
+
+/** Sockets that follow changes at any moment; each stays for a while and is followed by another. */
+export const SUBSCRIBERS = 24;
+export const SUBSCRIBER_STAYS_S = 20;
+
+/** How a receiver behaves. All but the last three take everything in the end. */
+export type Behaviour = "healthy" | "flaky" | "busy" | "slow" | "failing" | "hanging" | "gone";
+export const FAITHFUL: ReadonlySet<Behaviour> = new Set<Behaviour>(["healthy", "flaky", "busy", "slow"]);
+
+export interface EndpointPlan {
+  behaviour: Behaviour;
+  /** Place of its organisation among them all, the biggest first. */
+  place: number;
+}
+
+const at = (behaviour: Behaviour, ...places: number[]): EndpointPlan[] =>
+  places.map((place) => ({ behaviour, place }));
+
+/** An organisation of a healthy one has a hanging or failing one beside it, and two small ones have two each. */
+export const ENDPOINTS: readonly EndpointPlan[] = [
+  ...at("healthy", 0, 1, 2, 3, 4, 5, 6, 7, 30, 31),
+  ...at("flaky", 8),
+  ...at("busy", 9),
+  ...at("slow", 40),
+  ...at("failing", 7, 30),
+  ...at("hanging", 31, 41),
+  ...at("gone", 42),
+];
+
+/** Short enough that a delivery that only fails is dead within the soak. */
+export const RETRY_SCHEDULE = "0s,2s,5s,10s,20s,40s";
+export const JOBS = 50_000;
+export const PEOPLE = 12;
+export const PASSWORD = "a heron waits at the weir";
+
+export const SAMPLE_EVERY_MS = 5_000;
+/** Before the clock starts: code is compiled, connections are opened. A tenth of the run, at most this. */
+export const MOST_WARM_UP_S = 60;
+
+/** What must hold at the end. */
+export const LIMITS = {
+  /** By the line through the last two thirds, less twice its standard error. */
+  heapMbAnHour: 20,
+  rssMbAnHour: 60,
+  /** p50 of the last quarter to that of the first, where it is also slower by `SLOWER_BY_MS`. */
+  slowdown: 1.5,
+  slowerByMs: 3,
+  dueS: 30,
+  agendaJobs: 1_000,
+  countChanges: 20_000,
+} as const;
+/** A line through fewer points says nothing. */
+export const LEAST_MINUTES = 5;

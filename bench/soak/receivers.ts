@@ -1,0 +1,102 @@
+/**
+ * The receivers, in a process of their own, which behave as their path says: `/BEHAVIOUR/NUMBER`. They count by
+ * `webhook-id` what came and what they took, and verify one signature in a hundred.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { verify } from "../../src/webhooks/signature.ts";
+import type { Behaviour } from "./plan.ts";
+
+export type ReceiversCommand = { do: "expect"; secrets: readonly string[] } | { do: "tell" };
+
+/** Of one endpoint. */
+export interface Received {
+  requests: number;
+  /** How often each `webhook-id` was answered with 200. */
+  taken: Map<string, number>;
+  wrongSignatures: number;
+}
+
+const SLOW_MS = 2_000;
+/** Every so many of the distinct deliveries a flaky one fails the first time. */
+const FLAKY_EVERY = 3;
+/** Every so many requests a busy one asks for quiet, for `BUSY_MS` and with `BUSY_S` in Retry-After. */
+const BUSY_EVERY = 200;
+const BUSY_MS = 1_000;
+const BUSY_S = 2;
+const CHECK_EVERY = 100;
+
+const received = new Map<number, Received>();
+const seen = new Map<number, Set<string>>();
+const busyUntilMs = new Map<number, number>();
+let secrets: readonly string[] = [];
+
+const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
+  const chunks: Buffer[] = [];
+  request.on("data", (chunk: Buffer) => chunks.push(chunk));
+  request.on("end", () => handle(request, response, Buffer.concat(chunks)));
+});
+
+server.listen(0, "127.0.0.1", () => {
+  process.send?.({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+});
+
+process.on("message", (command: ReceiversCommand) => {
+  if (command.do === "expect") ({ secrets } = command);
+  else process.send?.(received);
+});
+process.once("disconnect", () => {
+  server.closeAllConnections();
+  server.close();
+});
+
+interface Arrived {
+  number: number;
+  id: string;
+  record: Received;
+}
+
+function handle(request: IncomingMessage, response: ServerResponse, body: Buffer): void {
+  const [, behaviour, text] = request.url?.split("/") ?? [];
+  const number = Number(text);
+  const id = String(request.headers["webhook-id"]);
+  const record = received.get(number) ?? { requests: 0, taken: new Map(), wrongSignatures: 0 };
+  received.set(number, record);
+  record.requests += 1;
+  if (record.requests % CHECK_EVERY === 0 && !isSigned(request, body, number)) record.wrongSignatures += 1;
+  behaviours[behaviour as Behaviour]({ number, id, record }, response);
+}
+
+const take = ({ id, record }: Arrived, response: ServerResponse): void => {
+  // What is broken off before the answer was not taken.
+  response.on("finish", () => record.taken.set(id, (record.taken.get(id) ?? 0) + 1));
+  response.writeHead(200, { "content-type": "text/plain", "content-length": 2 }).end("ok");
+};
+const refuse = (status: number, headers: Record<string, string>, response: ServerResponse): void =>
+  void response.writeHead(status, { "content-length": 0, ...headers }).end();
+
+const behaviours: Record<Behaviour, (arrived: Arrived, response: ServerResponse) => void> = {
+  healthy: take,
+  flaky(arrived, response) {
+    const ids = seen.get(arrived.number) ?? new Set();
+    seen.set(arrived.number, ids);
+    const isNew = !ids.has(arrived.id);
+    ids.add(arrived.id);
+    if (isNew && ids.size % FLAKY_EVERY === 0) refuse(500, {}, response);
+    else take(arrived, response);
+  },
+  busy(arrived, response) {
+    const { number, record } = arrived;
+    if (record.requests % BUSY_EVERY === 0) busyUntilMs.set(number, Date.now() + BUSY_MS);
+    if (Date.now() < (busyUntilMs.get(number) ?? 0)) refuse(429, { "retry-after": String(BUSY_S) }, response);
+    else take(arrived, response);
+  },
+  slow: (arrived, response) => void setTimeout(() => take(arrived, response), SLOW_MS),
+  failing: (_arrived, response) => refuse(500, {}, response),
+  hanging: () => undefined,
+  gone: (_arrived, response) => refuse(410, {}, response),
+};
+
+function isSigned({ headers }: IncomingMessage, body: Buffer, number: number): boolean {
+  return verify(secrets[number] ?? "", { headers: headers as Record<string, string>, body }).valid;
+}

@@ -1,0 +1,143 @@
+/** One soak from the empty databases to what came of it. */
+import { readFile } from "node:fs/promises";
+import { setTimeout as pause } from "node:timers/promises";
+import { MongoClient } from "mongodb";
+import { JOBS_COLLECTION } from "../../src/scheduling/job-document.ts";
+import { cpuOfProcess } from "../cpu.ts";
+import { checkDeliveries, faithfulOf, untilQuiet, type DeliveryOutcome } from "./deliveries.ts";
+import type { Point } from "./fit.ts";
+import { MOST_WARM_UP_S, SAMPLE_EVERY_MS } from "./plan.ts";
+import type { Received, ReceiversCommand } from "./receivers.ts";
+import { takeSample, type Sample, type Sampled } from "./samples.ts";
+import { openStage, startHelper, type SoakProcess } from "./stage.ts";
+import type { TrafficJob, TrafficMessage, TrafficResult } from "./traffic.ts";
+import { makeWorld } from "./world.ts";
+
+export interface SoakOptions {
+  minutes: number;
+  load: number;
+  /** Ends it early, and with it every process that it has started. */
+  signal: AbortSignal;
+  onProgress: (text: string) => void;
+}
+
+export interface SoakResult {
+  minutes: number;
+  load: number;
+  /** After the warm-up, while the traffic went on. */
+  samples: Sample[];
+  /** By the process's name. */
+  heaps: Map<string, Point[]>;
+  traffic: TrafficResult;
+  deliveries: DeliveryOutcome;
+  /** Requests that the balancer found nobody to answer. */
+  unanswered: number;
+  /** Lines that a process logged as warnings and errors, and one of each kind. */
+  logged: Logged;
+  /** CPU seconds a second of the callers, the receivers and the balancer with the sampler. */
+  ownCpu: number;
+}
+
+export interface Logged {
+  warnings: Map<string, number>;
+  errors: Map<string, number>;
+}
+
+export async function soak(options: SoakOptions): Promise<SoakResult> {
+  const { minutes, load, signal, onProgress } = options;
+  const runMs = minutes * 60_000;
+  const warmUpMs = Math.min(MOST_WARM_UP_S * 1_000, runMs / 10);
+  await using stage = await openStage(onProgress);
+  await using receivers = startHelper<ReceiversCommand, unknown>("receivers.ts");
+  await using traffic = startHelper<TrafficJob, TrafficMessage>("traffic.ts");
+  const { url: receiverUrl } = (await receivers.message()) as { url: string };
+  const world = await makeWorld(stage, receiverUrl);
+  const { organizations, people, seededAt, endpoints } = world;
+  receivers.tell({ do: "expect", secrets: endpoints.map(({ secret }) => secret) });
+
+  const { cluster, client } = stage;
+  const { databaseUrl, url } = cluster;
+  traffic.tell({ url, databaseUrl, organizations, people, seededAt, load, warmUpMs, runMs });
+  await traffic.message();
+  onProgress(`traffic begins: ${warmUpMs / 1_000} s to warm up, then ${minutes} minutes`);
+  const finished = traffic.message();
+  // Should it fail meanwhile, that is told below, once everything else can be ended.
+  finished.catch(() => undefined);
+  await pause(warmUpMs, undefined, { signal });
+  const ownCpu = (): number =>
+    [process.pid, receivers.pid, traffic.pid].reduce((sum, pid) => sum + cpuOfProcess(pid), 0) / 1e6;
+  const before = { cpu: ownCpu(), ms: Date.now() };
+  await using mongo = new MongoClient(cluster.mongoUrl);
+  const agenda = mongo.db().collection(JOBS_COLLECTION);
+  const sampled = { stage, agenda, faithful: faithfulOf(endpoints) };
+  const samples = await sampleUntil(sampled, before.ms + runMs, options);
+  const ownShare = (ownCpu() - before.cpu) / ((Date.now() - before.ms) / 1_000);
+  const message = await finished;
+  if (!("result" in message)) throw new Error("The traffic has no result");
+
+  onProgress("the traffic is over; what is left is delivered");
+  const quietAfterS = await untilQuiet(client, endpoints);
+  const told = receivers.message();
+  receivers.tell({ do: "tell" });
+  const received = (await told) as Map<number, Received>;
+  const deliveries = await checkDeliveries(client, endpoints, received);
+  return {
+    minutes,
+    load,
+    samples,
+    heaps: await readHeaps(stage.processes, before.ms),
+    traffic: message.result,
+    deliveries: { ...deliveries, quietAfterS },
+    unanswered: cluster.balancer.unanswered.length,
+    logged: await readLogs(stage.processes),
+    ownCpu: ownShare,
+  };
+}
+
+async function sampleUntil(
+  sampled: Sampled,
+  untilMs: number,
+  { signal, onProgress }: SoakOptions,
+): Promise<Sample[]> {
+  const samples: Sample[] = [];
+  for (let number = 0; Date.now() < untilMs; number += 1) {
+    const sample = await takeSample(sampled);
+    samples.push(sample);
+    if (number % 12 === 0) {
+      const memory = sample.processes.map(({ name, rssMb }) => `${name} ${Math.round(rssMb)} MB`);
+      onProgress(`${Math.round((untilMs - Date.now()) / 1_000)} s left; ${memory.join(", ")}`);
+    }
+    await pause(SAMPLE_EVERY_MS, undefined, { signal });
+  }
+  return samples;
+}
+
+async function readHeaps(processes: readonly SoakProcess[], fromMs: number): Promise<Map<string, Point[]>> {
+  const heaps = new Map<string, Point[]>();
+  for (const { name, heapFile } of processes) {
+    const text = await readFile(heapFile, "utf8").catch(() => "");
+    const points = text
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as { atMs: number; mb: number })
+      .map(({ atMs, mb }): Point => ({ atMs, value: mb }));
+    heaps.set(
+      name,
+      points.filter(({ atMs }) => atMs >= fromMs),
+    );
+  }
+  return heaps;
+}
+
+async function readLogs(processes: readonly SoakProcess[]): Promise<Logged> {
+  const logged: Logged = { warnings: new Map(), errors: new Map() };
+  for (const { logFile } of processes)
+    for (const line of (await readFile(logFile, "utf8")).split("\n")) {
+      const kind = /^\{"level":"(?:warn|(error|fatal))"/.exec(line);
+      if (!kind) continue;
+      const counts = kind[1] === undefined ? logged.warnings : logged.errors;
+      const said = (JSON.parse(line) as { msg?: string }).msg ?? "";
+      counts.set(said, (counts.get(said) ?? 0) + 1);
+    }
+  return logged;
+}

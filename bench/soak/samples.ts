@@ -1,0 +1,136 @@
+/** What is looked at every few seconds: of each process by /proc and /metrics, of both databases by asking them. */
+import { readdirSync, readFileSync } from "node:fs";
+import type { Collection } from "mongodb";
+import type pg from "pg";
+import { cpuOfProcess, cpuOfTree } from "../cpu.ts";
+import type { SoakProcess, SoakStage } from "./stage.ts";
+
+export interface ProcessSample {
+  name: string;
+  role: "api" | "worker";
+  rssMb: number;
+  heapMb: number;
+  /** Since the sample before. */
+  loopP99Ms: number;
+  loopMostMs: number;
+  /** Requests without a connection to PostgreSQL, at this moment. */
+  poolWaiting: number;
+  descriptors: number;
+}
+
+export interface TableSample {
+  name: string;
+  mb: number;
+  rows: number;
+  deadRows: number;
+}
+
+export interface Sample {
+  atMs: number;
+  processes: ProcessSample[];
+  tables: TableSample[];
+  connections: number;
+  agendaJobs: number;
+  /** The oldest delivery that is due to somebody who takes everything, in seconds; 0: none is. */
+  dueS: number;
+  /** CPU seconds so far. */
+  cpu: Record<CpuOwner, number>;
+}
+
+export type CpuOwner = "APIs" | "workers" | "PostgreSQL" | "MongoDB";
+
+/** Those that every request or delivery writes to, and could grow without end. */
+const TABLES = [
+  "job",
+  "job_event",
+  "job_count_change",
+  "webhook_delivery_pending",
+  "idempotency_record",
+  "rate_limit_bucket",
+  "user_session",
+];
+const METRICS_WITHIN_MS = 10_000;
+
+export interface Sampled {
+  stage: SoakStage;
+  agenda: Collection;
+  /** Uuids of the endpoints that take everything. */
+  faithful: readonly string[];
+}
+
+export async function takeSample({ stage, agenda, faithful }: Sampled): Promise<Sample> {
+  const { client } = stage;
+  const [processes, agendaJobs] = await Promise.all([
+    Promise.all(stage.processes.map(sampleProcess)),
+    agenda.countDocuments(),
+  ]);
+  const tables = await sampleTables(client);
+  const connections = await figureOf(client, CONNECTIONS);
+  const dueS = await figureOf(client, LONGEST_DUE, [faithful]);
+  return { atMs: Date.now(), processes, tables, connections, dueS, agendaJobs, cpu: cpuOf(stage) };
+}
+
+function cpuOf({ processes, postmasterPid, mongodPid }: SoakStage): Sample["cpu"] {
+  const ofRole = (role: SoakProcess["role"]): number =>
+    processes.filter((one) => one.role === role).reduce((sum, { pid }) => sum + cpuOfProcess(pid), 0) / 1e6;
+  return {
+    APIs: ofRole("api"),
+    workers: ofRole("worker"),
+    PostgreSQL: cpuOfTree(postmasterPid) / 1e6,
+    MongoDB: cpuOfProcess(mongodPid) / 1e6,
+  };
+}
+
+async function sampleProcess({ name, role, url, pid }: SoakProcess): Promise<ProcessSample> {
+  const response = await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(METRICS_WITHIN_MS) });
+  const figure = readFigures(await response.text());
+  return {
+    name,
+    role,
+    rssMb: residentMb(pid),
+    heapMb: figure("nodejs_heap_size_used_bytes") / 1024 ** 2,
+    loopP99Ms: figure("nodejs_eventloop_lag_p99_seconds") * 1_000,
+    loopMostMs: figure("nodejs_eventloop_lag_max_seconds") * 1_000,
+    poolWaiting: figure('waymark_database_connections{state="waiting"}'),
+    descriptors: readdirSync(`/proc/${pid}/fd`).length,
+  };
+}
+
+/** By name and labels; 0 where a process has none. */
+function readFigures(text: string): (name: string) => number {
+  const figures = new Map<string, number>();
+  for (const line of text.split("\n")) {
+    const end = line.lastIndexOf(" ");
+    if (!line.startsWith("#") && end > 0) figures.set(line.slice(0, end), Number(line.slice(end + 1)));
+  }
+  return (name) => figures.get(name) ?? 0;
+}
+
+function residentMb(pid: number): number {
+  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
+}
+
+async function sampleTables(client: pg.Client): Promise<TableSample[]> {
+  const { rows } = await client.query<TableSample>(
+    `select relname as name, pg_total_relation_size(relid) / 1048576::float8 as mb, n_live_tup::float8 as rows,
+       n_dead_tup::float8 as "deadRows"
+     from pg_stat_user_tables where relname = any($1) order by relname`,
+    [TABLES],
+  );
+  return rows;
+}
+
+const CONNECTIONS =
+  "select count(*)::float8 as figure from pg_stat_activity where backend_type = 'client backend'";
+
+/** Not counting what the receiver has asked to wait, nor what is on its way. */
+const LONGEST_DUE = `
+  select coalesce(extract(epoch from now() - min(due_at)), 0)::float8 as figure
+  from webhook_delivery join webhook_endpoint endpoint on endpoint.id = endpoint_id
+  where webhook_delivery.status = 'pending' and endpoint_id = any($1) and lease_token is null and due_at < now()
+    and coalesce(endpoint.blocked_until, '-infinity') < now()`;
+
+async function figureOf(client: pg.Client, text: string, values: unknown[] = []): Promise<number> {
+  const { rows } = await client.query<{ figure: number }>(text, values);
+  return rows[0]?.figure ?? 0;
+}

@@ -1,0 +1,102 @@
+/** Those who follow changes over a WebSocket: each stays for a while, leaves politely or without a word, and another comes. */
+import { setTimeout as pause } from "node:timers/promises";
+import { createClient } from "graphql-ws";
+import { WebSocket } from "ws";
+import type { BenchOrganization } from "../seed.ts";
+import { SUBSCRIBER_STAYS_S } from "./plan.ts";
+
+export interface SubscriberCounts {
+  opened: number;
+  events: number;
+  /** Of one subscription, the same event again. */
+  twice: number;
+  /** Ended by the server or an error, with what was said. */
+  failures: string[];
+}
+
+export interface Subscribers {
+  readonly counts: SubscriberCounts;
+  stop(): Promise<void>;
+}
+
+const CHANGED = `subscription { jobChanged { id type sequence cursor job { markingNumber normalizedStatus } } }`;
+const LEAVES_WITHOUT_A_WORD = 0.3;
+
+export function startSubscribers(
+  count: number,
+  apiUrl: string,
+  organizations: readonly BenchOrganization[],
+): Subscribers {
+  const counts: SubscriberCounts = { opened: 0, events: 0, twice: 0, failures: [] };
+  const stopping = new AbortController();
+  const url = `${apiUrl.replace("http", "ws")}/graphql`;
+  const slot = async (number: number): Promise<void> => {
+    for (let turn = number; !stopping.signal.aborted; turn += count) {
+      const { key } = organizations[turn % organizations.length] as BenchOrganization;
+      const follower = follow(url, key, counts);
+      const stayMs = -Math.log(1 - Math.random()) * SUBSCRIBER_STAYS_S * 1_000;
+      await pause(Math.max(500, stayMs), undefined, { signal: stopping.signal }).catch(() => undefined);
+      await follower.leave(Math.random() < LEAVES_WITHOUT_A_WORD);
+    }
+  };
+  const slots = Array.from({ length: count }, (_, number) => slot(number));
+  return {
+    counts,
+    async stop() {
+      stopping.abort();
+      await Promise.all(slots);
+    },
+  };
+}
+
+interface Follower {
+  leave(withoutAWord: boolean): Promise<void>;
+}
+
+function follow(url: string, key: string, counts: SubscriberCounts): Follower {
+  counts.opened += 1;
+  const seen = new Set<string>();
+  let socket: WebSocket | null = null;
+  let isLeaving = false;
+  const client = createClient({
+    url,
+    webSocketImpl: WebSocket,
+    retryAttempts: 0,
+    lazy: false,
+    connectionParams: { "x-api-key": key },
+    onNonLazyError: (error) => failed(error),
+    on: { opened: (opened) => (socket = opened as WebSocket) },
+  });
+  const failed = (reason: unknown): void => {
+    if (!isLeaving) counts.failures.push(describe(reason));
+  };
+  client.subscribe<{ jobChanged: { id: string } }>(
+    { query: CHANGED },
+    {
+      next({ data, errors }) {
+        if (errors) failed(errors);
+        const id = data?.jobChanged.id;
+        if (id === undefined) return;
+        counts.events += 1;
+        if (seen.has(id)) counts.twice += 1;
+        seen.add(id);
+      },
+      error: failed,
+      complete: () => failed("completed by the server"),
+    },
+  );
+  return {
+    async leave(withoutAWord) {
+      isLeaving = true;
+      if (withoutAWord) socket?.terminate();
+      // It rejects with how the socket was closed, which is our doing.
+      await Promise.resolve(client.dispose()).catch(() => undefined);
+    },
+  };
+}
+
+function describe(reason: unknown): string {
+  if (reason instanceof Error) return reason.message;
+  const { code, reason: why } = reason as { code?: number; reason?: string };
+  return code === undefined ? JSON.stringify(reason) : `${code} ${why ?? ""}`;
+}

@@ -1,0 +1,116 @@
+/** The callers, in a process of their own: partners, people and subscribers, at steady rates until they are told to stop. */
+import pg from "pg";
+import type { BenchOrganization } from "../seed.ts";
+import { createWorkload } from "../workload.ts";
+import { openCalls } from "./calls.ts";
+import { operationsOf, type Operation } from "./operations.ts";
+import { startPaced } from "./pace.ts";
+import { operationNames, OPERATIONS, SUBSCRIBERS, type OperationName } from "./plan.ts";
+import { startSubscribers, type SubscriberCounts } from "./subscribers.ts";
+import { createVisits } from "./visits.ts";
+import type { SoakPerson } from "./world.ts";
+
+export interface TrafficJob {
+  /** The balancer's. */
+  url: string;
+  databaseUrl: string;
+  organizations: readonly BenchOrganization[];
+  people: readonly SoakPerson[];
+  seededAt: Date;
+  /** Times the rates of the plan. */
+  load: number;
+  warmUpMs: number;
+  runMs: number;
+}
+
+/** Of one operation. */
+export interface OperationFigures {
+  /** By quarters of the run, after the warm-up. */
+  quartersMs: number[][];
+  /** Of the whole run. */
+  done: number;
+  failed: number;
+  skipped: number;
+}
+
+export interface TrafficResult {
+  operations: Record<OperationName, OperationFigures>;
+  /** Changes that were answered with success, those of the warm-up included. */
+  changes: number;
+  /** The first of what went wrong. */
+  failures: string[];
+  subscribers: SubscriberCounts;
+}
+
+export type TrafficMessage = { ready: true } | { result: TrafficResult };
+
+const QUARTERS = 4;
+const MOST_FAILURES = 20;
+
+process.once("message", (job: TrafficJob) => void run(job));
+process.once("disconnect", () => process.exit());
+
+async function run(job: TrafficJob): Promise<void> {
+  const { url, people, warmUpMs, runMs, load } = job;
+  const organizations = [...job.organizations];
+  const client = new pg.Client({ connectionString: job.databaseUrl });
+  await client.connect();
+  const workload = await createWorkload({ client, organizations, seededAt: job.seededAt });
+  await client.end();
+  await using calls = openCalls(url);
+  const visits = createVisits(calls, people);
+  const operations = operationsOf({ calls, workload, organizations, visits });
+  const tally = createTally(performance.now() + warmUpMs, runMs);
+
+  process.send?.({ ready: true } satisfies TrafficMessage);
+  const paced = operationNames.map((name) => ({
+    name,
+    pace: startPaced(OPERATIONS[name] * load, () => tally.time(name, operations[name])),
+  }));
+  const subscribers = startSubscribers(Math.ceil(SUBSCRIBERS * load), url, organizations.slice(0, 40));
+  await new Promise((resolve) => setTimeout(resolve, warmUpMs + runMs));
+  await Promise.all(paced.map(({ pace }) => pace.stop()));
+  await subscribers.stop();
+  for (const { name, pace } of paced) tally.result.operations[name].skipped = pace.skipped;
+  const result: TrafficResult = { ...tally.result, subscribers: subscribers.counts };
+  process.send?.({ result } satisfies TrafficMessage);
+}
+
+interface Tally {
+  result: Omit<TrafficResult, "subscribers">;
+  /** Never rejects. */
+  time(name: OperationName, operation: Operation): Promise<void>;
+}
+
+const none = (): OperationFigures => ({
+  quartersMs: Array.from({ length: QUARTERS }, () => []),
+  done: 0,
+  failed: 0,
+  skipped: 0,
+});
+
+function createTally(beginsMs: number, runMs: number): Tally {
+  const operations = Object.fromEntries(operationNames.map((name) => [name, none()])) as Record<
+    OperationName,
+    OperationFigures
+  >;
+  const result: Tally["result"] = { operations, changes: 0, failures: [] };
+  return {
+    result,
+    async time(name, operation) {
+      const figures = operations[name];
+      const sentMs = performance.now();
+      try {
+        const changes = await operation();
+        result.changes += changes;
+        figures.done += 1;
+      } catch (error) {
+        figures.failed += 1;
+        if (result.failures.length < MOST_FAILURES)
+          result.failures.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+      }
+      const quarter = Math.floor(((sentMs - beginsMs) / runMs) * QUARTERS);
+      figures.quartersMs[quarter]?.push(performance.now() - sentMs);
+    },
+  };
+}

@@ -1,0 +1,73 @@
+/** What the soak is about: partners and their jobs, endpoints at receivers of every kind, and people who sign in. */
+import { createApp } from "../../src/app.ts";
+import { toConfig } from "../../src/config/config.ts";
+import { readEnv } from "../../src/config/env.ts";
+import { fromTypedId } from "../../src/platform/ids.ts";
+import { openMongo } from "../../src/platform/mongo.ts";
+import { systemActor } from "../../src/platform/principal.ts";
+import { createSecretBox } from "../../src/platform/secret-box.ts";
+import { issueKeys, recountJobs, seed, type BenchOrganization } from "../seed.ts";
+import { ENDPOINTS, JOBS, PASSWORD, PEOPLE, type Behaviour } from "./plan.ts";
+import { soakSecret, type SoakStage } from "./stage.ts";
+
+export interface SoakEndpoint {
+  /** A uuid. */
+  id: string;
+  organizationId: string;
+  behaviour: Behaviour;
+  secret: string;
+}
+
+export interface SoakPerson {
+  email: string;
+  password: string;
+}
+
+export interface SoakWorld {
+  organizations: BenchOrganization[];
+  endpoints: SoakEndpoint[];
+  people: SoakPerson[];
+  seededAt: Date;
+}
+
+const WIDE_LIMIT = { perSecond: 1_000, burst: 1_000 };
+const WIDE = { read: WIDE_LIMIT, write: WIDE_LIMIT, batch: WIDE_LIMIT };
+
+/** Everything is made by the services themselves, but the jobs, which are written past them. */
+export async function makeWorld(
+  { client, cluster: { databaseUrl, mongoUrl } }: SoakStage,
+  receiverUrl: string,
+): Promise<SoakWorld> {
+  await seed(client, JOBS, () => undefined);
+  await recountJobs(client);
+  const settings = {
+    DATABASE_URL: databaseUrl,
+    WAYMARK_ROLE: "api",
+    WEBHOOK_ALLOW_PRIVATE: "on",
+    LOG_LEVEL: "error",
+  };
+  const config = toConfig(readEnv(settings));
+  await using mongo = openMongo({ url: mongoUrl });
+  await using app = await createApp(config, { databaseUrl, mongo, box: createSecretBox(soakSecret) });
+  await client.query("vacuum analyze");
+  const organizations = await issueKeys(client);
+  // The limits are counted, and never reached.
+  await client.query("update api_key set rate_limits = $1", [JSON.stringify(WIDE)]);
+  const endpoints: SoakEndpoint[] = [];
+  for (const [number, { behaviour, place }] of ENDPOINTS.entries()) {
+    const { id: organizationId } = organizations[place] as BenchOrganization;
+    const url = `${receiverUrl}/${behaviour}/${number}`;
+    const owner = { organizationId, actor: systemActor };
+    const { endpoint, secret } = await app.webhooks.endpoints.create(owner, { url });
+    endpoints.push({ id: fromTypedId("whe", endpoint.id) ?? "", organizationId, behaviour, secret });
+  }
+  const people: SoakPerson[] = [];
+  for (let number = 1; number <= PEOPLE; number += 1) {
+    const person = { email: `person-${number}@soak.example`, password: PASSWORD };
+    const { id: organizationId } = organizations[number] as BenchOrganization;
+    const user = { ...person, name: `Person ${number}`, organizationId, role: "owner" } as const;
+    await app.database.transaction((tx) => app.accounts.createUser(tx, user));
+    people.push(person);
+  }
+  return { organizations, endpoints, people, seededAt: new Date() };
+}
