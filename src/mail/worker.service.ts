@@ -1,12 +1,15 @@
 /** A worker for mails: it sends what PostgreSQL says is due, whenever somebody pokes it. */
 import { setTimeout as pause } from "node:timers/promises";
+import type { Registry } from "prom-client";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
 import { toTypedId } from "../platform/ids.ts";
 import type { Logger } from "../platform/logger.ts";
 import { listenTo } from "../platform/notifications.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
+import { during, type Span, type Tracing } from "../platform/tracing.ts";
 import { openBody } from "./mail.body.ts";
+import { createMailCounter, type MailCounter } from "./mail.metrics.ts";
 import {
   deleteOld,
   leaseDue,
@@ -25,6 +28,8 @@ export interface MailWorkerParts {
   transport: MailTransport;
   clock: Clock;
   logger: Logger;
+  registry: Registry;
+  tracing?: Tracing | undefined;
 }
 
 export interface MailWorker extends AsyncDisposable {
@@ -44,6 +49,7 @@ const RECORD_AGAIN_MS = 1_000;
 /** Starts to send. Disposing takes nothing more, and waits a while for what is on its way. */
 export function startMailWorker(parts: MailWorkerParts): MailWorker {
   const { database, databaseUrl, transport, clock, logger } = parts;
+  const attempts = createMailCounter(parts.registry);
   const stop = new AbortController();
   const giveUp = new AbortController();
   const lanes = new Set<Promise<void>>();
@@ -63,7 +69,8 @@ export function startMailWorker(parts: MailWorkerParts): MailWorker {
       const mail = await leaseDue(database);
       if (mail === null) return;
       addLane();
-      await sendOne(parts, mail, giveUp.signal);
+      const span = beginSpan(parts, mail);
+      await during(span, () => sendOne(parts, mail, { span, attempts, signal: giveUp.signal }));
     }
   };
   const settled = async (): Promise<void> => {
@@ -93,11 +100,33 @@ export function startMailWorker(parts: MailWorkerParts): MailWorker {
   };
 }
 
-async function sendOne(parts: MailWorkerParts, mail: LeasedMail, signal: AbortSignal): Promise<void> {
+/** To whom it goes, and what it says, is nobody else's business. */
+function beginSpan({ tracing }: MailWorkerParts, { id, kind, attempt: number }: LeasedMail): Span | null {
+  const attributes = {
+    "waymark.mail.id": toTypedId("eml", id),
+    "waymark.mail.kind": kind,
+    "waymark.attempt.number": number,
+  };
+  return tracing?.begin("send mail", { kind: "client", attributes }) ?? null;
+}
+
+interface Sending {
+  span: Span | null;
+  attempts: MailCounter;
+  signal: AbortSignal;
+}
+
+async function sendOne(
+  parts: MailWorkerParts,
+  mail: LeasedMail,
+  { span, attempts, signal }: Sending,
+): Promise<void> {
   const { database, logger } = parts;
   const outcome = await attempt(parts, mail, signal);
   const end = await recordInTime(database, mail, { outcome, signal });
+  attempts.inc({ outcome: end });
   if (outcome.kind !== "refused") return;
+  span?.fail("refused");
   const id = toTypedId("eml", mail.id);
   const told = { mail: id, kind: mail.kind, attempt: mail.attempt, reason: outcome.reason };
   if (end === "failed") logger.error(told, "a mail was given up; the outbox can send it again");

@@ -112,6 +112,7 @@ describe("a mail server that refuses", () => {
     await worker.sweep();
     expect(server.received).toHaveLength(1);
     expect(await rig.theMail()).toMatchObject({ status: "sent", attempts: 2, lastError: null });
+    expect(await rig.attempts()).toEqual({ waiting: 1, sent: 1, kept: 0, failed: 0 });
   });
 
   it.each(["recipient", "message"] as const)(

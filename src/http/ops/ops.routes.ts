@@ -4,6 +4,7 @@ import type { Metrics } from "../../platform/metrics.ts";
 import { contextOf } from "../context.ts";
 import { methodNotAllowed } from "../error-handler.ts";
 import type { Dependency } from "./dependencies.ts";
+import { watchDependencies } from "./dependency.metrics.ts";
 
 export interface OpsServices {
   dependencies: readonly Dependency[];
@@ -14,6 +15,7 @@ export interface OpsServices {
 
 export function opsRoutes({ dependencies, metrics, isStopping }: OpsServices): Router {
   const router = Router({ caseSensitive: true });
+  watchDependencies(metrics.registry, dependencies);
   router
     .route("/health/live")
     .get((_request, response) => {
