@@ -5,15 +5,18 @@ import type { RateLimitStore } from "./api-keys/rate-limit.store.ts";
 import type { Config } from "./config/config.ts";
 import { entities } from "./entities.ts";
 import { createEventTail } from "./events/event.tail.ts";
-import { createContextFactory, type GraphqlServices } from "./graphql/context.ts";
+import type { ReplicaReads } from "./app.replicas.ts";
+import { createContextFactory, type GraphqlServices, type OperationCall } from "./graphql/context.ts";
 import type { HttpDoor } from "./graphql/http-door.ts";
 import { jobsCsvRoutes } from "./graphql/jobs-csv.ts";
 import { createSchema } from "./graphql/schema.ts";
 import { createGraphql, type Graphql } from "./graphql/server.ts";
 import type { Sessions } from "./graphql/sessions.ts";
 import { createSubscriptions, type Subscriptions } from "./graphql/subscriptions.ts";
-import { openDatabase } from "./platform/database.ts";
+import { openDatabase, type Queryable } from "./platform/database.ts";
 import type { Logger } from "./platform/logger.ts";
+import type { Viewer } from "./platform/principal.ts";
+import type { Tracing } from "./platform/tracing.ts";
 
 export interface GraphqlParts {
   config: Config;
@@ -23,8 +26,10 @@ export interface GraphqlParts {
   sessions: Sessions;
   /** Null: rate limits are off. */
   limits: RateLimitStore | null;
+  replicas: Pick<ReplicaReads, "connect">;
   logger: Logger;
   registry: Registry;
+  tracing?: Tracing | undefined;
 }
 
 export interface GraphqlPart extends AsyncDisposable {
@@ -40,10 +45,12 @@ const SESSION = { statement_timeout: "5000", plan_cache_mode: "auto" };
 
 /** Disposing expects that both doors are shut. */
 export async function openGraphql(parts: GraphqlParts): Promise<GraphqlPart> {
-  const { config, databaseUrl, logger } = parts;
+  const { config, databaseUrl, logger, tracing } = parts;
   await using opened = new AsyncDisposableStack();
   const { poolSize } = config.database;
-  const database = opened.use(await openDatabase({ url: databaseUrl, poolSize, entities, session: SESSION }));
+  const options = { url: databaseUrl, poolSize, entities, session: SESSION, tracing };
+  const database = opened.use(await openDatabase(options));
+  const readsFor = await parts.replicas.connect(SESSION);
   const tail = opened.use(createEventTail({ database, databaseUrl, logger }));
   const contextFactory = createContextFactory({
     ...parts.services,
@@ -51,12 +58,21 @@ export async function openGraphql(parts: GraphqlParts): Promise<GraphqlPart> {
     hasRateLimits: parts.limits !== null,
   });
   const schema = createSchema();
+  const readsOf = (viewer: Viewer, signal: AbortSignal): Queryable =>
+    readsFor(database.until(signal), viewer, signal);
   const adapterParts = {
     ...parts,
     schema,
-    beside: (door: HttpDoor) => jobsCsvRoutes({ ...parts, schema, database }, door),
-    makeContext: (request: Omit<Parameters<typeof contextFactory>[0], "database">) =>
-      contextFactory({ ...request, database: database.until(request.signal) }),
+    beside: (door: HttpDoor) => jobsCsvRoutes({ ...parts, schema, readsOf }, door),
+    makeContext: (request: OperationCall) => {
+      const { signal } = request;
+      const reading = database.until(signal);
+      return contextFactory({
+        ...request,
+        database: reading,
+        readsOf: (viewer) => readsFor(reading, viewer, signal),
+      });
+    },
     environment: config.environment,
     publicUrl: config.http.publicUrl,
     http: config.http,

@@ -3,6 +3,7 @@ import type { Registry } from "prom-client";
 import { createSavedViewService } from "./accounts/saved-view.service.ts";
 import { createApiKeyService } from "./api-keys/api-key.service.ts";
 import { openAccounts } from "./app.accounts.ts";
+import type { ReadsFor, ReplicaReads } from "./app.replicas.ts";
 import type { Config } from "./config/config.ts";
 import { createEventNotifier } from "./events/event.notifier.ts";
 import { createEventService } from "./events/event.service.ts";
@@ -18,6 +19,7 @@ import type { Logger } from "./platform/logger.ts";
 import { createNotifier } from "./platform/notifications.ts";
 import { createPageAddress } from "./platform/page-address.ts";
 import type { SecretBox } from "./platform/secret-box.ts";
+import type { Tracing } from "./platform/tracing.ts";
 import { openRequestLog } from "./request-log/request-log.service.ts";
 import { createSecretReveal } from "./webhooks/endpoint.reveal.ts";
 import { DELIVERIES_CHANNEL } from "./webhooks/fan-out.service.ts";
@@ -31,11 +33,13 @@ export interface ServiceParts {
   box: SecretBox;
   logger: Logger;
   registry: Registry;
+  replicas: Pick<ReplicaReads, "connect">;
+  tracing?: Tracing | undefined;
 }
 
 /** Disposing writes what was put off, and closes the connections to receivers; the doors are shut before. */
 export async function openServices(parts: ServiceParts) {
-  const { config, database, clock, box, logger } = parts;
+  const { config, database, clock, box, logger, tracing } = parts;
   await using opened = new AsyncDisposableStack();
   const { retentionDays } = config;
   const requests = opened.use(await openRequestLog({ ...parts, retentionDays }));
@@ -44,10 +48,10 @@ export async function openServices(parts: ServiceParts) {
   const { pageUrl, listensAt } = createPageAddress(config.http.publicUrl, config.http);
   const tellOfTrouble = createTroubleMails({ mails, logger, pageUrl });
   const webhookParts = { ...config.webhooks, database, box, announce, tellOfTrouble, clock, retentionDays };
-  const webhooks = opened.use(await openWebhooks(webhookParts));
+  const webhooks = opened.use(await openWebhooks({ ...webhookParts, tracing }));
   const { accounts, people } = opened.use(openAccounts({ ...parts, mails, announce, pageUrl }));
   const services = {
-    ...createDataServices({ database, clock, announce }),
+    ...createDataServices({ database, clock, announce, readsFor: await parts.replicas.connect() }),
     ...webhooks,
     ...people,
     mails,
@@ -63,16 +67,17 @@ interface DataServiceParts {
   database: Database;
   clock: Clock;
   announce: () => void;
+  readsFor: ReadsFor;
 }
 
-function createDataServices({ database, clock, announce }: DataServiceParts) {
+function createDataServices({ database, clock, announce, readsFor }: DataServiceParts) {
   const codes = createJobCodes(database);
   const jobParts = { database, codes, announce, happened: createEventNotifier(database) };
   const organizations = createOrganizationService({ database });
   return {
     clock,
     codes,
-    jobs: createJobService(jobParts),
+    jobs: createJobService({ ...jobParts, readsOf: (viewer) => readsFor(database, viewer) }),
     operations: createJobOperations(jobParts),
     imports: createImportService({ ...jobParts, organizations }),
     events: createEventService({ database, clock }),

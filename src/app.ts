@@ -4,8 +4,10 @@ import { createKeyVerifier } from "./api-keys/api-key.verifier.ts";
 import { createMemoryStore, createPostgresStore, type RateLimitStore } from "./api-keys/rate-limit.store.ts";
 import type { AccountService } from "./accounts/account.service.ts";
 import type { PeopleServices } from "./accounts/people.service.ts";
+import { createDoor } from "./app.door.ts";
 import { startHousekeeping } from "./app.housekeeping.ts";
 import { openGraphql } from "./app.graphql.ts";
+import { openReplicaReads } from "./app.replicas.ts";
 import { openServices } from "./app.services.ts";
 import { startWorker } from "./app.worker.ts";
 import type { Config } from "./config/config.ts";
@@ -17,14 +19,15 @@ import {
   postgresDependency,
   type Dependency,
 } from "./http/ops/dependencies.ts";
-import { listen, type HttpServer } from "./http/server.ts";
 import type { OrganizationService } from "./organizations/organization.service.ts";
 import { systemClock, type Clock } from "./platform/clock.ts";
-import { openDatabase, type Database } from "./platform/database.ts";
+import { openDatabase, type Database, type DatabaseOptions } from "./platform/database.ts";
 import { createLogger, type Logger } from "./platform/logger.ts";
 import { createMetrics } from "./platform/metrics.ts";
 import type { Mongo } from "./platform/mongo.ts";
 import type { SecretBox } from "./platform/secret-box.ts";
+import { reportTracing } from "./platform/tracing.report.ts";
+import type { Tracing } from "./platform/tracing.ts";
 import { createDashboard } from "./scheduling/dashboard.ts";
 import type { Webhooks } from "./webhooks/webhooks.service.ts";
 
@@ -32,6 +35,8 @@ import type { Webhooks } from "./webhooks/webhooks.service.ts";
 export interface AppOverrides {
   clock?: Clock;
   logger?: Logger;
+  /** Absent: nothing is traced. It stays open until after the service is disposed. */
+  tracing?: Tracing | undefined;
 }
 
 export interface App extends AsyncDisposable {
@@ -46,6 +51,8 @@ export interface App extends AsyncDisposable {
    * `exampleKey` along.
    */
   listen(options?: { exampleKey?: string | undefined }): Promise<string>;
+  /** From now on it is not ready, and asks for each connection to be closed; but whatever comes is answered. */
+  announceStop(): void;
 }
 
 /** What the service stands on. */
@@ -66,34 +73,38 @@ export async function createApp(
 ): Promise<App> {
   const clock = overrides.clock ?? systemClock;
   const logger = overrides.logger ?? createLogger(config.logLevel);
+  const { tracing } = overrides;
   await using opened = new AsyncDisposableStack();
   const { retentionDays } = config;
-  const database = opened.use(await openMainDatabase(config, databaseUrl));
+  const database = opened.use(await openMainDatabase(config, { url: databaseUrl, tracing }));
   const metrics = createMetrics(() => database.pool());
   const { registry } = metrics;
+  if (tracing) reportTracing(tracing, { registry, logger });
   const verifier = opened.use(createKeyVerifier({ database, clock }));
   opened.use(startHousekeeping({ retentionDays, clock, database, logger, metrics, verifier }));
-  const foundations = { config, database, clock, box, logger, registry };
+  const replicas = opened.use(
+    await openReplicaReads({ config, database, databaseUrl, logger, registry, tracing }),
+  );
+  const foundations = { config, database, clock, box, logger, registry, tracing, replicas };
   const { services, tellOfTrouble, listensAt } = opened.use(await openServices(foundations));
   const workerParts = { ...foundations, mainDatabase: database, databaseUrl, mongo, services, tellOfTrouble };
   const worker = config.role === "api" ? null : opened.use(await startWorker(workerParts));
   const limits = rateLimitStore(config, { database, clock });
   const { sessions } = services.accounts;
-  const graphqlParts = { config, databaseUrl, services, verifier, sessions, limits, logger, registry };
+  const graphqlParts = { ...foundations, databaseUrl, services, verifier, sessions, limits };
   const graphql = config.role === "worker" ? null : opened.use(await openGraphql(graphqlParts));
-  let stopping = false;
-  let server: HttpServer | null = null;
-
+  const door = opened.use(createDoor({ config, logger, registry, metrics, graphql, listensAt }));
   const httpApp = createHttpApp({
     config,
     logger,
     metrics,
+    tracing,
     database,
     ...services,
     verifier,
     limits,
-    dependencies: dependenciesOf(config, { database, mongo, worker }),
-    isStopping: () => stopping,
+    dependencies: [...dependenciesOf(config, { database, mongo, worker }), ...replicas.dependencies],
+    isStopping: () => door.isStopping(),
     graphql: graphql?.door,
     dashboard: createDashboard({ mongo, sessions }),
   });
@@ -108,15 +119,11 @@ export async function createApp(
     webhooks: services,
     async listen({ exampleKey } = {}) {
       if (exampleKey !== undefined) graphql?.door.offerKey(exampleKey);
-      server = await listen(httpApp, config.http, graphql?.webSockets ?? null);
-      listensAt(server.url);
-      return server.url;
+      return await door.open(httpApp);
     },
-    async [Symbol.asyncDispose]() {
-      stopping = true;
-      await server?.stop();
-      await held.disposeAsync();
-    },
+    announceStop: () => door.announceStop(),
+    // The door first, which was made last.
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
 }
 
@@ -135,8 +142,11 @@ function dependenciesOf({ role }: Config, { database, mongo, worker }: Foundatio
   ];
 }
 
-function openMainDatabase(config: Config, url: string): Promise<Database> {
-  return openDatabase({ url, poolSize: config.database.poolSize, entities });
+function openMainDatabase(
+  config: Config,
+  options: Pick<DatabaseOptions, "url" | "tracing">,
+): Promise<Database> {
+  return openDatabase({ ...options, poolSize: config.database.poolSize, entities });
 }
 
 function rateLimitStore(config: Config, parts: { database: Database; clock: Clock }): RateLimitStore | null {

@@ -9,6 +9,7 @@ import { createMailTransport } from "./mail/mail.transport.ts";
 import { startMailWorker } from "./mail/worker.service.ts";
 import type { Mongo } from "./platform/mongo.ts";
 import type { SecretBox } from "./platform/secret-box.ts";
+import type { Tracing } from "./platform/tracing.ts";
 import type { RequestLog } from "./request-log/request-log.service.ts";
 import { mailHandlers } from "./scheduling/mail-tasks.ts";
 import { requestLogHandlers } from "./scheduling/request-log-tasks.ts";
@@ -37,6 +38,7 @@ export interface WorkerParts {
   clock: Clock;
   logger: Logger;
   registry: Registry;
+  tracing?: Tracing | undefined;
 }
 
 /**
@@ -52,13 +54,14 @@ const SESSION = { enable_seqscan: "off", synchronous_commit: "off" };
 export async function startWorker(
   parts: WorkerParts,
 ): Promise<Pick<WebhookWorker, "problem"> & AsyncDisposable> {
-  const { config, services, mongo, logger } = parts;
-  const scheduler = createScheduler({ mongo, logger });
+  const { config, services, mongo, logger, tracing } = parts;
+  const scheduler = createScheduler({ mongo, logger, tracing });
   const database = await openDatabase({
     url: parts.databaseUrl,
     poolSize: POOL_SIZE,
     entities,
     session: SESSION,
+    tracing,
   });
   const worker = await startWebhookWorker({
     ...parts,

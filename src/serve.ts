@@ -1,4 +1,5 @@
 /** A server from start to signal: its databases, its schema, the demo, the banner, and a stop that loses nothing. */
+import { setTimeout as pause } from "node:timers/promises";
 import { createApp } from "./app.ts";
 import { banner, warningsOf } from "./config/summary.ts";
 import type { Config } from "./config/config.ts";
@@ -12,11 +13,15 @@ import { StartupError } from "./platform/errors.ts";
 import { createLogger } from "./platform/logger.ts";
 import { migrateDatabase } from "./platform/migrate.ts";
 import { openMongo, type Mongo } from "./platform/mongo.ts";
+import { openTracingIf } from "./platform/tracing.open.ts";
+import { admitting, WENT_ON } from "./restoration/admission.service.ts";
 
 /** Runs until SIGTERM, SIGINT or SIGHUP. A second signal ends it at once. */
 export async function runServer(config: Config): Promise<void> {
   const stopSignal = nextSignal();
-  const logger = createLogger(config.logLevel);
+  // Closed last: what the others do while they stop is traced, too.
+  await using tracing = await openTracingIf(config.tracing);
+  const logger = createLogger(config.logLevel, undefined, tracing && (() => tracing.current() ?? {}));
   await using opened = new AsyncDisposableStack();
   if (config.demo || config.database.url === null) await prepareDataFolder(config.dataDir);
   // Looked for before anything starts: without it nothing could be signed.
@@ -24,13 +29,19 @@ export async function runServer(config: Config): Promise<void> {
   // Begun first and awaited by nobody: whatever becomes of it, the API answers.
   const mongo = beginMongo(config, opened);
   const databaseUrl = config.database.url ?? (await startPostgres(config, opened));
-  await migrateDatabase({ url: databaseUrl, poolSize: config.database.poolSize, entities });
-  await using app = await createApp(config, { databaseUrl, mongo, box }, { logger });
+  const admitted = admitting({ box, tell: (restoration) => logger.warn(restoration, WENT_ON) });
+  await migrateDatabase({ url: databaseUrl, poolSize: config.database.poolSize, entities }, admitted);
+  await using app = await createApp(config, { databaseUrl, mongo, box }, { logger, tracing });
   const demo: Demo | null = config.demo ? await ensureDemo({ ...app, dataDir: config.dataDir }) : null;
   const url = await app.listen({ exampleKey: demo?.agent });
   for (const warning of warningsOf(config)) logger.warn(warning);
   process.stdout.write(banner(config, url, demo, mongo.status()));
-  logger.info({ signal: await stopSignal }, "stopping: what was accepted is answered first");
+  const signal = await stopSignal;
+  logger.info({ signal }, "stopping: what was accepted is answered first");
+  app.announceStop();
+  // Balancers look at readiness every so often: until they have, they send requests here, to a door that must be open. Other
+  // signals come from a terminal, where somebody waits.
+  if (signal === "SIGTERM") await pause(config.http.shutdownDelayMs);
 }
 
 function beginMongo({ mongo, dataDir, cacheDir }: Config, opened: AsyncDisposableStack): Mongo {

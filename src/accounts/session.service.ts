@@ -107,6 +107,13 @@ export async function purgeSessions(on: Queryable, nowMs: number, limit: number)
       limit ${limit}::int))`);
 }
 
+/** Everybody signs in again. Answers with how many sessions there were. */
+export async function endAllSessions(on: Queryable): Promise<number> {
+  const [row] = await on.query<{ ended: number }>(sql`
+    with gone as (delete from user_session returning 1) select count(*)::int as ended from gone`);
+  return row?.ended ?? 0;
+}
+
 interface SessionRow {
   id: string;
   created_at: string;

@@ -1,4 +1,6 @@
 /** The command line: `npx waymark`, by way of launch.mjs. */
-import { runCommandLine } from "./program.ts";
+import { keepCompiled } from "../platform/compile-cache.ts";
 
+keepCompiled();
+const { runCommandLine } = await import("./program.ts");
 process.exitCode = await runCommandLine(process.argv.slice(2));

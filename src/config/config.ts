@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import type { Sender } from "../platform/mailer.ts";
 import type { SmtpServer } from "../platform/smtp-url.ts";
+import type { TracingSettings } from "../platform/tracing.ts";
 import type { Env } from "./env.ts";
 
 export interface Config {
@@ -16,7 +17,13 @@ export interface Config {
     readonly publicUrl: string | null;
     /** How many proxies stand in front, or their addresses. */
     readonly trustProxy: number | readonly string[];
+    /** How many may stand open at the same time. */
+    readonly connections: { readonly total: number; readonly perAddress: number };
+    /** Whether requests are refused that would have to wait for long. */
+    readonly overloadProtection: boolean;
     readonly corsOrigins: readonly string[];
+    /** For how long, once it is told to stop, it says that it is not ready and answers everything all the same. */
+    readonly shutdownDelayMs: number;
     /** Whose pages may ask GraphQL: the same, and outside production Apollo's hosted Sandbox. */
     readonly graphqlOrigins: readonly string[];
   };
@@ -24,6 +31,8 @@ export interface Config {
     /** Null: the embedded PostgreSQL in `dataDir`. */
     readonly url: string | null;
     readonly poolSize: number;
+    /** Standbys that may answer lists and aggregates in its place. */
+    readonly replicaUrls: readonly string[];
   };
   readonly mongo: {
     /** Null: the embedded MongoDB in `dataDir`. */
@@ -59,12 +68,14 @@ export interface Config {
   readonly demo: boolean;
   readonly rateLimits: { readonly enabled: boolean; readonly store: "memory" | "postgres" };
   readonly logLevel: string;
+  /** Null: nothing is traced. */
+  readonly tracing: TracingSettings | null;
 }
 
 const STUDIO_ORIGIN = "https://studio.apollographql.com";
 
 export function toConfig(env: Env): Config {
-  const publicUrl = env.PUBLIC_URL?.replace(/\/+$/, "") ?? null;
+  const publicUrl = env.PUBLIC_URL?.replace(/(?<!\/)\/+$/, "") ?? null;
   const config: Config = {
     environment: env.NODE_ENV,
     role: env.WAYMARK_ROLE,
@@ -73,10 +84,17 @@ export function toConfig(env: Env): Config {
       port: env.PORT,
       publicUrl,
       trustProxy: env.TRUST_PROXY,
+      connections: connectionBounds(env),
+      overloadProtection: env.OVERLOAD_PROTECTION === "on",
       corsOrigins: env.CORS_ORIGINS,
+      shutdownDelayMs: shutdownDelayMs(env),
       graphqlOrigins: env.NODE_ENV === "production" ? env.CORS_ORIGINS : [...env.CORS_ORIGINS, STUDIO_ORIGIN],
     },
-    database: { url: env.DATABASE_URL ?? null, poolSize: env.DATABASE_POOL_SIZE },
+    database: {
+      url: env.DATABASE_URL ?? null,
+      poolSize: env.DATABASE_POOL_SIZE,
+      replicaUrls: env.DATABASE_REPLICA_URLS,
+    },
     mongo: {
       url: env.MONGODB_URL ?? null,
       binary: env.MONGOD_BINARY ?? null,
@@ -103,8 +121,47 @@ export function toConfig(env: Env): Config {
     retentionDays: env.RETENTION_DAYS,
     rateLimits: { enabled: env.RATE_LIMITS === "on", store: env.RATE_LIMIT_STORE },
     logLevel: env.LOG_LEVEL,
+    tracing: tracingOf(env),
   };
   return deepFreeze(config);
+}
+
+const SHUTDOWN_DELAY_MS = 5_000;
+
+/** Nobody sends requests to a worker, and whoever tries it out has no balancer in front and does not want to wait. */
+function shutdownDelayMs({ WAYMARK_ROLE: role, NODE_ENV: environment, SHUTDOWN_DELAY: given }: Env): number {
+  if (role === "worker") return 0;
+  return given ?? (environment === "production" ? SHUTDOWN_DELAY_MS : 0);
+}
+
+const CONNECTIONS_PER_ADDRESS = 1_000;
+
+/** Behind a proxy every connection is the proxy's, so that nothing is to be learnt from where it comes. */
+function connectionBounds({ MAX_CONNECTIONS: total, MAX_CONNECTIONS_PER_ADDRESS: given, TRUST_PROXY }: Env) {
+  const isDirect = TRUST_PROXY === 0;
+  return { total, perAddress: given ?? (isDirect ? Math.min(CONNECTIONS_PER_ADDRESS, total) : total) };
+}
+
+/** On where a collector is named; of its two names the one for traces alone is the nearer. */
+function tracingOf(env: Env): TracingSettings | null {
+  const base = env.OTEL_EXPORTER_OTLP_ENDPOINT?.replace(/(?<!\/)\/+$/, "");
+  const url = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? (base === undefined ? null : `${base}/v1/traces`);
+  if (url === null) return null;
+  return {
+    url,
+    headers: env.OTEL_EXPORTER_OTLP_HEADERS,
+    resource: {
+      "service.name": env.OTEL_SERVICE_NAME,
+      "deployment.environment.name": env.NODE_ENV,
+      "waymark.role": env.WAYMARK_ROLE,
+    },
+    ratio: keptRatio(env),
+  };
+}
+
+function keptRatio({ OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: ratio }: Env): number {
+  if (sampler.endsWith("ratio")) return ratio;
+  return sampler.endsWith("on") ? 1 : 0;
 }
 
 /** Mails come from where the service is. */

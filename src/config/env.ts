@@ -3,16 +3,26 @@ import { z } from "zod";
 import { StartupError } from "../platform/errors.ts";
 import { parseSecret } from "../platform/secret-box.ts";
 import { parseSmtpUrl } from "../platform/smtp-url.ts";
+import { parseOtlpHeaders } from "../platform/tracing.headers.ts";
+import { parseDuration } from "../platform/time.ts";
 import { parseSender } from "../mail/mail.fields.ts";
 import { DEFAULT_SCHEDULE_TEXT, parseSchedule } from "../webhooks/retry-policy.ts";
 
 const port = z.coerce.number().int().min(0).max(65535);
+const connections = z.coerce.number().int().min(1).max(1_000_000);
 const switchValue = z.enum(["on", "off"]);
 const commaList = z.string().transform((text) =>
   text
     .split(",")
     .map((item) => item.trim())
     .filter((item) => item !== ""),
+);
+
+/** They hold passwords: whatever is wrong with one, its value is not told. A comma in a password is written `%2C`. */
+const replicaUrls = commaList.pipe(
+  z
+    .array(z.url({ protocol: /^postgres(ql)?$/, error: "Not a list of addresses such as DATABASE_URL's" }))
+    .max(8, { error: "At most 8 replicas" }),
 );
 
 /** As a browser sends it: no path, no slash at the end. */
@@ -42,10 +52,33 @@ const smtpServer = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
+const collector = z.url({ protocol: /^https?$/ });
+
+/** They may hold a secret: whatever is wrong with them, their values are not told. */
+const collectorHeaders = z.string().transform((text, context) => {
+  const headers = parseOtlpHeaders(text);
+  if (headers) return headers;
+  context.addIssue({ code: "custom", message: "Not headers as name=value, with commas between them" });
+  return z.NEVER;
+});
+
 const sender = z.string().transform((text, context) => {
   const parsed = parseSender(text);
   if (parsed) return parsed;
   context.addIssue({ code: "custom", message: "Not an e-mail address, with or without a name before it" });
+  return z.NEVER;
+});
+
+/** Longer than any balancer takes to look, and no orchestrator waits for long. */
+const MAX_SHUTDOWN_DELAY_MS = 300_000;
+
+const shutdownDelay = z.string().transform((text, context) => {
+  const delayMs = parseDuration(text);
+  if (delayMs !== null && delayMs <= MAX_SHUTDOWN_DELAY_MS) return delayMs;
+  context.addIssue({
+    code: "custom",
+    message: "Not a whole number and a unit (ms, s or m), of at most 5 minutes",
+  });
   return z.NEVER;
 });
 
@@ -64,6 +97,7 @@ const shape = {
     .meta({ example: "production" }),
   PORT: port.default(4000).meta({ example: "4000" }),
   HOST: z.string().default("127.0.0.1").meta({ example: "0.0.0.0" }),
+  SHUTDOWN_DELAY: shutdownDelay.optional().meta({ example: "5s" }),
   PUBLIC_URL: z
     .url({ protocol: /^https?$/ })
     .optional()
@@ -76,6 +110,10 @@ const shape = {
     .url({ protocol: /^postgres(ql)?$/ })
     .optional()
     .meta({ example: "postgresql://user:password@db:5432/waymark" }),
+  DATABASE_REPLICA_URLS: replicaUrls.default([]).meta({
+    example:
+      "postgresql://user:password@db-replica-1:5432/waymark,postgresql://user:password@db-replica-2:5432/waymark",
+  }),
   DATABASE_POOL_SIZE: z.coerce.number().int().min(2).max(200).default(10).meta({ example: "10" }),
   MONGODB_URL: mongoAddress
     .optional()
@@ -103,11 +141,32 @@ const shape = {
     )
     .default(0)
     .meta({ example: "1 (proxies in front), or 10.0.0.0/8" }),
+  OVERLOAD_PROTECTION: switchValue.default("on").meta({ example: "on" }),
+  MAX_CONNECTIONS: connections.default(10_000).meta({ example: "10000" }),
+  MAX_CONNECTIONS_PER_ADDRESS: connections.optional().meta({ example: "1000" }),
   CORS_ORIGINS: commaList.pipe(z.array(origin)).default([]).meta({ example: "https://app.example.com" }),
   LOG_LEVEL: z
     .enum(["trace", "debug", "info", "warn", "error", "silent"])
     .default("info")
     .meta({ example: "info" }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: collector.optional().meta({ example: "http://collector:4318" }),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: collector
+    .optional()
+    .meta({ example: "http://collector:4318/v1/traces" }),
+  OTEL_EXPORTER_OTLP_HEADERS: collectorHeaders.prefault("").meta({ example: "x-api-key=SECRET" }),
+  OTEL_SERVICE_NAME: z.string().default("waymark").meta({ example: "waymark" }),
+  OTEL_TRACES_SAMPLER: z
+    .enum([
+      "always_on",
+      "always_off",
+      "traceidratio",
+      "parentbased_always_on",
+      "parentbased_always_off",
+      "parentbased_traceidratio",
+    ])
+    .default("parentbased_traceidratio")
+    .meta({ example: "parentbased_traceidratio" }),
+  OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1).meta({ example: "0.01" }),
 } as const;
 
 const envSchema = z.object(shape);

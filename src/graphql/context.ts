@@ -12,6 +12,7 @@ import type { JobService } from "../jobs/job.service.ts";
 import type { MailService } from "../mail/mail.service.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Queryable } from "../platform/database.ts";
+import type { Viewer } from "../platform/principal.ts";
 import type { RequestLog } from "../request-log/request-log.service.ts";
 import type { DeliveryService } from "../webhooks/delivery.service.ts";
 import type { SecretReveal } from "../webhooks/endpoint.reveal.ts";
@@ -51,7 +52,12 @@ export interface OperationRequest {
   readonly signal: AbortSignal;
   /** For reading: its statements end with `signal`. */
   readonly database: Queryable;
+  /** For the lists and aggregates of jobs that `viewer` sees: the same, or a copy that has all that they may have seen. */
+  readonly readsOf: (viewer: Viewer) => Queryable;
 }
+
+/** What a door knows of an operation. */
+export type OperationCall = Omit<OperationRequest, "database" | "readsOf">;
 
 export interface GraphqlContext extends OperationRequest {
   readonly services: GraphqlServices;

@@ -13,9 +13,11 @@ import {
   type OperationDefinitionNode,
 } from "graphql";
 import { invariant } from "../platform/errors.ts";
+import { during, type Tracing } from "../platform/tracing.ts";
 import { createCompiler, type Code } from "./compile.ts";
 import type { ErrorFormat } from "./error-format.ts";
 import { MAX_VARIABLE_ERRORS } from "./limits.ts";
+import { operationSpan } from "./operation-span.ts";
 import { currentVisit } from "./visit.ts";
 
 /** Compiled operations in memory; past that the one that was asked for longest ago is forgotten. */
@@ -51,7 +53,11 @@ export function createExecutor(schema: GraphQLSchema): (operation: Operation) =>
   };
 }
 
-export function createGateway(schema: GraphQLSchema, errors: ErrorFormat): Gateway {
+export function createGateway(
+  schema: GraphQLSchema,
+  errors: ErrorFormat,
+  tracing: Tracing | undefined,
+): Gateway {
   const run = createExecutor(schema);
   return {
     onSchemaLoadOrUpdate(tell) {
@@ -64,8 +70,11 @@ export function createGateway(schema: GraphQLSchema, errors: ErrorFormat): Gatew
           const { measured } = currentVisit();
           if (!operation) return notFound(operationName);
           if (!measured) return wrongVariables(schema, operation, variables);
+          const span = tracing?.beginBelow(...operationSpan(operation.operation, operation.name?.value));
           return errors.translateResult(
-            await run({ document, operation, context, variables, coerced: measured.variables }),
+            await during(span, () =>
+              run({ document, operation, context, variables, coerced: measured.variables }),
+            ),
           );
         },
       }),

@@ -11,8 +11,9 @@ import type { RateLimitStore } from "../api-keys/rate-limit.store.ts";
 import type { JobCodes } from "../jobs/job.codes.ts";
 import { exportVisibleJobs, type ViewExport } from "../jobs/job.export.view.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/database.ts";
+import type { Queryable } from "../platform/database.ts";
 import { AppError, badRequest, invariant } from "../platform/errors.ts";
+import type { Viewer } from "../platform/principal.ts";
 import { badArgument } from "./errors.ts";
 import type { JobFilter, JobOrder } from "./generated/schema-types.ts";
 import { bucketOf, type Holder } from "./holder.ts";
@@ -24,7 +25,8 @@ import type { Sessions } from "./sessions.ts";
 export interface JobsCsvParts {
   schema: GraphQLSchema;
   services: { codes: JobCodes; clock: Clock };
-  database: Pick<Database, "until">;
+  /** What `viewer` sees, read while `signal` says nothing. */
+  readsOf: (viewer: Viewer, signal: AbortSignal) => Queryable;
   sessions: Sessions;
   /** Null: rate limits are off. */
   limits: RateLimitStore | null;
@@ -65,13 +67,13 @@ function authenticate({ sessions }: JobsCsvParts, { headers, ip = "" }: Request)
 
 /** What is wrong shows with the first part, before anything is sent. */
 async function send(
-  { database, services }: JobsCsvParts,
+  { readsOf, services }: JobsCsvParts,
   { holder, asked }: { holder: Holder; asked: ViewExport },
   response: Response,
 ): Promise<void> {
   const gone = new AbortController();
   response.once("close", () => gone.abort());
-  const rest = exportVisibleJobs(database.until(gone.signal), holder, asked);
+  const rest = exportVisibleJobs(readsOf(holder, gone.signal), holder, asked);
   const first = await rest.next();
   const day = new Date(services.clock.now()).toISOString().slice(0, 10);
   const name = asked.values === "exact" ? `jobs-${day}-to-import.csv` : `jobs-${day}.csv`;

@@ -14,8 +14,9 @@ import type { KeyVerifier } from "../api-keys/api-key.verifier.ts";
 import type { RateLimitStore } from "../api-keys/rate-limit.store.ts";
 import { AppError } from "../platform/errors.ts";
 import type { Logger } from "../platform/logger.ts";
+import type { Tracing } from "../platform/tracing.ts";
 import { authenticate } from "./authenticate.ts";
-import type { OperationRequest } from "./context.ts";
+import type { OperationCall } from "./context.ts";
 import { createErrorFormat, type ErrorFormat } from "./error-format.ts";
 import { createGateway } from "./executor.ts";
 import { sendSandbox } from "./explorer.ts";
@@ -28,7 +29,7 @@ import { currentVisit } from "./visit.ts";
 
 export interface GraphqlParts<Context extends BaseContext> {
   schema: GraphQLSchema;
-  makeContext: (request: Omit<OperationRequest, "database">) => Context;
+  makeContext: (request: OperationCall) => Context;
   verifier: KeyVerifier;
   sessions: Sessions;
   /** Null: rate limits are off. */
@@ -36,6 +37,7 @@ export interface GraphqlParts<Context extends BaseContext> {
   environment: "development" | "production" | "test";
   publicUrl: string | null;
   logger: Logger;
+  tracing?: Tracing | undefined;
   /** Whatever else this adapter answers, at addresses of its own. */
   beside?: ((door: HttpDoor) => RequestHandler) | undefined;
 }
@@ -98,11 +100,11 @@ export async function createGraphql<Context extends BaseContext>(
 }
 
 function createApollo<Context extends BaseContext>(
-  { schema, limits: store, environment, logger }: GraphqlParts<Context>,
+  { schema, limits: store, environment, logger, tracing }: GraphqlParts<Context>,
   errors: ErrorFormat,
 ): ApolloServer<Context> {
   return new ApolloServer<Context>({
-    gateway: createGateway(schema, errors),
+    gateway: createGateway(schema, errors, tracing),
     nodeEnv: environment,
     logger,
     // Whoever comes this far may introspect: the guard refuses the rest.

@@ -13,6 +13,7 @@ import type { Database } from "../platform/database.ts";
 import { badRequest } from "../platform/errors.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Metrics } from "../platform/metrics.ts";
+import type { Tracing } from "../platform/tracing.ts";
 import type { RequestRecorder } from "../request-log/request-log.service.ts";
 import { readJson } from "./body.ts";
 import { consoleRoutes } from "./console.routes.ts";
@@ -34,6 +35,8 @@ export interface HttpServices extends AccountServices {
   config: Config;
   logger: Logger;
   metrics: Metrics;
+  /** Absent: nothing is traced. */
+  tracing?: Tracing | undefined;
   database: Database;
   jobs: JobService;
   codes: JobCodes;

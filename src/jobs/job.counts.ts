@@ -25,18 +25,21 @@ export async function foldCounts(database: Queryable): Promise<number> {
 
 /** Counts everything anew: after jobs were written past the job service (a bulk seed, a repair by hand). */
 export async function recount(database: Database): Promise<void> {
-  await database.transaction(async (tx) => {
-    await tx.query(sql`lock table job, job_count, job_count_change in share row exclusive mode`);
-    await tx.query(sql`delete from job_count_change`);
-    await tx.query(sql`delete from job_count`);
-    await tx.query(sql`
-      insert into job_count (organization_id, kind, value, count)
-      select organization_id, kind, value, count(*) from job, lateral (values
-        (agent_id, 'status', normalized_status), (agent_id, 'created_day', ${createdDay}),
-        (contractor_id, 'status', normalized_status), (contractor_id, 'created_day', ${createdDay})
-      ) part (organization_id, kind, value)
-      where organization_id is not null group by 1, 2, 3`);
-  });
+  await database.transaction(recountIn);
+}
+
+/** The same in a transaction that has begun, on a connection that is given as long as it takes. */
+export async function recountIn(tx: Queryable): Promise<void> {
+  await tx.query(sql`lock table job, job_count, job_count_change in share row exclusive mode`);
+  await tx.query(sql`delete from job_count_change`);
+  await tx.query(sql`delete from job_count`);
+  await tx.query(sql`
+    insert into job_count (organization_id, kind, value, count)
+    select organization_id, kind, value, count(*) from job, lateral (values
+      (agent_id, 'status', normalized_status), (agent_id, 'created_day', ${createdDay}),
+      (contractor_id, 'status', normalized_status), (contractor_id, 'created_day', ${createdDay})
+    ) part (organization_id, kind, value)
+    where organization_id is not null group by 1, 2, 3`);
 }
 
 /** An organisation's counts of one kind, base and changes: rows of (value, counted), to be summed up. */

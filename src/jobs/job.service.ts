@@ -65,17 +65,19 @@ export interface JobService {
 
 export interface JobServiceParts extends BulkParts {
   codes: JobCodes;
+  /** Where the lists of somebody are read; `database` unless given. */
+  readsOf?: (viewer: Viewer) => Queryable;
 }
 
 export function createJobService(parts: JobServiceParts): JobService {
-  const { database, codes } = parts;
+  const { database, codes, readsOf = () => database } = parts;
   return {
     async list(viewer, query) {
       const status = query.filter?.normalizedStatus;
       if (status !== undefined && !(await codes.isKnownStatus(status))) {
         throw badRequest([unknownStatus(status, "query", "normalized_status")]);
       }
-      return await listJobs(database, viewer, query);
+      return await listJobs(readsOf(viewer), viewer, query);
     },
 
     async get(viewer, markingNumber) {

@@ -6,6 +6,7 @@ import type { Queryable } from "../platform/database.ts";
 import { newUuid } from "../platform/ids.ts";
 import type { ChangeContext, Viewer } from "../platform/principal.ts";
 import { raw, sql, type Sql } from "../platform/sql.ts";
+import { EventPlace } from "../platform/tracing.ts";
 import { jobFieldNames, type JobPatch } from "./job.fields.ts";
 import { changesOf, recordEvents, recordMoves } from "./job.record.ts";
 import { assignedJobColumns, type AssignedJobRow } from "./job.row.ts";
@@ -49,13 +50,18 @@ export async function updateRows(
   return outcomes;
 }
 
+const trace = new EventPlace<OutcomeRow>(({ changed }) => changed);
 const columns = [...jobFieldNames, "provider_status"];
 const updatedColumns = assignedJobColumns("updated.");
 const oldColumns = assignedJobColumns("(old).");
 const newValues = raw(columns.map((name) => `new.${name}`).join(", "));
 const assignments = raw(columns.map((name) => `${name} = patched.${name}`).join(", "));
 
-/** `jsonb_populate_record` does the patching: an absent key keeps the old value, null clears it, types are the columns'. */
+/**
+ * `jsonb_populate_record` does the patching: an absent key keeps the old value, null clears it, types are the columns'. The
+ * limit cuts nothing off: with it PostgreSQL expects ten rows and not a hundred, for which it would read all of a table of
+ * thousands of jobs instead of asking its index.
+ */
 function updateStatement(viewer: Viewer, updates: readonly JobUpdate[], context: ChangeContext): Sql {
   const input = updates.map(({ markingNumber, patch, expectedVersions }, place) => ({
     place,
@@ -68,6 +74,7 @@ function updateStatement(viewer: Viewer, updates: readonly JobUpdate[], context:
     with input as materialized (
       select * from jsonb_to_recordset(${JSON.stringify(input)}::jsonb)
         as input (place int, marking_number text, patch jsonb, versions jsonb, event_id uuid)
+      limit ${updates.length}
     ), target as materialized (
       select job as old, job.id, job.normalized_status as old_status, input.patch, input.event_id, input.place,
         coalesce(input.versions @> to_jsonb(job.version), true) as matches
@@ -78,13 +85,14 @@ function updateStatement(viewer: Viewer, updates: readonly JobUpdate[], context:
         case when matches then ${changesOf} end as changes
       from target, jsonb_populate_record(old, patch) new
     ), updated as (
-      update job set ${assignments}, version = job.version + 1, updated_at = now()
+      update job set ${assignments}, version = next_version(job.version), updated_at = now()
       from patched where job.id = patched.id and changes is not null
       returning job.*, to_jsonb(job) as json, old_status, place, event_id, changes
     ), ${recordEvents(
       sql`select event_id, case when changes ? 'normalized_status' then 'job.status_changed' else 'job.updated' end as type,
         id as job_id, agent_id, contractor_id, version, changes, json as job from updated`,
       context,
+      trace,
     )}, counted as (${recordMoves(sql`
       select agent_id, contractor_id, old_status, normalized_status as new_status from updated
       where normalized_status <> old_status`)}

@@ -5,11 +5,13 @@ import { defineConfig, MikroORM, type EntityManager, type Options } from "@mikro
 import type { Pool, PoolClient } from "pg";
 import { runUntilAborted } from "./cancellation.ts";
 import { isOutOfReach, translateDatabaseError } from "./database-errors.ts";
-import { unavailable } from "./errors.ts";
+import { invariant, unavailable } from "./errors.ts";
 import { lendConnections, type ConnectionLender } from "./lent-connections.ts";
 import { endSilentConnections } from "./silent-connections.ts";
 import type { Sql } from "./sql.ts";
-import { StatementNames } from "./statement-names.ts";
+import { createRun } from "./statement-run.ts";
+import { traceStatements } from "./tracing.statements.ts";
+import type { Tracing } from "./tracing.ts";
 
 export interface DatabaseOptions {
   url: string;
@@ -17,6 +19,8 @@ export interface DatabaseOptions {
   entities: NonNullable<Options["entities"]>;
   /** Settings of PostgreSQL for these connections alone, beside those that all have. */
   session?: Readonly<Record<string, string>>;
+  /** Absent: nothing is traced. */
+  tracing?: Tracing | undefined;
 }
 
 /** Runs SQL: the pool, or one transaction. */
@@ -77,8 +81,11 @@ export function ormOptions(options: DatabaseOptions, statementTimeoutMs = STATEM
       snapshotOnMigrate: false,
       fileName: (timestamp, name) => `${timestamp}-${name ?? "schema"}`,
     },
-    // Partitioned tables are written by hand, in migrations of their own.
-    schemaGenerator: { skipTables: [/^webhook_(delivery|attempt)/, /^request_(log|usage)/] },
+    // Partitioned tables and functions are written by hand, in migrations of their own.
+    schemaGenerator: {
+      skipTables: [/^webhook_(delivery|attempt)/, /^request_(log|usage)/],
+      ignoreRoutines: true,
+    },
     logger: () => undefined,
   });
 }
@@ -93,7 +100,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const orm = await MikroORM.init(ormOptions(options));
   const pool: Pool = await orm.em.getConnection().getNativeClient();
   const silence = endSilentConnections(pool, STATEMENT_TIMEOUT_MS + SILENCE_AFTER_MS);
-  const run = createRun();
+  const { run, hold } = traceStatements(createRun(), options.tracing);
   const maxWaiting = options.poolSize * MAX_WAITING_PER_CONNECTION;
 
   const refuseOverload = (): void => {
@@ -114,6 +121,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     async transaction(work, outcome = "commit") {
       refuseOverload();
       const client = await pool.connect().catch(translateDatabaseError);
+      using events = hold?.(client);
       let broken = false;
       try {
         await client.query("begin");
@@ -125,7 +133,9 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
           nested: (inner) => nested(client, inner),
         });
         silence.askedAgain(client);
-        await client.query(typeof outcome === "function" ? outcome(result) : outcome);
+        const end = typeof outcome === "function" ? outcome(result) : outcome;
+        await endTransaction(client, end);
+        if (end === "commit") events?.commit();
         return result;
       } catch (error) {
         broken = isOutOfReach(error);
@@ -146,22 +156,13 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   };
 }
 
-type Run = <Row>(client: Pool | PoolClient, statement: Sql) => Promise<Row[]>;
-
-/** Runs statements, those that come often prepared, by names that are the same on every connection. */
-function createRun(): Run {
-  const statements = new StatementNames();
-  return async <Row>(client: Pool | PoolClient, statement: Sql) => {
-    const { text, values } = statement.compile();
-    const name = statements.nameOf(text);
-    const { promise, resolve, reject } = Promise.withResolvers<Row[]>();
-    // Not by its promise: what a connection's query promises, its rows, outlives every young collection (docs/performance.md).
-    client.query<object>(name ? { name, text, values } : { text, values }, (error, result) => {
-      if (error) reject(error);
-      else resolve(result.rows as Row[]);
-    });
-    return await promise;
-  };
+/** PostgreSQL takes a COMMIT after a statement that failed as a ROLLBACK, and says so in passing. */
+async function endTransaction(client: PoolClient, end: TransactionEnd): Promise<void> {
+  const { command } = await client.query(end);
+  invariant(
+    end !== "commit" || command === "COMMIT",
+    "a transaction was not committed: a statement of it had failed, and its failure was let pass",
+  );
 }
 
 async function nested<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
@@ -171,7 +172,8 @@ async function nested<T>(client: PoolClient, work: () => Promise<T>): Promise<T>
     await client.query("release savepoint nested");
     return result;
   } catch (error) {
-    if (!isOutOfReach(error)) await client.query("rollback to savepoint nested");
+    // Where the connection is lost, so is all of it. A statement that took too long has lost nothing but itself.
+    await client.query("rollback to savepoint nested").catch(() => undefined);
     throw error;
   }
 }

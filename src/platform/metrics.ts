@@ -5,6 +5,7 @@ export interface Metrics {
   readonly registry: Registry;
   readonly requestSeconds: Histogram<"method" | "route" | "status">;
   readonly requestsInFlight: Gauge;
+  readonly connectionsRefused: Counter<"bound">;
   readonly foldedCounts: Counter;
 }
 
@@ -33,6 +34,12 @@ export function createMetrics(pool: () => { total: number; idle: number; waiting
     requestsInFlight: new Gauge({
       name: "waymark_http_requests_in_flight",
       help: "Requests being answered",
+      registers,
+    }),
+    connectionsRefused: new Counter({
+      name: "waymark_http_connections_refused_total",
+      help: "Connections that were closed at once because too many stood open, in total or of one address",
+      labelNames: ["bound"] as const,
       registers,
     }),
     foldedCounts: new Counter({

@@ -4,7 +4,7 @@
  */
 import { Counter, type Registry } from "prom-client";
 import type { Queryable } from "../platform/database.ts";
-import { AppError } from "../platform/errors.ts";
+import { isUnavailable } from "../platform/errors.ts";
 import type { Logger } from "../platform/logger.ts";
 import { maskedJson } from "./mask.ts";
 import { writeRequests, type LoggedRequest } from "./writer.ts";
@@ -54,7 +54,8 @@ export function createRequestRecorder({ database, logger, registry }: RecorderPa
       try {
         await writeRequests(database, batch);
       } catch (error) {
-        if (mayWorkLater(error)) return;
+        // Away, overloaded or short of something: it may work later.
+        if (isUnavailable(error)) return;
         // Never again and again: what PostgreSQL refuses once it refuses always.
         logger.error({ error: (error as Error).message }, "requests could not be logged");
         dropped.inc(batch.length);
@@ -98,9 +99,4 @@ export function createRequestRecorder({ database, logger, registry }: RecorderPa
 
 function hasBody({ requestBody, responseBody }: LoggedRequest): boolean {
   return requestBody !== null || responseBody !== null;
-}
-
-/** The database is away, or overloaded. */
-function mayWorkLater(error: unknown): boolean {
-  return error instanceof AppError && error.code === "ServiceUnavailableException";
 }

@@ -1,4 +1,5 @@
 /** What follows an attempt: nothing more, another attempt and when, or the end of its endpoint. */
+import { parseDuration } from "../platform/time.ts";
 import type { Outcome } from "./outcome.ts";
 
 const SECOND_MS = 1_000;
@@ -12,8 +13,6 @@ const MAX_RETRY_AFTER_MS = DAY_MS;
 /** Events are kept for 30 days: a retry past that would have nothing to send. */
 const MAX_DELAY_MS = 30 * DAY_MS;
 const MAX_ATTEMPTS = 50;
-
-const UNITS_MS = { ms: 1, s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS } as const;
 
 /** The delay before each attempt, in milliseconds: the first from the event, the others from the attempt before. */
 export type Schedule = readonly number[];
@@ -81,10 +80,9 @@ export function parseSchedule(text: string): ParsedSchedule {
   if (parts.length > MAX_ATTEMPTS) return problem(`At most ${MAX_ATTEMPTS} attempts, not ${parts.length}`);
   const schedule: number[] = [];
   for (const [index, part] of parts.entries()) {
-    const [, amount, unit] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(part) ?? [];
-    if (amount === undefined || unit === undefined)
+    const delayMs = parseDuration(part);
+    if (delayMs === null)
       return problem(`Delay ${index + 1}, "${part}", is not a whole number and a unit (ms, s, m, h or d)`);
-    const delayMs = Number(amount) * UNITS_MS[unit as keyof typeof UNITS_MS];
     if (delayMs > MAX_DELAY_MS) return problem(`Delay ${index + 1}, "${part}", is longer than 30 days`);
     schedule.push(delayMs);
   }

@@ -4,6 +4,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
 import { createOutgoingHttp } from "../platform/outgoing-http.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
+import type { Tracing } from "../platform/tracing.ts";
 import { createDeliveryService, type DeliveryService } from "./delivery.service.ts";
 import { createEndpointService, type EndpointService } from "./endpoint.service.ts";
 import type { TellOfTrouble } from "./endpoint.trouble.ts";
@@ -23,6 +24,7 @@ export interface WebhooksParts {
   retentionDays: number;
   /** Where a receiver's operator reads what it is that calls; null: nowhere. */
   docsUrl: string | null;
+  tracing?: Tracing | undefined;
 }
 
 /** Disposing closes the connections to receivers. */
@@ -37,7 +39,8 @@ export async function openWebhooks(parts: WebhooksParts): Promise<Webhooks> {
   await ensurePartitions(parts.database, parts.clock.now(), parts.retentionDays);
   const guard = createAddressGuard({ allowPrivate: parts.allowPrivate });
   const http = createOutgoingHttp({ guard });
-  const sender = createSender({ http, clock: parts.clock, docsUrl: parts.docsUrl });
+  const { clock, docsUrl, tracing } = parts;
+  const sender = createSender({ http, clock, docsUrl, tracing });
   return {
     endpoints: createEndpointService({ ...parts, checkUrl: (url) => guard.checkUrl(url) }),
     deliveries: createDeliveryService({ ...parts, sender }),

@@ -53,7 +53,7 @@ export async function startWebhookWorker(parts: WorkerParts): Promise<WebhookWor
       dispatcher.fallDue(await endpointsDueAgain(database));
     },
     problem() {
-      const quietS = (clock.now() - (dispatcher.lastEndedMs() ?? 0)) / 1000;
+      const quietS = (clock.elapsed() - (dispatcher.lastEndedMs() ?? Number.NEGATIVE_INFINITY)) / 1000;
       if (dueLagS < STUCK_AFTER_S || quietS < STUCK_AFTER_S) return null;
       return `a delivery has been due for ${Math.round(dueLagS)} s and nothing is being sent`;
     },

@@ -239,7 +239,9 @@ describe("headers for safety", () => {
   it.each(["/v1/jobs", "/v1/none", "/health/live"])("stand on every answer: %s", async (path) => {
     const { headers } = await app.request(path, { key: agent.key });
     expect(headers.get("x-content-type-options")).toBe("nosniff");
-    expect(headers.get("content-security-policy")).toBe("default-src 'none';frame-ancestors 'none'");
+    expect(headers.get("content-security-policy")).toBe(
+      "default-src 'none';base-uri 'none';form-action 'none';frame-ancestors 'none'",
+    );
     expect(headers.get("strict-transport-security")).toMatch(/^max-age=\d{8}/);
     expect(headers.get("referrer-policy")).toBe("no-referrer");
     expect(headers.get("cache-control")).toBe("no-store");

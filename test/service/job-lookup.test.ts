@@ -5,6 +5,7 @@ import { eventFeed, eventsById, historyOf, type PlacedEventRow } from "../../src
 import { createEventService } from "../../src/events/event.service.ts";
 import { jobsById, jobsByMarkingNumber, organizationsById } from "../../src/jobs/job.lookup.ts";
 import { upsertRows } from "../../src/jobs/job.upsert.ts";
+import { systemClock } from "../../src/platform/clock.ts";
 import { newUuid } from "../../src/platform/ids.ts";
 import { systemActor, type Viewer } from "../../src/platform/principal.ts";
 import { sql } from "../../src/platform/sql.ts";
@@ -24,7 +25,7 @@ const seen: Record<(typeof viewerNames)[number], string[]> = {
   operator: ["A", "B", "C", "D"],
 };
 const numbers = ["D", "A", "none", "C", "B", "A"];
-const clock = { now: () => Date.now() };
+const clock = systemClock;
 
 beforeAll(async () => {
   reads = await openJobReads();

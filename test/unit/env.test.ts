@@ -21,12 +21,21 @@ describe("a wrong setting", () => {
     ["PORT", "65536", "PORT=4000"],
     ["PORT", "-1", "PORT=4000"],
     ["PORT", "80.5", "PORT=4000"],
+    ["SHUTDOWN_DELAY", "5", "SHUTDOWN_DELAY=5s"],
+    ["SHUTDOWN_DELAY", "6m", "SHUTDOWN_DELAY=5s"],
     ["PUBLIC_URL", "api.example.com", "PUBLIC_URL=https://api.example.com"],
     ["PUBLIC_URL", "ftp://api.example.com", "PUBLIC_URL=https://api.example.com"],
     ["WAYMARK_ROLE", "web", "WAYMARK_ROLE=api"],
     ["WAYMARK_DEMO", "yes", "WAYMARK_DEMO=off"],
     ["DATABASE_URL", "mysql://db/waymark", "DATABASE_URL=postgresql://"],
     ["DATABASE_URL", "db", "DATABASE_URL=postgresql://"],
+    ["DATABASE_REPLICA_URLS", "mysql://db/waymark", "DATABASE_REPLICA_URLS=postgresql://"],
+    ["DATABASE_REPLICA_URLS", "postgresql://db-1/waymark,db-2", "DATABASE_REPLICA_URLS=postgresql://"],
+    [
+      "DATABASE_REPLICA_URLS",
+      Array(9).fill("postgresql://db/waymark").join(),
+      "DATABASE_REPLICA_URLS=postgresql://",
+    ],
     ["DATABASE_POOL_SIZE", "1", "DATABASE_POOL_SIZE=10"],
     ["DATABASE_POOL_SIZE", "many", "DATABASE_POOL_SIZE=10"],
     ["MONGODB_URL", "mongo:27017", "MONGODB_URL=mongodb://"],
@@ -49,6 +58,11 @@ describe("a wrong setting", () => {
     ["CORS_ORIGINS", "app.example.com", "CORS_ORIGINS=https://app.example.com"],
     ["CORS_ORIGINS", "https://a.example.com,*", "CORS_ORIGINS=https://app.example.com"],
     ["LOG_LEVEL", "loud", "LOG_LEVEL=info"],
+    ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318", "OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4318"],
+    ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "grpc://c", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://collector"],
+    ["OTEL_EXPORTER_OTLP_HEADERS", "secret", "OTEL_EXPORTER_OTLP_HEADERS=x-api-key=SECRET"],
+    ["OTEL_TRACES_SAMPLER", "jaeger_remote", "OTEL_TRACES_SAMPLER=parentbased_traceidratio"],
+    ["OTEL_TRACES_SAMPLER_ARG", "2", "OTEL_TRACES_SAMPLER_ARG=0.01"],
   ])("%s=%s stops the program with its name, what is wrong and an example", (name, value, example) => {
     const lines = refusal({ [name]: value })
       .split("\n")
@@ -105,6 +119,16 @@ describe("settings", () => {
     expect(senderOf({ PUBLIC_URL: "https://api.example.com/x" }).address).toBe("no-reply@api.example.com");
     expect(senderOf({ PUBLIC_URL: "http://10.0.0.1:4000" }).address).toBe("no-reply@localhost");
     expect(senderOf({ MAIL_FROM: "Us <us@example.com>" })).toEqual({ name: "Us", address: "us@example.com" });
+  });
+
+  it.each([
+    [{}, 0],
+    [{ NODE_ENV: "production" }, 5_000],
+    [{ NODE_ENV: "production", SHUTDOWN_DELAY: "0s" }, 0],
+    [{ SHUTDOWN_DELAY: "90s" }, 90_000],
+    [{ NODE_ENV: "production", SHUTDOWN_DELAY: "90s", WAYMARK_ROLE: "worker" }, 0],
+  ])("%j: the door stays open for %i ms after the signal to stop", (env, delayMs) => {
+    expect(toConfig(readEnv(env)).http.shutdownDelayMs).toBe(delayMs);
   });
 
   it("count as unset where they are empty", () => {

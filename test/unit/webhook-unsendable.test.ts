@@ -11,8 +11,10 @@ const lease = (attempt: number): Lease => ({
   endpointId: "01a1fee6-a85d-7918-8c9b-d14d34db6ad0",
   eventId: "01a1fee6-a85e-72f7-8a98-d97c00000000",
   attempt,
+  isAfterRestore: false,
   isReclaimed: false,
   event: null,
+  traceParent: null,
   endpoint: { version: 1, circuitStep: null, isFailing: false, allowance: 2 },
 });
 

@@ -98,7 +98,7 @@ async function jobConnection(
   const position = readCursor(page, (text) => readJobCursor(order, text));
   const condition = await checkedCondition(context, args.filter);
   const { history, ...include } = inclusionOf(info);
-  const { items, hasNext, hasPrevious, total } = await pageOfJobs(context.database, viewer, {
+  const { items, hasNext, hasPrevious, total } = await pageOfJobs(context.readsOf(viewer), viewer, {
     condition,
     order,
     page: { direction: page.direction, limit: page.limit, position },

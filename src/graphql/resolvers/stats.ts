@@ -18,7 +18,7 @@ export const statsQueries: Pick<QueryResolvers, "jobStats"> = {
       weight: group.has("weight"),
     };
     const request = { condition, groupBy: groupBy as readonly GroupKey[], include };
-    const { total, groups, truncated } = await jobStats(context.database, viewer, request);
+    const { total, groups, truncated } = await jobStats(context.readsOf(viewer), viewer, request);
     return {
       total,
       truncated,

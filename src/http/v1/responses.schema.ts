@@ -151,7 +151,7 @@ const eventTypeSchema = z
 const sequenceSchema = z
   .int()
   .min(1)
-  .meta({ description: "Grows by one with every change of the job: its version", examples: [4] });
+  .meta({ description: "Grows with every change of the job, as a rule by one: its version", examples: [4] });
 const causeSchema = requestIdSchema
   .nullable()
   .meta({ description: "The request that made the change; null: none did" });

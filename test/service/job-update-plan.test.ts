@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { updateRows } from "../../src/jobs/job.update.ts";
+import { systemActor, type Principal } from "../../src/platform/principal.ts";
+import { sql } from "../../src/platform/sql.ts";
+import { openJobServices, type JobServices } from "../support/job-services.ts";
+
+/** So many that to read all of them costs more than to find a hundred, and few enough that PostgreSQL might think otherwise. */
+const JOBS = 6_000;
+
+let services: JobServices;
+let agent: Principal;
+beforeAll(async () => {
+  services = await openJobServices();
+  agent = await services.partner("agent");
+  const { database } = services;
+  await database.query(sql`
+    insert into job (id, marking_number, agent_id, recipient_name, delivery_address, instructions)
+    select gen_random_uuid(), 'PLAN-' || n, ${agent.organizationId}, repeat('r', 60), repeat('d', 120), repeat('i', 120)
+    from generate_series(1, ${JOBS}::int) n`);
+  await database.query(sql`analyze job`);
+});
+afterAll(() => services[Symbol.asyncDispose]());
+
+it.each([1, 100])("finds %i jobs by their Marking Numbers and never reads the whole table", async (count) => {
+  const { database } = services;
+  const updates = Array.from({ length: count }, (_, at) => ({
+    markingNumber: `PLAN-${at * 50 + 1}`,
+    patch: { weight: count },
+  }));
+  const context = { actor: systemActor, requestId: "req_test", dryRun: false };
+  const scans = await database.transaction(async (tx) => {
+    const outcomes = await updateRows(tx, agent, updates, context);
+    expect(outcomes.filter(({ kind }) => kind === "updated")).toHaveLength(count);
+    const [row] = await tx.query<{ scans: number }>(
+      sql`select seq_scan::int as scans from pg_stat_xact_user_tables where relname = 'job'`,
+    );
+    return row?.scans;
+  });
+  expect(scans).toBe(0);
+});
