@@ -7,6 +7,7 @@ import type { MailService } from "../mail/mail.service.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
 import { createAuthMetrics } from "./auth.metrics.ts";
+import { signInSecret } from "./auth.secret.ts";
 import { createSignIn, type SignIn } from "./auth.sign-in.ts";
 import { createAuth } from "./auth.ts";
 import type { LinkService } from "./link.service.ts";
@@ -44,14 +45,11 @@ export interface AccountParts {
   publicUrl: string | null;
 }
 
-/** What the library's secret is for: WAYMARK_SECRET makes other keys for other uses. */
-const SECRET_PURPOSE = "waymark sign-in s1";
-
 export function createAccountService(given: AccountParts): AccountService {
   const metrics = createAuthMetrics(given.registry);
   const hasher = createPasswordHasher(() => metrics.passwordHashes.inc());
   const throttle = createThrottle(given.buckets);
-  const secret = given.box.keyFor(SECRET_PURPOSE).toString("base64url");
+  const secret = signInSecret(given.box);
   const auth = createAuth({ connections: given.database.lend(), secret, hasher });
   const users = createUserService({ hasher });
   const secondFactors = createSecondFactorSecrets({ ...given, auth });

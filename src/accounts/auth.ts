@@ -12,6 +12,7 @@ import {
   SESSION_COOKIE,
   UNUSED_COOKIE_PREFIX,
 } from "./auth.cookies.ts";
+import { SECRET_VERSION } from "./auth.secret.ts";
 import type { PasswordHasher } from "./password.hash.ts";
 import { MAX_PASSWORD, MIN_PASSWORD } from "./password.rules.ts";
 import { SESSION_LIFETIME_MS } from "./session.verifier.ts";
@@ -37,7 +38,7 @@ export function createAuth({ connections, secret, hasher }: AuthParts) {
     // Nothing is made of it: no link of the library's leaves us.
     baseURL: "http://waymark.invalid",
     // Given as a list, so that no variable of the environment takes its place.
-    secrets: [{ version: 1, value: secret }],
+    secrets: [{ version: SECRET_VERSION, value: secret }],
     secret,
     database: { ...connections, end: async () => undefined, options: {} } as never,
     logger: { disabled: true },

@@ -21,9 +21,11 @@ export function acceptSecret(cli: Cli): Command {
     );
 }
 
-function textOf({ endpoints, people }: LostSecrets): string {
+function textOf({ endpoints, headers, people }: LostSecrets): string {
   const commands = [
     ...endpoints.map((id) => `  waymark endpoint rotate-secret ${id}`),
+    // All that it is to have, since what it had cannot be read.
+    ...headers.map((id) => `  waymark endpoint update ${id} --header "Name: value"`),
     ...people.map((email) => `  waymark person reset-second-factor ${printable(email)}`),
   ];
   const rest =

@@ -1,6 +1,6 @@
 /** `waymark after-restore` */
 import { Command } from "commander";
-import type { Queryable } from "../platform/database.ts";
+import type { LockHolder } from "../platform/migrate.ts";
 import { concludeRestore, type RestorationWithSessions } from "../restoration/restoration.service.ts";
 import type { Cli } from "./cli.ts";
 import { listOf } from "./output.ts";
@@ -18,7 +18,7 @@ export function afterRestore(cli: Cli): Command {
     .action(async () => {
       const { promise: restored, resolve } = Promise.withResolvers<RestorationWithSessions>();
       // What waits may be millions: as the migrations, it takes what it takes.
-      const admit = async (tx: Queryable): Promise<void> => resolve(await concludeRestore(tx));
+      const admit = async (database: LockHolder): Promise<void> => resolve(await concludeRestore(database));
       await cli.withServices(async () => tell(cli, await restored), { admit });
     });
 }

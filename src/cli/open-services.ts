@@ -14,8 +14,8 @@ import {
   type OrganizationService,
 } from "../organizations/organization.service.ts";
 import { systemClock } from "../platform/clock.ts";
-import { openDatabase, type Database, type Queryable } from "../platform/database.ts";
-import { migrateDatabase } from "../platform/migrate.ts";
+import { openDatabase, type Database } from "../platform/database.ts";
+import { migrateDatabase, type LockHolder } from "../platform/migrate.ts";
 import { createNotifier } from "../platform/notifications.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
 import { admitting, WENT_ON } from "../restoration/admission.service.ts";
@@ -47,7 +47,7 @@ const POOL_SIZE = 2;
 
 export interface OpenOptions {
   /** In place of what is asked of a database at each start, for the commands that mend just that. */
-  readonly admit?: (tx: Queryable) => Promise<void>;
+  readonly admit?: (database: LockHolder) => Promise<void>;
 }
 
 /** Opens DATABASE_URL, or the embedded PostgreSQL, which a server may be using meanwhile. */

@@ -16,6 +16,7 @@ export function openBody(box: Pick<SecretBox, "open">, id: string, sealed: strin
   return JSON.parse(box.open(sealed, contextOf(id))) as MailBody;
 }
 
-function contextOf(id: string): string {
+/** What the body of a mail is sealed for. */
+export function contextOf(id: string): string {
   return `mail ${id}`;
 }

@@ -79,6 +79,9 @@ export function ormOptions(options: DatabaseOptions, statementTimeoutMs = STATEM
       path: fileURLToPath(new URL("../migrations", import.meta.url)),
       snapshotName: "schema",
       snapshotOnMigrate: false,
+      // One after the other, each in a transaction of its own: none holds the lock of a table that it is done with while it waits
+      // for another's, which changes take in their own order; and an index can be made concurrently.
+      allOrNothing: false,
       fileName: (timestamp, name) => `${timestamp}-${name ?? "schema"}`,
     },
     // Partitioned tables and functions are written by hand, in migrations of their own.

@@ -4,21 +4,26 @@ import type { Pool, PoolClient } from "pg";
 import { ormOptions, type DatabaseOptions, type Queryable } from "./database.ts";
 import { asUnavailable, isOutOfReach, isRefusedLogin } from "./database-errors.ts";
 import { StartupError } from "./errors.ts";
-import type { Sql } from "./sql.ts";
+import { raw, type Sql } from "./sql.ts";
 
 /** The advisory lock that processes take in turn ("wamk"). */
 const MIGRATION_LOCK = 0x77616d6b;
 /** No limit: an index on a large table takes what it takes. */
 const NO_TIMEOUT = 0;
 
+/** Under the lock: each statement by itself, or several in one transaction. */
+export interface LockHolder extends Queryable {
+  transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
+}
+
 /**
  * Brings the schema up to date and answers with the names of the migrations that it applied. A process that starts
- * meanwhile waits for the lock and then finds nothing to do. `afterwards` is what else nobody may begin without: a
- * transaction under the same lock. Throws a StartupError where the database cannot be used.
+ * meanwhile waits for the lock and then finds nothing to do. `afterwards` is what else nobody may begin without, under the
+ * same lock. Throws a StartupError where the database cannot be used.
  */
 export async function migrateDatabase(
   options: DatabaseOptions,
-  afterwards?: (tx: Queryable) => Promise<void>,
+  afterwards?: (database: LockHolder) => Promise<void>,
 ): Promise<string[]> {
   const orm = await MikroORM.init(ormOptions({ ...options, poolSize: 2 }, NO_TIMEOUT));
   try {
@@ -27,7 +32,7 @@ export async function migrateDatabase(
     try {
       await holder.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
       const applied = await orm.migrator.up();
-      if (afterwards) await inTransaction(holder, afterwards);
+      await afterwards?.(lockHolder(holder));
       return applied.map((migration) => migration.name);
     } finally {
       // The lock goes with its connection, also when a migration failed halfway.
@@ -41,15 +46,20 @@ export async function migrateDatabase(
 }
 
 /** A failure needs no rollback: the connection goes with it. */
-async function inTransaction(client: PoolClient, work: (tx: Queryable) => Promise<void>): Promise<void> {
-  await client.query("begin");
-  await work({
-    async query<Row>(statement: Sql) {
-      const { text, values } = statement.compile();
-      return (await client.query<Row & object>(text, values)).rows as Row[];
+function lockHolder(client: PoolClient): LockHolder {
+  const query = async <Row>(statement: Sql): Promise<Row[]> => {
+    const { text, values } = statement.compile();
+    return (await client.query<Row & object>(text, values)).rows;
+  };
+  return {
+    query,
+    async transaction(work) {
+      await query(raw("begin"));
+      const result = await work({ query });
+      await query(raw("commit"));
+      return result;
     },
-  });
-  await client.query("commit");
+  };
 }
 
 /** What the person who starts the program can mend is said without a stack; the address without its password. */

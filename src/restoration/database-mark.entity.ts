@@ -10,6 +10,7 @@ export const DatabaseMark = defineEntity({
     /** Null: this PostgreSQL does not tell it. */
     systemIdentifier: p.text().nullable(),
     databaseOid: p.text(),
+    /** 0: this PostgreSQL does not tell it. */
     timeline: p.integer(),
     /** Something known, sealed; null until a process with a secret came by. */
     secretCheck: p.text().nullable(),

@@ -1,13 +1,14 @@
 /** Where a database lies: the cluster, the database in it, and the cluster's timeline, which each restore to a moment begins anew. */
 import type { Queryable } from "../platform/database.ts";
-import { invariant } from "../platform/errors.ts";
+import { invariant, StartupError } from "../platform/errors.ts";
 import { raw, sql } from "../platform/sql.ts";
 
 export interface Place {
   /** Null: this PostgreSQL does not tell it. */
   readonly systemIdentifier: string | null;
   readonly databaseOid: string;
-  readonly timeline: number;
+  /** Null: this PostgreSQL does not tell it. */
+  readonly timeline: number | null;
 }
 
 interface PlaceRow {
@@ -16,19 +17,40 @@ interface PlaceRow {
   timeline: number;
 }
 
-/** Where this database lies now. */
+/** As a timeline in the table: PostgreSQL begins with 1. */
+const UNKNOWN = 0;
+
+/** Where this database lies now. Throws a StartupError on a standby, which says nothing yet of where it will go on. */
 export async function placeOf(on: Queryable): Promise<Place> {
-  const [right] = await on.query<{ may: boolean }>(
-    raw("select has_function_privilege('pg_control_system()', 'execute') as may"),
+  const [asked] = await on.query<{ is_standby: boolean; system: boolean; timeline: boolean }>(
+    raw(`select pg_is_in_recovery() as is_standby, ${mayAsk("pg_control_system()")} as system,
+      ${mayAsk("pg_current_wal_lsn()")} and ${mayAsk("pg_walfile_name(pg_lsn)")} as timeline`),
   );
-  const system = right?.may ? raw("(select system_identifier::text from pg_control_system())") : raw("null");
+  invariant(asked, "PostgreSQL knows its own functions");
+  if (asked.is_standby) throw onStandby();
+  const system = asked.system ? "(select system_identifier::text from pg_control_system())" : "null";
   // By the name of the file that is written now: the control file learns of a new timeline only by its next checkpoint.
-  const [row] = await on.query<PlaceRow>(sql`
-    select ${system} as system_identifier, oid::text as database_oid,
-      ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int as timeline
-    from pg_database where datname = current_database()`);
+  const timeline = asked.timeline
+    ? "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int"
+    : String(UNKNOWN);
+  const [row] = await on.query<PlaceRow>(
+    raw(`select ${system} as system_identifier, oid::text as database_oid, ${timeline} as timeline
+      from pg_database where datname = current_database()`),
+  );
   invariant(row, "the database that is asked is there");
   return toPlace(row);
+}
+
+/** Whether PostgreSQL has the function, and this role may call it: managed servers keep some to themselves. */
+function mayAsk(signature: string): string {
+  return `coalesce(has_function_privilege(to_regprocedure('${signature}'), 'execute'), false)`;
+}
+
+function onStandby(): StartupError {
+  return new StartupError(
+    "This PostgreSQL is a standby, or is still being restored: nothing can be written to it.",
+    "Name the primary in DATABASE_URL; or wait until this one is promoted (select pg_promote()), and start again.",
+  );
 }
 
 /** Where it was last used; null: nowhere yet. */
@@ -39,13 +61,22 @@ export async function lastPlaceOf(on: Queryable): Promise<Place | null> {
   return row ? toPlace(row) : null;
 }
 
+/** `place`, and what it does not tell as it was last. */
+export function completed(place: Place, last: Place): Place {
+  return {
+    ...place,
+    systemIdentifier: place.systemIdentifier ?? last.systemIdentifier,
+    timeline: place.timeline ?? last.timeline,
+  };
+}
+
 export async function keepPlace(
   on: Queryable,
   { systemIdentifier, databaseOid, timeline }: Place,
 ): Promise<void> {
   await on.query(sql`
     insert into database_mark (id, system_identifier, database_oid, timeline)
-    values (true, ${systemIdentifier}, ${databaseOid}, ${timeline})
+    values (true, ${systemIdentifier}, ${databaseOid}, ${timeline ?? UNKNOWN})
     on conflict (id) do update set system_identifier = excluded.system_identifier,
       database_oid = excluded.database_oid, timeline = excluded.timeline`);
 }
@@ -54,6 +85,6 @@ function toPlace(row: PlaceRow): Place {
   return {
     systemIdentifier: row.system_identifier,
     databaseOid: row.database_oid,
-    timeline: row.timeline,
+    timeline: row.timeline === UNKNOWN ? null : row.timeline,
   };
 }

@@ -1,6 +1,7 @@
 /** Whether WAYMARK_SECRET is the one that this database's secrets are sealed with: asked at the start, not by each delivery. */
 import { NO_ORIGIN, record } from "../accounts/audit.service.ts";
-import { peopleWithSecondFactor } from "../accounts/two-factor.people.service.ts";
+import { opensSecondFactor, peopleLockedOut } from "../accounts/two-factor.people.service.ts";
+import { newestSealedBody } from "../mail/sealed.service.ts";
 import type { Database, Queryable } from "../platform/database.ts";
 import { StartupError } from "../platform/errors.ts";
 import { systemActor } from "../platform/principal.ts";
@@ -8,8 +9,6 @@ import type { SecretBox } from "../platform/secret-box.ts";
 import { raw, sql } from "../platform/sql.ts";
 import { keepPlace, lastPlaceOf, placeOf } from "./database-place.ts";
 import { newestSealed, unreadableEndpoints } from "../webhooks/sealed.service.ts";
-
-type Box = Pick<SecretBox, "open" | "seal">;
 
 interface Sealed {
   readonly sealed: string;
@@ -23,11 +22,10 @@ const KNOWN = "waymark";
  * Throws a StartupError where the secrets in this database were sealed with another WAYMARK_SECRET. The database has been
  * admitted.
  */
-export async function admitSecret(on: Queryable, box: Box): Promise<void> {
+export async function admitSecret(on: Queryable, box: SecretBox): Promise<void> {
   const kept = await keptCheck(on);
-  // A database that was in use before there was a check is asked for something that it has sealed itself.
-  const sample = kept ?? (await newestSealed(on));
-  if (sample && !opens(box, sample)) throw wrongSecret();
+  const isRight = kept ? opens(box, kept) : await opensNewest(on, box);
+  if (!isRight) throw wrongSecret();
   if (kept) return;
   await on.query(
     sql`update database_mark set secret_check = ${box.seal(KNOWN, CONTEXT)} where secret_check is null`,
@@ -35,6 +33,12 @@ export async function admitSecret(on: Queryable, box: Box): Promise<void> {
   // Of two processes that come first with different secrets, one is wrong.
   const check = await keptCheck(on);
   if (check && !opens(box, check)) throw wrongSecret();
+}
+
+/** A database that was in use before there was a check is asked for something that it has sealed itself. */
+async function opensNewest(on: Queryable, box: SecretBox): Promise<boolean> {
+  const sealed = (await newestSealed(on)) ?? (await newestSealedBody(on));
+  return sealed ? opens(box, sealed) : ((await opensSecondFactor(on, box)) ?? true);
 }
 
 async function keptCheck(on: Queryable): Promise<Sealed | null> {
@@ -56,8 +60,10 @@ function opens(box: Pick<SecretBox, "open">, { sealed, context }: Sealed): boole
 
 /** What a lost WAYMARK_SECRET has taken along. */
 export interface LostSecrets {
-  /** Typed ids: nothing is signed for these endpoints until their secret is rotated. */
+  /** Typed ids: nothing is sent to these endpoints until their secret is rotated. */
   readonly endpoints: string[];
+  /** Typed ids: nothing is sent to these endpoints until their custom headers are set again. */
+  readonly headers: string[];
   /** E-mail addresses: these people cannot sign in until their second factor is reset. */
   readonly people: string[];
 }
@@ -66,12 +72,10 @@ export interface LostSecrets {
  * Goes on with the present WAYMARK_SECRET, whatever the one before was. What that sealed stays as it is, for the case that it
  * is found again.
  */
-export function acceptSecret(database: Database, box: Box): Promise<LostSecrets> {
+export function acceptSecret(database: Database, box: SecretBox): Promise<LostSecrets> {
   return database.transaction(async (tx) => {
-    const endpoints = await unreadableEndpoints(tx, box);
-    const sample = (await keptCheck(tx)) ?? (await newestSealed(tx));
-    const isFormer = sample !== null && opens(box, sample);
-    const people = isFormer ? [] : await peopleWithSecondFactor(tx);
+    const { secrets: endpoints, headers } = await unreadableEndpoints(tx, box);
+    const people = await peopleLockedOut(tx, box);
     if (!(await lastPlaceOf(tx))) await keepPlace(tx, await placeOf(tx));
     await tx.query(sql`update database_mark set secret_check = ${box.seal(KNOWN, CONTEXT)}`);
     await record(tx, {
@@ -79,9 +83,9 @@ export function acceptSecret(database: Database, box: Box): Promise<LostSecrets>
       ...NO_ORIGIN,
       action: "secret.accepted",
       organizationId: null,
-      details: { endpoints: endpoints.length, people: people.length },
+      details: { endpoints: endpoints.length, headers: headers.length, people: people.length },
     });
-    return { endpoints, people };
+    return { endpoints, headers, people };
   });
 }
 

@@ -1,6 +1,6 @@
 /**
  * Replays: another delivery of the same event to the same endpoint, in a row of its own, so that the receiver sees the same
- * `webhook-id` and the delivery before keeps its attempts.
+ * `webhook-id` and the delivery before keeps its attempts. The mark of a restore stays: it may have been sent before.
  */
 import { visibleTo } from "../jobs/job.visibility.ts";
 import type { Database } from "../platform/database.ts";
@@ -37,7 +37,7 @@ export async function replayOne(
     database,
     sql`
     with original as materialized (
-      select id, status, endpoint_id, event_id, event_type, job_id from webhook_delivery
+      select id, status, endpoint_id, event_id, event_type, job_id, after_restore from webhook_delivery
       where id = ${row.id} and not (status = 'pending' and lease_token is not null and due_at > clock_timestamp())
       for update
     ), given_up as (
@@ -45,8 +45,8 @@ export async function replayOne(
       from original
       where original.status = 'pending' and webhook_delivery.status = 'pending' and webhook_delivery.id = original.id
     )
-    insert into webhook_delivery (id, endpoint_id, event_id, event_type, job_id, origin)
-    select ${newUuidSql}, endpoint_id, event_id, event_type, job_id, 'replay' from original
+    insert into webhook_delivery (id, endpoint_id, event_id, event_type, job_id, origin, after_restore)
+    select ${newUuidSql}, endpoint_id, event_id, event_type, job_id, 'replay', after_restore from original
     returning id`,
   );
   if (!made)
@@ -77,7 +77,7 @@ export async function replayFailed(parts: ReplayParts, { endpointId, since }: Bu
     parts,
     endpointId,
     (after) => sql`
-      select id, event_id, event_type, job_id from webhook_delivery dead
+      select id, event_id, event_type, job_id, after_restore from webhook_delivery dead
       where status = 'dead' and origin <> 'test' and endpoint_id = ${endpointId}::uuid
         and id > ${after ?? oldest}::uuid and id < ${newest}::uuid
         and finished_at >= ${since}::timestamptz
@@ -118,7 +118,7 @@ export function replayMissing(parts: ReplayParts, request: MissingReplay): Promi
     parts,
     endpointId,
     (after) => sql`
-      select id, id as event_id, type as event_type, job_id from job_event
+      select id, id as event_id, type as event_type, job_id, false as after_restore from job_event
       where ${visibleTo(viewer, "job_event")}
         and id > ${after ?? oldest}::uuid
         and (${eventTypes === null} or type = any(${eventTypes ?? []}::text[]))
@@ -136,9 +136,9 @@ interface Replayed {
 }
 
 /**
- * Delivers `found(after)` again, rows of (id, event_id, event_type, job_id) whose ids come after it, until nothing is left:
- * some at a time, each time in a transaction of its own, and tells the workers after each. Two replays of one endpoint take
- * turns: the later sees what the earlier has made.
+ * Delivers `found(after)` again, rows of (id, event_id, event_type, job_id, after_restore) whose ids come after it, until
+ * nothing is left: some at a time, each time in a transaction of its own, and tells the workers after each. Two replays of one
+ * endpoint take turns: the later sees what the earlier has made.
  */
 async function replayParts(
   { database, announce }: ReplayParts,
@@ -152,8 +152,9 @@ async function replayParts(
       with found as materialized (
         ${found(after)} order by id limit ${AT_ONCE}
       ), made as (
-        insert into webhook_delivery (id, endpoint_id, event_id, event_type, job_id, origin)
-        select ${newUuidSql}, ${endpointId}::uuid, event_id, event_type, job_id, 'replay' from found order by id
+        insert into webhook_delivery (id, endpoint_id, event_id, event_type, job_id, origin, after_restore)
+        select ${newUuidSql}, ${endpointId}::uuid, event_id, event_type, job_id, 'replay', after_restore
+        from found order by id
       )
       select (select id from found order by id desc limit 1) as last, (select count(*)::int from found) as count`;
     const [made]: Replayed[] = await database.transaction(async (tx) => {

@@ -48,9 +48,7 @@ function openAll(
       secrets: openSecrets(box, row.id, { secrets: row.secrets, nowMs: clock.now() }),
     };
   } catch (cause) {
-    throw new AppError("ConflictException", "The endpoint's secrets cannot be read. Rotate its secret.", {
-      cause,
-    });
+    throw new AppError("ConflictException", (cause as Error).message, { cause });
   }
 }
 

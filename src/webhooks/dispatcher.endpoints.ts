@@ -1,5 +1,6 @@
 /** What a dispatcher keeps in memory of the endpoints that it is sending to: where, how fast, and how that is going. */
 import type { KeyObject } from "node:crypto";
+import type { Clock } from "../platform/clock.ts";
 import type { Queryable } from "../platform/database.ts";
 import type { OrganizationType } from "../platform/principal.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
@@ -7,7 +8,7 @@ import { sql } from "../platform/sql.ts";
 import { createTokenBucket, type TokenBucket } from "../platform/token-bucket.ts";
 import { createCircuitWindow, type CircuitWindow } from "./circuit.ts";
 import type { SealedSecret } from "./endpoint.entity.ts";
-import { openHeaders, sealedFor } from "./endpoint.secrets.ts";
+import { openHeaders, sealedFor, stillSigning } from "./endpoint.secrets.ts";
 import { signingKey } from "./signature.ts";
 
 export interface EndpointState {
@@ -60,16 +61,21 @@ export interface Allowances {
   isRateShort: boolean;
 }
 
+export interface EndpointStatesParts {
+  database: Queryable;
+  box: Pick<SecretBox, "open">;
+  /** Says which secrets have expired. */
+  clock: Pick<Clock, "now">;
+}
+
 export class EndpointStates {
   readonly #states = new Map<string, EndpointState>();
-  readonly #database: Queryable;
-  readonly #box: Pick<SecretBox, "open">;
+  readonly #parts: EndpointStatesParts;
   #workers = 1;
   #forgetAtMs = 0;
 
-  constructor(database: Queryable, box: Pick<SecretBox, "open">) {
-    this.#database = database;
-    this.#box = box;
+  constructor(parts: EndpointStatesParts) {
+    this.#parts = parts;
   }
 
   get workers(): number {
@@ -124,7 +130,7 @@ export class EndpointStates {
   async load(wanted: ReadonlyMap<string, number>, nowMs: number): Promise<void> {
     const stale = [...wanted].filter(([id, version]) => this.#states.get(id)?.version !== version);
     if (stale.length === 0) return;
-    const rows = await this.#database.query<Row>(sql`
+    const rows = await this.#parts.database.query<Row>(sql`
       select endpoint.id, endpoint.version, organization_id, organization.type as organization_type, url, sealed_headers,
         secrets, max_in_flight, per_second
       from webhook_endpoint endpoint join organization on organization.id = organization_id
@@ -171,11 +177,12 @@ export class EndpointStates {
     sealed_headers: headers,
     secrets,
   }: Row): Pick<EndpointState, "headers" | "secrets" | "problem"> {
+    const { box, clock } = this.#parts;
     try {
       return {
-        headers: openHeaders(this.#box, id, headers),
-        secrets: secrets.map(({ sealed, expires_at: expiresAt }) => ({
-          key: signingKey(this.#box.open(sealed, sealedFor(id))),
+        headers: openHeaders(box, id, headers),
+        secrets: stillSigning(secrets, clock.now()).map(({ sealed, expires_at: expiresAt }) => ({
+          key: signingKey(box.open(sealed, sealedFor(id))),
           expiresAtMs: expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt),
         })),
         problem: null,

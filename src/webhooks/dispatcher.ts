@@ -91,7 +91,7 @@ class LeasingDispatcher implements Dispatcher {
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
-    this.#endpoints = new EndpointStates(parts.database, parts.box);
+    this.#endpoints = new EndpointStates(parts);
     this.#results = new Results(parts.database, parts.logger);
   }
 

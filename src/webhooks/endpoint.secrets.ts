@@ -17,7 +17,7 @@ export interface NewSecret {
   secrets: SealedSecret[];
 }
 
-/** A new secret for the endpoint, in front of the ones that it has. */
+/** A new secret for the endpoint, in front of the ones that it has and that `box` opens: no other can sign. */
 export function addSecret(
   box: SecretBox,
   endpointId: string,
@@ -27,7 +27,7 @@ export function addSecret(
   const end = new Date(nowMs + FORMER_MS).toISOString();
   const signing = former
     .map((secret) => ({ ...secret, expires_at: secret.expires_at ?? end }))
-    .filter((secret) => Date.parse(secret.expires_at) > nowMs)
+    .filter((secret) => Date.parse(secret.expires_at) > nowMs && opens(box, endpointId, secret.sealed))
     .slice(0, MAX_FORMER);
   const created = new Date(nowMs).toISOString();
   const sealed = box.seal(text, sealedFor(endpointId));
@@ -40,9 +40,22 @@ export function openSecrets(
   endpointId: string,
   { secrets, nowMs }: { secrets: readonly SealedSecret[]; nowMs: number },
 ): string[] {
-  return secrets
-    .filter(({ expires_at: end }) => end === null || Date.parse(end) > nowMs)
-    .map(({ sealed }) => box.open(sealed, sealedFor(endpointId)));
+  return stillSigning(secrets, nowMs).map(({ sealed }) => box.open(sealed, sealedFor(endpointId)));
+}
+
+/** Those that have not expired. */
+export function stillSigning(secrets: readonly SealedSecret[], nowMs: number): SealedSecret[] {
+  return secrets.filter(({ expires_at: end }) => end === null || Date.parse(end) > nowMs);
+}
+
+/** Whether `box` opens what was sealed for the endpoint. */
+export function opens(box: Pick<SecretBox, "open">, endpointId: string, sealed: string): boolean {
+  try {
+    box.open(sealed, sealedFor(endpointId));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 export function sealHeaders(
@@ -60,5 +73,13 @@ export function openHeaders(
   sealed: string | null,
 ): Record<string, string> {
   if (sealed === null) return {};
+  // A secret is mended by its rotation, and these are not: so it is said which of the two it is.
+  if (!opens(box, endpointId, sealed)) throw unreadableHeaders(endpointId);
   return JSON.parse(box.open(sealed, sealedFor(endpointId))) as Record<string, string>;
+}
+
+function unreadableHeaders(endpointId: string): Error {
+  return new Error(
+    `The custom headers of ${sealedFor(endpointId)} were sealed with another WAYMARK_SECRET, or are damaged: set them again`,
+  );
 }

@@ -1,23 +1,18 @@
 /** Statements that move deliveries from what waits to the log, which are two partitions. */
+import { isContended } from "../platform/database-errors.ts";
 import type { Queryable } from "../platform/database.ts";
 import { newUuidSql } from "../platform/ids.ts";
 import { sql, type Sql } from "../platform/sql.ts";
 import { AGAIN, FIRST } from "./delivery.lanes.ts";
 
 const TRIES = 10;
-/**
- * Serialization failure: the row that was waited for has been moved to the other partition meanwhile. Deadlock: the rows
- * were locked in another order than by the turn of a worker that waited for this one.
- */
-const WORTH_ANOTHER_TRY: ReadonlySet<unknown> = new Set(["40001", "40P01"]);
-
-/** Runs a statement, again where others moved or held the same rows meanwhile: it has done nothing then. */
+/** Runs a statement, again where a worker's turn moved the same rows meanwhile, or locked them in another order. */
 export async function queryMoving<Row>(database: Queryable, statement: Sql): Promise<Row[]> {
   for (let tried = 1; ; tried += 1) {
     try {
       return await database.query<Row>(statement);
     } catch (error) {
-      if (tried >= TRIES || !WORTH_ANOTHER_TRY.has((error as { code?: unknown }).code)) throw error;
+      if (tried >= TRIES || !isContended(error)) throw error;
     }
   }
 }

@@ -2,16 +2,42 @@
 import type { Queryable } from "../platform/database.ts";
 import { raw, sql } from "../platform/sql.ts";
 import { WORKER_CONNECTION } from "./delivery-queue.ts";
+import { queryMoving } from "./moving.ts";
 
-/** Marks what waits, so that receivers and the log can tell. Answers with how many deliveries wait with the mark. */
-export async function markWaiting(tx: Queryable): Promise<number> {
-  await tx.query(
-    raw("update webhook_delivery set after_restore = true where status = 'pending' and not after_restore"),
-  );
-  const [row] = await tx.query<{ marked: number }>(
+/** Few enough that no turn of a worker waits long for those that are being marked, and that few are moved meanwhile. */
+const AT_ONCE = 500;
+const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
+
+/**
+ * Marks what waits, so that receivers and the log can tell: a part at a time, each in a transaction of its own, since workers
+ * and the API may be running. Safe to do again. Answers with how many deliveries wait with the mark.
+ */
+export async function markWaiting(database: Queryable): Promise<number> {
+  for (let after: string | null = BEFORE_ALL; after !== null;) after = await markSome(database, after);
+  const [row] = await database.query<{ marked: number }>(
     raw("select count(*)::int as marked from webhook_delivery where status = 'pending' and after_restore"),
   );
   return row?.marked ?? 0;
+}
+
+/**
+ * Those that come `after`, in order. Answers with where to go on; null: there are no more. What a turn holds is waited for,
+ * not skipped: it may be recording that the delivery is to be sent again, and then the mark is wanted most.
+ */
+async function markSome(database: Queryable, after: string): Promise<string | null> {
+  const [part] = await queryMoving<{ count: number; last: string | null }>(
+    database,
+    sql`with part as materialized (
+        select id from webhook_delivery where status = 'pending' and not after_restore and id > ${after}::uuid
+        order by id limit ${AT_ONCE} for update
+      ), marked as (
+        update webhook_delivery set after_restore = true
+        where status = 'pending' and id = any(array(select id from part))
+      )
+      select (select count(*)::int from part) as count, (select id from part order by id desc limit 1) as last`,
+  );
+  // What is made meanwhile comes last, and is not run after.
+  return part?.count === AT_ONCE ? part.last : null;
 }
 
 /** Whether a worker is connected, which sends what it finds. */

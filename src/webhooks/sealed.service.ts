@@ -1,18 +1,13 @@
-/** The sealed secrets of endpoints, for whoever has to know whether WAYMARK_SECRET opens them. */
+/** What is sealed of endpoints, for whoever has to know whether WAYMARK_SECRET opens it. */
 import type { Queryable } from "../platform/database.ts";
 import { toTypedId } from "../platform/ids.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
 import { raw } from "../platform/sql.ts";
-import { sealedFor } from "./endpoint.secrets.ts";
-
-interface Row {
-  id: string;
-  sealed: string;
-}
+import { opens, sealedFor } from "./endpoint.secrets.ts";
 
 /** The secret that was made last, with what it is sealed for; null: there is none. */
 export async function newestSealed(on: Queryable): Promise<{ sealed: string; context: string } | null> {
-  const [row] = await on.query<Row>(
+  const [row] = await on.query<{ id: string; sealed: string }>(
     raw(`
     select id, secrets -> 0 ->> 'sealed' as sealed from webhook_endpoint
     where deleted_at is null order by secrets -> 0 ->> 'created_at' desc limit 1`),
@@ -20,21 +15,36 @@ export async function newestSealed(on: Queryable): Promise<{ sealed: string; con
   return row ? { sealed: row.sealed, context: sealedFor(row.id) } : null;
 }
 
-/** The typed ids of the endpoints whose secret `box` does not open, so that nothing can be signed for them. */
-export async function unreadableEndpoints(on: Queryable, box: Pick<SecretBox, "open">): Promise<string[]> {
-  const rows = await on.query<Row>(
-    raw(
-      "select id, secrets -> 0 ->> 'sealed' as sealed from webhook_endpoint where deleted_at is null order by id",
-    ),
-  );
-  return rows.filter((row) => !opens(box, row)).map(({ id }) => toTypedId("whe", id));
+/** Typed ids: nothing is sent to either until they are mended. One endpoint may be in both. */
+export interface UnreadableEndpoints {
+  /** Those of which a secret that signs is not opened. */
+  readonly secrets: string[];
+  /** Those of which the custom headers are not opened. */
+  readonly headers: string[];
 }
 
-function opens(box: Pick<SecretBox, "open">, { id, sealed }: Row): boolean {
-  try {
-    box.open(sealed, sealedFor(id));
-    return true;
-  } catch {
-    return false;
-  }
+interface Row {
+  id: string;
+  secrets: string[];
+  headers: string | null;
+}
+
+/** The endpoints of which `box` does not open everything. */
+export async function unreadableEndpoints(
+  on: Queryable,
+  box: Pick<SecretBox, "open">,
+): Promise<UnreadableEndpoints> {
+  const rows = await on.query<Row>(
+    raw(`
+    select id, sealed_headers as headers, array(
+      select secret ->> 'sealed' from jsonb_array_elements(secrets) secret
+      where secret ->> 'expires_at' is null or (secret ->> 'expires_at')::timestamptz > now()) as secrets
+    from webhook_endpoint where deleted_at is null order by id`),
+  );
+  const idsWhere = (isUnreadable: (row: Row) => boolean) =>
+    rows.filter(isUnreadable).map(({ id }) => toTypedId("whe", id));
+  return {
+    secrets: idsWhere(({ id, secrets }) => !secrets.every((sealed) => opens(box, id, sealed))),
+    headers: idsWhere(({ id, headers }) => headers !== null && !opens(box, id, headers)),
+  };
 }

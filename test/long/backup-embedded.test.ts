@@ -41,7 +41,7 @@ it("starts from the copy with all that was there, and says so where the secret w
   expect(await third.ended).toBe(1);
   expect(third.output()).toContain("WAYMARK_SECRET is not the one");
   const lost = await at(copy).documentOf("accept-secret");
-  expect(lost).toEqual({ endpoints: [expect.stringMatching(/^whe_/)], people: [] });
+  expect(lost).toEqual({ endpoints: [expect.stringMatching(/^whe_/)], headers: [], people: [] });
   const fourth = await start(copy);
   await fourth.ready();
   await fourth.kill("SIGTERM");

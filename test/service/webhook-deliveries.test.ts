@@ -8,6 +8,7 @@ import { operator } from "../../src/webhooks/caller.ts";
 import type { DeliveryFilter } from "../../src/webhooks/delivery.queries.ts";
 import type { DeliveryView } from "../../src/webhooks/delivery.view.ts";
 import { ensurePartitions } from "../../src/webhooks/partitions.ts";
+import { markWaiting } from "../../src/webhooks/restored.service.ts";
 import { verify } from "../../src/webhooks/signature.ts";
 import { DAY_MS, HOUR_MS } from "../support/fake-clock.ts";
 import { startReceiver } from "../support/webhook-receiver.ts";
@@ -269,6 +270,26 @@ describe("replay", () => {
       { origin: "replay", status: "pending" },
       { id: before!.id, status: "discarded", finishedAt: expect.any(String) },
     ]);
+  });
+
+  it("stays marked as after a restore, be it one or all that failed", async () => {
+    const { agent, id, uuid, list } = await fixture();
+    const marks = (origin: string) =>
+      services.database.query<{ after_restore: boolean }>(sql`
+        select after_restore from webhook_delivery where endpoint_id = ${uuid} and origin = ${origin} order by id`);
+    await services.jobs(agent, 2);
+    await markWaiting(services.database);
+    const [, waiting] = await list();
+    await services.deliveries.replay(agent, waiting!.id);
+    await services.jobs(agent, 1);
+    expect(await marks("event")).toEqual([true, true, false].map((mark) => ({ after_restore: mark })));
+    expect(await marks("replay")).toEqual([{ after_restore: true }]);
+
+    await end(uuid, "dead");
+    await services.deliveries.replayFailed(agent, id, new Date(Date.now() - HOUR_MS));
+    const replayed = await marks("replay");
+    expect(replayed).toHaveLength(4);
+    expect(replayed.filter(({ after_restore: mark }) => mark)).toHaveLength(3);
   });
 
   it("refuses one that is being sent, one of a deleted endpoint, and a test event", async () => {
