@@ -28,7 +28,7 @@ export function createReplicaMetrics(registry: Registry): ReplicaMetrics {
       });
       const lag = new Gauge({
         name: "waymark_replica_lag_seconds",
-        help: "For how long the primary has had what the replica has not; none where the replica is out of reach",
+        help: "For how long the primary has had what the replica has not; none where it or the primary is out of reach",
         labelNames: ["replica"] as const,
         registers,
         collect() {

@@ -45,6 +45,12 @@ export class PrimaryPositions {
     return this.#marks.findLast((mark) => mark.position <= position)?.atMs ?? null;
   }
 
+  /** Whether the primary, asked at `atMs` or later, has told where it is. */
+  isSeenSince(atMs: number): boolean {
+    const last = this.#marks.at(-1);
+    return last !== undefined && last.atMs >= atMs;
+  }
+
   /** Whether who was at `position` at `atMs` had what the primary did not have even later: it has another history. */
   isBeyond(position: bigint, atMs: number): boolean {
     const last = this.#marks.at(-1);

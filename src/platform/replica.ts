@@ -13,7 +13,11 @@ export type ReplicaProblem =
   | "behind"
   | "no standby"
   | "a copy of another server"
-  | "of another history";
+  | "of another history"
+  | typeof PRIMARY_UNSEEN;
+
+/** No fault of the replica's: nobody knows what it has to have. */
+const PRIMARY_UNSEEN = "the primary is not seen";
 
 /** What the primary had so long ago a replica must have, to be asked. */
 const MAX_LAG_MS = 2_000;
@@ -39,7 +43,7 @@ export class Replica implements AsyncDisposable {
   readonly #url: string;
   readonly #eye: ServerEye;
   readonly #lanes: Lane[] = [];
-  /** Those who wait for an answer: none comes any more once it is out of reach. */
+  /** Those who wait for an answer. */
   readonly #waiting = new Set<(error: Error) => void>();
   #health: Health = unusable("not looked at yet");
   #seen: { position: bigint; atMs: number } | null = null;
@@ -56,6 +60,11 @@ export class Replica implements AsyncDisposable {
 
   get lagMs(): number | null {
     return this.#health.lagMs;
+  }
+
+  /** Whether it has a problem of its own, so that the primary may do better. */
+  get #isAtFault(): boolean {
+    return this.problem !== null && this.problem !== PRIMARY_UNSEEN;
   }
 
   /** The problem in words. */
@@ -78,7 +87,7 @@ export class Replica implements AsyncDisposable {
     return lane;
   }
 
-  /** Rejects where it fails, and as soon as it is found to be out of reach. */
+  /** Rejects where it fails, and as soon as it is found to have a problem: it may be long, or for ever, until it answers. */
   async ask<Row>(queryable: Queryable, statement: Sql): Promise<ReplicaAnswer<Row>> {
     const { promise: lost, reject: lose } = Promise.withResolvers<never>();
     this.#waiting.add(lose);
@@ -92,13 +101,12 @@ export class Replica implements AsyncDisposable {
   /** Looks at it anew. Never rejects. */
   async look(primary: PrimaryState): Promise<void> {
     const health = await this.#examine(primary);
-    const isAway = health.problem === "out of reach";
     // Connections of before may be dead without knowing it: a statement on one would wait for long.
-    if (this.problem === "out of reach" && !isAway)
+    if (this.problem === "out of reach" && health.problem !== "out of reach")
       await Promise.all(this.#lanes.map((lane) => lane.renew()));
     this.#health = health;
-    if (!isAway) return;
-    for (const lose of this.#waiting) lose(new Error("The replica is out of reach"));
+    if (!this.#isAtFault) return;
+    for (const lose of this.#waiting) lose(new Error(`The replica is ${this.problem}`));
   }
 
   async #examine({ positions, system }: PrimaryState): Promise<Health> {
@@ -114,6 +122,7 @@ export class Replica implements AsyncDisposable {
     if (before && positions.isBeyond(before.position, before.atMs)) return unusable("of another history");
     const lagMs = positions.lagMs(position, askedAtMs);
     if (lagMs === null) return unusable("not looked at yet");
+    if (!positions.isSeenSince(askedAtMs - MAX_LAG_MS)) return unusable(PRIMARY_UNSEEN);
     const provenAtMs = positions.provenAtMs(position);
     return { problem: lagMs > MAX_LAG_MS ? "behind" : null, lagMs, provenAtMs };
   }

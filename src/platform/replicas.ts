@@ -115,7 +115,7 @@ function createReader(
     try {
       return await replica.ask<Row>(lane.database(signal), statement);
     } catch (error) {
-      if (wouldFailAnywhere(error)) throw error;
+      if (signal?.aborted || wouldFailAnywhere(error)) throw error;
       return null;
     } finally {
       lane.inFlight -= 1;

@@ -335,12 +335,74 @@ describe("a statement that a replica fails", () => {
     expect(await counted()).toEqual(['waymark_list_statements_total{target="primary",reason="failed"} 1']);
   });
 
+  it("is answered by the primary where it waits for what replaying holds, once the replica is behind", async () => {
+    await postgres.primary.query(sql`create table locked (at int)`);
+    await standby.catchUp();
+    await usable();
+    const { promise: isDone, resolve: finish } = Promise.withResolvers<void>();
+    const { promise: begun, resolve: tell } = Promise.withResolvers<void>();
+    const locking = postgres.primary.transaction(async (tx) => {
+      await tx.query(sql`lock table locked in access exclusive mode`);
+      tell();
+      await isDone;
+    }, "rollback");
+    await begun;
+    await vi.waitFor(async () => {
+      const [held] = await reading.query<object>(
+        sql`select from pg_locks join pg_class on pg_class.oid = relation where relname = 'locked'`,
+      );
+      expect(held).toBeDefined();
+    }, 10_000);
+    await standby.pause();
+    finish();
+    await locking;
+    const connections = await replicas.connect();
+    const reader = connections.reader({ primary: postgres.primary, newest: () => Promise.resolve(0n) });
+    const asked = reader.query(sql`select count(*), pg_is_in_recovery() as "isStandby" from locked`);
+    await postgres.primary.query(sql`create table written_meanwhile ()`);
+    expect(await asked).toMatchObject([{ isStandby: false }]);
+    expect(replicas.all[0]?.complaint).toMatch(/ behind$/);
+  });
+
+  it("is neither a failure nor put upon the primary where whoever asked has left", async () => {
+    await usable();
+    const before = await counted();
+    const connections = await replicas.connect();
+    const query = vi.fn<() => Promise<never[]>>(() => Promise.resolve([]));
+    const reader = connections.reader({
+      primary: { query },
+      newest: () => Promise.resolve(0n),
+      signal: AbortSignal.abort(new Error("gone")),
+    });
+    await expect(reader.query(sql`select 1`)).rejects.toThrow("gone");
+    expect(query).not.toHaveBeenCalled();
+    expect(await counted()).toEqual(before);
+  });
+
   it("is not put upon the primary where it took too long", async () => {
     await usable();
     const connections = await replicas.connect({ statement_timeout: "50" });
     const reader = connections.reader({ primary: postgres.primary, newest: () => Promise.resolve(0n) });
     const asked = reader.query(sql`select case when pg_is_in_recovery() then pg_sleep(20) end`);
     await expect(asked).rejects.toMatchObject({ code: "ServiceUnavailableException" });
+  });
+});
+
+describe("a replica whose primary is not seen", () => {
+  it("is left out, which is told, until the primary is seen again", async () => {
+    await using way = await startCuttableProxy(postgres.url);
+    const options = { urls: [standby.url], poolSize: 2, entities, primaryUrl: way.url };
+    const metrics = createReplicaMetrics(new Registry());
+    await using replicas = await openReplicas({ ...options, logger: createLogger("silent"), metrics });
+    const [replica] = replicas.all;
+    await vi.waitFor(() => expect(replica?.complaint).toBeNull(), 10_000);
+    way.cut();
+    await vi.waitFor(
+      () => expect([replica?.complaint, replica?.lagMs]).toEqual(["the primary is not seen", null]),
+      10_000,
+    );
+    way.mend();
+    await vi.waitFor(() => expect(replica?.complaint).toBeNull(), 10_000);
   });
 });
 

@@ -58,6 +58,14 @@ describe("how far behind a replica is", () => {
   });
 });
 
+describe("where the primary is", () => {
+  it("is known for as long as it was asked of late", () => {
+    expect(new PrimaryPositions().isSeenSince(0)).toBe(false);
+    const positions = marked([10n, 0], [10n, 1_000]);
+    expect([999, 1_000, 1_001].map((sinceMs) => positions.isSeenSince(sinceMs))).toEqual([true, true, false]);
+  });
+});
+
 describe("a replica of another history", () => {
   it("was further than the primary even later", () => {
     const positions = new PrimaryPositions();
