@@ -41,6 +41,7 @@ export function createDoor({
   const overload = { ...config.http, poolSize: config.database.poolSize, logger, registry, isStopping };
   const place = {
     ...config.http,
+    patience: { keepAlive: config.http.keepAliveMs },
     onConnectionRefused: (bound: "total" | "address") => metrics.connectionsRefused.inc({ bound }),
   };
 

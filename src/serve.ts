@@ -69,7 +69,12 @@ function say(sentence: string): void {
 
 function nextSignal(): Promise<NodeJS.Signals> {
   const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
-  // `once`: after the first, a signal does what it does by default, and ends the process.
-  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.once(signal, () => resolve(signal));
+  const signals = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+  // After the first, each does what it does by default, and ends the process.
+  const take = (signal: NodeJS.Signals): void => {
+    for (const each of signals) process.off(each, take);
+    resolve(signal);
+  };
+  for (const each of signals) process.on(each, take);
   return promise;
 }

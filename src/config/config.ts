@@ -24,6 +24,8 @@ export interface Config {
     readonly corsOrigins: readonly string[];
     /** For how long, once it is told to stop, it says that it is not ready and answers everything all the same. */
     readonly shutdownDelayMs: number;
+    /** How long a connection is kept for its next request. */
+    readonly keepAliveMs: number;
     /** Whose pages may ask GraphQL: the same, and outside production Apollo's hosted Sandbox. */
     readonly graphqlOrigins: readonly string[];
   };
@@ -88,6 +90,7 @@ export function toConfig(env: Env): Config {
       overloadProtection: env.OVERLOAD_PROTECTION === "on",
       corsOrigins: env.CORS_ORIGINS,
       shutdownDelayMs: shutdownDelayMs(env),
+      keepAliveMs: env.KEEP_ALIVE_TIMEOUT,
       graphqlOrigins: env.NODE_ENV === "production" ? env.CORS_ORIGINS : [...env.CORS_ORIGINS, STUDIO_ORIGIN],
     },
     database: {

@@ -82,6 +82,21 @@ const shutdownDelay = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
+const MIN_KEEP_ALIVE_MS = 1_000;
+const MAX_KEEP_ALIVE_MS = 3_600_000;
+
+/** None would be no bound for Node. */
+const keepAliveTimeout = z.string().transform((text, context) => {
+  const timeoutMs = parseDuration(text);
+  if (timeoutMs !== null && timeoutMs >= MIN_KEEP_ALIVE_MS && timeoutMs <= MAX_KEEP_ALIVE_MS)
+    return timeoutMs;
+  context.addIssue({
+    code: "custom",
+    message: "Not a whole number and a unit (ms, s, m or h), from 1 second to 1 hour",
+  });
+  return z.NEVER;
+});
+
 const retrySchedule = z.string().transform((text, context) => {
   const parsed = parseSchedule(text);
   if ("schedule" in parsed) return parsed.schedule;
@@ -98,6 +113,7 @@ const shape = {
   PORT: port.default(4000).meta({ example: "4000" }),
   HOST: z.string().default("127.0.0.1").meta({ example: "0.0.0.0" }),
   SHUTDOWN_DELAY: shutdownDelay.optional().meta({ example: "5s" }),
+  KEEP_ALIVE_TIMEOUT: keepAliveTimeout.prefault("65s").meta({ example: "65s" }),
   PUBLIC_URL: z
     .url({ protocol: /^https?$/ })
     .optional()
@@ -141,7 +157,7 @@ const shape = {
     )
     .default(0)
     .meta({ example: "1 (proxies in front), or 10.0.0.0/8" }),
-  OVERLOAD_PROTECTION: switchValue.default("on").meta({ example: "on" }),
+  OVERLOAD_PROTECTION: switchValue.default("off").meta({ example: "on" }),
   MAX_CONNECTIONS: connections.default(10_000).meta({ example: "10000" }),
   MAX_CONNECTIONS_PER_ADDRESS: connections.optional().meta({ example: "1000" }),
   CORS_ORIGINS: commaList.pipe(z.array(origin)).default([]).meta({ example: "https://app.example.com" }),

@@ -35,7 +35,7 @@ export interface Door {
   readonly port: number;
   readonly connections: ConnectionBounds;
   readonly onConnectionRefused: (bound: ExceededBound) => void;
-  /** Others than the usual, for tests. */
+  /** Others than the usual. */
   readonly patience?: Partial<typeof PATIENCE_MS>;
 }
 

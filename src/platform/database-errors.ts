@@ -27,6 +27,7 @@ const AWAY_STATES = new Set("57P01 57P02 57P03 57P04 57P05 53300 57014 25006 25P
 const AWAY_CLASSES = ["08", "28"];
 /** Classes of a server that answers and cannot: without disk or memory, or with an error of its system. */
 const SHORT_CLASSES = ["53", "58"];
+const CONTENDED_STATES = new Set(["40001", "40P01", "55P03"]);
 const AWAY_MESSAGES =
   /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|connection is not queryable|not queryable/i;
 
@@ -59,6 +60,15 @@ export function isCancelled(error: unknown): boolean {
   return error instanceof Error && sqlState(error) === "57014";
 }
 
+/**
+ * Whether others were changing the same rows or tables: a serialization failure (a row was moved to another partition, or a
+ * standby had to replay its end), a deadlock, a lock that was not to be had. The statement has done nothing, and the same once
+ * more may well succeed.
+ */
+export function isContended(error: unknown): boolean {
+  return error instanceof Error && CONTENDED_STATES.has(sqlState(error) ?? "");
+}
+
 /** Whether PostgreSQL refused the values of one row (class 22, 23, or a rule of the operator's own). */
 export function isRefusedData(error: unknown): boolean {
   const state = error instanceof Error ? sqlState(error) : undefined;
@@ -71,9 +81,10 @@ export function isRefusedLogin(error: unknown): boolean {
   return state !== undefined && (state.startsWith("28") || state === "3D000" || state === "42501");
 }
 
-/** Throws: a 503 where PostgreSQL is away or cannot, otherwise the error as it is. */
+/** Throws: a 503 where PostgreSQL is away or cannot, otherwise the error as it is, so that whoever was in others' way can try again. */
 export function translateDatabaseError(error: unknown): never {
-  throw (error instanceof AppError ? null : asUnavailable(error)) ?? error;
+  const isOther = error instanceof AppError || isContended(error);
+  throw (isOther ? null : asUnavailable(error)) ?? error;
 }
 
 /** A 503 for what another try may mend; null for everything else. */
@@ -81,6 +92,7 @@ export function asUnavailable(error: unknown): AppError | null {
   if (error instanceof Error && OWN_CODES.has(sqlState(error) ?? ""))
     return unavailable("The server has no connection left. Try again shortly.", 2, error);
   if (isOutOfReach(error)) return unavailable("The database is out of reach. Try again shortly.", 2, error);
+  if (isContended(error)) return unavailable("Others are changing the same. Try again shortly.", 1, error);
   return isShort(error) ? unavailable("The database cannot do this now. Try again shortly.", 5, error) : null;
 }
 

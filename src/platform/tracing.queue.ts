@@ -50,7 +50,7 @@ export class SpanQueue implements SpanProcessor {
     this.#waiting.push(span);
     if (this.#sending) return;
     if (this.#waiting.length >= BATCH) this.#run();
-    else this.#timer ??= setTimeout(() => this.#run(), this.#everyMs).unref();
+    else this.#runLater();
   }
 
   /** Resolves once everything that waits now was taken, or lost. */
@@ -71,12 +71,18 @@ export class SpanQueue implements SpanProcessor {
     if (left > 0) this.#lose(left, "stopped");
   }
 
+  #runLater(): void {
+    if (this.#waiting.length > 0) this.#timer ??= setTimeout(() => this.#run(), this.#everyMs).unref();
+  }
+
   #run(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (this.#waiting.length === 0) return;
     this.#sending ??= this.#send().finally(() => {
       this.#sending = null;
+      // What came since it last looked found it still sending, and set no timer.
+      this.#runLater();
     });
   }
 
@@ -93,10 +99,14 @@ export class SpanQueue implements SpanProcessor {
   /** Null: the collector took them; else why not. */
   #export(batch: ReadableSpan[]): Promise<string | null> {
     return new Promise((resolve) => {
-      this.#exporter.export(batch, ({ code, error }) => {
-        // By OpenTelemetry's own names: SUCCESS or FAILED.
-        resolve((code as number) === SUCCESS ? null : reasonOf(error));
-      });
+      try {
+        this.#exporter.export(batch, ({ code, error }) => {
+          // By OpenTelemetry's own names: SUCCESS or FAILED.
+          resolve((code as number) === SUCCESS ? null : reasonOf(error));
+        });
+      } catch (error) {
+        resolve(reasonOf(error));
+      }
     });
   }
 

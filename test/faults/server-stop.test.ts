@@ -16,6 +16,7 @@ async function startSlowToStop(): Promise<ServerProcess> {
     DATABASE_URL: database.url,
     WAYMARK_ROLE: "api",
     SHUTDOWN_DELAY: "5m",
+    KEEP_ALIVE_TIMEOUT: "620s",
     LOG_LEVEL: "warn",
   });
   await server.ready();
@@ -45,4 +46,19 @@ it("SIGTERM: it is not ready any more, yet answers whoever has not noticed, and 
 it("SIGINT, which comes from a terminal, is not waited after", async () => {
   const server = await startSlowToStop();
   expect(await server.kill("SIGINT")).toBe(0);
+});
+
+it("SIGINT after SIGTERM is a second signal, and ends it at once", async () => {
+  const server = await startSlowToStop();
+  const ended = server.kill("SIGTERM");
+  await eventually(async () => expect((await fetch(`${server.url}/health/ready`)).status).toBe(503));
+  void server.kill("SIGINT");
+  expect(await ended).toBe("SIGINT");
+});
+
+it("until then a connection waits for its next request for as long as is set, which its answers tell", async () => {
+  const server = await startSlowToStop();
+  const response = await fetch(`${server.url}/health/live`);
+  expect(response.headers.get("keep-alive")).toBe("timeout=620");
+  await server.kill("SIGINT");
 });

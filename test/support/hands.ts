@@ -84,6 +84,7 @@ async function lookWithoutFocus(page: Page, target: Locator): Promise<string> {
 
 /** What is used here of an element in the page. */
 interface PageElement {
+  getAnimations(): { finished: Promise<unknown> }[];
   parentElement: PageElement | null;
   nextElementSibling: PageElement | null;
   ownerDocument: {
@@ -99,15 +100,19 @@ interface Look {
 }
 
 function lookAt(target: Locator): Promise<Look> {
-  return target.evaluate((one: unknown) => {
+  return target.evaluate(async (one: unknown) => {
     const element = one as PageElement;
-    const { activeElement, defaultView } = element.ownerDocument;
-    const looks = [element, element.parentElement, element.nextElementSibling]
-      .filter((each) => each !== null)
-      .map((each) => {
-        const { outline, boxShadow, borderColor, backgroundColor } = defaultView.getComputedStyle(each);
-        return [outline, boxShadow, borderColor, backgroundColor].join(" / ");
-      });
-    return { hasFocus: element === activeElement, looks: looks.join("; ") };
+    const { ownerDocument } = element;
+    const parts = [element, element.parentElement, element.nextElementSibling].filter(
+      (each) => each !== null,
+    );
+    // A field that has just lost the focus still looks for a moment as if it had it.
+    await Promise.allSettled(parts.flatMap((each) => each.getAnimations()).map(({ finished }) => finished));
+    const looks = parts.map((each) => {
+      const { outline, boxShadow, borderColor, backgroundColor } =
+        ownerDocument.defaultView.getComputedStyle(each);
+      return [outline, boxShadow, borderColor, backgroundColor].join(" / ");
+    });
+    return { hasFocus: element === ownerDocument.activeElement, looks: looks.join("; ") };
   });
 }

@@ -15,6 +15,9 @@ describe("is a 503 with Retry-After, and tells nothing of the cause", () => {
     ["28P01", "the password was changed meanwhile"],
     ["28000", "no longer let in"],
     ["3D000", "the database is gone"],
+    ["40001", "others changed the same rows"],
+    ["40P01", "a deadlock"],
+    ["55P03", "a lock that others hold"],
     ["53000", "without resources"],
     ["53100", "the disk is full"],
     ["53200", "out of memory"],
@@ -62,7 +65,7 @@ describe("is a 503 with Retry-After, and tells nothing of the cause", () => {
 });
 
 describe("is none of its business", () => {
-  it.each(["22001", "23505", "40P01", "42601", "42P01", "P0001", "XX000", "XX001"])(
+  it.each(["22001", "23505", "42601", "42P01", "P0001", "XX000", "XX001"])(
     "%s: this statement is wrong, not the moment",
     (code) => expect(asUnavailable(failure(code))).toBeNull(),
   );

@@ -23,6 +23,9 @@ describe("a wrong setting", () => {
     ["PORT", "80.5", "PORT=4000"],
     ["SHUTDOWN_DELAY", "5", "SHUTDOWN_DELAY=5s"],
     ["SHUTDOWN_DELAY", "6m", "SHUTDOWN_DELAY=5s"],
+    ["KEEP_ALIVE_TIMEOUT", "65", "KEEP_ALIVE_TIMEOUT=65s"],
+    ["KEEP_ALIVE_TIMEOUT", "999ms", "KEEP_ALIVE_TIMEOUT=65s"],
+    ["KEEP_ALIVE_TIMEOUT", "61m", "KEEP_ALIVE_TIMEOUT=65s"],
     ["PUBLIC_URL", "api.example.com", "PUBLIC_URL=https://api.example.com"],
     ["PUBLIC_URL", "ftp://api.example.com", "PUBLIC_URL=https://api.example.com"],
     ["WAYMARK_ROLE", "web", "WAYMARK_ROLE=api"],
@@ -129,6 +132,14 @@ describe("settings", () => {
     [{ NODE_ENV: "production", SHUTDOWN_DELAY: "90s", WAYMARK_ROLE: "worker" }, 0],
   ])("%j: the door stays open for %i ms after the signal to stop", (env, delayMs) => {
     expect(toConfig(readEnv(env)).http.shutdownDelayMs).toBe(delayMs);
+  });
+
+  it.each([
+    [{}, 65_000],
+    [{ KEEP_ALIVE_TIMEOUT: "620s" }, 620_000],
+    [{ KEEP_ALIVE_TIMEOUT: "1h" }, 3_600_000],
+  ])("%j: a connection waits %i ms for its next request", (env, timeoutMs) => {
+    expect(toConfig(readEnv(env)).http.keepAliveMs).toBe(timeoutMs);
   });
 
   it("count as unset where they are empty", () => {
