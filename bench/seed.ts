@@ -22,6 +22,30 @@ const PARTNERS: Partners = { agents: 100, contractors: 100 };
 /** Sizes fall with the rank to this power: the biggest agent owns about a tenth of all jobs, the smallest 1 in 250. */
 export const UNEVENNESS = 0.7;
 export const DAYS = 90;
+
+/** What jobs are made of, but for whose they are: the columns that a seed fills. */
+export const MADE_UP_COLUMNS = `(id, marking_number, agent_id, contractor_id, batch_number, group_code, piece_quantity, labels, pts,
+    weight, recipient_name, recipient_contact, delivery_address, postal_code, scheduled_date, instructions,
+    normalized_status, failure_reason, scheduled_delivery_date, scheduled_delivery_pending, provider_status,
+    created_at, updated_at)`;
+
+/**
+ * The values from the group code on. They are drawn from `r1` to `r4` (each from 0 to 1), `n` (the job's number) and `born`
+ * (when it came to be).
+ */
+export const MADE_UP_VALUES = `(array['EAST-1', 'EAST-2', 'WEST-1', 'NORTH-4'])[1 + (r2 * 4)::int % 4], 1 + (r3 * 8)::int,
+case when r4 < 0.3 then 'fragile,cold' end, round((r2 * 40)::numeric, 1), round((r3 * 30)::numeric, 2),
+'Recipient ' || substr(md5(n::text), 1, 10), '+65 5550 ' || lpad((r4 * 9999)::int::text, 4, '0'),
+(1 + (r2 * 400)::int) || ' Harbour Street, #' || lpad((r3 * 40)::int::text, 2, '0') || '-01',
+lpad((r1 * 999999)::int::text, 6, '0'), (born + interval '1 day' * (r2 * 10))::date,
+case when r3 < 0.5 then 'Leave with the concierge, or ring twice and wait' end,
+(array['completed', 'completed', 'completed', 'completed', 'completed', 'completed', 'in_transit',
+  'out_for_delivery', 'pending', 'scheduled', 'assigned', 'returned', 'cancelled', 'failed', 'on_hold',
+  'at_warehouse'])[1 + (r4 * 16)::int % 16],
+case when r4 > 0.8 and r4 < 0.9 then 'wrong_incomplete_address' end,
+case when r1 < 0.4 then (born + interval '1 day' * (r2 * 10))::date end, r1 > 0.9, 'provider_' || (r2 * 5)::int,
+born, least(now(), date_trunc('milliseconds', born + interval '5 days' * r3))`;
+
 const CHUNK = 50_000;
 
 /** Jobs over the last 90 days, in the order of their creation, as a service that grew would hold them. */
@@ -121,26 +145,12 @@ const jobsStatement = `
       date_trunc('milliseconds', now() - interval '${DAYS} days' * (1 - n / $3::float8)) as born
     from generate_series($1::int, $2::int) n
   )
-  insert into job (id, marking_number, agent_id, contractor_id, batch_number, group_code, piece_quantity, labels, pts,
-    weight, recipient_name, recipient_contact, delivery_address, postal_code, scheduled_date, instructions,
-    normalized_status, failure_reason, scheduled_delivery_date, scheduled_delivery_pending, provider_status,
-    created_at, updated_at)
+  insert into job ${MADE_UP_COLUMNS}
   select
     (lpad(to_hex((extract(epoch from born) * 1000)::bigint), 12, '0') || '7' || substr(md5(n || 'a'), 1, 3) || '8'
       || substr(md5(n || 'b'), 1, 15))::uuid,
     'MN' || lpad(n::text, 9, '0'), agents.ids[agent],
     case when r1 < 0.8 then contractors.ids[contractor] end,
     'B-' || agent || '-' || (n * power(agent, -${UNEVENNESS}) / 550)::int,
-    (array['EAST-1', 'EAST-2', 'WEST-1', 'NORTH-4'])[1 + (r2 * 4)::int % 4], 1 + (r3 * 8)::int,
-    case when r4 < 0.3 then 'fragile,cold' end, round((r2 * 40)::numeric, 1), round((r3 * 30)::numeric, 2),
-    'Recipient ' || substr(md5(n::text), 1, 10), '+65 5550 ' || lpad((r4 * 9999)::int::text, 4, '0'),
-    (1 + (r2 * 400)::int) || ' Harbour Street, #' || lpad((r3 * 40)::int::text, 2, '0') || '-01',
-    lpad((r1 * 999999)::int::text, 6, '0'), (born + interval '1 day' * (r2 * 10))::date,
-    case when r3 < 0.5 then 'Leave with the concierge, or ring twice and wait' end,
-    (array['completed', 'completed', 'completed', 'completed', 'completed', 'completed', 'in_transit',
-      'out_for_delivery', 'pending', 'scheduled', 'assigned', 'returned', 'cancelled', 'failed', 'on_hold',
-      'at_warehouse'])[1 + (r4 * 16)::int % 16],
-    case when r4 > 0.8 and r4 < 0.9 then 'wrong_incomplete_address' end,
-    case when r1 < 0.4 then (born + interval '1 day' * (r2 * 10))::date end, r1 > 0.9, 'provider_' || (r2 * 5)::int,
-    born, least(now(), date_trunc('milliseconds', born + interval '5 days' * r3))
+    ${MADE_UP_VALUES}
   from drawn, agents, contractors`;

@@ -7,6 +7,7 @@ import { migrateDatabase } from "../../src/platform/migrate.ts";
 import { createSecretBox } from "../../src/platform/secret-box.ts";
 import { sealedFor } from "../../src/webhooks/endpoint.secrets.ts";
 import { newSecret } from "../../src/webhooks/signature.ts";
+import { makeDatabase } from "../made-database.ts";
 import { seed } from "../seed.ts";
 import { ENDPOINTS, HANGING, SECRET } from "./protocol.ts";
 
@@ -33,13 +34,7 @@ export async function createWorld(
   serverUrl: string,
   { name, events, sinkUrl }: { name: string; events: number; sinkUrl: string },
 ): Promise<World> {
-  const admin = new pg.Client({ connectionString: serverUrl });
-  await admin.connect();
-  await admin.query(`drop database if exists ${name} with (force)`);
-  await admin.query(`create database ${name}`);
-  await admin.query(`alter database ${name} set pg_stat_statements.track = 'top'`);
-  await admin.end();
-
+  await makeDatabase(serverUrl, name);
   const url = Object.assign(new URL(serverUrl), { pathname: `/${name}` }).href;
   await migrateDatabase({ url, poolSize: 2, entities });
   const client = new pg.Client({ connectionString: url, application_name: "bench" });

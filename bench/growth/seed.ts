@@ -7,7 +7,7 @@ import { entities } from "../../src/entities.ts";
 import { migrateDatabase } from "../../src/platform/migrate.ts";
 import { insertFinished } from "../deliveries/growth.ts";
 import { insertEndpoints, OTHER_TABLES } from "../deliveries/world.ts";
-import { DAYS, recountJobs } from "../seed.ts";
+import { DAYS, MADE_UP_COLUMNS, MADE_UP_VALUES, recountJobs } from "../seed.ts";
 
 export interface GrowthSeed {
   url: string;
@@ -161,26 +161,12 @@ const JOBS = `
       date_trunc('milliseconds', now() - interval '${DAYS} days' * (1 - n / $3::float8)) as born
     from generate_series($1::int, $2::int) n
   ), made as (
-    insert into job (id, marking_number, agent_id, contractor_id, batch_number, group_code, piece_quantity, labels, pts,
-      weight, recipient_name, recipient_contact, delivery_address, postal_code, scheduled_date, instructions,
-      normalized_status, failure_reason, scheduled_delivery_date, scheduled_delivery_pending, provider_status,
-      created_at, updated_at)
+    insert into job ${MADE_UP_COLUMNS}
     select
       uuidv7(born - now()), 'MN' || lpad(n::text, 9, '0'), md5('agent ' || agent)::uuid,
       case when r1 < 0.8 then md5('contractor ' || contractor)::uuid end,
       'B-' || agent || '-' || (n / $3::float8 * case agent when 0 then $3 * ${LARGE_SHARE} else ${JOBS_OF_A_PARTNER} end / 50)::int,
-      (array['EAST-1', 'EAST-2', 'WEST-1', 'NORTH-4'])[1 + (r2 * 4)::int % 4], 1 + (r3 * 8)::int,
-      case when r4 < 0.3 then 'fragile,cold' end, round((r2 * 40)::numeric, 1), round((r3 * 30)::numeric, 2),
-      'Recipient ' || substr(md5(n::text), 1, 10), '+65 5550 ' || lpad((r4 * 9999)::int::text, 4, '0'),
-      (1 + (r2 * 400)::int) || ' Harbour Street, #' || lpad((r3 * 40)::int::text, 2, '0') || '-01',
-      lpad((r1 * 999999)::int::text, 6, '0'), (born + interval '1 day' * (r2 * 10))::date,
-      case when r3 < 0.5 then 'Leave with the concierge, or ring twice and wait' end,
-      (array['completed', 'completed', 'completed', 'completed', 'completed', 'completed', 'in_transit',
-        'out_for_delivery', 'pending', 'scheduled', 'assigned', 'returned', 'cancelled', 'failed', 'on_hold',
-        'at_warehouse'])[1 + (r4 * 16)::int % 16],
-      case when r4 > 0.8 and r4 < 0.9 then 'wrong_incomplete_address' end,
-      case when r1 < 0.4 then (born + interval '1 day' * (r2 * 10))::date end, r1 > 0.9, 'provider_' || (r2 * 5)::int,
-      born, least(now(), date_trunc('milliseconds', born + interval '5 days' * r3))
+      ${MADE_UP_VALUES}
     from drawn
     returning *
   )

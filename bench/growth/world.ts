@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
+import { makeDatabase } from "../made-database.ts";
 import { issueKeys, type BenchOrganization } from "../seed.ts";
 import { LARGE, seedGrowth } from "./seed.ts";
 
@@ -87,16 +88,6 @@ async function worldOf(
   };
 }
 
-/** An empty one in the place of what had its name. */
-export async function makeDatabase(serverUrl: string, name: string): Promise<void> {
-  const admin = new pg.Client({ connectionString: serverUrl });
-  await admin.connect();
-  await admin.query(`drop database if exists ${name} with (force)`);
-  await admin.query(`create database ${name}`);
-  await admin.query(`alter database ${name} set pg_stat_statements.track = 'top'`);
-  await admin.end();
-}
-
 /** Null where there is no such database, or its seed was broken off. */
 async function fingerprintOf(url: string): Promise<string | null> {
   const client = new pg.Client({ connectionString: url });
@@ -116,6 +107,7 @@ async function fingerprint(): Promise<string> {
   const migrations = join(import.meta.dirname, "../../src/migrations");
   const files = (await readdir(migrations)).toSorted().map((name) => join(migrations, name));
   const hash = createHash("sha256");
-  for (const file of [...files, join(import.meta.dirname, "seed.ts")]) hash.update(await readFile(file));
+  const seeds = ["seed.ts", "../seed.ts"].map((name) => join(import.meta.dirname, name));
+  for (const file of [...files, ...seeds]) hash.update(await readFile(file));
   return hash.digest("hex").slice(0, 16);
 }

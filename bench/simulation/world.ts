@@ -3,7 +3,7 @@ import pg from "pg";
 import { entities } from "../../src/entities.ts";
 import { migrateDatabase } from "../../src/platform/migrate.ts";
 import { insertEndpoints, OTHER_TABLES, worldOn, type World } from "../deliveries/world.ts";
-import { makeDatabase } from "../growth/world.ts";
+import { makeDatabase } from "../made-database.ts";
 import { issueKeys, recountJobs, seed, type BenchOrganization } from "../seed.ts";
 import type { RowBytes } from "./costs.ts";
 

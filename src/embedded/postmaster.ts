@@ -1,8 +1,6 @@
 /** Starts and stops the PostgreSQL server of a cluster, as a process of its own that outlives the one that started it. */
-import { randomInt } from "node:crypto";
-import { once } from "node:events";
-import { createServer } from "node:net";
 import { StartupError } from "../platform/errors.ts";
+import { findFreePort, isFree, LOWEST_PORT, PORTS_END } from "./free-port.ts";
 import { startDetached, stopDetached } from "./detached-server.ts";
 import { accountHint, spawnAs } from "./postgres-account.ts";
 import type { Cluster } from "./postgres-cluster.ts";
@@ -46,12 +44,6 @@ const passing: readonly { said: string; reason: string }[] = [
   },
 ];
 const retryPauseMs = 20;
-/**
- * Below the ports that systems lend to outgoing connections (from 32768 on Linux, 49152 elsewhere): one of those would be
- * lent to anybody while PostgreSQL is away.
- */
-const lowestPort = 15_000;
-const portsEnd = 32_768;
 const shownLogLines = 12;
 
 export interface PostmasterOptions {
@@ -121,25 +113,10 @@ async function judgeFailure(cluster: Cluster, account: string, wait: StartupWait
 
 async function findPort(preferred: number): Promise<number> {
   if (preferred !== 0 && (await isFree(preferred))) return preferred;
-  for (let tries = 0; tries < 20; tries += 1) {
-    const port = randomInt(lowestPort, portsEnd);
-    if (await isFree(port)) return port;
-  }
+  const port = await findFreePort();
+  if (port !== null) return port;
   throw new StartupError(
-    `PostgreSQL found no free port between ${lowestPort} and ${portsEnd - 1}.`,
+    `PostgreSQL found no free port between ${LOWEST_PORT} and ${PORTS_END - 1}.`,
     "End a program that listens there, or set DATABASE_URL to a PostgreSQL of your own.",
   );
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer();
-  try {
-    server.listen(port, "127.0.0.1");
-    await once(server, "listening");
-    return true;
-  } catch {
-    return false;
-  } finally {
-    server.close();
-  }
 }

@@ -2,13 +2,9 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { missingTests, namedTestsIn, type NamedTest } from "../support/named-tests.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-
-interface NamedTest {
-  file: string;
-  title: string;
-}
 
 /** The rows of its tables, and the tests that each names in its last cell. */
 async function readRows(): Promise<{ row: string; tests: NamedTest[] }[]> {
@@ -16,14 +12,7 @@ async function readRows(): Promise<{ row: string; tests: NamedTest[] }[]> {
   const rows = page.split("\n").filter((line) => line.startsWith("| ") && !line.endsWith("| shown by |"));
   return rows
     .filter((line) => !line.startsWith("| ---"))
-    .map((row) => ({ row, tests: testsIn(row.slice(2, -2).split(" | ").at(-1) ?? "") }));
-}
-
-function testsIn(cell: string): NamedTest[] {
-  return cell.split("<br>").flatMap((part) => {
-    const [, file, title] = /^`(test\/[^`]+)`: (.+)$/.exec(part) ?? [];
-    return file === undefined || title === undefined ? [] : [{ file, title }];
-  });
+    .map((row) => ({ row, tests: namedTestsIn(row.slice(2, -2).split(" | ").at(-1) ?? "") }));
 }
 
 it("every row names a test", async () => {
@@ -34,11 +23,5 @@ it("every row names a test", async () => {
 
 it("every test that is named is there", async () => {
   const named = (await readRows()).flatMap(({ tests }) => tests);
-  const found = await Promise.all(named.map(isThere));
-  expect(named.filter((_, at) => !found[at])).toEqual([]);
+  expect(await missingTests(named)).toEqual([]);
 });
-
-async function isThere({ file, title }: NamedTest): Promise<boolean> {
-  const text = await readFile(join(ROOT, file), "utf8").catch(() => "");
-  return ['"', "'", "`"].some((quote) => text.includes(quote + title + quote));
-}

@@ -1,10 +1,9 @@
 /** The mail server is down, hangs or refuses while traffic runs: nobody waits for it, and each mail arrives once. */
-import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { createMailService } from "../../src/mail/mail.service.ts";
 import { raw, sql } from "../../src/platform/sql.ts";
 import { startTraffic } from "../support/fault-traffic.ts";
+import { freePort } from "../support/free-port.ts";
 import { mailTo } from "../support/mail-rig.ts";
 import { startMailServer } from "../support/mail-server.ts";
 import { testBox } from "../support/secret.ts";
@@ -62,12 +61,3 @@ it("down, then refusing, then hanging: callers and webhooks go on, and every mai
     await world.database.query(raw("select pg_notify('mails', '')"));
   }
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}

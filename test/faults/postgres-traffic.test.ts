@@ -1,11 +1,9 @@
 /** PostgreSQL fails while traffic of every kind runs: callers get their answer or a 503, and nothing that was told is lost. */
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { startCuttableProxy } from "../support/cuttable-proxy.ts";
-import { openOwnPostgres, startCrowd, type OwnPostgres } from "../support/fault-postgres.ts";
-import { startTraffic } from "../support/fault-traffic.ts";
+import { openOwnPostgres, openTraffic, startCrowd, type OwnPostgres } from "../support/fault-postgres.ts";
 import { checkDelivered } from "../support/webhook-faults.check.ts";
 import { eventually, readiness } from "../support/webhook-faults.load.ts";
-import { openFaultWorld } from "../support/webhook-faults.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
@@ -14,18 +12,6 @@ beforeAll(async () => {
   postgres = await openOwnPostgres(["-c", "max_connections=40"]);
 });
 afterAll(() => postgres[Symbol.asyncDispose]());
-
-/** One process that does everything, with callers, a subscriber and receivers. `url`: where it finds its database. */
-async function openTraffic(databaseUrl: string, url = databaseUrl) {
-  const world = await openFaultWorld({ databaseUrl });
-  await world.addEndpoint();
-  await world.addEndpoint({ owner: world.contractor, maxInFlight: 1 });
-  const numbers = await world.addJobs(5, "assigned");
-  const server = await world.start("all", { DATABASE_URL: url });
-  const traffic = await startTraffic(world, server, numbers);
-  await traffic.succeeds();
-  return { world, server, traffic };
-}
 
 /** Requests may have been on their way when they were cut off: they are sent again. */
 const IN_FLIGHT = 5;

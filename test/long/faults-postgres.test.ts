@@ -1,11 +1,9 @@
 /** PostgreSQL, away for longer than anybody waits, while traffic runs: callers are told so in time, and nothing is lost. */
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { startCuttableProxy } from "../support/cuttable-proxy.ts";
-import { openOwnPostgres, type OwnPostgres } from "../support/fault-postgres.ts";
-import { startTraffic } from "../support/fault-traffic.ts";
+import { openOwnPostgres, openTraffic, type OwnPostgres } from "../support/fault-postgres.ts";
 import { checkDelivered, expireLeases } from "../support/webhook-faults.check.ts";
 import { eventually, readiness } from "../support/webhook-faults.load.ts";
-import { openFaultWorld } from "../support/webhook-faults.ts";
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 60_000 });
 
@@ -14,17 +12,6 @@ beforeAll(async () => {
   postgres = await openOwnPostgres();
 });
 afterAll(() => postgres[Symbol.asyncDispose]());
-
-async function openTraffic(databaseUrl: string, url = databaseUrl) {
-  const world = await openFaultWorld({ databaseUrl });
-  await world.addEndpoint();
-  await world.addEndpoint({ owner: world.contractor, maxInFlight: 1 });
-  const numbers = await world.addJobs(5, "assigned");
-  const server = await world.start("all", { DATABASE_URL: url });
-  const traffic = await startTraffic(world, server, numbers);
-  await traffic.succeeds();
-  return { world, server, traffic };
-}
 
 it("suspended for as long as callers may wait, and longer: they are refused in time, and served once it wakes up", async () => {
   const { world, server, traffic } = await openTraffic(await postgres.newDatabase());

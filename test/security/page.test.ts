@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { missingTests, namedTestsIn } from "../support/named-tests.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const STANDINGS = ["met", "partly", "not met", "outside", "none here"];
@@ -38,25 +39,13 @@ beforeAll(async () => {
     .map((cells) => ({ item: cells[0] ?? "", cells, heldBy: cells.at(-1) ?? "" }));
 });
 
-/** The tests that a row names, each with its file. */
-const testsIn = (heldBy: string): { file: string; title: string }[] =>
-  heldBy.split("<br>").flatMap((part) => {
-    const [, file, title] = /^`(test\/[^`]+)`: (.+)$/.exec(part) ?? [];
-    return file === undefined || title === undefined ? [] : [{ file, title }];
-  });
-
 const rowsOf = (part: string): Row[] => rows.filter(({ cells }) => part.includes(cells.join(" | ")));
 
 describe("docs/security.md", () => {
   it("names tests that there are, by their titles", async () => {
-    const named = rows.flatMap(({ heldBy }) => testsIn(heldBy));
+    const named = rows.flatMap(({ heldBy }) => namedTestsIn(heldBy));
     expect(named.length).toBeGreaterThan(150);
-    const texts = new Map<string, string>();
-    for (const { file } of named)
-      if (!texts.has(file)) texts.set(file, await readFile(join(ROOT, file), "utf8").catch(() => ""));
-    const isThere = ({ file, title }: { file: string; title: string }): boolean =>
-      ['"', "'", "`"].some((quote) => texts.get(file)?.includes(quote + title + quote));
-    expect(named.filter((test) => !isThere(test))).toEqual([]);
+    expect(await missingTests(named)).toEqual([]);
   });
 
   it("names a test for each of OWASP's ten, and for each bound", () => {
@@ -67,7 +56,7 @@ describe("docs/security.md", () => {
     );
     const held = [...ten, ...rowsOf(bounds).filter(({ item }) => item !== "what")];
     for (const { item, heldBy } of held)
-      expect({ item, tests: testsIn(heldBy).length }).not.toMatchObject({ tests: 0 });
+      expect({ item, tests: namedTestsIn(heldBy).length }).not.toMatchObject({ tests: 0 });
   });
 
   it("answers each requirement of ASVS 5.0.0 in its chapters once, with a standing and what holds it", () => {
@@ -83,7 +72,7 @@ describe("docs/security.md", () => {
       expect({ item, cells: cells.length }).toEqual({ item, cells: 4 });
       expect(STANDINGS).toContain(cells[1]);
       // Without a test it says why.
-      expect({ item, isHeld: testsIn(heldBy).length > 0 || heldBy.startsWith("– ") }).toEqual({
+      expect({ item, isHeld: namedTestsIn(heldBy).length > 0 || heldBy.startsWith("– ") }).toEqual({
         item,
         isHeld: true,
       });

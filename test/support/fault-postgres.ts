@@ -5,7 +5,9 @@ import pg from "pg";
 import { openEmbeddedPostgres } from "../../src/embedded/postgres.ts";
 import { entities } from "../../src/entities.ts";
 import { migrateDatabase } from "../../src/platform/migrate.ts";
+import { startTraffic } from "./fault-traffic.ts";
 import { eventually } from "./webhook-faults.load.ts";
+import { openFaultWorld } from "./webhook-faults.ts";
 import { cleanUp, makeFolder, postmasterPid, query } from "./embedded-processes.ts";
 
 export interface OwnPostgres extends AsyncDisposable {
@@ -116,4 +118,16 @@ export function startCrowd(url: string): AsyncDisposable {
       await Promise.all(members.map((member) => member.end().catch(() => undefined)));
     },
   };
+}
+
+/** One process that does everything, with callers, a subscriber and receivers. `url`: where it finds its database. */
+export async function openTraffic(databaseUrl: string, url = databaseUrl) {
+  const world = await openFaultWorld({ databaseUrl });
+  await world.addEndpoint();
+  await world.addEndpoint({ owner: world.contractor, maxInFlight: 1 });
+  const numbers = await world.addJobs(5, "assigned");
+  const server = await world.start("all", { DATABASE_URL: url });
+  const traffic = await startTraffic(world, server, numbers);
+  await traffic.succeeds();
+  return { world, server, traffic };
 }

@@ -2,11 +2,11 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { symlink } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
+import { freePort } from "./free-port.ts";
 
 export interface PageReceiver {
   name: string;
@@ -98,7 +98,7 @@ export async function startPageReceiver(
   { start }: PageReceiver,
   { folder, secret }: { folder: string; secret: string },
 ): Promise<string> {
-  const port = await freePort();
+  const port = String(await freePort());
   const child = spawnIn(folder, start(port), { PORT: port, WEBHOOK_SECRET: secret });
   onTestFinished(async () => {
     if (child.kill("SIGKILL")) await once(child, "exit");
@@ -165,13 +165,4 @@ function listening(child: ChildProcess): Promise<void> {
     child.on("error", reject);
     child.on("exit", (code) => reject(new Error(`The receiver ended with ${code}: ${output}`)));
   });
-}
-
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return String(port);
 }

@@ -1,10 +1,9 @@
 /** `node src/main.ts` as a process of its own, to be started, signalled and killed. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { inject, onTestFinished, vi } from "vitest";
+import { freePort } from "./free-port.ts";
 import { TEST_SECRET } from "./secret.ts";
 import { createTestMongo } from "./test-mongo.ts";
 
@@ -76,13 +75,4 @@ export async function startServer(
       ),
     [Symbol.asyncDispose]: async () => void (await kill("SIGTERM")),
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

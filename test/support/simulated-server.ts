@@ -2,6 +2,7 @@
  * A server as it is when much is asked of it, in simulated time: one loop that does one thing after the other, be it to refuse
  * or to answer, and a database behind it that does a few things at once.
  */
+import { randomFrom } from "../../bench/random.ts";
 import { ConcurrencyLimit } from "../../src/http/overload/concurrency-limit.ts";
 
 export interface RequestKind {
@@ -114,15 +115,4 @@ function pick(kinds: readonly RequestKind[], at: number): RequestKind {
 
 function drawn(random: () => number, meanMs: number): number {
   return -Math.log(1 - random()) * meanMs;
-}
-
-/** mulberry32: the same in every run. */
-function randomFrom(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -1,7 +1,4 @@
 /** The parts of tracing that are pure, and what it does where the collector is not there, or does not answer. */
-import { createServer } from "node:net";
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { toConfig } from "../../src/config/config.ts";
 import { readEnv } from "../../src/config/env.ts";
@@ -9,6 +6,7 @@ import { parseOtlpHeaders } from "../../src/platform/tracing.headers.ts";
 import { parseTraceParent } from "../../src/platform/tracing.parent.ts";
 import { describeStatement } from "../../src/platform/tracing.summary.ts";
 import type { Tracing } from "../../src/platform/tracing.ts";
+import { freePort } from "../support/free-port.ts";
 import { startCollector, traceTo } from "../support/trace-collector.ts";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
@@ -167,18 +165,9 @@ describe("a collector", () => {
   });
 
   it.concurrent("that is not there loses what it would have been sent, and nothing else", async () => {
-    const tracing = traceTo({ url: `http://127.0.0.1:${await closedPort()}` }, "test");
+    const tracing = traceTo({ url: `http://127.0.0.1:${await freePort()}` }, "test");
     make(tracing, 10);
     await tracing[Symbol.asyncDispose]();
     expect(tracing.counts()).toMatchObject({ exported: 0 });
   });
 });
-
-async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
