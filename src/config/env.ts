@@ -157,7 +157,7 @@ const shape = {
     )
     .default(0)
     .meta({ example: "1 (proxies in front), or 10.0.0.0/8" }),
-  OVERLOAD_PROTECTION: switchValue.default("off").meta({ example: "on" }),
+  OVERLOAD_PROTECTION: switchValue.default("on").meta({ example: "off" }),
   MAX_CONNECTIONS: connections.default(10_000).meta({ example: "10000" }),
   MAX_CONNECTIONS_PER_ADDRESS: connections.optional().meta({ example: "1000" }),
   CORS_ORIGINS: commaList.pipe(z.array(origin)).default([]).meta({ example: "https://app.example.com" }),

@@ -18,6 +18,6 @@ export function allowLongUpload(request: IncomingMessage): void {
   clearTimeout(deadlines.get(request));
 }
 
-function bringsBody({ headers }: IncomingMessage): boolean {
+export function bringsBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }

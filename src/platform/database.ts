@@ -8,7 +8,7 @@ import { isOutOfReach, translateDatabaseError } from "./database-errors.ts";
 import { invariant, unavailable } from "./errors.ts";
 import { lendConnections, type ConnectionLender } from "./lent-connections.ts";
 import { endSilentConnections } from "./silent-connections.ts";
-import type { Sql } from "./sql.ts";
+import { sql, type Sql } from "./sql.ts";
 import { createRun } from "./statement-run.ts";
 import { traceStatements } from "./tracing.statements.ts";
 import type { Tracing } from "./tracing.ts";
@@ -37,6 +37,8 @@ export interface Transaction extends Queryable {
 export type TransactionEnd = "commit" | "rollback";
 
 export interface Database extends Queryable, AsyncDisposable {
+  /** Whether PostgreSQL answers: it is asked in its turn, however many wait for a connection. */
+  ping(): Promise<void>;
   /** The same, for somebody who may go away: then what runs is cancelled. */
   until(signal: AbortSignal): Queryable;
   /** A fork of the entity manager, for one unit of work. */
@@ -118,6 +120,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   return {
     em: () => orm.em.fork(),
     query: (statement) => ask(() => run(pool, statement)),
+    ping: async () => void (await run(pool, sql`select 1`).catch(translateDatabaseError)),
     until: (signal) => ({
       query: (statement) => ask(() => runUntilAborted(pool, signal, (client) => run(client, statement))),
     }),

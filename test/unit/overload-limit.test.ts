@@ -130,4 +130,21 @@ describe("requests that take long, whoever else is there", () => {
     for (let at = 0; at < 10; at += 1) limit.left(2_000);
     expect(answerLists(limit, { fromMs: 2_000, seconds: 60 })).toBe(0);
   });
+
+  it("shut out others for two looks at most where it would learn what calm is", () => {
+    const limit = new ConcurrencyLimit({ most: 20 });
+    answerLists(limit, { fromMs: 0, seconds: 1 });
+    for (let at = 0; at < 2; at += 1) limit.began(1_000);
+    let inWork: number[] = [];
+    let shutMs = 0;
+    for (let nowMs = 1_010; nowMs < 40_000; nowMs += 10) {
+      if (limit.isTimeToLook(nowMs)) limit.look(nowMs);
+      for (const beganMs of inWork) limit.answered("list", beganMs, nowMs);
+      inWork = [];
+      shutMs = limit.hasRoom ? 0 : shutMs + 10;
+      expect(shutMs).toBeLessThanOrEqual(200);
+      for (; limit.hasRoom; limit.began(nowMs)) inWork.push(nowMs);
+      limit.refused();
+    }
+  });
 });

@@ -1,8 +1,29 @@
-import { IncomingMessage, ServerResponse } from "node:http";
-import { Socket } from "node:net";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer, IncomingMessage, request as httpRequest, ServerResponse } from "node:http";
+import { Socket, type AddressInfo } from "node:net";
+import { setImmediate as turn } from "node:timers/promises";
+import compression from "compression";
+import type { Request, Response } from "express";
 import { expect, it } from "vitest";
+import { setContext } from "../../src/http/context.ts";
 import { ConcurrencyLimit } from "../../src/http/overload/concurrency-limit.ts";
 import { Places } from "../../src/http/overload/places.ts";
+
+interface Told {
+  kind: string;
+  beganMs: number;
+}
+
+/** Keeps what it is told of answers. */
+class RecordingLimit extends ConcurrencyLimit {
+  readonly told: Told[] = [];
+
+  override answered(kind: string, beganMs: number, nowMs: number): void {
+    this.told.push({ kind, beganMs });
+    super.answered(kind, beganMs, nowMs);
+  }
+}
 
 /** A limit that was lowered to a few: answers took fifty times what they took in calm, and others were refused. */
 function loweredLimit(): ConcurrencyLimit {
@@ -63,24 +84,90 @@ it("a lowered limit rises where those who have its places take long", () => {
   expect(limit.limit).toBeGreaterThan(most);
 });
 
-it("whoever does not send the rest of a request gives the place back, and has one again with the rest", () => {
-  const limit = new ConcurrencyLimit({ most: 200 });
-  const places = new Places(limit);
+/** One whose headers say that a body comes. */
+function takeHalf(places: Places): { request: IncomingMessage; response: ServerResponse } {
   const request = new IncomingMessage(new Socket());
+  request.headers = { "content-length": "2" };
   const response = new ServerResponse(request);
-  places.take(request, response, { key: null, nowMs: 0 });
-  places.sweep(50);
-  expect(limit.inWork).toBe(1);
-  places.sweep(150);
+  noteRoute(response);
+  places.take(request, response, { key: null, nowMs: performance.now() });
+  return { request, response };
+}
+
+function noteRoute(response: ServerResponse): void {
+  const context = { requestId: "req_1", route: "/v1/jobs", holder: null, failure: null };
+  setContext(Object.assign(response, { locals: {} }) as unknown as Response, context);
+}
+
+/** The bodies that have come with their headers, or right behind them, are read. */
+async function afterArrival(): Promise<void> {
+  for (let turns = 0; turns < 3; turns += 1) await turn();
+}
+
+it("whoever does not send the rest of a request gives the place back before others are refused", async () => {
+  const limit = new ConcurrencyLimit({ most: 20 });
+  const places = new Places(limit);
+  for (let at = 0; at < 20; at += 1) takeHalf(places);
+  await afterArrival();
   expect(limit.inWork).toBe(0);
+  expect(places.reasonAgainst(null)).toBeNull();
+});
+
+it("and has one again with the rest, from where on its time counts", async () => {
+  const limit = new RecordingLimit({ most: 20 });
+  const { request, response } = takeHalf(new Places(limit));
+  await afterArrival();
+  const cameMs = performance.now();
   request.complete = true;
-  places.sweep(200);
+  request.emit("end");
   expect(limit.inWork).toBe(1);
+  response.emit("prefinish");
+  expect(limit.inWork).toBe(0);
+  expect(limit.told).toHaveLength(1);
+  expect(limit.told[0]?.beganMs).toBeGreaterThanOrEqual(cameMs);
   response.emit("close");
   expect(limit.inWork).toBe(0);
 });
 
-it("whoever does not take the answer gives the place back", () => {
+it("whoever was answered without the rest of the request has no place again with it", async () => {
+  const limit = new RecordingLimit({ most: 20 });
+  const { request, response } = takeHalf(new Places(limit));
+  await afterArrival();
+  response.emit("prefinish");
+  request.emit("end");
+  expect(limit.inWork).toBe(0);
+  expect(limit.told).toEqual([]);
+});
+
+it("whoever sends everything at once keeps the place", async () => {
+  const limit = new ConcurrencyLimit({ most: 20 });
+  const { request } = takeHalf(new Places(limit));
+  request.complete = true;
+  await afterArrival();
+  expect(limit.inWork).toBe(1);
+});
+
+it("whoever does not take an answer that is written has no place any more", () => {
+  const limit = new RecordingLimit({ most: 200 });
+  const places = new Places(limit);
+  const response = take(places, null);
+  noteRoute(response);
+  response.emit("prefinish");
+  expect(limit.inWork).toBe(0);
+  expect(limit.told).toHaveLength(1);
+});
+
+it("an answer that waited for its client to take the first of it tells nothing", () => {
+  const limit = new RecordingLimit({ most: 200 });
+  const response = take(new Places(limit), null);
+  noteRoute(response);
+  response.emit("drain");
+  response.emit("prefinish");
+  expect(limit.inWork).toBe(0);
+  expect(limit.told).toEqual([]);
+});
+
+it("whoever does not take the answer while it is written gives the place back", () => {
   const limit = new ConcurrencyLimit({ most: 200 });
   const places = new Places(limit);
   const request = new IncomingMessage(new Socket());
@@ -93,3 +180,35 @@ it("whoever does not take the answer gives the place back", () => {
   response.emit("close");
   expect(limit.inWork).toBe(0);
 });
+
+it.each(["identity", "gzip", "br"])(
+  "answers of other lengths are other kinds as %s too",
+  async (encoding) => {
+    const limit = new RecordingLimit({ most: 200 });
+    const places = new Places(limit);
+    const compress = compression();
+    const server = createServer((request, response) => {
+      places.take(request, response, { key: null, nowMs: performance.now() });
+      noteRoute(response);
+      compress(request as Request, response as Response, () => {
+        const text = randomBytes(Number(request.url?.slice(1))).toString("hex");
+        response.setHeader("Content-Type", "text/plain");
+        response.setHeader("Content-Length", text.length);
+        response.end(text);
+      });
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    for (const bytes of [3_000, 30_000, 3_000]) {
+      const headers = { "accept-encoding": encoding };
+      const asked = httpRequest({ host: "127.0.0.1", port, path: `/${bytes}`, headers }).end();
+      const [answer] = (await once(asked, "response")) as [IncomingMessage];
+      expect(answer.headers["content-encoding"] ?? "identity").toBe(encoding);
+      await once(answer.resume(), "end");
+    }
+    const [short, long, again] = limit.told.map(({ kind }) => kind);
+    expect(short).not.toBe(long);
+    expect(again).toBe(short);
+    server.close();
+  },
+);

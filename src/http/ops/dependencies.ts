@@ -1,7 +1,7 @@
 /** What this process works with, as its readiness tells it: each by name, and whether it can do its work without it. */
-import type { Queryable } from "../../platform/database.ts";
+import type { Database } from "../../platform/database.ts";
 import type { Mongo } from "../../platform/mongo.ts";
-import { sql } from "../../platform/sql.ts";
+import { sharing } from "../../platform/sharing.ts";
 
 export interface DependencyHealth {
   status: "up" | "down";
@@ -15,10 +15,15 @@ export interface Dependency {
   readonly check: () => DependencyHealth | Promise<DependencyHealth>;
 }
 
-const CHECK_TIMEOUT_MS = 2_000;
+type Pinged = Pick<Database, "ping">;
 
-export function postgresDependency(database: Queryable): Dependency {
-  return { name: "postgres", isEssential: true, check: () => checkPostgres(database) };
+const CHECK_TIMEOUT_MS = 2_000;
+/** Anybody may ask, as often as they like: PostgreSQL is asked no more often than this. */
+const CHECK_KEPT_MS = 250;
+
+export function postgresDependency(database: Pinged): Dependency {
+  const check = sharing(() => checkPostgres(database), { keptMs: CHECK_KEPT_MS });
+  return { name: "postgres", isEssential: true, check };
 }
 
 export function mongoDependency(mongo: Mongo, isEssential: boolean): Dependency {
@@ -44,13 +49,13 @@ export function deliveriesDependency(problem: () => string | null, isEssential: 
   };
 }
 
-async function checkPostgres(database: Queryable): Promise<DependencyHealth> {
+async function checkPostgres(database: Pinged): Promise<DependencyHealth> {
   const { promise: late, resolve } = Promise.withResolvers<DependencyHealth>();
   const timer = setTimeout(() => resolve({ status: "down", message: "no answer in time" }), CHECK_TIMEOUT_MS);
   try {
     return await Promise.race([
       late,
-      database.query(sql`select 1`).then(
+      database.ping().then(
         (): DependencyHealth => ({ status: "up" }),
         (): DependencyHealth => ({ status: "down", message: "out of reach" }),
       ),

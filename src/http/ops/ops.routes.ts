@@ -1,6 +1,7 @@
 /** For those who run the service: is it alive, is it ready, what do its figures say. */
 import { Router } from "express";
 import type { Metrics } from "../../platform/metrics.ts";
+import { sharing } from "../../platform/sharing.ts";
 import { contextOf } from "../context.ts";
 import { methodNotAllowed } from "../error-handler.ts";
 import type { Dependency } from "./dependencies.ts";
@@ -15,7 +16,9 @@ export interface OpsServices {
 
 export function opsRoutes({ dependencies, metrics, isStopping }: OpsServices): Router {
   const router = Router({ caseSensitive: true });
-  watchDependencies(metrics.registry, dependencies);
+  const { registry } = metrics;
+  watchDependencies(registry, dependencies);
+  const figures = sharing(() => registry.metrics(), { keptMs: 0 });
   router
     .route("/health/live")
     .get((_request, response) => {
@@ -42,7 +45,7 @@ export function opsRoutes({ dependencies, metrics, isStopping }: OpsServices): R
     .route("/metrics")
     .get(async (_request, response) => {
       contextOf(response).route = "/metrics";
-      response.type(metrics.registry.contentType).send(await metrics.registry.metrics());
+      response.type(registry.contentType).send(await figures());
     })
     .all(methodNotAllowed("GET, HEAD"));
   return router;

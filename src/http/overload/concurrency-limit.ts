@@ -31,6 +31,7 @@ const LEARN_EVERY_MS = 10_000;
 /** Where nothing of what was answered is known. */
 const LEARN_AGAIN_MS = 3_000;
 const LEARN_FROM = 20;
+const LEARN_FOR_MS = 1_000;
 
 /** What has been seen since the last look. */
 interface Seen {
@@ -56,7 +57,8 @@ export class ConcurrencyLimit {
   /** What began before has met another limit, and says nothing of this one. */
   #changedMs = 0;
   #crowdedMs = -1;
-  #learning = false;
+  /** Null: nothing is learnt on purpose. */
+  #learningSinceMs: number | null = null;
   #learned = 0;
   #learnedMs = -Infinity;
 
@@ -71,12 +73,16 @@ export class ConcurrencyLimit {
   }
 
   get limit(): number {
-    return this.#learning ? CALM : Math.floor(this.#limit);
+    return this.#isLearning ? CALM : Math.floor(this.#limit);
   }
 
   /** Whether fewer are let in than in calm. */
   get isLowered(): boolean {
-    return this.#learning || this.#limit < this.#most;
+    return this.#isLearning || this.#limit < this.#most;
+  }
+
+  get #isLearning(): boolean {
+    return this.#learningSinceMs !== null;
   }
 
   get hasRoom(): boolean {
@@ -118,13 +124,12 @@ export class ConcurrencyLimit {
     const { sinceMs, answers } = this.#seen;
     const tookMs = nowMs - sinceMs;
     if (tookMs < LOOK_EVERY_MS) return false;
-    const isEnough = this.#learning ? this.#learned >= LEARN_FROM : answers >= ENOUGH_ANSWERS;
-    return isEnough || tookMs >= LONGEST_LOOK_MS;
+    return this.#isLearning || answers >= ENOUGH_ANSWERS || tookMs >= LONGEST_LOOK_MS;
   }
 
   look(nowMs: number): void {
-    if (this.#learning) this.#endLearning(nowMs);
-    else this.#adjust(nowMs);
+    if (this.#learningSinceMs === null) this.#adjust(nowMs);
+    else if (this.#hasLearnt(nowMs - this.#learningSinceMs)) this.#endLearning(nowMs);
     this.#seen = nothingSeen(nowMs, this.#inWork);
   }
 
@@ -160,18 +165,24 @@ export class ConcurrencyLimit {
   #learn(kind: string, tookMs: number, nowMs: number): void {
     this.#times.learn(kind, tookMs);
     this.#learned += 1;
-    if (this.#learned >= LEARN_FROM && !this.#learning) this.#endLearning(nowMs);
+    if (this.#learned >= LEARN_FROM && !this.#isLearning) this.#endLearning(nowMs);
+  }
+
+  /** Enough, or for long enough; or those who have the places keep them, and nothing is to be learnt from the others. */
+  #hasLearnt(learningMs: number): boolean {
+    const isStuck = this.#learned === 0 && !this.hasRoom && this.#inWork >= this.#seen.mostInWork;
+    return isStuck || this.#learned >= LEARN_FROM || learningMs >= LEARN_FOR_MS;
   }
 
   #beginLearning(nowMs: number): void {
-    this.#learning = true;
+    this.#learningSinceMs = nowMs;
     this.#learned = 0;
     this.#changedMs = nowMs;
   }
 
   #endLearning(nowMs: number): void {
-    if (this.#learning) this.#changedMs = nowMs;
-    this.#learning = false;
+    if (this.#isLearning) this.#changedMs = nowMs;
+    this.#learningSinceMs = null;
     this.#learned = 0;
     this.#learnedMs = nowMs;
   }

@@ -51,9 +51,12 @@ export function refuseOverload(handler: RequestListener, parts: OverloadParts): 
   };
 }
 
-/** Whoever looks after an overloaded server needs these most. */
+/** Whoever looks after an overloaded server needs these most. They cost little however often they are asked for. */
+const FOR_OPERATORS: ReadonlySet<string> = new Set(["/health/live", "/health/ready", "/metrics"]);
+
 function isForOperators({ url = "" }: IncomingMessage): boolean {
-  return url.startsWith("/health/") || url.startsWith("/metrics");
+  const queryAt = url.indexOf("?");
+  return FOR_OPERATORS.has(queryAt === -1 ? url : url.slice(0, queryAt));
 }
 
 /**

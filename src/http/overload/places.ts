@@ -1,6 +1,7 @@
 /** The requests in work: each has a place as long as it is us that it waits for. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Response } from "express";
+import { bringsBody } from "../arrival.ts";
 import { contextOf } from "../context.ts";
 import type { ConcurrencyLimit } from "./concurrency-limit.ts";
 
@@ -10,16 +11,20 @@ export type Reason = "capacity" | "share";
 interface Place {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly beganMs: number;
   /** The key that came with it, where keys are counted. */
   readonly key: string | null;
+  /** What its connection had sent before. */
+  readonly sentBefore: number;
+  /** From then on all of it was there. */
+  beganMs: number;
   /** It is its client's turn: to send the rest of the body, or to take the answer. */
   isClients: boolean;
   /** How long it took says nothing: its client was part of it. */
   isUntold: boolean;
+  isAnswered: boolean;
 }
 
-/** A body that has come no further in this time waits for its client. */
+/** An answer of which a part is still to be sent after this time waits for its client. */
 const CLIENTS_TURN_AFTER_MS = 100;
 
 export class Places {
@@ -42,42 +47,72 @@ export class Places {
   take(
     request: IncomingMessage,
     response: ServerResponse,
-    taken: { key: string | null; nowMs: number },
+    { key, nowMs }: { key: string | null; nowMs: number },
   ): void {
-    const { key, nowMs } = taken;
-    const place: Place = { request, response, beganMs: nowMs, key, isClients: false, isUntold: false };
+    const sentBefore = request.socket.bytesWritten;
+    const place: Place = {
+      request,
+      response,
+      key,
+      sentBefore,
+      beganMs: nowMs,
+      isClients: false,
+      isUntold: false,
+      isAnswered: false,
+    };
     const at = this.#free.pop() ?? this.#taken.length;
     this.#taken[at] = place;
     this.#begin(place, nowMs);
+    if (bringsBody(request)) this.#awaitBody(place);
+    response.once("drain", () => {
+      place.isUntold = true;
+    });
+    // What the client takes to take it is no longer our time.
+    response.once("prefinish", () => this.#answered(place));
     response.once("close", () => {
       this.#taken[at] = null;
       this.#free.push(at);
-      this.#end(place);
+      if (!place.isAnswered && !place.isClients) this.#leave(place, performance.now());
     });
   }
 
-  /**
-   * Whoever sends or reads slowly shall not keep others out: what waits for its client gives its place back, and has one again
-   * when it goes on.
-   */
+  /** Whoever takes an answer slowly while it is written shall not keep others out. */
   sweep(nowMs: number): void {
     for (const place of this.#taken) {
-      if (!place) continue;
-      const isClients = place.response.headersSent || !place.request.complete;
-      if (isClients === place.isClients || nowMs - place.beganMs < CLIENTS_TURN_AFTER_MS) continue;
-      place.isClients = isClients;
-      place.isUntold = true;
-      if (isClients) this.#leave(place, nowMs);
-      else this.#begin(place, nowMs);
+      if (!place || place.isClients || place.isAnswered || !place.response.headersSent) continue;
+      if (nowMs - place.beganMs >= CLIENTS_TURN_AFTER_MS) this.#giveBack(place, nowMs);
     }
   }
 
-  #begin({ key }: Place, nowMs: number): void {
-    this.#limit.began(nowMs);
-    if (key !== null) this.#byKey.set(key, this.#heldBy(key) + 1);
+  /**
+   * A body that comes with its headers, or right behind them, is there two turns of the loop later. Any other waits for its
+   * client, and has a place again when it has come.
+   */
+  #awaitBody(place: Place): void {
+    setImmediate(() => {
+      if (place.request.complete) return;
+      setImmediate(() => {
+        if (place.request.complete || place.isAnswered || place.response.closed) return;
+        this.#giveBack(place, performance.now());
+        place.request.once("end", () => this.#goOn(place));
+      });
+    });
   }
 
-  #end(place: Place): void {
+  #giveBack(place: Place, nowMs: number): void {
+    place.isClients = true;
+    this.#leave(place, nowMs);
+  }
+
+  #goOn(place: Place): void {
+    if (place.isAnswered || place.response.closed) return;
+    place.isClients = false;
+    place.beganMs = performance.now();
+    this.#begin(place, place.beganMs);
+  }
+
+  #answered(place: Place): void {
+    place.isAnswered = true;
     if (place.isClients) return;
     const nowMs = performance.now();
     const kind = place.isUntold ? null : kindOf(place);
@@ -89,13 +124,18 @@ export class Places {
     }
   }
 
-  #heldBy(key: string): number {
-    return this.#byKey.get(key) ?? 0;
+  #begin({ key }: Place, nowMs: number): void {
+    this.#limit.began(nowMs);
+    if (key !== null) this.#byKey.set(key, this.#heldBy(key) + 1);
   }
 
   #leave(place: Place, nowMs: number): void {
     this.#limit.left(nowMs);
     this.#forgetKey(place);
+  }
+
+  #heldBy(key: string): number {
+    return this.#byKey.get(key) ?? 0;
   }
 
   #forgetKey({ key }: Place): void {
@@ -107,11 +147,12 @@ export class Places {
 }
 
 /**
- * Those that take about as long: of one route, with answers of about the same length, to the nearest power of two. Null for
- * what failed, which is sooner done, or later.
+ * Those that take about as long: of one route, with answers of about the same length, to the nearest power of two, compressed
+ * or not. Null for what failed, which is sooner done, or later.
  */
-function kindOf({ request, response }: Place): string | null {
-  if (!response.writableFinished || response.statusCode >= 300) return null;
-  const length = Math.clz32(Number(response.getHeader("content-length") ?? 0));
-  return `${request.method} ${contextOf(response as Response).route} ${length}`;
+function kindOf({ request, response, sentBefore }: Place): string | null {
+  if (response.statusCode >= 300) return null;
+  const length = Math.clz32(request.socket.bytesWritten - sentBefore);
+  const encoding = String(response.getHeader("content-encoding") ?? "");
+  return `${request.method} ${contextOf(response as Response).route} ${length} ${encoding}`;
 }
