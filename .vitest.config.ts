@@ -10,7 +10,10 @@ export default defineConfig({
     pool: "forks",
     // Node itself loads the code, as it does for users: what it cannot strip fails here too. Nothing is mocked.
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    maxWorkers: 2,
+    // Files share a process, one after the other: the service is loaded and compiled once. No test changes what they share.
+    isolate: false,
+    // Much of the time is waiting: for leases, timeouts, processes that start.
+    maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 60_000,
     reporters: ["default", "./test/support/closing-line.reporter.ts"],

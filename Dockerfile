@@ -28,4 +28,4 @@ HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 4000}/health/live`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # Process 1 is the program itself and not npm or a shell, which would not hand SIGTERM on.
 # A young generation of 16 MB, and an old one that is collected early, keep it small (decision 0041).
-CMD ["node", "--max-semi-space-size=16", "--heap-growing-percent=40", "src/main.ts"]
+CMD ["node", "--max-semi-space-size=16", "--heap-growing-percent=100", "src/main.ts"]

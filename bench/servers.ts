@@ -15,7 +15,7 @@ export interface LoadGenerator extends AsyncDisposable {
 }
 
 /** Waymark, as `npm start` and the image start it. */
-export const STARTED_WITH = ["--max-semi-space-size=16", "--heap-growing-percent=40"];
+export const STARTED_WITH = ["--max-semi-space-size=16", "--heap-growing-percent=100"];
 
 const ENVIRONMENT = {
   NODE_ENV: "production",

@@ -18,7 +18,8 @@ export interface LatencyResult {
 
 const PACES = [200, 1_000];
 const SECONDS = 4;
-const WARM_UP_SECONDS = 2;
+/** Of each run, not counted: engines that have just started open connections and read what they need of each endpoint. */
+const WARM_UP_SECONDS = 1;
 
 export async function measureLatency(bench: Bench, { rounds }: { rounds: number }): Promise<LatencyResult[]> {
   const { stage, world } = bench;
@@ -39,12 +40,11 @@ export async function measureLatency(bench: Bench, { rounds }: { rounds: number 
   const results: LatencyResult[] = [];
   for (const perSecond of PACES) {
     const latencies = new Map(names.map((name): [EngineName, Latency[]] => [name, []]));
-    const pace = (engine: EngineProcess, seconds: number): Promise<Latency> =>
-      measureOne(bench, engine, { perSecond, seconds, produce });
-    for (const engine of engines) await pace(engine, WARM_UP_SECONDS);
+    const pace = (engine: EngineProcess): Promise<Latency> =>
+      measureOne(bench, engine, { perSecond, produce });
+    for (const engine of engines) await pace(engine);
     for (let round = 0; round < rounds; round += 1)
-      for (const engine of inTurn(engines, round))
-        latencies.get(engine.name)?.push(await pace(engine, SECONDS));
+      for (const engine of inTurn(engines, round)) latencies.get(engine.name)?.push(await pace(engine));
     results.push({ perSecond, latencies });
     for (const [name, all] of latencies) {
       const of = (pick: (latency: Latency) => number): string => median(all.map(pick)).toFixed(1);
@@ -59,13 +59,9 @@ export async function measureLatency(bench: Bench, { rounds }: { rounds: number 
 async function measureOne(
   { world, sink }: Bench,
   engine: EngineProcess,
-  {
-    perSecond,
-    seconds,
-    produce,
-  }: { perSecond: number; seconds: number; produce: (command: ProducerCommand) => Promise<Produced> },
+  { perSecond, produce }: { perSecond: number; produce: (command: ProducerCommand) => Promise<Produced> },
 ): Promise<Latency> {
-  const count = perSecond * seconds;
+  const count = perSecond * (WARM_UP_SECONDS + SECONDS);
   await world.clear();
   await engine.tell({ do: "fill", count: 0 });
   sink.tell({ do: "expect", count, secrets: world.secrets, keepTimes: true });
@@ -74,6 +70,10 @@ async function measureOne(
   const committed = await produce({ engine: engine.name, perSecond, count });
   const { times } = await received;
   await engine.tell({ do: "stop" });
-  const latenciesMs = Array.from(times, ([id, receivedMs]) => receivedMs - (committed.get(id) ?? Number.NaN));
+  const countedFromMs = Math.min(...committed.values()) + WARM_UP_SECONDS * 1000;
+  const latenciesMs = Array.from(times, ([id, receivedMs]) => {
+    const committedMs = committed.get(id) ?? Number.NaN;
+    return committedMs < countedFromMs ? [] : [receivedMs - committedMs];
+  }).flat();
   return { p50Ms: percentile(latenciesMs, 0.5), p99Ms: percentile(latenciesMs, 0.99) };
 }

@@ -34,6 +34,16 @@ export function boundConnections(
   });
 }
 
+/** Those that stand open, at any moment. */
+export function openConnections(server: Server): ReadonlySet<Socket> {
+  const open = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+  });
+  return open;
+}
+
 function forget(open: Map<string, number>, address: string): void {
   const left = (open.get(address) ?? 1) - 1;
   if (left === 0) open.delete(address);

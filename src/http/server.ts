@@ -6,12 +6,17 @@ import {
   type RequestListener,
   type Server,
 } from "node:http";
-import { Server as NetServer, type AddressInfo } from "node:net";
+import { Server as NetServer, type AddressInfo, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { StartupError } from "../platform/errors.ts";
 import { newRequestId } from "../platform/ids.ts";
 import { mustArriveWithin } from "./arrival.ts";
-import { boundConnections, type ConnectionBounds, type ExceededBound } from "./connections.ts";
+import {
+  boundConnections,
+  openConnections,
+  type ConnectionBounds,
+  type ExceededBound,
+} from "./connections.ts";
 import { mustBeTakenWithin } from "./departure.ts";
 import { failureText, JSON_TYPE } from "./envelope.ts";
 import { standingHeaders } from "./standing-headers.ts";
@@ -80,20 +85,16 @@ export async function listen(
   );
   server.setTimeout(patienceMs.silence);
   boundConnections(server, connections, onConnectionRefused);
+  const open = openConnections(server);
   server.on("clientError", refuseUnreadable);
   server.on("checkExpectation", handler);
-  const upgraded = new Set<Duplex>();
-  server.on("upgrade", (request, socket, head) => {
-    upgraded.add(socket);
-    socket.once("close", () => upgraded.delete(socket));
-    webSockets?.upgrade(request, socket, head);
-  });
+  server.on("upgrade", (request, socket, head) => webSockets?.upgrade(request, socket, head));
   await startListening(server, host, port);
   const { address, family, port: actual } = server.address() as AddressInfo;
   const shown = family === "IPv6" ? `[${address}]` : address;
   return {
     url: `http://${shown}:${actual}`,
-    stop: (timeoutMs = STOP_TIMEOUT_MS) => stop({ server, webSockets, upgraded }, timeoutMs),
+    stop: (timeoutMs = STOP_TIMEOUT_MS) => stop({ server, webSockets, open }, timeoutMs),
   };
 }
 
@@ -140,21 +141,24 @@ async function startListening(server: Server, host: string, port: number): Promi
 interface Stopping {
   server: Server;
   webSockets: WebSockets | null;
-  /** The HTTP server knows no more of these. */
-  upgraded: ReadonlySet<Duplex>;
+  /** WebSockets among them, of which the HTTP server knows no more. */
+  open: ReadonlySet<Socket>;
 }
 
 /**
  * First the door is shut (`Server.close` of node:http would also cut idle connections, on which a request may be on its
  * way); answers say `Connection: close` from now on. Then WebSockets and idle connections go, then, past the time limit, all.
  */
-async function stop({ server, webSockets, upgraded }: Stopping, timeoutMs: number): Promise<void> {
+async function stop({ server, webSockets, open }: Stopping, timeoutMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.once("close", resolve));
   NetServer.prototype.close.call(server);
-  const sweep = setInterval(() => server.closeIdleConnections(), LAST_REQUESTS_MS);
+  const sweep = setInterval(() => {
+    server.closeIdleConnections();
+    // To node:http a connection on which nothing came yet is no idle one.
+    for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
+  }, LAST_REQUESTS_MS);
   const forced = setTimeout(() => {
-    server.closeAllConnections();
-    for (const socket of upgraded) socket.destroy();
+    for (const socket of open) socket.destroy();
   }, timeoutMs);
   await webSockets?.[Symbol.asyncDispose]();
   await closed;

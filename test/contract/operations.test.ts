@@ -184,12 +184,12 @@ describe("the lists", () => {
   it("carry every type of event and actor as the document says", async () => {
     // The feed waits for transactions that began before an event's to end, those of other tests' databases included.
     const { body, items } = await vi.waitFor(async () => {
-      const { body } = await app.call("/v1/events", { key: agent.key });
-      const items = body.data.items as { type: string; data: { actor: { type: string } } }[];
-      expect(new Set(items.map(({ type }) => type))).toEqual(
+      const feed = await app.call("/v1/events", { key: agent.key });
+      const told = feed.body.data.items as { type: string; data: { actor: { type: string } } }[];
+      expect(new Set(told.map(({ type }) => type))).toEqual(
         new Set(["job.created", "job.updated", "job.status_changed", "job.assigned"]),
       );
-      return { body, items };
+      return { body: feed.body, items: told };
     }, 20_000);
     expect(new Set(items.map(({ data }) => data.actor.type))).toEqual(new Set(["key", "system"]));
     const next = await app.call(`/v1/events?after=${body.data.next_cursor}`, { key: agent.key });

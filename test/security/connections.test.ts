@@ -21,6 +21,8 @@ afterEach(async () => {
 interface Served {
   url: string;
   refused: string[];
+  /** The first call counts. */
+  stop(timeoutMs?: number): Promise<void>;
 }
 
 async function serve(handler: RequestListener, door: Partial<Door> = {}): Promise<Served> {
@@ -32,8 +34,10 @@ async function serve(handler: RequestListener, door: Partial<Door> = {}): Promis
     onConnectionRefused: (bound) => refused.push(bound),
     ...door,
   });
-  opened.push(() => server.stop(0));
-  return { url: server.url, refused };
+  let stopped: Promise<void> | null = null;
+  const stop = (timeoutMs = 0): Promise<void> => (stopped ??= server.stop(timeoutMs));
+  opened.push(() => stop());
+  return { url: server.url, refused, stop };
 }
 
 async function open(url: string, localAddress?: string): Promise<Socket> {
@@ -69,6 +73,13 @@ describe("slowness", () => {
     const { url } = await serve(answerAll, impatient);
     const socket = await open(url);
     expect(parseAnswer(await text(socket)).status).toBe(408);
+  });
+
+  it("a connection that sends nothing does not hold up a stop", async () => {
+    const server = await serve(answerAll, { patience: { headers: 600_000 } });
+    const socket = await open(server.url);
+    const [brought] = await Promise.all([text(socket), server.stop(600_000)]);
+    expect(brought).toBe("");
   });
 
   it("headers that come drop by drop are answered with 408, however steadily they come", async () => {
