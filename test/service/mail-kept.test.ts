@@ -69,7 +69,7 @@ describe("without a mail server", () => {
   it("mails and their files are gone after 30 days", async () => {
     await rig.mails.enqueue(rig.database, mailTo("agent@waymark.example"));
     const clock = createFakeClock(Date.now());
-    await using worker = rig.startWorker(null, clock);
+    await using worker = rig.startWorker(null, { clock });
     await worker.sweep();
     clock.advance(29 * DAY_MS);
     await worker.retire();

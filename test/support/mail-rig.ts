@@ -17,6 +17,7 @@ import { systemClock, type Clock } from "../../src/platform/clock.ts";
 import { openDatabase, type Database } from "../../src/platform/database.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { raw } from "../../src/platform/sql.ts";
+import type { Tracing } from "../../src/platform/tracing.ts";
 import { parseSmtpUrl } from "../../src/platform/smtp-url.ts";
 import { testBox } from "./secret.ts";
 import { createTestDatabase } from "./test-database.ts";
@@ -33,7 +34,7 @@ export interface MailRig extends AsyncDisposable {
   /** Of the worker that was started last. */
   attempts(): Promise<Record<string, number>>;
   /** `url`: of the mail server; null: there is none. */
-  startWorker(url: string | null, clock?: Clock): MailWorker;
+  startWorker(url: string | null, parts?: { clock?: Clock; tracing?: Tracing }): MailWorker;
   outbox(): Promise<MailView[]>;
   /** The one that there is. */
   theMail(): Promise<MailView>;
@@ -68,7 +69,7 @@ export async function openMailRig(): Promise<MailRig> {
     mails,
     folder,
     log,
-    startWorker(url, clock = systemClock) {
+    startWorker(url, { clock = systemClock, tracing } = {}) {
       const smtp = url === null ? null : parseSmtpUrl(url);
       const transport = createMailTransport({ smtp, from: FROM, folder });
       registry = new Registry();
@@ -80,6 +81,7 @@ export async function openMailRig(): Promise<MailRig> {
         clock,
         logger,
         registry,
+        tracing,
       });
     },
     async attempts() {
