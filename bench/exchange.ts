@@ -51,11 +51,13 @@ export function exchangesOn(socket: Socket): (bytes: Buffer) => Promise<Answer> 
     head = "";
     settle?.resolve(done);
   });
-  socket.on("close", () => settle?.reject(new Error("The server closed a connection under load")));
+  const closed = (): void => settle?.reject(new Error("The server closed a connection under load"));
+  socket.on("close", closed);
 
   return (bytes) => {
     settle = Promise.withResolvers<Answer>();
-    socket.write(bytes);
+    if (socket.destroyed) closed();
+    else socket.write(bytes);
     return settle.promise;
   };
 }

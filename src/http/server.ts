@@ -70,6 +70,7 @@ export async function listen(
   webSockets: WebSockets | null = null,
 ): Promise<HttpServer> {
   const patienceMs = { ...PATIENCE_MS, ...patience };
+  const inTime = handleInTime(handler, patienceMs);
   const server = createServer(
     {
       headersTimeout: patienceMs.headers,
@@ -81,13 +82,13 @@ export async function listen(
       // Any other wish to upgrade (Java's client wants HTTP/2) is not granted, and its request answered as it is.
       shouldUpgradeCallback: (request) => webSockets !== null && isFor(webSockets, request),
     },
-    handleInTime(handler, patienceMs),
+    inTime,
   );
   server.setTimeout(patienceMs.silence);
   boundConnections(server, connections, onConnectionRefused);
   const open = openConnections(server);
   server.on("clientError", refuseUnreadable);
-  server.on("checkExpectation", handler);
+  server.on("checkExpectation", inTime);
   server.on("upgrade", (request, socket, head) => webSockets?.upgrade(request, socket, head));
   await startListening(server, host, port);
   const { address, family, port: actual } = server.address() as AddressInfo;

@@ -15,17 +15,15 @@ export function sharing<T>(
   let kept: { answer: T; untilMs: number } | null = null;
 
   const askAnew = async (): Promise<T> => {
-    try {
-      const answer = await ask();
-      kept = { answer, untilMs: nowMs() + keptMs };
-      return answer;
-    } finally {
-      underWay = null;
-    }
+    const answer = await ask();
+    kept = { answer, untilMs: nowMs() + keptMs };
+    return answer;
   };
 
   return () => {
     if (kept && nowMs() < kept.untilMs) return Promise.resolve(kept.answer);
-    return (underWay ??= askAnew());
+    return (underWay ??= askAnew().finally(() => {
+      underWay = null;
+    }));
   };
 }

@@ -122,8 +122,10 @@ describe("503 with Retry-After when PostgreSQL is out of reach", () => {
 });
 
 describe("503 with Retry-After when the server is overloaded", () => {
+  const POOL_SIZE = 2;
+
   it("for requests beyond those that may wait; those that waited are served", async () => {
-    await using small = await startInstance(app.databaseUrl, { DATABASE_POOL_SIZE: "2" });
+    await using small = await startInstance(app.databaseUrl, { DATABASE_POOL_SIZE: String(POOL_SIZE) });
     expectData(await listJobs(small, agent));
     const held = await holdJob(app.databaseUrl, number);
     const patches = Array.from({ length: 60 }, (_, at) =>
@@ -141,6 +143,8 @@ describe("503 with Retry-After when the server is overloaded", () => {
     expect(firstRefused.body.error?.message).toContain("overloaded");
     // PostgreSQL is well: readiness waits for its turn like those that were not refused.
     const ready = expectReady(small, true);
+    const inLine = POOL_SIZE * 20 + 2;
+    await vi.waitFor(() => expect(small.database.pool().waiting).toBe(inLine), 5_000);
     await held.release();
     await ready;
     const statuses = (await answers).map((answer) => answer.status);

@@ -45,6 +45,8 @@ export function opsRoutes({ dependencies, metrics, isStopping }: OpsServices): R
     .route("/metrics")
     .get(async (_request, response) => {
       contextOf(response).route = "/metrics";
+      // Compressed they would cost each time what they cost once.
+      response.setHeader("Cache-Control", "no-store, no-transform");
       response.type(registry.contentType).send(await figures());
     })
     .all(methodNotAllowed("GET, HEAD"));

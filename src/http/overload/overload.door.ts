@@ -39,7 +39,7 @@ export function refuseOverload(handler: RequestListener, parts: OverloadParts): 
       report.look(nowMs);
     }
     const key = limit.isLowered ? presentedBy(request) : null;
-    const reason = places.reasonAgainst(key);
+    const reason = places.reasonAgainst(key, nowMs);
     if (reason === null) {
       places.take(request, response, { key, nowMs });
       handler(request, response);
@@ -51,7 +51,7 @@ export function refuseOverload(handler: RequestListener, parts: OverloadParts): 
   };
 }
 
-/** Whoever looks after an overloaded server needs these most. They cost little however often they are asked for. */
+/** Whoever looks after an overloaded server needs these most. However often they are asked for, what they tell is found once. */
 const FOR_OPERATORS: ReadonlySet<string> = new Set(["/health/live", "/health/ready", "/metrics"]);
 
 function isForOperators({ url = "" }: IncomingMessage): boolean {

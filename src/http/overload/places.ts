@@ -15,17 +15,21 @@ interface Place {
   readonly key: string | null;
   /** What its connection had sent before. */
   readonly sentBefore: number;
-  /** From then on all of it was there. */
+  /** Where it stands among all. */
+  readonly at: number;
   beganMs: number;
-  /** It is its client's turn: to send the rest of the body, or to take the answer. */
-  isClients: boolean;
+  /** Not while it is its client's turn: to send the rest of the body, or to take the answer. */
+  isHeld: boolean;
+  /** Answered, or its client is gone. */
+  isOver: boolean;
   /** How long it took says nothing: its client was part of it. */
   isUntold: boolean;
-  isAnswered: boolean;
 }
 
 /** An answer of which a part is still to be sent after this time waits for its client. */
 const CLIENTS_TURN_AFTER_MS = 100;
+/** Before anybody is refused it is seen to that those who have places need them; but no more often than this. */
+const SWEEP_EVERY_MS = 10;
 
 export class Places {
   readonly #limit: ConcurrencyLimit;
@@ -33,13 +37,15 @@ export class Places {
   readonly #taken: (Place | null)[] = [];
   readonly #free: number[] = [];
   readonly #byKey = new Map<string, number>();
+  #sweptMs = 0;
 
   constructor(limit: ConcurrencyLimit) {
     this.#limit = limit;
   }
 
   /** Why there is none for a request with `key`, where keys are counted. Null: there is one. */
-  reasonAgainst(key: string | null): Reason | null {
+  reasonAgainst(key: string | null, nowMs: number): Reason | null {
+    if (!this.#limit.hasRoom && nowMs - this.#sweptMs >= SWEEP_EVERY_MS) this.sweep(nowMs);
     if (!this.#limit.hasRoom) return "capacity";
     return key !== null && this.#heldBy(key) >= this.#limit.limit / 2 ? "share" : null;
   }
@@ -49,87 +55,96 @@ export class Places {
     response: ServerResponse,
     { key, nowMs }: { key: string | null; nowMs: number },
   ): void {
-    const sentBefore = request.socket.bytesWritten;
-    const place: Place = {
-      request,
-      response,
-      key,
-      sentBefore,
-      beganMs: nowMs,
-      isClients: false,
-      isUntold: false,
-      isAnswered: false,
-    };
     const at = this.#free.pop() ?? this.#taken.length;
+    const sentBefore = request.socket.bytesWritten;
+    // Without a socket it stands behind answers that its client has still to take.
+    const isUntold = response.socket === null;
+    const state = { beganMs: nowMs, isHeld: true, isOver: false, isUntold };
+    const place: Place = { request, response, key, sentBefore, at, ...state };
     this.#taken[at] = place;
-    this.#begin(place, nowMs);
-    if (bringsBody(request)) this.#awaitBody(place);
+    this.#begin(place);
+    // Nobody waits for a body that nobody reads.
+    if (bringsBody(request)) request.once("resume", () => this.#awaitBody(place));
     response.once("drain", () => {
       place.isUntold = true;
     });
     // What the client takes to take it is no longer our time.
     response.once("prefinish", () => this.#answered(place));
-    response.once("close", () => {
-      this.#taken[at] = null;
-      this.#free.push(at);
-      if (!place.isAnswered && !place.isClients) this.#leave(place, performance.now());
-    });
+    response.once("close", () => this.#forget(place));
   }
 
-  /** Whoever takes an answer slowly while it is written shall not keep others out. */
+  /** Whoever takes an answer slowly shall not keep others out. */
   sweep(nowMs: number): void {
+    this.#sweptMs = nowMs;
     for (const place of this.#taken) {
-      if (!place || place.isClients || place.isAnswered || !place.response.headersSent) continue;
-      if (nowMs - place.beganMs >= CLIENTS_TURN_AFTER_MS) this.#giveBack(place, nowMs);
+      if (!place) continue;
+      const { request, response, beganMs, isHeld } = place;
+      // Answers that stood in line on a connection that was cut are told of nothing.
+      if (request.socket.destroyed) this.#forget(place);
+      else if (isHeld && isClientsTurn(response, nowMs - beganMs)) this.#giveBack(place, nowMs);
     }
   }
 
   /**
-   * A body that comes with its headers, or right behind them, is there two turns of the loop later. Any other waits for its
-   * client, and has a place again when it has come.
+   * A body that comes with its headers, or right behind them, is there two turns of the loop after somebody begins to read it.
+   * Any other waits for its client, and has a place again when it has come.
    */
   #awaitBody(place: Place): void {
+    const { request } = place;
+    if (request.complete) return;
     setImmediate(() => {
-      if (place.request.complete) return;
+      if (request.complete) return;
       setImmediate(() => {
-        if (place.request.complete || place.isAnswered || place.response.closed) return;
+        if (request.complete || place.isOver) return;
         this.#giveBack(place, performance.now());
-        place.request.once("end", () => this.#goOn(place));
+        request.once("end", () => this.#goOn(place));
       });
     });
   }
 
+  #goOn(place: Place): void {
+    if (place.isOver) return;
+    place.beganMs = performance.now();
+    place.isHeld = true;
+    this.#begin(place);
+  }
+
   #giveBack(place: Place, nowMs: number): void {
-    place.isClients = true;
+    place.isUntold = true;
     this.#leave(place, nowMs);
   }
 
-  #goOn(place: Place): void {
-    if (place.isAnswered || place.response.closed) return;
-    place.isClients = false;
-    place.beganMs = performance.now();
-    this.#begin(place, place.beganMs);
-  }
-
   #answered(place: Place): void {
-    place.isAnswered = true;
-    if (place.isClients) return;
+    if (place.isOver) return;
+    place.isOver = true;
     const nowMs = performance.now();
     const kind = place.isUntold ? null : kindOf(place);
     if (kind === null) {
       this.#leave(place, nowMs);
     } else {
+      place.isHeld = false;
       this.#limit.answered(kind, place.beganMs, nowMs);
       this.#forgetKey(place);
     }
   }
 
-  #begin({ key }: Place, nowMs: number): void {
-    this.#limit.began(nowMs);
+  /** It is over, whatever becomes of its answer. */
+  #forget(place: Place): void {
+    place.isOver = true;
+    this.#leave(place, performance.now());
+    if (this.#taken[place.at] !== place) return;
+    this.#taken[place.at] = null;
+    this.#free.push(place.at);
+  }
+
+  #begin({ key, beganMs }: Place): void {
+    this.#limit.began(beganMs);
     if (key !== null) this.#byKey.set(key, this.#heldBy(key) + 1);
   }
 
   #leave(place: Place, nowMs: number): void {
+    if (!place.isHeld) return;
+    place.isHeld = false;
     this.#limit.left(nowMs);
     this.#forgetKey(place);
   }
@@ -144,6 +159,11 @@ export class Places {
     if (held > 0) this.#byKey.set(key, held);
     else this.#byKey.delete(key);
   }
+}
+
+/** Its answer is written and stands behind others on its connection, or has long been on its way. */
+function isClientsTurn({ writableEnded, headersSent }: ServerResponse, tookMs: number): boolean {
+  return writableEnded || (headersSent && tookMs >= CLIENTS_TURN_AFTER_MS);
 }
 
 /**

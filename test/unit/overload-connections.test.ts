@@ -1,0 +1,94 @@
+/** Places of requests on real connections, whose clients break them off, send several at once, or take nothing. */
+import { once } from "node:events";
+import { createServer, type RequestListener, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import type { Response } from "express";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { setContext } from "../../src/http/context.ts";
+import { ConcurrencyLimit } from "../../src/http/overload/concurrency-limit.ts";
+import { Places } from "../../src/http/overload/places.ts";
+import { openSocket } from "../support/raw-http.ts";
+
+interface Served {
+  limit: ConcurrencyLimit;
+  places: Places;
+  socket: Socket;
+  /** Of the requests that came, in their order. */
+  responses: ServerResponse[];
+  /** Writes `requests` at once and resolves when all of them have come. */
+  ask(...requests: string[]): Promise<void>;
+}
+
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+
+/** A server whose requests take places, and are answered by `handle`; and a connection to it. */
+async function serve(handle: RequestListener): Promise<Served> {
+  const limit = new ConcurrencyLimit({ most: 20 });
+  const places = new Places(limit);
+  const responses: ServerResponse[] = [];
+  const server = createServer((request, response) => {
+    const context = { requestId: "req_1", route: "/", holder: null, failure: null };
+    setContext(Object.assign(response, { locals: {} }) as unknown as Response, context);
+    places.take(request, response, { key: null, nowMs: performance.now() });
+    responses.push(response);
+    handle(request, response);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const socket = await openSocket(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  onTestFinished(async () => {
+    socket.destroy();
+    server.closeAllConnections();
+    server.close();
+    await once(server, "close");
+  });
+  return {
+    limit,
+    places,
+    socket,
+    responses,
+    async ask(...requests) {
+      const count = responses.length + requests.length;
+      socket.write(requests.join(""));
+      await vi.waitFor(() => expect(responses).toHaveLength(count));
+    },
+  };
+}
+
+const hold: RequestListener = () => undefined;
+
+/** Holds the first, and answers the others at once. */
+const holdFirst: RequestListener = ({ url }, response) => {
+  if (url !== "/first") response.end("{}");
+};
+
+it("a client that is gone before its answer gives its place back once", async () => {
+  const { limit, socket, responses, ask } = await serve(hold);
+  await ask(get("/"));
+  expect(limit.inWork).toBe(1);
+  socket.destroy();
+  const [response] = responses as [ServerResponse];
+  await once(response, "close");
+  expect(limit.inWork).toBe(0);
+  response.end("{}");
+  expect(limit.inWork).toBe(0);
+});
+
+it("answers that stand behind one that is still to come hold no places", async () => {
+  const { limit, places, responses, ask } = await serve(holdFirst);
+  await ask(get("/first"), ...Array.from({ length: 19 }, () => get("/")));
+  expect(limit.hasRoom).toBe(false);
+  expect(places.reasonAgainst(null, performance.now())).toBeNull();
+  expect(limit.inWork).toBe(1);
+  responses[0]?.end("{}");
+  await vi.waitFor(() => expect(responses.every(({ writableFinished }) => writableFinished)).toBe(true));
+  expect(limit.inWork).toBe(0);
+});
+
+it("requests on a connection that was taken for something else hold no places, and nothing is kept of them", async () => {
+  const { limit, places, socket, ask } = await serve(hold);
+  await ask(get("/first"), get("/"), get("/"));
+  socket.write("CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n");
+  await once(socket.resume(), "close");
+  places.sweep(performance.now());
+  expect(limit.inWork).toBe(0);
+});
