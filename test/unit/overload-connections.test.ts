@@ -16,7 +16,7 @@ interface Served {
   /** Of the requests that came, in their order. */
   responses: ServerResponse[];
   /** Writes `requests` at once and resolves when all of them have come. */
-  ask(...requests: string[]): Promise<void>;
+  ask: (...requests: string[]) => Promise<void>;
 }
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
@@ -46,7 +46,7 @@ async function serve(handle: RequestListener): Promise<Served> {
     places,
     socket,
     responses,
-    async ask(...requests) {
+    ask: async (...requests) => {
       const count = responses.length + requests.length;
       socket.write(requests.join(""));
       await vi.waitFor(() => expect(responses).toHaveLength(count));
