@@ -35,13 +35,18 @@ async function run({ url, requests, phases }: TrafficJob): Promise<Sent[]> {
   let numbers = 0;
 
   const connect = async (): Promise<Send> => {
-    const socket = await openConnection(hostname, Number(port));
-    open.push(socket);
-    const exchange = exchangesOn(socket);
+    const begin = async (): Promise<{ socket: Socket; exchange: ReturnType<typeof exchangesOn> }> => {
+      const socket = await openConnection(hostname, Number(port));
+      open.push(socket);
+      return { socket, exchange: exchangesOn(socket) };
+    };
+    let connection = await begin();
     return async ({ phase, atMs, startedMs }) => {
       const { kind, bytes } = numbered(texts[numbers % texts.length] as Text, (numbers += 1));
+      // The server lets go of those on which nothing has come for a while, as it does of a partner's.
+      if (connection.socket.destroyed) connection = await begin();
       const sentMs = performance.now();
-      const { status } = await exchange(bytes).catch(() => ({ status: "0" }));
+      const { status } = await connection.exchange(bytes).catch(() => ({ status: "0" }));
       const answeredMs = performance.now() - startedMs;
       const [dueMs, wasSentMs] = [atMs - startedMs, sentMs - startedMs];
       results.push({ kind, phase: phase.name, dueMs, sentMs: wasSentMs, answeredMs, status: Number(status) });
