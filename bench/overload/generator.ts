@@ -34,12 +34,12 @@ async function run({ url, requests, phases }: TrafficJob): Promise<Sent[]> {
   const open: Socket[] = [];
   let numbers = 0;
 
+  const begin = async (): Promise<{ socket: Socket; exchange: ReturnType<typeof exchangesOn> }> => {
+    const socket = await openConnection(hostname, Number(port));
+    open.push(socket);
+    return { socket, exchange: exchangesOn(socket) };
+  };
   const connect = async (): Promise<Send> => {
-    const begin = async (): Promise<{ socket: Socket; exchange: ReturnType<typeof exchangesOn> }> => {
-      const socket = await openConnection(hostname, Number(port));
-      open.push(socket);
-      return { socket, exchange: exchangesOn(socket) };
-    };
     let connection = await begin();
     return async ({ phase, atMs, startedMs }) => {
       const { kind, bytes } = numbered(texts[numbers % texts.length] as Text, (numbers += 1));
