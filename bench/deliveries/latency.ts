@@ -71,9 +71,9 @@ async function measureOne(
   const { times } = await received;
   await engine.tell({ do: "stop" });
   const countedFromMs = Math.min(...committed.values()) + WARM_UP_SECONDS * 1000;
-  const latenciesMs = Array.from(times, ([id, receivedMs]) => {
+  const latenciesMs = [...times].flatMap(([id, receivedMs]) => {
     const committedMs = committed.get(id) ?? Number.NaN;
     return committedMs < countedFromMs ? [] : [receivedMs - committedMs];
-  }).flat();
+  });
   return { p50Ms: percentile(latenciesMs, 0.5), p99Ms: percentile(latenciesMs, 0.99) };
 }

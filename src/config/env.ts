@@ -69,32 +69,34 @@ const sender = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** Longer than any balancer takes to look, and no orchestrator waits for long. */
-const MAX_SHUTDOWN_DELAY_MS = 300_000;
+interface DurationBounds {
+  leastMs: number;
+  mostMs: number;
+  /** What is said of any other. */
+  message: string;
+}
 
-const shutdownDelay = z.string().transform((text, context) => {
-  const delayMs = parseDuration(text);
-  if (delayMs !== null && delayMs <= MAX_SHUTDOWN_DELAY_MS) return delayMs;
-  context.addIssue({
-    code: "custom",
-    message: "Not a whole number and a unit (ms, s or m), of at most 5 minutes",
+function duration({ leastMs, mostMs, message }: DurationBounds) {
+  return z.string().transform((text, context) => {
+    const ms = parseDuration(text);
+    if (ms !== null && ms >= leastMs && ms <= mostMs) return ms;
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
   });
-  return z.NEVER;
+}
+
+/** At most longer than any balancer takes to look, and no orchestrator waits for long. */
+const shutdownDelay = duration({
+  leastMs: 0,
+  mostMs: 300_000,
+  message: "Not a whole number and a unit (ms, s or m), of at most 5 minutes",
 });
 
-const MIN_KEEP_ALIVE_MS = 1_000;
-const MAX_KEEP_ALIVE_MS = 3_600_000;
-
 /** None would be no bound for Node. */
-const keepAliveTimeout = z.string().transform((text, context) => {
-  const timeoutMs = parseDuration(text);
-  if (timeoutMs !== null && timeoutMs >= MIN_KEEP_ALIVE_MS && timeoutMs <= MAX_KEEP_ALIVE_MS)
-    return timeoutMs;
-  context.addIssue({
-    code: "custom",
-    message: "Not a whole number and a unit (ms, s, m or h), from 1 second to 1 hour",
-  });
-  return z.NEVER;
+const keepAliveTimeout = duration({
+  leastMs: 1_000,
+  mostMs: 3_600_000,
+  message: "Not a whole number and a unit (ms, s, m or h), from 1 second to 1 hour",
 });
 
 const retrySchedule = z.string().transform((text, context) => {

@@ -18,6 +18,7 @@ export function allowLongUpload(request: IncomingMessage): void {
   clearTimeout(deadlines.get(request));
 }
 
+/** Whether its headers say that a body follows them. */
 export function bringsBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }

@@ -3,6 +3,7 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import express, { type Request, type RequestHandler } from "express";
 import { AppError, badRequest } from "../platform/errors.ts";
+import { bringsBody } from "./arrival.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -20,7 +21,7 @@ export function readJson(limitBytes: number): RequestHandler {
     },
   });
   return (request, response, next) => {
-    if (!hasBody(request)) throw badRequest([], "A JSON body is required");
+    if (!bringsBody(request)) throw badRequest([], "A JSON body is required");
     if (!isJsonInUtf8(request.headers["content-type"] ?? "")) {
       throw new AppError("UnsupportedMediaTypeException", "The body must be application/json, in UTF-8");
     }
@@ -57,8 +58,4 @@ function isJsonInUtf8(contentType: string): boolean {
   const [type, ...parameters] = contentType.split(";").map((part) => part.trim().toLowerCase());
   const charset = parameters.find((parameter) => parameter.startsWith("charset="));
   return type === "application/json" && (charset === undefined || /^charset="?utf-8"?$/.test(charset));
-}
-
-function hasBody({ headers }: Request): boolean {
-  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }

@@ -10,6 +10,22 @@ export interface SecretBox {
   keyFor(purpose: string): Buffer;
 }
 
+/** What was sealed, and what for. */
+export interface Sealed {
+  readonly sealed: string;
+  readonly context: string;
+}
+
+/** Whether `box` opens it. */
+export function opens(box: Pick<SecretBox, "open">, { sealed, context }: Sealed): boolean {
+  try {
+    box.open(sealed, context);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Says how the rest is to be read, so that another cipher, or another key, can follow while this one is still read. */
 const VERSION = "s1.";
 const CIPHER = "aes-256-gcm";

@@ -5,15 +5,10 @@ import { newestSealedBody } from "../mail/sealed.service.ts";
 import type { Database, Queryable } from "../platform/database.ts";
 import { StartupError } from "../platform/errors.ts";
 import { systemActor } from "../platform/principal.ts";
-import type { SecretBox } from "../platform/secret-box.ts";
+import { opens, type Sealed, type SecretBox } from "../platform/secret-box.ts";
 import { raw, sql } from "../platform/sql.ts";
 import { keepPlace, lastPlaceOf, placeOf } from "./database-place.ts";
 import { newestSealed, unreadableEndpoints } from "../webhooks/sealed.service.ts";
-
-interface Sealed {
-  readonly sealed: string;
-  readonly context: string;
-}
 
 const CONTEXT = "database_mark";
 const KNOWN = "waymark";
@@ -47,15 +42,6 @@ async function keptCheck(on: Queryable): Promise<Sealed | null> {
   );
   const sealed = mark?.secret_check ?? null;
   return sealed === null ? null : { sealed, context: CONTEXT };
-}
-
-function opens(box: Pick<SecretBox, "open">, { sealed, context }: Sealed): boolean {
-  try {
-    box.open(sealed, context);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** What a lost WAYMARK_SECRET has taken along. */

@@ -1,5 +1,5 @@
 /** What of an endpoint is sealed: its signing secrets, and the headers that its owner adds. */
-import type { SecretBox } from "../platform/secret-box.ts";
+import { opens, type SecretBox } from "../platform/secret-box.ts";
 import type { SealedSecret } from "./endpoint.entity.ts";
 import { newSecret } from "./signature.ts";
 
@@ -25,12 +25,13 @@ export function addSecret(
 ): NewSecret {
   const text = newSecret();
   const end = new Date(nowMs + FORMER_MS).toISOString();
-  const signing = former
-    .map((secret) => ({ ...secret, expires_at: secret.expires_at ?? end }))
-    .filter((secret) => Date.parse(secret.expires_at) > nowMs && opens(box, endpointId, secret.sealed))
+  const context = sealedFor(endpointId);
+  const ending = former.map((secret) => ({ ...secret, expires_at: secret.expires_at ?? end }));
+  const signing = stillSigning(ending, nowMs)
+    .filter(({ sealed }) => opens(box, { sealed, context }))
     .slice(0, MAX_FORMER);
   const created = new Date(nowMs).toISOString();
-  const sealed = box.seal(text, sealedFor(endpointId));
+  const sealed = box.seal(text, context);
   return { text, secrets: [{ sealed, created_at: created, expires_at: null }, ...signing] };
 }
 
@@ -48,16 +49,6 @@ export function stillSigning(secrets: readonly SealedSecret[], nowMs: number): S
   return secrets.filter(({ expires_at: end }) => end === null || Date.parse(end) > nowMs);
 }
 
-/** Whether `box` opens what was sealed for the endpoint. */
-export function opens(box: Pick<SecretBox, "open">, endpointId: string, sealed: string): boolean {
-  try {
-    box.open(sealed, sealedFor(endpointId));
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 export function sealHeaders(
   box: SecretBox,
   endpointId: string,
@@ -73,9 +64,16 @@ export function openHeaders(
   sealed: string | null,
 ): Record<string, string> {
   if (sealed === null) return {};
-  // A secret is mended by its rotation, and these are not: so it is said which of the two it is.
-  if (!opens(box, endpointId, sealed)) throw unreadableHeaders(endpointId);
-  return JSON.parse(box.open(sealed, sealedFor(endpointId))) as Record<string, string>;
+  return JSON.parse(openedHeaders(box, endpointId, sealed)) as Record<string, string>;
+}
+
+function openedHeaders(box: Pick<SecretBox, "open">, endpointId: string, sealed: string): string {
+  try {
+    return box.open(sealed, sealedFor(endpointId));
+  } catch {
+    // A secret is mended by its rotation, and these are not: so it is said which of the two it is.
+    throw unreadableHeaders(endpointId);
+  }
 }
 
 function unreadableHeaders(endpointId: string): Error {

@@ -1,12 +1,12 @@
 /** What is sealed of endpoints, for whoever has to know whether WAYMARK_SECRET opens it. */
 import type { Queryable } from "../platform/database.ts";
 import { toTypedId } from "../platform/ids.ts";
-import type { SecretBox } from "../platform/secret-box.ts";
+import { opens, type Sealed, type SecretBox } from "../platform/secret-box.ts";
 import { raw } from "../platform/sql.ts";
-import { opens, sealedFor } from "./endpoint.secrets.ts";
+import { sealedFor } from "./endpoint.secrets.ts";
 
 /** The secret that was made last, with what it is sealed for; null: there is none. */
-export async function newestSealed(on: Queryable): Promise<{ sealed: string; context: string } | null> {
+export async function newestSealed(on: Queryable): Promise<Sealed | null> {
   const [row] = await on.query<{ id: string; sealed: string }>(
     raw(`
     select id, secrets -> 0 ->> 'sealed' as sealed from webhook_endpoint
@@ -41,10 +41,11 @@ export async function unreadableEndpoints(
       where secret ->> 'expires_at' is null or (secret ->> 'expires_at')::timestamptz > now()) as secrets
     from webhook_endpoint where deleted_at is null order by id`),
   );
+  const isOpened = (id: string, sealed: string): boolean => opens(box, { sealed, context: sealedFor(id) });
   const idsWhere = (isUnreadable: (row: Row) => boolean) =>
     rows.filter(isUnreadable).map(({ id }) => toTypedId("whe", id));
   return {
-    secrets: idsWhere(({ id, secrets }) => !secrets.every((sealed) => opens(box, id, sealed))),
-    headers: idsWhere(({ id, headers }) => headers !== null && !opens(box, id, headers)),
+    secrets: idsWhere(({ id, secrets }) => !secrets.every((sealed) => isOpened(id, sealed))),
+    headers: idsWhere(({ id, headers }) => headers !== null && !isOpened(id, headers)),
   };
 }
