@@ -13,7 +13,7 @@ export default defineConfig({
     // Files share a process, one after the other: the service is loaded and compiled once. No test changes what they share.
     isolate: false,
     // Much of the time is waiting: for leases, timeouts, processes that start.
-    maxWorkers: 3,
+    maxWorkers: 4,
     testTimeout: 30_000,
     hookTimeout: 60_000,
     reporters: ["default", "./test/support/closing-line.reporter.ts"],

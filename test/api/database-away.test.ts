@@ -128,9 +128,11 @@ describe("503 with Retry-After when the server is overloaded", () => {
     await using small = await startInstance(app.databaseUrl, { DATABASE_POOL_SIZE: String(POOL_SIZE) });
     expectData(await listJobs(small, agent));
     const held = await holdJob(app.databaseUrl, number);
-    const patches = Array.from({ length: 60 }, (_, at) =>
-      patchJob(small, agent, number, { piece_quantity: at + 1 }),
-    );
+    const changeOne = (_: unknown, at: number) => patchJob(small, agent, number, { piece_quantity: at + 1 });
+    const holders = Array.from({ length: POOL_SIZE }, changeOne);
+    // Only then no connection comes free by what runs at intervals, and nobody leaves the line.
+    await held.untilSomeoneWaits(POOL_SIZE);
+    const patches = [...holders, ...Array.from({ length: 60 }, changeOne)];
     const answers = Promise.all(patches);
     const firstRefused = await Promise.any(
       patches.map(async (patch) => {

@@ -3,6 +3,7 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { toTypedId } from "../../src/platform/ids.ts";
 import { startCuttableProxy, type CuttableProxy } from "../support/cuttable-proxy.ts";
+import { untilShown } from "../support/feed.ts";
 import { ask } from "../support/graphql.ts";
 import { startInstance, type Instance } from "../support/instance.ts";
 import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
@@ -34,6 +35,7 @@ beforeAll(async () => {
       variables: { items },
     });
   }
+  await untilShown(whole.database);
   proxy = await startCuttableProxy(whole.databaseUrl);
   app = await startInstance(proxy.url, { WAYMARK_ROLE: "api" });
 });

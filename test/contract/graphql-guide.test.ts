@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ensureDemo } from "../../src/embedded/demo.ts";
 import { limits } from "../../src/graphql/limits.ts";
 import { createSchema } from "../../src/graphql/schema.ts";
+import { untilShown } from "../support/feed.ts";
 import { ask, graphql } from "../support/graphql.ts";
 import { startTestApp, type TestApp } from "../support/start-app.ts";
 
@@ -83,6 +84,7 @@ describe("the ten questions", () => {
     const live = example("Live");
     expect(live.kind).toBe("subscription");
     expect(validate(createSchema(), parse(live.document))).toEqual([]);
+    await untilShown(app.database);
     const before = await ask(app, "{ events(first: 1) { nodes { cursor } } }", { key });
     const after: string = before.events.nodes[0].cursor;
     const missed = await ask(app, example("Missed").document, { key, variables: { after } });

@@ -412,7 +412,7 @@ describe("an organisation with 100 keys", () => {
 
   it("may rotate one without grace, which leaves as many", async () => {
     const asking = await full();
-    const { id } = (await keys.listFor(asking)).at(-1) ?? { id: "" };
+    const { id } = (await keys.listFor(asking)).find(({ name }) => name === "filler") ?? { id: "" };
     await expect(keys.rotateFor(asking, id, 1)).rejects.toEqual(tooMany);
     await keys.rotateFor(asking, id, 0);
     await expect(create(asking)).rejects.toEqual(tooMany);

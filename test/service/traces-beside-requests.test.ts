@@ -2,7 +2,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import type { Tracing } from "../../src/platform/tracing.ts";
 import { handle } from "../../src/scheduling/task.ts";
-import { follow, untilShown } from "../support/graphql-live.ts";
+import { untilShown } from "../support/feed.ts";
+import { follow } from "../support/graphql-live.ts";
 import { patchJob } from "../support/job-calls.ts";
 import { startMailServer } from "../support/mail-server.ts";
 import { LINK_SECRET, mailTo, openMailRig } from "../support/mail-rig.ts";

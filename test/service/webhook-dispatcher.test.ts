@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { sql } from "../../src/platform/sql.ts";
 import { newSecret } from "../../src/webhooks/signature.ts";
+import { untilShown } from "../support/feed.ts";
 import { startReceiver, type Receiver } from "../support/webhook-receiver.ts";
 import { startRig, type RunningDispatcher, type WebhookRig } from "../support/webhook-rig.ts";
 
@@ -82,6 +83,7 @@ it("a delivery arrives signed, with the feed's body, and its attempt is kept", (
     await makeEvents(1);
     const received = await receiver.next();
     expect(received).toMatchObject({ method: "POST", verification: { valid: true } });
+    await untilShown(rig.app.database);
     const feed = await rig.app.call("/v1/events?limit=100", { key: rig.agent.key });
     expect(feed.body.data.items).toContainEqual(JSON.parse(received.body));
     expect(received.headers["webhook-id"]).toBe((JSON.parse(received.body) as { id: string }).id);

@@ -1,5 +1,7 @@
 /** The events feed as a partner polls it. */
 import { expect, vi } from "vitest";
+import type { Queryable } from "../../src/platform/database.ts";
+import { sql } from "../../src/platform/sql.ts";
 import { expectData } from "./answers.ts";
 import type { Api } from "./job-calls.ts";
 import type { Partner } from "./start-app.ts";
@@ -36,4 +38,13 @@ export function eventuallyEvents(
     return events;
   };
   return vi.waitFor(look, { timeout: 20_000, interval: 20 });
+}
+
+/** Resolves once the feed shows every event: an older transaction, of any database of the server, holds it up. */
+export async function untilShown(database: Queryable): Promise<void> {
+  await vi.waitFor(async () => {
+    const hidden = await database.query(sql`select from job_event
+      where transaction_id >= pg_snapshot_xmin(pg_current_snapshot()) limit 1`);
+    expect(hidden).toEqual([]);
+  }, 20_000);
 }

@@ -4,8 +4,7 @@ import type { ClientRequest, IncomingMessage } from "node:http";
 import { createClient, type Client } from "graphql-ws";
 import { expect, onTestFinished, vi } from "vitest";
 import { WebSocket } from "ws";
-import type { Queryable } from "../../src/platform/database.ts";
-import { sql } from "../../src/platform/sql.ts";
+import { untilShown } from "./feed.ts";
 import type { Instance } from "./instance.ts";
 import type { Partner, TestApp, TestJob } from "./start-app.ts";
 
@@ -41,15 +40,6 @@ export async function shownJobs(app: TestApp, agent: Partner, jobs: readonly Tes
   const numbers = await app.jobs(agent, jobs);
   await untilShown(app.database);
   return numbers;
-}
-
-/** Resolves once the feed shows every event: an older transaction, of any database of the server, holds it up. */
-export async function untilShown(database: Queryable): Promise<void> {
-  await vi.waitFor(async () => {
-    const hidden = await database.query(sql`select from job_event
-      where transaction_id >= pg_snapshot_xmin(pg_current_snapshot()) limit 1`);
-    expect(hidden).toEqual([]);
-  }, 20_000);
 }
 
 /** One that does not come back by itself. */
