@@ -3,13 +3,12 @@
  * Options: --jobs=N --deliveries=N --fresh --rounds=N --only=list10,update (or filters, graphql, deliveries, backlog, latency, growth)
  * --engines=graphile-worker,bare-loop --write --profile (CPU profiles of both servers).
  */
-import { cpus } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { deliveryParts, measureDeliveries } from "./deliveries/measure.ts";
 import { graphqlRowsOf, measureGraphql } from "./graphql/measure.ts";
 import { measureJobs } from "./jobs.ts";
-import { tableOf, withFormerRows, writeReport, type ReportPart } from "./report.ts";
+import { headingOf, tableOf, withFormerRows, writeReport, type ReportPart } from "./report.ts";
 import type { Result } from "./rows.ts";
 
 const { values: options } = parseArgs({
@@ -59,8 +58,7 @@ async function tellRows(part: ReportPart, results: readonly Result[]): Promise<v
 }
 
 async function tell(part: ReportPart, size: string, table: string): Promise<void> {
-  const day = new Date().toISOString().slice(0, 10);
-  const heading = `${day}, ${cpus().length} cores (${cpus()[0]?.model}), Node ${process.versions.node}, ${size}, ${rounds} rounds.`;
+  const heading = headingOf(size, `${rounds} rounds`);
   console.log(`\n${heading}\n\n${table}`);
   if (options.write) await writeReport(part, heading, table);
 }

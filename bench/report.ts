@@ -1,5 +1,6 @@
 /** The results as a Markdown table, on the terminal and between the markers of docs/performance.md, or of another page. */
 import { readFile, writeFile } from "node:fs/promises";
+import { cpus } from "node:os";
 import { join } from "node:path";
 import type { Figures } from "./rounds.ts";
 import type { Budget, Result } from "./rows.ts";
@@ -18,6 +19,14 @@ export type ReportPart =
   | "traces"
   | "costs"
   | "fleet";
+
+/** Where figures come from. */
+export const machine = `${cpus().length} cores (${cpus()[0]?.model}), Node ${process.versions.node}`;
+
+/** What stands above a table that was measured just now. */
+export function headingOf(...details: string[]): string {
+  return `${[new Date().toISOString().slice(0, 10), machine, ...details].join(", ")}.`;
+}
 
 export function tableOf(results: readonly Result[]): string {
   return [

@@ -53,7 +53,8 @@ function times(count: number, make: (at: number) => LoadRequest): LoadRequest[] 
   return Array.from({ length: count }, (_, at) => make(at));
 }
 
-function toUpdate({ key, body }: LoadRequest): LoadRequest {
+/** The mutation that changes what REST's batch does. */
+export function toUpdate({ key, body }: LoadRequest): LoadRequest {
   const { jobs } = JSON.parse(body as string) as { jobs: RestItem[] };
   return operations.update(
     key,

@@ -4,12 +4,11 @@
  * --write (the table of all sizes measured so far into docs/performance.md).
  */
 import { mkdir } from "node:fs/promises";
-import { cpus } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { openEmbeddedPostgres } from "../../src/embedded/postgres.ts";
 import { postgresFlags, readPostmasterPid } from "../database.ts";
-import { writeReport } from "../report.ts";
+import { machine, writeReport } from "../report.ts";
 import { measureSize } from "./measure.ts";
 import { keepResult, readResults, sizesTable } from "./results.ts";
 import { openGrowthWorld, type GrowthWorld } from "./world.ts";
@@ -55,7 +54,7 @@ await mkdir(folder, { recursive: true });
     await keepResult(folder, { jobs, day, rounds, gigabytes: await sizeOf(world), costs });
   }
 }
-const heading = `${cpus().length} cores (${cpus()[0]?.model}), Node ${process.versions.node}.`;
+const heading = `${machine}.`;
 const table = sizesTable(await readResults(folder));
 console.log(`\n${heading}\n\n${table}`);
 if (options.write) await writeReport("sizes", heading, table);

@@ -33,7 +33,7 @@ export function sizesTable(results: readonly SizeResult[]): string {
   const head = [
     "operation",
     ...results.map(({ jobs }) => `${jobs.toLocaleString("en")} jobs`),
-    `last to first, budget ≤ ${MAX_GROWTH}`,
+    `last to first, budget ≤ ${MAX_GROWTH} (PostgreSQL alone)`,
   ];
   const lines = costs.map(({ id, name, isBounded }) => {
     const figures = results.map((result) => result.costs.find((cost) => cost.id === id)?.figures ?? null);
@@ -64,6 +64,7 @@ function growthOf(figures: readonly (CostFigures | null)[], isBounded: boolean):
   const [first, last] = [known[0], known.at(-1)];
   if (!first || !last || known.length < 2) return "-";
   const ratio = (last.nodeUs + last.postgresUs) / (first.nodeUs + first.postgresUs);
-  if (!isBounded) return `× ${number(ratio)}, grows with the answer's total`;
-  return ratio <= MAX_GROWTH ? `× ${number(ratio)}` : `**× ${number(ratio)}**`;
+  const ofPostgres = ` (× ${number(last.postgresUs / first.postgresUs)})`;
+  if (!isBounded) return `× ${number(ratio)}${ofPostgres}, grows with the answer's total`;
+  return `${ratio <= MAX_GROWTH ? `× ${number(ratio)}` : `**× ${number(ratio)}**`}${ofPostgres}`;
 }

@@ -18,6 +18,7 @@ const HEADINGS = [
 ];
 /** Budgets: docs/performance.md. */
 const MOST_TIMES_CALM = 3;
+const LONGEST_RECOVERY_MS = 5_000;
 
 /** All of them together, then kind by kind where there are several. */
 export function tableOf(mixture: string, { capacity, phases }: Measured): string[] {
@@ -36,11 +37,37 @@ export function tableHead(): string[] {
   return [`| ${HEADINGS.join(" | ")} |`, `|${"---|".repeat(HEADINGS.length)}`];
 }
 
+/** What was promised of all requests together and did not hold, in words. */
+export function brokenIn(mixture: string, { phases }: Measured): string[] {
+  const ofPhase = (name: string): Sent[] =>
+    phases.find(({ phase, isProtected }) => isProtected && phase.name === name)?.sent ?? [];
+  const p99 = (name: string): number => percentile(latencies(ofPhase(name).filter(isAnswered)), 0.99);
+  const times = p99(phaseNames.overload) / p99(phaseNames.calm);
+  const failed = phases
+    .filter(({ isProtected }) => isProtected)
+    .flatMap(({ sent }) => sent)
+    .filter((each) => !isAnswered(each) && !isRefused(each)).length;
+  const lastMs = lastRefusedMs(ofPhase(phaseNames.after));
+  return [
+    ...(times > MOST_TIMES_CALM ? [`p99 is ${number(times)} times that of calm`] : []),
+    ...(failed > 0 ? [`${failed} were neither answered nor refused`] : []),
+    ...(lastMs > LONGEST_RECOVERY_MS ? [`the last was refused ${number(lastMs)} ms after the overload`] : []),
+  ].map((text) => `${mixture}: ${text}`);
+}
+
+export function verdictOf(broken: readonly string[]): string {
+  return broken.length === 0 ? "All that is promised held." : `**Did not hold:** ${broken.join("; ")}.`;
+}
+
+function lastRefusedMs(after: readonly Sent[]): number {
+  return Math.max(0, ...after.filter(isRefused).map(({ dueMs }) => dueMs));
+}
+
 /** How soon nothing was left of the overload. */
 export function recoveryOf(mixture: string, { phases }: Measured): string {
   const after = phases.find(({ phase }) => phase.name === phaseNames.after)?.sent ?? [];
-  const refused = after.filter(isRefused).map(({ dueMs }) => dueMs);
-  const last = Math.max(0, ...refused);
+  const refused = after.filter(isRefused);
+  const last = lastRefusedMs(after);
   return refused.length === 0
     ? `${mixture}: no request that was due after the overload was refused.`
     : `${mixture}: of the requests that were due after the overload ${refused.length} were refused, the last ${number(last)} ms after it.`;

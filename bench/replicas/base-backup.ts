@@ -3,14 +3,13 @@ import { execFile } from "node:child_process";
 import { chown, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import pg from "pg";
 import type { Cluster } from "../../src/embedded/postgres-cluster.ts";
-import type { Database } from "../../src/platform/database.ts";
-import { sql } from "../../src/platform/sql.ts";
 
 export interface BaseBackup {
   cluster: Pick<Cluster, "clusterDir" | "runAs">;
-  /** As the superuser; `wal_level` is `replica` at least. */
-  superuser: Database;
+  /** The superuser's; `wal_level` is `replica` at least. */
+  url: string;
   /** Where the copy goes; it is not there yet. */
   folder: string;
 }
@@ -20,24 +19,24 @@ export interface BaseBackup {
  * them (`standby.signal`, `recovery.signal`). The log is left out: whoever starts the copy says where it is.
  */
 export async function takeBaseBackup(
-  { cluster, superuser, folder }: BaseBackup,
+  { cluster, url, folder }: BaseBackup,
   signal: "standby.signal" | "recovery.signal",
 ): Promise<void> {
-  // The same session has to begin and to end it.
-  const label = await superuser.transaction(async (session) => {
-    await session.query(sql`select pg_backup_start('backup', fast := true)`);
-    await promisify(execFile)("cp", ["-a", cluster.clusterDir, folder]);
-    const [backup] = await session.query<{ labelfile: string }>(
-      sql`select labelfile from pg_backup_stop(wait_for_archive := false)`,
-    );
-    return backup?.labelfile ?? "";
-  });
+  // The same session has to begin and to end it, and Waymark's own end those that are silent for as long as a copy may take.
+  const session = new pg.Client(url);
+  await session.connect();
+  await session.query("select pg_backup_start('backup', fast := true)");
+  await promisify(execFile)("cp", ["-a", cluster.clusterDir, folder]);
+  const { rows } = await session.query<{ labelfile: string }>(
+    "select labelfile from pg_backup_stop(wait_for_archive := false)",
+  );
+  await session.end();
   await rm(join(folder, "postmaster.pid"), { force: true });
   const log = join(folder, "pg_wal");
   for (const name of await readdir(log)) await rm(join(log, name), { recursive: true });
   const { account } = cluster.runAs;
   for (const [name, text] of [
-    ["backup_label", label],
+    ["backup_label", rows[0]?.labelfile ?? ""],
     [signal, ""],
   ] as const) {
     await writeFile(join(folder, name), text);

@@ -6,7 +6,7 @@
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { openBenchDatabase } from "../database.ts";
-import { writeReport } from "../report.ts";
+import { headingOf, writeReport } from "../report.ts";
 import { startLoad, startServer, STARTED_WITH } from "../servers.ts";
 import { createWorkload } from "../workload.ts";
 import { createGraphqlWorkload } from "../graphql/workload.ts";
@@ -77,4 +77,5 @@ const shares = await sharesUnderChanges(bench, {
 });
 const tables = tablesOf(compared, shares);
 console.log(`\n${tables}\n`);
-if (options.write) await writeReport("replicas", `${jobs.toLocaleString("en")} jobs`, tables);
+if (options.write)
+  await writeReport("replicas", headingOf(`${jobs.toLocaleString("en")} jobs`, `${rounds} rounds`), tables);

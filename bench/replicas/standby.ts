@@ -47,7 +47,7 @@ export async function startStandby({ dataDir, primaryUrl, flags = [] }: StandbyO
   const port = await findFreePort();
   const folder = join(dataDir, `standby-${port}`);
   opened.defer(() => rm(folder, { recursive: true, force: true }));
-  await takeBaseBackup({ cluster, superuser: primary, folder }, "standby.signal");
+  await takeBaseBackup({ cluster, url: primaryUrl, folder }, "standby.signal");
   const follows = Object.entries(addressOf(primaryUrl)).map(([name, value]) => `${name}=${value}`);
   const settings = [
     `primary_conninfo=${follows.join(" ")}`,

@@ -4,11 +4,10 @@
  * --jobs=50000 --model (with the costs that the last run kept) --write (both tables into docs/scaling.md).
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { cpus } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { randomFrom } from "../random.ts";
-import { writeReport } from "../report.ts";
+import { headingOf, writeReport } from "../report.ts";
 import { ASSUMPTIONS } from "./assumptions.ts";
 import { costsOf } from "./costs.ts";
 import { diskOf, sizeFleet } from "./fleet.ts";
@@ -64,9 +63,8 @@ async function measureAnew(): Promise<Kept> {
   const [jobs, seconds] = [Number(options.jobs), Number(options.seconds)];
   const rates = options.rates.split(",").map(Number);
   const figures = await measure({ folder, jobs, seconds, rates, onProgress });
-  const day = new Date().toISOString().slice(0, 10);
   const kept: Kept = {
-    heading: `${day}, ${cpus().length} cores (${cpus()[0]?.model}), Node ${process.versions.node}, 1,000 organisations, ${jobs.toLocaleString("en")} jobs, phases of ${seconds} s.`,
+    heading: headingOf("1,000 organisations", `${jobs.toLocaleString("en")} jobs`, `phases of ${seconds} s`),
     measured: figures,
   };
   await writeFile(keptIn, JSON.stringify(kept, null, 1));

@@ -4,6 +4,7 @@ import { entities } from "../../src/entities.ts";
 import { migrateDatabase } from "../../src/platform/migrate.ts";
 import { insertEndpoints, OTHER_TABLES, worldOn, type World } from "../deliveries/world.ts";
 import { makeDatabase } from "../made-database.ts";
+import { widenLimits } from "../rate-limits.ts";
 import { issueKeys, recountJobs, seed, type BenchOrganization } from "../seed.ts";
 import type { RowBytes } from "./costs.ts";
 
@@ -44,6 +45,7 @@ export async function openWorld(
   await client.query(OTHER_TABLES);
   await client.query("vacuum analyze");
   const organizations = await issueKeys(client);
+  await widenLimits(client);
   const held = opened.move();
   return {
     url,

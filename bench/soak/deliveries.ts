@@ -4,6 +4,7 @@ import type pg from "pg";
 import { toTypedId } from "../../src/platform/ids.ts";
 import { FAITHFUL, type Behaviour } from "./plan.ts";
 import type { Received } from "./receivers.ts";
+import type { ToldEvents } from "./subscribers.ts";
 import type { SoakEndpoint } from "./world.ts";
 
 export interface EndpointOutcome {
@@ -86,6 +87,34 @@ const STUCK = `
       select from webhook_delivery flying
       where flying.status = 'pending' and flying.endpoint_id = endpoint.id
         and flying.lease_token is not null and flying.due_at > now())`;
+
+export interface SubscriptionOutcome {
+  /** Events of the feed between the first and the last that a subscription told, which it did not tell. */
+  missed: number;
+  /** Events that it told, of jobs that are not its organisation's. */
+  strange: number;
+}
+
+export async function checkSubscriptions(
+  client: pg.Client,
+  told: readonly ToldEvents[],
+): Promise<SubscriptionOutcome> {
+  const outcome = { missed: 0, strange: 0 };
+  for (const [organizationId, subscriptions] of Map.groupBy(told, (one) => one.organizationId)) {
+    const { rows } = await client.query<{ id: string }>(
+      "select id from job_event where agent_id = $1 or contractor_id = $1 order by transaction_id, position",
+      [organizationId],
+    );
+    const feed = rows.map(({ id }) => toTypedId("evt", id));
+    for (const { eventIds } of subscriptions) {
+      const isTold = (id: string): boolean => eventIds.has(id);
+      const between = feed.slice(feed.findIndex(isTold), feed.findLastIndex(isTold) + 1);
+      outcome.missed += between.filter((id) => !isTold(id)).length;
+      outcome.strange += eventIds.difference(new Set(between)).size;
+    }
+  }
+  return outcome;
+}
 
 async function outcomeOf(
   client: pg.Client,

@@ -3,9 +3,8 @@
  * Options: --minutes=20 --load=1 (times the rates of plan.ts) --write (into docs/performance.md). Exits with 1 where
  * something does not hold.
  */
-import { cpus } from "node:os";
 import { parseArgs } from "node:util";
-import { writeReport } from "../report.ts";
+import { headingOf, writeReport } from "../report.ts";
 import { soak } from "./run.ts";
 import { reportOf } from "./tables.ts";
 import { verdictsOf } from "./verdicts.ts";
@@ -28,8 +27,7 @@ const [minutes, load] = [Number(options.minutes), Number(options.load)];
 const result = await soak({ minutes, load, signal: stopping.signal, onProgress });
 const verdicts = verdictsOf(result);
 const report = reportOf(result, verdicts);
-const day = new Date().toISOString().slice(0, 10);
-const heading = `${day}, ${cpus().length} cores (${cpus()[0]?.model}), Node ${process.versions.node}, ${options.minutes} minutes.`;
+const heading = headingOf(`${options.minutes} minutes`);
 console.log(`\n${heading}\n\n${report}`);
 if (options.write) await writeReport("soak", heading, report);
 process.exitCode = verdicts.every(({ holds }) => holds) ? 0 : 1;

@@ -1,5 +1,7 @@
 /** What partners ask, one operation each time it is called. Each answers with how many changes it has made. */
+import { randomUUID } from "node:crypto";
 import { operations as graphql } from "../graphql/operations.ts";
+import { toUpdate } from "../graphql/workload.ts";
 import type { LoadRequest } from "../load.ts";
 import type { BenchOrganization } from "../seed.ts";
 import { filterNames, type Workload } from "../workload.ts";
@@ -51,9 +53,15 @@ export function operationsOf(parts: OperationParts): Record<OperationName, Opera
       await calls.ask(workload.updates(1)[0] as LoadRequest);
       return 1;
     },
+    "PATCH one, twice with its Idempotency-Key": () => repeated(calls, workload.updates(1)[0] as LoadRequest),
     async "PATCH batch of 20"() {
       const answer = await calls.ask(workload.batches(1, BATCH)[0] as LoadRequest);
       return (answer as unknown as Envelope<{ updated_count: number }>).data.updated_count;
+    },
+    async "GraphQL updateJobs of 20"() {
+      const answer = await calls.ask(toUpdate(workload.batches(1, BATCH)[0] as LoadRequest));
+      return (answer as unknown as Envelope<{ updateJobs: { updatedCount: number } }>).data.updateJobs
+        .updatedCount;
     },
     "GraphQL dashboard": reading(() =>
       graphql.dashboard(someKey(), STATUSES[next() % STATUSES.length] ?? "pending"),
@@ -70,6 +78,17 @@ export function operationsOf(parts: OperationParts): Record<OperationName, Opera
       return 0;
     },
   };
+}
+
+/** Through whichever API comes next each time: the second has to answer what the first did, and to change nothing. */
+async function repeated(calls: Calls, request: LoadRequest): Promise<number> {
+  const headers = { "x-api-key": request.key, "idempotency-key": randomUUID() };
+  const [first, second] = [await calls.send(request, headers), await calls.send(request, headers)];
+  if (first.status !== 200) throw new Error(`${first.status} ${first.body.slice(0, 200)}`);
+  // Each has an id of its own.
+  const [done, told] = [first, second].map(({ body }) => body.replace(/"request_id":"\w+"/, ""));
+  if (told !== done) throw new Error(`A repetition was answered otherwise: ${second.body.slice(0, 200)}`);
+  return 1;
 }
 
 /** Two pages of a connection, the second by the cursor of the first. */

@@ -4,7 +4,9 @@ export const OPERATIONS = {
   "list of 10": 160,
   "list of 100": 6,
   "PATCH one": 60,
+  "PATCH one, twice with its Idempotency-Key": 4,
   "PATCH batch of 20": 2,
+  "GraphQL updateJobs of 20": 1,
   "GraphQL dashboard": 4,
   "GraphQL connections": 6,
   "GraphQL jobStats": 6,
@@ -43,7 +45,7 @@ export const ENDPOINTS: readonly EndpointPlan[] = [
   ...at("gone", 42),
 ];
 
-/** Short enough that a delivery that only fails is dead within the soak. */
+/** Short, so that what fails is soon tried again; while a circuit is open what waits behind it uses up no attempt. */
 export const RETRY_SCHEDULE = "0s,2s,5s,10s,20s,40s";
 export const JOBS = 50_000;
 export const PEOPLE = 12;

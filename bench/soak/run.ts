@@ -4,7 +4,14 @@ import { setTimeout as pause } from "node:timers/promises";
 import { MongoClient } from "mongodb";
 import { JOBS_COLLECTION } from "../../src/scheduling/job-document.ts";
 import { cpuOfProcess } from "../cpu.ts";
-import { checkDeliveries, faithfulOf, untilQuiet, type DeliveryOutcome } from "./deliveries.ts";
+import {
+  checkDeliveries,
+  checkSubscriptions,
+  faithfulOf,
+  untilQuiet,
+  type DeliveryOutcome,
+  type SubscriptionOutcome,
+} from "./deliveries.ts";
 import type { Point } from "./fit.ts";
 import { MOST_WARM_UP_S, SAMPLE_EVERY_MS } from "./plan.ts";
 import type { Received, ReceiversCommand } from "./receivers.ts";
@@ -30,6 +37,7 @@ export interface SoakResult {
   heaps: Map<string, Point[]>;
   traffic: TrafficResult;
   deliveries: DeliveryOutcome;
+  subscriptions: SubscriptionOutcome;
   /** Requests that the balancer found nobody to answer. */
   unanswered: number;
   /** Lines that a process logged as warnings and errors, and one of each kind. */
@@ -88,6 +96,7 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
     heaps: await readHeaps(stage.processes, before.ms),
     traffic: message.result,
     deliveries: { ...deliveries, quietAfterS },
+    subscriptions: await checkSubscriptions(client, message.result.subscribers.told),
     unanswered: cluster.balancer.unanswered.length,
     logged: await readLogs(stage.processes),
     ownCpu: ownShare,

@@ -5,11 +5,21 @@ import { WebSocket } from "ws";
 import type { BenchOrganization } from "../seed.ts";
 import { SUBSCRIBER_STAYS_S } from "./plan.ts";
 
+/** Of one subscription. */
+export interface ToldEvents {
+  /** Of who follows, a uuid. */
+  organizationId: string;
+  /** `evt_…` */
+  eventIds: Set<string>;
+}
+
 export interface SubscriberCounts {
   opened: number;
   events: number;
   /** Of one subscription, the same event again. */
   twice: number;
+  /** What each was told, to be held against what happened. */
+  told: ToldEvents[];
   /** Ended by the server or an error, with what was said. */
   failures: string[];
 }
@@ -27,13 +37,12 @@ export function startSubscribers(
   apiUrl: string,
   organizations: readonly BenchOrganization[],
 ): Subscribers {
-  const counts: SubscriberCounts = { opened: 0, events: 0, twice: 0, failures: [] };
+  const counts: SubscriberCounts = { opened: 0, events: 0, twice: 0, told: [], failures: [] };
   const stopping = new AbortController();
   const url = `${apiUrl.replace("http", "ws")}/graphql`;
   const slot = async (number: number): Promise<void> => {
     for (let turn = number; !stopping.signal.aborted; turn += count) {
-      const { key } = organizations[turn % organizations.length] as BenchOrganization;
-      const follower = follow(url, key, counts);
+      const follower = follow(url, organizations[turn % organizations.length] as BenchOrganization, counts);
       const stayMs = -Math.log(1 - Math.random()) * SUBSCRIBER_STAYS_S * 1_000;
       await pause(Math.max(500, stayMs), undefined, { signal: stopping.signal }).catch(() => undefined);
       await follower.leave(Math.random() < LEAVES_WITHOUT_A_WORD);
@@ -53,9 +62,10 @@ interface Follower {
   leave(withoutAWord: boolean): Promise<void>;
 }
 
-function follow(url: string, key: string, counts: SubscriberCounts): Follower {
+function follow(url: string, { id, key }: BenchOrganization, counts: SubscriberCounts): Follower {
   counts.opened += 1;
   const seen = new Set<string>();
+  counts.told.push({ organizationId: id, eventIds: seen });
   let socket: WebSocket | null = null;
   let isLeaving = false;
   const client = createClient({
@@ -75,11 +85,11 @@ function follow(url: string, key: string, counts: SubscriberCounts): Follower {
     {
       next({ data, errors }) {
         if (errors) failed(errors);
-        const id = data?.jobChanged.id;
-        if (id === undefined) return;
+        const eventId = data?.jobChanged.id;
+        if (eventId === undefined) return;
         counts.events += 1;
-        if (seen.has(id)) counts.twice += 1;
-        seen.add(id);
+        if (seen.has(eventId)) counts.twice += 1;
+        seen.add(eventId);
       },
       error: failed,
       complete: () => failed("completed by the server"),

@@ -52,7 +52,7 @@ const none = (promise: string, count: number, detail = ""): Verdict => ({
   holds: count === 0,
 });
 
-function trafficVerdicts({ traffic, unanswered, logged }: SoakResult): Verdict[] {
+function trafficVerdicts({ traffic, unanswered, logged, subscriptions }: SoakResult): Verdict[] {
   const figures = Object.values(traffic.operations);
   const failed = figures.reduce((sum, one) => sum + one.failed, 0);
   const skipped = figures.reduce((sum, one) => sum + one.skipped, 0);
@@ -70,6 +70,11 @@ function trafficVerdicts({ traffic, unanswered, logged }: SoakResult): Verdict[]
     none("requests that no API answered", unanswered),
     none("subscriptions that ended by themselves", failures.length, firstOf(failures)),
     none("events that a subscription told twice", twice),
+    none(
+      "events that a subscription left out, between the first and the last that it told",
+      subscriptions.missed,
+    ),
+    none("events of others that a subscription told", subscriptions.strange),
     none("errors logged", errors, firstOf([...logged.errors.keys()])),
     none(
       `operations whose p50 rose to more than ${LIMITS.slowdown} times the first quarter's`,

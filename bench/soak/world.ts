@@ -6,6 +6,7 @@ import { fromTypedId } from "../../src/platform/ids.ts";
 import { openMongo } from "../../src/platform/mongo.ts";
 import { systemActor } from "../../src/platform/principal.ts";
 import { createSecretBox } from "../../src/platform/secret-box.ts";
+import { widenLimits } from "../rate-limits.ts";
 import { issueKeys, recountJobs, seed, type BenchOrganization } from "../seed.ts";
 import { ENDPOINTS, JOBS, PASSWORD, PEOPLE, type Behaviour } from "./plan.ts";
 import { soakSecret, type SoakStage } from "./stage.ts";
@@ -30,9 +31,6 @@ export interface SoakWorld {
   seededAt: Date;
 }
 
-const WIDE_LIMIT = { perSecond: 1_000, burst: 1_000 };
-const WIDE = { read: WIDE_LIMIT, write: WIDE_LIMIT, batch: WIDE_LIMIT };
-
 /** Everything is made by the services themselves, but the jobs, which are written past them. */
 export async function makeWorld(
   { client, cluster: { databaseUrl, mongoUrl } }: SoakStage,
@@ -51,8 +49,7 @@ export async function makeWorld(
   await using app = await createApp(config, { databaseUrl, mongo, box: createSecretBox(soakSecret) });
   await client.query("vacuum analyze");
   const organizations = await issueKeys(client);
-  // The limits are counted, and never reached.
-  await client.query("update api_key set rate_limits = $1", [JSON.stringify(WIDE)]);
+  await widenLimits(client);
   const endpoints: SoakEndpoint[] = [];
   for (const [number, { behaviour, place }] of ENDPOINTS.entries()) {
     const { id: organizationId } = organizations[place] as BenchOrganization;

@@ -5,11 +5,10 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { cpus } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { openBenchDatabase } from "../database.ts";
-import { writeReport } from "../report.ts";
+import { headingOf, writeReport } from "../report.ts";
 import { compare, type Comparison, type Ratio } from "../rounds.ts";
 import { STARTED_WITH, startLoad, startServer } from "../servers.ts";
 import { createWorkload } from "../workload.ts";
@@ -62,9 +61,7 @@ for (const ratio of KEPT) {
   }
 }
 
-const day = new Date().toISOString().slice(0, 10);
-const machine = `${cpus().length} cores (${cpus()[0]?.model}), Node ${process.versions.node}`;
-const heading = `${day}, ${machine}, ${jobs.toLocaleString("en")} jobs, ${rounds} rounds.`;
+const heading = headingOf(`${jobs.toLocaleString("en")} jobs`, `${rounds} rounds`);
 console.log(`\n${heading}\n\n${lines.join("\n")}`);
 if (options.write) await writeReport("traces", heading, lines.join("\n"));
 

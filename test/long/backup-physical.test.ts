@@ -61,7 +61,7 @@ async function archiveAll({ world: { database } }: Primary): Promise<void> {
 async function backUp({ cluster, world }: Primary): Promise<string> {
   const dataDir = await makeFolder();
   await copyFile(join(cluster.dataDir, "postgres-password"), join(dataDir, "postgres-password"));
-  const backup = { cluster, superuser: world.database, folder: join(dataDir, "postgres") };
+  const backup = { cluster, url: world.databaseUrl, folder: join(dataDir, "postgres") };
   await takeBaseBackup(backup, "recovery.signal");
   return dataDir;
 }
