@@ -11,7 +11,7 @@ import { openSecretBox } from "./embedded/secret.ts";
 import { entities } from "./entities.ts";
 import { StartupError } from "./platform/errors.ts";
 import { createLogger } from "./platform/logger.ts";
-import { migrateDatabase } from "./platform/migrate.ts";
+import { migrateDatabase, TABLE_IN_USE } from "./platform/migrate.ts";
 import { openMongo, type Mongo } from "./platform/mongo.ts";
 import { openTracingIf } from "./platform/tracing.open.ts";
 import { admitting, WENT_ON } from "./restoration/admission.service.ts";
@@ -29,8 +29,13 @@ export async function runServer(config: Config): Promise<void> {
   // Begun first and awaited by nobody: whatever becomes of it, the API answers.
   const mongo = beginMongo(config, opened);
   const databaseUrl = config.database.url ?? (await startPostgres(config, opened));
-  const admitted = admitting({ box, tell: (restoration) => logger.warn(restoration, WENT_ON) });
-  await migrateDatabase({ url: databaseUrl, poolSize: config.database.poolSize, entities }, admitted);
+  await migrateDatabase(
+    { url: databaseUrl, poolSize: config.database.poolSize, entities },
+    {
+      afterwards: admitting({ box, tell: (restoration) => logger.warn(restoration, WENT_ON) }),
+      onWait: () => logger.warn(TABLE_IN_USE),
+    },
+  );
   await using app = await createApp(config, { databaseUrl, mongo, box }, { logger, tracing });
   const demo: Demo | null = config.demo ? await ensureDemo({ ...app, dataDir: config.dataDir }) : null;
   const url = await app.listen({ exampleKey: demo?.agent });

@@ -1,8 +1,9 @@
 /** Migrations, one process at a time. */
+import { setTimeout as pause } from "node:timers/promises";
 import { MikroORM } from "@mikro-orm/postgresql";
 import type { Pool, PoolClient } from "pg";
 import { ormOptions, type DatabaseOptions, type Queryable } from "./database.ts";
-import { asUnavailable, isOutOfReach, isRefusedLogin } from "./database-errors.ts";
+import { asUnavailable, isContended, isOutOfReach, isRefusedLogin } from "./database-errors.ts";
 import { StartupError } from "./errors.ts";
 import { raw, type Sql } from "./sql.ts";
 
@@ -10,30 +11,52 @@ import { raw, type Sql } from "./sql.ts";
 const MIGRATION_LOCK = 0x77616d6b;
 /** No limit: an index on a large table takes what it takes. */
 const NO_TIMEOUT = 0;
+/** Who comes after a migration that waits for a table waits behind it: so it does not wait longer in one go. */
+const LOCK_TIMEOUT_MS = 2_000;
+/** Until it tries again. They have their turn, and those who hold the table may end. */
+const PAUSE_MS = 3_000;
+/** Five minutes. */
+const TRIES = 60;
+
+type Migrations = Pick<MikroORM["migrator"], "getPending" | "up">;
 
 /** Under the lock: each statement by itself, or several in one transaction. */
 export interface LockHolder extends Queryable {
   transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
 }
 
+export interface MigrationSteps {
+  /** What else nobody may begin without, under the same lock. */
+  readonly afterwards?: (database: LockHolder) => Promise<void>;
+  /** Called once where a migration has to wait for a table that others use. */
+  readonly onWait?: () => void;
+}
+
+/** For `onWait`. */
+export const TABLE_IN_USE =
+  "A table that a migration has to change is in use; it is tried again every few seconds.";
+
 /**
  * Brings the schema up to date and answers with the names of the migrations that it applied. A process that starts
- * meanwhile waits for the lock and then finds nothing to do. `afterwards` is what else nobody may begin without, under the
- * same lock. Throws a StartupError where the database cannot be used.
+ * meanwhile waits for the lock and then finds nothing to do. Throws a StartupError where the database cannot be used, or a
+ * table is in use for minutes.
  */
 export async function migrateDatabase(
   options: DatabaseOptions,
-  afterwards?: (database: LockHolder) => Promise<void>,
+  { afterwards, onWait }: MigrationSteps = {},
 ): Promise<string[]> {
-  const orm = await MikroORM.init(ormOptions({ ...options, poolSize: 2 }, NO_TIMEOUT));
+  const session = { ...options.session, lock_timeout: String(LOCK_TIMEOUT_MS) };
+  const orm = await MikroORM.init(ormOptions({ ...options, session, poolSize: 2 }, NO_TIMEOUT));
   try {
     const pool: Pool = await orm.em.getConnection().getNativeClient();
     const holder = await pool.connect();
     try {
+      // What the other process applies takes what it takes.
+      await holder.query("set lock_timeout = 0");
       await holder.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
-      const applied = await orm.migrator.up();
+      const applied = await applyPending(orm.migrator, onWait);
       await afterwards?.(lockHolder(holder));
-      return applied.map((migration) => migration.name);
+      return applied;
     } finally {
       // The lock goes with its connection, also when a migration failed halfway.
       holder.release(true);
@@ -42,6 +65,21 @@ export async function migrateDatabase(
     throw startupError(options.url, error);
   } finally {
     await orm.close(true);
+  }
+}
+
+async function applyPending(migrator: Migrations, onWait?: () => void): Promise<string[]> {
+  const pending = await migrator.getPending();
+  for (let tries = 1; ; tries += 1) {
+    try {
+      // Each is recorded as it is applied: the next try goes on with the one that failed.
+      await migrator.up();
+      return pending.map(({ name }) => name);
+    } catch (error) {
+      if (!isContended(error) || tries === TRIES) throw error;
+      if (tries === 1) onWait?.();
+      await pause(PAUSE_MS);
+    }
   }
 }
 
@@ -71,6 +109,12 @@ function startupError(url: string, error: unknown): unknown {
   if (isRefusedLogin(error)) return new StartupError(`${place} refuses: ${error.message}.`, hint, error);
   if (isOutOfReach(error))
     return new StartupError(`${place} cannot be reached: ${error.message}.`, hint, error);
+  if (isContended(error))
+    return new StartupError(
+      `${place} has a table in use that a migration has to change: ${error.message}.`,
+      "End what uses it for so long (pg_stat_activity shows it), and start again: what was applied stays.",
+      error,
+    );
   // It is there, and says what it has not got: the disk is full, for example.
   const isShort = asUnavailable(error) !== null;
   return isShort

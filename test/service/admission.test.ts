@@ -30,7 +30,7 @@ async function admit(url = app.databaseUrl): Promise<Restoration[]> {
   const told: Restoration[] = [];
   await migrateDatabase(
     { url, poolSize: 2, entities },
-    admitting({ box: testBox, tell: (restoration) => told.push(restoration) }),
+    { afterwards: admitting({ box: testBox, tell: (restoration) => told.push(restoration) }) },
   );
   return told;
 }
