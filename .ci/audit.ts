@@ -6,13 +6,17 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { auditExceptions, type AuditException } from "./audit.exceptions.ts";
+import { packagesOfUsers } from "./audit.packages.ts";
 
-/** What `npm audit --json` prints: advisories stand in `via`, beside the names of packages that bring them. */
+/**
+ * What `npm audit --json` prints: advisories stand in `via`, beside the names of packages that bring them, and `nodes` are
+ * the places of what is weak.
+ */
 interface AuditReport {
   auditReportVersion?: number;
   message?: string;
   error?: { code?: string; summary?: string };
-  vulnerabilities?: Record<string, { via: (string | Advisory)[] }>;
+  vulnerabilities?: Record<string, { via: (string | Advisory)[]; nodes?: string[] }>;
 }
 
 interface Advisory {
@@ -33,13 +37,19 @@ export interface Verdict {
 
 const FAILING = new Set(["moderate", "high", "critical"]);
 
-export function judge(text: string, exceptions: readonly AuditException[], today: string): Verdict {
+/** `isUsers`: whether users run the package at this place. */
+export function judge(
+  text: string,
+  exceptions: readonly AuditException[],
+  today: string,
+  isUsers: (place: string) => boolean = () => true,
+): Verdict {
   const report = parse(text);
   if (!report?.vulnerabilities) {
     const why = report?.message ?? report?.error?.summary ?? "no answer that could be read";
     return { notDone: why, problems: [], borne: [] };
   }
-  const found = advisoriesOf(report.vulnerabilities);
+  const found = advisoriesOf(report.vulnerabilities, isUsers);
   const told = found.map((advisory) => ({ ...advisory, ...sayOf(advisory, exceptions, today) }));
   const stale = exceptions.filter(({ advisory }) => !found.some(({ url }) => url === advisory));
   return {
@@ -67,10 +77,13 @@ function sayOf(
   };
 }
 
-function advisoriesOf(vulnerabilities: NonNullable<AuditReport["vulnerabilities"]>): Advisory[] {
-  const all = Object.values(vulnerabilities).flatMap(({ via }) =>
-    via.filter((each) => typeof each === "object"),
-  );
+function advisoriesOf(
+  vulnerabilities: NonNullable<AuditReport["vulnerabilities"]>,
+  isUsers: (place: string) => boolean,
+): Advisory[] {
+  const all = Object.values(vulnerabilities)
+    .filter(({ nodes }) => nodes === undefined || nodes.some(isUsers))
+    .flatMap(({ via }) => via.filter((each) => typeof each === "object"));
   return [...new Map(all.map((advisory) => [advisory.url, advisory])).values()];
 }
 
@@ -82,10 +95,12 @@ function parse(text: string): AuditReport | null {
   }
 }
 
-function main(isRequired: boolean): number {
-  const options = ["audit", "--omit=dev", "--json", "--fetch-retries=0", "--fetch-timeout=20000"];
+async function main(isRequired: boolean): Promise<number> {
+  const users = await packagesOfUsers();
+  const options = ["audit", "--json", "--fetch-retries=0", "--fetch-timeout=20000"];
   const { stdout } = spawnSync("npm", options, { cwd: join(import.meta.dirname, ".."), encoding: "utf8" });
-  const { notDone, problems, borne } = judge(stdout, auditExceptions, new Date().toISOString().slice(0, 10));
+  const today = new Date().toISOString().slice(0, 10);
+  const { notDone, problems, borne } = judge(stdout, auditExceptions, today, (place) => users.has(place));
   if (notDone !== null) {
     console.error(`The audit of dependencies was NOT done: ${notDone}`);
     return isRequired ? 1 : 0;
@@ -95,4 +110,4 @@ function main(isRequired: boolean): number {
   return problems.length > 0 ? 1 : 0;
 }
 
-if (import.meta.main) process.exitCode = main(process.argv.includes("--required"));
+if (import.meta.main) process.exitCode = await main(process.argv.includes("--required"));

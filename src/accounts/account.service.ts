@@ -16,6 +16,7 @@ import { createPasswordService, type PasswordService } from "./password.service.
 import { createSessionService, type SessionService } from "./session.service.ts";
 import { createSessionVerifier, type SessionVerifier } from "./session.verifier.ts";
 import { createThrottle, type BucketStore, type Throttle } from "./throttle.ts";
+import { createRecoveryCodes } from "./two-factor.recovery-codes.ts";
 import { createSecondFactorSecrets } from "./two-factor.secrets.ts";
 import { createTwoFactorService, type TwoFactorService } from "./two-factor.service.ts";
 import { createProfile, type Profile } from "./user.profile.ts";
@@ -53,7 +54,8 @@ export function createAccountService(given: AccountParts): AccountService {
   const auth = createAuth({ connections: given.database.lend(), secret, hasher });
   const users = createUserService({ hasher });
   const secondFactors = createSecondFactorSecrets({ ...given, auth });
-  const parts = { ...given, metrics, hasher, throttle, secret, auth, users, secondFactors };
+  const recoveryCodes = createRecoveryCodes({ ...given, auth, hasher });
+  const parts = { ...given, metrics, hasher, throttle, secret, auth, users, secondFactors, recoveryCodes };
   return {
     throttle,
     ...users,

@@ -16,6 +16,7 @@ import { MAX_PASSWORD } from "./password.rules.ts";
 import { watchPassword } from "./password.watch.ts";
 import type { SessionHolder } from "./session.holder.ts";
 import type { Throttle, Try } from "./throttle.ts";
+import type { RecoveryCodeKeeper } from "./two-factor.recovery-codes.ts";
 import type { SecondFactorSecrets } from "./two-factor.secrets.ts";
 
 export const codeKinds = ["totp", "recovery_code"] as const;
@@ -42,6 +43,7 @@ export interface SignInParts {
   clock: Clock;
   throttle: Throttle;
   secondFactors: SecondFactorSecrets;
+  recoveryCodes: Pick<RecoveryCodeKeeper, "asKept">;
   afterwards: Afterwards;
   metrics: AuthMetrics;
   /** Signs the cookies. */
@@ -118,9 +120,12 @@ async function confirmSignIn(
     ?.split(";")
     .filter((part) => part.trim().startsWith(`${SECOND_FACTOR_COOKIE}=`))
     .join(";");
-  const asked = { body: { code }, headers: headersOf(visit, cookie), returnHeaders: true } as const;
-  const check = (): Promise<{ headers: Headers; response: Checked }> =>
-    kind === "totp" ? auth.api.verifyTOTP(asked) : auth.api.verifyBackupCode(asked);
+  const asked = { headers: headersOf(visit, cookie), returnHeaders: true } as const;
+  const check = async (): Promise<{ headers: Headers; response: Checked }> => {
+    if (kind === "totp") return await auth.api.verifyTOTP({ ...asked, body: { code } });
+    const kept = userId === null ? code : await parts.recoveryCodes.asKept(userId, code);
+    return await auth.api.verifyBackupCode({ ...asked, body: { code: kept } });
+  };
   const checked = parts.secondFactors.checking(userId, () => callAuth(check));
   const called = await checked.catch((error: unknown) => {
     if (isRefusal(error) && userId !== null) {

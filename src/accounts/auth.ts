@@ -20,7 +20,6 @@ import { SESSION_LIFETIME_MS } from "./session.verifier.ts";
 const ISSUER = "Waymark";
 /** The header by which the library is told where a request comes from: we set it, whatever the request says. */
 export const ADDRESS_HEADER = "x-waymark-address";
-const RECOVERY_CODES = 10;
 const SECOND_FACTOR_S = 600;
 
 export interface AuthParts {
@@ -79,7 +78,8 @@ export function createAuth({ connections, secret, hasher }: AuthParts) {
 const secondFactor = twoFactor({
   issuer: ISSUER,
   twoFactorCookieMaxAge: SECOND_FACTOR_S,
-  backupCodeOptions: { amount: RECOVERY_CODES, length: 10 },
+  // Ours are made and hashed when they are handed out (two-factor.recovery-codes.ts); the library compares, and uses them up.
+  backupCodeOptions: { customBackupCodesGenerate: () => [] },
   schema: {
     user: { fields: { twoFactorEnabled: "two_factor_enabled" } },
     twoFactor: {

@@ -8,16 +8,17 @@ export interface PasswordHasher {
   /** As a PHC string: the parameters, the salt and the hash. */
   hash(password: string): Promise<string>;
   verify(hash: string, password: string): Promise<boolean>;
+  /** With the salt and the parameters of another hash: for secrets of one person that share a salt. */
+  hashLike(hash: string, password: string): Promise<string>;
 }
 
 const run = promisify(argon2);
 
+type Parameters = Omit<Argon2Parameters, "message" | "nonce"> & { nonce: Buffer };
+
 /** OWASP's Password Storage Cheat Sheet: 19 MiB, two passes, one lane. */
-const MEMORY_KIB = 19_456;
-const PASSES = 2;
-const LANES = 1;
+const USUAL = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 };
 const SALT_BYTES = 16;
-const HASH_BYTES = 32;
 /** Half of the threads that Node has for such work: files and names are still read meanwhile. */
 const AT_ONCE = 2;
 /** About two seconds of work. */
@@ -42,35 +43,35 @@ export function createPasswordHasher(worked: () => void): PasswordHasher {
     }
   };
 
+  const phcOf = async (parameters: Parameters, password: string): Promise<string> => {
+    const hash = await compute({ ...parameters, message: password.normalize("NFC") });
+    const { memory, passes, parallelism, nonce } = parameters;
+    return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${base64(nonce)}$${base64(hash)}`;
+  };
+
   return {
-    async hash(password) {
-      const nonce = randomBytes(SALT_BYTES);
-      const hash = await compute({
-        message: password.normalize("NFC"),
-        nonce,
-        memory: MEMORY_KIB,
-        passes: PASSES,
-        parallelism: LANES,
-        tagLength: HASH_BYTES,
-      });
-      return `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=${LANES}$${base64(nonce)}$${base64(hash)}`;
-    },
+    hash: (password) => phcOf({ ...USUAL, nonce: randomBytes(SALT_BYTES) }, password),
+    hashLike: async (phc, password) => await phcOf(parsed(phc).parameters, password),
 
     async verify(phc, password) {
-      const [, memory, passes, lanes, salt = "", kept = ""] = PHC.exec(phc) ?? [];
-      if (kept === "") throw new Error("A password's hash is damaged");
-      const expected = Buffer.from(kept, "base64");
-      const hash = await compute({
-        message: password.normalize("NFC"),
-        nonce: Buffer.from(salt, "base64"),
-        memory: Number(memory),
-        passes: Number(passes),
-        parallelism: Number(lanes),
-        tagLength: expected.length,
-      });
-      return timingSafeEqual(hash, expected);
+      const { parameters, kept } = parsed(phc);
+      return timingSafeEqual(await compute({ ...parameters, message: password.normalize("NFC") }), kept);
     },
   };
+}
+
+function parsed(phc: string): { parameters: Parameters; kept: Buffer } {
+  const [found, memory, passes, lanes, salt = "", hash = ""] = PHC.exec(phc) ?? [];
+  if (found === undefined) throw new Error("A password's hash is damaged");
+  const kept = Buffer.from(hash, "base64");
+  const parameters = {
+    nonce: Buffer.from(salt, "base64"),
+    memory: Number(memory),
+    passes: Number(passes),
+    parallelism: Number(lanes),
+    tagLength: kept.length,
+  };
+  return { parameters, kept };
 }
 
 /** Without padding, as PHC strings have it. */

@@ -9,6 +9,7 @@ import type { Visit } from "./auth.visit.ts";
 import { FORGOTTEN_PAGE, secondFactorMail } from "./password.mails.ts";
 import type { SessionHolder } from "./session.holder.ts";
 import type { Throttle } from "./throttle.ts";
+import type { RecoveryCodeKeeper } from "./two-factor.recovery-codes.ts";
 import type { SecondFactorSecrets } from "./two-factor.secrets.ts";
 
 export interface TwoFactorService {
@@ -35,6 +36,7 @@ export interface TwoFactorParts {
   mails: Pick<MailService, "enqueue">;
   throttle: Throttle;
   secondFactors: SecondFactorSecrets;
+  recoveryCodes: RecoveryCodeKeeper;
   /** An address of the console, such as `https://api.example.com/sign-in`. */
   pageUrl: (path: string) => string;
 }
@@ -42,7 +44,7 @@ export interface TwoFactorParts {
 type Action = "second_factor.enabled" | "second_factor.disabled" | "recovery_codes.renewed";
 
 export function createTwoFactorService(parts: TwoFactorParts): TwoFactorService {
-  const { auth, throttle } = parts;
+  const { auth, throttle, recoveryCodes } = parts;
 
   /** The library compares the password; how often, we bound. */
   const withPassword = async <T>({ user }: SessionHolder, work: () => Promise<T>): Promise<T> => {
@@ -65,27 +67,30 @@ export function createTwoFactorService(parts: TwoFactorParts): TwoFactorService 
       if (holder.user.hasSecondFactor)
         throw new AppError("ConflictException", "The second factor is on already");
       await throttle.take(["second-factor-account", id]);
+      // Before anything is turned on: else a hasher that is busy would leave it on without codes.
+      const made = await recoveryCodes.make();
       const { cookies } = await parts.secondFactors.checking(id, () =>
         callAuth(() => auth.api.verifyTOTP(asked({ code }, visit)), wrongEntry),
       );
       // It is spent: who saw it entered cannot sign in with it.
       await throttle.allows(["code-once", `${id} ${code}`]);
       await throttle.giveBack(["second-factor-account", id]);
+      await recoveryCodes.keep(id, made);
       await tell(parts, holder, visit, "second_factor.enabled");
-      const { backupCodes } = await auth.api.viewBackupCodes({ body: { userId: id } });
-      return { codes: backupCodes, cookies };
+      return { codes: made.codes, cookies };
     },
 
     async renewCodes(holder, password, visit) {
-      const { result } = await withPassword(holder, () =>
-        callAuth(() => auth.api.generateBackupCodes(asked({ password }, visit))),
-      );
+      if (!holder.user.hasSecondFactor) throw isOff();
+      await withPassword(holder, () => callAuth(() => auth.api.verifyPassword(asked({ password }, visit))));
+      const made = await recoveryCodes.make();
+      await recoveryCodes.keep(holder.user.id, made);
       await tell(parts, holder, visit, "recovery_codes.renewed");
-      return result.backupCodes;
+      return made.codes;
     },
 
     async disable(holder, password, visit) {
-      if (!holder.user.hasSecondFactor) throw new AppError("ConflictException", "The second factor is off");
+      if (!holder.user.hasSecondFactor) throw isOff();
       const { cookies } = await withPassword(holder, () =>
         callAuth(() => auth.api.disableTwoFactor(asked({ password }, visit))),
       );
@@ -93,6 +98,10 @@ export function createTwoFactorService(parts: TwoFactorParts): TwoFactorService 
       return cookies;
     },
   };
+}
+
+function isOff(): AppError {
+  return new AppError("ConflictException", "The second factor is off");
 }
 
 /** What the library is asked with. */

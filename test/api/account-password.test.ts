@@ -329,6 +329,14 @@ describe("a new password", () => {
     expect(new Set(rows.map(({ password }) => password)).size).toBe(2);
   });
 
+  it("is good for as long as its person keeps it, be it ten years old", async () => {
+    const person = await newPerson();
+    await app.database.query(sql`
+      update user_credential set created_at = now() - interval '10 years', updated_at = now() - interval '10 years'
+      where user_id = ${person.id}::uuid`);
+    expect(await signsIn(person, GOOD_PASSWORD)).toBe(true);
+  });
+
   it("is the same however its accents are typed", async () => {
     const person = await newPerson();
     const browser = await signIn(app, person);

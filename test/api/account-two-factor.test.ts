@@ -1,10 +1,16 @@
+import { symmetricDecrypt, symmetricEncrypt } from "better-auth/crypto";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { SECRET_VERSION, signInSecret } from "../../src/accounts/auth.secret.ts";
 import { sql } from "../../src/platform/sql.ts";
 import { makePerson, openBrowser, signIn, type Browser, type Person } from "../support/account.ts";
 import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
 import { startInstance } from "../support/instance.ts";
+import { testBox } from "../support/secret.ts";
 import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
 import { totpCode } from "../support/totp.ts";
+
+/** What the service opens second factors with. */
+const sealing = { keys: new Map([[SECRET_VERSION, signInSecret(testBox)]]), currentVersion: SECRET_VERSION };
 
 let app: TestApp;
 let agent: Partner;
@@ -48,6 +54,14 @@ async function halfway(
 const enter = (browser: Browser, code: string, kind = "totp") =>
   browser.post("/auth/second-factor", { code, kind });
 
+/** What is kept of a person's recovery codes, opened with WAYMARK_SECRET. */
+async function keptCodes(userId: string): Promise<string[]> {
+  const [row] = await app.database.query<{ recovery_codes: string }>(
+    sql`select recovery_codes from user_two_factor where user_id = ${userId}::uuid`,
+  );
+  return JSON.parse(await symmetricDecrypt({ key: sealing, data: row?.recovery_codes ?? "" })) as string[];
+}
+
 async function actsOf(email: string): Promise<string[]> {
   const rows = await app.database.query<{ action: string }>(
     sql`select action from audit_entry where actor = ${email} or subject = ${email}`,
@@ -71,6 +85,33 @@ describe("turning it on", () => {
     const text = JSON.stringify(rows);
     expect(text).not.toContain(recoveryCodes[0]);
     expect(text).not.toContain(new URL(uri).searchParams.get("secret"));
+  });
+
+  it("keeps recovery codes as argon2id with a salt of each set's own, below what WAYMARK_SECRET opens", async () => {
+    const people = [await securedPerson(), await securedPerson()];
+    const sets = await Promise.all(people.map(({ id }) => keptCodes(id)));
+    const parts = sets.map((set) =>
+      set.map((hash) =>
+        /^\$argon2id\$v=19\$m=19456,t=2,p=1\$([A-Za-z0-9+/]{22})\$[A-Za-z0-9+/]{43}$/.exec(hash),
+      ),
+    );
+    expect(parts.map((set) => set.length)).toEqual([10, 10]);
+    const salts = parts.map((set) => new Set(set.map((part) => part?.[1] ?? "none")));
+    expect(salts.map(({ size }) => size)).toEqual([1, 1]);
+    expect(salts[0]).not.toEqual(salts[1]);
+    expect(new Set(sets.flat()).size).toBe(20);
+
+    const [person] = people as [Secured];
+    expectData(await enter(await halfway(person), person.recoveryCodes[3]!, "recovery_code"));
+    const [before = []] = sets;
+    expect(await keptCodes(person.id)).toEqual(before.filter((_, at) => at !== 3));
+  });
+
+  it("makes no recovery codes for what is only begun", async () => {
+    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const browser = await signIn(app, person);
+    expectData(await browser.post("/auth/two-factor/begin", { password: person.password }));
+    expect(await keptCodes(person.id)).toEqual([]);
   });
 
   it("does not count before a code was right, and a wrong password begins nothing", async () => {
@@ -167,6 +208,21 @@ describe("signing in", () => {
     expectData(await enter(await halfway(person), first, "recovery_code"));
     expectFailure(await enter(await halfway(person), first, "recovery_code"), 401, "used already");
     expectData(await enter(await halfway(person), second, "recovery_code"));
+  });
+
+  it("takes recovery codes that were kept before they were hashed", async () => {
+    const person = await securedPerson();
+    const kept = await symmetricEncrypt({
+      key: sealing,
+      data: JSON.stringify(["aaaaa-bbbbb", "ccccc-ddddd"]),
+    });
+    await app.database.query(
+      sql`update user_two_factor set recovery_codes = ${kept} where user_id = ${person.id}::uuid`,
+    );
+    expectData(await enter(await halfway(person), "aaaaa-bbbbb", "recovery_code"));
+    expectFailure(await enter(await halfway(person), "aaaaa-bbbbb", "recovery_code"), 401);
+    expectData(await enter(await halfway(person), "ccccc-ddddd", "recovery_code"));
+    expectFailure(await enter(await halfway(person), "ccccc-ddddd", "recovery_code"), 401);
   });
 
   it("takes of two at once with the same recovery code only one", async () => {

@@ -1,5 +1,8 @@
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { once } from "node:events";
+import { Readable } from "node:stream";
+import { text as textOf } from "node:stream/consumers";
+import { pipeline } from "node:stream/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sql } from "../../src/platform/sql.ts";
 import { makePerson, openBrowser, signIn, type Browser } from "../support/account.ts";
@@ -55,6 +58,28 @@ function send(
   headers = CSV,
 ) {
   return browser.call(pathOf(query), { method: "POST", body: file, headers });
+}
+
+const MAX_BYTES = 256 * 1024 * 1024;
+
+/** Streams a file of one row, and of blank lines up to its size, in chunks: nothing says how large it is going to be. */
+async function streamFile(markingNumber: string, bytes: number): Promise<{ status: number; last: Line }> {
+  const row = Buffer.from(`${JSON.stringify({ marking_number: markingNumber })}\n`);
+  const blank = Buffer.from(`${" ".repeat(65_535)}\n`);
+  const parts = function* (): Generator<Buffer> {
+    yield row;
+    for (let left = bytes - row.length; left > 0; left -= blank.length) yield blank.subarray(0, left);
+  };
+  const upload = httpRequest(app.url + pathOf({ agent: agent.name }), {
+    method: "POST",
+    headers: { "content-type": "application/x-ndjson", origin: app.url, cookie: operator.cookie },
+  });
+  const [[response]] = await Promise.all([
+    once(upload, "response") as Promise<[IncomingMessage]>,
+    pipeline(Readable.from(parts()), upload),
+  ]);
+  const lines = (await textOf(response)).trimEnd().split("\n");
+  return { status: response.statusCode ?? 0, last: JSON.parse(lines.at(-1) ?? "null") };
 }
 
 let made = 0;
@@ -202,6 +227,7 @@ describe("a caller who goes away", () => {
     upload.write(`marking_number\n${numbers.join("\n")}\n`);
     const [response] = await once(upload, "response");
     await once(response, "data");
+    expect(await audited()).toMatchObject([{ action: "import.started" }]);
     upload.destroy();
     await expect.poll(audited, { timeout: 10_000 }).toMatchObject([{ action: "import.stopped" }]);
     expect(await jobOf(numbers[999]!)).toBeDefined();
@@ -347,6 +373,17 @@ describe("413", () => {
     const [response] = await once(upload, "response");
     expect(response.statusCode).toBe(413);
     upload.destroy();
+  });
+
+  it("at its first byte beyond 256 MB where a file says nothing of its length, and none of its rows is in", async () => {
+    const [whole, beyond] = [newNumber(), newNumber()];
+    expect(await streamFile(whole, MAX_BYTES)).toMatchObject({ status: 200, last: { bytes: MAX_BYTES } });
+    expect(await jobOf(whole)).toBeDefined();
+    expect(await streamFile(beyond, MAX_BYTES + 1)).toMatchObject({
+      status: 413,
+      last: { error: { code: "PayloadTooLargeException" } },
+    });
+    expect(await jobOf(beyond)).toBeUndefined();
   });
 });
 

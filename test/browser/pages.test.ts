@@ -111,6 +111,8 @@ describe("no violation, no sideways scroll and no complaint, light and dark, at 
     await settled(page);
 
     const found: string[] = [];
+    const isWayOut = await page.getByRole("button", { name: "Sign out" }).isVisible();
+    if (isWayOut !== (who !== "nobody")) found.push(`Sign out is ${isWayOut ? "" : "not "}there`);
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
       await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();

@@ -170,3 +170,33 @@ describe("somebody", () => {
     expect(pathOf(page)).toBe("/sign-in?next=/members");
   });
 });
+
+describe("a field for a password", () => {
+  it.each([
+    ["/sign-in", "Password", "current-password"],
+    ["/security", "Current password", "current-password"],
+    ["/security", "New password", "new-password"],
+  ])(
+    "is masked until its person looks, known to password managers, and takes what is pasted: %s, %s",
+    async (path, label, use) => {
+      const { page, context } = await openAs(path === "/sign-in" ? undefined : owner);
+      await page.goto(path);
+      const field = page.getByLabel(label, { exact: true });
+      await expectToSee(field);
+      expect(await field.getAttribute("type")).toBe("password");
+      expect(await field.getAttribute("autocomplete")).toBe(use);
+
+      await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+      await page.evaluate(`navigator.clipboard.writeText("pasted words")`);
+      await field.focus();
+      await page.keyboard.press("ControlOrMeta+V");
+      await expect.poll(() => field.inputValue()).toBe("pasted words");
+
+      const toggle = page.locator(".mantine-PasswordInput-wrapper", { has: field }).locator("button");
+      await toggle.click();
+      await expect.poll(() => field.getAttribute("type")).toBe("text");
+      await toggle.click();
+      await expect.poll(() => field.getAttribute("type")).toBe("password");
+    },
+  );
+});

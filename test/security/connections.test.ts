@@ -1,9 +1,14 @@
 /** Connections that bring nothing, bring it drop by drop, take nothing, or are simply many: what each may cost is bounded. */
 import { once } from "node:events";
-import type { RequestListener, ServerResponse } from "node:http";
+import diagnostics from "node:diagnostics_channel";
+import { readFile } from "node:fs/promises";
+import type { RequestListener, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { toConfig } from "../../src/config/config.ts";
+import { readEnv } from "../../src/config/env.ts";
 import { listen, type Door } from "../../src/http/server.ts";
 import { expectEnvelope } from "../support/answers.ts";
 import { openSocket, parseAnswer, sendBytes } from "../support/raw-http.ts";
@@ -139,6 +144,92 @@ describe("slowness", () => {
     });
     const received = await sendBytes(url, `${HEAD}\r\n`);
     expect(received).toContain("begun");
+  });
+});
+
+/** The numbers that docs/security.md says of a bound, in their order. */
+async function documented(bound: string, wanted: RegExp): Promise<number[]> {
+  const page = await readFile(join(import.meta.dirname, "../../docs/security.md"), "utf8");
+  const row = page.split("\n").find((line) => line.startsWith(`| ${bound}`)) ?? "";
+  const numbers = wanted.exec(row.split(" | ")[1] ?? "")?.slice(1) ?? [];
+  return numbers.map((number) => Number(number.replaceAll(",", "")));
+}
+
+/** Those of our own code alone: the timers of node:http and of sockets go on as ever. */
+const stopOurTimers = (): void => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+
+describe("the patience of the service, where no test has set it", () => {
+  const BODY = "a body drop by drop";
+  const ANSWER = "an answer that is not taken";
+  afterEach(() => vi.useRealTimers());
+
+  it("is what docs/security.md says of the server itself", async () => {
+    await using app = await startTestApp();
+    const seen = Promise.withResolvers<Server>();
+    const look = (message: unknown): void => {
+      const { request, server } = message as { request: { url: string }; server: Server };
+      if (request.url === "/health/live?patience") seen.resolve(server);
+    };
+    diagnostics.subscribe("http.server.request.start", look);
+    try {
+      await app.request("/health/live?patience");
+    } finally {
+      diagnostics.unsubscribe("http.server.request.start", look);
+    }
+    const server = await seen.promise;
+    const { headersTimeout, requestTimeout, maxConnections, timeout } = server;
+    const { connectionsCheckingInterval } = server as Server & { connectionsCheckingInterval: number };
+    const [headers, looks] = await documented(
+      "a connection that brings nothing",
+      /(\d+) s, .* every (\d+) s/,
+    );
+    const [total] = await documented("connections, in all", /`MAX_CONNECTIONS` \(([\d,]+)\)/);
+    const [, silence] = await documented(ANSWER, /(\d+) s .* (\d+) s without a byte/);
+    expect([headersTimeout, connectionsCheckingInterval, timeout]).toEqual(
+      [headers, looks, silence].map((seconds) => Number(seconds) * 1_000),
+    );
+    expect(maxConnections).toBe(total);
+    // An import's: the page has it in a word.
+    expect(requestTimeout).toBe(3_600_000);
+  });
+
+  it("is what docs/security.md says of one address", async () => {
+    const [each] = await documented("connections, in all", /_PER_ADDRESS` \(([\d,]+);/);
+    expect(toConfig(readEnv({})).http.connections).toMatchObject({ perAddress: each });
+  });
+
+  it("ends for a body after as long as docs/security.md says, and no sooner", async () => {
+    const begun = Promise.withResolvers<void>();
+    const { url } = await serve(() => begun.resolve());
+    stopOurTimers();
+    const socket = await open(url);
+    socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nx");
+    await begun.promise;
+    const [patience = 0] = await documented(BODY, /^(\d+) s/);
+    await vi.advanceTimersByTimeAsync(patience * 1_000 - 1);
+    expect(vi.getTimerCount()).toBe(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(parseAnswer(await text(socket)).status).toBe(408);
+  });
+
+  it("ends for an answer after as long as docs/security.md says, and no sooner", async () => {
+    const answered = Promise.withResolvers<ServerResponse>();
+    const { url } = await serve((_request, response) => {
+      response.once("prefinish", () => answered.resolve(response));
+      response.end(Buffer.alloc(32 * 1024 * 1024));
+    });
+    stopOurTimers();
+    const socket = await open(url);
+    socket.pause();
+    socket.write(`${HEAD}\r\n`);
+    const response = await answered.promise;
+    const [patience = 0] = await documented(ANSWER, /^(\d+) s once it is written/);
+    await vi.advanceTimersByTimeAsync(patience * 1_000 - 1);
+    expect(response.closed).toBe(false);
+    const closed = once(response, "close");
+    await vi.advanceTimersByTimeAsync(1);
+    await closed;
+    expect(response.writableFinished).toBe(false);
   });
 });
 

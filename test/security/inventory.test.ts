@@ -1,5 +1,8 @@
 /** What answers over HTTP is known, each with who may ask: nothing is there beside it, and nothing opens to nobody. */
+import { glob, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sql } from "../../src/platform/sql.ts";
 import { doors, knock } from "../support/attack-routes.ts";
 import { allRoutesOfTheApp } from "../support/express-routes.ts";
 import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
@@ -84,5 +87,25 @@ describe("what answers over HTTP", () => {
   ])("holds no file of the project and no old or hidden way in: %s", async (path) => {
     const response = await knock(app, { method: "GET", path });
     expect(response.status).toBe(404);
+  });
+});
+
+describe("the audit log", () => {
+  it("is only added to: no statement of the product changes or deletes what it holds", async () => {
+    const folder = join(import.meta.dirname, "../../src");
+    const texts: string[] = [];
+    for await (const file of glob("**/*.ts", { cwd: folder, exclude: ["migrations/**", "console/**"] }))
+      texts.push(await readFile(join(folder, file), "utf8"));
+    const code = texts.join("\n");
+    expect(code.match(/\binsert\s+into\s+"?audit_entry\b/gi)).toHaveLength(1);
+    expect(
+      code.match(/\b(update|(delete|merge)\s+\w+|truncate(\s+table)?)\s+(only\s+)?"?audit_entry\b/gi) ?? [],
+    ).toEqual([]);
+    // Nor does an entry go with what it is about.
+    expect(
+      await app.database.query(
+        sql`select conname from pg_constraint where conrelid = 'audit_entry'::regclass and contype = 'f'`,
+      ),
+    ).toEqual([]);
   });
 });

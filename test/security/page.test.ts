@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { missingTests, namedTestsIn } from "../support/named-tests.ts";
+import { hasTest, missingTests, namedTestsIn } from "../support/named-tests.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const STANDINGS = ["met", "partly", "not met", "outside", "none here"];
@@ -46,6 +46,26 @@ describe("docs/security.md", () => {
     const named = rows.flatMap(({ heldBy }) => namedTestsIn(heldBy));
     expect(named.length).toBeGreaterThan(150);
     expect(await missingTests(named)).toEqual([]);
+  });
+
+  it.each([
+    ["skipped", 'it.skip("holds", () => {\n  expect(1).toBe(1);\n});'],
+    ["still to be written", 'it.todo("holds");'],
+    [
+      "of several that are skipped",
+      'it.skip.each([\n  ["a"],\n])("holds", (one) => {\n  expect(one).toBe("a");\n});',
+    ],
+    [
+      "in a group that is skipped",
+      'describe.skip("all", () => {\n  it("holds", () => {\n    run();\n  });\n});',
+    ],
+    ["only spoken of", '// It once had "holds".\nconst title = "holds";'],
+  ])("would not take a test that is %s", (_, text) => {
+    expect(hasTest(text, "holds")).toBe(false);
+    const beside = 'it("holds", () => {\n  run();\n});';
+    expect(hasTest(`${text}\n${beside}`, "holds")).toBe(true);
+    expect(hasTest(`${beside}\n${text}`, "holds")).toBe(true);
+    expect(hasTest('it.skipIf(isWindows)(\n  "holds",\n  () => run(),\n);', "holds")).toBe(true);
   });
 
   it("names a test for each of OWASP's ten, and for each bound", () => {

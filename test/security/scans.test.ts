@@ -5,6 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { packagesOfUsers } from "../../.ci/audit.packages.ts";
 import { judge } from "../../.ci/audit.ts";
 import { findSecrets, sortOut } from "../../.ci/secrets.ts";
 import { newKeyText } from "../../src/api-keys/api-key.format.ts";
@@ -135,6 +136,35 @@ describe("the audit of dependencies", () => {
   it("fails for an exception that is not needed any more", () => {
     const nothing = JSON.stringify({ auditReportVersion: 2, vulnerabilities: {} });
     expect(judge(nothing, [exception], "2027-01-01").problems[0]).toContain("take it out");
+  });
+
+  it("is of what the server needs and what the console brings along, and of no tool", async () => {
+    const packages = await packagesOfUsers();
+    const isThere = (name: string): boolean => packages.has(`node_modules/${name}`);
+    const server = ["express", "pg", "better-auth", "accepts"];
+    // The last of each are there because others need them.
+    const brought = [
+      "react",
+      "@apollo/client",
+      "@tanstack/react-router",
+      "@mantine/charts",
+      "recharts",
+      "d3-shape",
+    ];
+    const tools = ["@vitejs/plugin-react", "oxlint", "playwright-core", "pg-boss", "typescript"];
+    expect([...server, ...brought].filter((name) => !isThere(name))).toEqual([]);
+    expect(tools.filter(isThere)).toEqual([]);
+  });
+
+  it("passes over a weakness of what no user runs", () => {
+    const nodes = ["node_modules/left", "node_modules/tool/node_modules/left"];
+    const report = JSON.stringify({
+      auditReportVersion: 2,
+      vulnerabilities: { left: { via: [advisory("high")], nodes } },
+    });
+    const verdict = (used: string) => judge(report, [], "2027-01-01", (place) => place === used);
+    expect(verdict("node_modules/tool/node_modules/left").problems).toHaveLength(1);
+    expect(verdict("node_modules/other")).toMatchObject({ problems: [], borne: [] });
   });
 
   it.each([
