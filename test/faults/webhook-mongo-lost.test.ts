@@ -1,10 +1,12 @@
-/** MongoDB, which holds nothing but the time, goes away: the API and first attempts go on, and what is due goes out after. */
+/** MongoDB, which holds nothing but the time, goes away: callers notice nothing, and what is due goes out when it is back. */
 import { expect, inject, it, onTestFinished, vi } from "vitest";
 import { openEmbeddedMongo, type EmbeddedMongo } from "../../src/embedded/mongo.ts";
+import { sql } from "../../src/platform/sql.ts";
 import { cleanUp, makeFolder, mongodPid } from "../support/embedded-processes.ts";
+import { startTraffic } from "../support/fault-traffic.ts";
 import { checkDelivered } from "../support/webhook-faults.check.ts";
-import { eventually, failEveryThird, readiness, startLoad } from "../support/webhook-faults.load.ts";
-import { openFaultWorld, patchWeight } from "../support/webhook-faults.ts";
+import { eventually, failEveryThird, readiness } from "../support/webhook-faults.load.ts";
+import { openFaultWorld, type FaultEndpoint, type FaultWorld } from "../support/webhook-faults.ts";
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 });
 
@@ -15,51 +17,70 @@ function openMongo(dataDir: string): EmbeddedMongo {
   return mongo;
 }
 
-it("killed and started again on its folder under load: every retry goes out", async () => {
+it("killed and started again on its folder under load: nobody is refused, and every retry goes out", async () => {
   onTestFinished(cleanUp);
   const dataDir = await makeFolder();
   const mongo = openMongo(dataDir);
   const world = await openFaultWorld({ mongoUrl: await mongo.url });
   await world.addEndpoint({ respond: failEveryThird() });
   await world.addEndpoint({ respond: failEveryThird() });
-  const numbers = await world.addJobs(6);
+  const numbers = await world.addJobs(5);
   const [api, worker] = await Promise.all([world.start("api"), world.start("worker")]);
-  const load = startLoad(numbers, (number, weight) => patchWeight(api, world.agent, number, weight));
-  await load.more(15);
+  const traffic = await startTraffic(world, api, numbers);
+  await traffic.succeeds(5);
   const pid = await mongodPid(dataDir);
   process.kill(pid, "SIGKILL");
+  await traffic.succeeds(5);
   // Whoever holds the data folder starts it again.
   await eventually(async () => expect(await mongodPid(dataDir)).not.toBe(pid));
   await eventually(async () => expect(await readiness(worker)).toBe(200));
-  await load.more(15);
-  await load.stop();
+  await traffic.succeeds(5);
+  expect(traffic.refused()).toBe(0);
+  await traffic.check();
   await checkDelivered(world, { duplicates: 0 });
 });
 
-it("away while retries fall due: the API answers and records, first attempts go out, and the rest when it is back", async () => {
+it("away while retries fall due: nobody is refused, first attempts go out, and the rest when it is back", async () => {
   onTestFinished(cleanUp);
   const dataDir = await makeFolder();
   const before = openMongo(dataDir);
   const world = await openFaultWorld({ mongoUrl: await before.url, schedule: "0s,1s,1s,1s" });
-  const failing = await world.addEndpoint({ respond: () => ({ status: 500 }) });
+  const failing = await world.addEndpoint({ respond: failEveryThird() });
   const healthy = await world.addEndpoint();
-  const numbers = await world.addJobs(4);
+  const numbers = await world.addJobs(5);
   const [api, worker] = await Promise.all([world.start("api"), world.start("worker")]);
-  await eventually(() => expect(healthy.received()).toHaveLength(4));
+  const traffic = await startTraffic(world, api, numbers);
+  await traffic.succeeds();
   await before[Symbol.asyncDispose]();
   await eventually(async () => expect(await readiness(worker)).toBe(503));
 
-  for (const [at, number] of numbers.entries())
-    expect(await patchWeight(api, world.agent, number, at + 1)).toBe(true);
-  await eventually(() => expect(healthy.received()).toHaveLength(8));
-  await eventually(() =>
-    expect(new Set(failing.received().map(({ headers }) => headers["webhook-id"])).size).toBe(8),
-  );
+  const alone = [healthy, failing].map((endpoint) => idsAt(endpoint).size);
+  await traffic.succeeds(5);
+  await eventually(() => {
+    const more = [healthy, failing].map((endpoint, at) => idsAt(endpoint).size - (alone[at] ?? 0));
+    expect(Math.min(...more)).toBeGreaterThan(10);
+  });
+  await eventually(async () => expect(await overdue(world)).toBeGreaterThan(2));
   expect([await readiness(api), await readiness(worker)]).toEqual([200, 503]);
-  failing.respond = () => ({});
 
   const after = openMongo(dataDir);
   expect(await after.url).toBe(world.mongoUrl);
+  await eventually(async () => expect(await readiness(worker)).toBe(200));
+  await traffic.succeeds();
+  expect(traffic.refused()).toBe(0);
+  await traffic.check();
   await checkDelivered(world, { duplicates: 0 });
-  expect(await readiness(worker)).toBe(200);
 });
+
+/** The events that it was told of. */
+function idsAt(endpoint: FaultEndpoint): Set<unknown> {
+  return new Set(endpoint.received().map(({ headers }) => headers["webhook-id"]));
+}
+
+/** How many deliveries should have been sent again by now. */
+async function overdue({ database }: FaultWorld): Promise<number> {
+  const rows = await database.query(sql`
+    select from webhook_delivery where status = 'pending' and attempts > 0 and lease_token is null
+      and due_at < clock_timestamp()`);
+  return rows.length;
+}

@@ -3,6 +3,7 @@ import { MongoClient } from "mongodb";
 import { expect, it, vi } from "vitest";
 import { sql } from "../../src/platform/sql.ts";
 import { JOBS_COLLECTION } from "../../src/scheduling/job-document.ts";
+import { startTraffic } from "../support/fault-traffic.ts";
 import { figure, openKnownSocket, openSocket } from "../support/graphql-live.ts";
 import { startServer } from "../support/server-process.ts";
 import { startTestApp } from "../support/start-app.ts";
@@ -37,24 +38,29 @@ it("a body that drips costs its attempt 15 seconds, and no more", async () => {
   expect(await outcomesOf(world, dripping)).toEqual(["timeout", "delivered"]);
 });
 
-it("MongoDB lost for good, with every retry that waited in it: the sweep, which sets itself up again, finds them", async () => {
-  const world = await openFaultWorld({ schedule: "0s,10s,1s,1s" });
+it("MongoDB lost for good, with every retry that waited in it: nobody is refused, and the sweep, which sets itself up again, finds them", async () => {
+  const world = await openFaultWorld({ schedule: "0s,20s,1s,1s" });
   const endpoint = await world.addEndpoint({ respond: () => ({ status: 503 }) });
-  await world.start("worker");
-  await world.addJobs(4);
+  const [api] = await Promise.all([world.start("api"), world.start("worker")]);
+  const numbers = await world.addJobs(5);
   world.announce();
   await eventually(async () => {
     const waiting = await world.database.query(sql`
       select from webhook_delivery where status = 'pending' and attempts = 1 and lease_token is null`);
-    expect(waiting).toHaveLength(4);
+    expect(waiting).toHaveLength(5);
   });
+  endpoint.respond = () => ({});
   await using client = new MongoClient(world.mongoUrl);
   const jobs = client.db().collection(JOBS_COLLECTION);
-  await eventually(async () =>
-    expect(await jobs.countDocuments({ name: "webhooks.retry" })).toBeGreaterThan(0),
-  );
-  endpoint.respond = () => ({});
+  const waitingRetries = () => jobs.countDocuments({ name: "webhooks.retry" });
+  await eventually(async () => expect(await waitingRetries()).toBeGreaterThan(0));
+  const traffic = await startTraffic(world, api, numbers);
+  await traffic.succeeds();
+  expect(await waitingRetries()).toBeGreaterThan(0);
   await client.db().dropDatabase();
+  await traffic.succeeds(10);
+  expect(traffic.refused()).toBe(0);
+  await traffic.check();
   await checkDelivered(world, { duplicates: 0 });
   await eventually(async () => expect(await jobs.countDocuments({ name: "webhooks.sweep" })).toBe(1));
 });

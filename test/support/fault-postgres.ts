@@ -87,8 +87,17 @@ function sendSignal(pids: readonly number[], name: NodeJS.Signals): void {
   }
 }
 
-/** Others, who use the same PostgreSQL: until it is disposed, they end every session of the service and leave it no connection. */
-export function startCrowd(url: string): AsyncDisposable {
+export interface Crowd extends AsyncDisposable {
+  /** Resolves once there is no connection left. */
+  readonly full: Promise<void>;
+}
+
+/**
+ * Others, who use the same PostgreSQL: until it is disposed, they take every connection that is free. The service keeps
+ * those that it has, unless they end its sessions.
+ */
+export function startCrowd(url: string, manner?: "ends sessions"): Crowd {
+  const full = Promise.withResolvers<void>();
   const members: pg.Client[] = [];
   const leaving = new AbortController();
   const join = async (): Promise<boolean> => {
@@ -106,12 +115,15 @@ export function startCrowd(url: string): AsyncDisposable {
   const crowding = (async () => {
     while (!leaving.signal.aborted) {
       while (await join());
-      await members[0]?.query(`select pg_terminate_backend(pid) from pg_stat_activity
+      full.resolve();
+      if (manner === "ends sessions")
+        await members[0]?.query(`select pg_terminate_backend(pid) from pg_stat_activity
         where application_name like 'waymark%' and datname like 'fault%'`);
       await pause(10, undefined, { signal: leaving.signal }).catch(() => undefined);
     }
   })();
   return {
+    full: full.promise,
     async [Symbol.asyncDispose]() {
       leaving.abort();
       await crowding;
