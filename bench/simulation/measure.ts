@@ -43,7 +43,7 @@ const DELIVERIES_PER_CHANGE = 1.8;
 /** Until V8 has compiled what is asked for again and again: before that a request takes several times as much. */
 const WARM_UP_S = 15;
 /** As where several APIs stand behind a balancer. */
-const API_ENVIRONMENT = { RATE_LIMITS: "on", RATE_LIMIT_STORE: "postgres", OVERLOAD_PROTECTION: "on" };
+const API_ENVIRONMENT = { RATE_LIMITS: "on", RATE_LIMIT_STORE: "postgres" };
 const MOST_QUIET_MS = 120_000;
 
 interface Bench {

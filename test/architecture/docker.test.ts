@@ -8,6 +8,7 @@ import { parseSmtpUrl } from "../../src/platform/smtp-url.ts";
 interface Service {
   build?: string;
   command?: string[];
+  restart?: string;
   ports?: string[];
   healthcheck?: { test?: string[] };
   environment?: Record<string, string>;
@@ -98,6 +99,19 @@ describe("docker-compose.yml", () => {
 
     expect(awaited).toEqual(["migrate", "migrate", "postgres"]);
     expect(awaited.filter((name) => !(name in services))).toEqual([]);
+  });
+
+  it("starts again whatever has ended, the databases as well, but for the migration, which runs once", () => {
+    const policies = Object.entries(services).map(([name, { restart }]) => [name, restart]);
+
+    expect(Object.fromEntries(policies)).toEqual({
+      api: "unless-stopped",
+      worker: "unless-stopped",
+      migrate: "no",
+      postgres: "unless-stopped",
+      mongodb: "unless-stopped",
+      mailpit: "unless-stopped",
+    });
   });
 
   it("runs API and worker apart, both on the databases that it defines", () => {

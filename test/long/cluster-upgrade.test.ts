@@ -1,4 +1,8 @@
-/** A release that changes the schema: it is migrated first, while the version before goes on, and then that is replaced. */
+/**
+ * A release that changes the schema: it is migrated first, while the version before goes on, and then that is replaced. There
+ * is no release yet whose code could run beside this one. So the same code plays both versions, on a schema that is wider than
+ * it knows: what is shown is that code goes on, and starts, on a newer schema, not that two versions get along.
+ */
 import { expect, it, onTestFinished, vi } from "vitest";
 import { raw, sql } from "../../src/platform/sql.ts";
 import { startTraffic } from "../support/cluster.load.ts";

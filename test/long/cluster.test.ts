@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { makePerson, openBrowser, signIn } from "../support/account.ts";
 import { expectData, expectFailure } from "../support/answers.ts";
 import { startTestCluster, type TestCluster } from "../support/cluster.ts";
-import { follow } from "../support/graphql-live.ts";
+import { follow, liveClient, standing, subscribe, type Following } from "../support/graphql-live.ts";
 import { ask } from "../support/graphql.ts";
 import { doorOf, type Answer } from "../support/instance.ts";
-import { getJob, jobPath, listJobs, patchBatch, patchJob } from "../support/job-calls.ts";
+import { jobPath, listJobs, patchBatch, patchJob } from "../support/job-calls.ts";
 import type { Partner } from "../support/start-app.ts";
 import { checkDelivered } from "../support/webhook-faults.check.ts";
 import { eventually, metricOf } from "../support/webhook-faults.load.ts";
@@ -35,6 +35,16 @@ async function inTurn(
 
 const countOf = (statuses: readonly number[], status: number): number =>
   statuses.filter((one) => one === status).length;
+
+/** A subscriber that comes by the balancer, which gives its socket to one of the APIs. */
+async function followByTheBalancer(key: string): Promise<Following> {
+  const standingInAll = async (): Promise<number> =>
+    (await Promise.all(cluster.doors.map(standing))).reduce((sum, count) => sum + count, 0);
+  const before = await standingInAll();
+  const following = subscribe(liveClient(doorOf(cluster.url), { "x-api-key": key }));
+  await eventually(async () => expect(await standingInAll()).toBe(before + 1));
+  return following;
+}
 
 describe("the balancer", () => {
   it("sends requests to each API in turn", async () => {
@@ -150,19 +160,22 @@ describe("subscriptions", () => {
     const [one, two] = cluster.doors;
     const agent: Partner = await cluster.hands.partner("agent");
     const [number = ""] = await cluster.hands.jobs(agent, [{}]);
-    const followings = [await follow(one, agent.key), await follow(two, agent.key)];
-    const statuses: number[] = [];
-    for (let weight = 1; weight <= 20; weight += 1) {
-      const door = weight % 2 === 0 ? one : two;
-      statuses.push((await patchJob(door, agent, number, { weight })).status);
+    const followings = [
+      await follow(one, agent.key),
+      await follow(two, agent.key),
+      await followByTheBalancer(agent.key),
+    ];
+    const doors = [one, two, doorOf(cluster.url)];
+    for (let weight = 1; weight <= 30; weight += 1) {
+      const door = doors[weight % doors.length] ?? one;
+      expectData(await patchJob(door, agent, number, { weight }));
     }
-    expect(countOf(statuses, 200)).toBe(20);
-    const expected = Array.from({ length: 20 }, (_, at) => at + 2);
+    const expected = Array.from({ length: 30 }, (_, at) => at + 2);
     for (const { events } of followings)
       await eventually(() =>
         expect(events.map(({ sequence }) => sequence).filter((sequence) => sequence > 1)).toEqual(expected),
       );
-    expectData(await getJob(doorOf(cluster.url), agent, number));
+    expect(cluster.balancer.unanswered).toEqual([]);
   });
 });
 

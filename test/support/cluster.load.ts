@@ -25,6 +25,9 @@ export interface Traffic {
   stop(): Promise<void>;
 }
 
+/** One request of its kind, or two; `turn` is another number at every call. */
+type Kind = (turn: number) => Promise<void>;
+
 const BETWEEN_MS = 15;
 
 const JOBS = `{ jobs(first: 20) { nodes { markingNumber weight history(first: 3) { nodes { sequence } } } } }`;
@@ -32,11 +35,16 @@ const UPDATE = `mutation ($items: [UpdateJobInput!]!) {
   updateJobs(items: $items) { results { userErrors { message } } }
 }`;
 
-/** Two callers of each kind, one request after the other. */
-export function startTraffic({ url, key }: Caller, numbers: readonly string[]): Traffic {
+/** Two callers of each kind, one request after the other; `others` are kinds of the test's own. */
+export function startTraffic(
+  { url, key }: Caller,
+  numbers: readonly string[],
+  others: Record<string, Kind> = {},
+): Traffic {
   const door = doorOf(url);
   const numberOf = (turn: number): string => numbers[turn % numbers.length] ?? "";
-  const kinds: Record<string, (turn: number) => Promise<void>> = {
+  const kinds: Record<string, Kind> = {
+    ...others,
     list: async () => answeredWell(await listJobs(door, { key }, "page_size=20")),
     get: async (turn) => answeredWell(await getJob(door, { key }, numberOf(turn))),
     patch: async (turn) => answeredWell(await patchJob(door, { key }, numberOf(turn), { weight: turn })),
@@ -56,16 +64,55 @@ export function startTraffic({ url, key }: Caller, numbers: readonly string[]): 
   return runKinds(kinds);
 }
 
+export interface Repeats {
+  /** For `startTraffic`. */
+  readonly change: Kind;
+  /** How many changes were repeated at another API than the one that made them. */
+  elsewhere(): number;
+}
+
+interface Repeater {
+  readonly key: string;
+  /** The addresses of the APIs that are sent requests now. */
+  readonly inService: () => string[];
+}
+
+/** Changes with an Idempotency-Key, each repeated once: at the other API, unless there is only one just then. */
+export function createRepeats({ key, inService }: Repeater, numbers: readonly string[]): Repeats {
+  let elsewhere = 0;
+  const send = async (url: string, turn: number): Promise<Answer> => {
+    const caller = { key, headers: { "idempotency-key": `turn-${turn}` } };
+    const answer = await patchJob(doorOf(url), caller, numbers[turn % numbers.length] ?? "", {
+      weight: turn,
+    });
+    answeredWell(answer);
+    return answer;
+  };
+  return {
+    async change(turn) {
+      const first = inService().at(turn % 2 === 0 ? 0 : -1) ?? "";
+      const made = await send(first, turn);
+      const other = inService().find((url) => url !== first) ?? first;
+      const repeated = await send(other, turn);
+      expect(repeated.headers.get("idempotency-replayed")).toBe("true");
+      expect(repeated.headers.get("etag")).toBe(made.headers.get("etag"));
+      expect(repeated.body.data).toEqual(made.body.data);
+      if (other !== first) elsewhere += 1;
+    },
+    elsewhere: () => elsewhere,
+  };
+}
+
 function answeredWell({ status, body }: Answer): void {
   if (status !== 200) throw new Error(`answered ${status}: ${JSON.stringify(body.error)}`);
 }
 
-function runKinds(kinds: Record<string, (turn: number) => Promise<void>>): Traffic {
+function runKinds(kinds: Record<string, Kind>): Traffic {
   const stopping = new AbortController();
   const failures: string[] = [];
   const answered = new Map(Object.keys(kinds).map((kind) => [kind, 0]));
   let turn = 0;
-  const caller = async (kind: string, call: (turn: number) => Promise<void>): Promise<void> => {
+  const caller = async (kind: string, call: Kind): Promise<void> => {
     while (!stopping.signal.aborted) {
       try {
         await call((turn += 1));
