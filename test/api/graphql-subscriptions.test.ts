@@ -6,6 +6,7 @@ import { createEventNotifier } from "../../src/events/event.notifier.ts";
 import { systemActor } from "../../src/platform/principal.ts";
 import { sql } from "../../src/platform/sql.ts";
 import { expectData } from "../support/answers.ts";
+import { untilShown } from "../support/feed.ts";
 import { ask } from "../support/graphql.ts";
 import {
   figure,
@@ -159,6 +160,7 @@ describe("what arrives", () => {
     await arrive(first, 1);
     first.stop();
     for (const weight of [2, 3, 4]) await change(agent, number, weight);
+    await untilShown(app.database);
     const second = await follow(app, agent.key);
     await change(agent, number, 5);
     await arrive(second, 1);

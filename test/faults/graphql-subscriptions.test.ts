@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { sql } from "../../src/platform/sql.ts";
 import { expectData } from "../support/answers.ts";
 import { figure, follow, type Following, shownJobs } from "../support/graphql-live.ts";
+import { untilShown } from "../support/feed.ts";
 import { ask } from "../support/graphql.ts";
 import { patchBatch, patchJob } from "../support/job-calls.ts";
 import { startServer, type ServerProcess } from "../support/server-process.ts";
@@ -107,6 +108,7 @@ it("a process that dies takes nothing along: its subscriber goes elsewhere and a
   await dying.kill("SIGKILL");
   expect(await before.ended).toMatchObject({ code: 1006 });
   await change(agent, number, [3, 4]);
+  await untilShown(app.database);
   const after = await follow(living, agent.key);
   await change(agent, number, [5]);
   await vi.waitFor(() => expect(after.events).toHaveLength(1), 20_000);
