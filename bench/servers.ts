@@ -19,6 +19,7 @@ export const STARTED_WITH = ["--max-semi-space-size=16", "--heap-growing-percent
 
 const ENVIRONMENT = {
   NODE_ENV: "production",
+  MALLOC_MMAP_THRESHOLD_: "1048576",
   GRAPHILE_ENV: "production",
   PORT: "0",
   RATE_LIMITS: "off",

@@ -1,7 +1,8 @@
 /**
  * `npm run growth`: what an operation costs with 10,000 to 10,000,000 jobs in the database.
  * Options: --sizes=10000,100000 (those not named keep what was measured before) --rounds=5 --seed-only --fresh
- * --write (the table of all sizes measured so far into docs/performance.md).
+ * --write (the table of all sizes measured so far into docs/performance.md) --settings=shared_buffers=8GB,… (PostgreSQL's; what
+ * is measured with them is shown, and neither kept nor written).
  */
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -10,7 +11,7 @@ import { openEmbeddedPostgres } from "../../src/embedded/postgres.ts";
 import { postgresFlags, readPostmasterPid } from "../database.ts";
 import { machine, writeReport } from "../report.ts";
 import { measureSize } from "./measure.ts";
-import { keepResult, readResults, sizesTable } from "./results.ts";
+import { keepResult, readResults, sizesTable, type SizeResult } from "./results.ts";
 import { openGrowthWorld, type GrowthWorld } from "./world.ts";
 
 const { values: options } = parseArgs({
@@ -20,6 +21,7 @@ const { values: options } = parseArgs({
     "seed-only": { type: "boolean", default: false },
     fresh: { type: "boolean", default: false },
     write: { type: "boolean", default: false },
+    settings: { type: "string" },
   },
 });
 
@@ -31,12 +33,15 @@ const folder = join(
   "growth",
 );
 const rounds = Number(options.rounds);
+const settings = options.settings?.split(",") ?? [];
+const isUsual = settings.length === 0;
+const measured: SizeResult[] = [];
 await mkdir(folder, { recursive: true });
 {
   await using postgres = await openEmbeddedPostgres({
     dataDir: folder,
     exclusive: true,
-    postgresFlags,
+    postgresFlags: [...postgresFlags, ...settings.flatMap((setting) => ["-c", setting])],
     onProgress,
   });
   for (const jobs of options.sizes.split(",").map(Number)) {
@@ -51,13 +56,15 @@ await mkdir(folder, { recursive: true });
     const postmasterPid = await readPostmasterPid(folder);
     const costs = await measureSize(world, { folder, postmasterPid, rounds, onProgress });
     const day = new Date().toISOString().slice(0, 10);
-    await keepResult(folder, { jobs, day, rounds, gigabytes: await sizeOf(world), costs });
+    const result = { jobs, day, rounds, gigabytes: await sizeOf(world), costs };
+    if (isUsual) await keepResult(folder, result);
+    else measured.push(result);
   }
 }
-const heading = `${machine}.`;
-const table = sizesTable(await readResults(folder));
+const heading = `${[machine, ...settings].join(", ")}.`;
+const table = sizesTable(isUsual ? await readResults(folder) : measured);
 console.log(`\n${heading}\n\n${table}`);
-if (options.write) await writeReport("sizes", heading, table);
+if (options.write && isUsual) await writeReport("sizes", heading, table);
 
 async function sizeOf({ client }: GrowthWorld): Promise<number> {
   const { rows } = await client.query<{ gb: number }>(

@@ -25,12 +25,7 @@ export function fitSlope(
   points: readonly Point[],
   ofMinute: (values: readonly number[]) => number,
 ): Slope | null {
-  const minutes = [...Map.groupBy(points, ({ atMs }) => Math.floor(atMs / MINUTE_MS)).values()].map(
-    (group) => ({
-      x: meanOf(group.map(({ atMs }) => atMs)) / HOUR_MS,
-      y: ofMinute(group.map(({ value }) => value)),
-    }),
-  );
+  const minutes = minutesOf(points, ofMinute);
   const count = minutes.length;
   if (count < 3) return null;
   const [meanX, meanY] = [meanOf(minutes.map(({ x }) => x)), meanOf(minutes.map(({ y }) => y))];
@@ -38,6 +33,17 @@ export function fitSlope(
   const anHour = sumOf(minutes.map(({ x, y }) => (x - meanX) * (y - meanY))) / spread;
   const rest = sumOf(minutes.map(({ x, y }) => (y - meanY - anHour * (x - meanX)) ** 2));
   return { anHour, error: Math.sqrt(rest / (count - 2) / spread), minutes: count };
+}
+
+/** One point a minute: `x` in hours, `y` by `ofMinute`. */
+export function minutesOf(
+  points: readonly Point[],
+  ofMinute: (values: readonly number[]) => number,
+): { x: number; y: number }[] {
+  return [...Map.groupBy(points, ({ atMs }) => Math.floor(atMs / MINUTE_MS)).values()].map((group) => ({
+    x: meanOf(group.map(({ atMs }) => atMs)) / HOUR_MS,
+    y: ofMinute(group.map(({ value }) => value)),
+  }));
 }
 
 function sumOf(values: readonly number[]): number {

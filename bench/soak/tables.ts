@@ -142,8 +142,9 @@ function conclusion(verdicts: readonly Verdict[]): string {
   const broken = verdicts.filter(({ holds }) => !holds).length;
   const held = broken === 0 ? "All of it held." : `**${broken} did not hold.**`;
   return (
-    `${held} Memory is called growing where the slope of a straight line through the last two thirds of the run, one point a ` +
-    `minute (the median of resident memory, the least heap that a full collection left), less twice its standard error, is more than ` +
-    `${LIMITS.heapMbAnHour} MB/h of heap or ${LIMITS.rssMbAnHour} MB/h resident: what is smaller a run of this length cannot tell.`
+    `${held} Memory is judged over the last two thirds of the run. The heap is called growing where the slope of a straight line, one ` +
+    `point a minute (the least that a full collection left), less twice its standard error, is more than ${LIMITS.heapMbAnHour} MB/h. ` +
+    `Resident memory may rise by ${LIMITS.rssRiseMb} MB, from its median in the first minute to that in the last: a password that is hashed ` +
+    `takes 19 MiB, two may be at once, and what was taken for them is kept.`
   );
 }

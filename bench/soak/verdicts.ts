@@ -1,6 +1,6 @@
 /** What is promised, and whether it held. */
 import { FAITHFUL, LEAST_MINUTES, LIMITS, operationNames } from "./plan.ts";
-import { fitSlope, type Point, type Slope } from "./fit.ts";
+import { fitSlope, minutesOf, type Point, type Slope } from "./fit.ts";
 import type { EndpointOutcome } from "./deliveries.ts";
 import type { SoakResult } from "./run.ts";
 import type { Sample } from "./samples.ts";
@@ -15,6 +15,8 @@ export interface Verdict {
 export interface Memory {
   name: string;
   rss: Slope | null;
+  /** From the first minute to the last, MB. */
+  rssRise: number;
   heap: Slope | null;
 }
 
@@ -29,9 +31,11 @@ export function memoryOf({ samples, heaps }: SoakResult): Memory[] {
     const rss = samples.flatMap(({ atMs, processes }) =>
       processes.filter((one) => one.name === name).map(({ rssMb }): Point => ({ atMs, value: rssMb })),
     );
+    const ofMinutes = minutesOf(late(rss), median);
     return {
       name,
       rss: fitSlope(late(rss), median),
+      rssRise: (ofMinutes.at(-1)?.y ?? 0) - (ofMinutes[0]?.y ?? 0),
       heap: fitSlope(late(heap), (values) => Math.min(...values)),
     };
   });
@@ -152,9 +156,9 @@ function stateVerdicts({ samples }: SoakResult): Verdict[] {
 }
 
 function memoryVerdicts(result: SoakResult): Verdict[] {
-  return memoryOf(result).flatMap(({ name, rss, heap }) => [
+  return memoryOf(result).flatMap(({ name, rssRise, heap }) => [
     growth(`${name}: heap after a full collection`, heap, LIMITS.heapMbAnHour),
-    growth(`${name}: resident memory`, rss, LIMITS.rssMbAnHour),
+    atMost(`${name}: resident memory's rise, MB`, rssRise, LIMITS.rssRiseMb),
   ]);
 }
 

@@ -30,6 +30,9 @@ async function explainedSettings(): Promise<Set<string>> {
   return new Set([...lines].map(([, name]) => name!));
 }
 
+/** The C library's, and no setting of ours (decision 0042). */
+const MALLOC = "MALLOC_MMAP_THRESHOLD_";
+
 describe("the Dockerfile", () => {
   let lines: string[];
 
@@ -72,7 +75,16 @@ describe("the Dockerfile", () => {
     const explained = await explainedSettings();
 
     expect(names).toContain("HOST");
-    expect(names.filter((name) => !explained.has(name))).toEqual([]);
+    expect(names.filter((name) => !explained.has(name))).toEqual([MALLOC]);
+  });
+
+  it("starts Node as npm start does, with the same memory", async () => {
+    const { scripts } = JSON.parse(await read("package.json")) as { scripts: { start: string } };
+    const command = lines.find((line) => line.startsWith("CMD "));
+    const [setting = ""] = new RegExp(`${MALLOC}=\\d+`).exec(lines.join("\n")) ?? [];
+
+    const parts: string[] = JSON.parse(command!.slice("CMD ".length));
+    expect(scripts.start.split(" && ").at(-1)).toBe(`${setting} exec ${parts.join(" ")}`);
   });
 });
 
