@@ -59,7 +59,7 @@ export const MOST_WARM_UP_S = 60;
 export const LIMITS = {
   /** By the line through the last two thirds, less twice its standard error. */
   heapMbAnHour: 20,
-  /** Over the last two thirds: two passwords that are hashed at once take 19 MiB each, and malloc keeps what it got for them. */
+  /** Over the last two thirds: two passwords may be hashed at once, in 19 MiB each. */
   rssRiseMb: 45,
   /** p50 of the last quarter to that of the first, where it is also slower by `SLOWER_BY_MS`. */
   slowdown: 1.5,

@@ -144,7 +144,7 @@ function conclusion(verdicts: readonly Verdict[]): string {
   return (
     `${held} Memory is judged over the last two thirds of the run. The heap is called growing where the slope of a straight line, one ` +
     `point a minute (the least that a full collection left), less twice its standard error, is more than ${LIMITS.heapMbAnHour} MB/h. ` +
-    `Resident memory may rise by ${LIMITS.rssRiseMb} MB, from its median in the first minute to that in the last: a password that is hashed ` +
-    `takes 19 MiB, two may be at once, and what was taken for them is kept.`
+    `Resident memory may rise by ${LIMITS.rssRiseMb} MB, from its median in the first minute to that in the last: two passwords may ` +
+    `be hashed at once, in 19 MiB each.`
   );
 }

@@ -24,6 +24,20 @@ export interface Look {
   end: bigint;
   /** The number of the transaction to come: whatever was committed before the look is below it. */
   next: bigint;
+  /**
+   * The place of the newest event that is shown, anybody's; before all others where there is none. Readers go on from here and
+   * not from the end: what an event's transaction has committed is on disk, but after a crash PostgreSQL gives numbers anew
+   * that were the end's and whose transactions left nothing there.
+   */
+  newest: FeedPosition;
+}
+
+interface FoundRow {
+  feed_end: string;
+  feed_next: string;
+  newest_transaction: string | null;
+  newest_position: string | null;
+  id: string | null;
 }
 
 /** Rows of one look. */
@@ -43,10 +57,15 @@ export async function lookForEvents(
   viewers: readonly Viewer[],
   after: FeedPosition | null,
 ): Promise<Look> {
-  const found = await database.query<{ feed_end: string; feed_next: string; id: string | null }>(sql`
+  const found = await database.query<FoundRow>(sql`
     select feed_number(pg_snapshot_xmin(snapshot))::text as feed_end,
-      feed_number(pg_snapshot_xmax(snapshot))::text as feed_next, event.*
+      feed_number(pg_snapshot_xmax(snapshot))::text as feed_next,
+      newest.transaction_id::text as newest_transaction, newest.position as newest_position, event.*
     from pg_current_snapshot() snapshot left join lateral (
+      select transaction_id, position from job_event
+      where transaction_id < feed_number(pg_snapshot_xmin(pg_current_snapshot()))
+      order by transaction_id desc, position desc limit 1
+    ) newest on true left join lateral (
       select ${columns} from job_event
       where (transaction_id, position) > (${after?.transactionId ?? null}::xid8, ${after?.position ?? null}::bigint)
         and transaction_id < feed_number(pg_snapshot_xmin(pg_current_snapshot()))
@@ -61,6 +80,10 @@ export async function lookForEvents(
     isFull: rows.length === LOOK_ROWS,
     end: BigInt(first.feed_end),
     next: BigInt(first.feed_next),
+    newest: {
+      transactionId: first.newest_transaction ?? "0",
+      position: first.newest_position ?? "0",
+    },
   };
 }
 

@@ -201,7 +201,7 @@ class Tail implements EventTail {
     const first = await lookForEvents(this.#parts.database, viewers, this.#after);
     // What is shown by now happened before they came.
     for (const { subscription, begun } of newcomers) {
-      subscription.from = first.end;
+      subscription.from = BigInt(first.newest.transactionId) + 1n;
       begun.resolve();
     }
     let look = first;
@@ -214,17 +214,14 @@ class Tail implements EventTail {
   }
 
   /** Hands on what was found, and moves on: to the last row, or past everything that is shown. */
-  #tell({ rows, isFull, end }: Look): void {
+  #tell({ rows, isFull, newest }: Look): void {
     const last = rows.at(-1);
     // Who comes next, perhaps hours later, begins at the feed's end and not here.
     if (this.#audiences.size === 0) {
       this.#after = null;
       return;
     }
-    this.#after =
-      isFull && last
-        ? { transactionId: last.transaction_id, position: last.position }
-        : { transactionId: String(end), position: "0" };
+    this.#after = isFull && last ? { transactionId: last.transaction_id, position: last.position } : newest;
     for (const audience of this.#audiences.values()) {
       const visible = rows.filter((row) => isVisibleTo(audience.viewer, row));
       if (visible.length > 0) audience.tell(visible);

@@ -155,6 +155,31 @@ it("begins where the feed ends when it is asked for: what was shown by then is n
   expect(idsOf(second)).toEqual(idsOf(first).slice(1));
 });
 
+it("leaves out nothing where numbers beyond the last event are given again, as after a crash", async () => {
+  const agent = await partner("agent");
+  let hasCrashed = false;
+  const tail = openTail({
+    query: async <Row>(statement: Sql) => {
+      const rows = await database.query<Row & { feed_end?: string; feed_next?: string }>(statement);
+      // Until then there are transactions that leave nothing on disk: the numbers are higher than those to come.
+      return rows.map(({ feed_end: end, feed_next: next, ...row }) => ({
+        ...row,
+        ...(end !== undefined && { feed_end: String(BigInt(end) + (hasCrashed ? 0n : 1_000n)) }),
+        ...(next !== undefined && { feed_next: String(BigInt(next) + (hasCrashed ? 0n : 1_000n)) }),
+      })) as Row[];
+    },
+  });
+  const first = await follow(tail, agent);
+  await change(agent, newNumber());
+  await vi.waitFor(() => expect(first).toHaveLength(1), 20_000);
+  const second = await follow(tail, agent);
+  hasCrashed = true;
+  await change(agent, newNumber());
+  await vi.waitFor(() => expect(first).toHaveLength(2), 20_000);
+  await vi.waitFor(() => expect(second).toHaveLength(1));
+  expect(idsOf(second)).toEqual(idsOf(first).slice(1));
+});
+
 it("tells each event once and in the feed's order while many write, to those who come in the middle as well", async () => {
   const agent = await partner("agent");
   const tail = openTail();
