@@ -23,9 +23,14 @@ export type ReportPart =
 /** Where figures come from. */
 export const machine = `${cpus().length} cores (${cpus()[0]?.model}), Node ${process.versions.node}`;
 
+/** `2026-11-21` */
+export function today(): string {
+  return new Date().toISOString().slice(0, 10);
+}
+
 /** What stands above a table that was measured just now. */
 export function headingOf(...details: string[]): string {
-  return `${[new Date().toISOString().slice(0, 10), machine, ...details].join(", ")}.`;
+  return `${[today(), machine, ...details].join(", ")}.`;
 }
 
 export function tableOf(results: readonly Result[]): string {

@@ -11,7 +11,7 @@ import { openSecretBox } from "./embedded/secret.ts";
 import { entities } from "./entities.ts";
 import { StartupError } from "./platform/errors.ts";
 import { createLogger } from "./platform/logger.ts";
-import { migrateDatabase, TABLE_IN_USE } from "./platform/migrate.ts";
+import { migrateDatabase } from "./platform/migrate.ts";
 import { openMongo, type Mongo } from "./platform/mongo.ts";
 import { openTracingIf } from "./platform/tracing.open.ts";
 import { admitting, WENT_ON } from "./restoration/admission.service.ts";
@@ -33,7 +33,7 @@ export async function runServer(config: Config): Promise<void> {
     { url: databaseUrl, poolSize: config.database.poolSize, entities },
     {
       afterwards: admitting({ box, tell: (restoration) => logger.warn(restoration, WENT_ON) }),
-      onWait: () => logger.warn(TABLE_IN_USE),
+      onWait: (sentence) => logger.warn(sentence),
     },
   );
   await using app = await createApp(config, { databaseUrl, mongo, box }, { logger, tracing });

@@ -9,7 +9,7 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { openEmbeddedPostgres } from "../../src/embedded/postgres.ts";
 import { postgresFlags, readPostmasterPid } from "../database.ts";
-import { machine, writeReport } from "../report.ts";
+import { machine, today, writeReport } from "../report.ts";
 import { measureSize } from "./measure.ts";
 import { keepResult, readResults, sizesTable, type SizeResult } from "./results.ts";
 import { openGrowthWorld, type GrowthWorld } from "./world.ts";
@@ -55,8 +55,7 @@ await mkdir(folder, { recursive: true });
     if (options["seed-only"]) continue;
     const postmasterPid = await readPostmasterPid(folder);
     const costs = await measureSize(world, { folder, postmasterPid, rounds, onProgress });
-    const day = new Date().toISOString().slice(0, 10);
-    const result = { jobs, day, rounds, gigabytes: await sizeOf(world), costs };
+    const result = { jobs, day: today(), rounds, gigabytes: await sizeOf(world), costs };
     if (isUsual) await keepResult(folder, result);
     else measured.push(result);
   }

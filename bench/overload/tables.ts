@@ -38,16 +38,15 @@ export function tableHead(): string[] {
 }
 
 /** What was promised of all requests together and did not hold, in words. */
-export function brokenIn(mixture: string, { phases }: Measured): string[] {
-  const ofPhase = (name: string): Sent[] =>
-    phases.find(({ phase, isProtected }) => isProtected && phase.name === name)?.sent ?? [];
-  const p99 = (name: string): number => percentile(latencies(ofPhase(name).filter(isAnswered)), 0.99);
+export function brokenIn(mixture: string, measured: Measured): string[] {
+  const p99 = (name: string): number =>
+    percentile(latencies(sentIn(measured, name).filter(isAnswered)), 0.99);
   const times = p99(phaseNames.overload) / p99(phaseNames.calm);
-  const failed = phases
+  const failed = measured.phases
     .filter(({ isProtected }) => isProtected)
     .flatMap(({ sent }) => sent)
     .filter((each) => !isAnswered(each) && !isRefused(each)).length;
-  const lastMs = lastRefusedMs(ofPhase(phaseNames.after));
+  const lastMs = lastRefusedMs(sentIn(measured, phaseNames.after));
   return [
     ...(times > MOST_TIMES_CALM ? [`p99 is ${number(times)} times that of calm`] : []),
     ...(failed > 0 ? [`${failed} were neither answered nor refused`] : []),
@@ -59,13 +58,18 @@ export function verdictOf(broken: readonly string[]): string {
   return broken.length === 0 ? "All that is promised held." : `**Did not hold:** ${broken.join("; ")}.`;
 }
 
+/** While protection was on. */
+function sentIn({ phases }: Measured, name: string): Sent[] {
+  return phases.find(({ phase, isProtected }) => isProtected && phase.name === name)?.sent ?? [];
+}
+
 function lastRefusedMs(after: readonly Sent[]): number {
   return Math.max(0, ...after.filter(isRefused).map(({ dueMs }) => dueMs));
 }
 
 /** How soon nothing was left of the overload. */
-export function recoveryOf(mixture: string, { phases }: Measured): string {
-  const after = phases.find(({ phase }) => phase.name === phaseNames.after)?.sent ?? [];
+export function recoveryOf(mixture: string, measured: Measured): string {
+  const after = sentIn(measured, phaseNames.after);
   const refused = after.filter(isRefused);
   const last = lastRefusedMs(after);
   return refused.length === 0

@@ -15,7 +15,7 @@ import {
 } from "../organizations/organization.service.ts";
 import { systemClock } from "../platform/clock.ts";
 import { openDatabase, type Database } from "../platform/database.ts";
-import { migrateDatabase, TABLE_IN_USE, type LockHolder } from "../platform/migrate.ts";
+import { migrateDatabase, type LockHolder } from "../platform/migrate.ts";
 import { createNotifier } from "../platform/notifications.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
 import { admitting, WENT_ON } from "../restoration/admission.service.ts";
@@ -56,10 +56,7 @@ export async function openServices({ admit }: OpenOptions = {}): Promise<Service
   await using opened = new AsyncDisposableStack();
   const url = config.database.url ?? opened.use(await openEmbedded(config)).url;
   const afterwards = admit ?? admitting({ tell: () => say(WENT_ON) });
-  const applied = await migrateDatabase(
-    { url, poolSize: POOL_SIZE, entities },
-    { afterwards, onWait: () => say(TABLE_IN_USE) },
-  );
+  const applied = await migrateDatabase({ url, poolSize: POOL_SIZE, entities }, { afterwards, onWait: say });
   const database = opened.use(await openDatabase({ url, poolSize: POOL_SIZE, entities }));
   const announce = createNotifier(database, DELIVERIES_CHANNEL);
   const held = opened.move();

@@ -28,13 +28,11 @@ export interface LockHolder extends Queryable {
 export interface MigrationSteps {
   /** What else nobody may begin without, under the same lock. */
   readonly afterwards?: (database: LockHolder) => Promise<void>;
-  /** Called once where a migration has to wait for a table that others use. */
-  readonly onWait?: () => void;
+  /** Is told once, in a sentence, where a migration has to wait for a table that others use. */
+  readonly onWait?: (sentence: string) => void;
 }
 
-/** For `onWait`. */
-export const TABLE_IN_USE =
-  "A table that a migration has to change is in use; it is tried again every few seconds.";
+const TABLE_IN_USE = "A table that a migration has to change is in use; it is tried again every few seconds.";
 
 /**
  * Brings the schema up to date and answers with the names of the migrations that it applied. A process that starts
@@ -68,8 +66,10 @@ export async function migrateDatabase(
   }
 }
 
-async function applyPending(migrator: Migrations, onWait?: () => void): Promise<string[]> {
+async function applyPending(migrator: Migrations, onWait?: MigrationSteps["onWait"]): Promise<string[]> {
   const pending = await migrator.getPending();
+  // As at most starts: `up` would look once more.
+  if (pending.length === 0) return [];
   for (let tries = 1; ; tries += 1) {
     try {
       // Each is recorded as it is applied: the next try goes on with the one that failed.
@@ -77,7 +77,7 @@ async function applyPending(migrator: Migrations, onWait?: () => void): Promise<
       return pending.map(({ name }) => name);
     } catch (error) {
       if (!isContended(error) || tries === TRIES) throw error;
-      if (tries === 1) onWait?.();
+      if (tries === 1) onWait?.(TABLE_IN_USE);
       await pause(PAUSE_MS);
     }
   }

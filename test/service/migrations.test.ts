@@ -23,7 +23,7 @@ it("a migration waits for who uses its table for long, and nobody waits long beh
   await reader.query("begin");
   await reader.query("select from job_event limit 1");
 
-  const onWait = vi.fn<() => void>();
+  const onWait = vi.fn<(sentence: string) => void>();
   const applied = migrateDatabase({ url, poolSize: 2, entities }, { onWait });
   await vi.waitFor(async () => {
     const { rowCount } = await other.query(

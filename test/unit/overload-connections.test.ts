@@ -2,11 +2,10 @@
 import { once } from "node:events";
 import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import type { Response } from "express";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { setContext } from "../../src/http/context.ts";
 import { ConcurrencyLimit } from "../../src/http/overload/concurrency-limit.ts";
 import { Places } from "../../src/http/overload/places.ts";
+import { noteRoute } from "../support/noted-route.ts";
 import { openSocket } from "../support/raw-http.ts";
 
 interface Served {
@@ -27,8 +26,7 @@ async function serve(handle: RequestListener): Promise<Served> {
   const places = new Places(limit);
   const responses: ServerResponse[] = [];
   const server = createServer((request, response) => {
-    const context = { requestId: "req_1", route: "/", holder: null, failure: null };
-    setContext(Object.assign(response, { locals: {} }) as unknown as Response, context);
+    noteRoute(response);
     places.take(request, response, { key: null, nowMs: performance.now() });
     responses.push(response);
     handle(request, response);

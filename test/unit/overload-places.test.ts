@@ -6,9 +6,9 @@ import { setImmediate as turn } from "node:timers/promises";
 import compression from "compression";
 import type { Request, Response } from "express";
 import { expect, it } from "vitest";
-import { setContext } from "../../src/http/context.ts";
 import { ConcurrencyLimit } from "../../src/http/overload/concurrency-limit.ts";
 import { Places } from "../../src/http/overload/places.ts";
+import { noteRoute } from "../support/noted-route.ts";
 
 /** Keeps what it is told of answers. */
 class RecordingLimit extends ConcurrencyLimit {
@@ -101,11 +101,6 @@ function takeRead(places: Places): ReturnType<typeof takeHalf> {
   const taken = takeHalf(places);
   taken.request.emit("resume");
   return taken;
-}
-
-function noteRoute(response: ServerResponse): void {
-  const context = { requestId: "req_1", route: "/v1/jobs", holder: null, failure: null };
-  setContext(Object.assign(response, { locals: {} }) as unknown as Response, context);
 }
 
 /** The bodies that have come with their headers, or right behind them, are read. */
