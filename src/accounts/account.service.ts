@@ -14,6 +14,7 @@ import type { LinkService } from "./link.service.ts";
 import { createPasswordHasher } from "./password.hash.ts";
 import { createPasswordService, type PasswordService } from "./password.service.ts";
 import { createSessionService, type SessionService } from "./session.service.ts";
+import type { SecondFactorRule } from "./session.holder.ts";
 import { createSessionVerifier, type SessionVerifier } from "./session.verifier.ts";
 import { createThrottle, type BucketStore, type Throttle } from "./throttle.ts";
 import { createRecoveryCodes } from "./two-factor.recovery-codes.ts";
@@ -44,6 +45,7 @@ export interface AccountParts {
   registry: Registry;
   /** Null: the address that a request names. */
   publicUrl: string | null;
+  secondFactorOf: SecondFactorRule;
 }
 
 export function createAccountService(given: AccountParts): AccountService {

@@ -10,6 +10,8 @@ export interface SignedInUser {
   readonly email: string;
   readonly role: UserRole;
   readonly hasSecondFactor: boolean;
+  /** Their account is closed, but for their own settings, until they have one. */
+  readonly mustHaveSecondFactor: boolean;
 }
 
 interface SessionGrant {
@@ -32,6 +34,13 @@ export interface OperatorSession extends Operator, SessionGrant {
   readonly organizationName: null;
 }
 export type SessionHolder = MemberSession | OperatorSession;
+
+/** Who has to have a second factor: REQUIRE_SECOND_FACTOR. */
+export type SecondFactorRule = "nobody" | "operators" | "everybody";
+
+export function mustHaveSecondFactor(rule: SecondFactorRule, role: UserRole): boolean {
+  return rule === "everybody" || (rule === "operators" && role === "operator");
+}
 
 /** What each role may do. */
 export const scopesOfRole: Readonly<Record<UserRole, readonly Scope[]>> = {

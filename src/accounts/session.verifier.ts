@@ -6,7 +6,12 @@ import { isOwnPage, type OriginHeaders } from "../platform/own-page.ts";
 import type { OrganizationType } from "../platform/principal.ts";
 import { sql, type Sql } from "../platform/sql.ts";
 import { SESSION_COOKIE, signedValue } from "./auth.cookies.ts";
-import { scopesOfRole, type SessionHolder } from "./session.holder.ts";
+import {
+  mustHaveSecondFactor,
+  scopesOfRole,
+  type SecondFactorRule,
+  type SessionHolder,
+} from "./session.holder.ts";
 import type { UserRole } from "./user.entity.ts";
 
 const HOUR_MS = 3_600_000;
@@ -23,9 +28,11 @@ export interface SessionVerifier {
   requireOwnPage(headers: OriginHeaders): void;
   /**
    * Throws UnauthorizedException where there is no session or it has ended, and ForbiddenException where the organisation
-   * is suspended. Counts as use.
+   * is suspended or the person has yet to turn on the second factor that they must have. Counts as use.
    */
   verify(headers: OriginHeaders, address: string): Promise<SessionHolder>;
+  /** The same for people's own accounts alone: also of who has yet to turn it on. */
+  verifyForOwnAccount(headers: OriginHeaders, address: string): Promise<SessionHolder>;
   /** The same of a session that was verified before (its uuid), without counting as use: for connections that stay open. */
   recheck(sessionId: string): Promise<SessionHolder>;
 }
@@ -37,10 +44,11 @@ export interface VerifierParts {
   secret: string;
   /** Null: the address that a request names. */
   publicUrl: string | null;
+  secondFactorOf: SecondFactorRule;
 }
 
 export function createSessionVerifier(parts: VerifierParts): SessionVerifier {
-  const { database, clock, secret } = parts;
+  const { database, clock, secret, secondFactorOf } = parts;
   const read = async (which: Sql): Promise<SessionRow> => {
     const [row] = await database.query<SessionRow>(sql`
       select session.id, session.expires_at, session.last_seen_at, person.id as user_id, person.name, person.email,
@@ -66,28 +74,40 @@ export function createSessionVerifier(parts: VerifierParts): SessionVerifier {
       from used where user_account.id = used.user_id`);
   };
 
+  const verifyForOwnAccount: SessionVerifier["verifyForOwnAccount"] = async ({ cookie }, address) => {
+    const token = signedValue(cookie, SESSION_COOKIE, secret);
+    if (!token) throw signedOut();
+    const row = await read(sql`session.token = ${token}`);
+    if (clock.now() - Date.parse(row.last_seen_at) >= TOUCH_EVERY_MS) await touch(row, address);
+    return toHolder(row, secondFactorOf);
+  };
+
   return {
     isPresented: ({ cookie }) => cookie?.includes(`${SESSION_COOKIE}=`) ?? false,
     requireOwnPage(headers) {
       if (!isOwnPage(headers, parts.publicUrl))
         throw new AppError("ForbiddenException", "This may only be asked for by a page of this site");
     },
-    async verify({ cookie }, address) {
-      const token = signedValue(cookie, SESSION_COOKIE, secret);
-      if (!token) throw signedOut();
-      const row = await read(sql`session.token = ${token}`);
-      if (clock.now() - Date.parse(row.last_seen_at) >= TOUCH_EVERY_MS) await touch(row, address);
-      return toHolder(row);
-    },
-    async recheck(sessionId) {
-      return toHolder(await read(sql`session.id = ${sessionId}::uuid`));
-    },
+    verify: async (headers, address) => requireSecondFactor(await verifyForOwnAccount(headers, address)),
+    verifyForOwnAccount,
+    recheck: async (sessionId) =>
+      requireSecondFactor(toHolder(await read(sql`session.id = ${sessionId}::uuid`), secondFactorOf)),
   };
 }
 
 /** One sentence for every reason. */
 function signedOut(): AppError {
   return new AppError("UnauthorizedException", "You are not signed in, or your session has ended");
+}
+
+function requireSecondFactor(holder: SessionHolder): SessionHolder {
+  const { hasSecondFactor, mustHaveSecondFactor: must } = holder.user;
+  if (must && !hasSecondFactor)
+    throw new AppError(
+      "ForbiddenException",
+      "Your account must have a second step: turn it on in the console first",
+    );
+  return holder;
 }
 
 interface SessionRow {
@@ -109,7 +129,7 @@ function isOver(row: Pick<SessionRow, "expires_at" | "last_seen_at">, nowMs: num
   return Date.parse(row.expires_at) <= nowMs || Date.parse(row.last_seen_at) + SESSION_IDLE_MS <= nowMs;
 }
 
-function toHolder(row: SessionRow): SessionHolder {
+function toHolder(row: SessionRow, secondFactorOf: SecondFactorRule): SessionHolder {
   const { organization_id, organization_name, organization_type } = row;
   const common = {
     keyId: null,
@@ -124,6 +144,7 @@ function toHolder(row: SessionRow): SessionHolder {
       email: row.email,
       role: row.role,
       hasSecondFactor: row.two_factor_enabled,
+      mustHaveSecondFactor: mustHaveSecondFactor(secondFactorOf, row.role),
     },
   } as const;
   return organization_id !== null && organization_type !== null && organization_name !== null

@@ -19,7 +19,10 @@ export interface TwoFactorService {
   confirm(holder: SessionHolder, code: string, visit: Visit): Promise<RecoveryCodes>;
   /** The former ones are good no more. */
   renewCodes(holder: SessionHolder, password: string, visit: Visit): Promise<readonly string[]>;
-  /** Turns it off; answers with the cookies of the session, which goes on under another id. */
+  /**
+   * Turns it off; answers with the cookies of the session, which goes on under another id. Throws ConflictException for
+   * those who must have it.
+   */
   disable(holder: SessionHolder, password: string, visit: Visit): Promise<readonly string[]>;
 }
 
@@ -91,6 +94,8 @@ export function createTwoFactorService(parts: TwoFactorParts): TwoFactorService 
 
     async disable(holder, password, visit) {
       if (!holder.user.hasSecondFactor) throw isOff();
+      if (holder.user.mustHaveSecondFactor)
+        throw new AppError("ConflictException", "Your account must have a second step");
       const { cookies } = await withPassword(holder, () =>
         callAuth(() => auth.api.disableTwoFactor(asked({ password }, visit))),
       );

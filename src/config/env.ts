@@ -145,6 +145,10 @@ const shape = {
     .meta({ example: DEFAULT_SCHEDULE_TEXT }),
   SMTP_URL: smtpServer.optional().meta({ example: "smtp://user:password@mail.example.com:587" }),
   MAIL_FROM: sender.optional().meta({ example: "Waymark <no-reply@example.com>" }),
+  REQUIRE_SECOND_FACTOR: z
+    .enum(["nobody", "operators", "everybody"])
+    .default("nobody")
+    .meta({ example: "operators" }),
   RETENTION_DAYS: z.coerce.number().int().min(1).max(365).default(30).meta({ example: "30" }),
   RATE_LIMITS: switchValue.default("on").meta({ example: "on" }),
   RATE_LIMIT_STORE: z.enum(["memory", "postgres"]).default("memory").meta({ example: "postgres" }),

@@ -56,6 +56,7 @@ describe("200", () => {
         email: owner.email,
         role: "owner",
         has_second_factor: false,
+        must_have_second_factor: false,
       },
       organization: { id: expect.stringMatching(/^org_/), name: agent.name, type: "agent" },
       scopes: ["jobs:read", "jobs:write", "webhooks:manage"],

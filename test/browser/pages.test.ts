@@ -3,16 +3,22 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { violationsOf } from "../support/axe.ts";
 import { BROWSER_TIMEOUT_MS, DESKTOP, startBrowser, openTab, PHONE, type Tab } from "../support/browser.ts";
+import { startInstance } from "../support/instance.ts";
 import { buildConsoleWorld, type ConsoleWorld } from "../support/console-world.ts";
 
 vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_TIMEOUT_MS });
 
-type Who = "nobody" | "owner" | "operator";
+/** A newcomer has yet to turn on the second step that their account must have. */
+type Who = "nobody" | "owner" | "operator" | "newcomer";
 type Address = string | ((world: ConsoleWorld) => string);
 
 /** By the router's path: as whom it is looked at, its heading, and where it is if the path is no address. */
 const PAGES: Record<string, [Who, string | RegExp, Address?][]> = {
   "/sign-in": [["nobody", "Sign in"]],
+  "/second-step": [
+    ["newcomer", "One more step"],
+    ["newcomer", "One more step", "/jobs"],
+  ],
   "/request-account": [["nobody", "Request an account"]],
   "/account-request": [["nobody", "A question about your request", linkTo("account-request")]],
   "/register": [
@@ -78,11 +84,13 @@ let tabs: Record<Who, Tab>;
 beforeAll(async () => {
   browser = opened.adopt(await startBrowser(), (one) => one.close());
   world = opened.use(await buildConsoleWorld());
-  const { app, owner, operator } = world;
+  const { app, owner, operator, member } = world;
+  const strict = opened.use(await startInstance(app.databaseUrl, { REQUIRE_SECOND_FACTOR: "everybody" }));
   tabs = {
     nobody: await openTab(browser, app),
     owner: await openTab(browser, app, { person: owner }),
     operator: await openTab(browser, app, { person: operator }),
+    newcomer: await openTab(browser, strict, { person: member }),
   };
 });
 afterAll(() => opened.disposeAsync());

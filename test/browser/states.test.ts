@@ -4,6 +4,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "v
 import { makePerson, type Person } from "../support/account.ts";
 import { BROWSER_TIMEOUT_MS, expectToSee, startBrowser, openTab, type Tab } from "../support/browser.ts";
 import { mouse } from "../support/hands.ts";
+import { startInstance } from "../support/instance.ts";
+import { totpCode } from "../support/totp.ts";
 import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
 
 vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_TIMEOUT_MS });
@@ -143,6 +145,35 @@ describe("somebody", () => {
     await press(page.getByRole("button", { name: "Sign in" }));
     await expectToSee(page.getByRole("link", { name: "WM-2" }));
     expect(pathOf(page)).toBe("/jobs?q=WM-2");
+  });
+
+  it("who must have a second step turns it on first, and is then led to where they were going", async () => {
+    const strict = await startInstance(app.databaseUrl, { REQUIRE_SECOND_FACTOR: "everybody" });
+    onTestFinished(() => strict[Symbol.asyncDispose]());
+    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const { page, context } = await openTab(browser, strict, { person });
+    onTestFinished(() => context.close());
+    const { write, press } = mouse(page);
+    await page.goto("/jobs?q=WM-2");
+    await expectToSee(page.getByRole("heading", { name: "One more step" }));
+    expect(pathOf(page)).toBe("/second-step?next=/jobs?q=WM-2");
+
+    await press(page.getByRole("button", { name: "Turn it on" }));
+    await write(page.getByLabel("Your password"), person.password);
+    await press(page.getByRole("button", { name: "Go on" }));
+    const secret = (await page.getByText(/^([A-Z2-7]{4} )+[A-Z2-7]+$/).innerText()).replaceAll(" ", "");
+    await write(
+      page.getByLabel("Code", { exact: true }),
+      totpCode(`otpauth://totp/waymark?secret=${secret}`),
+    );
+    await press(page.getByRole("button", { name: "Turn on" }));
+    await press(page.getByRole("button", { name: "I have kept them" }));
+    await expectToSee(page.getByRole("link", { name: "WM-2" }));
+    expect(pathOf(page)).toBe("/jobs?q=WM-2");
+
+    await page.goto("/security");
+    await expectToSee(page.getByText("Your account must have it."));
+    expect(await page.getByRole("button", { name: "Turn off" }).count()).toBe(0);
   });
 
   it("whose password is wrong is told so, and nothing else changes", async () => {

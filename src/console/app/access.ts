@@ -11,6 +11,11 @@ const rules: Readonly<Record<Access, (session: Session) => boolean>> = {
   integrations: ({ scopes }) => scopes.includes("webhooks:manage"),
 };
 
+/** Every page is closed to them but the one where they turn it on. */
+export function lacksSecondStep({ user }: Session): boolean {
+  return user.must_have_second_factor && !user.has_second_factor;
+}
+
 export function mayVisit(session: Session, access: Access): boolean {
   return rules[access](session);
 }

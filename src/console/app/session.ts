@@ -6,7 +6,15 @@ export type Role = "owner" | "member" | "operator";
 export type Scope = "jobs:read" | "jobs:write" | "webhooks:manage";
 
 export interface Session {
-  user: { id: string; name: string; email: string; role: Role; has_second_factor: boolean };
+  user: {
+    id: string;
+    name: string;
+    email: string;
+    role: Role;
+    has_second_factor: boolean;
+    /** Whoever must and has none can do nothing but turn it on. */
+    must_have_second_factor: boolean;
+  };
   /** Null for an operator. */
   organization: { id: string; name: string; type: "agent" | "contractor" } | null;
   scopes: readonly Scope[];

@@ -1,5 +1,6 @@
 /** Signing in, and everything that comes before it. */
 import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { lacksSecondStep } from "../app/access.ts";
 import { nextSearch } from "../app/next.ts";
 import { publicRoute } from "./root.route.tsx";
 
@@ -11,6 +12,19 @@ const signIn = createRoute({
     if (context.session.current()) throw redirect({ href: search.next ?? "/", replace: true });
   },
   component: lazyRouteComponent(() => import("../pages/account/sign-in.page.tsx"), "SignInPage"),
+});
+
+/** For who is signed in, and has yet to turn on the second step that their account must have. */
+const secondStep = createRoute({
+  getParentRoute: () => publicRoute,
+  path: "second-step",
+  validateSearch: nextSearch,
+  beforeLoad({ context, search }) {
+    const session = context.session.current();
+    if (!session) throw redirect({ to: "/sign-in", search, replace: true });
+    if (!lacksSecondStep(session)) throw redirect({ href: search.next ?? "/", replace: true });
+  },
+  component: lazyRouteComponent(() => import("../pages/security/second-step.page.tsx"), "SecondStepPage"),
 });
 
 const requestAccount = createRoute({
@@ -63,6 +77,7 @@ const resetPassword = createRoute({
 
 export const accountRoutes = [
   signIn,
+  secondStep,
   requestAccount,
   answerQuestion,
   register,

@@ -6,6 +6,7 @@ import {
   Outlet,
   redirect,
 } from "@tanstack/react-router";
+import { lacksSecondStep } from "../app/access.ts";
 import { AccountLayout } from "../app/account-layout.tsx";
 import { nextSearch } from "../app/next.ts";
 import type { SessionStore } from "../app/session.ts";
@@ -32,7 +33,9 @@ export const consoleRoute = createRoute({
   component: lazyRouteComponent(() => import("../app/shell.tsx"), "Shell"),
   pendingComponent: Starting,
   beforeLoad({ context, location }) {
-    if (context.session.current()) return;
-    throw redirect({ to: "/sign-in", search: nextSearch({ next: location.href }), replace: true });
+    const session = context.session.current();
+    const search = nextSearch({ next: location.href });
+    if (!session) throw redirect({ to: "/sign-in", search, replace: true });
+    if (lacksSecondStep(session)) throw redirect({ to: "/second-step", search, replace: true });
   },
 });

@@ -15,7 +15,10 @@ export interface AccountGate {
   ownPage: RequestHandler;
   /** The same, with a JSON body. */
   form: RequestHandler[];
+  /** For people's own accounts alone: also who has yet to turn on the second factor that they must have. */
   signedIn: RequestHandler;
+  /** For everything else. */
+  admitted: RequestHandler;
   /** Only pages whose browser would keep the session's cookie: better told than signed out without a word. */
   keepsCookies: RequestHandler;
   /** A form of somebody who is signed in. */
@@ -29,10 +32,7 @@ export function createAccountGate(sessions: SessionVerifier): AccountGate {
     sessions.requireOwnPage(request.headers);
     next();
   };
-  const signedIn: RequestHandler = async (request, response, next) => {
-    contextOf(response).holder = await sessions.verify(request.headers, request.ip ?? "");
-    next();
-  };
+  const signedIn = whoIs((headers, address) => sessions.verifyForOwnAccount(headers, address));
   const body = readJson(MAX_BODY_BYTES);
   return {
     named: (route) => (_request, response, next) => {
@@ -42,12 +42,21 @@ export function createAccountGate(sessions: SessionVerifier): AccountGate {
     ownPage,
     form: [ownPage, body],
     signedIn,
+    admitted: whoIs((headers, address) => sessions.verify(headers, address)),
     keepsCookies: (request, _response, next) => {
       if (!keepsSecureCookies(request.headers)) throw notKept();
       next();
     },
     // The body last: who may not send it need not.
     ownForm: [ownPage, signedIn, body],
+  };
+}
+
+/** Notes who is signed in. */
+function whoIs(verify: SessionVerifier["verify"]): RequestHandler {
+  return async (request, response, next) => {
+    contextOf(response).holder = await verify(request.headers, request.ip ?? "");
+    next();
   };
 }
 
@@ -58,10 +67,10 @@ function notKept(): AppError {
   );
 }
 
-/** Only routes behind `signedIn` may ask. */
+/** Only routes behind `signedIn` or `admitted` may ask. */
 export function sessionOf(response: Response): SessionHolder {
   const { holder } = contextOf(response);
-  invariant(holder && holder.keyId === null, "the route is behind signedIn");
+  invariant(holder && holder.keyId === null, "the route is behind signedIn or admitted");
   return holder;
 }
 

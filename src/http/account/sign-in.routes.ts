@@ -83,6 +83,7 @@ function toSessionWire(holder: SessionHolder) {
       email: user.email,
       role: user.role,
       has_second_factor: user.hasSecondFactor,
+      must_have_second_factor: user.mustHaveSecondFactor,
     },
     organization:
       holder.organizationId === null

@@ -3,7 +3,7 @@ import { Button, Group, Modal, Stack, Text } from "@mantine/core";
 import { tell } from "../../app/tell.ts";
 import { useState } from "react";
 import { api } from "../../app/api.ts";
-import { useSession, useSessionStore } from "../../app/session.ts";
+import { useSession, useSessionStore, type Session } from "../../app/session.ts";
 import { PasswordDialog } from "../../components/password-dialog.tsx";
 import { Section } from "../../components/section.tsx";
 import { StatusBadge } from "../../components/status-badge.tsx";
@@ -37,7 +37,7 @@ export function TwoFactorSection() {
       title="Second step"
       description="A code of an authenticator app, beside the password: who has only one of them does not come in."
     >
-      <TwoFactorState isOn={user.has_second_factor} onOpen={setDialog} />
+      <TwoFactorState user={user} onOpen={setDialog} />
       <TwoFactorSetup opened={dialog === "turn-on"} onClose={close} />
       <PasswordDialog
         opened={dialog === "new-codes"}
@@ -72,14 +72,15 @@ export function TwoFactorSection() {
   );
 }
 
-function TwoFactorState({ isOn, onOpen }: { isOn: boolean; onOpen: (dialog: Dialog) => void }) {
+function TwoFactorState({ user, onOpen }: { user: Session["user"]; onOpen: (dialog: Dialog) => void }) {
+  const isOn = user.has_second_factor;
   return (
     <Stack>
       <Group>
         <StatusBadge label={isOn ? "On" : "Off"} tone={isOn ? "success" : "attention"} />
         <Text fz="sm" c="dimmed">
           {isOn
-            ? "Signing in asks for a code of your app, or one of your recovery codes."
+            ? `Signing in asks for a code of your app, or one of your recovery codes.${user.must_have_second_factor ? " Your account must have it." : ""}`
             : "Signing in asks for your password alone."}
         </Text>
       </Group>
@@ -88,9 +89,11 @@ function TwoFactorState({ isOn, onOpen }: { isOn: boolean; onOpen: (dialog: Dial
           <Button variant="default" onClick={() => onOpen("new-codes")}>
             New recovery codes
           </Button>
-          <Button variant="light" color="red" onClick={() => onOpen("turn-off")}>
-            Turn off
-          </Button>
+          {!user.must_have_second_factor && (
+            <Button variant="light" color="red" onClick={() => onOpen("turn-off")}>
+              Turn off
+            </Button>
+          )}
         </Group>
       ) : (
         <Group>

@@ -1,0 +1,130 @@
+/** REQUIRE_SECOND_FACTOR: whoever must have a second factor comes no further without one than to where it is turned on. */
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { makePerson, signIn, type Browser, type Person } from "../support/account.ts";
+import { expectData, expectFailure } from "../support/answers.ts";
+import { doors, knock } from "../support/attack-routes.ts";
+import { openSocket, shownJobs } from "../support/graphql-live.ts";
+import { graphql } from "../support/graphql.ts";
+import { startInstance, type Instance } from "../support/instance.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { totpCode } from "../support/totp.ts";
+
+const SENTENCE = "Your account must have a second step: turn it on in the console first";
+const JOBS = "{ jobs(first: 1) { nodes { markingNumber } } }";
+
+let app: TestApp;
+let agent: Partner;
+
+beforeAll(async () => {
+  app = await startTestApp({ REQUIRE_SECOND_FACTOR: "operators" });
+  agent = await app.partner("agent");
+  await shownJobs(app, agent, [{ markingNumber: "WM-1" }]);
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const newOperator = (): Promise<Person> => makePerson(app, { organizationId: null, role: "operator" });
+const newMember = (): Promise<Person> => makePerson(app, { organizationId: agent.id, role: "member" });
+
+/** As a page of the service sends them. */
+function headersOf({ cookie }: Browser, { url }: Pick<Instance, "url"> = app) {
+  return { cookie, origin: url };
+}
+
+/** As an app in the person's hand does it. */
+async function turnOn(browser: Browser, { password }: Person): Promise<void> {
+  const { totp_uri: uri } = expectData(await browser.post("/auth/two-factor/begin", { password }));
+  expectData(await browser.post("/auth/two-factor/confirm", { code: totpCode(uri) }));
+}
+
+async function asking(browser: Browser, instance: Instance = app): Promise<number> {
+  return (await graphql(instance, JOBS, { headers: headersOf(browser, instance) })).status;
+}
+
+describe("an operator without one", () => {
+  const behindSession = doors.filter(({ by, path }) => by === "session" && !path.startsWith("/auth/"));
+
+  it.each([...behindSession, { method: "GET", path: "/operator/agenda/" } as const])(
+    "is refused at $method $path",
+    async (door) => {
+      const browser = await signIn(app, await newOperator());
+      const response = await knock(app, door, { headers: headersOf(browser) });
+      expect(response.status).toBe(403);
+      expect(await response.text()).toContain(SENTENCE);
+    },
+  );
+
+  it("is refused by GraphQL, before it is looked at what is asked", async () => {
+    const browser = await signIn(app, await newOperator());
+    const answer = await graphql(app, JOBS, { headers: headersOf(browser) });
+    expect(answer.status).toBe(403);
+    expect(answer.errors).toMatchObject([{ message: SENTENCE, extensions: { code: "FORBIDDEN" } }]);
+  });
+
+  it("has no socket", async () => {
+    const browser = await signIn(app, await newOperator());
+    const socket = await openSocket(app, headersOf(browser));
+    socket.send({ type: "connection_init" });
+    expect(await socket.closed).toEqual({ code: 4403, reason: SENTENCE });
+  });
+
+  it("sees their own account, which says so, and can leave", async () => {
+    const browser = await signIn(app, await newOperator());
+    const { user } = expectData(await browser.get("/auth/session"));
+    expect(user).toMatchObject({ has_second_factor: false, must_have_second_factor: true });
+    expect(expectData(await browser.get("/auth/sessions"))).toHaveLength(1);
+    expectData(await browser.post("/auth/sign-out"));
+    expect((await browser.get("/auth/session")).status).toBe(401);
+  });
+
+  it("comes in once it is on, and cannot turn it off", async () => {
+    const operator = await newOperator();
+    const browser = await signIn(app, operator);
+    expect(await asking(browser)).toBe(403);
+    await turnOn(browser, operator);
+    expect(await asking(browser)).toBe(200);
+    const socket = await openSocket(app, headersOf(browser));
+    socket.send({ type: "connection_init" });
+    await socket.message("connection_ack");
+
+    const { password } = operator;
+    const refused = await browser.post("/auth/two-factor/disable", { password });
+    expectFailure(refused, 409, "Your account must have a second step");
+    expect(await asking(browser)).toBe(200);
+  });
+});
+
+describe("people of organisations", () => {
+  it("need none where operators alone do, and may turn theirs off", async () => {
+    const member = await newMember();
+    const browser = await signIn(app, member);
+    expect(expectData(await browser.get("/auth/session")).user.must_have_second_factor).toBe(false);
+    expect(await asking(browser)).toBe(200);
+    await turnOn(browser, member);
+    expectData(await browser.post("/auth/two-factor/disable", { password: member.password }));
+    expect(await asking(browser)).toBe(200);
+  });
+
+  it("need one where everybody does, from the restart on; their organisation's keys are no people", async () => {
+    const member = await newMember();
+    const browser = await signIn(app, member);
+    expect(await asking(browser)).toBe(200);
+
+    const strict = await startInstance(app.databaseUrl, { REQUIRE_SECOND_FACTOR: "everybody" });
+    onTestFinished(() => strict[Symbol.asyncDispose]());
+    const there = await signIn(strict, member);
+    expect(await asking(there, strict)).toBe(403);
+    const before = await graphql(strict, JOBS, { headers: { cookie: browser.cookie, origin: strict.url } });
+    expect(before.status).toBe(403);
+    expect((await graphql(strict, JOBS, { key: agent.key })).status).toBe(200);
+    await turnOn(there, member);
+    expect(await asking(there, strict)).toBe(200);
+  });
+});
+
+it("is demanded of nobody unless that is set", async () => {
+  const free = await startInstance(app.databaseUrl);
+  onTestFinished(() => free[Symbol.asyncDispose]());
+  const browser = await signIn(free, await newOperator());
+  expect(expectData(await browser.get("/auth/session")).user.must_have_second_factor).toBe(false);
+  expect(await asking(browser, free)).toBe(200);
+});
