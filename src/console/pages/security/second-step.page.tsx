@@ -17,8 +17,8 @@ export function SecondStepPage() {
       <PageHeader title="One more step" />
       <Stack>
         <Text>
-          Your account must ask for a code of an authenticator app beside your password. Turn that on to go
-          on.
+          Your account needs a second step: a code of an authenticator app, beside your password. Turn it on
+          to go on.
         </Text>
         {/* Once it is on, the route's guard takes it from here: to where the person was going. */}
         <Button fullWidth onClick={() => setIsOpen(true)}>
