@@ -91,6 +91,11 @@ export async function follow(
   return following;
 }
 
+/** Waits until so many events have come. */
+export async function arrive(following: Pick<Following, "events">, count: number): Promise<void> {
+  await vi.waitFor(() => expect(following.events).toHaveLength(count), 20_000);
+}
+
 /** How many subscriptions stand in that process. */
 export const standing = (app: Url): Promise<number> => figure(app, "waymark_subscriptions");
 
@@ -155,6 +160,11 @@ export async function openKnownSocket(app: Url, key: string): Promise<BareSocket
   bare.send({ type: "connection_init", payload: { "x-api-key": key } });
   await bare.message("connection_ack");
   return bare;
+}
+
+/** What subscribes on a bare socket. */
+export function ofJobs(id: string): object {
+  return { type: "subscribe", id, payload: { query: JOB_CHANGED } };
 }
 
 /** The answer in HTTP to a WebSocket that is not opened. */

@@ -1,0 +1,230 @@
+/** Asking for an account, and its review: everything that is refused. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sql } from "../../src/platform/sql.ts";
+import { GOOD_PASSWORD, makePerson } from "../support/account.ts";
+import { mailsTo, somewhere } from "../support/account-mails.ts";
+import { newRequest, openAccountRequestRig, type AccountRequestRig } from "../support/account-request-rig.ts";
+import { expectFailure, expectProblems } from "../support/answers.ts";
+import { newPerson, type SignedIn } from "../support/graphql-person.ts";
+import { ask, graphql } from "../support/graphql.ts";
+import type { Partner, TestApp } from "../support/start-app.ts";
+
+let rig: AccountRequestRig;
+let app: TestApp;
+let agent: Partner;
+let owner: SignedIn;
+
+beforeAll(async () => {
+  rig = await openAccountRequestRig();
+  ({ app, agent } = rig);
+  owner = await newPerson(app, agent.id);
+});
+afterAll(() => rig[Symbol.asyncDispose]());
+
+describe("400", () => {
+  it("names everything that is wrong", async () => {
+    expectProblems(
+      await rig.submit({ email: "nobody", organization_name: "", organization_type: "shop" }),
+      "body",
+      ["email", "organization_name", "organization_type"],
+    );
+    expectProblems(await rig.submit({}), "body", ["email", "organization_name", "organization_type"]);
+  });
+
+  it.each([
+    ["a list of addresses", { email: "a@test.example,b@test.example" }],
+    ["a header in the address", { email: "a@test.example\r\nBcc: b@test.example" }],
+    ["an address with a name", { email: "A <a@test.example>" }],
+    ["a name that is too long", { organization_name: "x".repeat(121) }],
+    ["a name of two lines", { organization_name: "a\nb" }],
+    ["a name that turns the order of reading around", { organization_name: "a\u202Eb" }],
+    ["a name with U+0000", { organization_name: "a\0b" }],
+    ["a lone surrogate", { organization_name: "a\uD800" }],
+    ["a message that is too long", { message: "x".repeat(2_001) }],
+    ["a message with U+0000", { message: "a\0b" }],
+    ["a message that is no text", { message: ["hello"] }],
+  ])("refuses %s", async (_what, change) => {
+    expectProblems(await rig.submit({ ...newRequest(), ...change }), "body", Object.keys(change));
+  });
+
+  it("refuses words that cannot be sent", async () => {
+    const { id } = await rig.submitted();
+    for (const [field, name] of [
+      ["rejectAccountRequest", "reason"],
+      ["askAccountRequest", "question"],
+      ["noteAccountRequest", "text"],
+    ] as const)
+      expect(await rig.decide(field, { id, [name]: "  " })).toMatchObject({
+        accountRequest: null,
+        userErrors: [{ code: "INVALID", field: name }],
+      });
+    expect(await rig.decide("approveAccountRequest", { id, organizationName: "a\nb" })).toMatchObject({
+      accountRequest: null,
+      userErrors: [{ code: "INVALID", field: "organizationName" }],
+    });
+  });
+});
+
+describe("403", () => {
+  it("refuses a form of another site", async () => {
+    const init = {
+      method: "POST",
+      body: JSON.stringify(newRequest()),
+      headers: { origin: "https://evil.example" },
+    };
+    expectFailure(await app.call("/auth/account-requests", init), 403);
+  });
+
+  it.each([
+    ["an owner", () => owner.headers],
+    ["a partner's key", () => ({ "x-api-key": agent.key })],
+  ])("shows and does nothing to %s", async (_who, asking) => {
+    const { id } = await rig.submitted();
+    const listed = await graphql(
+      app,
+      `
+        {
+          accountRequests {
+            nodes {
+              id
+            }
+          }
+        }
+      `,
+      { headers: asking() },
+    );
+    expect(listed.errors?.[0]?.extensions.code).toBe("FORBIDDEN");
+    const approved = await graphql(
+      app,
+      `
+        mutation ($id: ID!) {
+          approveAccountRequest(id: $id) {
+            userErrors {
+              code
+            }
+          }
+        }
+      `,
+      {
+        headers: asking(),
+        variables: { id },
+      },
+    );
+    expect(approved.errors?.[0]?.extensions.code).toBe("FORBIDDEN");
+    const found = await ask(app, `query ($id: ID!) { node(id: $id) { id } }`, {
+      headers: asking(),
+      variables: { id },
+    });
+    expect(found.node).toBeNull();
+  });
+});
+
+describe("404", () => {
+  it("knows no request of another id", async () => {
+    for (const id of ["arq_00000000000000000000000000", "nothing", "org_00000000000000000000000000"])
+      expect(await rig.decide("approveAccountRequest", { id })).toMatchObject({
+        accountRequest: null,
+        userErrors: [{ code: "NOT_FOUND", field: "id" }],
+      });
+  });
+});
+
+describe("409", () => {
+  it("keeps two organisations from one name", async () => {
+    const { id } = await rig.submitted({ ...newRequest(), organization_name: agent.name });
+    expect(await rig.decide("approveAccountRequest", { id })).toMatchObject({
+      accountRequest: null,
+      userErrors: [{ code: "CONFLICT", field: "organizationName" }],
+    });
+    const approved = await rig.decide("approveAccountRequest", {
+      id,
+      organizationName: `${agent.name} North`,
+    });
+    expect(approved).toMatchObject({ userErrors: [], accountRequest: { status: "APPROVED" } });
+  });
+
+  it("decides once", async () => {
+    const { id } = await rig.submitted();
+    await rig.decide("rejectAccountRequest", { id, reason: "No." });
+    for (const [field, args] of [
+      ["approveAccountRequest", { id }],
+      ["rejectAccountRequest", { id, reason: "No." }],
+      ["askAccountRequest", { id, question: "Why?" }],
+      ["resendRegistration", { id }],
+    ] as const)
+      expect(await rig.decide(field, args)).toMatchObject({
+        accountRequest: null,
+        userErrors: [
+          { code: "CONFLICT", field: "id", message: expect.stringContaining(rig.operator.email) as string },
+        ],
+      });
+  });
+
+  it("approves nobody who has an account by now", async () => {
+    const { id, email } = await rig.submitted();
+    const person = {
+      email,
+      name: "P",
+      password: GOOD_PASSWORD,
+      organizationId: agent.id,
+      role: "member",
+    } as const;
+    await app.database.transaction((tx) => app.accounts.createUser(tx, person));
+    expect((await rig.rowsOf(email))[0]?.warnings).toEqual(["An account has this e-mail address already"]);
+    expect(await rig.decide("approveAccountRequest", { id })).toMatchObject({
+      userErrors: [{ code: "CONFLICT" }],
+    });
+  });
+
+  it("of two approvals at once makes one organisation and one mail", async () => {
+    const { id, email, organization_name: name } = await rig.submitted();
+    // By several names, since one name alone would be taken once.
+    const names = [1, 2, 3, 4].map((at) => `${name} ${at}`);
+    const results = await Promise.all(
+      names.map((organizationName) => rig.decide("approveAccountRequest", { id, organizationName })),
+    );
+    expect(results.filter(({ userErrors }) => userErrors.length === 0)).toHaveLength(1);
+    const made = await app.database.query(sql`select from organization where name = any(${names})`);
+    expect(made).toHaveLength(1);
+    expect((await mailsTo(app, email)).filter(({ kind }) => kind === "registration")).toHaveLength(1);
+    const acts = await app.database.query(
+      sql`select from audit_entry where action = 'account_request.approved' and subject = ${id}`,
+    );
+    expect(acts).toHaveLength(1);
+  });
+});
+
+describe("405, 413, 415", () => {
+  it("takes a JSON form of bounded size by POST alone", async () => {
+    expectFailure(await app.call("/auth/account-requests"), 405);
+    const large = await rig.submit({ ...newRequest(), message: "x".repeat(20_000) });
+    expectFailure(large, 413);
+    const init = {
+      method: "POST",
+      body: "email=a",
+      headers: { origin: app.url, "content-type": "text/plain" },
+    };
+    expectFailure(await app.call("/auth/account-requests", init), 415);
+  });
+});
+
+describe("429", () => {
+  it("takes so many requests of one address and then says when to come back", async () => {
+    const from = somewhere();
+    const statuses: number[] = [];
+    for (let sent = 0; sent < 21; sent += 1) statuses.push((await rig.submit(newRequest(), from)).status);
+    expect(statuses.slice(0, 20)).toEqual(Array.from({ length: 20 }, () => 202));
+    const refused = await rig.submit(newRequest(), from);
+    expectFailure(refused, 429);
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect((await rig.submit(newRequest())).status).toBe(202);
+  });
+
+  it("sends at most three mails in a row to one address, whoever asks", async () => {
+    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    for (let sent = 0; sent < 6; sent += 1)
+      expect((await rig.submit({ ...newRequest(), email: person.email })).status).toBe(202);
+    await rig.submitted();
+    expect(await mailsTo(app, person.email)).toHaveLength(3);
+  });
+});

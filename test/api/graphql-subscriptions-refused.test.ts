@@ -1,0 +1,276 @@
+/** What a socket of subscriptions refuses: documents, messages, and more of anything than one may have. */
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { createEventNotifier } from "../../src/events/event.notifier.ts";
+import { sql } from "../../src/platform/sql.ts";
+import {
+  figure,
+  follow,
+  ofJobs,
+  openKnownSocket,
+  openSocket,
+  refusedSocket,
+  standing,
+  type BareSocket,
+} from "../support/graphql-live.ts";
+import { startInstance } from "../support/instance.ts";
+import { startTestApp, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let happened: (organizationIds: readonly string[]) => void;
+beforeAll(async () => {
+  app = await startTestApp();
+  happened = createEventNotifier(app.database);
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+function talk(socket: BareSocket): void {
+  for (let at = 0; at < 300; at += 1) socket.send({ type: "ping" });
+}
+
+function pingOn({ socket }: BareSocket): void {
+  for (let at = 0; at < 300; at += 1) socket.ping();
+}
+
+/** The feed cannot be read meanwhile, and without that no subscription begins. */
+async function whileNoneCanBegin(act: () => Promise<void>): Promise<void> {
+  await app.database.transaction(async (tx) => {
+    await tx.query(sql`lock table job_event in access exclusive mode`);
+    await act();
+  });
+}
+
+/** Headers of a request that a proxy passes on. */
+const from = (address: string): Record<string, string> => ({ "x-forwarded-for": address });
+
+interface ErrorMessage {
+  id: string;
+  payload: { message: string; extensions: Record<string, unknown> }[];
+}
+
+const refusal = async (socket: BareSocket): Promise<ErrorMessage> =>
+  (await socket.message("error")) as unknown as ErrorMessage;
+
+describe("what is refused", () => {
+  it("queries and mutations, which go by POST, and the socket lives on", async () => {
+    const agent = await app.partner("agent");
+    const socket = await openKnownSocket(app, agent.key);
+    for (const query of ["{ __typename }", "mutation { __typename }"]) {
+      socket.messages.length = 0;
+      socket.send({ type: "subscribe", id: "1", payload: { query } });
+      const { payload } = await refusal(socket);
+      expect(payload).toEqual([
+        {
+          message: "Send queries and mutations by POST",
+          extensions: { code: "BAD_USER_INPUT", requestId: expect.stringMatching(/^req_/) },
+        },
+      ]);
+    }
+    socket.send(ofJobs("2"));
+    await vi.waitFor(async () => expect(await standing(app)).toBeGreaterThan(0), 20_000);
+  });
+
+  it("documents that are wrong, too deep, too dear, or a bomb of fragments: with the code that HTTP has", async () => {
+    const agent = await app.partner("agent");
+    const socket = await openKnownSocket(app, agent.key);
+    const bomb = Array.from(
+      { length: 40 },
+      (_, at) => `fragment F${at} on Job { id ...F${at + 1} history { nodes { job { ...F${at + 1} } } } }`,
+    ).join(" ");
+    const dear =
+      "{ a: job { history(first: 100) { nodes { job { history(first: 100) { nodes { id } } } } } } }";
+    const wrong: [string, string][] = [
+      ["subscription {", "GRAPHQL_PARSE_FAILED"],
+      ["subscription { nothing }", "GRAPHQL_VALIDATION_FAILED"],
+      [
+        "subscription { jobChanged { id } } subscription Other { jobChanged { id } }",
+        "GRAPHQL_VALIDATION_FAILED",
+      ],
+      ["subscription A { jobChanged { id } } subscription B { jobChanged { id } }", "BAD_USER_INPUT"],
+      [
+        `subscription { jobChanged { ${"job { history { nodes { ".repeat(4)} id ${"} } } ".repeat(4)} } }`,
+        "QUERY_TOO_EXPENSIVE",
+      ],
+      [`subscription { jobChanged ${dear} }`, "QUERY_TOO_EXPENSIVE"],
+      [
+        `subscription { jobChanged { job { ...F0 } } } ${bomb} fragment F40 on Job { id }`,
+        "QUERY_TOO_EXPENSIVE",
+      ],
+      [`subscription { jobChanged(filter: { weight: { eq: null } }) { id } }`, "BAD_USER_INPUT"],
+      ["subscription { jobChanged @skip(if: true) { id } }", "BAD_USER_INPUT"],
+      [
+        "subscription { ...F } fragment F on Subscription { ... @include(if: false) { jobChanged { id } } }",
+        "BAD_USER_INPUT",
+      ],
+      ["subscription ($types: [JobEventType!]) { jobChanged(types: $types) { id } }", "BAD_USER_INPUT"],
+    ];
+    for (const [at, [query, code]] of wrong.entries()) {
+      socket.messages.length = 0;
+      socket.send({ type: "subscribe", id: String(at), payload: { query, variables: { types: ["NONE"] } } });
+      const errors = await vi.waitFor(() => {
+        const [message] = socket.messages;
+        expect(message).toBeDefined();
+        const payload = message?.["payload"] as ErrorMessage["payload"] | { errors: ErrorMessage["payload"] };
+        return Array.isArray(payload) ? payload : payload.errors;
+      }, 20_000);
+      expect({ query, ...errors[0] }).toMatchObject({
+        query,
+        extensions: { code, requestId: expect.stringMatching(/^req_/) },
+      });
+    }
+  });
+
+  it("a subscription beyond those that one socket may hold, and an id that is no id", async () => {
+    const agent = await app.partner("agent");
+    const socket = await openKnownSocket(app, agent.key);
+    const before = await standing(app);
+    for (let at = 0; at < 20; at += 1) socket.send(ofJobs(String(at)));
+    await vi.waitFor(async () => expect(await standing(app)).toBe(before + 20), 20_000);
+    socket.send(ofJobs("one too many"));
+    expect(await refusal(socket)).toMatchObject({
+      id: "one too many",
+      payload: [{ extensions: { code: "RATE_LIMITED" } }],
+    });
+    socket.messages.length = 0;
+    socket.send({ type: "complete", id: "7" });
+    socket.send(ofJobs("x".repeat(129)));
+    expect(await refusal(socket)).toMatchObject({ payload: [{ extensions: { code: "BAD_USER_INPUT" } }] });
+  });
+
+  it("a subscription beyond those that one socket may hold, also where `complete` follows each at once", async () => {
+    const agent = await app.partner("agent");
+    const socket = await openKnownSocket(app, agent.key);
+    await whileNoneCanBegin(async () => {
+      for (let at = 0; at < 20; at += 1) {
+        socket.send(ofJobs(String(at)));
+        socket.send({ type: "complete", id: String(at) });
+      }
+      socket.send(ofJobs("one too many"));
+      expect(await refusal(socket)).toMatchObject({
+        id: "one too many",
+        payload: [{ extensions: { code: "RATE_LIMITED" } }],
+      });
+    });
+    // Those that were completed before they stood have ended: there is room again, and nothing else is told.
+    await follow(app, agent.key);
+    const before = await standing(app);
+    for (let at = 20; at < 40; at += 1) socket.send(ofJobs(String(at)));
+    await vi.waitFor(async () => expect(await standing(app)).toBe(before + 20), 20_000);
+    await app.jobs(agent, [{}]);
+    happened([agent.id]);
+    await vi.waitFor(() => {
+      const told = socket.messages.filter(({ type }) => type === "next").map(({ id }) => Number(id));
+      expect(told.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, at) => at + 20));
+    }, 20_000);
+  });
+
+  it("4409 for an id whose subscription still begins, also once `complete` was said of it", async () => {
+    const agent = await app.partner("agent");
+    const socket = await openKnownSocket(app, agent.key);
+    const before = await standing(app);
+    await whileNoneCanBegin(async () => {
+      for (let at = 0; at < 60; at += 1) {
+        socket.send(ofJobs("a"));
+        socket.send({ type: "complete", id: "a" });
+      }
+      socket.send(ofJobs("a"));
+      expect(await socket.closed).toEqual({ code: 4409, reason: "Subscriber for a already exists" });
+    });
+    const following = await follow(app, agent.key);
+    expect(await standing(app)).toBe(before + 1);
+    following.stop();
+  });
+
+  it("a socket beyond those that one organisation may hold with all its keys", async () => {
+    const agent = await app.partner("agent");
+    const create = () => app.keys.create({ organizationId: agent.id, name: "more", createdBy: "test" });
+    for (let of = 0; of < 4; of += 1) {
+      const { text } = await create();
+      for (let at = 0; at < 5; at += 1)
+        await Promise.all(Array.from({ length: 10 }, () => openKnownSocket(app, text)));
+    }
+    const socket = await openSocket(app);
+    socket.send({ type: "connection_init", payload: { "x-api-key": agent.key } });
+    expect(await socket.closed).toEqual({
+      code: 4403,
+      reason: "At most 200 WebSockets are open for one organisation",
+    });
+    await openKnownSocket(app, (await app.partner("agent")).key);
+  });
+
+  it("503 for more of one address than may stand at the door without a word, and for no other address", async () => {
+    const open = await startInstance(app.databaseUrl, { TRUST_PROXY: "1" });
+    onTestFinished(() => open[Symbol.asyncDispose]());
+    const [first] = await Promise.all(
+      Array.from({ length: 20 }, () => openSocket(open, from("203.0.113.7"))),
+    );
+    const { status, body } = await refusedSocket(open, from("203.0.113.7"));
+    expect(status).toBe(503);
+    expect(body.errors[0]?.message).toMatch(/^Too many WebSockets of this address/);
+    await openSocket(open, from("203.0.113.8"));
+    // Who says who it is, makes room.
+    const agent = await app.partner("agent");
+    first?.send({ type: "connection_init", payload: { "x-api-key": agent.key } });
+    await first?.message("connection_ack");
+    await openSocket(open, from("203.0.113.7"));
+  });
+
+  it("a socket beyond those that one key may hold", async () => {
+    const agent = await app.partner("agent");
+    for (let at = 0; at < 50; at += 1) await openKnownSocket(app, agent.key);
+    const socket = await openSocket(app);
+    socket.send({ type: "connection_init", payload: { "x-api-key": agent.key } });
+    expect(await socket.closed).toEqual({
+      code: 4403,
+      reason: "At most 50 WebSockets are open with one key",
+    });
+  });
+
+  it("503 for more than may stand at the door without a word, until some of them are gone", async () => {
+    const crowded = await startInstance(app.databaseUrl, { TRUST_PROXY: "1" });
+    onTestFinished(() => crowded[Symbol.asyncDispose]());
+    const strangers = await Promise.all(
+      Array.from({ length: 500 }, (_, at) =>
+        openSocket(crowded, { "x-forwarded-for": `203.0.113.${at % 50}` }),
+      ),
+    );
+    const { status, body } = await refusedSocket(crowded, {});
+    expect(status).toBe(503);
+    expect(body.errors[0]?.message).toBe("Too many WebSockets are open. Try again shortly");
+    strangers[0]?.socket.terminate();
+    await vi.waitFor(
+      async () => expect(await figure(crowded, "waymark_subscription_sockets")).toBe(499),
+      20_000,
+    );
+    await openSocket(crowded);
+  });
+
+  it("what takes more than the key's reading rate", async () => {
+    const limited = await startInstance(app.databaseUrl, { RATE_LIMITS: "on" });
+    onTestFinished(() => limited[Symbol.asyncDispose]());
+    const agent = await app.partner("agent", { rateLimits: { read: { perSecond: 1, burst: 2 } } });
+    const socket = await openKnownSocket(limited, agent.key);
+    for (const id of ["1", "2", "3"]) socket.send(ofJobs(id));
+    expect(await refusal(socket)).toMatchObject({
+      id: "3",
+      payload: [{ extensions: { code: "RATE_LIMITED" } }],
+    });
+  });
+
+  it("messages that are no messages: 4400, and too large ones or too many: 1009 and 1008", async () => {
+    const agent = await app.partner("agent");
+    const closeOf = async (act: (socket: BareSocket) => void): Promise<number> => {
+      const socket = await openKnownSocket(app, agent.key);
+      act(socket);
+      return (await socket.closed).code;
+    };
+    expect(await closeOf((socket) => socket.send("no json"))).toBe(4400);
+    expect(await closeOf((socket) => socket.send({ type: "next", id: "1", payload: {} }))).toBe(4400);
+    expect(await closeOf((socket) => socket.socket.send(Buffer.from("{}")))).toBe(4400);
+    expect(await closeOf((socket) => socket.send({ type: "ping", payload: { a: "x".repeat(70_000) } }))).toBe(
+      1009,
+    );
+    expect(await closeOf(talk)).toBe(1008);
+    // Pings of WebSocket itself, faster than they can be answered: the connection is cut.
+    expect([1006, 1008]).toContain(await closeOf(pingOn));
+  });
+});

@@ -1,0 +1,168 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { newUuid } from "../../src/platform/ids.ts";
+import { sql } from "../../src/platform/sql.ts";
+import { allOrNothing, dry, seers, useJobOperations } from "../support/job-operations-rig.ts";
+import { newNumber, options, outcomesOf } from "../support/job-services.ts";
+
+const { services, agent, contractor, create, newJob, eventsOf } = useJobOperations();
+
+beforeAll(async () => {
+  await services().database.query(
+    sql`alter table job add constraint no_feathers check (labels <> 'feathers')`,
+  );
+});
+
+const policies = ["skip_failed", "all_or_nothing"] as const;
+
+describe("creating jobs", () => {
+  it("makes them with their fields, the carrier's status and the defaults of the rest", async () => {
+    const bare = newJob();
+    const full = newJob({
+      contractorId: contractor().organizationId,
+      fields: { weight: 2.5, recipient_name: "Ann", normalized_status: "scheduled" },
+      providerStatus: "At hub",
+    });
+    const results = await create([bare, full]);
+    expect(results).toMatchObject([
+      {
+        markingNumber: bare.markingNumber,
+        outcome: "created",
+        job: {
+          version: 1,
+          normalized_status: "pending",
+          scheduled_delivery_pending: false,
+          provider_status: null,
+          agent_id: agent().organizationId,
+          contractor_id: null,
+        },
+      },
+      {
+        markingNumber: full.markingNumber,
+        outcome: "created",
+        job: {
+          version: 2,
+          weight: 2.5,
+          recipient_name: "Ann",
+          normalized_status: "scheduled",
+          provider_status: "At hub",
+          contractor_id: contractor().organizationId,
+        },
+      },
+    ]);
+    expect(await services().stored(full.markingNumber)).toMatchObject({ version: 2, weight: 2.5 });
+  });
+
+  it("records one creation of each, an assignment where there is one, their deliveries, and tells of them", async () => {
+    const before = await services().counts();
+    const bare = newJob();
+    const assigned = newJob({ contractorId: contractor().organizationId, fields: { weight: 1 } });
+    await create([bare, assigned]);
+    expect(await eventsOf(bare.markingNumber)).toMatchObject([
+      { type: "job.created", sequence: 1, request_id: "req_test" },
+    ]);
+    expect(await eventsOf(assigned.markingNumber)).toMatchObject([
+      { type: "job.created", changes: { weight: { from: null, to: 1 } } },
+      { type: "job.assigned", changes: { contractor_id: { from: null, to: contractor().organizationId } } },
+    ]);
+    // The agent's endpoint gets all three events, the contractor's the assignment.
+    const { jobs, events, deliveries } = await services().counts();
+    expect([jobs - before.jobs, events - before.events, deliveries - before.deliveries]).toEqual([2, 3, 4]);
+    expect(services().told).toEqual({ announced: 1, happened: [seers(agent(), contractor())] });
+  });
+
+  it("refuses a Marking Number that is taken, whosever it is, and leaves that job as it is", async () => {
+    const other = await services().partner("agent");
+    const numbers = [await services().job(agent()), await services().job(other)];
+    const taken = numbers.map((markingNumber) => newJob({ markingNumber, fields: { weight: 9 } }));
+    const results = await create([...taken, newJob()]);
+    expect(outcomesOf(results)).toEqual(["Conflict", "Conflict", "created"]);
+    expect(results[0]).toMatchObject({
+      failure: { message: "There is a job with this Marking Number already" },
+    });
+    for (const number of numbers)
+      expect(await services().stored(number)).toMatchObject({ version: 1, weight: null });
+  });
+
+  it.each(policies)("refuses the second of two with the same Marking Number: %s", async (errorPolicy) => {
+    const twice = newJob({ fields: { weight: 1 } });
+    const results = await create([twice, { ...twice, fields: { weight: 2 } }], { ...options, errorPolicy });
+    const isAll = errorPolicy === "all_or_nothing";
+    expect(outcomesOf(results)).toEqual([isAll ? "not_applied" : "created", "Conflict"]);
+    expect(await services().stored(twice.markingNumber)).toMatchObject(
+      isAll ? { version: 0 } : { version: 1, weight: 1 },
+    );
+  });
+
+  it("refuses what an item cannot be, with every problem by its path", async () => {
+    const wrong = newJob({
+      markingNumber: "",
+      agentId: contractor().organizationId,
+      contractorId: agent().organizationId,
+      fields: { weight: "x", normalized_status: "nowhere" },
+      providerStatus: "x".repeat(256),
+    });
+    const [result] = await create([wrong]);
+    expect(result).toMatchObject({ outcome: "failed", failure: { code: "BadRequestException" } });
+    const failure = result && "failure" in result ? result.failure : null;
+    expect(failure?.message).toBe("markingNumber must not be empty");
+    expect(failure?.problems.map(({ field }) => field)).toEqual([
+      "markingNumber",
+      "agentId",
+      "contractorId",
+      "fields.weight",
+      "fields.normalized_status",
+      "providerStatus",
+    ]);
+  });
+
+  it.each([() => newUuid(), () => "no uuid", () => ""])(
+    "refuses organisations that are not there",
+    async (id) => {
+      const results = await create([newJob({ agentId: id() }), newJob({ contractorId: id() }), newJob()]);
+      expect(results).toMatchObject([
+        { failure: { code: "BadRequestException", problems: [{ field: "agentId" }] } },
+        { failure: { code: "BadRequestException", problems: [{ field: "contractorId" }] } },
+        { outcome: "created" },
+      ]);
+    },
+  );
+
+  it("leaves out what the database refuses, and makes the others", async () => {
+    const jobs = [newJob(), newJob({ fields: { labels: "feathers" } }), newJob()];
+    expect(outcomesOf(await create(jobs))).toEqual(["created", "InternalServerError", "created"]);
+  });
+
+  it("makes none where one is refused and the policy is all or nothing", async () => {
+    const before = await services().counts();
+    const jobs = [newJob(), newJob({ fields: { labels: "feathers" } }), newJob({ agentId: newUuid() })];
+    expect(outcomesOf(await create(jobs, allOrNothing))).toEqual([
+      "not_applied",
+      "InternalServerError",
+      "BadRequest",
+    ]);
+    expect(await services().counts()).toEqual(before);
+    expect(services().told).toEqual({ announced: 0, happened: [] });
+  });
+
+  it("makes nothing in a dry run, and answers as if done", async () => {
+    const before = await services().counts();
+    const job = newJob({ contractorId: contractor().organizationId, fields: { weight: 1 } });
+    expect(await create([job], dry)).toMatchObject([
+      { outcome: "created", job: { version: 2, weight: 1, contractor_id: contractor().organizationId } },
+    ]);
+    expect(await services().counts()).toEqual(before);
+    expect(services().told).toEqual({ announced: 0, happened: [] });
+  });
+
+  it("makes each number once, and fails with nothing but conflicts, when many make the same at once", async () => {
+    const numbers = Array.from({ length: 30 }, newNumber);
+    const calls = Array.from({ length: 6 }, (_, at) =>
+      create(
+        (at % 2 === 0 ? numbers : numbers.toReversed()).map((markingNumber) => newJob({ markingNumber })),
+      ),
+    );
+    const outcomes = (await Promise.all(calls)).flatMap(outcomesOf);
+    expect(outcomes.filter((outcome) => outcome === "created")).toHaveLength(numbers.length);
+    expect(outcomes.filter((outcome) => outcome === "Conflict")).toHaveLength(5 * numbers.length);
+  });
+});

@@ -1,0 +1,202 @@
+/** Sending again: one delivery, all that failed, and what was never delivered. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { fromTypedId, newUuid, newUuidSql } from "../../src/platform/ids.ts";
+import { sql } from "../../src/platform/sql.ts";
+import { markWaiting } from "../../src/webhooks/restored.service.ts";
+import { DAY_MS, HOUR_MS } from "../support/fake-clock.ts";
+import { agentWithEndpoint, CLOSED_URL, endPending } from "../support/webhook-deliveries.ts";
+import { openWebhookServices, type WebhookServices } from "../support/webhook-services.ts";
+
+let services: WebhookServices;
+
+beforeAll(async () => {
+  services = await openWebhookServices();
+});
+
+afterAll(() => services[Symbol.asyncDispose]());
+
+describe("replay", () => {
+  it("sends the same event in a delivery of its own, and leaves the one before as it was", async () => {
+    const { agent, uuid, list } = await agentWithEndpoint(services);
+    await services.job(agent);
+    await endPending(services, uuid, "delivered");
+    const [before] = await list();
+    const announced = services.announced.count;
+    const made = await services.deliveries.replay(agent, before!.id);
+    expect(made).toMatchObject({
+      eventId: before!.eventId,
+      jobId: before!.jobId,
+      eventType: before!.eventType,
+      origin: "replay",
+      status: "pending",
+      attempts: 0,
+    });
+    expect(await list()).toEqual([made, before]);
+    expect(services.announced.count).toBe(announced + 1);
+  });
+
+  it("discards one that still waits, so that its event is sent once", async () => {
+    const { agent, list } = await agentWithEndpoint(services);
+    await services.job(agent);
+    const [before] = await list();
+    await services.deliveries.replay(agent, before!.id);
+    expect(await list()).toMatchObject([
+      { origin: "replay", status: "pending" },
+      { id: before!.id, status: "discarded", finishedAt: expect.any(String) },
+    ]);
+  });
+
+  it("stays marked as after a restore, be it one or all that failed", async () => {
+    const { agent, id, uuid, list } = await agentWithEndpoint(services);
+    const marks = (origin: string) =>
+      services.database.query<{ after_restore: boolean }>(sql`
+        select after_restore from webhook_delivery where endpoint_id = ${uuid} and origin = ${origin} order by id`);
+    await services.jobs(agent, 2);
+    await markWaiting(services.database);
+    const [, waiting] = await list();
+    await services.deliveries.replay(agent, waiting!.id);
+    await services.jobs(agent, 1);
+    expect(await marks("event")).toEqual([true, true, false].map((mark) => ({ after_restore: mark })));
+    expect(await marks("replay")).toEqual([{ after_restore: true }]);
+
+    await endPending(services, uuid, "dead");
+    await services.deliveries.replayFailed(agent, id, new Date(Date.now() - HOUR_MS));
+    const replayed = await marks("replay");
+    expect(replayed).toHaveLength(4);
+    expect(replayed.filter(({ after_restore: mark }) => mark)).toHaveLength(3);
+  });
+
+  it("refuses one that is being sent, one of a deleted endpoint, and a test event", async () => {
+    const { agent, id, uuid, list } = await agentWithEndpoint(services);
+    await services.job(agent);
+    const [delivery] = await list();
+    await services.database.query(sql`
+      update webhook_delivery set lease_token = ${newUuid()}, due_at = now() + interval '30 s' where endpoint_id = ${uuid}`);
+    await expect(services.deliveries.replay(agent, delivery!.id)).rejects.toMatchObject({
+      code: "ConflictException",
+      message: expect.stringContaining("being sent"),
+    });
+    await services.endpoints.delete(agent, id);
+    await expect(services.deliveries.replay(agent, delivery!.id)).rejects.toMatchObject({
+      code: "ConflictException",
+      message: expect.stringContaining("deleted"),
+    });
+    const other = await agentWithEndpoint(services);
+    const { delivery: test } = await services.deliveries.sendTest(other.agent, other.id);
+    await expect(services.deliveries.replay(other.agent, test.id)).rejects.toMatchObject({
+      code: "ConflictException",
+    });
+    expect(await list()).toHaveLength(1);
+  });
+
+  it("holds when a worker ends the same delivery at that moment", async () => {
+    const { agent, uuid, list } = await agentWithEndpoint(services);
+    for (let round = 0; round < 10; round += 1) {
+      await services.job(agent);
+      const [delivery] = await list();
+      const [made] = await Promise.all([
+        services.deliveries.replay(agent, delivery!.id),
+        endPending(services, uuid, "delivered").catch(() => undefined),
+      ]);
+      expect(made.origin).toBe("replay");
+    }
+    expect((await services.rows(sql`endpoint_id = ${uuid} and origin = 'replay'`)).length).toBe(10);
+  });
+});
+
+describe("replayFailed", () => {
+  it("sends again what has died since then, each once", async () => {
+    const { agent, id, uuid } = await agentWithEndpoint(services);
+    await services.jobs(agent, 3);
+    await endPending(services, uuid, "dead", { agoMs: 2 * HOUR_MS });
+    await services.jobs(agent, 4);
+    await endPending(services, uuid, "dead");
+    await services.jobs(agent, 2);
+    await endPending(services, uuid, "delivered");
+    await services.jobs(agent, 1);
+    const since = new Date(Date.now() - HOUR_MS);
+    expect(await services.deliveries.replayFailed(agent, id, since)).toEqual({ replayed: 4 });
+    expect(await services.deliveries.replayFailed(agent, id, since)).toEqual({ replayed: 0 });
+    const replays = await services.rows(sql`endpoint_id = ${uuid} and origin = 'replay'`);
+    expect(replays).toHaveLength(4);
+    expect(new Set(replays.map((row) => row.event_id)).size).toBe(4);
+
+    // What fails again may be sent again, and that once.
+    await endPending(services, uuid, "dead");
+    expect(await services.deliveries.replayFailed(agent, id, since)).toEqual({ replayed: 5 });
+    const all = new Date(Date.now() - DAY_MS);
+    expect(await services.deliveries.replayFailed(agent, id, all)).toEqual({ replayed: 3 });
+  });
+
+  it("replays for two who ask at once as for one", async () => {
+    const { agent, id, uuid } = await agentWithEndpoint(services);
+    await services.jobs(agent, 50);
+    await endPending(services, uuid, "dead");
+    const since = new Date(Date.now() - HOUR_MS);
+    const answers = await Promise.all(
+      [1, 2, 3].map(() => services.deliveries.replayFailed(agent, id, since)),
+    );
+    expect(answers.map(({ replayed }) => replayed).toSorted((one, other) => one - other)).toEqual([0, 0, 50]);
+  });
+
+  it("replays many in parts, and tells the workers after each", { timeout: 120_000 }, async () => {
+    const { agent, id, uuid } = await agentWithEndpoint(services);
+    await services.database.query(sql`
+      insert into webhook_delivery (id, endpoint_id, event_id, event_type, status, finished_at, attempts)
+      select ${newUuidSql}, ${uuid}, ${newUuidSql}, 'job.updated', 'dead', now(), 10 from generate_series(1, 20000)`);
+    const announced = services.announced.count;
+    expect(await services.deliveries.replayFailed(agent, id, new Date(Date.now() - HOUR_MS))).toEqual({
+      replayed: 20_000,
+    });
+    expect(services.announced.count - announced).toBe(10);
+  });
+});
+
+describe("replayMissing", () => {
+  it("delivers the events that the organisation may see, of the types wanted, that were never delivered", async () => {
+    const { agent, id } = await agentWithEndpoint(services, ["job.created"]);
+    const contractor = await services.partner("contractor");
+    await services.job(agent);
+    const stranger = await services.partner("agent");
+    await services.job(stranger, contractor);
+    await services.job(agent, contractor);
+    expect(await services.deliveries.replayMissing(agent, id)).toEqual({ replayed: 0 });
+
+    const { endpoint: late } = await services.endpoints.create(agent, {
+      url: CLOSED_URL,
+      eventTypes: ["job.created"],
+    });
+    const { endpoint: all } = await services.endpoints.create(agent, { url: CLOSED_URL });
+    const { endpoint: theirs } = await services.endpoints.create(contractor, { url: CLOSED_URL });
+    expect(await services.deliveries.replayMissing(agent, late.id)).toEqual({ replayed: 2 });
+    expect(await services.deliveries.replayMissing(agent, late.id)).toEqual({ replayed: 0 });
+    expect(await services.deliveries.replayMissing(agent, all.id)).toEqual({ replayed: 3 });
+    expect(await services.deliveries.replayMissing(contractor, theirs.id)).toEqual({ replayed: 2 });
+    const { items } = await services.deliveries.list(agent, { filter: { endpointId: late.id }, limit: 10 });
+    expect(items).toMatchObject([
+      { origin: "replay", eventType: "job.created", status: "pending" },
+      { origin: "replay", eventType: "job.created", status: "pending" },
+    ]);
+    expect(items[0]!.markingNumber).not.toBeNull();
+  });
+
+  it("begins at the time that it is given, and never before what the log still knows", async () => {
+    const { agent } = await agentWithEndpoint(services);
+    const { endpoint } = await services.endpoints.create(agent, { url: CLOSED_URL });
+    const uuid = fromTypedId("whe", endpoint.id);
+    await services.jobs(agent, 3);
+    await services.database.query(sql`delete from webhook_delivery where endpoint_id = ${uuid}`);
+    const old = async (ageMs: number): Promise<void> => {
+      await services.database.query(sql`
+        insert into job_event (id, type, job_id, agent_id, sequence, actor_type, changes, job)
+        select ${newUuid(Date.now() - ageMs)}, 'job.updated', job_id, agent_id, ${Math.round(ageMs / 1_000)}, 'system', '{}', job
+        from job_event where agent_id = ${agent.organizationId} limit 1`);
+    };
+    await old(2 * HOUR_MS);
+    await old(29 * DAY_MS);
+    await old(31 * DAY_MS);
+    const since = new Date(Date.now() - HOUR_MS);
+    expect(await services.deliveries.replayMissing(agent, endpoint.id, since)).toEqual({ replayed: 3 });
+    expect(await services.deliveries.replayMissing(agent, endpoint.id)).toEqual({ replayed: 2 });
+  });
+});

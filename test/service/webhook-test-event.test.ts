@@ -1,0 +1,69 @@
+/** The test event that an organisation has sent to its endpoint. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { verify } from "../../src/webhooks/signature.ts";
+import { CLOSED_URL } from "../support/webhook-deliveries.ts";
+import { startReceiver } from "../support/webhook-receiver.ts";
+import { openWebhookServices, type WebhookServices } from "../support/webhook-services.ts";
+
+let services: WebhookServices;
+
+beforeAll(async () => {
+  services = await openWebhookServices();
+});
+
+afterAll(() => services[Symbol.asyncDispose]());
+
+describe("sendTest", () => {
+  it("sends at once, signed, also to a paused endpoint, and keeps it in the log with the answer", async () => {
+    await using receiver = await startReceiver({ respond: () => ({ status: 202, body: "thanks" }) });
+    const agent = await services.partner("agent");
+    const { endpoint, secret } = await services.endpoints.create(agent, {
+      url: receiver.url,
+      headers: { "X-Token": "s3cr3t" },
+    });
+    await services.endpoints.pause(agent, endpoint.id);
+    const { delivery, attempts, requestBody } = await services.deliveries.sendTest(agent, endpoint.id);
+    const received = await receiver.next();
+    expect(received.headers).toMatchObject({ "x-token": "s3cr3t", "webhook-id": delivery.eventId });
+    const headers = received.headers as Record<string, string>;
+    expect(verify(secret, { headers, body: received.body }, { nowMs: services.clock.now() })).toEqual({
+      valid: true,
+    });
+    expect(JSON.parse(received.body)).toEqual({
+      id: delivery.eventId,
+      type: "webhook.test",
+      api_version: "v1",
+      timestamp: expect.stringMatching(/Z$/),
+      data: { message: expect.stringContaining("test"), endpoint_id: endpoint.id },
+    });
+    expect(requestBody).toBe(received.body);
+    expect(delivery).toMatchObject({
+      endpointId: endpoint.id,
+      eventType: "webhook.test",
+      jobId: null,
+      markingNumber: null,
+      origin: "test",
+      status: "delivered",
+      attempts: 1,
+      outcome: "delivered",
+    });
+    expect(attempts).toMatchObject([{ number: 1, httpStatus: 202, responseBody: "thanks", error: null }]);
+    expect(attempts[0]?.requestHeaders).toMatchObject({ "x-token": "********" });
+    expect((await services.deliveries.list(agent, { filter: {}, limit: 5 })).items).toEqual([delivery]);
+  });
+
+  it("tells what was wrong, and leaves the endpoint as it is", async () => {
+    await using receiver = await startReceiver({ respond: () => ({ status: 410 }) });
+    const agent = await services.partner("agent");
+    const { endpoint } = await services.endpoints.create(agent, { url: receiver.url });
+    const gone = await services.deliveries.sendTest(agent, endpoint.id);
+    expect(gone.delivery).toMatchObject({ status: "dead", outcome: "http_410" });
+    const { endpoint: closed } = await services.endpoints.create(agent, { url: CLOSED_URL });
+    const refused = await services.deliveries.sendTest(agent, closed.id);
+    expect(refused.delivery).toMatchObject({ status: "dead", outcome: "connect_refused" });
+    expect(refused.attempts).toMatchObject([
+      { httpStatus: null, error: expect.any(String), responseBody: null },
+    ]);
+    expect(await services.endpoints.get(agent, endpoint.id)).toEqual(endpoint);
+  });
+});
