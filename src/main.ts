@@ -2,5 +2,5 @@
 import { keepCompiled } from "./platform/compile-cache.ts";
 
 keepCompiled();
-const { runFromEnvironment } = await import("./server.ts");
+const { runFromEnvironment } = await import("./serve.ts");
 await runFromEnvironment();

@@ -2,7 +2,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { createApp } from "./app.ts";
 import { banner, warningsOf } from "./config/summary.ts";
-import type { Config } from "./config/config.ts";
+import { toConfig, type Config } from "./config/config.ts";
+import { readEnv } from "./config/env.ts";
 import { prepareDataFolder } from "./embedded/data-folder.ts";
 import { ensureDemo, type Demo } from "./embedded/demo.ts";
 import { openEmbeddedMongo } from "./embedded/mongo.ts";
@@ -15,6 +16,17 @@ import { migrateDatabase } from "./platform/migrate.ts";
 import { openMongo, type Mongo } from "./platform/mongo.ts";
 import { openTracingIf } from "./platform/tracing.open.ts";
 import { admitting, WENT_ON } from "./restoration/admission.service.ts";
+
+/** With the settings of the environment. What keeps it from starting is told in a sentence and a hint, and the exit code is 1. */
+export async function runFromEnvironment(): Promise<void> {
+  try {
+    await runServer(toConfig(readEnv()));
+  } catch (error) {
+    if (!(error instanceof StartupError)) throw error;
+    process.stderr.write(`${error.message}\n${error.hint}\n`);
+    process.exitCode = 1;
+  }
+}
 
 /** Runs until SIGTERM, SIGINT or SIGHUP. A second signal ends it at once. */
 export async function runServer(config: Config): Promise<void> {

@@ -9,15 +9,14 @@ import type { Database } from "../platform/database.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
 import type { Tracing } from "../platform/tracing.ts";
-import { traceDelivery } from "./delivery.trace.ts";
-import { attemptOf, laterWithoutAttempt, settle, unsendable } from "./dispatcher.attempt.ts";
-import { EndpointStates, type Allowances, type EndpointState } from "./dispatcher.endpoints.ts";
+import { EndpointStates, type Allowances } from "./dispatcher.endpoints.ts";
 import { Results, type Batch } from "./dispatcher.results.ts";
-import { leftOver, takeTurn, type Lease, type TurnAnswer } from "./dispatcher.turn.ts";
+import { Sendings, type SendingMetrics } from "./dispatcher.sendings.ts";
+import { leftOver, takeTurn, type TurnAnswer } from "./dispatcher.turn.ts";
 import { applyChanges } from "./endpoint-changes.ts";
 import type { TellOfTrouble } from "./endpoint.trouble.ts";
 import type { Schedule } from "./retry-policy.ts";
-import type { AttemptResult, Sender, SendRequest } from "./sender.ts";
+import type { Sender } from "./sender.ts";
 
 export interface DispatcherParts {
   database: Database;
@@ -35,13 +34,9 @@ export interface DispatcherParts {
 }
 
 /** What the dispatcher counts. */
-export interface DispatcherMetrics {
-  /** An attempt ended so, after so long. */
-  attempted(outcome: string, seconds: number): void;
+export interface DispatcherMetrics extends SendingMetrics {
   /** A turn took so long. */
   turned(seconds: number): void;
-  /** Leases that others had let run out. */
-  reclaimed(count: number): void;
 }
 
 export interface Dispatcher extends AsyncDisposable {
@@ -76,7 +71,7 @@ class LeasingDispatcher implements Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #endpoints: EndpointStates;
   readonly #results: Results;
-  readonly #sending = new Set<Promise<void>>();
+  readonly #sendings: Sendings;
   /** Endpoints to look at for retries. */
   readonly #again = new Set<string>();
   /** Where the next turn goes on looking. */
@@ -84,7 +79,6 @@ class LeasingDispatcher implements Dispatcher {
   #isDue = false;
   #turning: Promise<void> | null = null;
   #refill: NodeJS.Timeout | undefined;
-  #lastEndedMs: number | null = null;
   /** Aborted when it is to stop, and when it is to stop whatever is left. */
   readonly #stop = new AbortController();
   readonly #giveUp = new AbortController();
@@ -93,6 +87,8 @@ class LeasingDispatcher implements Dispatcher {
     this.#parts = parts;
     this.#endpoints = new EndpointStates(parts);
     this.#results = new Results(parts.database, parts.logger);
+    const kept = { endpoints: this.#endpoints, results: this.#results };
+    this.#sendings = new Sendings({ ...parts, ...kept }, () => this.#run());
   }
 
   poke(): void {
@@ -110,11 +106,11 @@ class LeasingDispatcher implements Dispatcher {
   }
 
   inFlight(): number {
-    return this.#sending.size;
+    return this.#sendings.size;
   }
 
   lastEndedMs(): number | null {
-    return this.#lastEndedMs;
+    return this.#sendings.lastEndedMs;
   }
 
   /** Leases nothing more, waits for what is on its way and records it. What takes longer is left to its lease. */
@@ -125,14 +121,14 @@ class LeasingDispatcher implements Dispatcher {
     const late = new Promise((resolve) => this.#giveUp.signal.addEventListener("abort", resolve));
     // A turn under way may still bring leases, which are sent: nobody else would look at them for a while.
     await this.#turning;
-    await Promise.race([late, Promise.all(this.#sending)]);
+    await Promise.race([late, this.#sendings.ended()]);
     await this.#turning;
     clearTimeout(giveUp);
     this.#giveUp.abort();
   }
 
   #free(): number {
-    return this.#stop.signal.aborted ? 0 : SLOTS - this.#sending.size;
+    return this.#stop.signal.aborted ? 0 : SLOTS - this.#sendings.size;
   }
 
   #hasWork(): boolean {
@@ -185,7 +181,7 @@ class LeasingDispatcher implements Dispatcher {
     // There are endpoints left to look at: behind this turn's, or before it where it began in the middle.
     if (cursor !== null || this.#cursor !== null || isMore) this.#isDue = true;
     this.#cursor = cursor;
-    await this.#start(leases);
+    await this.#sendings.start(leases);
     for (const id of leftOver(again, { leases, free })) this.#again.add(id);
     this.#refillLater(allowances.isRateShort);
   }
@@ -219,75 +215,6 @@ class LeasingDispatcher implements Dispatcher {
     const again = this.#free() > 0 ? able.slice(0, AGAIN_AT_ONCE) : [];
     for (const id of again) this.#again.delete(id);
     return { again, isMore: able.length > again.length };
-  }
-
-  async #start(leases: readonly Lease[]): Promise<void> {
-    if (leases.length === 0) return;
-    const { clock, logger, metrics, schedule } = this.#parts;
-    const wanted = new Map(leases.map(({ endpointId, endpoint }) => [endpointId, endpoint.version]));
-    // They are leased all the same: what cannot be read now is tried again on schedule.
-    await this.#endpoints.load(wanted, clock.elapsed()).catch((error: unknown) => {
-      logger.warn({ error: (error as Error).message }, "endpoints could not be read");
-    });
-    metrics.reclaimed(leases.filter((lease) => lease.isReclaimed).length);
-    for (const lease of leases) {
-      const state = this.#endpoints.get(lease.endpointId);
-      const problem = unsendable(lease, state, schedule);
-      if (problem) this.#results.add(lease.endpointId, problem);
-      else if (state) this.#send(lease, state);
-    }
-  }
-
-  #send(lease: Lease, state: EndpointState): void {
-    const attempt = this.#attemptOf(lease, state);
-    if (!attempt) return;
-    state.inFlight += 1;
-    state.bucket.take(this.#parts.clock.elapsed());
-    // The event has become the body: nobody needs to hold both until the answer is there.
-    const sending = this.#deliver({ ...lease, event: null }, state, attempt).finally(() => {
-      state.inFlight -= 1;
-      this.#sending.delete(sending);
-      this.#run();
-    });
-    this.#sending.add(sending);
-  }
-
-  /** Null, and said so, where none can be made of it. */
-  #attemptOf(lease: Lease, state: EndpointState): SendRequest | null {
-    try {
-      return attemptOf(lease, state, this.#parts.clock.now());
-    } catch (error) {
-      this.#failed(lease, error);
-      return null;
-    }
-  }
-
-  async #deliver(lease: Lease, state: EndpointState, attempt: SendRequest): Promise<void> {
-    const { clock, metrics, schedule, sender, tracing } = this.#parts;
-    try {
-      const sending = (): Promise<AttemptResult> => sender.send(attempt);
-      const result = await (tracing ? traceDelivery(tracing, lease, sending) : sending());
-      this.#lastEndedMs = clock.elapsed();
-      metrics.attempted(result.outcome.class, result.durationMs / 1000);
-      this.#endpoints.learn(state, result.outcome.class === "delivered", result.durationMs);
-      const settled = settle(
-        { lease, state, result },
-        { schedule, nowMs: clock.now(), elapsedMs: this.#lastEndedMs },
-      );
-      this.#results.add(lease.endpointId, settled);
-    } catch (error) {
-      this.#failed(lease, error);
-    }
-  }
-
-  /** Whatever a receiver does is a result: this is a defect of ours, and costs the delivery an attempt. */
-  #failed(lease: Lease, error: unknown): void {
-    const { logger, schedule } = this.#parts;
-    logger.error(
-      { delivery: lease.id, error: (error as Error).message },
-      "a delivery could not be attempted",
-    );
-    this.#results.add(lease.endpointId, laterWithoutAttempt(lease, "internal_error", schedule));
   }
 
   /** Rates are finer than the scheduler's seconds: it is looked again when the first endpoint may be sent to again. */
