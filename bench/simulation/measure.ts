@@ -24,6 +24,8 @@ export interface MeasureOptions {
   jobs: number;
   /** Of each phase. */
   seconds: number;
+  /** Of each of the four warm-ups. */
+  warmUpSeconds: number;
   /** Deliveries a second, phase by phase. */
   rates: readonly number[];
   onProgress: (text: string) => void;
@@ -40,8 +42,6 @@ export const BATCH = 20;
 const [LISTS_PER_SECOND, CHANGES_PER_SECOND, BATCHED_PER_SECOND, RETRIED_PER_SECOND] = [600, 200, 1_000, 600];
 /** What a change brings about in this world: four fifths of the jobs have a contractor, and everybody has an endpoint. */
 const DELIVERIES_PER_CHANGE = 1.8;
-/** Until V8 has compiled what is asked for again and again: before that a request takes several times as much. */
-const WARM_UP_S = 15;
 /** As where several APIs stand behind a balancer. */
 const API_ENVIRONMENT = { RATE_LIMITS: "on", RATE_LIMIT_STORE: "postgres" };
 const MOST_QUIET_MS = 120_000;
@@ -57,7 +57,7 @@ interface Bench {
 }
 
 export async function measure(options: MeasureOptions): Promise<Measured> {
-  const { folder, jobs, seconds, rates, onProgress } = options;
+  const { folder, jobs, seconds, warmUpSeconds, rates, onProgress } = options;
   await using stage = await openStage(folder, onProgress);
   await using world = await openWorld(stage.postgresUrl, jobs, onProgress);
   await using sink = await startSink();
@@ -82,13 +82,13 @@ export async function measure(options: MeasureOptions): Promise<Measured> {
   const listsLoad: Work = { kind: "lists", perSecond: LISTS_PER_SECOND };
   const changesLoad: Work = { kind: "changes", perSecond: CHANGES_PER_SECOND };
   for (const load of [listsLoad, changesLoad, batchesFor(BATCHED_PER_SECOND)])
-    await run("warming up", WARM_UP_S, load);
+    await run("warming up", warmUpSeconds, load);
   const rest = await run("at rest", seconds, { kind: "nothing", perSecond: 1 });
   const lists = await run("lists", seconds, listsLoad);
   const changes = await run("changes", seconds, changesLoad);
   const batches = await run("batches", seconds, batchesFor(BATCHED_PER_SECOND));
   sink.tell({ do: "expect", count: Infinity, secrets: await world.addEndpoints(sink.url), keepTimes: false });
-  await run("warming up", WARM_UP_S, forDeliveries((rates.at(-1) ?? 0) / 2));
+  await run("warming up", warmUpSeconds, forDeliveries((rates.at(-1) ?? 0) / 2));
   const deliveries: Measured["deliveries"] = [];
   for (const meant of rates)
     deliveries.push({ meant, phase: await run(`${meant} deliveries/s`, seconds, forDeliveries(meant)) });

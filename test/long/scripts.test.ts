@@ -1,7 +1,4 @@
-/**
- * The long scripts of package.json, each started as a user would, as small as its options let it be: they run from a clean
- * clone. `npm run simulate` is not among them: its rates and its warming up are fixed, and it takes more than two minutes.
- */
+/** The long scripts of package.json, each started as a user would, as small as its options let it be: they run from a clean clone. */
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -84,4 +81,13 @@ it("npm run growth measures one size", async () => {
 it("npm run soak finds that everything held", async () => {
   const text = await printed("soak", ["--minutes=0.5", "--load=0.3"]);
   expectMeasured(text, ["api-1", "worker-2", "healthy"]);
+});
+
+it("npm run simulate measures what one of each costs, and computes a fleet from it", async () => {
+  const text = await printed("simulate", ["--jobs=2000", "--seconds=2", "--warm-up=1", "--rates=50,100"]);
+  expectMeasured(text, [
+    "a list of 10",
+    "a further attempt at a delivery",
+    "deliveries, changes, lists a second",
+  ]);
 });
