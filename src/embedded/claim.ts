@@ -8,28 +8,40 @@ import { temporaryPath } from "./temporary-files.ts";
 /** For those whose number now belongs to another process. */
 const abandonedAfterMs = 15 * 60_000;
 
-/** Those of this process: after a container's restart the number in a killed process's claim can be our own. */
+/** Paths that a part of this process has claimed, or is about to. */
 const held = new Set<string>();
 
 /** Null where another living process, or another part of this one, has it; else what gives it back. */
 export async function takeClaim(path: string): Promise<(() => Promise<void>) | null> {
+  if (held.has(path)) return null;
+  held.add(path);
+  let isTaken = false;
+  try {
+    isTaken = await linkClaim(path);
+  } finally {
+    if (!isTaken) held.delete(path);
+  }
+  if (!isTaken) return null;
+  return async () => {
+    await rm(path, { force: true });
+    held.delete(path);
+  };
+}
+
+/** False where there is a claim; one that does not count is gone then. */
+async function linkClaim(path: string): Promise<boolean> {
   const draft = temporaryPath(path);
-  const text = `${process.pid} ${draft}`;
-  await writeFile(draft, text, { flag: "wx" });
+  await writeFile(draft, `${process.pid} ${draft}`, { flag: "wx" });
   try {
     await link(draft, path);
+    return true;
   } catch (error) {
     if (systemCode(error) !== "EEXIST") throw error;
     await removeIfAbandoned(path);
-    return null;
+    return false;
   } finally {
     await rm(draft, { force: true });
   }
-  held.add(text);
-  return async () => {
-    held.delete(text);
-    await rm(path, { force: true });
-  };
 }
 
 /** Renamed before it is removed: of several that judge the same claim one gets it, and looks whether it is still that. */
@@ -49,7 +61,8 @@ async function removeIfAbandoned(path: string): Promise<void> {
 
 async function isAbandoned(path: string, text: string): Promise<boolean> {
   const pid = Number(text.split(" ", 1)[0]);
-  if (pid === process.pid) return !held.has(text);
+  // No part of this process has it, or it would not be judged: after a container's restart a killed one's number can be ours.
+  if (pid === process.pid) return true;
   if (!(await isRunning(pid))) return true;
   const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));
   return Date.now() - mtimeMs > abandonedAfterMs;
