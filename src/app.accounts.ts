@@ -44,7 +44,7 @@ export function openAccounts({ config, database, logger, ...parts }: AccountsPar
     buckets: createPostgresStore(database),
     afterwards,
     publicUrl: config.http.publicUrl,
-    secondFactorOf: config.secondFactorOf,
+    secondFactorRule: config.secondFactorRule,
   });
   const { throttle } = accounts;
   const people = createPeopleServices({ ...parts, database, links, throttle, users: accounts, afterwards });

@@ -45,7 +45,7 @@ export interface AccountParts {
   registry: Registry;
   /** Null: the address that a request names. */
   publicUrl: string | null;
-  secondFactorOf: SecondFactorRule;
+  secondFactorRule: SecondFactorRule;
 }
 
 export function createAccountService(given: AccountParts): AccountService {

@@ -161,19 +161,30 @@ interface Checked {
   user: { id: string };
 }
 
+interface Arrival {
+  organization_id: string | null;
+  suspended: boolean;
+  two_factor_enabled: boolean;
+}
+
 /** The session is there: it stays if the person may come in, and what they had in this browser before ends. */
 async function welcome(
   { database, clock, metrics, secret }: SignInParts,
   { token, user, cookies, secondFactor }: Welcomed,
   visit: Visit,
 ): Promise<SignedIn> {
-  const [row] = await database.query<{ organization_id: string | null; suspended: boolean }>(sql`
-    select organization_id, organization.suspended_at is not null as suspended
+  const [row] = await database.query<Arrival>(sql`
+    select organization_id, organization.suspended_at is not null as suspended, two_factor_enabled
     from user_account left join organization on organization.id = organization_id
     where user_account.id = ${user.id}::uuid`);
   if (!row || row.suspended) {
     await endOpened(database, { token });
     throw new AppError("ForbiddenException", "The organisation is suspended");
+  }
+  // It was turned on while the password was compared. Who turned it on may not have seen this session, and ended it.
+  if (secondFactor === null && row.two_factor_enabled) {
+    await endOpened(database, { token });
+    throw wrongCredentials();
   }
   const { address, requestId } = visit;
   const former = signedValue(visit.cookie, SESSION_COOKIE, secret);

@@ -31,9 +31,9 @@ export interface SessionVerifier {
    * is suspended or the person has yet to turn on the second factor that they must have. Counts as use.
    */
   verify(headers: OriginHeaders, address: string): Promise<SessionHolder>;
-  /** The same for people's own accounts alone: also of who has yet to turn it on. */
+  /** As `verify`, for what people do with their own accounts: also of who has yet to turn it on. */
   verifyForOwnAccount(headers: OriginHeaders, address: string): Promise<SessionHolder>;
-  /** The same of a session that was verified before (its uuid), without counting as use: for connections that stay open. */
+  /** As `verify`, of a session that was verified before (its uuid), without counting as use: for connections that stay open. */
   recheck(sessionId: string): Promise<SessionHolder>;
 }
 
@@ -44,11 +44,11 @@ export interface VerifierParts {
   secret: string;
   /** Null: the address that a request names. */
   publicUrl: string | null;
-  secondFactorOf: SecondFactorRule;
+  secondFactorRule: SecondFactorRule;
 }
 
 export function createSessionVerifier(parts: VerifierParts): SessionVerifier {
-  const { database, clock, secret, secondFactorOf } = parts;
+  const { database, clock, secret, secondFactorRule } = parts;
   const read = async (which: Sql): Promise<SessionRow> => {
     const [row] = await database.query<SessionRow>(sql`
       select session.id, session.expires_at, session.last_seen_at, person.id as user_id, person.name, person.email,
@@ -79,7 +79,7 @@ export function createSessionVerifier(parts: VerifierParts): SessionVerifier {
     if (!token) throw signedOut();
     const row = await read(sql`session.token = ${token}`);
     if (clock.now() - Date.parse(row.last_seen_at) >= TOUCH_EVERY_MS) await touch(row, address);
-    return toHolder(row, secondFactorOf);
+    return toHolder(row, secondFactorRule);
   };
 
   return {
@@ -91,7 +91,7 @@ export function createSessionVerifier(parts: VerifierParts): SessionVerifier {
     verify: async (headers, address) => requireSecondFactor(await verifyForOwnAccount(headers, address)),
     verifyForOwnAccount,
     recheck: async (sessionId) =>
-      requireSecondFactor(toHolder(await read(sql`session.id = ${sessionId}::uuid`), secondFactorOf)),
+      requireSecondFactor(toHolder(await read(sql`session.id = ${sessionId}::uuid`), secondFactorRule)),
   };
 }
 
@@ -129,7 +129,7 @@ function isOver(row: Pick<SessionRow, "expires_at" | "last_seen_at">, nowMs: num
   return Date.parse(row.expires_at) <= nowMs || Date.parse(row.last_seen_at) + SESSION_IDLE_MS <= nowMs;
 }
 
-function toHolder(row: SessionRow, secondFactorOf: SecondFactorRule): SessionHolder {
+function toHolder(row: SessionRow, secondFactorRule: SecondFactorRule): SessionHolder {
   const { organization_id, organization_name, organization_type } = row;
   const common = {
     keyId: null,
@@ -144,7 +144,7 @@ function toHolder(row: SessionRow, secondFactorOf: SecondFactorRule): SessionHol
       email: row.email,
       role: row.role,
       hasSecondFactor: row.two_factor_enabled,
-      mustHaveSecondFactor: mustHaveSecondFactor(secondFactorOf, row.role),
+      mustHaveSecondFactor: mustHaveSecondFactor(secondFactorRule, row.role),
     },
   } as const;
   return organization_id !== null && organization_type !== null && organization_name !== null

@@ -2,8 +2,10 @@
 import type { MailService } from "../mail/mail.service.ts";
 import type { Database } from "../platform/database.ts";
 import { AppError, badRequest } from "../platform/errors.ts";
+import { sql } from "../platform/sql.ts";
 import { record } from "./audit.service.ts";
 import { callAuth, headersOf } from "./auth.call.ts";
+import { SESSION_COOKIE, signedValue } from "./auth.cookies.ts";
 import type { Auth } from "./auth.ts";
 import type { Visit } from "./auth.visit.ts";
 import { FORGOTTEN_PAGE, secondFactorMail } from "./password.mails.ts";
@@ -15,7 +17,7 @@ import type { SecondFactorSecrets } from "./two-factor.secrets.ts";
 export interface TwoFactorService {
   /** Answers with the `otpauth:` address that an app is shown. Nothing counts until a code is confirmed. */
   begin(holder: SessionHolder, password: string, visit: Visit): Promise<string>;
-  /** Turns it on. The session goes on under another id. */
+  /** Turns it on. The session goes on under another id, and the person's others, opened by a password alone, end. */
   confirm(holder: SessionHolder, code: string, visit: Visit): Promise<RecoveryCodes>;
   /** The former ones are good no more. */
   renewCodes(holder: SessionHolder, password: string, visit: Visit): Promise<readonly string[]>;
@@ -40,11 +42,16 @@ export interface TwoFactorParts {
   throttle: Throttle;
   secondFactors: SecondFactorSecrets;
   recoveryCodes: RecoveryCodeKeeper;
+  /** Signs the cookies. */
+  secret: string;
   /** An address of the console, such as `https://api.example.com/sign-in`. */
   pageUrl: (path: string) => string;
 }
 
-type Action = "second_factor.enabled" | "second_factor.disabled" | "recovery_codes.renewed";
+interface Told {
+  action: "second_factor.enabled" | "second_factor.disabled" | "recovery_codes.renewed";
+  details?: Record<string, unknown> | null;
+}
 
 export function createTwoFactorService(parts: TwoFactorParts): TwoFactorService {
   const { auth, throttle, recoveryCodes } = parts;
@@ -75,11 +82,13 @@ export function createTwoFactorService(parts: TwoFactorParts): TwoFactorService 
       const { cookies } = await parts.secondFactors.checking(id, () =>
         callAuth(() => auth.api.verifyTOTP(asked({ code }, visit)), wrongEntry),
       );
+      const sessionsEnded = await endOthers(parts, id, cookies);
       // It is spent: who saw it entered cannot sign in with it.
       await throttle.allows(["code-once", `${id} ${code}`]);
       await throttle.giveBack(["second-factor-account", id]);
       await recoveryCodes.keep(id, made);
-      await tell(parts, holder, visit, "second_factor.enabled");
+      const details = { sessions_ended: sessionsEnded };
+      await tell(parts, holder, visit, { action: "second_factor.enabled", details });
       return { codes: made.codes, cookies };
     },
 
@@ -88,7 +97,7 @@ export function createTwoFactorService(parts: TwoFactorParts): TwoFactorService 
       await withPassword(holder, () => callAuth(() => auth.api.verifyPassword(asked({ password }, visit))));
       const made = await recoveryCodes.make();
       await recoveryCodes.keep(holder.user.id, made);
-      await tell(parts, holder, visit, "recovery_codes.renewed");
+      await tell(parts, holder, visit, { action: "recovery_codes.renewed" });
       return made.codes;
     },
 
@@ -99,10 +108,25 @@ export function createTwoFactorService(parts: TwoFactorParts): TwoFactorService 
       const { cookies } = await withPassword(holder, () =>
         callAuth(() => auth.api.disableTwoFactor(asked({ password }, visit))),
       );
-      await tell(parts, holder, visit, "second_factor.disabled");
+      await tell(parts, holder, visit, { action: "second_factor.disabled" });
       return cookies;
     },
   };
+}
+
+/**
+ * The sessions of the person but the one of `cookies`; answers with how many. A sign-in that is under way sees that the second
+ * factor is on, and ends its own (auth.sign-in.ts).
+ */
+async function endOthers(
+  { database, secret }: TwoFactorParts,
+  userId: string,
+  cookies: readonly string[],
+): Promise<number> {
+  const token = signedValue(cookies.join(";"), SESSION_COOKIE, secret);
+  const ended = await database.query(sql`
+    delete from user_session where user_id = ${userId}::uuid and token is distinct from ${token} returning id`);
+  return ended.length;
 }
 
 function isOff(): AppError {
@@ -124,10 +148,10 @@ async function tell(
   { database, mails, pageUrl }: TwoFactorParts,
   { user, actor, organizationId }: SessionHolder,
   { address, requestId }: Visit,
-  action: Action,
+  { action, details = null }: Told,
 ): Promise<void> {
   await database.transaction(async (tx) => {
-    await record(tx, { action, actor, organizationId, address, requestId });
+    await record(tx, { action, actor, organizationId, details, address, requestId });
     if (action === "recovery_codes.renewed") return;
     const isOn = action === "second_factor.enabled";
     await mails.enqueue(tx, secondFactorMail(user.email, isOn, pageUrl(FORGOTTEN_PAGE)));

@@ -65,7 +65,7 @@ export interface Config {
     readonly folder: string;
   };
   /** Whose account is closed until it has a second factor. */
-  readonly secondFactorOf: "nobody" | "operators" | "everybody";
+  readonly secondFactorRule: "nobody" | "operators" | "everybody";
   /** How long the log of deliveries is kept. */
   readonly retentionDays: number;
   /** Whether an empty database is seeded with the demo. */
@@ -123,7 +123,7 @@ export function toConfig(env: Env): Config {
       from: env.MAIL_FROM ?? { name: "Waymark", address: `no-reply@${mailHost(publicUrl)}` },
       folder: join(resolve(env.WAYMARK_DATA_DIR), "mails"),
     },
-    secondFactorOf: env.REQUIRE_SECOND_FACTOR,
+    secondFactorRule: env.REQUIRE_SECOND_FACTOR,
     retentionDays: env.RETENTION_DAYS,
     rateLimits: { enabled: env.RATE_LIMITS === "on", store: env.RATE_LIMIT_STORE },
     logLevel: env.LOG_LEVEL,

@@ -14,7 +14,10 @@ export interface Sessions {
    * send the request.
    */
   requireOwnPage(headers: RequestHeaders): void;
-  /** Who is signed in. Throws UnauthorizedException, and ForbiddenException where the organisation is suspended. */
+  /**
+   * Who is signed in. Throws UnauthorizedException, and ForbiddenException where the organisation is suspended or the person
+   * lacks the second factor that they must have.
+   */
   verify(headers: RequestHeaders, address: string): Promise<SessionHolder>;
   /** The same of a session that was verified before, without counting as its use. */
   recheck(sessionId: string): Promise<SessionHolder>;

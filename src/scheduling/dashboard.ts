@@ -15,7 +15,7 @@ import { createControllerSource, type ControllerSource } from "./dashboard-agend
 export interface DashboardParts {
   mongo: Mongo;
   sessions: {
-    /** Who is signed in. Throws UnauthorizedException, and ForbiddenException where the organisation is suspended. */
+    /** Who is signed in. Throws UnauthorizedException, and ForbiddenException for those whom the console lets no further. */
     verify(headers: Request["headers"], address: string): Promise<SessionHolder>;
   };
 }
@@ -99,12 +99,12 @@ const onlyReading: RequestHandler = ({ method }, _response, next) => {
     });
 };
 
-/** A browser that is not signed in is led to where one can, and comes back. */
+/** A browser that is not signed in, or not yet as it must be, is led to where one can, and comes back. */
 function onlyOperators(sessions: DashboardParts["sessions"], door: DashboardDoor): RequestHandler {
   return async (request, response, next) => {
     const holder = await sessions.verify(request.headers, request.ip ?? "").catch((error: unknown) => {
-      const isSignedOut = error instanceof AppError && error.status === 401;
-      if (isSignedOut && wantsPage(request)) return null;
+      const isRefused = error instanceof AppError && (error.status === 401 || error.status === 403);
+      if (isRefused && wantsPage(request)) return null;
       throw error;
     });
     if (holder === null) {

@@ -8,6 +8,7 @@ import { startInstance } from "../support/instance.ts";
 import { testBox } from "../support/secret.ts";
 import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
 import { totpCode } from "../support/totp.ts";
+import { beginWith, untilSessionsWait } from "../support/waiting-sessions.ts";
 
 /** What the service opens second factors with. */
 const sealing = { keys: new Map([[SECRET_VERSION, signInSecret(testBox)]]), currentVersion: SECRET_VERSION };
@@ -105,6 +106,43 @@ describe("turning it on", () => {
     expectData(await enter(await halfway(person), person.recoveryCodes[3]!, "recovery_code"));
     const [before = []] = sets;
     expect(await keptCodes(person.id)).toEqual(before.filter((_, at) => at !== 3));
+  });
+
+  it("ends the person's other sessions, which were opened by the password alone, and nobody else's", async () => {
+    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const colleague = await signIn(app, await makePerson(app, { organizationId: agent.id, role: "member" }));
+    const [here, elsewhere] = [await signIn(app, person), await signIn(app, person)];
+    const { totp_uri: uri } = expectData(
+      await here.post("/auth/two-factor/begin", { password: person.password }),
+    );
+    expect((await elsewhere.get("/auth/session")).status).toBe(200);
+    expectData(await here.post("/auth/two-factor/confirm", { code: totpCode(uri) }));
+    expect((await elsewhere.get("/auth/session")).status).toBe(401);
+    expect(expectData(await here.get("/auth/sessions"))).toHaveLength(1);
+    expect((await colleague.get("/auth/session")).status).toBe(200);
+    const [entry] = await app.database.query(
+      sql`select details from audit_entry where actor = ${person.email} and action = 'second_factor.enabled'`,
+    );
+    expect(entry).toEqual({ details: { sessions_ended: 1 } });
+  });
+
+  it("ends a sign-in with the password alone that is under way", async () => {
+    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    // The password was right, and no second factor asked for; the session is about to be written.
+    const enabling = await beginWith(
+      app.database,
+      sql`lock table user_session in share row exclusive mode`,
+      sql`update user_account set two_factor_enabled = true where id = ${person.id}::uuid`,
+    );
+    const thief = openBrowser(app);
+    const { email, password } = person;
+    const underWay = thief.post("/auth/sign-in", { email, password });
+    await untilSessionsWait(app.database, 1);
+    await enabling.commit();
+    expectFailure(await underWay, 401);
+    expect((await thief.get("/auth/session")).status).toBe(401);
+    const left = await app.database.query(sql`select from user_session where user_id = ${person.id}::uuid`);
+    expect(left).toEqual([]);
   });
 
   it("makes no recovery codes for what is only begun", async () => {

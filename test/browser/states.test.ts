@@ -167,13 +167,45 @@ describe("somebody", () => {
       totpCode(`otpauth://totp/waymark?secret=${secret}`),
     );
     await press(page.getByRole("button", { name: "Turn on" }));
-    await press(page.getByRole("button", { name: "I have kept them" }));
+    const codes = page.getByRole("dialog", { name: "Your recovery codes" });
+    await expectToSee(codes);
+    // Nothing but the word that they are kept puts them away.
+    await page.keyboard.press("Escape");
+    expect(await codes.getByRole("button").allInnerTexts()).toEqual(
+      expect.arrayContaining(["Download", "I have kept them"]),
+    );
+    expect(await page.getByRole("button", { name: "Close" }).count()).toBe(0);
+    await press(codes.getByRole("button", { name: "I have kept them" }));
     await expectToSee(page.getByRole("link", { name: "WM-2" }));
     expect(pathOf(page)).toBe("/jobs?q=WM-2");
 
     await page.goto("/security");
     await expectToSee(page.getByText("Your account must have it."));
     expect(await page.getByRole("button", { name: "Turn off" }).count()).toBe(0);
+  });
+
+  it("who needs no second step is led on from where it is turned on, and who is not signed in to where one can", async () => {
+    const { page } = await openAs(owner);
+    await page.goto("/second-step?next=/members");
+    await expectToSee(page.getByRole("heading", { name: "Members" }));
+    const stranger = await openAs();
+    await stranger.page.goto("/second-step?next=/members");
+    await expectToSee(stranger.page.getByRole("heading", { name: "Sign in" }));
+    expect(pathOf(stranger.page)).toBe("/sign-in?next=/members");
+  });
+
+  it("who comes from the tasks' dashboard, a page of the server's own, comes back to it", async () => {
+    const operator = await makePerson(app, { organizationId: null, role: "operator" });
+    const { page } = await openAs();
+    await page.goto("/operator/agenda/");
+    await expectToSee(page.getByRole("heading", { name: "Sign in" }));
+    const { write, press } = mouse(page);
+    await write(page.getByLabel("E-mail"), operator.email);
+    await write(page.getByLabel("Password", { exact: true }), operator.password);
+    const arrived = page.waitForURL("**/operator/agenda/", { waitUntil: "commit" });
+    await press(page.getByRole("button", { name: "Sign in" }));
+    await arrived;
+    await expect.poll(() => page.title()).toBe("Scheduled tasks");
   });
 
   it("whose password is wrong is told so, and nothing else changes", async () => {

@@ -1,9 +1,10 @@
 /** REQUIRE_SECOND_FACTOR: whoever must have a second factor comes no further without one than to where it is turned on. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { sql } from "../../src/platform/sql.ts";
 import { makePerson, signIn, type Browser, type Person } from "../support/account.ts";
 import { expectData, expectFailure } from "../support/answers.ts";
 import { doors, knock } from "../support/attack-routes.ts";
-import { openSocket, shownJobs } from "../support/graphql-live.ts";
+import { JOB_CHANGED, openSocket, shownJobs } from "../support/graphql-live.ts";
 import { graphql } from "../support/graphql.ts";
 import { startInstance, type Instance } from "../support/instance.ts";
 import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
@@ -82,14 +83,32 @@ describe("an operator without one", () => {
     expect(await asking(browser)).toBe(403);
     await turnOn(browser, operator);
     expect(await asking(browser)).toBe(200);
-    const socket = await openSocket(app, headersOf(browser));
-    socket.send({ type: "connection_init" });
-    await socket.message("connection_ack");
-
     const { password } = operator;
     const refused = await browser.post("/auth/two-factor/disable", { password });
     expectFailure(refused, 409, "Your account must have a second step");
     expect(await asking(browser)).toBe(200);
+  });
+
+  it("loses a socket that stands within a second of losing the second factor, however that came about", async () => {
+    const operator = await newOperator();
+    const browser = await signIn(app, operator);
+    await turnOn(browser, operator);
+    const socket = await openSocket(app, headersOf(browser));
+    socket.send({ type: "connection_init" });
+    await socket.message("connection_ack");
+    socket.send({ id: "1", type: "subscribe", payload: { query: JOB_CHANGED } });
+    await app.database.query(
+      sql`update user_account set two_factor_enabled = false where id = ${operator.id}::uuid`,
+    );
+    expect(await socket.closed).toEqual({ code: 4403, reason: SENTENCE });
+  });
+
+  it("is led by a browser from the tasks' dashboard to where it is turned on", async () => {
+    const browser = await signIn(app, await newOperator());
+    const headers = { ...headersOf(browser), accept: "text/html" };
+    const response = await knock(app, { method: "GET", path: "/operator/agenda/" }, { headers });
+    expect(response.status).toBe(302);
+    expect(response.headers.get("location")).toMatch(/sign-in\?next=%2Foperator%2Fagenda%2F$/);
   });
 });
 
@@ -118,6 +137,9 @@ describe("people of organisations", () => {
     expect((await graphql(strict, JOBS, { key: agent.key })).status).toBe(200);
     await turnOn(there, member);
     expect(await asking(there, strict)).toBe(200);
+    // Opened by the password alone, before: it is none of those who have shown the second factor.
+    const cookie = { headers: { cookie: browser.cookie, origin: strict.url } };
+    expect((await graphql(strict, JOBS, cookie)).status).toBe(401);
   });
 });
 

@@ -1,4 +1,4 @@
-/** What stands around the pages of who is not signed in. */
+/** What stands around the pages of who is not signed in, or not yet as they must be. */
 import { Outlet } from "@tanstack/react-router";
 import { Brand } from "../components/brand.tsx";
 import { ColorSchemeSwitch } from "../components/color-scheme-switch.tsx";

@@ -17,7 +17,7 @@ const REFUSALS = new Set([1008, 1011, 4400, 4401, 4403, 4406, 4409, 4429, 4500])
 interface SessionEvents {
   /** A request found the session ended. */
   onUnauthorized: () => void;
-  /** The socket was closed for good: the session ended, or its rights changed. */
+  /** A request was forbidden, or the socket closed for good: the session ended, or its rights changed. */
   onRefused: () => void;
 }
 
@@ -30,7 +30,8 @@ export function createApolloClient({ onUnauthorized, onRefused }: SessionEvents)
   });
   const sockets = new GraphQLWsLink(createSocketClient(onRefused));
   const watchSession = new ErrorLink(({ error }) => {
-    if (isUnauthorized(error)) onUnauthorized();
+    if (isRefusedAs(error, 401, "UNAUTHENTICATED")) onUnauthorized();
+    else if (isRefusedAs(error, 403, "FORBIDDEN")) onRefused();
   });
   return new ApolloClient({
     link: watchSession.concat(ApolloLink.split(isSubscription, sockets, http)),
@@ -73,8 +74,8 @@ function endOf(event: unknown): "done" | "lost" | "refused" {
   return isRefusal(event) ? "refused" : "lost";
 }
 
-function isUnauthorized(error: unknown): boolean {
-  if (ServerError.is(error)) return error.statusCode === 401;
+function isRefusedAs(error: unknown, status: number, code: string): boolean {
+  if (ServerError.is(error)) return error.statusCode === status;
   if (!CombinedGraphQLErrors.is(error)) return false;
-  return error.errors.some(({ extensions }) => extensions?.["code"] === "UNAUTHENTICATED");
+  return error.errors.some(({ extensions }) => extensions?.["code"] === code);
 }

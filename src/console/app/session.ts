@@ -36,6 +36,8 @@ export function createSessionStore(): SessionStore {
   let session: Session | null = null;
   const listeners = new Set<() => void>();
   const set = (next: Session | null): void => {
+    // Who hears of it asks anew for whatever is shown.
+    if (JSON.stringify(next) === JSON.stringify(session)) return;
     session = next;
     for (const listener of listeners) listener();
   };

@@ -18,7 +18,7 @@ function isOver(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 401 || error.status === 403);
 }
 
-/** From the chunk that the shell has loaded already: the network may be what is missing. */
+/** From a chunk that the page has loaded already: the network may be what is missing. */
 async function tellOf(error: unknown): Promise<void> {
   const { tellFailure } = await import("./notices.tsx");
   tellFailure(error);

@@ -1,7 +1,8 @@
-/** Signing in, and everything that comes before it. */
+/** Signing in, and everything that comes before a page of the console. */
 import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { lacksSecondStep } from "../app/access.ts";
 import { nextSearch } from "../app/next.ts";
+import { onward } from "../app/onward.ts";
 import { publicRoute } from "./root.route.tsx";
 
 const signIn = createRoute({
@@ -9,7 +10,7 @@ const signIn = createRoute({
   path: "sign-in",
   validateSearch: nextSearch,
   beforeLoad({ context, search }) {
-    if (context.session.current()) throw redirect({ href: search.next ?? "/", replace: true });
+    if (context.session.current()) throw onward(search);
   },
   component: lazyRouteComponent(() => import("../pages/account/sign-in.page.tsx"), "SignInPage"),
 });
@@ -22,7 +23,7 @@ const secondStep = createRoute({
   beforeLoad({ context, search }) {
     const session = context.session.current();
     if (!session) throw redirect({ to: "/sign-in", search, replace: true });
-    if (!lacksSecondStep(session)) throw redirect({ href: search.next ?? "/", replace: true });
+    if (!lacksSecondStep(session)) throw onward(search);
   },
   component: lazyRouteComponent(() => import("../pages/security/second-step.page.tsx"), "SecondStepPage"),
 });

@@ -15,14 +15,13 @@ export interface AccountGate {
   ownPage: RequestHandler;
   /** The same, with a JSON body. */
   form: RequestHandler[];
-  /** For people's own accounts alone: also who has yet to turn on the second factor that they must have. */
   signedIn: RequestHandler;
-  /** For everything else. */
-  admitted: RequestHandler;
+  /** For what people do with their own accounts alone: also who has yet to turn on the second factor that they must have. */
+  ownAccount: RequestHandler;
   /** Only pages whose browser would keep the session's cookie: better told than signed out without a word. */
   keepsCookies: RequestHandler;
-  /** A form of somebody who is signed in. */
-  ownForm: RequestHandler[];
+  /** A form of one's own account. */
+  ownAccountForm: RequestHandler[];
 }
 
 const MAX_BODY_BYTES = 16_384;
@@ -32,7 +31,7 @@ export function createAccountGate(sessions: SessionVerifier): AccountGate {
     sessions.requireOwnPage(request.headers);
     next();
   };
-  const signedIn = whoIs((headers, address) => sessions.verifyForOwnAccount(headers, address));
+  const ownAccount = whoIs((headers, address) => sessions.verifyForOwnAccount(headers, address));
   const body = readJson(MAX_BODY_BYTES);
   return {
     named: (route) => (_request, response, next) => {
@@ -41,14 +40,14 @@ export function createAccountGate(sessions: SessionVerifier): AccountGate {
     },
     ownPage,
     form: [ownPage, body],
-    signedIn,
-    admitted: whoIs((headers, address) => sessions.verify(headers, address)),
+    signedIn: whoIs((headers, address) => sessions.verify(headers, address)),
+    ownAccount,
     keepsCookies: (request, _response, next) => {
       if (!keepsSecureCookies(request.headers)) throw notKept();
       next();
     },
     // The body last: who may not send it need not.
-    ownForm: [ownPage, signedIn, body],
+    ownAccountForm: [ownPage, ownAccount, body],
   };
 }
 
@@ -67,10 +66,10 @@ function notKept(): AppError {
   );
 }
 
-/** Only routes behind `signedIn` or `admitted` may ask. */
+/** Only routes behind `signedIn` or `ownAccount` may ask. */
 export function sessionOf(response: Response): SessionHolder {
   const { holder } = contextOf(response);
-  invariant(holder && holder.keyId === null, "the route is behind signedIn or admitted");
+  invariant(holder && holder.keyId === null, "the route is behind signedIn or ownAccount");
   return holder;
 }
 

@@ -43,7 +43,7 @@ export function passwordRoutes({ accounts, gate }: AccountRouteParts): Router {
   router
     .route("/password/change")
     .all(gate.named("/auth/password/change"))
-    .post(gate.ownForm, answering(change))
+    .post(gate.ownAccountForm, answering(change))
     .all(methodNotAllowed("POST"));
   return router;
 }

@@ -21,7 +21,7 @@ export function profileRoutes({ accounts, gate }: AccountRouteParts): Router {
   router
     .route("/profile")
     .all(gate.named("/auth/profile"))
-    .patch(gate.ownForm, answering(change))
+    .patch(gate.ownAccountForm, answering(change))
     .all(methodNotAllowed("PATCH"));
   return router;
 }

@@ -22,13 +22,13 @@ export function sessionRoutes({ accounts: { sessions }, gate }: AccountRoutePart
   router
     .route("/sessions")
     .all(gate.named("/auth/sessions"))
-    .get(gate.signedIn, answering(list))
-    .delete(gate.ownPage, gate.signedIn, answering(endOthers))
+    .get(gate.ownAccount, answering(list))
+    .delete(gate.ownPage, gate.ownAccount, answering(endOthers))
     .all(methodNotAllowed("GET, HEAD, DELETE"));
   router
     .route("/sessions/:id")
     .all(gate.named("/auth/sessions/{id}"))
-    .delete(gate.ownPage, gate.signedIn, answering(end))
+    .delete(gate.ownPage, gate.ownAccount, answering(end))
     .all(methodNotAllowed("DELETE"));
   return router;
 }

@@ -55,12 +55,12 @@ export function signInRoutes({ accounts, gate }: AccountRouteParts): Router {
   router
     .route("/sign-out")
     .all(gate.named("/auth/sign-out"))
-    .post(gate.ownPage, gate.signedIn, answering(signOut))
+    .post(gate.ownPage, gate.ownAccount, answering(signOut))
     .all(methodNotAllowed("POST"));
   router
     .route("/session")
     .all(gate.named("/auth/session"))
-    .get(gate.signedIn, answering(session))
+    .get(gate.ownAccount, answering(session))
     .all(methodNotAllowed("GET, HEAD"));
   return router;
 }

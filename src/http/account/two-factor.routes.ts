@@ -38,7 +38,7 @@ export function twoFactorRoutes({ accounts: { twoFactor }, gate }: AccountRouteP
     router
       .route(path)
       .all(gate.named(`/auth${path}`))
-      .post(gate.ownForm, handler)
+      .post(gate.ownAccountForm, handler)
       .all(methodNotAllowed("POST"));
   };
   post("/two-factor/begin", answering(begin));

@@ -31,7 +31,7 @@ export function importRoutes(services: ImportRouteServices): Router {
   router
     .route("/imports")
     .all(gate.named("/console-data/imports"))
-    .post(gate.ownPage, gate.admitted, operatorsAlone, runImport(services))
+    .post(gate.ownPage, gate.signedIn, operatorsAlone, runImport(services))
     .all(methodNotAllowed("POST"));
   return router;
 }

@@ -2,9 +2,10 @@
 import { Button, Code, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useState } from "react";
-import { api } from "../../app/api.ts";
+import { api, ApiError } from "../../app/api.ts";
 import { focusOnArrival } from "../../app/focus.ts";
 import { useSessionStore } from "../../app/session.ts";
+import { tellFailure } from "../../app/tell.ts";
 import { useSubmit } from "../../app/use-submit.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
@@ -26,14 +27,20 @@ export function TwoFactorSetup({ opened, onClose }: TwoFactorSetupProps) {
   const session = useSessionStore();
   const [step, setStep] = useState<Step>({ name: "password" });
   const close = (): void => {
-    // Only now: the section below is drawn anew, and must not take the codes away before they were seen.
-    if (step.name === "recovery") void session.load();
+    // Only now: what is around this is drawn anew, and must not take the codes away before they were seen.
+    if (step.name === "recovery") session.load().catch(tellFailure);
     setStep({ name: "password" });
     onClose();
   };
   const begin = async (password: string): Promise<void> => {
-    const { totp_uri: uri } = await api.post<{ totp_uri: string }>("auth/two-factor/begin", { password });
-    setStep({ name: "code", uri });
+    try {
+      const { totp_uri: uri } = await api.post<{ totp_uri: string }>("auth/two-factor/begin", { password });
+      setStep({ name: "code", uri });
+    } catch (error) {
+      // It was turned on meanwhile, in another tab: what is known here of the session is old.
+      if (error instanceof ApiError && error.status === 409) await session.load();
+      throw error;
+    }
   };
 
   if (step.name === "password") {
@@ -56,6 +63,8 @@ export function TwoFactorSetup({ opened, onClose }: TwoFactorSetupProps) {
       title={step.name === "code" ? "Scan, then enter the code" : "Your recovery codes"}
       closeOnClickOutside={false}
       closeOnEscape={step.name === "code"}
+      // Codes that are shown once are put away by who says that they have kept them.
+      withCloseButton={step.name === "code"}
     >
       {step.name === "code" ? (
         <CodeStep uri={step.uri} onCodes={(codes) => setStep({ name: "recovery", codes })} />

@@ -62,9 +62,10 @@ export function TwoFactorSection() {
         opened={codes !== null}
         onClose={() => setCodes(null)}
         title="Your recovery codes"
-        // What is shown once is not lost by a click beside it.
+        // What is shown once is not lost by a click.
         closeOnClickOutside={false}
         closeOnEscape={false}
+        withCloseButton={false}
       >
         {codes && <RecoveryCodes codes={codes} onDone={() => setCodes(null)} />}
       </Modal>
@@ -73,14 +74,15 @@ export function TwoFactorSection() {
 }
 
 function TwoFactorState({ user, onOpen }: { user: Session["user"]; onOpen: (dialog: Dialog) => void }) {
-  const isOn = user.has_second_factor;
+  const { has_second_factor: isOn, must_have_second_factor: isDemanded } = user;
+  const asks = "Signing in asks for a code of your app, or one of your recovery codes.";
   return (
     <Stack>
       <Group>
         <StatusBadge label={isOn ? "On" : "Off"} tone={isOn ? "success" : "attention"} />
         <Text fz="sm" c="dimmed">
           {isOn
-            ? `Signing in asks for a code of your app, or one of your recovery codes.${user.must_have_second_factor ? " Your account must have it." : ""}`
+            ? `${asks}${isDemanded ? " Your account must have it." : ""}`
             : "Signing in asks for your password alone."}
         </Text>
       </Group>
@@ -89,7 +91,7 @@ function TwoFactorState({ user, onOpen }: { user: Session["user"]; onOpen: (dial
           <Button variant="default" onClick={() => onOpen("new-codes")}>
             New recovery codes
           </Button>
-          {!user.must_have_second_factor && (
+          {!isDemanded && (
             <Button variant="light" color="red" onClick={() => onOpen("turn-off")}>
               Turn off
             </Button>
