@@ -10,7 +10,7 @@ export interface SignedInUser {
   readonly email: string;
   readonly role: UserRole;
   readonly hasSecondFactor: boolean;
-  /** Their account is closed, but for their own settings, until they have one. */
+  /** Until they have one nothing is open to them but their own account. */
   readonly mustHaveSecondFactor: boolean;
 }
 

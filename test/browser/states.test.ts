@@ -147,42 +147,53 @@ describe("somebody", () => {
     expect(pathOf(page)).toBe("/jobs?q=WM-2");
   });
 
-  it("who must have a second step turns it on first, and is then led to where they were going", async () => {
-    const strict = await startInstance(app.databaseUrl, { REQUIRE_SECOND_FACTOR: "everybody" });
-    onTestFinished(() => strict[Symbol.asyncDispose]());
-    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
-    const { page, context } = await openTab(browser, strict, { person });
-    onTestFinished(() => context.close());
-    const { write, press } = mouse(page);
-    await page.goto("/jobs?q=WM-2");
-    await expectToSee(page.getByRole("heading", { name: "One more step" }));
-    expect(pathOf(page)).toBe("/second-step?next=/jobs?q=WM-2");
+  it.each([
+    ["an operator", "/operator/agenda/", "Scheduled tasks"],
+    ["a member", "/jobs?q=WM-2", "Jobs · Waymark"],
+  ] as const)(
+    "who is %s and must have a second step turns it on first, and then comes to %s",
+    async (who, path, title) => {
+      const strict = await startInstance(app.databaseUrl, { REQUIRE_SECOND_FACTOR: "everybody" });
+      onTestFinished(() => strict[Symbol.asyncDispose]());
+      const person = await makePerson(
+        app,
+        who === "a member"
+          ? { organizationId: agent.id, role: "member" }
+          : { organizationId: null, role: "operator" },
+      );
+      const { page, context } = await openTab(browser, strict, { person });
+      onTestFinished(() => context.close());
+      const { write, press } = mouse(page);
+      await page.goto(path);
+      await expectToSee(page.getByRole("heading", { name: "One more step" }));
+      expect(pathOf(page)).toBe(`/second-step?next=${path}`);
 
-    await press(page.getByRole("button", { name: "Turn it on" }));
-    await write(page.getByLabel("Your password"), person.password);
-    await press(page.getByRole("button", { name: "Go on" }));
-    const secret = (await page.getByText(/^([A-Z2-7]{4} )+[A-Z2-7]+$/).innerText()).replaceAll(" ", "");
-    await write(
-      page.getByLabel("Code", { exact: true }),
-      totpCode(`otpauth://totp/waymark?secret=${secret}`),
-    );
-    await press(page.getByRole("button", { name: "Turn on" }));
-    const codes = page.getByRole("dialog", { name: "Your recovery codes" });
-    await expectToSee(codes);
-    // Nothing but the word that they are kept puts them away.
-    await page.keyboard.press("Escape");
-    expect(await codes.getByRole("button").allInnerTexts()).toEqual(
-      expect.arrayContaining(["Download", "I have kept them"]),
-    );
-    expect(await page.getByRole("button", { name: "Close" }).count()).toBe(0);
-    await press(codes.getByRole("button", { name: "I have kept them" }));
-    await expectToSee(page.getByRole("link", { name: "WM-2" }));
-    expect(pathOf(page)).toBe("/jobs?q=WM-2");
+      await press(page.getByRole("button", { name: "Turn it on" }));
+      await write(page.getByLabel("Your password"), person.password);
+      await press(page.getByRole("button", { name: "Go on" }));
+      const secret = (await page.getByText(/^([A-Z2-7]{4} )+[A-Z2-7]+$/).innerText()).replaceAll(" ", "");
+      await write(
+        page.getByLabel("Code", { exact: true }),
+        totpCode(`otpauth://totp/waymark?secret=${secret}`),
+      );
+      await press(page.getByRole("button", { name: "Turn on" }));
+      const codes = page.getByRole("dialog", { name: "Your recovery codes" });
+      await expectToSee(codes);
+      // Nothing but the word that they are kept puts them away.
+      await page.keyboard.press("Escape");
+      expect(await codes.getByRole("button").allInnerTexts()).toEqual(
+        expect.arrayContaining(["Download", "I have kept them"]),
+      );
+      expect(await page.getByRole("button", { name: "Close" }).count()).toBe(0);
+      await press(codes.getByRole("button", { name: "I have kept them" }));
+      await expect.poll(() => page.title()).toBe(title);
+      expect(pathOf(page)).toBe(path);
 
-    await page.goto("/security");
-    await expectToSee(page.getByText("Your account must have it."));
-    expect(await page.getByRole("button", { name: "Turn off" }).count()).toBe(0);
-  });
+      await page.goto("/security");
+      await expectToSee(page.getByText("Your account must have it."));
+      expect(await page.getByRole("button", { name: "Turn off" }).count()).toBe(0);
+    },
+  );
 
   it("who needs no second step is led on from where it is turned on, and who is not signed in to where one can", async () => {
     const { page } = await openAs(owner);

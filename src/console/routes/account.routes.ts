@@ -2,7 +2,7 @@
 import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { lacksSecondStep } from "../app/access.ts";
 import { nextSearch } from "../app/next.ts";
-import { onward } from "../app/onward.ts";
+import { leadOnward } from "../app/onward.ts";
 import { publicRoute } from "./root.route.tsx";
 
 const signIn = createRoute({
@@ -10,7 +10,8 @@ const signIn = createRoute({
   path: "sign-in",
   validateSearch: nextSearch,
   beforeLoad({ context, search }) {
-    if (context.session.current()) throw onward(search);
+    const session = context.session.current();
+    if (session) leadOnward(session, search);
   },
   component: lazyRouteComponent(() => import("../pages/account/sign-in.page.tsx"), "SignInPage"),
 });
@@ -23,7 +24,7 @@ const secondStep = createRoute({
   beforeLoad({ context, search }) {
     const session = context.session.current();
     if (!session) throw redirect({ to: "/sign-in", search, replace: true });
-    if (!lacksSecondStep(session)) throw onward(search);
+    if (!lacksSecondStep(session)) leadOnward(session, search);
   },
   component: lazyRouteComponent(() => import("../pages/security/second-step.page.tsx"), "SecondStepPage"),
 });
