@@ -20,10 +20,14 @@ export function recordEvents(rows: Sql, { actor, requestId }: ChangeContext, tra
     ), announced as (${fanOut(raw("recorded"))})`;
 }
 
-/** What the jsonb `patch` changes in the row `old`, as `{field: {from, to}}`; null where it changes nothing. */
+/**
+ * What the jsonb `patch` changes in the row `old`, as `{field: {from, to}}`; null where it changes nothing. Numbers are taken
+ * as the columns hold them: of some doubles PostgreSQL writes other digits than JavaScript, which sent the patch.
+ */
 export const changesOf: Sql = sql`(
   select jsonb_object_agg(field, jsonb_build_object('from', before -> field, 'to', value))
-  from to_jsonb(old) before, jsonb_each(patch) each (field, value)
+  from to_jsonb(old) before, jsonb_each(patch) each (field, given),
+    lateral (select case jsonb_typeof(given) when 'number' then to_jsonb(given::float8) else given end as value) held
   where before -> field is distinct from value)`;
 
 /** An insert that counts `moves`: rows of (agent_id, contractor_id, old_status, new_status). See `job.counts.ts`. */

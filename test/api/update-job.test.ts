@@ -130,6 +130,15 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
       expect(await eventsOf(number)).toBe(events);
     });
 
+    it("is one with a number that PostgreSQL and JavaScript write with different digits", async () => {
+      // 24188385473180312 in PostgreSQL's words: the same double.
+      const number = await newJob({ pts: 24188385473180310 });
+      const before = await getJob(app, agent, number);
+      const after = await patchJob(app, agent, number, { pts: 24188385473180310 });
+      expect(expectData(after)).toEqual(before.body.data);
+      expect(after.headers.get("etag")).toBe(before.headers.get("etag"));
+    });
+
     it("is one with null for what is null already", async () => {
       const number = await newJob();
       const before = await getJob(app, agent, number);
