@@ -131,7 +131,7 @@ async function replace(
   // Sign-ins that wait for their second factor.
   await tx.query(sql`delete from user_verification where value = ${id}`);
   await mails.enqueue(tx, passwordChangedMail(email, pageUrl(FORGOTTEN_PAGE)));
-  return await users.endSessions(tx, id, exceptSessionId);
+  return await users.endSessions(tx, id, { id: exceptSessionId });
 }
 
 /** With the credential locked: whoever replaced the password since the former one was compared has ended the session. */

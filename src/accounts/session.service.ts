@@ -65,7 +65,7 @@ export function createSessionService({ database, clock, users }: SessionParts): 
 
     endOthers: (holder, visit) =>
       database.transaction(async (tx) => {
-        const ended = await users.endSessions(tx, holder.user.id, holder.sessionId);
+        const ended = await users.endSessions(tx, holder.user.id, { id: holder.sessionId });
         if (ended > 0) await note(tx, holder, visit, ended);
         return ended;
       }),

@@ -2,7 +2,6 @@
 import type { MailService } from "../mail/mail.service.ts";
 import type { Database } from "../platform/database.ts";
 import { AppError, badRequest } from "../platform/errors.ts";
-import { sql } from "../platform/sql.ts";
 import { record } from "./audit.service.ts";
 import { callAuth, headersOf } from "./auth.call.ts";
 import { SESSION_COOKIE, signedValue } from "./auth.cookies.ts";
@@ -13,6 +12,7 @@ import type { SessionHolder } from "./session.holder.ts";
 import type { Throttle } from "./throttle.ts";
 import type { RecoveryCodeKeeper } from "./two-factor.recovery-codes.ts";
 import type { SecondFactorSecrets } from "./two-factor.secrets.ts";
+import type { UserService } from "./user.service.ts";
 
 export interface TwoFactorService {
   /** Answers with the `otpauth:` address that an app is shown. Nothing counts until a code is confirmed. */
@@ -40,6 +40,7 @@ export interface TwoFactorParts {
   database: Database;
   mails: Pick<MailService, "enqueue">;
   throttle: Throttle;
+  users: Pick<UserService, "endSessions">;
   secondFactors: SecondFactorSecrets;
   recoveryCodes: RecoveryCodeKeeper;
   /** Signs the cookies. */
@@ -50,7 +51,7 @@ export interface TwoFactorParts {
 
 interface Told {
   action: "second_factor.enabled" | "second_factor.disabled" | "recovery_codes.renewed";
-  details?: Record<string, unknown> | null;
+  details?: Record<string, unknown>;
 }
 
 export function createTwoFactorService(parts: TwoFactorParts): TwoFactorService {
@@ -114,19 +115,14 @@ export function createTwoFactorService(parts: TwoFactorParts): TwoFactorService 
   };
 }
 
-/**
- * The sessions of the person but the one of `cookies`; answers with how many. A sign-in that is under way sees that the second
- * factor is on, and ends its own (auth.sign-in.ts).
- */
-async function endOthers(
-  { database, secret }: TwoFactorParts,
+/** All but the one of `cookies`. A sign-in that is under way sees that the second factor is on, and ends its own (auth.sign-in.ts). */
+function endOthers(
+  { database, users, secret }: TwoFactorParts,
   userId: string,
   cookies: readonly string[],
 ): Promise<number> {
   const token = signedValue(cookies.join(";"), SESSION_COOKIE, secret);
-  const ended = await database.query(sql`
-    delete from user_session where user_id = ${userId}::uuid and token is distinct from ${token} returning id`);
-  return ended.length;
+  return users.endSessions(database, userId, { token });
 }
 
 function isOff(): AppError {
@@ -148,12 +144,12 @@ async function tell(
   { database, mails, pageUrl }: TwoFactorParts,
   { user, actor, organizationId }: SessionHolder,
   { address, requestId }: Visit,
-  { action, details = null }: Told,
+  told: Told,
 ): Promise<void> {
   await database.transaction(async (tx) => {
-    await record(tx, { action, actor, organizationId, details, address, requestId });
-    if (action === "recovery_codes.renewed") return;
-    const isOn = action === "second_factor.enabled";
+    await record(tx, { ...told, actor, organizationId, address, requestId });
+    if (told.action === "recovery_codes.renewed") return;
+    const isOn = told.action === "second_factor.enabled";
     await mails.enqueue(tx, secondFactorMail(user.email, isOn, pageUrl(FORGOTTEN_PAGE)));
   });
 }

@@ -34,8 +34,14 @@ export interface UserService {
   createUser(tx: Queryable, user: NewUser): Promise<string>;
   /** Unbounded: whoever asks has counted the try. */
   isPasswordOf(on: Queryable, userId: string, password: string): Promise<boolean>;
-  /** Ends a person's sessions, but for `exceptSessionId`; answers with how many. */
-  endSessions(on: Queryable, userId: string, exceptSessionId?: string): Promise<number>;
+  /** Ends a person's sessions, but for the one of `kept`; answers with how many. */
+  endSessions(on: Queryable, userId: string, kept?: KeptSession): Promise<number>;
+}
+
+/** By its uuid, or by the token that its cookie holds. */
+export interface KeptSession {
+  readonly id?: string | undefined;
+  readonly token?: string | null;
 }
 
 export function createUserService({ hasher }: { hasher: PasswordHasher }): UserService {
@@ -59,10 +65,12 @@ export function createUserService({ hasher }: { hasher: PasswordHasher }): UserS
   };
 }
 
-export const endSessions: UserService["endSessions"] = async (on, userId, exceptSessionId) => {
+export const endSessions: UserService["endSessions"] = async (on, userId, { id, token } = {}) => {
   const ended = await on.query(sql`
     delete from user_session
-    where user_id = ${userId}::uuid and id is distinct from ${exceptSessionId ?? null}::uuid returning id`);
+    where user_id = ${userId}::uuid and id is distinct from ${id ?? null}::uuid
+      and token is distinct from ${token ?? null}
+    returning id`);
   return ended.length;
 };
 

@@ -8,6 +8,7 @@ import {
   signIn,
   type Browser,
   type Person,
+  turnOnSecondFactor,
 } from "../support/account.ts";
 import { ACCOUNT_ENV, mailOf, mailsTo, somewhere, tokenIn } from "../support/account-mails.ts";
 import {
@@ -20,7 +21,6 @@ import {
 import { createFakeClock, HOUR_MS, type FakeClock } from "../support/fake-clock.ts";
 import { startInstance, type Answer } from "../support/instance.ts";
 import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
-import { totpCode } from "../support/totp.ts";
 
 const NEW_PASSWORD = "two herons wait at the weir";
 
@@ -82,9 +82,7 @@ async function triesOf(email: string): Promise<number> {
 /** Turns the second factor on. */
 async function secure(person: Person): Promise<void> {
   const browser = await signIn(app, person);
-  const { password } = person;
-  const { totp_uri: uri } = expectData(await browser.post("/auth/two-factor/begin", { password }));
-  expectData(await browser.post("/auth/two-factor/confirm", { code: totpCode(uri) }));
+  await turnOnSecondFactor(browser, person);
 }
 
 async function actsOf(email: string): Promise<string[]> {

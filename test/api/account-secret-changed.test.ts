@@ -2,7 +2,14 @@
 import { Writable } from "node:stream";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { createLogger } from "../../src/platform/logger.ts";
-import { makePerson, openBrowser, signIn, type Browser, type Person } from "../support/account.ts";
+import {
+  makePerson,
+  openBrowser,
+  signIn,
+  type Browser,
+  type Person,
+  turnOnSecondFactor,
+} from "../support/account.ts";
 import { expectData, expectFailure } from "../support/answers.ts";
 import { startInstance, type Instance } from "../support/instance.ts";
 import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
@@ -70,13 +77,11 @@ it("the second step says why no code is right and whom to ask, for either kind, 
 
 it("what was begun under the former secret is begun again", async () => {
   const person = await begun();
-  const { password } = person;
   const browser = await signIn(after, person);
   expectFailure(
     await browser.post("/auth/two-factor/confirm", { code: totpCode(person.uri) }),
     409,
     "secret has changed",
   );
-  const { totp_uri: uri } = expectData(await browser.post("/auth/two-factor/begin", { password }));
-  expectData(await browser.post("/auth/two-factor/confirm", { code: totpCode(uri) }));
+  await turnOnSecondFactor(browser, person);
 });

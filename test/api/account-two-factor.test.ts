@@ -2,7 +2,15 @@ import { symmetricDecrypt, symmetricEncrypt } from "better-auth/crypto";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { SECRET_VERSION, signInSecret } from "../../src/accounts/auth.secret.ts";
 import { sql } from "../../src/platform/sql.ts";
-import { makePerson, openBrowser, signIn, type Browser, type Person } from "../support/account.ts";
+import {
+  makePerson,
+  openBrowser,
+  signIn,
+  type Browser,
+  type Person,
+  turnOnSecondFactor,
+  type SecondFactor,
+} from "../support/account.ts";
 import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
 import { startInstance } from "../support/instance.ts";
 import { testBox } from "../support/secret.ts";
@@ -22,23 +30,15 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-interface Secured extends Person {
-  uri: string;
-  confirmedWith: string;
-  recoveryCodes: string[];
+interface Secured extends Person, SecondFactor {
   browser: Browser;
 }
 
-/** A person who has turned the second factor on, with the code of now: the one after it is good already, and fresh. */
+/** A person who has turned the second factor on. */
 async function securedPerson(): Promise<Secured> {
   const person = await makePerson(app, { organizationId: agent.id, role: "member" });
   const browser = await signIn(app, person);
-  const { password } = person;
-  const { totp_uri: uri } = expectData(await browser.post("/auth/two-factor/begin", { password }));
-  const code = totpCode(uri);
-  const confirmed = await browser.post("/auth/two-factor/confirm", { code });
-  const { recovery_codes: recoveryCodes } = expectData(confirmed);
-  return { ...person, uri, confirmedWith: code, browser, recoveryCodes };
+  return { ...person, ...(await turnOnSecondFactor(browser, person)), browser };
 }
 
 /** A browser in which the password was right. */
@@ -180,9 +180,7 @@ describe("turning it on", () => {
     const person = await makePerson(app, { organizationId: agent.id, role: "member" });
     const browser = await signIn(app, person);
     const before = browser.cookie;
-    const { password } = person;
-    const { totp_uri: uri } = expectData(await browser.post("/auth/two-factor/begin", { password }));
-    expectData(await browser.post("/auth/two-factor/confirm", { code: totpCode(uri) }));
+    await turnOnSecondFactor(browser, person);
     expect(browser.cookie).not.toBe(before);
     expectFailure(await openBrowser(app, before).get("/auth/session"), 401);
   });
@@ -336,9 +334,7 @@ describe("signing in", () => {
     const partner = await app.partner("agent");
     const person = await makePerson(app, { organizationId: partner.id, role: "owner" });
     const browser = await signIn(app, person);
-    const { password } = person;
-    const { totp_uri: uri } = expectData(await browser.post("/auth/two-factor/begin", { password }));
-    expectData(await browser.post("/auth/two-factor/confirm", { code: totpCode(uri) }));
+    const { uri } = await turnOnSecondFactor(browser, person);
     const half = await halfway(person);
     await app.keys.setSuspended(partner.id, true);
     expectFailure(await enter(half, totpCode(uri, 1)), 403, "suspended");

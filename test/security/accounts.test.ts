@@ -2,14 +2,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLogger } from "../../src/platform/logger.ts";
 import { sql } from "../../src/platform/sql.ts";
-import { GOOD_PASSWORD, makePerson, openBrowser, signIn } from "../support/account.ts";
+import { GOOD_PASSWORD, makePerson, openBrowser, signIn, turnOnSecondFactor } from "../support/account.ts";
 import { ACCOUNT_ENV, mailOf, somewhere, tokenIn } from "../support/account-mails.ts";
 import { expectData } from "../support/answers.ts";
 import { ask } from "../support/graphql.ts";
 import type { Answer } from "../support/instance.ts";
 import { callExactly } from "../support/raw-http.ts";
 import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
-import { totpCode } from "../support/totp.ts";
 
 const NEW_PASSWORD = "a kestrel over the motorway";
 
@@ -32,10 +31,7 @@ describe("a password by mail", () => {
   it("asks who has a new password by mail for their second factor all the same", async () => {
     const person = await makePerson(app, { organizationId: agent.id, role: "owner" });
     const browser = await signIn(app, person);
-    const begun = await browser.post("/auth/two-factor/begin", { password: person.password });
-    expectData(
-      await browser.post("/auth/two-factor/confirm", { code: totpCode(expectData(begun).totp_uri) }),
-    );
+    await turnOnSecondFactor(browser, person);
     await post("/auth/password/forgotten", { email: person.email });
     const token = tokenIn(await mailOf(app, person.email, "password_reset"), "reset-password");
     expectData(await post("/auth/password/reset", { token, password: NEW_PASSWORD }));

@@ -1,14 +1,13 @@
 /** REQUIRE_SECOND_FACTOR: whoever must have a second factor comes no further without one than to where it is turned on. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { sql } from "../../src/platform/sql.ts";
-import { makePerson, signIn, type Browser, type Person } from "../support/account.ts";
+import { makePerson, signIn, type Browser, type Person, turnOnSecondFactor } from "../support/account.ts";
 import { expectData, expectFailure } from "../support/answers.ts";
 import { doors, knock } from "../support/attack-routes.ts";
 import { JOB_CHANGED, openSocket, shownJobs } from "../support/graphql-live.ts";
 import { graphql } from "../support/graphql.ts";
 import { startInstance, type Instance } from "../support/instance.ts";
 import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
-import { totpCode } from "../support/totp.ts";
 
 const SENTENCE = "Your account must have a second step: turn it on in the console first";
 const JOBS = "{ jobs(first: 1) { nodes { markingNumber } } }";
@@ -29,12 +28,6 @@ const newMember = (): Promise<Person> => makePerson(app, { organizationId: agent
 /** As a page of the service sends them. */
 function headersOf({ cookie }: Browser, { url }: Pick<Instance, "url"> = app) {
   return { cookie, origin: url };
-}
-
-/** As an app in the person's hand does it. */
-async function turnOn(browser: Browser, { password }: Person): Promise<void> {
-  const { totp_uri: uri } = expectData(await browser.post("/auth/two-factor/begin", { password }));
-  expectData(await browser.post("/auth/two-factor/confirm", { code: totpCode(uri) }));
 }
 
 async function asking(browser: Browser, instance: Instance = app): Promise<number> {
@@ -81,7 +74,7 @@ describe("an operator without one", () => {
     const operator = await newOperator();
     const browser = await signIn(app, operator);
     expect(await asking(browser)).toBe(403);
-    await turnOn(browser, operator);
+    await turnOnSecondFactor(browser, operator);
     expect(await asking(browser)).toBe(200);
     const { password } = operator;
     const refused = await browser.post("/auth/two-factor/disable", { password });
@@ -92,7 +85,7 @@ describe("an operator without one", () => {
   it("loses a socket that stands within a second of losing the second factor, however that came about", async () => {
     const operator = await newOperator();
     const browser = await signIn(app, operator);
-    await turnOn(browser, operator);
+    await turnOnSecondFactor(browser, operator);
     const socket = await openSocket(app, headersOf(browser));
     socket.send({ type: "connection_init" });
     await socket.message("connection_ack");
@@ -118,7 +111,7 @@ describe("people of organisations", () => {
     const browser = await signIn(app, member);
     expect(expectData(await browser.get("/auth/session")).user.must_have_second_factor).toBe(false);
     expect(await asking(browser)).toBe(200);
-    await turnOn(browser, member);
+    await turnOnSecondFactor(browser, member);
     expectData(await browser.post("/auth/two-factor/disable", { password: member.password }));
     expect(await asking(browser)).toBe(200);
   });
@@ -135,7 +128,7 @@ describe("people of organisations", () => {
     const before = await graphql(strict, JOBS, { headers: { cookie: browser.cookie, origin: strict.url } });
     expect(before.status).toBe(403);
     expect((await graphql(strict, JOBS, { key: agent.key })).status).toBe(200);
-    await turnOn(there, member);
+    await turnOnSecondFactor(there, member);
     expect(await asking(there, strict)).toBe(200);
     // Opened by the password alone, before: it is none of those who have shown the second factor.
     const cookie = { headers: { cookie: browser.cookie, origin: strict.url } };

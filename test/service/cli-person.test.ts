@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sql } from "../../src/platform/sql.ts";
-import { makePerson, openBrowser, signIn, type Browser, type Person } from "../support/account.ts";
+import {
+  makePerson,
+  openBrowser,
+  signIn,
+  type Browser,
+  type Person,
+  turnOnSecondFactor,
+} from "../support/account.ts";
 import { mailsTo } from "../support/account-mails.ts";
 import { expectData, expectFailure } from "../support/answers.ts";
 import { commandLine } from "../support/command-line.ts";
@@ -31,9 +38,7 @@ interface Secured extends Person {
 async function securedPerson(): Promise<Secured> {
   const person = await makePerson(app, { organizationId: agent.id, role: "member" });
   const browser = await signIn(app, person);
-  const { password } = person;
-  const { totp_uri: uri } = expectData(await browser.post("/auth/two-factor/begin", { password }));
-  expectData(await browser.post("/auth/two-factor/confirm", { code: totpCode(uri) }));
+  const { uri } = await turnOnSecondFactor(browser, person);
   return { ...person, uri, browser };
 }
 

@@ -8,12 +8,10 @@ import { createSecretBox, type SecretBox } from "../../src/platform/secret-box.t
 import { raw, sql } from "../../src/platform/sql.ts";
 import { acceptSecret, admitSecret } from "../../src/restoration/secret.service.ts";
 import { openWebhooks, type Webhooks } from "../../src/webhooks/webhooks.service.ts";
-import { makePerson, signIn } from "../support/account.ts";
-import { expectData } from "../support/answers.ts";
+import { makePerson, signIn, turnOnSecondFactor } from "../support/account.ts";
 import { mailTo } from "../support/mail-rig.ts";
 import { testBox } from "../support/secret.ts";
 import type { TestApp } from "../support/start-app.ts";
-import { totpCode } from "../support/totp.ts";
 import { startReceiver } from "../support/webhook-receiver.ts";
 import { startRig, type RunningDispatcher, type WebhookRig } from "../support/webhook-rig.ts";
 
@@ -143,9 +141,7 @@ async function withMail(): Promise<void> {
 async function withSecondFactor(): Promise<string> {
   const person = await makePerson(app, { organizationId: rig.agent.id, role: "member" });
   const browser = await signIn(app, person);
-  const { password } = person;
-  const { totp_uri: uri } = expectData(await browser.post("/auth/two-factor/begin", { password }));
-  expectData(await browser.post("/auth/two-factor/confirm", { code: totpCode(uri) }));
+  await turnOnSecondFactor(browser, person);
   await app.database.query(raw("delete from mail"));
   return person.email;
 }

@@ -7,7 +7,8 @@ import { sql } from "../../src/platform/sql.ts";
 import { operator } from "../../src/webhooks/caller.ts";
 import type { DeliveryView } from "../../src/webhooks/delivery.view.ts";
 import { DAY_MS, HOUR_MS } from "../support/fake-clock.ts";
-import { agentWithEndpoint, CLOSED_URL, endPending } from "../support/webhook-deliveries.ts";
+import { agentWithEndpoint, endPending } from "../support/webhook-deliveries.ts";
+import { CLOSED_URL } from "../support/webhook-endpoints.ts";
 import { openWebhookServices, type WebhookServices } from "../support/webhook-services.ts";
 
 let services: WebhookServices;

@@ -5,8 +5,7 @@ import type { Principal } from "../../src/platform/principal.ts";
 import { sql } from "../../src/platform/sql.ts";
 import { operator } from "../../src/webhooks/caller.ts";
 import { DAY_MS, HOUR_MS } from "../support/fake-clock.ts";
-import { CLOSED_URL } from "../support/webhook-deliveries.ts";
-import { endpointOf, uuidOf } from "../support/webhook-endpoints.ts";
+import { CLOSED_URL, endpointOf, uuidOf } from "../support/webhook-endpoints.ts";
 import { openWebhookServices, type WebhookServices } from "../support/webhook-services.ts";
 
 let services: WebhookServices;

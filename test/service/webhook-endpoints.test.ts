@@ -7,8 +7,7 @@ import { sql } from "../../src/platform/sql.ts";
 import { operator } from "../../src/webhooks/caller.ts";
 import { MAX_ENDPOINTS } from "../../src/webhooks/endpoint.service.ts";
 import type { EndpointSettings } from "../../src/webhooks/endpoint.checks.ts";
-import { CLOSED_URL } from "../support/webhook-deliveries.ts";
-import { endpointOf, uuidOf } from "../support/webhook-endpoints.ts";
+import { CLOSED_URL, endpointOf, uuidOf } from "../support/webhook-endpoints.ts";
 import { openWebhookServices, type WebhookServices } from "../support/webhook-services.ts";
 
 let services: WebhookServices;

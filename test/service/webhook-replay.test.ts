@@ -4,7 +4,8 @@ import { fromTypedId, newUuid, newUuidSql } from "../../src/platform/ids.ts";
 import { sql } from "../../src/platform/sql.ts";
 import { markWaiting } from "../../src/webhooks/restored.service.ts";
 import { DAY_MS, HOUR_MS } from "../support/fake-clock.ts";
-import { agentWithEndpoint, CLOSED_URL, endPending } from "../support/webhook-deliveries.ts";
+import { agentWithEndpoint, endPending } from "../support/webhook-deliveries.ts";
+import { CLOSED_URL } from "../support/webhook-endpoints.ts";
 import { openWebhookServices, type WebhookServices } from "../support/webhook-services.ts";
 
 let services: WebhookServices;

@@ -4,7 +4,8 @@ import { fromTypedId, newUuid, newUuidSql } from "../../src/platform/ids.ts";
 import { sql } from "../../src/platform/sql.ts";
 import { ensurePartitions } from "../../src/webhooks/partitions.ts";
 import { DAY_MS } from "../support/fake-clock.ts";
-import { agentWithEndpoint, CLOSED_URL } from "../support/webhook-deliveries.ts";
+import { agentWithEndpoint } from "../support/webhook-deliveries.ts";
+import { CLOSED_URL } from "../support/webhook-endpoints.ts";
 import { openWebhookServices, type WebhookServices } from "../support/webhook-services.ts";
 
 let services: WebhookServices;

@@ -1,7 +1,7 @@
 /** The test event that an organisation has sent to its endpoint. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { verify } from "../../src/webhooks/signature.ts";
-import { CLOSED_URL } from "../support/webhook-deliveries.ts";
+import { CLOSED_URL } from "../support/webhook-endpoints.ts";
 import { startReceiver } from "../support/webhook-receiver.ts";
 import { openWebhookServices, type WebhookServices } from "../support/webhook-services.ts";
 

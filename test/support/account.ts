@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { UserRole } from "../../src/accounts/user.entity.ts";
 import { expectData } from "./answers.ts";
 import type { Answer, Instance } from "./instance.ts";
+import { totpCode } from "./totp.ts";
 
 export interface Person {
   /** A uuid. */
@@ -63,6 +64,25 @@ export async function signIn(
   const data = expectData(await browser.post("/auth/sign-in", { email, password }));
   if (data.second_factor_required) throw new Error("This person has a second factor");
   return browser;
+}
+
+export interface SecondFactor {
+  /** The `otpauth:` address that an app is shown. */
+  uri: string;
+  /** The code that it was turned on with, of now: the one after it is good already, and fresh. */
+  confirmedWith: string;
+  recoveryCodes: string[];
+}
+
+/** Turns the person's second factor on, as an app in their hand does it. */
+export async function turnOnSecondFactor(
+  browser: Browser,
+  { password }: Pick<Person, "password">,
+): Promise<SecondFactor> {
+  const { totp_uri: uri } = expectData(await browser.post("/auth/two-factor/begin", { password }));
+  const confirmedWith = totpCode(uri);
+  const confirmed = await browser.post("/auth/two-factor/confirm", { code: confirmedWith });
+  return { uri, confirmedWith, recoveryCodes: expectData(confirmed).recovery_codes };
 }
 
 function withCookies(cookie: string, setCookies: readonly string[]): string {

@@ -1,13 +1,10 @@
 /** An agent with one endpoint, and deliveries of it that end without a worker. */
-import { fromTypedId } from "../../src/platform/ids.ts";
 import type { Principal } from "../../src/platform/principal.ts";
 import { sql } from "../../src/platform/sql.ts";
 import type { DeliveryFilter } from "../../src/webhooks/delivery.queries.ts";
 import type { DeliveryView } from "../../src/webhooks/delivery.view.ts";
+import { endpointOf, uuidOf } from "./webhook-endpoints.ts";
 import type { WebhookServices } from "./webhook-services.ts";
-
-/** Where nobody listens. */
-export const CLOSED_URL = "http://127.0.0.1:9/webhooks";
 
 interface AgentWithEndpoint {
   agent: Principal;
@@ -22,11 +19,11 @@ export async function agentWithEndpoint(
   eventTypes: string[] | null = null,
 ): Promise<AgentWithEndpoint> {
   const agent = await services.partner("agent");
-  const { endpoint } = await services.endpoints.create(agent, { url: CLOSED_URL, eventTypes });
+  const id = await endpointOf(services, agent, { eventTypes });
   return {
     agent,
-    id: endpoint.id,
-    uuid: fromTypedId("whe", endpoint.id) as string,
+    id,
+    uuid: uuidOf(id),
     async list(filter = {}) {
       return (await services.deliveries.list(agent, { filter, limit: 200 })).items;
     },

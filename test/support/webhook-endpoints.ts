@@ -2,8 +2,10 @@
 import { fromTypedId } from "../../src/platform/ids.ts";
 import type { Principal } from "../../src/platform/principal.ts";
 import type { EndpointSettings } from "../../src/webhooks/endpoint.checks.ts";
-import { CLOSED_URL } from "./webhook-deliveries.ts";
 import type { WebhookServices } from "./webhook-services.ts";
+
+/** Where nobody listens. */
+export const CLOSED_URL = "http://127.0.0.1:9/webhooks";
 
 /** Makes one, and answers with its typed id. */
 export async function endpointOf(

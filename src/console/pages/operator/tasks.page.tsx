@@ -1,12 +1,9 @@
 /** What Agenda's own dashboard is for, and the way to it. */
 import { Anchor, Button, List, Paper, Stack, Text } from "@mantine/core";
 import { IconExternalLink } from "@tabler/icons-react";
-import { serverUrl } from "../../app/base.ts";
+import { DASHBOARD, serverUrl } from "../../app/base.ts";
 import { TextLink } from "../../components/links.tsx";
 import { PageHeader } from "../../components/page-header.tsx";
-
-/** Served by the API, not by the console: a link of the router would not leave the page. */
-const DASHBOARD = serverUrl("operator/agenda/");
 
 export function TasksPage() {
   return (
@@ -17,7 +14,7 @@ export function TasksPage() {
         actions={
           <Button
             component="a"
-            href={DASHBOARD}
+            href={serverUrl(DASHBOARD)}
             target="_blank"
             rel="noopener"
             rightSection={<IconExternalLink size={16} aria-hidden="true" />}
