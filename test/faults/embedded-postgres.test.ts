@@ -4,7 +4,7 @@ import { chmod, mkdir, readFile, readdir, stat, writeFile } from "node:fs/promis
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterAll, afterEach, describe, expect, it, onTestFailed, onTestFinished, vi } from "vitest";
 import { openEmbeddedPostgres } from "../../src/embedded/postgres.ts";
 import { isRunning } from "../../src/embedded/processes.ts";
 import {
@@ -192,6 +192,12 @@ describe("killed processes", () => {
     const dataDir = await usedFolder();
     const holder = await startHolder(dataDir, "exclusive");
     const command = await startHolder(dataDir, "shared");
+    onTestFailed(async () => {
+      const files = (await readdir(dataDir)).filter((name) => name.endsWith(".log"));
+      const logs = files.map((name) => readFile(join(dataDir, name), "utf8"));
+      const log = (await Promise.all(logs)).join("\n").slice(-6_000);
+      process.stderr.write([...holder.told, ...command.told, log, ""].join("\n"));
+    });
     await query(holder.url, keepNote);
     process.kill(await postmasterPid(dataDir), "SIGKILL");
     const users =
