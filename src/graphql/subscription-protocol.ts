@@ -1,6 +1,12 @@
 /** The protocol's course on one socket: who calls, what they subscribe to, and what becomes of each event. */
 import { GraphQLError, type ExecutionArgs, type ExecutionResult, type GraphQLSchema } from "graphql";
-import { makeServer, type ConnectionInitMessage, type SubscribePayload } from "graphql-ws";
+import {
+  makeServer,
+  MessageType,
+  type ConnectionInitMessage,
+  type ServerOptions,
+  type SubscribePayload,
+} from "graphql-ws";
 import { takeToken } from "../api-keys/rate-limit.ts";
 import type { RateLimitStore } from "../api-keys/rate-limit.store.ts";
 import { SlowReaderError } from "../events/event.buffer.ts";
@@ -84,6 +90,7 @@ export function createProtocol<Context extends object>(
             operationName: args.operationName,
           }),
         ),
+      onOperation: tellWhenItStands(live),
       onNext: (...happened) => teller.result(live, happened[4] as ExecutionResult),
       onError: (_connection, _id, _payload, errors) =>
         errors.flatMap((error) => teller.errorsOf(live, error)),
@@ -98,6 +105,19 @@ export function createProtocol<Context extends object>(
       undefined,
     );
     return (code, reason) => void opened(code, reason).catch(fail(live, logger));
+  };
+}
+
+/**
+ * The protocol acknowledges no subscription, but lets a ping carry what its sender likes. Whoever has read a job before
+ * that may have missed a change; whoever reads it afterwards misses none.
+ */
+function tellWhenItStands(live: LiveSocket): NonNullable<ServerOptions["onOperation"]> {
+  return (...[{ subscriptions }, id, , , result]) => {
+    const isStream = typeof result === "object" && Symbol.asyncIterator in result;
+    // A client that has completed it meanwhile is told nothing more of it.
+    if (!isStream || !(id in subscriptions)) return;
+    void live.send(JSON.stringify({ type: MessageType.Ping, payload: { subscribed: id } }));
   };
 }
 

@@ -1,7 +1,6 @@
 /** What a socket of subscriptions refuses: documents, messages, and more of anything than one may have. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createEventNotifier } from "../../src/events/event.notifier.ts";
-import { sql } from "../../src/platform/sql.ts";
 import {
   figure,
   follow,
@@ -10,6 +9,7 @@ import {
   openSocket,
   refusedSocket,
   standing,
+  whileNoneCanBegin,
   type BareSocket,
 } from "../support/graphql-live.ts";
 import { startInstance } from "../support/instance.ts";
@@ -29,14 +29,6 @@ function talk(socket: BareSocket): void {
 
 function pingOn({ socket }: BareSocket): void {
   for (let at = 0; at < 300; at += 1) socket.ping();
-}
-
-/** The feed cannot be read meanwhile, and without that no subscription begins. */
-async function whileNoneCanBegin(act: () => Promise<void>): Promise<void> {
-  await app.database.transaction(async (tx) => {
-    await tx.query(sql`lock table job_event in access exclusive mode`);
-    await act();
-  });
 }
 
 /** Headers of a request that a proxy passes on. */
@@ -139,7 +131,7 @@ describe("what is refused", () => {
   it("a subscription beyond those that one socket may hold, also where `complete` follows each at once", async () => {
     const agent = await app.partner("agent");
     const socket = await openKnownSocket(app, agent.key);
-    await whileNoneCanBegin(async () => {
+    await whileNoneCanBegin(app, async () => {
       for (let at = 0; at < 20; at += 1) {
         socket.send(ofJobs(String(at)));
         socket.send({ type: "complete", id: String(at) });
@@ -157,17 +149,20 @@ describe("what is refused", () => {
     await vi.waitFor(async () => expect(await standing(app)).toBe(before + 20), 20_000);
     await app.jobs(agent, [{}]);
     happened([agent.id]);
+    const those = Array.from({ length: 20 }, (_, at) => at + 20);
     await vi.waitFor(() => {
       const told = socket.messages.filter(({ type }) => type === "next").map(({ id }) => Number(id));
-      expect(told.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, at) => at + 20));
+      expect(told.toSorted((a, b) => a - b)).toEqual(those);
     }, 20_000);
+    const pings = socket.messages.filter(({ type }) => type === "ping");
+    expect(pings).toEqual(those.map((id) => ({ type: "ping", payload: { subscribed: String(id) } })));
   });
 
   it("4409 for an id whose subscription still begins, also once `complete` was said of it", async () => {
     const agent = await app.partner("agent");
     const socket = await openKnownSocket(app, agent.key);
     const before = await standing(app);
-    await whileNoneCanBegin(async () => {
+    await whileNoneCanBegin(app, async () => {
       for (let at = 0; at < 60; at += 1) {
         socket.send(ofJobs("a"));
         socket.send({ type: "complete", id: "a" });

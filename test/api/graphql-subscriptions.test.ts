@@ -10,13 +10,17 @@ import {
   arrive,
   follow,
   liveClient,
+  ofJobs,
+  openKnownSocket,
   shownJobs,
   standing,
   subscribe,
+  whileNoneCanBegin,
   type LiveEvent,
 } from "../support/graphql-live.ts";
 import { patchBatch, patchJob } from "../support/job-calls.ts";
 import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { untilSessionsWait } from "../support/waiting-sessions.ts";
 
 let app: TestApp;
 let happened: (organizationIds: readonly string[]) => void;
@@ -121,6 +125,20 @@ describe("what arrives", () => {
     const missed = await eventsAfter(agent, first.events[0]?.cursor ?? "", 4);
     expect(missed.map(({ sequence }) => sequence)).toEqual([3, 4, 5, 6]);
     expect(missed.at(-1)).toEqual(second.events[0]);
+  });
+
+  it("is everything from the server's ping on, which comes once the subscription stands", async () => {
+    const agent = await app.partner("agent");
+    const [number = ""] = await shownJobs(app, agent, [{}]);
+    const socket = await openKnownSocket(app, agent.key);
+    await whileNoneCanBegin(app, async () => {
+      socket.send(ofJobs("mine"));
+      await untilSessionsWait(app.database, 1);
+      expect(socket.messages.filter(({ type }) => type === "ping")).toEqual([]);
+    });
+    expect(await socket.message("ping")).toEqual({ type: "ping", payload: { subscribed: "mine" } });
+    await change(agent, number, 1);
+    expect(await socket.message("next")).toMatchObject({ id: "mine" });
   });
 
   it("on one socket, each of several subscriptions gets its own, and the end of one ends no other", async () => {

@@ -1,6 +1,6 @@
 /** What changes elsewhere is seen by who looks on, without a step of their own. */
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
+import type { Browser, Page, WebSocketRoute } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { makePerson, type Person } from "../support/account.ts";
 import { BROWSER_TIMEOUT_MS, expectToSee, startBrowser, openTab } from "../support/browser.ts";
 import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
@@ -35,25 +35,51 @@ async function change(patch: object): Promise<void> {
   expect(status).toBe(200);
 }
 
-/** A page says when it is loaded, but not from when on it is told of changes: the first that it shows tells. */
-async function untilItFollows(): Promise<void> {
-  let turn = 0;
-  await expect
-    .poll(
-      async () => {
-        turn += 1;
-        await change({ instructions: `Ring bell ${turn}` });
-        return await page.getByText(/^Ring bell \d+$/).count();
-      },
-      { timeout: 30_000, interval: 250 },
-    )
-    .toBeGreaterThan(0);
+/** What the page subscribes to reaches the server once it is let follow, which resolves when the page is told that it does. */
+async function holdSubscriptions(): Promise<() => Promise<void>> {
+  const { promise: released, resolve } = Promise.withResolvers<void>();
+  const { promise: stands, resolve: stand } = Promise.withResolvers<void>();
+  await page.routeWebSocket(/\/graphql$/, (socket) => {
+    const server = socket.connectToServer();
+    socket.onMessage(async (message) => {
+      const { type } = JSON.parse(String(message)) as { type: string };
+      if (type === "subscribe") await released;
+      server.send(message);
+    });
+    server.onMessage((message) => {
+      socket.send(message);
+      if (String(message).includes("subscribed")) stand();
+    });
+  });
+  return async () => {
+    resolve();
+    await stands;
+  };
+}
+
+/** The first answer to this operation stays on its way until it may arrive. */
+async function holdFirstAnswer(
+  operationName: string,
+): Promise<{ isRead: Promise<void>; letArrive: () => void }> {
+  const { promise: isRead, resolve: read } = Promise.withResolvers<void>();
+  const { promise: released, resolve: letArrive } = Promise.withResolvers<void>();
+  let isFirst = true;
+  await page.route("**/graphql", async (route) => {
+    const asked = route.request().postDataJSON() as { operationName?: string };
+    if (!isFirst || asked.operationName !== operationName) return await route.continue();
+    isFirst = false;
+    const response = await route.fetch();
+    read();
+    await released;
+    await route.fulfill({ response });
+  });
+  return { isRead, letArrive };
 }
 
 it("a job's page shows the new status, and the step in its history", async () => {
+  const letFollow = await holdSubscriptions();
   await page.goto(`/jobs/${markingNumber}`);
-  await expectToSee(page.getByRole("heading", { name: markingNumber }));
-  await untilItFollows();
+  await letFollow();
 
   await change({ normalized_status: "out_for_delivery" });
   await expectToSee(
@@ -62,10 +88,88 @@ it("a job's page shows the new status, and the step in its history", async () =>
   await page.getByText("This job has changed. It is Out for delivery now.").waitFor({ state: "attached" });
 });
 
+describe("what changes between the page's reading and its following", () => {
+  it("is on a job's page all the same, and said", async () => {
+    const letFollow = await holdSubscriptions();
+    await page.goto(`/jobs/${markingNumber}`);
+    await expectToSee(page.getByRole("region", { name: "History" }).getByText("Created"));
+
+    await change({ normalized_status: "out_for_delivery" });
+    expect(await page.getByText("Out for delivery").count(), "nobody has told the page").toBe(0);
+    await letFollow();
+    await expectToSee(
+      page.getByRole("region", { name: "History" }).getByText("Status changed: Out for delivery"),
+    );
+    await page.getByText("This job has changed. It is Out for delivery now.").waitFor({ state: "attached" });
+  });
+
+  it("is in the job's history also where its first reading is still under way then", async () => {
+    const letFollow = await holdSubscriptions();
+    const first = await holdFirstAnswer("JobHistory");
+    await page.goto(`/jobs/${markingNumber}`);
+    await first.isRead;
+    await change({ normalized_status: "out_for_delivery" });
+
+    await letFollow();
+    await expectToSee(page.getByRole("main").getByText("Out for delivery").first());
+    first.letArrive();
+    await expectToSee(
+      page.getByRole("region", { name: "History" }).getByText("Status changed: Out for delivery"),
+    );
+  });
+
+  it("is in the dashboard's numbers all the same", async () => {
+    const letFollow = await holdSubscriptions();
+    await page.goto("/");
+    const tiles = page.getByRole("list", { name: "Jobs by category" });
+    await expectToSee(tiles.getByRole("link", { name: /^Open\s*1$/ }));
+    await expectToSee(page.getByRole("status").getByText("Connecting", { exact: true }));
+
+    await change({ normalized_status: "failed", failure_reason: "recipient_unavailable" });
+    await letFollow();
+    await expectToSee(tiles.getByRole("link", { name: /^Attention\s*1$/ }));
+    await expectToSee(page.getByRole("status").getByText("Live", { exact: true }));
+  });
+
+  it("is in the dashboard's numbers also where the first reading is still under way then", async () => {
+    const letFollow = await holdSubscriptions();
+    const first = await holdFirstAnswer("Dashboard");
+    await page.goto("/");
+    await first.isRead;
+    await change({ normalized_status: "failed", failure_reason: "recipient_unavailable" });
+
+    await letFollow();
+    first.letArrive();
+    const tiles = page.getByRole("list", { name: "Jobs by category" });
+    await expectToSee(tiles.getByRole("link", { name: /^Attention\s*1$/ }));
+  });
+});
+
+it("what changes while the connection is lost is in the dashboard's numbers once it is back", async () => {
+  const { promise: isBack, resolve: comeBack } = Promise.withResolvers<void>();
+  const sockets: WebSocketRoute[] = [];
+  await page.routeWebSocket(/\/graphql$/, async (socket) => {
+    sockets.push(socket);
+    if (sockets.length > 1) await isBack;
+    socket.connectToServer();
+  });
+  await page.goto("/");
+  const state = page.getByRole("status");
+  await expectToSee(state.getByText("Live", { exact: true }));
+  await sockets[0]?.close({ code: 1012 });
+  await expectToSee(state.getByText("Reconnecting", { exact: true }));
+
+  await change({ normalized_status: "failed", failure_reason: "recipient_unavailable" });
+  comeBack();
+  const tiles = page.getByRole("list", { name: "Jobs by category" });
+  await expectToSee(tiles.getByRole("link", { name: /^Attention\s*1$/ }));
+  await expectToSee(state.getByText("Live", { exact: true }));
+});
+
 it("the form of a job keeps what was typed, and says what somebody else has changed meanwhile", async () => {
+  const letFollow = await holdSubscriptions();
   await page.goto(`/jobs/${markingNumber}`);
-  await expectToSee(page.getByRole("heading", { name: markingNumber }));
-  await untilItFollows();
+  await letFollow();
   await page.getByRole("button", { name: "Edit" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("textbox", { name: "Recipient", exact: true }).fill("Harbour Pharmacy");

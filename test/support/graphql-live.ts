@@ -1,9 +1,11 @@
 /** Clients of subscriptions: the one that partners use, and a bare WebSocket for what that one would never do. */
 import { once } from "node:events";
 import type { ClientRequest, IncomingMessage } from "node:http";
-import { createClient, type Client } from "graphql-ws";
+import { inspect } from "node:util";
+import { createClient, type Client, type ClientOptions } from "graphql-ws";
 import { expect, onTestFinished, vi } from "vitest";
 import { WebSocket } from "ws";
+import { sql } from "../../src/platform/sql.ts";
 import { untilShown } from "./feed.ts";
 import type { Instance } from "./instance.ts";
 import type { Partner, TestApp, TestJob } from "./start-app.ts";
@@ -43,11 +45,16 @@ export async function shownJobs(app: TestApp, agent: Partner, jobs: readonly Tes
 }
 
 /** One that does not come back by itself. */
-export function liveClient(app: Url, connectionParams?: Record<string, unknown>): Client {
+export function liveClient(
+  app: Url,
+  connectionParams?: Record<string, unknown>,
+  on: NonNullable<ClientOptions["on"]> = {},
+): Client {
   const client = createClient({
     url: socketUrl(app),
     webSocketImpl: WebSocket,
     retryAttempts: 0,
+    on,
     ...(connectionParams && { connectionParams }),
   });
   onTestFinished(async () => client.dispose());
@@ -76,24 +83,40 @@ export function subscribe(
   return { events, ended, stop };
 }
 
-/** Follows with a socket of its own, and resolves once that stands. */
+/** Follows with a socket of its own, and resolves once it is told that it does. */
 export async function follow(
   app: Url,
   key: string,
   variables: Record<string, unknown> = {},
 ): Promise<Following> {
-  const before = await standing(app);
-  const following = subscribe(liveClient(app, { "x-api-key": key }), variables);
-  await vi.waitFor(async () => expect(await standing(app)).toBe(before + 1), {
-    timeout: 20_000,
-    interval: 20,
+  const { promise: stands, resolve: stand } = Promise.withResolvers<void>();
+  const client = liveClient(
+    app,
+    { "x-api-key": key },
+    { ping: (isReceived, payload) => void (isReceived && payload && "subscribed" in payload && stand()) },
+  );
+  const following = subscribe(client, variables);
+  const refused = following.ended.then((reason) => {
+    throw new Error(`The subscription does not stand: ${inspect(reason)}`);
   });
+  await Promise.race([stands, refused]);
   return following;
 }
 
 /** Waits until so many events have come. */
 export async function arrive(following: Pick<Following, "events">, count: number): Promise<void> {
   await vi.waitFor(() => expect(following.events).toHaveLength(count), 20_000);
+}
+
+/** The feed cannot be read meanwhile, and without that no subscription begins. */
+export async function whileNoneCanBegin(
+  { database }: Pick<TestApp, "database">,
+  act: () => Promise<void>,
+): Promise<void> {
+  await database.transaction(async (tx) => {
+    await tx.query(sql`lock table job_event in access exclusive mode`);
+    await act();
+  });
 }
 
 /** How many subscriptions stand in that process. */

@@ -55,7 +55,9 @@ function createSocketClient(onRefused: () => void): Client {
     shouldRetry: (event) => !isRefusal(event),
     on: {
       connecting: (isRetry) => liveEvents.connecting(isRetry),
-      connected: () => liveEvents.connected(),
+      ping(isReceived, payload) {
+        if (isReceived && payload && "subscribed" in payload) liveEvents.stands();
+      },
       closed(event) {
         liveEvents.closed(endOf(event));
         if (isRefusal(event)) onRefused();

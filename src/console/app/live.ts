@@ -1,9 +1,11 @@
-/** Whether the socket of the subscriptions stands: news may be missing while it does not. */
+/** Whether news comes by itself: it may be missing until a subscription stands. */
 import { useEffect, useRef, useSyncExternalStore } from "react";
 
 export type LiveState = "idle" | "connecting" | "live" | "reconnecting" | "refused";
 
 let state: LiveState = "idle";
+/** How many subscriptions have come to stand so far. */
+let stood = 0;
 const listeners = new Set<() => void>();
 
 function become(next: LiveState): void {
@@ -14,7 +16,11 @@ function become(next: LiveState): void {
 /** For the socket's client to tell. */
 export const liveEvents = {
   connecting: (isRetry: boolean): void => become(isRetry ? "reconnecting" : "connecting"),
-  connected: (): void => become("live"),
+  /** From now on a subscription tells of everything. */
+  stands(): void {
+    stood += 1;
+    become("live");
+  },
   /** `isOver`: nobody subscribes any more, or the server will not have us. */
   closed: (end: "done" | "lost" | "refused"): void =>
     become(end === "done" ? "idle" : end === "lost" ? "reconnecting" : "refused"),
@@ -29,16 +35,18 @@ export function useLiveState(): LiveState {
   return useSyncExternalStore(subscribe, () => state);
 }
 
-/** Calls when the socket is back after it was lost: what happened meanwhile was not told. */
-export function useWhenLiveAgain(act: () => void): void {
-  const live = useLiveState();
-  const wasLost = useRef(false);
+/**
+ * Calls once a subscription stands, the first time and after each interruption: what happened since the page was read was
+ * told to nobody.
+ */
+export function useWhenFollowing(act: () => void): void {
+  const times = useSyncExternalStore(subscribe, () => stood);
+  const known = useRef(times);
   useEffect(() => {
-    if (live === "reconnecting") wasLost.current = true;
-    if (live !== "live" || !wasLost.current) return;
-    wasLost.current = false;
+    if (known.current === times) return;
+    known.current = times;
     act();
-  }, [live, act]);
+  }, [times, act]);
 }
 
 const FIRST_WAIT_MS = 1_000;

@@ -1715,8 +1715,9 @@ export type MutationUpsertJobStatusArgs = {
 /** Watching, by the graphql-ws protocol on the same path. */
 export type Subscription = {
   /**
-   * Each change of a job that you may see, once it is committed and in the order of `events`. After an interruption, ask
-   * `events(after:)` with the cursor of the last event that came for what was missed.
+   * Each change of a job that you may see, once it is committed and in the order of `events`. Once it stands, the server
+   * sends a ping with the payload `{"subscribed": <its id>}`: read jobs after that, and nothing falls between. After an
+   * interruption, ask `events(after:)` with the cursor of the last event that came for what was missed.
    */
   readonly jobChanged: JobEvent;
 };

@@ -1,7 +1,8 @@
 /** The dashboard's numbers, and the changes that come while one looks on: after a few of them the numbers are read anew. */
 import { useQuery, useSubscription } from "@apollo/client/react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { useWhenLiveAgain } from "../../app/live.ts";
+import { useWhenFollowing } from "../../app/live.ts";
+import { useReadAnew } from "../../app/use-read-anew.ts";
 import {
   DashboardChangeDocument,
   DashboardDocument,
@@ -25,10 +26,10 @@ export interface Dashboard {
 export function useDashboard(): Dashboard {
   const today = todayUtc();
   const variables = useMemo(() => dashboardVariables(today), [today]);
-  const { data, error, refetch } = useQuery(DashboardDocument, { variables, errorPolicy: "all" });
+  const asked = useQuery(DashboardDocument, { variables, errorPolicy: "all" });
   const [isPaused, setPaused] = useState(false);
   const [changes, setChanges] = useState<readonly Change[]>([]);
-  const read = useCallback(() => void refetch(), [refetch]);
+  const read = useReadAnew(asked);
   const readSoon = useSoon(read);
 
   useSubscription(DashboardChangeDocument, {
@@ -40,13 +41,10 @@ export function useDashboard(): Dashboard {
       readSoon();
     },
   });
-  useWhenLiveAgain(read);
+  useWhenFollowing(read);
 
-  const togglePause = (): void => {
-    if (isPaused) read();
-    setPaused(!isPaused);
-  };
-  return { today, data, error, changes, isPaused, togglePause, refetch: read };
+  const togglePause = (): void => setPaused(!isPaused);
+  return { today, data: asked.data, error: asked.error, changes, isPaused, togglePause, refetch: read };
 }
 
 const SOON_MS = 2_000;

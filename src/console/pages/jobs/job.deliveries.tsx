@@ -2,6 +2,7 @@
 import { useQuery } from "@apollo/client/react";
 import { Group, Paper, Text, Title } from "@mantine/core";
 import { useEffect } from "react";
+import { useReadAnew } from "../../app/use-read-anew.ts";
 import { TextLink } from "../../components/links.tsx";
 import { LoadMore } from "../../components/pager.tsx";
 import { ErrorState, LoadingState } from "../../components/states.tsx";
@@ -28,13 +29,15 @@ export function JobDeliveries({ markingNumber, changes }: { markingNumber: strin
 }
 
 function Deliveries({ markingNumber, changes }: { markingNumber: string; changes: number }) {
-  const { data, error, loading, refetch, fetchMore } = useQuery(JobDeliveriesDocument, {
+  const asked = useQuery(JobDeliveriesDocument, {
     variables: { markingNumber },
     notifyOnNetworkStatusChange: true,
   });
+  const { data, error, loading, refetch, fetchMore } = asked;
+  const readAnew = useReadAnew(asked);
   useEffect(() => {
-    if (changes > 0) void refetch();
-  }, [changes, refetch]);
+    if (changes > 0) readAnew();
+  }, [changes, readAnew]);
   const list = data?.webhookDeliveries;
   if (!list)
     return loading ? (

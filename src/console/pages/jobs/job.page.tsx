@@ -4,7 +4,9 @@ import { Button, Grid, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconPencil } from "@tabler/icons-react";
 import { getRouteApi } from "@tanstack/react-router";
+import { useState } from "react";
 import { useSession } from "../../app/session.ts";
+import { useReadAnew } from "../../app/use-read-anew.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { ButtonLink, TextLink } from "../../components/links.tsx";
 import { PageHeader } from "../../components/page-header.tsx";
@@ -31,14 +33,16 @@ export function JobPage() {
 const back = <TextLink to="/jobs">All jobs</TextLink>;
 
 function JobOf({ markingNumber }: { markingNumber: string }) {
-  const { data, error, loading, refetch } = useQuery(JobPageDocument, { variables: { markingNumber } });
-  if (data?.job) return <KnownJob job={data.job} onReload={() => void refetch()} />;
+  const asked = useQuery(JobPageDocument, { variables: { markingNumber } });
+  const reload = useReadAnew(asked);
+  const { data, error, loading } = asked;
+  if (data?.job) return <KnownJob job={data.job} onReload={reload} />;
   if (loading) return <LoadingJob markingNumber={markingNumber} />;
   if (error)
     return (
       <>
         <PageHeader title={markingNumber} back={back} />
-        <ErrorState error={error} onRetry={() => void refetch()} />
+        <ErrorState error={error} onRetry={reload} />
       </>
     );
   return (
@@ -69,7 +73,9 @@ function KnownJob({ job, onReload }: { job: JobRowFragment; onReload: () => void
   const { scopes } = useSession();
   const choices = useChoices();
   const [isEditing, editing] = useDisclosure(false);
-  const changes = useLiveJob(job.markingNumber, onReload);
+  const [opened] = useState(job.version);
+  const changes = job.version - opened;
+  useLiveJob(job.markingNumber, onReload);
   return (
     <>
       <PageHeader

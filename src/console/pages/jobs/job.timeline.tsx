@@ -4,6 +4,7 @@ import { Anchor, Code, Paper, Text, Title } from "@mantine/core";
 import { useEffect, useState } from "react";
 import { mayVisit } from "../../app/access.ts";
 import { useSession } from "../../app/session.ts";
+import { useReadAnew } from "../../app/use-read-anew.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { TextLink } from "../../components/links.tsx";
 import { LoadMore } from "../../components/pager.tsx";
@@ -35,15 +36,17 @@ export function JobTimeline({ markingNumber, version, names }: JobTimelineProps)
 }
 
 function Entries({ markingNumber, version, names }: JobTimelineProps) {
-  const { data, error, loading, refetch, fetchMore } = useQuery(JobHistoryDocument, {
+  const asked = useQuery(JobHistoryDocument, {
     variables: { markingNumber },
     notifyOnNetworkStatusChange: true,
   });
+  const { data, error, loading, refetch, fetchMore } = asked;
+  const readAnew = useReadAnew(asked);
   const history = data?.job?.history;
   const newest = history?.edges[0]?.node.sequence;
   useEffect(() => {
-    if (newest !== undefined && newest < version) void refetch();
-  }, [newest, version, refetch]);
+    if (newest !== undefined && newest < version) readAnew();
+  }, [newest, version, readAnew]);
   if (!history)
     return loading ? (
       <LoadingState rows={5} label="Loading history" />
