@@ -14,11 +14,13 @@ import { temporaryPath } from "./temporary-files.ts";
 
 export interface Attachment {
   readonly client: pg.Client;
+  /** Resolves once the connection has ended, whoever ended it. */
+  readonly ended: Promise<void>;
   readonly postmaster: PostmasterPid;
 }
 
 export interface AttachOptions {
-  /** Where the server has to listen if it is started, since we hold its address; 0: anywhere, best where the last one did. */
+  /** Where the server has to listen if it is started, since we hold its address; 0: where the last one did, else anywhere. */
   readonly port: number;
   readonly flags: readonly string[];
 }
@@ -36,6 +38,8 @@ const passing: Readonly<Record<string, string>> = {
   "55006": "Another Waymark is creating the database.",
 };
 const retryPauseMs = 20;
+/** Others may hold the address of a server that was killed, and what it leaves behind keeps its port for a moment. */
+const insistMs = 3_000;
 const wrongPassword = "28P01";
 const noSuchDatabase = "3D000";
 const alreadyCreated = new Set(["42P04", "23505"]);
@@ -45,21 +49,21 @@ export async function attach(
   options: AttachOptions,
   wait: StartupWait,
 ): Promise<Attachment> {
+  const { flags } = options;
+  const isHolder = options.port !== 0;
   let { port } = options;
+  let insistUntil = Number.POSITIVE_INFINITY;
   for (;;) {
     const postmaster = await readPostmasterPid(cluster.clusterDir);
     if (postmaster === null) {
-      const isFixed = options.port !== 0;
-      await startPostmaster(
-        cluster,
-        { port: isFixed ? options.port : port, isFixed, flags: options.flags },
-        wait,
-      );
+      if (!isHolder) insistUntil = Math.min(insistUntil, performance.now() + insistMs);
+      const isFixed = port !== 0 && performance.now() < insistUntil;
+      await startPostmaster(cluster, { port, isFixed, flags }, wait);
       continue;
     }
-    ({ port } = postmaster);
-    const client = await joinPostmaster(postmaster, cluster, wait);
-    if (client !== null) return { client, postmaster };
+    if (!isHolder) ({ port } = postmaster);
+    const attachment = await joinPostmaster(postmaster, cluster, wait);
+    if (attachment !== null) return attachment;
   }
 }
 
@@ -68,7 +72,7 @@ async function joinPostmaster(
   postmaster: PostmasterPid,
   cluster: Cluster,
   wait: StartupWait,
-): Promise<pg.Client | null> {
+): Promise<Attachment | null> {
   if (await isLeftover(cluster.clusterDir, postmaster)) {
     await tidyUp(postmaster, cluster, wait);
     return null;
@@ -87,18 +91,28 @@ async function connectTo(
   postmaster: PostmasterPid,
   cluster: Cluster,
   wait: StartupWait,
-): Promise<pg.Client | null> {
+): Promise<Attachment | null> {
   try {
-    const client = await connectToDatabase(cluster, postmaster.port);
-    if (await servesCluster(client, cluster.clusterDir)) return client;
-    await client.end();
-    throw new Error("It serves another folder");
+    return await openAttachment(postmaster, cluster);
   } catch (error) {
     const reason = passing[systemCode(error) ?? ""] ?? (await judgeRefusal(postmaster, cluster, error));
     if (reason === null) await tidyUp(postmaster, cluster, wait);
     else await wait.because(reason, retryPauseMs);
     return null;
   }
+}
+
+async function openAttachment(postmaster: PostmasterPid, cluster: Cluster): Promise<Attachment> {
+  const client = await connectToDatabase(cluster, postmaster.port);
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  client.once("end", end);
+  try {
+    if (!(await servesCluster(client, cluster.clusterDir))) throw new Error("It serves another folder");
+  } catch (error) {
+    await client.end().catch(() => undefined);
+    throw error;
+  }
+  return { client, ended, postmaster };
 }
 
 /**

@@ -87,8 +87,12 @@ async function hold(holding: Holding): Promise<Attachment> {
     } catch (error) {
       refusal = error instanceof StartupError ? error : null;
     }
-    await leave(attachment.client, holding.cluster).catch(() => undefined);
-    if (refusal !== null) throw refusal;
+    if (refusal !== null) {
+      await leave(attachment.client, holding.cluster).catch(() => undefined);
+      throw refusal;
+    }
+    // What it was is being stopped, and what has been started in its place since is not ours to stop.
+    await attachment.client.end().catch(() => undefined);
     await holding.wait.because("PostgreSQL stopped while Waymark was joining it.");
   }
 }
@@ -133,16 +137,15 @@ function keepHolding(
   let closing: Promise<void> | null = null;
   let current: Promise<Attachment | null> = Promise.resolve(first);
 
-  const watch = ({ client }: Attachment): void => {
-    client.once("end", () => {
-      if (closing === null) current = holdAgain();
-    });
+  const watch = async ({ ended }: Attachment): Promise<void> => {
+    await ended;
+    if (closing === null) current = holdAgain();
   };
   const holdAgain = async (): Promise<Attachment | null> => {
     while (closing === null) {
       const next = await again().catch(() => null);
       if (next !== null) {
-        watch(next);
+        void watch(next);
         return next;
       }
       await pause(1_000);
@@ -161,7 +164,7 @@ function keepHolding(
     }
   };
 
-  watch(first);
+  void watch(first);
   return { letGo: () => (closing ??= close()) };
 }
 

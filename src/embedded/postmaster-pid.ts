@@ -3,7 +3,7 @@ import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { takeClaim } from "./claim.ts";
 import { readIfPresent } from "./data-folder.ts";
-import { isAlive, readCommandLine } from "./processes.ts";
+import { isRunning, readCommandLine } from "./processes.ts";
 
 const abandonedAfterMs = 5_000;
 
@@ -26,7 +26,7 @@ export async function readPostmasterPid(clusterDir: string): Promise<PostmasterP
 
 /** Whether no process stands behind the file any more. One that got its number since is told by isPostmasterOf. */
 export async function isLeftover(clusterDir: string, { pid }: PostmasterPid): Promise<boolean> {
-  return pid === 0 ? isOld(join(clusterDir, "postmaster.pid")) : !isAlive(pid);
+  return pid === 0 ? isOld(join(clusterDir, "postmaster.pid")) : !(await isRunning(pid));
 }
 
 /** Whether the process is a postmaster started on this cluster. */

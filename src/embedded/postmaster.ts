@@ -38,6 +38,7 @@ const passing: readonly { said: string; reason: string }[] = [
   { said: 'lock file "postmaster.pid" is empty', reason: "Another process starts PostgreSQL." },
   { said: "could not remove old lock file", reason: "Another process starts PostgreSQL." },
   { said: "It ended with SIGKILL", reason: "PostgreSQL was killed while it started." },
+  { said: "It ended with 0", reason: "PostgreSQL was stopped while it started." },
   {
     said: "pre-existing shared memory block",
     reason: "A killed PostgreSQL's processes are still ending their work.",
@@ -47,9 +48,9 @@ const retryPauseMs = 20;
 const shownLogLines = 12;
 
 export interface PostmasterOptions {
-  /** Taken where it is free; 0: any. */
+  /** Where the last one listened; 0: anywhere. */
   readonly port: number;
-  /** Whether it is waited for where it is taken: those that still hold know no other address. */
+  /** Whether that port is waited for where it is taken. */
   readonly isFixed: boolean;
   readonly flags: readonly string[];
 }
@@ -57,15 +58,17 @@ export interface PostmasterOptions {
 /** Resolves once the server is ready, and also where the start is to be tried again: the caller looks and decides. */
 export async function startPostmaster(
   cluster: Cluster,
-  options: PostmasterOptions,
+  { port: last, isFixed, flags }: PostmasterOptions,
   wait: StartupWait,
 ): Promise<void> {
   const { clusterDir, logFile, runAs, binaries } = cluster;
-  if (options.isFixed && !(await isFree(options.port)))
-    return wait.because(`Port ${options.port}, where PostgreSQL answered, is taken.`, retryPauseMs);
-  const port = await findPort(options.port);
+  // One look decides: whoever else looks listens there for a moment, so that a second may say otherwise.
+  const isLastFree = last !== 0 && (await isFree(last));
+  if (isFixed && !isLastFree)
+    return wait.because(`Port ${last}, where PostgreSQL answered, is taken.`, retryPauseMs);
+  const port = isLastFree ? last : await findPort();
   const given = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-  const args = ["-D", clusterDir, "-p", String(port), ...given, ...options.flags];
+  const args = ["-D", clusterDir, "-p", String(port), ...given, ...flags];
   const failure = await startDetached(
     {
       logFile,
@@ -111,8 +114,7 @@ async function judgeFailure(cluster: Cluster, account: string, wait: StartupWait
   );
 }
 
-async function findPort(preferred: number): Promise<number> {
-  if (preferred !== 0 && (await isFree(preferred))) return preferred;
+async function findPort(): Promise<number> {
   const port = await findFreePort();
   if (port !== null) return port;
   throw new StartupError(

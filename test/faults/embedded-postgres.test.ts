@@ -1,11 +1,14 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
+import { createServer, type Server } from "node:net";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, afterEach, describe, expect, it, onTestFailed, onTestFinished, vi } from "vitest";
 import { openEmbeddedPostgres } from "../../src/embedded/postgres.ts";
+import { isFree } from "../../src/embedded/free-port.ts";
+import { readPostmasterPid } from "../../src/embedded/postmaster-pid.ts";
 import { isRunning } from "../../src/embedded/processes.ts";
 import {
   cleanUp,
@@ -27,6 +30,38 @@ const noProcess = 2 ** 30;
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 afterEach(cleanUp);
 afterAll(removeUsedFolder);
+
+/** Each look listens there for a moment. */
+async function whileOthersLook(port: number, act: () => Promise<void>): Promise<void> {
+  let isOver = false;
+  const look = async (): Promise<void> => {
+    while (!isOver) {
+      for (let times = 0; times < 20; times += 1) await isFree(port);
+      await nextTurn();
+    }
+  };
+  const looking = look();
+  try {
+    await act();
+  } finally {
+    isOver = true;
+    await looking;
+  }
+}
+
+/** What a server that was killed with its holder leaves: its address, and another program at its port. */
+async function killedServer(dataDir: string): Promise<{ url: string; other: Server; taken: string }> {
+  const holder = await startHolder(dataDir, "exclusive");
+  const killed = await postmasterPid(dataDir);
+  await holder.kill("SIGKILL");
+  process.kill(killed, "SIGKILL");
+  await untilGone(killed);
+  const port = Number(new URL(holder.url).port);
+  const other = createServer();
+  onTestFinished(() => void other.close());
+  await vi.waitFor(() => once(other.listen(port, "127.0.0.1"), "listening"), 20_000);
+  return { url: holder.url, other, taken: `Port ${port}, where PostgreSQL answered, is taken.` };
+}
 
 describe("opening the embedded PostgreSQL", () => {
   it("creates a cluster on first use and finds the data again on the next", async () => {
@@ -141,6 +176,22 @@ describe("sharing the embedded PostgreSQL", () => {
     await expect(postmasterPid(dataDir)).rejects.toThrow("ENOENT");
   });
 
+  it.for(["SIGINT", "SIGTERM", "SIGQUIT", "SIGKILL"] as const)(
+    "is started again for whoever waits when it is ended by %s while it starts",
+    async (signal) => {
+      const dataDir = await usedFolder();
+      await (await startHolder(dataDir, "shared")).letGo();
+      const opening = openEmbeddedPostgres({ dataDir, exclusive: true });
+      const starting = vi.waitUntil(
+        async () => (await readPostmasterPid(join(dataDir, "postgres")))?.pid ?? 0,
+        { timeout: 20_000, interval: 1 },
+      );
+      process.kill(await Promise.race([starting, opening.then(() => noProcess)]), signal);
+      await using held = await opening;
+      expect(await query(held.url, "select 1 as one")).toEqual([{ one: 1 }]);
+    },
+  );
+
   it("serves whoever comes while the last one leaves", async () => {
     const dataDir = await usedFolder();
     const comeAndGo = async (): Promise<void> => {
@@ -231,6 +282,48 @@ describe("killed processes", () => {
       20_000,
     );
     await holder.letGo();
+  });
+
+  it("is started again at the same address while others look whether its port is free", async () => {
+    const dataDir = await usedFolder();
+    const holder = await startHolder(dataDir, "exclusive");
+    const port = Number(new URL(holder.url).port);
+    await whileOthersLook(port, async () => {
+      for (let times = 0; times < 10; times += 1) {
+        const killed = await postmasterPid(dataDir);
+        process.kill(killed, "SIGKILL");
+        const started = await vi.waitUntil(async () => {
+          const now = await readPostmasterPid(join(dataDir, "postgres"));
+          return now?.ready === true && now.pid !== killed && now;
+        }, 20_000);
+        expect(started.port).toBe(port);
+      }
+    });
+    await holder.letGo();
+  });
+
+  describe("where another program has taken the port of a killed one", () => {
+    it("whoever starts it waits a moment for that, since others may know no other address", async () => {
+      const dataDir = await usedFolder();
+      const { url, other, taken } = await killedServer(dataDir);
+      const onProgress = (told: string): void => void (told === taken && other.close());
+      await using held = await openEmbeddedPostgres({ dataDir, exclusive: true, onProgress });
+      expect(held.url).toBe(url);
+    });
+
+    it("whoever starts it goes elsewhere in the end", async () => {
+      const dataDir = await usedFolder();
+      const { url, taken } = await killedServer(dataDir);
+      const told: string[] = [];
+      await using held = await openEmbeddedPostgres({
+        dataDir,
+        exclusive: true,
+        onProgress: (sentence) => told.push(sentence),
+      });
+      expect(told).toContain(taken);
+      expect(held.url).not.toBe(url);
+      expect(await query(held.url, "select 1 as one")).toEqual([{ one: 1 }]);
+    });
   });
 
   it("answers at a port that no outgoing connection is lent", async () => {
