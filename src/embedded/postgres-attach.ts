@@ -52,12 +52,12 @@ export async function attach(
   const { flags } = options;
   const isHolder = options.port !== 0;
   let { port } = options;
-  let insistUntil = Number.POSITIVE_INFINITY;
+  let startingSince: number | null = null;
   for (;;) {
     const postmaster = await readPostmasterPid(cluster.clusterDir);
     if (postmaster === null) {
-      if (!isHolder) insistUntil = Math.min(insistUntil, performance.now() + insistMs);
-      const isFixed = port !== 0 && performance.now() < insistUntil;
+      startingSince ??= performance.now();
+      const isFixed = isHolder || (port !== 0 && performance.now() - startingSince < insistMs);
       await startPostmaster(cluster, { port, isFixed, flags }, wait);
       continue;
     }

@@ -79,17 +79,15 @@ interface Holding {
 async function hold(holding: Holding): Promise<Attachment> {
   for (;;) {
     const attachment = await attach(holding.cluster, holding, holding.wait);
-    let refusal: StartupError | null = null;
     try {
       await attachment.client.query("select pg_advisory_lock_shared($1, $2)", [lockClass, usersLock]);
       if (holding.exclusive) await lockAsServer(attachment.client, holding);
       if (await isStillUp(attachment, holding.cluster)) return attachment;
     } catch (error) {
-      refusal = error instanceof StartupError ? error : null;
-    }
-    if (refusal !== null) {
-      await leave(attachment.client, holding.cluster).catch(() => undefined);
-      throw refusal;
+      if (error instanceof StartupError) {
+        await leave(attachment.client, holding.cluster).catch(() => undefined);
+        throw error;
+      }
     }
     // What it was is being stopped, and what has been started in its place since is not ours to stop.
     await attachment.client.end().catch(() => undefined);

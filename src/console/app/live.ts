@@ -21,7 +21,7 @@ export const liveEvents = {
     stood += 1;
     become("live");
   },
-  /** `isOver`: nobody subscribes any more, or the server will not have us. */
+  /** `done`: nobody subscribes any more; `refused`: the server will not have us. */
   closed: (end: "done" | "lost" | "refused"): void =>
     become(end === "done" ? "idle" : end === "lost" ? "reconnecting" : "refused"),
 };

@@ -73,8 +73,8 @@ function KnownJob({ job, onReload }: { job: JobRowFragment; onReload: () => void
   const { scopes } = useSession();
   const choices = useChoices();
   const [isEditing, editing] = useDisclosure(false);
-  const [opened] = useState(job.version);
-  const changes = job.version - opened;
+  const [firstVersion] = useState(job.version);
+  const changes = job.version - firstVersion;
   useLiveJob(job.markingNumber, onReload);
   return (
     <>
