@@ -12,6 +12,7 @@ import { postgresFlags, readPostmasterPid } from "../database.ts";
 import { machine, today, writeReport } from "../report.ts";
 import { measureSize } from "./measure.ts";
 import { keepResult, readResults, sizesTable, type SizeResult } from "./results.ts";
+import { MESSAGES } from "./seed.ts";
 import { openGrowthWorld, type GrowthWorld } from "./world.ts";
 
 const { values: options } = parseArgs({
@@ -24,6 +25,11 @@ const { values: options } = parseArgs({
     settings: { type: "string" },
   },
 });
+
+const sizes = options.sizes.split(",").map(Number);
+// As many messages lie in the backlog that is drained, each of an event of its own.
+if (!sizes.every((size) => size >= MESSAGES))
+  throw new Error(`--sizes=${options.sizes}: numbers of jobs from ${MESSAGES} on, with commas between them`);
 
 const startedMs = performance.now();
 const onProgress = (text: string): void =>
@@ -44,7 +50,7 @@ await mkdir(folder, { recursive: true });
     postgresFlags: [...postgresFlags, ...settings.flatMap((setting) => ["-c", setting])],
     onProgress,
   });
-  for (const jobs of options.sizes.split(",").map(Number)) {
+  for (const jobs of sizes) {
     onProgress(`${jobs.toLocaleString("en")} jobs`);
     await using world = await openGrowthWorld({
       serverUrl: postgres.url,

@@ -19,12 +19,16 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** What it printed on standard output, having ended with 0. */
 async function printed(script: string, options: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await run(script, options);
+  expect(code, `${stdout}\n${stderr}`).toBe(0);
+  return stdout;
+}
+
+function run(script: string, options: readonly string[]): ReturnType<typeof endOf> {
   const { PATH, HOME, XDG_CACHE_HOME } = process.env;
   const env = { PATH, HOME, XDG_CACHE_HOME, BENCH_DATA_DIR: folder };
   const command = ["run", script, "--", ...options];
-  const { code, stdout, stderr } = await endOf(spawn("npm", command, { cwd, env, timeout: PATIENCE_MS }));
-  expect(code, `${stdout}\n${stderr}`).toBe(0);
-  return stdout;
+  return endOf(spawn("npm", command, { cwd, env, timeout: PATIENCE_MS }));
 }
 
 /** Rows stand in a table once they were measured: what comes behind the name holds figures that are more than nothing. */
@@ -76,6 +80,12 @@ it("npm run growth measures one size", async () => {
   // As many jobs as it delivers messages: the smallest size that there is.
   const text = await printed("growth", ["--sizes=10000", "--rounds=1"]);
   expectMeasured(text, ["list of 10, mixed filters", "PATCH one", "delivery, of a backlog of 10,000"]);
+});
+
+it("npm run growth refuses a size with fewer jobs than it delivers messages of", async () => {
+  const { code, stderr } = await run("growth", ["--sizes=10000,9999"]);
+  expect(code).toBe(1);
+  expect(stderr).toContain("--sizes=10000,9999: numbers of jobs from 10000 on");
 });
 
 it("npm run soak finds that everything held", async () => {
