@@ -5,8 +5,15 @@ import pg from "pg";
 import { StartupError } from "../platform/errors.ts";
 import { superuser } from "./postgres-cluster.ts";
 import type { Cluster } from "./postgres-cluster.ts";
+import { isFree } from "./free-port.ts";
 import { startPostmaster } from "./postmaster.ts";
-import { isLeftover, isPostmasterOf, readPostmasterPid, removeLeftover } from "./postmaster-pid.ts";
+import {
+  isLeftover,
+  isPostmasterOf,
+  readLastPort,
+  readPostmasterPid,
+  removeLeftover,
+} from "./postmaster-pid.ts";
 import type { PostmasterPid } from "./postmaster-pid.ts";
 import type { StartupWait } from "./startup-wait.ts";
 import { systemCode } from "./system-errors.ts";
@@ -39,7 +46,7 @@ const passing: Readonly<Record<string, string>> = {
 };
 const retryPauseMs = 20;
 /** Others may hold the address of a server that was killed, and what it leaves behind keeps its port for a moment. */
-const insistMs = 3_000;
+const insistMs = 5_000;
 const wrongPassword = "28P01";
 const noSuchDatabase = "3D000";
 const alreadyCreated = new Set(["42P04", "23505"]);
@@ -49,21 +56,27 @@ export async function attach(
   options: AttachOptions,
   wait: StartupWait,
 ): Promise<Attachment> {
-  const { flags } = options;
+  const { clusterDir } = cluster;
   const isHolder = options.port !== 0;
-  let { port } = options;
-  let startingSince: number | null = null;
+  let takenSince: number | null = null;
   for (;;) {
-    const postmaster = await readPostmasterPid(cluster.clusterDir);
-    if (postmaster === null) {
-      startingSince ??= performance.now();
-      const isFixed = isHolder || (port !== 0 && performance.now() - startingSince < insistMs);
-      await startPostmaster(cluster, { port, isFixed, flags }, wait);
+    const postmaster = await readPostmasterPid(clusterDir);
+    if (postmaster !== null) {
+      const attachment = await joinPostmaster(postmaster, cluster, wait);
+      if (attachment !== null) return attachment;
       continue;
     }
-    if (!isHolder) ({ port } = postmaster);
-    const attachment = await joinPostmaster(postmaster, cluster, wait);
-    if (attachment !== null) return attachment;
+    const port = isHolder ? options.port : await readLastPort(clusterDir);
+    // One look decides: whoever else looks listens there for a moment, so that a second may say otherwise.
+    if (port === 0 || (await isFree(port))) {
+      takenSince = null;
+      await startPostmaster(cluster, { ...options, port }, wait);
+      continue;
+    }
+    takenSince ??= performance.now();
+    if (isHolder || performance.now() - takenSince < insistMs)
+      await wait.because(`Port ${port}, where PostgreSQL answered, is taken.`, retryPauseMs);
+    else await startPostmaster(cluster, { ...options, port: 0 }, wait);
   }
 }
 

@@ -3,7 +3,7 @@ import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { takeClaim } from "./claim.ts";
 import { readIfPresent } from "./data-folder.ts";
-import { isRunning, readCommandLine } from "./processes.ts";
+import { isAlive, readCommandLine } from "./processes.ts";
 
 const abandonedAfterMs = 5_000;
 
@@ -24,9 +24,17 @@ export async function readPostmasterPid(clusterDir: string): Promise<PostmasterP
   return { pid: toNumber(lines[0]), port: toNumber(lines[3]), ready: lines[7]?.trim() === "ready", text };
 }
 
+/** Where the last server of this folder was to listen, as PostgreSQL notes it at each start; 0 where there was none. */
+export async function readLastPort(clusterDir: string): Promise<number> {
+  const text = await readIfPresent(join(clusterDir, "postmaster.opts"));
+  const [, folder, port] = /"-D" "(.+)" "-p" "(\d+)"/.exec(text ?? "") ?? [];
+  // A copy of a folder has the note of the original.
+  return folder === clusterDir ? toNumber(port) : 0;
+}
+
 /** Whether no process stands behind the file any more. One that got its number since is told by isPostmasterOf. */
 export async function isLeftover(clusterDir: string, { pid }: PostmasterPid): Promise<boolean> {
-  return pid === 0 ? isOld(join(clusterDir, "postmaster.pid")) : !(await isRunning(pid));
+  return pid === 0 ? isOld(join(clusterDir, "postmaster.pid")) : !isAlive(pid);
 }
 
 /** Whether the process is a postmaster started on this cluster. */

@@ -1,6 +1,6 @@
 /** Starts and stops the PostgreSQL server of a cluster, as a process of its own that outlives the one that started it. */
 import { StartupError } from "../platform/errors.ts";
-import { findFreePort, isFree, LOWEST_PORT, PORTS_END } from "./free-port.ts";
+import { findFreePort, LOWEST_PORT, PORTS_END } from "./free-port.ts";
 import { startDetached, stopDetached } from "./detached-server.ts";
 import { accountHint, spawnAs } from "./postgres-account.ts";
 import type { Cluster } from "./postgres-cluster.ts";
@@ -48,27 +48,21 @@ const retryPauseMs = 20;
 const shownLogLines = 12;
 
 export interface PostmasterOptions {
-  /** Where the last one listened; 0: anywhere. */
+  /** 0: any that is free. */
   readonly port: number;
-  /** Whether that port is waited for where it is taken. */
-  readonly isFixed: boolean;
   readonly flags: readonly string[];
 }
 
 /** Resolves once the server is ready, and also where the start is to be tried again: the caller looks and decides. */
 export async function startPostmaster(
   cluster: Cluster,
-  { port: last, isFixed, flags }: PostmasterOptions,
+  options: PostmasterOptions,
   wait: StartupWait,
 ): Promise<void> {
   const { clusterDir, logFile, runAs, binaries } = cluster;
-  // One look decides: whoever else looks listens there for a moment, so that a second may say otherwise.
-  const isLastFree = last !== 0 && (await isFree(last));
-  if (isFixed && !isLastFree)
-    return wait.because(`Port ${last}, where PostgreSQL answered, is taken.`, retryPauseMs);
-  const port = isLastFree ? last : await findPort();
+  const port = options.port === 0 ? await findPort() : options.port;
   const given = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-  const args = ["-D", clusterDir, "-p", String(port), ...given, ...flags];
+  const args = ["-D", clusterDir, "-p", String(port), ...given, ...options.flags];
   const failure = await startDetached(
     {
       logFile,

@@ -137,7 +137,7 @@ export interface Run<Context> {
   mayGoOn(): Promise<boolean>;
   onBegin(): void;
   onEnd(): void;
-  /** It failed and is over. What is thrown from here is told to the client. */
+  /** It failed and is over, or could not begin for now. What is thrown from here is told to the client. */
   onFailure(error: unknown): void;
 }
 
@@ -147,7 +147,11 @@ export async function startOperation<Context>(
   run: Run<Context>,
 ): Promise<AsyncGenerator<ExecutionResult, void, void> | ExecutionResult> {
   const source = await createSourceEventStream({ ...operation, contextValue: run.makeContext() });
-  if (!(Symbol.asyncIterator in source)) return source;
+  if (!(Symbol.asyncIterator in source)) {
+    const away = source.errors?.find(({ originalError }) => isUnavailable(originalError));
+    if (away) run.onFailure(away.originalError);
+    return source;
+  }
   return executeEach(operation, source as AsyncGenerator<unknown, void, void>, run);
 }
 

@@ -1,6 +1,7 @@
 /** What a socket of subscriptions refuses: documents, messages, and more of anything than one may have. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createEventNotifier } from "../../src/events/event.notifier.ts";
+import { sql } from "../../src/platform/sql.ts";
 import {
   figure,
   follow,
@@ -156,6 +157,21 @@ describe("what is refused", () => {
     }, 20_000);
     const pings = socket.messages.filter(({ type }) => type === "ping");
     expect(pings).toEqual(those.map((id) => ({ type: "ping", payload: { subscribed: String(id) } })));
+  });
+
+  it("1013 for a subscription that cannot begin for now, as for one that cannot go on", async () => {
+    const agent = await app.partner("agent");
+    const socket = await openKnownSocket(app, agent.key);
+    let closed: unknown = null;
+    void socket.closed.then((how) => (closed = how));
+    await whileNoneCanBegin(app, async () => {
+      socket.send(ofJobs("a"));
+      await vi.waitFor(async () => {
+        await app.database.query(sql`select pg_terminate_backend(pid) from pg_locks
+          where not granted and database = (select oid from pg_database where datname = current_database())`);
+        expect(closed).toMatchObject({ code: 1013 });
+      }, 20_000);
+    });
   });
 
   it("4409 for an id whose subscription still begins, also once `complete` was said of it", async () => {

@@ -35,39 +35,56 @@ async function change(patch: object): Promise<void> {
   expect(status).toBe(200);
 }
 
-/** What the page subscribes to reaches the server once it is let follow, which resolves when the page is told that it does. */
-async function holdSubscriptions(): Promise<() => Promise<void>> {
-  const { promise: released, resolve } = Promise.withResolvers<void>();
+interface HeldSubscriptions {
+  /** Resolves when the page has been told that it follows. */
+  readonly letFollow: () => Promise<void>;
+  /** Resolves once the page has been told of a change. */
+  readonly told: Promise<void>;
+}
+
+/** What the page subscribes to, from the nth time on, reaches the server once it is let follow. */
+async function holdSubscriptions(nth = 1): Promise<HeldSubscriptions> {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { promise: stands, resolve: stand } = Promise.withResolvers<void>();
+  const { promise: told, resolve: tell } = Promise.withResolvers<void>();
+  let times = 0;
   await page.routeWebSocket(/\/graphql$/, (socket) => {
     const server = socket.connectToServer();
     socket.onMessage(async (message) => {
       const { type } = JSON.parse(String(message)) as { type: string };
-      if (type === "subscribe") await released;
+      if (type === "subscribe" && (times += 1) >= nth) await released;
       server.send(message);
     });
     server.onMessage((message) => {
       socket.send(message);
-      if (String(message).includes("subscribed")) stand();
+      const { type } = JSON.parse(String(message)) as { type: string };
+      if (type === "ping" && times >= nth) stand();
+      if (type === "next") tell();
     });
   });
-  return async () => {
-    resolve();
-    await stands;
+  return {
+    async letFollow() {
+      release();
+      await stands;
+    },
+    told,
   };
 }
 
-/** The first answer to this operation stays on its way until it may arrive. */
-async function holdFirstAnswer(
-  operationName: string,
-): Promise<{ isRead: Promise<void>; letArrive: () => void }> {
+interface HeldAnswer {
+  /** Resolves once the server has answered. */
+  readonly isRead: Promise<void>;
+  readonly letArrive: () => void;
+}
+
+/** The nth answer to this operation stays on its way until it may arrive. */
+async function holdAnswer(operationName: string, nth = 1): Promise<HeldAnswer> {
   const { promise: isRead, resolve: read } = Promise.withResolvers<void>();
   const { promise: released, resolve: letArrive } = Promise.withResolvers<void>();
-  let isFirst = true;
+  let times = 0;
   await page.route("**/graphql", async (route) => {
     const asked = route.request().postDataJSON() as { operationName?: string };
-    if (!isFirst || asked.operationName !== operationName) return await route.continue();
-    isFirst = false;
+    if (asked.operationName !== operationName || (times += 1) !== nth) return await route.continue();
     const response = await route.fetch();
     read();
     await released;
@@ -77,7 +94,7 @@ async function holdFirstAnswer(
 }
 
 it("a job's page shows the new status, and the step in its history", async () => {
-  const letFollow = await holdSubscriptions();
+  const { letFollow } = await holdSubscriptions();
   await page.goto(`/jobs/${markingNumber}`);
   await letFollow();
 
@@ -90,7 +107,7 @@ it("a job's page shows the new status, and the step in its history", async () =>
 
 describe("what changes between the page's reading and its following", () => {
   it("is on a job's page all the same, and said", async () => {
-    const letFollow = await holdSubscriptions();
+    const { letFollow } = await holdSubscriptions();
     await page.goto(`/jobs/${markingNumber}`);
     await expectToSee(page.getByRole("region", { name: "History" }).getByText("Created"));
 
@@ -103,9 +120,43 @@ describe("what changes between the page's reading and its following", () => {
     await page.getByText("This job has changed. It is Out for delivery now.").waitFor({ state: "attached" });
   });
 
+  it("is on a job's page also where it is told of while an older reading is still under way", async () => {
+    const { letFollow, told } = await holdSubscriptions();
+    const second = await holdAnswer("JobPage", 2);
+    await page.goto(`/jobs/${markingNumber}`);
+    await letFollow();
+    await second.isRead;
+    await change({ normalized_status: "out_for_delivery" });
+    await told;
+
+    second.letArrive();
+    await expectToSee(
+      page.getByRole("region", { name: "History" }).getByText("Status changed: Out for delivery"),
+    );
+    await page.getByText("This job has changed. It is Out for delivery now.").waitFor({ state: "attached" });
+  });
+
+  it("is on a job's page also where reading it anew fails at first", async () => {
+    const { letFollow } = await holdSubscriptions();
+    let times = 0;
+    await page.route("**/graphql", async (route) => {
+      const asked = route.request().postDataJSON() as { operationName?: string };
+      if (asked.operationName === "JobPage" && (times += 1) === 2) return await route.abort();
+      return await route.continue();
+    });
+    await page.goto(`/jobs/${markingNumber}`);
+    await expectToSee(page.getByRole("region", { name: "History" }).getByText("Created"));
+    await change({ normalized_status: "out_for_delivery" });
+    await letFollow();
+    await expectToSee(
+      page.getByRole("region", { name: "History" }).getByText("Status changed: Out for delivery"),
+    );
+    expect(times).toBeGreaterThan(2);
+  });
+
   it("is in the job's history also where its first reading is still under way then", async () => {
-    const letFollow = await holdSubscriptions();
-    const first = await holdFirstAnswer("JobHistory");
+    const { letFollow } = await holdSubscriptions();
+    const first = await holdAnswer("JobHistory");
     await page.goto(`/jobs/${markingNumber}`);
     await first.isRead;
     await change({ normalized_status: "out_for_delivery" });
@@ -119,7 +170,7 @@ describe("what changes between the page's reading and its following", () => {
   });
 
   it("is in the dashboard's numbers all the same", async () => {
-    const letFollow = await holdSubscriptions();
+    const { letFollow } = await holdSubscriptions();
     await page.goto("/");
     const tiles = page.getByRole("list", { name: "Jobs by category" });
     await expectToSee(tiles.getByRole("link", { name: /^Open\s*1$/ }));
@@ -132,8 +183,8 @@ describe("what changes between the page's reading and its following", () => {
   });
 
   it("is in the dashboard's numbers also where the first reading is still under way then", async () => {
-    const letFollow = await holdSubscriptions();
-    const first = await holdFirstAnswer("Dashboard");
+    const { letFollow } = await holdSubscriptions();
+    const first = await holdAnswer("Dashboard");
     await page.goto("/");
     await first.isRead;
     await change({ normalized_status: "failed", failure_reason: "recipient_unavailable" });
@@ -143,6 +194,20 @@ describe("what changes between the page's reading and its following", () => {
     const tiles = page.getByRole("list", { name: "Jobs by category" });
     await expectToSee(tiles.getByRole("link", { name: /^Attention\s*1$/ }));
   });
+});
+
+it("a page says that it is live once what it follows itself stands, not what the page before it followed", async () => {
+  const { letFollow } = await holdSubscriptions(2);
+  await page.goto(`/jobs/${markingNumber}`);
+  await expectToSee(page.getByRole("region", { name: "History" }).getByText("Created"));
+  await change({ instructions: "Ring the bell" });
+  await expectToSee(page.getByText("Ring the bell").first());
+
+  await page.getByRole("link", { name: "Dashboard", exact: true }).click();
+  const state = page.getByRole("status");
+  await expectToSee(state.getByText("Connecting", { exact: true }));
+  await letFollow();
+  await expectToSee(state.getByText("Live", { exact: true }));
 });
 
 it("what changes while the connection is lost is in the dashboard's numbers once it is back", async () => {
@@ -167,7 +232,7 @@ it("what changes while the connection is lost is in the dashboard's numbers once
 });
 
 it("the form of a job keeps what was typed, and says what somebody else has changed meanwhile", async () => {
-  const letFollow = await holdSubscriptions();
+  const { letFollow } = await holdSubscriptions();
   await page.goto(`/jobs/${markingNumber}`);
   await letFollow();
   await page.getByRole("button", { name: "Edit" }).click();

@@ -1,6 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -57,7 +57,7 @@ async function killedServer(dataDir: string): Promise<{ url: string; other: Serv
   process.kill(killed, "SIGKILL");
   await untilGone(killed);
   const port = Number(new URL(holder.url).port);
-  const other = createServer();
+  const other = createServer((socket) => socket.destroy());
   onTestFinished(() => void other.close());
   await vi.waitFor(() => once(other.listen(port, "127.0.0.1"), "listening"), 20_000);
   return { url: holder.url, other, taken: `Port ${port}, where PostgreSQL answered, is taken.` };
@@ -306,6 +306,15 @@ describe("killed processes", () => {
     it("whoever starts it waits a moment for that, since others may know no other address", async () => {
       const dataDir = await usedFolder();
       const { url, other, taken } = await killedServer(dataDir);
+      const onProgress = (told: string): void => void (told === taken && other.close());
+      await using held = await openEmbeddedPostgres({ dataDir, exclusive: true, onProgress });
+      expect(held.url).toBe(url);
+    });
+
+    it("whoever comes once others have tidied up waits for it too", async () => {
+      const dataDir = await usedFolder();
+      const { url, other, taken } = await killedServer(dataDir);
+      await rm(join(dataDir, "postgres", "postmaster.pid"));
       const onProgress = (told: string): void => void (told === taken && other.close());
       await using held = await openEmbeddedPostgres({ dataDir, exclusive: true, onProgress });
       expect(held.url).toBe(url);

@@ -50,13 +50,14 @@ function createSocketClient(onRefused: () => void): Client {
     url: serverUrl("graphql").replace(/^http/, "ws"),
     lazy: true,
     keepAlive: 30_000,
+    generateID: () => liveEvents.begins(),
     retryAttempts: Number.POSITIVE_INFINITY,
     retryWait,
     shouldRetry: (event) => !isRefusal(event),
     on: {
       connecting: (isRetry) => liveEvents.connecting(isRetry),
       ping(isReceived, payload) {
-        if (isReceived && payload && "subscribed" in payload) liveEvents.stands();
+        if (isReceived && payload) liveEvents.stands(payload["subscribed"]);
       },
       closed(event) {
         liveEvents.closed(endOf(event));

@@ -4,7 +4,8 @@ import { useEffect, useRef, useSyncExternalStore } from "react";
 export type LiveState = "idle" | "connecting" | "live" | "reconnecting" | "refused";
 
 let state: LiveState = "idle";
-/** How many subscriptions have come to stand so far. */
+/** How many subscriptions have begun, the number of the last being its id, and how often one has come to stand. */
+let begun = 0;
 let stood = 0;
 const listeners = new Set<() => void>();
 
@@ -16,8 +17,15 @@ function become(next: LiveState): void {
 /** For the socket's client to tell. */
 export const liveEvents = {
   connecting: (isRetry: boolean): void => become(isRetry ? "reconnecting" : "connecting"),
-  /** From now on a subscription tells of everything. */
-  stands(): void {
+  /** A page has one at a time: the id of the newest. */
+  begins(): string {
+    begun += 1;
+    become("connecting");
+    return String(begun);
+  },
+  /** From now on the subscription tells of everything. That of a page that was left does not count. */
+  stands(id: unknown): void {
+    if (id !== String(begun)) return;
     stood += 1;
     become("live");
   },

@@ -3,23 +3,36 @@ import { useCallback, useEffect, useState } from "react";
 
 interface Asked {
   loading: boolean;
-  refetch: () => Promise<unknown>;
+  refetch: () => Promise<{ error?: unknown }>;
 }
+
+const AGAIN_MS = 10_000;
 
 /**
  * What is under way may have been read before the change, so it is waited for: the same question beside it would be given
- * its answer by Apollo, or have its own answer replaced by the older one.
+ * its answer by Apollo, or have its own answer replaced by the older one. A question that fails is asked again, for the page
+ * shows what it had.
  */
 export function useReadAnew({ loading, refetch }: Asked): () => void {
-  const [isWanted, setWanted] = useState(false);
+  const [wish, setWish] = useState<{ afterMs: number } | null>(null);
   useEffect(() => {
-    if (!isWanted || loading) return undefined;
-    // An answer that is being shown is still under way to Apollo, until it has been.
-    const timer = setTimeout(() => {
-      setWanted(false);
-      void refetch();
-    });
+    if (!wish || loading) return undefined;
+    const read = async (): Promise<void> => {
+      setWish(null);
+      if (!(await isAnswered(refetch))) setWish((later) => later ?? { afterMs: AGAIN_MS });
+    };
+    // Never at once: an answer that is being shown is still under way to Apollo.
+    const timer = setTimeout(() => void read(), wish.afterMs);
     return () => clearTimeout(timer);
-  }, [isWanted, loading, refetch]);
-  return useCallback(() => setWanted(true), []);
+  }, [wish, loading, refetch]);
+  return useCallback(() => setWish({ afterMs: 0 }), []);
+}
+
+async function isAnswered(refetch: Asked["refetch"]): Promise<boolean> {
+  try {
+    const { error } = await refetch();
+    return error === undefined;
+  } catch {
+    return false;
+  }
 }

@@ -43,7 +43,10 @@ export function useDashboard(): Dashboard {
   });
   useWhenFollowing(read);
 
-  const togglePause = (): void => setPaused(!isPaused);
+  const togglePause = (): void => {
+    if (isPaused) read();
+    setPaused(!isPaused);
+  };
   return { today, data: asked.data, error: asked.error, changes, isPaused, togglePause, refetch: read };
 }
 

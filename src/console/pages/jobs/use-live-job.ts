@@ -8,6 +8,8 @@ export function useLiveJob(markingNumber: string, onReload: () => void): void {
   useSubscription(JobChangedDocument, {
     ignoreResults: true,
     variables: { filter: { markingNumber: { eq: markingNumber } } },
+    // A reading that was under way may take the place of what came, and be older.
+    onData: onReload,
   });
   useWhenFollowing(onReload);
 }
