@@ -1,4 +1,4 @@
-/** Reads `postmaster.pid`, which PostgreSQL keeps in its cluster while it runs, and tells a living one from a leftover. */
+/** What PostgreSQL notes of its postmaster in its cluster: `postmaster.pid` while it runs, be it alive or left over, and `postmaster.opts`. */
 import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { takeClaim } from "./claim.ts";

@@ -148,6 +148,7 @@ export async function startOperation<Context>(
 ): Promise<AsyncGenerator<ExecutionResult, void, void> | ExecutionResult> {
   const source = await createSourceEventStream({ ...operation, contextValue: run.makeContext() });
   if (!(Symbol.asyncIterator in source)) {
+    // Also where the feed took too long: other than an event's execution, that is not what the client asks for.
     const away = source.errors?.find(({ originalError }) => isUnavailable(originalError));
     if (away) run.onFailure(away.originalError);
     return source;

@@ -1,5 +1,5 @@
 /** What changes elsewhere is seen by who looks on, without a step of their own. */
-import type { Browser, Page, WebSocketRoute } from "playwright-core";
+import type { Browser, Page, Route, WebSocketRoute } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { makePerson, type Person } from "../support/account.ts";
 import { BROWSER_TIMEOUT_MS, expectToSee, startBrowser, openTab } from "../support/browser.ts";
@@ -81,16 +81,28 @@ interface HeldAnswer {
 async function holdAnswer(operationName: string, nth = 1): Promise<HeldAnswer> {
   const { promise: isRead, resolve: read } = Promise.withResolvers<void>();
   const { promise: released, resolve: letArrive } = Promise.withResolvers<void>();
-  let times = 0;
-  await page.route("**/graphql", async (route) => {
-    const asked = route.request().postDataJSON() as { operationName?: string };
-    if (asked.operationName !== operationName || (times += 1) !== nth) return await route.continue();
+  await atNth(operationName, nth, async (route) => {
     const response = await route.fetch();
     read();
     await released;
     await route.fulfill({ response });
   });
   return { isRead, letArrive };
+}
+
+/** Has the nth request of this operation answered by `act`; the call that comes back tells how many there were. */
+async function atNth(
+  operationName: string,
+  nth: number,
+  act: (route: Route) => Promise<void>,
+): Promise<() => number> {
+  let times = 0;
+  await page.route("**/graphql", async (route) => {
+    const asked = route.request().postDataJSON() as { operationName?: string };
+    if (asked.operationName !== operationName || (times += 1) !== nth) return await route.continue();
+    return await act(route);
+  });
+  return () => times;
 }
 
 it("a job's page shows the new status, and the step in its history", async () => {
@@ -138,12 +150,7 @@ describe("what changes between the page's reading and its following", () => {
 
   it("is on a job's page also where reading it anew fails at first", async () => {
     const { letFollow } = await holdSubscriptions();
-    let times = 0;
-    await page.route("**/graphql", async (route) => {
-      const asked = route.request().postDataJSON() as { operationName?: string };
-      if (asked.operationName === "JobPage" && (times += 1) === 2) return await route.abort();
-      return await route.continue();
-    });
+    const times = await atNth("JobPage", 2, (route) => route.abort());
     await page.goto(`/jobs/${markingNumber}`);
     await expectToSee(page.getByRole("region", { name: "History" }).getByText("Created"));
     await change({ normalized_status: "out_for_delivery" });
@@ -151,7 +158,7 @@ describe("what changes between the page's reading and its following", () => {
     await expectToSee(
       page.getByRole("region", { name: "History" }).getByText("Status changed: Out for delivery"),
     );
-    expect(times).toBeGreaterThan(2);
+    expect(times()).toBeGreaterThan(2);
   });
 
   it("is in the job's history also where its first reading is still under way then", async () => {

@@ -1,67 +1,30 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdir, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
-import { createServer, type Server } from "node:net";
+import { chmod, mkdir, readFile, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { promisify } from "node:util";
-import { afterAll, afterEach, describe, expect, it, onTestFailed, onTestFinished, vi } from "vitest";
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { openEmbeddedPostgres } from "../../src/embedded/postgres.ts";
-import { isFree } from "../../src/embedded/free-port.ts";
 import { readPostmasterPid } from "../../src/embedded/postmaster-pid.ts";
-import { isRunning } from "../../src/embedded/processes.ts";
 import {
   cleanUp,
+  keepNote,
   makeFolder,
-  usedFolder,
+  noProcess,
   postmasterPid,
   query,
+  readNotes,
   removeUsedFolder,
   startHolder,
   untilGone,
+  usedFolder,
 } from "../support/embedded-processes.ts";
 
-const keepNote = "drop table if exists note; create table note (text text); insert into note values ('kept')";
-const readNotes = "select text from note";
 const isRoot = process.getuid?.() === 0;
-/** Above the highest number that a process can have. */
-const noProcess = 2 ** 30;
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 afterEach(cleanUp);
 afterAll(removeUsedFolder);
-
-/** Each look listens there for a moment. */
-async function whileOthersLook(port: number, act: () => Promise<void>): Promise<void> {
-  let isOver = false;
-  const look = async (): Promise<void> => {
-    while (!isOver) {
-      for (let times = 0; times < 20; times += 1) await isFree(port);
-      await nextTurn();
-    }
-  };
-  const looking = look();
-  try {
-    await act();
-  } finally {
-    isOver = true;
-    await looking;
-  }
-}
-
-/** What a server that was killed with its holder leaves: its address, and another program at its port. */
-async function killedServer(dataDir: string): Promise<{ url: string; other: Server; taken: string }> {
-  const holder = await startHolder(dataDir, "exclusive");
-  const killed = await postmasterPid(dataDir);
-  await holder.kill("SIGKILL");
-  process.kill(killed, "SIGKILL");
-  await untilGone(killed);
-  const port = Number(new URL(holder.url).port);
-  const other = createServer((socket) => socket.destroy());
-  onTestFinished(() => void other.close());
-  await vi.waitFor(() => once(other.listen(port, "127.0.0.1"), "listening"), 20_000);
-  return { url: holder.url, other, taken: `Port ${port}, where PostgreSQL answered, is taken.` };
-}
 
 describe("opening the embedded PostgreSQL", () => {
   it("creates a cluster on first use and finds the data again on the next", async () => {
@@ -212,183 +175,5 @@ describe("sharing the embedded PostgreSQL", () => {
     await using copied = await openEmbeddedPostgres({ dataDir: copy, exclusive: true });
     await query(copied.url, "delete from note");
     expect(await query(original.url, readNotes)).toEqual([{ text: "kept" }]);
-  });
-});
-
-describe("killed processes", () => {
-  it("is joined again, data and all, after its holder was killed", async () => {
-    const dataDir = await usedFolder();
-    const holder = await startHolder(dataDir, "exclusive");
-    await query(holder.url, keepNote);
-    const postmaster = await postmasterPid(dataDir);
-    await holder.kill("SIGKILL");
-    await using held = await openEmbeddedPostgres({ dataDir, exclusive: true });
-    expect(await postmasterPid(dataDir)).toBe(postmaster);
-    expect(await query(held.url, readNotes)).toEqual([{ text: "kept" }]);
-  });
-
-  it("recovers what was committed after its holder and PostgreSQL itself were killed", async () => {
-    const dataDir = await usedFolder();
-    const holder = await startHolder(dataDir, "exclusive");
-    await query(holder.url, keepNote);
-    const postmaster = await postmasterPid(dataDir);
-    await holder.kill("SIGKILL");
-    process.kill(postmaster, "SIGKILL");
-    await using held = await openEmbeddedPostgres({ dataDir, exclusive: true });
-    expect(await postmasterPid(dataDir)).not.toBe(postmaster);
-    expect(await query(held.url, readNotes)).toEqual([{ text: "kept" }]);
-  });
-
-  it("is started again at the same address when it is killed under its holders, who can still stop it", async () => {
-    const dataDir = await usedFolder();
-    const holder = await startHolder(dataDir, "exclusive");
-    const command = await startHolder(dataDir, "shared");
-    onTestFailed(async () => {
-      const files = (await readdir(dataDir)).filter((name) => name.endsWith(".log"));
-      const logs = files.map((name) => readFile(join(dataDir, name), "utf8"));
-      const log = (await Promise.all(logs)).join("\n").slice(-6_000);
-      process.stderr.write([...holder.told, ...command.told, log, ""].join("\n"));
-    });
-    await query(holder.url, keepNote);
-    process.kill(await postmasterPid(dataDir), "SIGKILL");
-    const users =
-      "select count(*)::int as users from pg_locks where locktype = 'advisory' and mode = 'ShareLock'";
-    await vi.waitFor(async () => expect(await query(holder.url, users)).toEqual([{ users: 2 }]), 20_000);
-    const restarted = await postmasterPid(dataDir);
-    await holder.letGo();
-    expect(await query(command.url, readNotes)).toEqual([{ text: "kept" }]);
-    await command.letGo();
-    await untilGone(restarted);
-  });
-
-  it("waits for its port where another program took it meanwhile, as its holder knows no other", async () => {
-    const dataDir = await usedFolder();
-    const holder = await startHolder(dataDir, "exclusive");
-    await query(holder.url, keepNote);
-    const [killed, port] = [await postmasterPid(dataDir), Number(new URL(holder.url).port)];
-    process.kill(holder.pid, "SIGSTOP");
-    process.kill(killed, "SIGKILL");
-    await untilGone(killed);
-    const other = createServer();
-    onTestFinished(() => void other.close());
-    // What the killed server leaves behind holds its port for a moment more.
-    await vi.waitFor(() => once(other.listen(port, "127.0.0.1"), "listening"), 20_000);
-    process.kill(holder.pid, "SIGCONT");
-    const waited = `Port ${port}, where PostgreSQL answered, is taken.`;
-    await vi.waitFor(() => expect(holder.told).toContain(waited), 20_000);
-    other.close();
-    await vi.waitFor(
-      async () => expect(await query(holder.url, readNotes)).toEqual([{ text: "kept" }]),
-      20_000,
-    );
-    await holder.letGo();
-  });
-
-  it("is started again at the same address while others look whether its port is free", async () => {
-    const dataDir = await usedFolder();
-    const holder = await startHolder(dataDir, "exclusive");
-    const port = Number(new URL(holder.url).port);
-    await whileOthersLook(port, async () => {
-      for (let times = 0; times < 10; times += 1) {
-        const killed = await postmasterPid(dataDir);
-        process.kill(killed, "SIGKILL");
-        const started = await vi.waitUntil(async () => {
-          const now = await readPostmasterPid(join(dataDir, "postgres"));
-          return now?.ready === true && now.pid !== killed && now;
-        }, 20_000);
-        expect(started.port).toBe(port);
-      }
-    });
-    await holder.letGo();
-  });
-
-  describe("where another program has taken the port of a killed one", () => {
-    it("whoever starts it waits a moment for that, since others may know no other address", async () => {
-      const dataDir = await usedFolder();
-      const { url, other, taken } = await killedServer(dataDir);
-      const onProgress = (told: string): void => void (told === taken && other.close());
-      await using held = await openEmbeddedPostgres({ dataDir, exclusive: true, onProgress });
-      expect(held.url).toBe(url);
-    });
-
-    it("whoever comes once others have tidied up waits for it too", async () => {
-      const dataDir = await usedFolder();
-      const { url, other, taken } = await killedServer(dataDir);
-      await rm(join(dataDir, "postgres", "postmaster.pid"));
-      const onProgress = (told: string): void => void (told === taken && other.close());
-      await using held = await openEmbeddedPostgres({ dataDir, exclusive: true, onProgress });
-      expect(held.url).toBe(url);
-    });
-
-    it("whoever starts it goes elsewhere in the end", async () => {
-      const dataDir = await usedFolder();
-      const { url, taken } = await killedServer(dataDir);
-      const told: string[] = [];
-      await using held = await openEmbeddedPostgres({
-        dataDir,
-        exclusive: true,
-        onProgress: (sentence) => told.push(sentence),
-      });
-      expect(told).toContain(taken);
-      expect(held.url).not.toBe(url);
-      expect(await query(held.url, "select 1 as one")).toEqual([{ one: 1 }]);
-    });
-  });
-
-  it("answers at a port that no outgoing connection is lent", async () => {
-    const holder = await startHolder(await makeFolder(), "exclusive");
-    expect(Number(new URL(holder.url).port)).toBeLessThan(32_768);
-  });
-
-  it("leaves nothing running when it is killed and its holder lets go at once", async () => {
-    const dataDir = await usedFolder();
-    const held = await openEmbeddedPostgres({ dataDir, exclusive: true });
-    process.kill(await postmasterPid(dataDir), "SIGKILL");
-    await held[Symbol.asyncDispose]();
-    expect(await isRunning(await postmasterPid(dataDir).catch(() => noProcess))).toBe(false);
-  });
-
-  it("stays up for the server, after a crash dropped its lock, when a command leaves", async () => {
-    const dataDir = await usedFolder();
-    const server = await startHolder(dataDir, "exclusive");
-    const holding = `select pid from pg_stat_activity where application_name = 'waymark:${server.pid}'`;
-    const [before] = await query(server.url, holding);
-    process.kill(Number(before?.["pid"]), "SIGKILL");
-    await vi.waitFor(async () => {
-      const [now] = await query(
-        server.url,
-        `${holding} and pid in (select pid from pg_locks where locktype = 'advisory')`,
-      );
-      expect(now).toBeDefined();
-      expect(now).not.toEqual(before);
-    }, 20_000);
-    await (await startHolder(dataDir, "shared")).letGo();
-    expect(await query(server.url, "select 1 as one")).toEqual([{ one: 1 }]);
-  });
-
-  it("outlives a Ctrl-C that reaches its holder's whole process group", async () => {
-    const dataDir = await usedFolder();
-    const holder = await startHolder(dataDir, "exclusive");
-    await holder.kill("SIGINT", "group");
-    expect(await query(holder.url, "select 1 as one")).toEqual([{ one: 1 }]);
-  });
-
-  it("starts although another living process has the number in the file of a killed one", async () => {
-    const dataDir = await usedFolder();
-    const holder = await startHolder(dataDir, "exclusive");
-    await query(holder.url, keepNote);
-    const killed = await postmasterPid(dataDir);
-    await holder.kill("SIGKILL");
-    process.kill(killed, "SIGKILL");
-    await untilGone(killed);
-    // The same user, for PostgreSQL ignores the processes of others.
-    const { uid, gid } = await stat(join(dataDir, "postgres"));
-    const other = spawn("sleep", ["600"], isRoot ? { uid, gid } : {});
-    onTestFinished(() => void other.kill());
-    const file = join(dataDir, "postgres", "postmaster.pid");
-    await writeFile(file, (await readFile(file, "utf8")).replace(String(killed), String(other.pid)));
-    await using held = await openEmbeddedPostgres({ dataDir, exclusive: true });
-    expect(await query(held.url, readNotes)).toEqual([{ text: "kept" }]);
-    expect(await isRunning(other.pid ?? noProcess)).toBe(true);
   });
 });

@@ -28,6 +28,12 @@ export interface Holder {
   letGo(): Promise<void>;
 }
 
+export const keepNote =
+  "drop table if exists note; create table note (text text); insert into note values ('kept')";
+export const readNotes = "select text from note";
+/** Above the highest number that a process can have. */
+export const noProcess = 2 ** 30;
+
 const script = fileURLToPath(new URL("embedded-holder.ts", import.meta.url));
 const running = new Set<Holder>();
 const folders: string[] = [];
@@ -128,6 +134,8 @@ export async function cleanUp(): Promise<void> {
 /** For the end of a test file. */
 export async function removeUsedFolder(): Promise<void> {
   if (used !== undefined) await rm(used, { recursive: true, force: true });
+  // The next file may run in this very process.
+  used = undefined;
 }
 
 async function stopLeftBehind(folder: string): Promise<void> {
