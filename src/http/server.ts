@@ -8,6 +8,7 @@ import {
 } from "node:http";
 import { Server as NetServer, type AddressInfo, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { StartupError } from "../platform/errors.ts";
 import { newRequestId } from "../platform/ids.ts";
 import { mustArriveWithin } from "./arrival.ts";
@@ -147,17 +148,17 @@ interface Stopping {
 }
 
 /**
- * First the door is shut (`Server.close` of node:http would also cut idle connections, on which a request may be on its
- * way); answers say `Connection: close` from now on. Then WebSockets and idle connections go, then, past the time limit, all.
+ * Stops listening first. `Server.close` of node:http would also close idle connections, which may have a request in transit;
+ * responses carry `Connection: close` by now. Closes WebSockets and idle connections next, and at the time limit all others.
  */
 async function stop({ server, webSockets, open }: Stopping, timeoutMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.once("close", resolve));
+  // Accept what the kernel has accepted already: closing the listener would reset it. Two turns hold a whole poll phase.
+  await nextTurn();
+  await nextTurn();
   NetServer.prototype.close.call(server);
-  const sweep = setInterval(() => {
-    server.closeIdleConnections();
-    // To node:http a connection on which nothing came yet is no idle one.
-    for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
-  }, LAST_REQUESTS_MS);
+  // In a busy process this timer runs before the requests that have arrived are read: close idle connections after that.
+  const sweep = setInterval(() => setImmediate(closeIdle, server, open), LAST_REQUESTS_MS);
   const forced = setTimeout(() => {
     for (const socket of open) socket.destroy();
   }, timeoutMs);
@@ -165,6 +166,12 @@ async function stop({ server, webSockets, open }: Stopping, timeoutMs: number): 
   await closed;
   clearInterval(sweep);
   clearTimeout(forced);
+}
+
+function closeIdle(server: Server, open: ReadonlySet<Socket>): void {
+  server.closeIdleConnections();
+  // node:http does not count a connection as idle before its first request.
+  for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
 }
 
 const STANDING_LINES = standingHeaders()

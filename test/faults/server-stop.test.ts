@@ -1,5 +1,11 @@
-/** A server that is told to stop while requests still come: first it says so, then it shuts its door. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+/** Stopping a server that still gets requests: it reports that it is stopping, then it stops listening and drains. */
+import { once } from "node:events";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { listen } from "../../src/http/server.ts";
+import { openSocket } from "../support/raw-http.ts";
 import { startServer, type ServerProcess } from "../support/server-process.ts";
 import { createTestDatabase, type TestDatabase } from "../support/test-database.ts";
 import { eventually } from "../support/webhook-faults.load.ts";
@@ -61,4 +67,47 @@ it("until then a connection waits for its next request for as long as is set, wh
   const response = await fetch(`${server.url}/health/live`);
   expect(response.headers.get("keep-alive")).toBe("timeout=620");
   await server.kill("SIGINT");
+});
+
+describe("a process that is too busy to read what has arrived", () => {
+  const REQUEST = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+
+  const listenHere = () =>
+    listen((_request, response) => response.setHeader("Connection", "close").end("answered"), {
+      host: "127.0.0.1",
+      port: 0,
+      connections: { total: 10, perAddress: 10 },
+      onConnectionRefused: () => undefined,
+    });
+
+  /** Longer than a stop leaves idle connections open. */
+  function blockEventLoop(): void {
+    const endsAtMs = performance.now() + 1_500;
+    while (performance.now() < endsAtMs);
+  }
+
+  it("answers a request on a kept connection that arrived before the stop closed idle connections", async () => {
+    const server = await listenHere();
+    const socket = await openSocket(server.url);
+    const stopped = server.stop();
+    // Two turns until its timer runs; then timers that are due come before the sockets are read.
+    for (let turns = 0; turns < 3; turns += 1) await nextTurn();
+    socket.write(REQUEST);
+    blockEventLoop();
+    expect(await text(socket)).toContain("answered");
+    await stopped;
+  });
+
+  it("answers a connection that the kernel accepted before the stop", async () => {
+    const server = await listenHere();
+    const { hostname, port } = new URL(server.url);
+    const socket = connect(Number(port), hostname);
+    // `connect` calls the kernel in the next tick; the server has not accepted by then.
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    const stopped = server.stop();
+    await once(socket, "connect");
+    socket.write(REQUEST);
+    expect(await text(socket)).toContain("answered");
+    await stopped;
+  });
 });
