@@ -69,22 +69,22 @@ it("until then a connection waits for its next request for as long as is set, wh
   await server.kill("SIGINT");
 });
 
+const listenHere = () =>
+  listen((_request, response) => response.setHeader("Connection", "close").end("answered"), {
+    host: "127.0.0.1",
+    port: 0,
+    connections: { total: 10, perAddress: 10 },
+    onConnectionRefused: () => undefined,
+  });
+
+/** Longer than a stop leaves idle connections open. */
+function blockEventLoop(): void {
+  const endsAtMs = performance.now() + 1_500;
+  while (performance.now() < endsAtMs);
+}
+
 describe("a process that is too busy to read what has arrived", () => {
   const REQUEST = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
-
-  const listenHere = () =>
-    listen((_request, response) => response.setHeader("Connection", "close").end("answered"), {
-      host: "127.0.0.1",
-      port: 0,
-      connections: { total: 10, perAddress: 10 },
-      onConnectionRefused: () => undefined,
-    });
-
-  /** Longer than a stop leaves idle connections open. */
-  function blockEventLoop(): void {
-    const endsAtMs = performance.now() + 1_500;
-    while (performance.now() < endsAtMs);
-  }
 
   it("answers a request on a kept connection that arrived before the stop closed idle connections", async () => {
     const server = await listenHere();
