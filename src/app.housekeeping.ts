@@ -1,5 +1,6 @@
 /** The small work that every process does for itself, again and again, whatever its role. */
 import { purgeSessions } from "./accounts/session.service.ts";
+import { purgeEndedKeys } from "./api-keys/api-key.purge.ts";
 import type { KeyVerifier } from "./api-keys/api-key.verifier.ts";
 import { purgeBuckets } from "./api-keys/rate-limit.store.ts";
 import { purgeIdempotencyRecords } from "./http/idempotency.ts";
@@ -18,6 +19,7 @@ const PURGE_EVERY_MS = 60_000;
 const PURGE_AT_ONCE = 1_000;
 const PURGE_BUCKETS_EVERY_MS = 3_600_000;
 const PURGE_BUCKETS_AT_ONCE = 10_000;
+const PURGE_KEYS_EVERY_MS = 3_600_000;
 const PARTITIONS_EVERY_MS = 3_600_000;
 
 interface HousekeepingParts {
@@ -45,6 +47,9 @@ export function startHousekeeping(parts: HousekeepingParts): AsyncDisposable {
     ),
     startRepeating("purge rate limits", PURGE_BUCKETS_EVERY_MS, logger, () =>
       purgeBuckets(database, PURGE_BUCKETS_AT_ONCE),
+    ),
+    startRepeating("purge keys", PURGE_KEYS_EVERY_MS, logger, () =>
+      purgeEndedKeys(database, parts.retentionDays),
     ),
     startRepeating("make partitions", PARTITIONS_EVERY_MS, logger, () =>
       Promise.all([

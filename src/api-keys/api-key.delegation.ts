@@ -7,7 +7,15 @@ import { AppError, badRequest } from "../platform/errors.ts";
 import { askerOf, requireNoMore, requireScopes, type Asking } from "./api-key.asker.ts";
 import { checkGraceHours, checkKeyRequest, type KeyRequest } from "./api-key.checks.ts";
 import { ApiKey } from "./api-key.entity.ts";
-import { changeAccess, getKey, issueKey, lockAccess, replaceKey, type IssuedKey } from "./api-key.issue.ts";
+import {
+  changeAccess,
+  getKey,
+  issueKey,
+  lockAccess,
+  replaceKey,
+  revokeKey,
+  type IssuedKey,
+} from "./api-key.issue.ts";
 import { listKeys, type KeyView } from "./api-key.lookup.ts";
 
 /**
@@ -53,11 +61,11 @@ export function createKeyDelegation(parts: Parts): KeyDelegation {
     createFor: (asking, request) => create(parts, asking, request),
     rotateFor: (asking, id, graceHours) => rotate(parts, asking, { id, graceHours }),
     revokeFor: (asking, id) =>
-      changeAccess(database, async (em) => {
+      changeAccess(database, async (em, noteChange) => {
         const asker = await askerOf(em, parts.clock, asking);
         const key = await getKey(em, { id, ...visibleTo(asking) });
         if (asking.organizationId !== null) requireScopes(asker, key.scopes);
-        key.revokedAt ??= new Date(parts.clock.now());
+        revokeKey(key, parts.clock, noteChange);
         return key;
       }),
   };
@@ -99,14 +107,16 @@ async function rotate(
 ): Promise<IssuedKey> {
   const problems = checkGraceHours(graceHours);
   if (problems.length > 0) throw badRequest(problems);
-  return await changeAccess(database, async (em) => {
+  return await changeAccess(database, async (em, noteChange) => {
     const asker = await askerOf(em, clock, asking);
     const old = await getKey(em, { id, ...visibleTo(asking) });
     // The new key's secret goes to whoever asks, so all that it could do counts.
     requireNoMore(asker, old);
     const organizationId = old.organization?.id ?? null;
     await requireRoom(em, clock, { organizationId, leaving: graceHours === 0 ? 1 : 0 });
-    return replaceKey(em, clock, { old, graceHours, createdBy: asker.name });
+    const issued = replaceKey(em, clock, { old, graceHours, createdBy: asker.name });
+    noteChange(old);
+    return issued;
   });
 }
 

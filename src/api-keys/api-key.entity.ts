@@ -32,14 +32,22 @@ export const ApiKey = defineEntity({
     expiresAt: p.datetime(3).nullable(),
     revokedAt: p.datetime(3).nullable(),
     lastUsedAt: p.datetime(3).nullable(),
+    /** Whose token buckets it draws from: the first key of a row of rotations. Null: its own. */
+    rateBucket: p.uuid().nullable(),
+    /** The access revision of its last change, or of its organisation's: processes drop it from memory by this. */
+    accessRevision: p.integer().default(0),
   },
+  indexes: [
+    { name: "api_key_organization", properties: ["organization", "expiresAt"] },
+    { name: "api_key_access_revision", properties: ["accessRevision"] },
+  ],
 });
 
 export type ApiKey = InferEntity<typeof ApiKey>;
 
 /**
- * One row, whose number grows with every change to a key or an organisation that could take access away. Each process
- * reads it twice a second and forgets what it knew of keys when it has grown.
+ * One row, whose number grows with every change to a key or an organisation that could take access away. The keys that are
+ * affected get the new number. Each process polls it and drops the keys with a higher number than it has seen.
  */
 export const AccessRevision = defineEntity({
   name: "AccessRevision",

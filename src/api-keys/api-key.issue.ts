@@ -27,6 +27,8 @@ export interface NewKey {
   /** Its own limits instead of the service's. */
   rateLimits?: KeyRateLimits | null;
   createdBy: string;
+  /** Whose token buckets it draws from; absent or null: its own. */
+  rateBucket?: string | null;
 }
 
 export interface IssuedKey {
@@ -63,6 +65,7 @@ export function issueKey(em: EntityManager, clock: Clock, request: NewKey): Issu
     cidrs,
     rateLimits: request.rateLimits ?? null,
     createdBy: request.createdBy,
+    rateBucket: request.rateBucket ?? null,
     createdAt: new Date(clock.now()),
     expiresAt: request.expiresAt ?? null,
   });
@@ -76,7 +79,10 @@ export interface Replacement {
   createdBy: string;
 }
 
-/** A new key with the bounds of the old one, whose end comes after the grace unless it comes sooner. */
+/**
+ * A new key with the bounds of the old one, whose end comes after the grace unless it comes sooner. Both draw from the same
+ * token buckets, so rotating refills none.
+ */
 export function replaceKey(
   em: EntityManager,
   clock: Clock,
@@ -94,6 +100,7 @@ export function replaceKey(
     rateLimits: old.rateLimits ?? null,
     expiresAt: old.expiresAt ?? null,
     createdBy,
+    rateBucket: old.rateBucket ?? old.id,
   });
   const end = new Date(clock.now() + graceHours * 3_600_000);
   if (!old.expiresAt || old.expiresAt > end) old.expiresAt = end;
@@ -107,13 +114,27 @@ export async function getKey(em: EntityManager, where: FilterQuery<ApiKey>): Pro
   return key;
 }
 
-/** Runs `change`, alone of its kind, and tells every process to forget what it knows of keys, in one transaction. */
-export function changeAccess<T>(database: Database, change: (em: EntityManager) => Promise<T>): Promise<T> {
+/** What a change of access does with each key that it changes: every process then drops it from memory. */
+export type NoteChange = (key: ApiKey) => void;
+
+/** Revokes `key` unless it is revoked already. */
+export function revokeKey(key: ApiKey, clock: Clock, noteChange: NoteChange): void {
+  if (key.revokedAt) return;
+  key.revokedAt = new Date(clock.now());
+  noteChange(key);
+}
+
+/** Runs `change` in a transaction that holds the access lock. Raises the access revision if it changed a key. */
+export function changeAccess<T>(
+  database: Database,
+  change: (em: EntityManager, noteChange: NoteChange) => Promise<T>,
+): Promise<T> {
   return database.em().transactional(async (em) => {
-    const revision = await lockAccess(em);
-    const result = await change(em);
-    revision.revision += 1;
-    return result;
+    const access = await lockAccess(em);
+    const revision = access.revision + 1;
+    return await change(em, (key) => {
+      access.revision = key.accessRevision = revision;
+    });
   });
 }
 

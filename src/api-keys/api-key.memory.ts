@@ -1,8 +1,7 @@
 /**
- * What this process knows of keys, so that PostgreSQL is not asked each time. It is believed while this process can tell
- * that nothing changed: the access revision is read twice a second, everything is forgotten when the number has grown,
- * and memory counts only while the last reading is fresh. So a revoked key ends within a second in every process, also in
- * one that lost the database or was suspended: its memory is stale then and counts for nothing.
+ * A cache of keys, so that a request does not query PostgreSQL for its key. The access revision is polled twice a second;
+ * when it has grown, the keys with a higher revision are dropped. The cache is used only while the last poll is fresh. So a
+ * revoked key ends within a second in every process, also in one that lost the database or was suspended.
  */
 import type { Queryable } from "../platform/database.ts";
 import type { Operator, OrganizationType, Principal } from "../platform/principal.ts";
@@ -13,6 +12,8 @@ import { addressTest } from "./cidr.ts";
 /** What a key may do, whoever it speaks for. */
 interface KeyGrant {
   readonly keyId: string;
+  /** Whose token buckets it draws from: the same for a key and the one that replaced it. */
+  readonly rateBucket: string;
   readonly scopes: readonly Scope[];
   readonly rateLimits: KeyRateLimits | null;
 }
@@ -43,6 +44,7 @@ interface KeyRow {
   scopes: Scope[];
   cidrs: string[] | null;
   rate_limits: KeyRateLimits | null;
+  rate_bucket: string | null;
   expires_at: string | null;
   suspended: boolean;
 }
@@ -50,6 +52,8 @@ interface KeyRow {
 const POLL_MS = 400;
 const TRUST_MS = 900;
 const MAX_KNOWN = 50_000;
+/** Changed keys that one poll drops by name; where there are more, it drops all. */
+const MAX_CHANGED = 1_000;
 
 export function createKeyMemory(database: Queryable): KeyMemory {
   const known = new Map<string, KnownKey>();
@@ -60,8 +64,13 @@ export function createKeyMemory(database: Queryable): KeyMemory {
   const poll = async (): Promise<void> => {
     const askedMs = performance.now();
     const [row] = await database.query<{ revision: number }>(sql`select revision from access_revision`);
-    if (row?.revision !== revision) known.clear();
-    revision = row?.revision ?? null;
+    const read = row?.revision ?? null;
+    if (read !== revision) {
+      const changed = await changedSince(database, { revision, read });
+      if (changed === null) known.clear();
+      else for (const lookup of changed) known.delete(lookup);
+      revision = read;
+    }
     freshUntilMs = askedMs + TRUST_MS;
   };
   // A reading that fails is not worth a word here: memory goes stale, and the next request meets the database itself.
@@ -82,10 +91,27 @@ export function createKeyMemory(database: Queryable): KeyMemory {
   };
 }
 
+/**
+ * The lookups of the keys that changed after `revision`. Null, for all keys, where they are too many or where a revision has no
+ * key: after a restore, or when an older version of this program made the change.
+ */
+async function changedSince(
+  database: Queryable,
+  { revision, read }: { revision: number | null; read: number | null },
+): Promise<string[] | null> {
+  if (revision === null || read === null || read < revision) return null;
+  const rows = await database.query<{ lookup: string; access_revision: number }>(sql`
+    select lookup, access_revision from api_key where access_revision > ${revision}::int
+    order by access_revision desc limit ${MAX_CHANGED + 1}::int`);
+  const revisions = new Set(rows.map((row) => row.access_revision));
+  const isComplete = rows.length <= MAX_CHANGED && revisions.size >= read - revision;
+  return isComplete ? rows.map(({ lookup }) => lookup) : null;
+}
+
 async function load(database: Queryable, lookup: string): Promise<KnownKey | null> {
   const [row] = await database.query<KeyRow>(sql`
     select api_key.id, secret_hash, organization_id, organization.type as organization_type, scopes, cidrs, rate_limits,
-      expires_at, suspended_at is not null as suspended
+      rate_bucket, expires_at, suspended_at is not null as suspended
     from api_key left join organization on organization.id = organization_id
     where lookup = ${lookup} and revoked_at is null`);
   return row ? toKnownKey(row) : null;
@@ -101,8 +127,10 @@ function toKnownKey(row: KeyRow): KnownKey {
   };
 }
 
-function holderOf({ id, organization_id, organization_type, scopes, rate_limits }: KeyRow): KeyHolder {
-  const grant = { keyId: id, scopes, rateLimits: rate_limits, actor: { type: "key", id } } as const;
+function holderOf(row: KeyRow): KeyHolder {
+  const { id, organization_id, organization_type, scopes, rate_limits: rateLimits } = row;
+  const rateBucket = row.rate_bucket ?? id;
+  const grant = { keyId: id, rateBucket, scopes, rateLimits, actor: { type: "key", id } } as const;
   return organization_id !== null && organization_type !== null
     ? { ...grant, organizationId: organization_id, organizationType: organization_type }
     : { ...grant, organizationId: null, organizationType: null };

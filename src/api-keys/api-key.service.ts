@@ -12,6 +12,7 @@ import {
   issueKey,
   MAX_GRACE_HOURS,
   replaceKey,
+  revokeKey,
   type IssuedKey,
   type NewKey,
 } from "./api-key.issue.ts";
@@ -51,10 +52,9 @@ export function createApiKeyService({
       return database.em().findOne(ApiKey, id ? { id } : { lookup: idOrLookup });
     },
     revoke: (id) =>
-      changeAccess(database, async (em) => {
-        const key = await getKey(em, { id });
-        key.revokedAt ??= new Date(clock.now());
-      }),
+      changeAccess(database, async (em, noteChange) =>
+        revokeKey(await getKey(em, { id }), clock, noteChange),
+      ),
     rotate: (id, graceHours, createdBy) => rotate(service, { id, graceHours, createdBy }),
     setSuspended: (organizationId, suspended) =>
       database.transaction(async (tx) => {
@@ -71,7 +71,7 @@ export async function setSuspended(
   tx: Transaction,
   { organizationId, suspended, nowMs }: { organizationId: string; suspended: boolean; nowMs: number },
 ): Promise<boolean> {
-  await tx.query(sql`update access_revision set revision = revision + 1`);
+  await tx.query(sql`select 1 from access_revision for update`);
   const [organization] = await tx.query<{ suspended: boolean }>(
     sql`select suspended_at is not null as suspended from organization where id = ${organizationId} for update`,
   );
@@ -79,6 +79,9 @@ export async function setSuspended(
   if (organization.suspended === suspended) return false;
   const at = suspended ? new Date(nowMs).toISOString() : null;
   await tx.query(sql`update organization set suspended_at = ${at}::timestamptz where id = ${organizationId}`);
+  await tx.query(sql`
+    with access as (update access_revision set revision = revision + 1 returning revision)
+    update api_key set access_revision = access.revision from access where organization_id = ${organizationId}`);
   return true;
 }
 
@@ -101,7 +104,10 @@ async function rotate(
   if (!(graceHours >= 0 && graceHours <= MAX_GRACE_HOURS)) {
     throw new AppError("BadRequestException", `The old key may stay good for 0 to ${MAX_GRACE_HOURS} hours`);
   }
-  return await changeAccess(database, async (em) =>
-    replaceKey(em, clock, { old: await getKey(em, { id }), graceHours, createdBy }),
-  );
+  return await changeAccess(database, async (em, noteChange) => {
+    const old = await getKey(em, { id });
+    const issued = replaceKey(em, clock, { old, graceHours, createdBy });
+    noteChange(old);
+    return issued;
+  });
 }

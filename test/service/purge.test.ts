@@ -3,6 +3,7 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { purgeSessions } from "../../src/accounts/session.service.ts";
 import { SESSION_IDLE_MS } from "../../src/accounts/session.verifier.ts";
+import { purgeEndedKeys } from "../../src/api-keys/api-key.purge.ts";
 import { purgeBuckets } from "../../src/api-keys/rate-limit.store.ts";
 import type { Queryable } from "../../src/platform/database.ts";
 import { newUuidSql } from "../../src/platform/ids.ts";
@@ -101,3 +102,29 @@ async function scannedWhole(texts: readonly string[]): Promise<(string | undefin
   await client.end();
   return nodes.filter((node) => node["Node Type"] === "Seq Scan").map((node) => node["Relation Name"]);
 }
+
+it("keys go that ended before the retention time, and no others", async () => {
+  const partner = await app.partner("agent");
+  const names = ["revoked long ago", "expired long ago", "revoked today", "expired today", "ends later"];
+  const ids = new Map<string, string>();
+  for (const name of names)
+    ids.set(name, (await app.keys.create({ organizationId: partner.id, name, createdBy: "test" })).key.id);
+  const end = (name: string, column: Sql, days: number) =>
+    app.database.query(
+      sql`update api_key set ${column} = now() + make_interval(days => ${days}) where id = ${ids.get(name)}`,
+    );
+  await end("revoked long ago", sql`revoked_at`, -8);
+  await end("revoked long ago", sql`expires_at`, 30);
+  await end("expired long ago", sql`expires_at`, -8);
+  await end("revoked today", sql`revoked_at`, -6);
+  await end("expired today", sql`expires_at`, -6);
+  await end("ends later", sql`expires_at`, 8);
+  await purgeEndedKeys(app.database, 7);
+  const kept = await app.keys.list(partner.id);
+  expect(kept.map(({ name }) => name).toSorted()).toEqual([
+    "ends later",
+    "expired today",
+    "revoked today",
+    "test",
+  ]);
+});
