@@ -1,7 +1,7 @@
 /** Tries of passwords, codes and links, bounded for each account and each address, in all processes together. */
 import { createHash } from "node:crypto";
-import ipaddr from "ipaddr.js";
 import { AppError } from "../platform/errors.ts";
+import { networkOf } from "../platform/network.ts";
 import type { TokenRate } from "../platform/token-bucket.ts";
 
 /** So many at once, and then one every so often. */
@@ -87,13 +87,6 @@ function tooMany(retryAfterS: number): AppError {
 
 /** Hashed, so that the table tells no addresses and no codes. */
 function bucketOf(kind: ThrottleKind, of: string): string {
-  const whose = kind.endsWith("-address") ? network(of) : of;
+  const whose = kind.endsWith("-address") ? networkOf(of) : of;
   return `${kind}:${createHash("sha256").update(whose).digest("base64url").slice(0, 22)}`;
-}
-
-/** An IPv6 host has 2^64 addresses of its own: they count as one. */
-function network(address: string): string {
-  if (!ipaddr.isValid(address)) return "unknown";
-  const parsed = ipaddr.process(address);
-  return parsed.kind() === "ipv4" ? parsed.toString() : parsed.toByteArray().slice(0, 8).join(".");
 }

@@ -3,8 +3,9 @@ import type { Request, RequestHandler } from "express";
 import type { KeyVerifier } from "../api-keys/api-key.verifier.ts";
 import { keyRequired } from "../api-keys/api-key.verifier.ts";
 import { findPresentedKey } from "../api-keys/presented-key.ts";
-import { takeToken } from "../api-keys/rate-limit.ts";
+import { takeToken, type BucketOwner } from "../api-keys/rate-limit.ts";
 import type { RateLimitStore } from "../api-keys/rate-limit.store.ts";
+import { networkOf } from "../platform/network.ts";
 import { bucketOf, type Holder } from "./holder.ts";
 import type { HttpDoor } from "./http-door.ts";
 import type { Sessions } from "./sessions.ts";
@@ -36,6 +37,14 @@ function createIdentification({
   };
 }
 
+/** Introspection without a key: enough for a page that reads the schema again every second. */
+const ANONYMOUS_LIMIT = { perSecond: 5, burst: 50 };
+
+/** Requests without a key share a bucket for each network. */
+function anonymousBucketOf({ ip = "" }: Request): BucketOwner {
+  return { bucket: `anonymous:${networkOf(ip)}`, rateLimits: { read: ANONYMOUS_LIMIT } };
+}
+
 /** Begins the visit. In production nobody unknown comes further. */
 export function authenticate(parts: AuthenticationParts, door: HttpDoor): RequestHandler {
   const identify = createIdentification(parts);
@@ -43,7 +52,8 @@ export function authenticate(parts: AuthenticationParts, door: HttpDoor): Reques
     const setHeader = (name: string, value: string): void => void response.setHeader(name, value);
     const holder = await identify(request);
     door.noteHolder(response, holder);
-    if (holder) await takeToken(parts.store, bucketOf(holder), "read", setHeader);
+    const owner = holder ? bucketOf(holder) : anonymousBucketOf(request);
+    await takeToken(parts.store, owner, "read", setHeader);
     const gone = new AbortController();
     response.once("close", () => {
       if (!response.writableFinished) gone.abort();

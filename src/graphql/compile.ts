@@ -41,8 +41,8 @@ export function createCompiler(
     assumeValid: true,
   });
   return (document, operation) => {
-    const { introspects, fieldCount } = planOf(schema, document, operation);
-    if (introspects || fieldCount > MAX_FIELDS || !isPlain(document)) return null;
+    const { introspection, fieldCount } = planOf(schema, document, operation);
+    if (introspection.length > 0 || fieldCount > MAX_FIELDS || !isPlain(document)) return null;
     const { document: plain, lifted } = liftArguments(schema, alone(document, operation));
     const code = compileQuery(compiled, withCoercedVariables(plain, lifted), operation.name?.value ?? "");
     if (!isCompiledQuery(code)) return null;

@@ -12,9 +12,11 @@ import {
   OperationTypeNode,
   type GraphQLArgument,
   type GraphQLNamedOutputType,
+  type GraphQLSchema,
 } from "graphql";
 import { badRequest, type Problem } from "../platform/errors.ts";
 import { inputProblems } from "./input-check.ts";
+import { introspectionCost } from "./introspection-cost.ts";
 import { DEFAULT_PAGE_SIZE, limits, MAX_VARIABLE_ERRORS } from "./limits.ts";
 import type { OperationPlan, PlannedField } from "./plan.ts";
 
@@ -27,12 +29,15 @@ type Values = Readonly<Record<string, unknown>>;
 
 const fixedCosts = new WeakMap<OperationPlan, number>();
 
-/** Throws BadRequestException for a page or a list beyond its limits, GraphQLError for an argument that is null and must not be. */
-export function costOf(plan: OperationPlan, variables: Values): number {
+/**
+ * Throws BadRequestException for a page or a list beyond its limits, and GraphQLError for an argument that is null and must
+ * not be, and for introspection beyond the limit.
+ */
+export function costOf(schema: GraphQLSchema, plan: OperationPlan, variables: Values): number {
   const fixed = fixedCosts.get(plan);
   if (fixed !== undefined) return fixed;
   const count = new Count(plan.kind === OperationTypeNode.MUTATION, variables);
-  const cost = count.all(plan.rootFields);
+  const cost = count.all(plan.rootFields) + introspectionCost(schema, plan.introspection, variables);
   if (count.problems.length > 0) throw badRequest(count.problems);
   if (!plan.usesVariables) fixedCosts.set(plan, cost);
   return cost;

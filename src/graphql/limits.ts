@@ -10,6 +10,8 @@ export const limits = Object.freeze({
   /** Fields with a name of their own, in the whole operation. */
   aliases: 20,
   rootFields: 10,
+  /** `__schema` and `__type` together. */
+  introspections: 1,
   /** The largest page of a connection. */
   pageSize: 100,
   /** The longest list in an argument. */
@@ -35,12 +37,22 @@ export const MAX_INPUT_DEPTH = 20;
 export const MAX_VARIABLE_ERRORS = 20;
 export const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
-/** Refuses an operation that asks for more than `limits[limit]`. */
-export function checkLimit(limit: "depth" | "aliases" | "rootFields" | "cost", asked: number): void {
+/** Throws a GraphQLError if an operation asks for more than `limits[limit]`. */
+export function checkLimit(
+  limit: "depth" | "aliases" | "rootFields" | "introspections" | "cost",
+  asked: number,
+): void {
   const most = limits[limit];
-  if (asked <= most) return;
-  throw new GraphQLError(sentences[limit](asked, most), {
-    extensions: { code: "QUERY_TOO_EXPENSIVE", limit, most, asked, http: { status: 400 } },
+  if (asked > most) throw tooExpensive({ limit, most, asked }, sentences[limit](asked, most));
+}
+
+/** `asked` is the least that the operation asks for, where counting stopped at the limit. */
+export function tooExpensive(
+  numbers: { limit: keyof typeof limits; most: number; asked: number },
+  message: string,
+): GraphQLError {
+  return new GraphQLError(message, {
+    extensions: { code: "QUERY_TOO_EXPENSIVE", ...numbers, http: { status: 400 } },
   });
 }
 
@@ -50,6 +62,8 @@ const sentences = {
   aliases: (asked: number, most: number) => `The operation has ${asked} aliases; at most ${most} are allowed`,
   rootFields: (asked: number, most: number) =>
     `The operation has ${asked} root fields; at most ${most} are allowed`,
+  introspections: (asked: number, most: number) =>
+    `The operation selects __schema or __type ${asked} times; at most ${most} is allowed, under one name`,
   cost: (asked: number, most: number) =>
     `The operation costs ${asked}; at most ${most} is allowed. Ask for smaller pages or fewer objects`,
 };

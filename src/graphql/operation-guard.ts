@@ -99,11 +99,12 @@ export function measureOperation(
   checkLimit("depth", plan.depth);
   checkLimit("aliases", plan.aliases);
   checkLimit("rootFields", plan.rootFields.length);
+  checkLimit("introspections", plan.introspection.length);
   refuseDeepVariables(variables);
   const definitions = operation.variableDefinitions ?? [];
   const { coerced } = getVariableValues(schema, definitions, variables, { maxErrors: MAX_VARIABLE_ERRORS });
   if (!coerced) return null;
-  const cost = countCost(plan, coerced);
+  const cost = countCost(schema, plan, coerced);
   checkLimit("cost", cost);
   return { cost, variables: coerced };
 }
@@ -116,12 +117,13 @@ function refuseDeepVariables(variables: Record<string, unknown>): void {
   if (problems.length > 0) throw badRequest(problems);
 }
 
-function countCost(plan: OperationPlan, variables: Record<string, unknown>): number {
+function countCost(schema: GraphQLSchema, plan: OperationPlan, variables: Record<string, unknown>): number {
   try {
-    return costOf(plan, variables);
+    return costOf(schema, plan, variables);
   } catch (error) {
-    // A variable that may be null stands where null may not be, which is known only now.
-    throw error instanceof GraphQLError ? badRequest([], error.message) : error;
+    const isMeant = !(error instanceof GraphQLError) || error.extensions["code"] !== undefined;
+    // A variable that may be null is used where null is not allowed, which is known only now.
+    throw isMeant ? error : badRequest([], error.message);
   }
 }
 

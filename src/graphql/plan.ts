@@ -3,6 +3,7 @@
  * alone, so that it is made once. What `@skip` and `@include` may leave out counts as asked for.
  */
 import {
+  __Type,
   getArgumentValues,
   getNamedType,
   GraphQLError,
@@ -42,13 +43,14 @@ export interface PlannedField {
 
 export interface OperationPlan {
   readonly kind: OperationDefinitionNode["operation"];
-  /** Those that begin with `__` left out, with all below them. */
+  /** Without `__typename` and introspection. */
   readonly rootFields: readonly PlannedField[];
+  /** `__schema` and `__type`, under each name that they are selected by. */
+  readonly introspection: readonly PlannedField[];
   readonly depth: number;
   readonly aliases: number;
   /** All fields of it. */
   readonly fieldCount: number;
-  readonly introspects: boolean;
   /** Whether an argument hangs on a variable. */
   readonly usesVariables: boolean;
 }
@@ -76,7 +78,7 @@ class Planner {
   #depth = 0;
   #aliases = 0;
   #fieldCount = 0;
-  #introspects = false;
+  readonly #introspection: PlannedField[] = [];
   #usesVariables = false;
 
   constructor(schema: GraphQLSchema, { definitions }: DocumentNode) {
@@ -95,10 +97,10 @@ class Planner {
     return {
       kind,
       rootFields,
+      introspection: this.#introspection,
       depth: this.#depth,
       aliases: this.#aliases,
       fieldCount: this.#fieldCount,
-      introspects: this.#introspects,
       usesVariables: this.#usesVariables,
     };
   }
@@ -111,12 +113,11 @@ class Planner {
     return [...this.#merged(type, selections)].flatMap(([name, nodes]) => {
       const [node] = nodes as [FieldNode];
       if (node.alias) this.#aliases += 1;
-      if (node.name.value.startsWith("__")) {
-        this.#introspect(node.name.value, nodes);
-        return [];
-      }
+      const below = { ...at, path: `${at.path}${name}` };
+      const meta = metaFields.find((field) => field.name === node.name.value);
+      if (meta) this.#introspection.push(this.#field(meta, nodes, below));
       const definition = type.getFields()[node.name.value];
-      return definition ? [this.#field(definition, nodes, { ...at, path: `${at.path}${name}` })] : [];
+      return definition ? [this.#field(definition, nodes, below)] : [];
     });
   }
 
@@ -125,12 +126,14 @@ class Planner {
     nodes: readonly FieldNode[],
     { path, depth }: { path: string; depth: number },
   ): PlannedField {
-    this.#depth = Math.max(this.#depth, depth);
     this.#fieldCount += 1;
     const node = nodes[0] as FieldNode;
+    // Tools unwrap lists and non-nulls by a long chain of `ofType`, which ends where the type does.
+    const level = isOfType(definition) ? depth - 1 : depth;
+    this.#depth = Math.max(this.#depth, level);
     const type = getNamedType(definition.type);
     const selections = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
-    const below = { path: `${path}.`, depth: depth + 1 };
+    const below = { path: `${path}.`, depth: level + 1 };
     return {
       path,
       definition,
@@ -140,25 +143,6 @@ class Planner {
       fixedArguments: this.#fixedArguments(definition, node),
       alternatives: this.#possibleTypes(type).map((possible) => this.#fieldsOf(possible, selections, below)),
     };
-  }
-
-  #introspect(name: string, nodes: readonly FieldNode[]): void {
-    const meta = metaFields.find((field) => field.name === name);
-    if (!meta) return;
-    this.#introspects = true;
-    this.#countAliases(getNamedType(meta.type), nodes);
-  }
-
-  /** Below introspection only aliases count: without them an answer is not much larger than the schema. */
-  #countAliases(type: GraphQLNamedOutputType, parents: readonly FieldNode[]): void {
-    if (!isObjectType(type)) return;
-    const selections = parents.flatMap(({ selectionSet }) => selectionSet ?? []);
-    for (const nodes of this.#merged(type, selections).values()) {
-      const [node] = nodes as [FieldNode];
-      if (node.alias) this.#aliases += 1;
-      const definition = type.getFields()[node.name.value];
-      if (definition) this.#countAliases(getNamedType(definition.type), nodes);
-    }
   }
 
   #merged(type: GraphQLObjectType, selections: readonly SelectionSetNode[]): Merged {
@@ -217,6 +201,10 @@ interface Collected {
   readonly merged: Merged;
   /** Fragments that are merged already. */
   readonly seen: Set<string>;
+}
+
+function isOfType({ name, type }: GraphQLField<unknown, unknown>): boolean {
+  return name === "ofType" && getNamedType(type) === __Type;
 }
 
 function isListed(type: GraphQLOutputType): boolean {

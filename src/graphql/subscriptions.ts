@@ -8,6 +8,7 @@ import { handleProtocols } from "graphql-ws";
 import type { Registry } from "prom-client";
 import { WebSocketServer, type WebSocket } from "ws";
 import { newRequestId } from "../platform/ids.ts";
+import { networkOf } from "../platform/network.ts";
 import { createCredentials, type CredentialParts } from "./credential.ts";
 import { createAddressRule, createOriginRule, refuse, type Refusal } from "./subscription-door.ts";
 import { closeCodes, subscriptionLimits } from "./subscription-limits.ts";
@@ -57,8 +58,8 @@ export function createSubscriptions<Context extends object>(
     if (!mayOpen(request)) return { status: 403, message: "A page of this origin may not open a WebSocket" };
     if (open.size >= subscriptionLimits.sockets || strangers.length >= subscriptionLimits.strangers)
       return { status: 503, message: "Too many WebSockets are open. Try again shortly" };
-    const address = addressOf(request);
-    const neighbours = strangers.filter((stranger) => stranger.address === address);
+    const network = networkOf(addressOf(request));
+    const neighbours = strangers.filter((stranger) => networkOf(stranger.address) === network);
     if (neighbours.length >= subscriptionLimits.strangersPerAddress)
       return { status: 503, message: TOO_MANY_STRANGERS };
     return null;

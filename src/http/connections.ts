@@ -1,11 +1,12 @@
 /** How many connections may stand open, so that nobody keeps the door from everybody else by opening many and sending nothing. */
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
+import { networkOf } from "../platform/network.ts";
 
 export interface ConnectionBounds {
   /** In all: below the number of files that the process may open. */
   readonly total: number;
-  /** Of one address. Where proxies stand in front it is theirs, and bounds nobody. */
+  /** Of one IPv4 address or IPv6 /64. Behind a proxy it is the proxy's, and then no limit applies. */
   readonly perAddress: number;
 }
 
@@ -22,15 +23,15 @@ export function boundConnections(
   server.maxConnections = total;
   server.on("drop", () => onRefused("total"));
   server.on("connection", (socket: Socket) => {
-    const address = socket.remoteAddress ?? "";
-    const count = (open.get(address) ?? 0) + 1;
+    const network = networkOf(socket.remoteAddress ?? "");
+    const count = (open.get(network) ?? 0) + 1;
     if (count > perAddress) {
       socket.destroy();
       onRefused("address");
       return;
     }
-    open.set(address, count);
-    socket.once("close", () => forget(open, address));
+    open.set(network, count);
+    socket.once("close", () => forget(open, network));
   });
 }
 
@@ -44,8 +45,8 @@ export function openConnections(server: Server): ReadonlySet<Socket> {
   return open;
 }
 
-function forget(open: Map<string, number>, address: string): void {
-  const left = (open.get(address) ?? 1) - 1;
-  if (left === 0) open.delete(address);
-  else open.set(address, left);
+function forget(open: Map<string, number>, network: string): void {
+  const left = (open.get(network) ?? 1) - 1;
+  if (left === 0) open.delete(network);
+  else open.set(network, left);
 }

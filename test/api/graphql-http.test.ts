@@ -221,6 +221,21 @@ describe("what is no operation is answered in GraphQL's words, never in the enve
   });
 });
 
+/** An operation in a body of this size. */
+function bodyOf(bytes: number): string {
+  const [before, after] = ['{"query":"{word}","x":"', '"}'];
+  return before + "x".repeat(bytes - before.length - after.length) + after;
+}
+
+it.each([
+  ["of 4 MiB is read", 200, 0],
+  ["one byte larger is refused with 413", 413, 1],
+])("a body %s", async (_what, status, more) => {
+  const headers = { "content-type": "application/json", "x-api-key": key };
+  const body = bodyOf(4 * 1024 * 1024 + more);
+  expect((await rig.request("/graphql", { method: "POST", body, headers })).status).toBe(status);
+});
+
 describe("the key", () => {
   it("that is unknown is 401", async () => {
     const answer = await rig.post({ query: "{ word }" }, { "x-api-key": "wmk_nonsense" });

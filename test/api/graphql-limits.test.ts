@@ -198,13 +198,6 @@ describe("a bomb is refused in bounded time", () => {
 });
 
 describe("introspection", () => {
-  it("is exempt from depth and cost", async () => {
-    const ofType = (levels: number): string =>
-      levels === 0 ? "name" : `kind ofType { ${ofType(levels - 1)} }`;
-    const query = `{ __schema { types { fields { type { ${ofType(9)} } } } } }`;
-    expect(await askTwice(query)).toMatchObject({ status: 200, body: { extensions: { cost: 0 } } });
-  });
-
   it("as tools ask for it is answered, outside production without a key too", async () => {
     const query = getIntrospectionQuery({
       schemaDescription: true,
@@ -215,6 +208,21 @@ describe("introspection", () => {
       const { status, body } = await rig.post({ query }, headers);
       expect({ status, errors: body.errors }).toEqual({ status: 200, errors: undefined });
     }
+  });
+
+  it("without a key is limited by network: an IPv6 /64 counts as one, and another is not affected", async () => {
+    const env = { RATE_LIMITS: "on", TRUST_PROXY: "1" };
+    await using limited = await startGraphqlRig({ typeDefs, env, clock: createFakeClock() });
+    const ask = async (address: string): Promise<GraphqlAnswer> =>
+      await limited.post({ query: "{ __schema { description } }" }, { "x-forwarded-for": address });
+    const statuses: number[] = [];
+    for (let host = 1; host <= 51; host += 1)
+      statuses.push((await ask(`2001:db8:0:7::${host.toString(16)}`)).status);
+    expect(statuses).toEqual([...Array<number>(50).fill(200), 429]);
+    const refused = await ask("2001:db8:0:7::1");
+    expect(refused.headers.get("retry-after")).toBe("1");
+    expect(refused.body.errors[0].extensions.code).toBe("RATE_LIMITED");
+    expect((await ask("2001:db8:0:8::1")).status).toBe(200);
   });
 });
 

@@ -225,6 +225,18 @@ describe("what is refused", () => {
     await openSocket(open, from("203.0.113.7"));
   });
 
+  it("503 for more of one IPv6 /64 than may be open before connection_init, and for no other /64", async () => {
+    const open = await startInstance(app.databaseUrl, { TRUST_PROXY: "1" });
+    onTestFinished(() => open[Symbol.asyncDispose]());
+    await Promise.all(
+      Array.from({ length: 20 }, (_, host) => openSocket(open, from(`2001:db8:0:7::${host + 1}`))),
+    );
+    const { status, body } = await refusedSocket(open, from("2001:db8:0:7:ffff::1"));
+    expect(status).toBe(503);
+    expect(body.errors[0]?.message).toMatch(/^Too many WebSockets of this address/);
+    await openSocket(open, from("2001:db8:0:8::1"));
+  });
+
   it("a socket beyond those that one key may hold", async () => {
     const agent = await app.partner("agent");
     for (let at = 0; at < 50; at += 1) await openKnownSocket(app, agent.key);

@@ -121,7 +121,7 @@ describe("what the page says", () => {
   it("of the limits is what `viewer` tells", async () => {
     const { viewer } = await ask(
       app,
-      "{ viewer { limits { depth aliases rootFields pageSize listSize filterParts filterDepth cost groups } } }",
+      "{ viewer { limits { depth aliases rootFields introspections pageSize listSize filterParts filterDepth cost groups } } }",
       { key },
     );
     expect(viewer.limits).toEqual(limits);

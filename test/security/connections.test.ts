@@ -2,13 +2,14 @@
 import { once } from "node:events";
 import diagnostics from "node:diagnostics_channel";
 import { readFile } from "node:fs/promises";
-import type { RequestListener, Server, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
+import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
+import { Socket } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { toConfig } from "../../src/config/config.ts";
 import { readEnv } from "../../src/config/env.ts";
+import { boundConnections } from "../../src/http/connections.ts";
 import { listen, type Door } from "../../src/http/server.ts";
 import { expectEnvelope } from "../support/answers.ts";
 import { openSocket, parseAnswer, sendBytes } from "../support/raw-http.ts";
@@ -258,6 +259,27 @@ describe("many", () => {
       await expect.poll(async () => await isServed(await open(url, "127.0.0.2"))).toBe(true);
     },
   );
+
+  it("counts the addresses of one IPv6 /64 as one address", async () => {
+    const refused: string[] = [];
+    const server = createServer();
+    boundConnections(server, { total: 10, perAddress: 2 }, (bound) => refused.push(bound));
+    const connect = (remoteAddress: string): Socket => {
+      const socket = new Socket();
+      Object.defineProperty(socket, "remoteAddress", { value: remoteAddress });
+      server.emit("connection", socket);
+      return socket;
+    };
+    const first = connect("2001:db8:0:7::1");
+    connect("2001:db8:0:7::2");
+    expect(connect("2001:db8:0:7:ffff::3").destroyed).toBe(true);
+    expect(refused).toEqual(["address"]);
+    expect(connect("2001:db8:0:8::1").destroyed).toBe(false);
+    const closed = once(first, "close");
+    first.destroy();
+    await closed;
+    expect(connect("2001:db8:0:7::4").destroyed).toBe(false);
+  });
 
   describe("of the service itself", () => {
     let app: TestApp;

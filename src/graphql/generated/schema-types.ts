@@ -1031,6 +1031,8 @@ export type Limits = {
   readonly aliases: Scalars['Int']['output'];
   /** Fields directly below the operation. */
   readonly rootFields: Scalars['Int']['output'];
+  /** Selections of `__schema` and `__type` together. */
+  readonly introspections: Scalars['Int']['output'];
   /** Items of a page. */
   readonly pageSize: Scalars['Int']['output'];
   /** Items of a list argument, and of a mutation of many. */
@@ -1040,8 +1042,8 @@ export type Limits = {
   /** How deep `and`, `or` and `not` may be nested. */
   readonly filterDepth: Scalars['Int']['output'];
   /**
-   * Each object costs 1, a connection its page times its item, `totalCount` 20 and `jobStats` 50. An operation's own cost
-   * stands in `extensions.cost`.
+   * Each object costs 1, a connection its page times its item, `totalCount` 20, `jobStats` 50, and 20 values of introspection 1. An
+   * operation's own cost is in `extensions.cost`.
    */
   readonly cost: Scalars['Int']['output'];
   /** Groups of `jobStats`. */
@@ -2725,6 +2727,7 @@ export type LimitsResolvers<ContextType = GraphqlContext, ParentType extends Res
   depth?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   aliases?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   rootFields?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  introspections?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   pageSize?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   listSize?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   filterParts?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;

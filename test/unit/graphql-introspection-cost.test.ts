@@ -1,0 +1,126 @@
+/** Introspection within the limits of an operation: what tools send passes, and a widened answer does not. */
+import { execute, getIntrospectionQuery, getOperationAST, parse, validate } from "graphql";
+import { makeExecutableSchema } from "@graphql-tools/schema";
+import { describe, expect, it } from "vitest";
+import { measureOperation } from "../../src/graphql/operation-guard.ts";
+import { planOf, type OperationPlan } from "../../src/graphql/plan.ts";
+import { readSdl } from "../../src/graphql/sdl.ts";
+
+const schema = makeExecutableSchema({ typeDefs: readSdl() });
+const standard = getIntrospectionQuery({
+  descriptions: true,
+  specifiedByUrl: true,
+  directiveIsRepeatable: true,
+  schemaDescription: true,
+  inputValueDeprecation: true,
+  oneOf: true,
+});
+
+function planned(query: string): OperationPlan {
+  const document = parse(query);
+  expect(validate(schema, document)).toEqual([]);
+  return planOf(schema, document, getOperationAST(document)!);
+}
+
+function costOf(query: string, variables: Record<string, unknown> = {}): number | undefined {
+  const operation = getOperationAST(parse(query))!;
+  return measureOperation(schema, planned(query), { operation, variables })?.cost;
+}
+
+function refusal(query: string, variables: Record<string, unknown> = {}): unknown {
+  try {
+    costOf(query, variables);
+  } catch (error) {
+    return error;
+  }
+  throw new Error("The operation was not refused");
+}
+
+function times(count: number, write: (at: number) => string): string {
+  return Array.from({ length: count }, (_, at) => write(at)).join(" ");
+}
+
+/** All values that graphql-js answers with: objects, items of lists, and leaves. */
+function valuesIn(query: string): number {
+  const count = (value: unknown): number => {
+    if (Array.isArray(value)) return 1 + value.reduce<number>((sum, item) => sum + countItem(item), 0);
+    return countItem(value);
+  };
+  const countItem = (value: unknown): number =>
+    typeof value === "object" && value !== null
+      ? 1 + Object.values(value).reduce<number>((sum, inner) => sum + count(inner), 0)
+      : 1;
+  return count(execute({ schema, document: parse(query) }));
+}
+
+const FIELDS = "fragment S on __Schema { types { fields { args { type { ...D } } type { ...D } } } }";
+const DEEP =
+  "fragment D on __Type { ...F ofType { ...F ofType { ...F ofType { ...F ofType { ...F } } } } } fragment F on __Type { fields { name } inputFields { name } }";
+
+describe("introspection", () => {
+  it("as tools ask for it costs at most 700 of 1000, so that the schema has room to grow", () => {
+    expect(costOf(standard)).toBeGreaterThan(300);
+    expect(costOf(standard)).toBeLessThanOrEqual(700);
+    expect(planned(standard)).toMatchObject({ depth: 6, introspection: [{ path: "__schema" }] });
+  });
+
+  it("counts about as many values as graphql-js answers with", () => {
+    const counted = (costOf(standard) ?? 0) * 20;
+    expect(counted / valuesIn(standard)).toBeGreaterThan(0.8);
+    expect(counted / valuesIn(standard)).toBeLessThan(1.25);
+  });
+
+  it("may select __schema or __type once, whatever it costs", () => {
+    const message = "The operation selects __schema or __type 2 times; at most 1 is allowed, under one name";
+    const numbers = { code: "QUERY_TOO_EXPENSIVE", limit: "introspections", most: 1, asked: 2 };
+    for (const query of [
+      "{ a: __schema { description } b: __schema { description } }",
+      '{ __schema { description } __type(name: "Job") { name } }',
+      "{ __schema { description } ...A } fragment A on Query { a: __schema { description } }",
+    ])
+      expect(refusal(query)).toMatchObject({ message, extensions: numbers });
+    expect(
+      costOf("{ __schema { description } ... on Query { __schema { types { name } } } }"),
+    ).toBeGreaterThan(1);
+  });
+
+  it.each([
+    ["twelve aliases of __schema", `{ ${times(12, (at) => `a${at}: __schema { ...S }`)} } ${FIELDS} ${DEEP}`],
+    [
+      "twelve aliases of types below one __schema",
+      `{ __schema { ${times(12, (at) => `a${at}: types { ...T }`)} } } fragment T on __Type { fields { args { type { ...D } } type { ...D } } } ${DEEP}`,
+    ],
+    [
+      "three aliases of fields below one __schema",
+      `{ __schema { types { ${times(3, (at) => `a${at}: fields { args { type { ...D } } type { ...D } }`)} } } } ${DEEP}`,
+    ],
+  ])("that is widened is refused: %s", (_what, query) => {
+    expect(refusal(query)).toMatchObject({ extensions: { code: "QUERY_TOO_EXPENSIVE" } });
+  });
+
+  it("is counted with its variables, and beside other fields", () => {
+    const query =
+      'query ($all: Boolean) { __type(name: "Job") { fields(includeDeprecated: $all) { name } } jobs(first: 100) { nodes { id } } }';
+    expect(costOf(query, { all: true })).toBeGreaterThan(100);
+    const more = `query ($all: Boolean) { __schema { types { ${times(6, (at) => `a${at}: fields(includeDeprecated: $all) { name type { name } args { name type { ...D } } }`)} } } } ${DEEP}`;
+    expect(refusal(more, { all: true })).toMatchObject({ extensions: { limit: "cost", most: 1000 } });
+  });
+
+  it("counts levels, but for those of ofType", () => {
+    const ofType = (levels: number): string =>
+      levels === 0 ? "name" : `kind ofType { ${ofType(levels - 1)} }`;
+    const query = `{ __type(name: "Job") { fields { type { ${ofType(9)} } } } }`;
+    expect(planned(query).depth).toBe(4);
+    expect(planned("{ __schema { types { fields { args { type { fields { name } } } } } } }").depth).toBe(7);
+  });
+
+  it.each(["__schema { types { ...T } }", '__type(name: "Job") { ...T }'])(
+    "counts aliases, wherever a fragment brings them: %s",
+    (selection) => {
+      const query = (inner: number): string =>
+        `{ ${selection} } fragment T on __Type { fields { ${times(2, (at) => `x${at}: type { ...U }`)} } } fragment U on __Type { ${times(inner, (at) => `y${at}: name`)} }`;
+      expect(costOf(query(2))).toBeGreaterThan(0);
+      expect(refusal(query(10))).toMatchObject({ extensions: { limit: "aliases", asked: 22 } });
+    },
+  );
+});
