@@ -5,16 +5,25 @@ import type { EventPlace } from "../platform/tracing.ts";
 import { fanOut } from "../webhooks/fan-out.service.ts";
 
 /**
- * Two steps of a `with`: one event for each of `rows`: (event_id, type, job_id, agent_id, contractor_id, version, job,
- * changes), `job` being the job as it is now, in jsonb; and the deliveries of these events, as `announced`. They belong
+ * Assignments for `update job set …`: the next version and a later `updated_at`. PostgreSQL evaluates them on the locked row,
+ * so both rise together, also when transactions overlap or the clock was set back. The column holds milliseconds.
+ */
+export const nextVersion = raw(
+  "version = next_version(job.version), updated_at = greatest(clock_timestamp(), job.updated_at + interval '1 ms')",
+);
+
+/**
+ * Two steps of a `with`: one event for each of `rows`: (event_id, type, job_id, agent_id, contractor_id, version, updated_at,
+ * job, changes), `job` being the job after the change, in jsonb; and the deliveries of these events, as `announced`. They belong
  * into the very statement of the change, so that all stand or fall together. `trace` is where their trace is put.
  */
 export function recordEvents(rows: Sql, { actor, requestId }: ChangeContext, trace: EventPlace<never>): Sql {
   return sql`recorded as (
       insert into job_event
-        (id, type, job_id, agent_id, contractor_id, sequence, actor_type, actor_id, request_id, trace_parent, changes, job)
-      select event_id, type, job_id, agent_id, contractor_id, version,
-        ${actor.type}, ${actor.id}::uuid, ${requestId}, ${trace}::text, changes, job
+        (id, type, job_id, agent_id, contractor_id, sequence, occurred_at, actor_type, actor_id, request_id, trace_parent,
+          changes, job)
+      select event_id, type, job_id, agent_id, contractor_id, version, updated_at, ${actor.type},
+        ${actor.id}::uuid, ${requestId}, ${trace}::text, changes, job
       from (${rows}) happened
       returning id, type, job_id, agent_id, contractor_id
     ), announced as (${fanOut(raw("recorded"))})`;

@@ -8,7 +8,7 @@ import type { ChangeContext, Viewer } from "../platform/principal.ts";
 import { raw, sql, type Sql } from "../platform/sql.ts";
 import { EventPlace } from "../platform/tracing.ts";
 import { jobFieldNames, type JobPatch } from "./job.fields.ts";
-import { changesOf, recordEvents, recordMoves } from "./job.record.ts";
+import { changesOf, nextVersion, recordEvents, recordMoves } from "./job.record.ts";
 import { assignedJobColumns, type AssignedJobRow } from "./job.row.ts";
 import { visibleTo } from "./job.visibility.ts";
 
@@ -85,12 +85,12 @@ function updateStatement(viewer: Viewer, updates: readonly JobUpdate[], context:
         case when matches then ${changesOf} end as changes
       from target, jsonb_populate_record(old, patch) new
     ), updated as (
-      update job set ${assignments}, version = next_version(job.version), updated_at = now()
+      update job set ${assignments}, ${nextVersion}
       from patched where job.id = patched.id and changes is not null
       returning job.*, to_jsonb(job) as json, old_status, place, event_id, changes
     ), ${recordEvents(
       sql`select event_id, case when changes ? 'normalized_status' then 'job.status_changed' else 'job.updated' end as type,
-        id as job_id, agent_id, contractor_id, version, changes, json as job from updated`,
+        id as job_id, agent_id, contractor_id, version, updated_at, changes, json as job from updated`,
       context,
       trace,
     )}, counted as (${recordMoves(sql`

@@ -8,7 +8,7 @@ import type { ChangeContext } from "../platform/principal.ts";
 import { raw, sql, type Sql } from "../platform/sql.ts";
 import { EventPlace } from "../platform/tracing.ts";
 import { jobFieldNames, type JobPatch } from "./job.fields.ts";
-import { changesOf, recordEvents, recordMoves, recordSeen } from "./job.record.ts";
+import { changesOf, nextVersion, recordEvents, recordMoves, recordSeen } from "./job.record.ts";
 
 /** A job to be there with these values: made where it is not, changed where it is. */
 export interface JobUpsert {
@@ -35,9 +35,10 @@ export interface UpsertContext extends ChangeContext {
 const columns = [...jobFieldNames, "provider_status"];
 const columnList = raw(columns.join(", "));
 const newValues = raw(columns.map((name) => `(changed.new).${name}`).join(", "));
+const freshValues = raw(columns.map((name) => `fresh.${name}`).join(", "));
 /** What `recordEvents` wants to know of a job that stands in \`new\`. */
 const eventOf = raw(
-  "(new).id as job_id, (new).agent_id, (new).contractor_id, (new).version, to_jsonb(new) as job",
+  "(new).id as job_id, (new).agent_id, (new).contractor_id, (new).version, (new).updated_at, to_jsonb(new) as job",
 );
 /** What a new job has where nothing is said: the columns' defaults, which `jsonb_populate_record` does not know. */
 const DEFAULTS = JSON.stringify({ normalized_status: "pending", scheduled_delivery_pending: false });
@@ -90,7 +91,7 @@ export async function assignRows(
       from input join job on job.marking_number = input.marking_number
       where job.contractor_id is distinct from input.contractor_id order by job.id for update of job
     ), updated as (
-      update job set contractor_id = target.next, version = next_version(job.version), updated_at = now()
+      update job set contractor_id = target.next, ${nextVersion}
       from target where job.id = target.id and job.contractor_id is distinct from target.next
       returning job as new, target.former, target.event_id
     ), ${recordEvents(
@@ -159,13 +160,13 @@ function upsertStatement(upserts: readonly JobUpsert[], context: UpsertContext):
     ), changed as (
       select * from patched where changes is not null
     ), updated as (
-      update job set (${columnList}) = row(${newValues}), version = next_version(job.version), updated_at = now()
+      update job set (${columnList}) = row(${newValues}), ${nextVersion}
       from changed where job.id = (changed.old).id
       returning job as new, (changed.old).normalized_status as old_status, changed.place, changed.event_id, changed.changes
-    ), created as (
-      insert into job (id, marking_number, agent_id, ${columnList})
-      select job_id, input.marking_number, input.agent_id, ${raw(columns.map((name) => `fresh.${name}`).join(", "))}
-      from input left join target using (place),
+    ), moment as materialized (select clock_timestamp() as at), created as (
+      insert into job (id, marking_number, agent_id, created_at, updated_at, ${columnList})
+      select job_id, input.marking_number, input.agent_id, moment.at, moment.at, ${freshValues}
+      from input left join target using (place), moment,
         jsonb_populate_record(null::job, ${DEFAULTS}::jsonb || input.patch) fresh
       where target.place is null
       -- In one order everywhere, so that two imports of the same new numbers wait for each other and never deadlock.

@@ -21,6 +21,8 @@ export interface DatabaseOptions {
   session?: Readonly<Record<string, string>>;
   /** Absent: nothing is traced. */
   tracing?: Tracing | undefined;
+  /** A transaction that lasts longer is rolled back; `TRANSACTION_LIMIT_MS` if absent. */
+  transactionLimitMs?: number;
 }
 
 /** Runs SQL: the pool, or one transaction. */
@@ -43,7 +45,10 @@ export interface Database extends Queryable, AsyncDisposable {
   until(signal: AbortSignal): Queryable;
   /** A fork of the entity manager, for one unit of work. */
   em(): EntityManager;
-  /** Runs `work` in one transaction; `"rollback"` undoes it once its result is known (a dry run), which may decide itself. */
+  /**
+   * Runs `work` in one transaction; `"rollback"` undoes it once its result is known (a dry run), which may decide itself.
+   * Throws ServiceUnavailableException and rolls back once it lasts longer than the limit.
+   */
   transaction<T>(
     work: (tx: Transaction) => Promise<T>,
     outcome?: TransactionEnd | ((result: T) => TransactionEnd),
@@ -55,6 +60,11 @@ export interface Database extends Queryable, AsyncDisposable {
 
 /** A statement may run for 10 s, then its request is answered with 503: no request may hold a connection for ever. */
 const STATEMENT_TIMEOUT_MS = 10_000;
+/**
+ * Clients that poll by `updated_at` overlap their polls by 60 s. A change is visible by then: a commit is sent within these
+ * 30 s or not at all, and PostgreSQL ends a transaction that is idle for another 30 s.
+ */
+const TRANSACTION_LIMIT_MS = 30_000;
 /** PostgreSQL itself ends such a statement; one that it does not even refuse in time shows that it is out of reach. */
 const SILENCE_AFTER_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 3_000;
@@ -129,10 +139,12 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       const client = await pool.connect().catch(translateDatabaseError);
       using events = hold?.(client);
       let broken = false;
+      const endsAtMs = performance.now() + (options.transactionLimitMs ?? TRANSACTION_LIMIT_MS);
       try {
         await client.query("begin");
         const result = await work({
           query(statement) {
+            requireTimeLeft(endsAtMs);
             silence.askedAgain(client);
             return run(client, statement);
           },
@@ -140,7 +152,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
         });
         silence.askedAgain(client);
         const end = typeof outcome === "function" ? outcome(result) : outcome;
-        await endTransaction(client, end);
+        await endTransaction(client, end, endsAtMs);
         if (end === "commit") events?.commit();
         return result;
       } catch (error) {
@@ -154,16 +166,25 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     lend: () => lendConnections(pool, { refuseOverload, askedAgain: (client) => silence.askedAgain(client) }),
     pool: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     async [Symbol.asyncDispose]() {
-      await orm.close(true);
-      // MikroORM ends the pool only where it has used it itself.
-      if (!pool.ended) await pool.end();
+      await closeConnections(orm, pool);
       silence[Symbol.dispose]();
     },
   };
 }
 
+/** MikroORM ends the pool only if it has used it itself. */
+async function closeConnections(orm: MikroORM, pool: Pool): Promise<void> {
+  await orm.close(true);
+  if (!pool.ended) await pool.end();
+}
+
+function requireTimeLeft(endsAtMs: number): void {
+  if (performance.now() > endsAtMs) throw unavailable("The transaction took too long and was rolled back", 1);
+}
+
 /** PostgreSQL takes a COMMIT after a statement that failed as a ROLLBACK, and says so in passing. */
-async function endTransaction(client: PoolClient, end: TransactionEnd): Promise<void> {
+async function endTransaction(client: PoolClient, end: TransactionEnd, endsAtMs: number): Promise<void> {
+  if (end === "commit") requireTimeLeft(endsAtMs);
   const { command } = await client.query(end);
   invariant(
     end !== "commit" || command === "COMMIT",

@@ -64,3 +64,18 @@ it.each(failures)("one whose statement %s is not told as done where nobody minde
   await expect(claimed).rejects.toThrow("was not committed");
   expect(await written()).toEqual([]);
 });
+
+it.each([
+  ["in place of its next statement", (tx: Transaction) => write(tx, "late")],
+  ["in place of its commit", () => Promise.resolve()],
+])("a transaction past its time limit is rolled back, %s", async (_, last) => {
+  const options = { url: testDatabase.url, poolSize: 1, entities, transactionLimitMs: 100 };
+  await using limited = await openDatabase(options);
+  const transaction = limited.transaction(async (tx) => {
+    await write(tx, "early");
+    await tx.query(raw("select pg_sleep(0.1)"));
+    await last(tx);
+  });
+  await expect(transaction).rejects.toMatchObject({ code: "ServiceUnavailableException" });
+  expect(await written()).toEqual([]);
+});
