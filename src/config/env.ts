@@ -6,7 +6,12 @@ import { parseSmtpUrl } from "../platform/smtp-url.ts";
 import { parseOtlpHeaders } from "../platform/tracing.headers.ts";
 import { parseDuration } from "../platform/time.ts";
 import { parseSender } from "../mail/mail.fields.ts";
-import { DEFAULT_SCHEDULE_TEXT, parseSchedule } from "../webhooks/retry-policy.ts";
+import {
+  DEFAULT_SCHEDULE_TEXT,
+  longestScheduleMs,
+  parseSchedule,
+  scheduleMs,
+} from "../webhooks/retry-policy.ts";
 
 const port = z.coerce.number().int().min(0).max(65535);
 const connections = z.coerce.number().int().min(1).max(1_000_000);
@@ -191,7 +196,24 @@ const shape = {
   OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1).meta({ example: "0.01" }),
 } as const;
 
-const envSchema = z.object(shape);
+const HOUR_MS = 3_600_000;
+const hours = (ms: number): string => `${Number((ms / HOUR_MS).toFixed(1))} h`;
+
+/** Retention must be longer than the retries take: a delivery must not outlive the log that it ends in. */
+const envSchema = z.object(shape).superRefine((env, context) => {
+  const { RETENTION_DAYS: days, WEBHOOK_RETRY_SCHEDULE: schedule } = env;
+  const neededDays = Math.ceil(longestScheduleMs(schedule) / (24 * HOUR_MS));
+  // Below 1 it is refused already.
+  if (days < 1 || days >= neededDays) return;
+  context.addIssue({
+    code: "custom",
+    path: ["RETENTION_DAYS"],
+    message:
+      `${days} ${days === 1 ? "day" : "days"} (${days * 24} h) is shorter than WEBHOOK_RETRY_SCHEDULE, which takes ` +
+      `${hours(scheduleMs(schedule))}, with jitter up to ${hours(longestScheduleMs(schedule))}. ` +
+      `Set RETENTION_DAYS to at least ${neededDays}, or shorten WEBHOOK_RETRY_SCHEDULE`,
+  });
+});
 export type Env = z.output<typeof envSchema>;
 
 /**

@@ -7,7 +7,7 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** How far a delay strays to either side, so that what failed together does not come back together. */
+/** Each delay varies randomly by up to this share, to spread retries out. */
 const JITTER = 0.2;
 const MAX_RETRY_AFTER_MS = DAY_MS;
 /** Events are kept for 30 days: a retry past that would have nothing to send. */
@@ -18,6 +18,16 @@ const MAX_ATTEMPTS = 50;
 export type Schedule = readonly number[];
 
 export const DEFAULT_SCHEDULE_TEXT = "0s,5s,5m,30m,2h,5h,10h,14h,20h,24h";
+
+/** The time from the first attempt to the last, with the longest jitter. */
+export function longestScheduleMs(schedule: Schedule): number {
+  return scheduleMs(schedule) * (1 + JITTER);
+}
+
+/** The time from the first attempt to the last, without jitter. */
+export function scheduleMs(schedule: Schedule): number {
+  return schedule.reduce((sum, delayMs) => sum + delayMs, 0);
+}
 
 export interface PolicyInput {
   /** The attempt that has just ended; the first is 1. */

@@ -75,6 +75,18 @@ describe("a wrong setting", () => {
     expect(lines[0]).toContain(`Example: ${example}`);
   });
 
+  it("RETENTION_DAYS shorter than the retries with their longest jitter names both settings and the numbers", () => {
+    const [line, ...others] = refusal({ RETENTION_DAYS: "3" }).split("\n").slice(1);
+    expect(others).toEqual([]);
+    expect(line).toContain(
+      "RETENTION_DAYS: 3 days (72 h) is shorter than WEBHOOK_RETRY_SCHEDULE, which takes 75.6 h, with jitter up to 90.7 h. " +
+        "Set RETENTION_DAYS to at least 4, or shorten WEBHOOK_RETRY_SCHEDULE",
+    );
+    expect(readEnv({ RETENTION_DAYS: "4" }).RETENTION_DAYS).toBe(4);
+    expect(readEnv({ RETENTION_DAYS: "1", WEBHOOK_RETRY_SCHEDULE: "0s,20h" }).RETENTION_DAYS).toBe(1);
+    expect(refusal({ WEBHOOK_RETRY_SCHEDULE: "0s,30d" })).toContain("Set RETENTION_DAYS to at least 36");
+  });
+
   it("is named together with every other", () => {
     const said = refusal({ PORT: "x", LOG_LEVEL: "loud", RATE_LIMITS: "maybe" });
     for (const name of ["PORT", "LOG_LEVEL", "RATE_LIMITS"]) expect(said).toContain(`  ${name}: `);
