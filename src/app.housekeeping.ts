@@ -7,6 +7,7 @@ import { purgeIdempotencyRecords } from "./http/idempotency.ts";
 import { foldCounts } from "./jobs/job.counts.ts";
 import type { Clock } from "./platform/clock.ts";
 import type { Database } from "./platform/database.ts";
+import { databaseNowMs } from "./platform/database-time.ts";
 import type { Logger } from "./platform/logger.ts";
 import type { Metrics } from "./platform/metrics.ts";
 import { startRepeating } from "./platform/repeating.ts";
@@ -42,21 +43,17 @@ export function startHousekeeping(parts: HousekeepingParts): AsyncDisposable {
     startRepeating("purge idempotency", PURGE_EVERY_MS, logger, () =>
       purgeIdempotencyRecords(database, PURGE_AT_ONCE),
     ),
-    startRepeating("purge sessions", PURGE_EVERY_MS, logger, () =>
-      purgeSessions(database, parts.clock.now(), PURGE_AT_ONCE),
-    ),
+    startRepeating("purge sessions", PURGE_EVERY_MS, logger, () => purgeSessions(database, PURGE_AT_ONCE)),
     startRepeating("purge rate limits", PURGE_BUCKETS_EVERY_MS, logger, () =>
       purgeBuckets(database, PURGE_BUCKETS_AT_ONCE),
     ),
     startRepeating("purge keys", PURGE_KEYS_EVERY_MS, logger, () =>
       purgeEndedKeys(database, parts.retentionDays),
     ),
-    startRepeating("make partitions", PARTITIONS_EVERY_MS, logger, () =>
-      Promise.all([
-        ensurePartitions(database, parts.clock.now(), parts.retentionDays),
-        ensureDays(database, parts.clock.now()),
-      ]),
-    ),
+    startRepeating("make partitions", PARTITIONS_EVERY_MS, logger, async () => {
+      await ensurePartitions(database, await databaseNowMs(database), parts.retentionDays);
+      await ensureDays(database, parts.clock.now());
+    }),
   ];
   return {
     async [Symbol.asyncDispose]() {

@@ -89,21 +89,19 @@ function note(
 }
 
 /**
- * Rows that are good for nothing any more, `limit` of each kind at most. In order, and by an array: so each is found by an
- * index, also by a plan that is made for any values.
+ * Deletes ended sessions and expired verifications by PostgreSQL's clock, at most `limit` of each kind. In order, and by an
+ * array: so each is found by an index, also by a plan that is made for any values.
  */
-export async function purgeSessions(on: Queryable, nowMs: number, limit: number): Promise<void> {
-  const now = at(nowMs);
-  const idleSince = at(nowMs - SESSION_IDLE_MS);
+export async function purgeSessions(on: Queryable, limit: number): Promise<void> {
   await on.query(sql`
     delete from user_session where id = any(array(
-      (select id from user_session where expires_at <= ${now}::timestamptz order by expires_at limit ${limit}::int)
+      (select id from user_session where expires_at <= now() order by expires_at limit ${limit}::int)
       union all
-      (select id from user_session where last_seen_at <= ${idleSince}::timestamptz order by last_seen_at
-        limit ${limit}::int)))`);
+      (select id from user_session where last_seen_at <= now() - ${SESSION_IDLE_MS}::float8 * interval '1 ms'
+        order by last_seen_at limit ${limit}::int)))`);
   await on.query(sql`
     delete from user_verification where id = any(array(
-      select id from user_verification where expires_at <= ${now}::timestamptz order by expires_at
+      select id from user_verification where expires_at <= now() order by expires_at
       limit ${limit}::int))`);
 }
 

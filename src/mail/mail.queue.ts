@@ -3,6 +3,7 @@
  * one ended must hold the token that its claim gave.
  */
 import type { Queryable } from "../platform/database.ts";
+import { databaseNowMs } from "../platform/database-time.ts";
 import { newUuid } from "../platform/ids.ts";
 import { sql } from "../platform/sql.ts";
 import { toIsoTime } from "../platform/time.ts";
@@ -107,9 +108,9 @@ function endOf(outcome: TransportOutcome, attempt: number): MailEnd {
 
 const RETENTION_MS = 30 * 24 * HOUR_MS;
 
-/** Deletes what is older than 30 days, and answers with the moment before which that is. */
-export async function deleteOld(database: Queryable, nowMs: number): Promise<number> {
-  const beforeMs = nowMs - RETENTION_MS;
+/** Deletes mails older than 30 days by PostgreSQL's clock, and returns that limit in milliseconds since 1970. */
+export async function deleteOld(database: Queryable): Promise<number> {
+  const beforeMs = (await databaseNowMs(database)) - RETENTION_MS;
   await database.query(sql`delete from mail where created_at < ${new Date(beforeMs)}::timestamptz`);
   return beforeMs;
 }

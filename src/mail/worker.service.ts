@@ -1,7 +1,6 @@
 /** A worker for mails: it sends what PostgreSQL says is due, whenever somebody pokes it. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Registry } from "prom-client";
-import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
 import { toTypedId } from "../platform/ids.ts";
 import type { Logger } from "../platform/logger.ts";
@@ -26,7 +25,6 @@ export interface MailWorkerParts {
   databaseUrl: string;
   box: Pick<SecretBox, "open">;
   transport: MailTransport;
-  clock: Clock;
   logger: Logger;
   registry: Registry;
   tracing?: Tracing | undefined;
@@ -48,7 +46,7 @@ const RECORD_AGAIN_MS = 1_000;
 
 /** Starts to send. Disposing takes nothing more, and waits a while for what is on its way. */
 export function startMailWorker(parts: MailWorkerParts): MailWorker {
-  const { database, databaseUrl, transport, clock, logger } = parts;
+  const { database, databaseUrl, transport, logger } = parts;
   const attempts = createMailCounter(parts.registry);
   const stop = new AbortController();
   const giveUp = new AbortController();
@@ -89,7 +87,7 @@ export function startMailWorker(parts: MailWorkerParts): MailWorker {
       addLane();
       await settled();
     },
-    retire: async () => await transport.retire(await deleteOld(database, clock.now())),
+    retire: async () => await transport.retire(await deleteOld(database)),
     async [Symbol.asyncDispose]() {
       stop.abort();
       const late = setTimeout(() => giveUp.abort(), STOP_WITHIN_MS);

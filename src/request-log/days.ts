@@ -1,5 +1,6 @@
 /** The days that the request log lies in: made ahead of time, and dropped whole when they are over. */
 import type { Queryable } from "../platform/database.ts";
+import { databaseNowMs } from "../platform/database-time.ts";
 import {
   dropPeriodsBefore,
   ensurePeriods,
@@ -20,21 +21,24 @@ const days: PartitionScheme = {
   lock: 0x7761726c,
 };
 
-/** From yesterday, whose last requests may be written today, to a week ahead. */
-export function ensureDays(database: Queryable, nowMs: number): Promise<string[]> {
-  return ensurePeriods(database, days, { fromMs: nowMs - DAY_MS, toMs: nowMs + DAYS_AHEAD * DAY_MS });
+/**
+ * Creates the days from yesterday, whose last requests may be written today, to a week ahead, and returns the names of
+ * their tables. The id of a request has the time of its process, so the days around `processNowMs` are created as well.
+ */
+export async function ensureDays(database: Queryable, processNowMs: number): Promise<string[]> {
+  const made: string[] = [];
+  for (const nowMs of [await databaseNowMs(database), processNowMs])
+    made.push(
+      ...(await ensurePeriods(database, days, { fromMs: nowMs - DAY_MS, toMs: nowMs + DAYS_AHEAD * DAY_MS })),
+    );
+  return made;
 }
 
-/** Drops the days that are over by `retentionDays`, and what was counted of them; answers with the names of their tables. */
-export async function retireRequests(
-  database: Queryable,
-  nowMs: number,
-  retentionDays: number,
-): Promise<string[]> {
-  const oldestMs = nowMs - retentionDays * DAY_MS;
+/** Drops the days older than `retentionDays` by PostgreSQL's clock, and their counters; returns the names of their tables. */
+export async function retireRequests(database: Queryable, retentionDays: number): Promise<string[]> {
+  const oldestMs = (await databaseNowMs(database)) - retentionDays * DAY_MS;
   const dropped = await dropPeriodsBefore(database, days, oldestMs);
   await database.query(sql`delete from request_usage where day < ${dayText(oldestMs)}::date`);
-  await ensureDays(database, nowMs);
   return dropped;
 }
 

@@ -54,6 +54,10 @@ export async function openRequestLog(parts: RequestLogParts): Promise<RequestLog
       listRequests(on, reader, { ...request, sinceMs: clock.now() - retentionDays * DAY_MS }),
     usage: (organizationId, days, on = database) =>
       listUsage(on, organizationId, { nowMs: clock.now(), days }),
-    retire: () => retireRequests(database, clock.now(), retentionDays),
+    async retire() {
+      const dropped = await retireRequests(database, retentionDays);
+      await ensureDays(database, clock.now());
+      return dropped;
+    },
   };
 }

@@ -38,6 +38,12 @@ export async function deletedWithPending(database: Queryable): Promise<string[]>
   return rows.map(({ id }) => id);
 }
 
+/** Condition on a pending `webhook_delivery`: no attempt is in flight, and its endpoint is paused, disabled, suspended or gone. */
+export const onHold = sql`(lease_token is null or due_at <= clock_timestamp()) and not exists (
+  select from webhook_endpoint endpoint join organization on organization.id = endpoint.organization_id
+  where endpoint.id = webhook_delivery.endpoint_id and endpoint.status = 'active' and endpoint.deleted_at is null
+    and organization.suspended_at is null)`;
+
 export interface QueueState {
   /** How long the delivery that has been due longest has waited; 0: nothing is due. */
   dueLagS: number;

@@ -49,7 +49,7 @@ const FEED_DAYS = 30;
 const MAX_PAGE = 200;
 
 export function createDeliveryService(parts: DeliveryParts): DeliveryService {
-  const { database, clock, retentionDays } = parts;
+  const { database, retentionDays } = parts;
   return {
     list(caller, page, on = database) {
       if (!(Number.isInteger(page.limit) && page.limit >= 1 && page.limit <= MAX_PAGE))
@@ -81,7 +81,7 @@ export function createDeliveryService(parts: DeliveryParts): DeliveryService {
     async sendTest(caller, endpointId) {
       return await getDelivery(parts, caller, await sendTestEvent(parts, caller, endpointId));
     },
-    retire: () => retire(database, clock.now(), retentionDays),
+    retire: () => retire(database, retentionDays),
   };
 }
 

@@ -1,5 +1,6 @@
 /** Endpoints that have only failed for days: they are disabled, so that a receiver that is gone is not called for ever. */
 import type { Database } from "../platform/database.ts";
+import { databaseNowMs } from "../platform/database-time.ts";
 import { sql, type Sql } from "../platform/sql.ts";
 import { firstUuidOf, toTypedId } from "../platform/ids.ts";
 import { operator } from "./caller.ts";
@@ -25,8 +26,9 @@ interface FailingParts extends ReadParts {
  * hours apart. Answers with those that it disabled.
  */
 export async function disableFailing(parts: FailingParts): Promise<EndpointView[]> {
-  const { database, clock } = parts;
-  const nowMs = clock.now();
+  const { database } = parts;
+  // PostgreSQL's clock: a worker whose own is days ahead must not disable endpoints that fail since an hour.
+  const nowMs = await databaseNowMs(database);
   const before = new Date(nowMs - FAILING_MS);
   const oldest = firstUuidOf(new Date(nowMs - LOOK_BACK_MS));
   const candidates = await database.query<{ id: string }>(sql`

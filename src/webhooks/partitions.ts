@@ -6,13 +6,15 @@ import {
   type PartitionScheme,
   type Period,
 } from "../platform/partitions.ts";
+import { bornAt } from "../platform/ids.ts";
+import { sql } from "../platform/sql.ts";
 
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
 /** The first of January 1970 was a Thursday; weeks begin on Mondays, at midnight UTC. */
 const FIRST_MONDAY_MS = -3 * DAY_MS;
 const WEEKS_AHEAD = 4;
-/** How much longer a week stays than it must: what waited as long as it may still finds its place when it ends. */
+/** Extra days before a week is dropped, for deliveries that end at the limit of the retention. */
 const SLACK_DAYS = 7;
 
 const weeks: PartitionScheme = {
@@ -25,29 +27,34 @@ const weeks: PartitionScheme = {
 };
 
 /**
- * Makes the weeks that are missing, from the oldest that is kept to four ahead, and answers with the names of their
- * tables. Any number of processes may call it at once.
+ * Creates the missing weeks, from the oldest that is kept to four ahead, and returns the names of their tables. Any number
+ * of processes may call it at once.
  */
-export function ensurePartitions(
+export async function ensurePartitions(
   database: Queryable,
   nowMs: number,
   retentionDays: number,
 ): Promise<string[]> {
-  const fromMs = oldestKeptMs(nowMs, retentionDays);
+  const fromMs = await oldestKeptMs(database, nowMs, retentionDays);
   return ensurePeriods(database, weeks, { fromMs, toMs: nowMs + WEEKS_AHEAD * WEEK_MS });
 }
 
-/** Drops the weeks that are over by `retentionDays` and a week, and answers with the names of their tables. */
-export function dropExpiredPartitions(
+/** Drops weeks that ended more than `retentionDays` and a week ago, and returns the names of their tables. */
+export async function dropExpiredPartitions(
   database: Queryable,
   nowMs: number,
   retentionDays: number,
 ): Promise<string[]> {
-  return dropPeriodsBefore(database, weeks, oldestKeptMs(nowMs, retentionDays));
+  return dropPeriodsBefore(database, weeks, await oldestKeptMs(database, nowMs, retentionDays));
 }
 
-function oldestKeptMs(nowMs: number, retentionDays: number): number {
-  return nowMs - (retentionDays + SLACK_DAYS) * DAY_MS;
+/** A pending delivery moves into the week of its id when it ends, and its attempts are there already: that week stays. */
+async function oldestKeptMs(database: Queryable, nowMs: number, retentionDays: number): Promise<number> {
+  const byAgeMs = nowMs - (retentionDays + SLACK_DAYS) * DAY_MS;
+  const [oldest] = await database.query<{ id: string }>(
+    sql`select id from webhook_delivery where status = 'pending' order by id limit 1`,
+  );
+  return oldest === undefined ? byAgeMs : Math.min(byAgeMs, Date.parse(bornAt(oldest.id)));
 }
 
 /** As ISO 8601 counts. */

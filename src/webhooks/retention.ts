@@ -1,27 +1,29 @@
-/** What the log and the queue no longer keep. */
+/** Purges deliveries by age, by PostgreSQL's clock. */
 import type { Queryable } from "../platform/database.ts";
+import { databaseNowMs } from "../platform/database-time.ts";
 import { firstUuidOf } from "../platform/ids.ts";
 import { sql } from "../platform/sql.ts";
-import { deletedWithPending } from "./delivery-queue.ts";
+import { deletedWithPending, onHold } from "./delivery-queue.ts";
 import { discardWaiting, idOfNow, queryMoving } from "./moving.ts";
 import { dropExpiredPartitions, ensurePartitions } from "./partitions.ts";
 
 const AT_ONCE = 5_000;
 
 export interface Retired {
-  /** Deliveries that had waited too long: their endpoint was paused or disabled all the time. */
+  /** Pending deliveries on hold that were older than the retention. */
   deleted: number;
   /** The names of the tables. */
   dropped: string[];
 }
 
 /**
- * Ends what has waited for longer than `retentionDays`, drops the weeks that are over, makes those to come, and discards what
- * waits for deleted endpoints.
+ * Deletes deliveries on hold that are older than `retentionDays`, drops the expired weeks of the log, creates the coming
+ * ones, and discards what is pending for deleted endpoints. A delivery that an active endpoint still retries is never deleted.
  */
-export async function retire(database: Queryable, nowMs: number, retentionDays: number): Promise<Retired> {
-  // First: what waits finds its week in the log when it ends.
-  const deleted = await deleteWaiting(database, firstUuidOf(new Date(nowMs - retentionDays * 86_400_000)));
+export async function retire(database: Queryable, retentionDays: number): Promise<Retired> {
+  const nowMs = await databaseNowMs(database);
+  // Before the weeks are dropped: those of pending deliveries stay.
+  const deleted = await deleteOnHold(database, firstUuidOf(new Date(nowMs - retentionDays * 86_400_000)));
   const dropped = await dropExpiredPartitions(database, nowMs, retentionDays);
   await ensurePartitions(database, nowMs, retentionDays);
   await discardDeleted(database);
@@ -39,14 +41,14 @@ async function discardDeleted(database: Queryable): Promise<void> {
     });
 }
 
-async function deleteWaiting(database: Queryable, beforeId: string): Promise<number> {
+async function deleteOnHold(database: Queryable, beforeId: string): Promise<number> {
   let deleted = 0;
   for (;;) {
     const [row] = await queryMoving<{ count: number }>(
       database,
       sql`with gone as (
         delete from webhook_delivery where status = 'pending' and id = any(array(
-          select id from webhook_delivery where status = 'pending' and id < ${beforeId}::uuid
+          select id from webhook_delivery where status = 'pending' and id < ${beforeId}::uuid and ${onHold}
           order by id limit ${AT_ONCE}))
         returning 1
       ) select count(*)::int as count from gone`,

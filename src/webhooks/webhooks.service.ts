@@ -2,6 +2,7 @@
 import { createAddressGuard } from "../platform/address-guard.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
+import { databaseNowMs } from "../platform/database-time.ts";
 import { createOutgoingHttp } from "../platform/outgoing-http.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
 import type { Tracing } from "../platform/tracing.ts";
@@ -36,7 +37,7 @@ export interface Webhooks extends AsyncDisposable {
 
 /** Also makes the weeks of the log that are missing, in which whatever ends finds its place. */
 export async function openWebhooks(parts: WebhooksParts): Promise<Webhooks> {
-  await ensurePartitions(parts.database, parts.clock.now(), parts.retentionDays);
+  await ensurePartitions(parts.database, await databaseNowMs(parts.database), parts.retentionDays);
   const guard = createAddressGuard({ allowPrivate: parts.allowPrivate });
   const http = createOutgoingHttp({ guard });
   const { clock, docsUrl, tracing } = parts;

@@ -11,9 +11,11 @@ vi.setConfig({ testTimeout: 120_000 });
 const HOUR_MS = 3_600_000;
 
 it.each([
-  ["forwards", HOUR_MS],
-  ["back", -HOUR_MS],
-])("set %s by an hour, and right again", async (_, byMs) => {
+  ["an hour forwards", HOUR_MS],
+  ["an hour back", -HOUR_MS],
+  // Further than RETENTION_DAYS: nothing may be purged by it.
+  ["31 days forwards", 31 * 24 * HOUR_MS],
+])("set %s, and right again", async (_, byMs) => {
   const world = await openFaultWorld();
   const clocks = await openClocks();
   await world.addEndpoint({ respond: failEveryThird() });

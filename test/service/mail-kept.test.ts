@@ -1,16 +1,18 @@
 /** Mails where no mail server is named, and what stands in mails whoever wrote it. */
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, readFile, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import PostalMime from "postal-mime";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createMailService } from "../../src/mail/mail.service.ts";
 import { composeMail } from "../../src/mail/mail.wire.ts";
 import type { MailWorker } from "../../src/mail/worker.service.ts";
-import { createFakeClock, DAY_MS } from "../support/fake-clock.ts";
 import { systemActor } from "../../src/platform/principal.ts";
+import { sql } from "../../src/platform/sql.ts";
+import { DAY_MS } from "../support/fake-clock.ts";
 import { startMailServer, type MailServer } from "../support/mail-server.ts";
 import { LINK_SECRET, mailTo, openMailRig, type MailRig } from "../support/mail-rig.ts";
 import { testBox } from "../support/secret.ts";
+import { shiftDate } from "../support/shifted-date.ts";
 
 const OPERATOR = { actor: systemActor, address: null, requestId: null };
 
@@ -68,14 +70,20 @@ describe("without a mail server", () => {
 
   it("mails and their files are gone after 30 days", async () => {
     await rig.mails.enqueue(rig.database, mailTo("agent@waymark.example"));
-    const clock = createFakeClock(Date.now());
-    await using worker = rig.startWorker(null, { clock });
+    await using worker = rig.startWorker(null);
     await worker.sweep();
-    clock.advance(29 * DAY_MS);
-    await worker.retire();
+    const age = async (ms: number): Promise<void> => {
+      const at = new Date(Date.now() - ms);
+      await rig.database.query(sql`update mail set created_at = ${at}::timestamptz`);
+      for (const name of await readdir(rig.folder)) await utimes(join(rig.folder, name), at, at);
+    };
+    await age(29 * DAY_MS);
+    // The clock of the process does not count.
+    shiftDate(31 * DAY_MS);
+    await worker.retire().finally(() => shiftDate(0));
     expect(await rig.outbox()).toHaveLength(1);
     expect(await readdir(rig.folder)).not.toEqual([]);
-    clock.advance(DAY_MS + 60_000);
+    await age(30 * DAY_MS + 60_000);
     await worker.retire();
     expect(await rig.outbox()).toEqual([]);
     expect(await readdir(rig.folder)).toEqual([]);

@@ -12,6 +12,7 @@ import {
   type RequestFilter,
   type RequestLog,
 } from "../../src/request-log/request-log.service.ts";
+import { dayText } from "../../src/request-log/days.ts";
 import { writeRequests } from "../../src/request-log/writer.ts";
 import { startCuttableProxy } from "../support/cuttable-proxy.ts";
 import { createFakeClock, DAY_MS } from "../support/fake-clock.ts";
@@ -232,33 +233,48 @@ describe("a key's requests", () => {
   });
 });
 
+const dayOf = (agoDays: number): string => dayText(Date.now() - agoDays * DAY_MS).replaceAll("-", "");
+const logged = (log: RequestLog, agoDays: number): void =>
+  log.record(ended({ requestId: toTypedId("req", newUuid(Date.now() - agoDays * DAY_MS)) }));
+
 describe("the days", () => {
-  it("are made from yesterday to a week ahead, and dropped with what was counted when they are over", async () => {
-    const clock = createFakeClock(Date.parse("2027-02-27T23:59:00Z"));
-    const { log } = await openLog(database, clock);
-    const requestId = toTypedId("req", newUuid(clock.now()));
-    log.record(ended({ requestId }));
-    await log.flush();
-    const made = (await days()).filter((name) => name >= "2027");
-    expect(made).toEqual([
+  it("are created from yesterday to a week ahead, by PostgreSQL's clock and by that of the process", async () => {
+    const { log } = await openLog(database, createFakeClock(Date.parse("2027-02-27T23:59:00Z")));
+    const made = await days();
+    for (const agoDays of [1, 0, -1, -2, -3, -4, -5, -6, -7]) expect(made).toContain(dayOf(agoDays));
+    expect(made.filter((name) => name >= "2027")).toEqual([
       "20270226",
       "20270227",
       "20270228",
       ...[1, 2, 3, 4, 5, 6].map((day) => `2027030${day}`),
     ]);
-    expect(await countOf("request_log_20270227")).toBe(1);
+    await log[Symbol.asyncDispose]();
+  });
 
-    clock.advance(30 * DAY_MS);
-    expect((await log.retire()).filter((name) => name.includes("2027"))).toEqual(["request_log_20270226"]);
-    const page = await log.list({ organizationId }, { filter: { requestId }, limit: 1 });
-    expect(page.items).toHaveLength(1);
+  it("are dropped with their counters after the retention", async () => {
+    const { log } = await openLog(database, createFakeClock(Date.now() - 30 * DAY_MS));
+    logged(log, 31);
+    logged(log, 30);
+    await log.flush();
+    expect(await usage()).toHaveLength(2);
+    expect(await log.retire()).toEqual([`request_log_${dayOf(31)}`]);
+    expect(await countOf("request_log")).toBe(1);
     expect(await usage()).toHaveLength(1);
+    await log[Symbol.asyncDispose]();
+  });
 
-    clock.advance(DAY_MS);
-    expect(await log.retire()).toEqual(["request_log_20270227"]);
-    expect(await countOf("request_log")).toBe(0);
-    expect(await usage()).toEqual([]);
-    expect(await days()).toContain("20270406");
+  it("stay where a process's clock is 31 days ahead, and its requests are logged all the same", async () => {
+    const clock = createFakeClock();
+    const { log } = await openLog(database, clock);
+    logged(log, 0);
+    await log.flush();
+    await log.retire();
+    clock.jump(31 * DAY_MS);
+    expect(await log.retire()).toEqual([]);
+    expect(await countOf("request_log")).toBe(1);
+    logged(log, -31);
+    await log.flush();
+    expect(await countOf("request_log")).toBe(2);
     await log[Symbol.asyncDispose]();
   });
 

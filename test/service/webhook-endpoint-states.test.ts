@@ -250,6 +250,15 @@ describe("disableFailing", () => {
     expect(await services.endpoints.disableFailing()).toEqual([]);
   });
 
+  it("goes by PostgreSQL's clock: a process whose clock is days ahead disables nothing", async () => {
+    const id = await failing(14 * HOUR_MS, [{ agoMs: 14 * HOUR_MS }, { agoMs: HOUR_MS }]);
+    services.clock.jump(6 * DAY_MS);
+    const disabled = await services.endpoints.disableFailing();
+    services.clock.jump(-6 * DAY_MS);
+    expect(disabled).toEqual([]);
+    expect(await services.endpoints.get(operator, id)).toMatchObject({ status: "active" });
+  });
+
   it("looks at what is over as well as at what waits", async () => {
     const ids = [
       await failing(6 * DAY_MS, [

@@ -1,11 +1,11 @@
 /** How long the log of deliveries is kept: its weeks are made, and what is over goes. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { fromTypedId, newUuid, newUuidSql } from "../../src/platform/ids.ts";
+import { newUuid } from "../../src/platform/ids.ts";
 import { sql } from "../../src/platform/sql.ts";
 import { ensurePartitions } from "../../src/webhooks/partitions.ts";
 import { DAY_MS } from "../support/fake-clock.ts";
-import { agentWithEndpoint } from "../support/webhook-deliveries.ts";
-import { CLOSED_URL } from "../support/webhook-endpoints.ts";
+import { shiftDate } from "../support/shifted-date.ts";
+import { agentWithEndpoint, endPending } from "../support/webhook-deliveries.ts";
 import { openWebhookServices, type WebhookServices } from "../support/webhook-services.ts";
 
 let services: WebhookServices;
@@ -26,22 +26,30 @@ describe("openWebhooks", () => {
   });
 });
 
+/** Inserts a delivery of that age for the endpoint, and returns its id. */
+async function insert(
+  own: WebhookServices,
+  endpoint: string,
+  { ageMs, status = "pending", attempts = 0 }: { ageMs: number; status?: string; attempts?: number },
+): Promise<string> {
+  const id = newUuid(Date.now() - ageMs);
+  await own.database.query(sql`
+    insert into webhook_delivery (id, endpoint_id, event_id, event_type, status, attempts)
+    values (${id}, ${endpoint}, ${newUuid()}, 'job.updated', ${status}, ${attempts})`);
+  return id;
+}
+
 describe("retire", () => {
-  it("deletes what waited for longer than it is kept, and drops the weeks that are over", async () => {
+  it("deletes deliveries on hold that are older than the retention, and drops the expired weeks", async () => {
     await using own = await openWebhookServices({ retentionDays: 7 });
     // More was kept before.
     await ensurePartitions(own.database, Date.now(), 30);
-    const agent = await own.partner("agent");
-    const { endpoint } = await own.endpoints.create(agent, { url: CLOSED_URL });
-    const uuid = fromTypedId("whe", endpoint.id);
-    const insert = (ageMs: number, status: string) =>
-      own.database.query(sql`
-        insert into webhook_delivery (id, endpoint_id, event_id, event_type, status)
-        values (${newUuid(Date.now() - ageMs)}, ${uuid}, ${newUuid()}, 'job.updated', ${status})`);
-    await insert(8 * DAY_MS, "pending");
-    await insert(6 * DAY_MS, "pending");
-    await insert(30 * DAY_MS, "delivered");
-    await insert(DAY_MS, "delivered");
+    const { agent, id, uuid } = await agentWithEndpoint(own);
+    await own.endpoints.pause(agent, id);
+    await insert(own, uuid, { ageMs: 8 * DAY_MS });
+    await insert(own, uuid, { ageMs: 6 * DAY_MS });
+    await insert(own, uuid, { ageMs: 30 * DAY_MS, status: "delivered" });
+    await insert(own, uuid, { ageMs: DAY_MS, status: "delivered" });
     const retired = await own.deliveries.retire();
     expect(retired.deleted).toBe(1);
     expect(retired.dropped.length).toBeGreaterThanOrEqual(2);
@@ -49,17 +57,45 @@ describe("retire", () => {
     expect(await own.deliveries.retire()).toEqual({ deleted: 0, dropped: [] });
   });
 
+  it("keeps a delivery that an active endpoint is still retrying, and the week in which it ends", async () => {
+    await using own = await openWebhookServices({ retentionDays: 7 });
+    await ensurePartitions(own.database, Date.now(), 60);
+    const { uuid } = await agentWithEndpoint(own);
+    const id = await insert(own, uuid, { ageMs: 40 * DAY_MS, attempts: 3 });
+    expect(await own.deliveries.retire()).toMatchObject({ deleted: 0 });
+    await endPending(own, uuid, "delivered");
+    expect(await own.rows()).toMatchObject([{ id, status: "delivered" }]);
+  });
+
+  it("creates the week of an old pending delivery where a backup brought the delivery alone", async () => {
+    await using own = await openWebhookServices({ retentionDays: 7 });
+    const { uuid } = await agentWithEndpoint(own);
+    await insert(own, uuid, { ageMs: 40 * DAY_MS, attempts: 3 });
+    await own.deliveries.retire();
+    await endPending(own, uuid, "dead");
+    expect(await own.rows()).toMatchObject([{ status: "dead" }]);
+  });
+
+  it("goes by PostgreSQL's clock: a process whose clock is 31 days ahead deletes and drops nothing", async () => {
+    await using own = await openWebhookServices();
+    const { agent, id, uuid } = await agentWithEndpoint(own);
+    await insert(own, uuid, { ageMs: DAY_MS });
+    await insert(own, uuid, { ageMs: DAY_MS, status: "delivered" });
+    await own.endpoints.pause(agent, id);
+    own.clock.jump(31 * DAY_MS);
+    shiftDate(31 * DAY_MS);
+    const retired = await own.deliveries.retire().finally(() => shiftDate(0));
+    expect(retired).toEqual({ deleted: 0, dropped: [] });
+    expect(await own.rows()).toHaveLength(2);
+  });
+
   it("discards what still came for an endpoint while it was deleted", async () => {
     const { agent, id, uuid } = await agentWithEndpoint(services);
     const other = await agentWithEndpoint(services);
     await services.endpoints.delete(agent, id);
-    const insert = (endpoint: string, attempts: number) =>
-      services.database.query(sql`
-        insert into webhook_delivery (id, endpoint_id, event_id, event_type, attempts)
-        values (${newUuidSql}, ${endpoint}, ${newUuid()}, 'job.updated', ${attempts})`);
-    await insert(uuid, 0);
-    await insert(uuid, 1);
-    await insert(other.uuid, 0);
+    await insert(services, uuid, { ageMs: 0 });
+    await insert(services, uuid, { ageMs: 0, attempts: 1 });
+    await insert(services, other.uuid, { ageMs: 0 });
     await services.deliveries.retire();
     const statuses = async (endpoint: string) =>
       (await services.rows(sql`endpoint_id = ${endpoint}`)).map(({ status }) => status);

@@ -13,7 +13,6 @@ import {
 import { createMailTransport } from "../../src/mail/mail.transport.ts";
 import { composeMail } from "../../src/mail/mail.wire.ts";
 import { startMailWorker, type MailWorker } from "../../src/mail/worker.service.ts";
-import { systemClock, type Clock } from "../../src/platform/clock.ts";
 import { openDatabase, type Database } from "../../src/platform/database.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { raw } from "../../src/platform/sql.ts";
@@ -34,7 +33,7 @@ export interface MailRig extends AsyncDisposable {
   /** Of the worker that was started last. */
   attempts(): Promise<Record<string, number>>;
   /** `url`: of the mail server; null: there is none. */
-  startWorker(url: string | null, parts?: { clock?: Clock; tracing?: Tracing }): MailWorker;
+  startWorker(url: string | null, parts?: { tracing?: Tracing }): MailWorker;
   outbox(): Promise<MailView[]>;
   /** The one that there is. */
   theMail(): Promise<MailView>;
@@ -69,7 +68,7 @@ export async function openMailRig(): Promise<MailRig> {
     mails,
     folder,
     log,
-    startWorker(url, { clock = systemClock, tracing } = {}) {
+    startWorker(url, { tracing } = {}) {
       const smtp = url === null ? null : parseSmtpUrl(url);
       const transport = createMailTransport({ smtp, from: FROM, folder });
       registry = new Registry();
@@ -78,7 +77,6 @@ export async function openMailRig(): Promise<MailRig> {
         databaseUrl: testDatabase.url,
         box: testBox,
         transport,
-        clock,
         logger,
         registry,
         tracing,
