@@ -1,11 +1,12 @@
-/** The OpenAPI document and the reference page that shows it: everything comes from this server. */
+/** The OpenAPI documents and the reference page: everything comes from this server. */
+import { createHash } from "node:crypto";
 import { Router, type RequestHandler } from "express";
 import { AppError } from "../platform/errors.ts";
 import { pathPrefix } from "../platform/page-address.ts";
 import { contextOf } from "./context.ts";
 import { readAsset, referencePage } from "./docs/page.ts";
 import { methodNotAllowed } from "./error-handler.ts";
-import { createOpenApiDocument } from "./v1/openapi.ts";
+import { createOpenApiDocument, createOperationsDocument, type OpenApiDocument } from "./v1/openapi.ts";
 
 /** Scripts, styles and connections of this origin alone; Swagger UI draws its icons from `data:` addresses. */
 const PAGE_POLICY = [
@@ -30,15 +31,8 @@ const sendAsset: RequestHandler<{ version: string; name: string }> = (request, r
 
 export function docsRoutes({ publicUrl }: { publicUrl: string | null }): Router {
   const prefix = pathPrefix(publicUrl);
-  // Both are made on the first request: most processes are never asked.
-  let document: string | undefined;
+  // Created by the first request: most processes never get one.
   let page: string | undefined;
-
-  const sendDocument: RequestHandler = (_request, response) => {
-    document ??= JSON.stringify(createOpenApiDocument(publicUrl));
-    response.setHeader("Cache-Control", "no-cache");
-    response.type("json").send(document);
-  };
 
   const sendPage: RequestHandler = (_request, response) => {
     page ??= referencePage(prefix);
@@ -51,10 +45,39 @@ export function docsRoutes({ publicUrl }: { publicUrl: string | null }): Router 
   const route = (path: string, handler: RequestHandler<never>): void => {
     router.route(path).all(named(path)).get(handler).all(methodNotAllowed("GET, HEAD"));
   };
-  route("/openapi.json", sendDocument);
+  route(
+    "/openapi.json",
+    documentSender(() => createOpenApiDocument(publicUrl)),
+  );
+  route(
+    "/docs/operations.json",
+    documentSender(() => createOperationsDocument(publicUrl)),
+  );
   route("/docs", sendPage);
   route("/docs/assets/:version/:name", sendAsset);
   return router;
+}
+
+/**
+ * Sends a document, created by the first request; 304 if `If-None-Match` names its ETag. Express would send it whole to
+ * a client that adds `Cache-Control: no-cache`, as `fetch` does.
+ */
+function documentSender(create: () => OpenApiDocument): RequestHandler {
+  let document: { text: string; etag: string } | undefined;
+  return (request, response) => {
+    document ??= withEtag(JSON.stringify(create()));
+    response.setHeader("Cache-Control", "no-cache");
+    response.setHeader("ETag", document.etag);
+    const known = request.get("If-None-Match")?.split(/\s*,\s*/) ?? [];
+    if (known.includes(document.etag)) response.status(304).end();
+    else response.type("json").send(document.text);
+  };
+}
+
+/** The ETag is weak: the body may be sent compressed. */
+function withEtag(text: string): { text: string; etag: string } {
+  const hash = createHash("sha256").update(text).digest("base64url");
+  return { text, etag: `W/"${hash.slice(0, 22)}"` };
 }
 
 function named(path: string): RequestHandler {

@@ -28,6 +28,7 @@ const kinds = {
 } as const;
 
 export type ErrorCode = keyof typeof kinds;
+export const errorCodes = Object.keys(kinds) as ErrorCode[];
 
 export interface AppErrorOptions {
   details?: unknown;

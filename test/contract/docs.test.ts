@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createOpenApiDocument } from "../../src/http/v1/openapi.ts";
+import { createOpenApiDocument, createOperationsDocument } from "../../src/http/v1/openapi.ts";
 import { startTestApp, type TestApp } from "../support/start-app.ts";
 
 let app: TestApp;
@@ -15,12 +15,25 @@ async function assetPaths(): Promise<string[]> {
   return [...page.matchAll(/(?:href|src)="(\/docs\/assets\/[^"]+)"/g)].map(([, path]) => path as string);
 }
 
-describe("GET /openapi.json", () => {
-  it("answers with the document, without a key, and asks to be looked up again each time", async () => {
-    const response = await app.request("/openapi.json");
+describe.each([
+  ["/openapi.json", createOpenApiDocument(null)],
+  ["/docs/operations.json", createOperationsDocument(null)],
+])("GET %s", (path, document) => {
+  it("returns the document without a key", async () => {
+    const response = await app.request(path);
     expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
-    expect(response.headers.get("cache-control")).toBe("no-cache");
-    expect(await response.json()).toEqual(JSON.parse(JSON.stringify(createOpenApiDocument(null))));
+    expect(await response.json()).toEqual(JSON.parse(JSON.stringify(document)));
+  });
+
+  it("returns 304 for its ETag, and the document for another", async () => {
+    const first = await app.request(path);
+    expect(first.headers.get("cache-control")).toBe("no-cache");
+    const etag = first.headers.get("etag") ?? "";
+    expect(etag).toMatch(/^W\/"[\w-]{22}"$/);
+    const again = await app.request(path, { headers: { "if-none-match": etag } });
+    expect([again.status, await again.text()]).toEqual([304, ""]);
+    const other = await app.request(path, { headers: { "if-none-match": '"other"' } });
+    expect(other.status).toBe(200);
   });
 });
 

@@ -222,7 +222,7 @@ describe("a path", () => {
 });
 
 describe("what stands beside v1", () => {
-  it.each(["/health/live", "/health/ready", "/openapi.json"])(
+  it.each(["/health/live", "/health/ready", "/openapi.json", "/docs/operations.json"])(
     "answers as the document says: %s",
     async (path) => {
       expect((await app.call(path)).status).toBe(200);

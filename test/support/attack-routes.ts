@@ -44,6 +44,7 @@ export const doors: readonly Door[] = [
   { method: "POST", path: "/console-data/imports", by: "session" },
   { method: "GET", path: "/console-data/jobs.csv", by: "session" },
   { method: "GET", path: "/openapi.json", by: "nobody" },
+  { method: "GET", path: "/docs/operations.json", by: "nobody" },
   { method: "GET", path: "/docs", by: "nobody" },
   { method: "GET", path: "/health/live", by: "nobody" },
   { method: "GET", path: "/health/ready", by: "nobody" },

@@ -2,7 +2,10 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { expect } from "vitest";
-import { createOpenApiDocument } from "../../src/http/v1/openapi.ts";
+import { AppError, errorCodes } from "../../src/platform/errors.ts";
+import { failureResponse } from "../../src/http/v1/openapi.failures.ts";
+import { headerComponents } from "../../src/http/v1/openapi.headers.ts";
+import { createOpenApiDocument, createOperationsDocument } from "../../src/http/v1/openapi.ts";
 
 interface Reference {
   $ref: string;
@@ -36,6 +39,7 @@ export interface Operation {
   description: string;
   tags: string[];
   security: Record<string, string[]>[];
+  "x-required-scopes"?: string[];
   parameters?: Parameter[];
   requestBody?: { required: boolean; content: Record<string, MediaType> };
   responses: Record<string, ResponseObject | Reference>;
@@ -44,7 +48,7 @@ type PathItem = Partial<Record<"get" | "patch" | "post", Operation>>;
 
 /** The parts of the document that tests look at. */
 export interface Contract {
-  info: { title: string; description: string };
+  info: { title: string; description: string; version: string };
   servers: { url: string }[];
   tags: { name: string; description: string }[];
   paths: Record<string, PathItem>;
@@ -57,19 +61,57 @@ export interface Contract {
   };
 }
 
-export const contract = createOpenApiDocument(null) as unknown as Contract;
+/** The two documents as they are published. */
+export const apiDocument = createOpenApiDocument(null) as unknown as Contract;
+export const operationsDocument = createOperationsDocument(null) as unknown as Contract;
+
+/** Both as one, with the paths of the server, and with the headers and schemas that only tests refer to. */
+export const contract: Contract = {
+  ...apiDocument,
+  paths: {
+    ...Object.fromEntries(Object.entries(apiDocument.paths).map(([path, item]) => [`/v1${path}`, item])),
+    ...operationsDocument.paths,
+  },
+  components: {
+    ...apiDocument.components,
+    headers: Object.fromEntries(headerComponents),
+    schemas: { ...operationsDocument.components.schemas, ...apiDocument.components.schemas },
+  },
+};
+
+/** The members that requests may have too: their objects stay open. */
+const OPEN_SCHEMAS = new Set(["JobPatch", "BatchItem", "BatchUpdate"]);
+
+/** `schema` with every object closed: partners must accept a member that they don't know, our answers must not have one. */
+function closed(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const members = Object.entries(schema).map(([name, value]) => [
+    name,
+    name === "examples" ? value : closed(value),
+  ]);
+  const isObject = "properties" in schema && !("additionalProperties" in schema);
+  return { ...Object.fromEntries(members), ...(isObject && { additionalProperties: false }) };
+}
+
+const closedSchemas = Object.fromEntries(
+  Object.entries(contract.components.schemas).map(([name, schema]) => [
+    name,
+    OPEN_SCHEMAS.has(name) ? schema : closed(schema),
+  ]),
+);
 
 /** Strict: an unknown keyword or format of a schema is an error, and what a schema does not allow is one too. */
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true });
 addFormats.default(ajv);
 // A response's schema refers to `#/components/schemas/…`, so that it is compiled with these beside it.
-ajv.addVocabulary(["components"]);
+ajv.addVocabulary(["components", "x-extensible-enum", "x-enum-varnames"]);
 const compiled = new Map<object, ValidateFunction>();
 
 /** What `value` breaks of `schema`, a sentence for each rule; none: it fits. Throws for a schema that is none. */
 export function breaches(schema: object, value: unknown): string[] {
   const known = compiled.get(schema);
-  const validate = known ?? ajv.compile({ components: { schemas: contract.components.schemas }, ...schema });
+  const validate = known ?? ajv.compile({ components: { schemas: closedSchemas }, ...schema });
   compiled.set(schema, validate);
   if (validate(value)) return [];
   return (validate.errors ?? []).map(
@@ -102,7 +144,11 @@ export function holdAgainstContract(method: string, path: string, answer: HeldAn
   if (!item && !/^\/v1(?![^/?])/.test(path)) return;
   const declared = findResponse(item, method, answer.status);
   const found = declared
-    ? [...headerBreaches(declared, answer.headers), ...bodyBreaches(method, declared, answer)]
+    ? [
+        ...headerBreaches(declared, answer.headers),
+        ...bodyBreaches(method, declared, answer),
+        ...(/^\/v1(?![^/?])/.test(path) ? envelopeBreaches(method, answer) : []),
+      ]
     : [`status ${answer.status} is not declared`];
   expect(found, `${method} ${path} → ${answer.status} is not as the OpenAPI document says`).toEqual([]);
 }
@@ -116,16 +162,10 @@ function findResponse(item: PathItem | undefined, method: string, status: number
   return response ? resolve(response) : null;
 }
 
-/** The component for a failure's status: its schema's name is the code. */
+/** The response of the error code with this status. */
 function failureOf(status: number): ResponseObject | null {
-  const name = {
-    400: "BadRequest",
-    404: "NotFound",
-    405: "MethodNotAllowed",
-    500: "InternalServerError",
-    503: "ServiceUnavailable",
-  }[status];
-  return (name === undefined ? undefined : contract.components.responses[name]) ?? null;
+  const code = errorCodes.find((each) => new AppError(each, "").status === status);
+  return code === undefined ? null : failureResponse(code);
 }
 
 /** As Express matches: a slash at the end does not count, and an empty Marking Number is still one. */
@@ -167,4 +207,19 @@ function bodyBreaches(
   const media = content[type];
   if (!media) return [`content type "${type}" is not declared`];
   return method === "HEAD" ? [] : breaches(media.schema, body);
+}
+
+/** What the envelope's open members must hold: the document leaves `success` and `code` open for partners' clients. */
+function envelopeBreaches(method: string, { status, body }: HeldAnswer): string[] {
+  if (method === "HEAD") return [];
+  const { success, data, error } = body as {
+    success: boolean;
+    data: unknown;
+    error: { code: string } | null;
+  };
+  if (status < 400)
+    return success && error === null ? [] : ["a success must have success: true and error: null"];
+  const expected = errorCodes.find((code) => new AppError(code, "").status === status);
+  const isFailure = !success && data === null && error?.code === expected;
+  return isFailure ? [] : [`a failure must have success: false, data: null and the code ${expected}`];
 }

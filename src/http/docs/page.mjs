@@ -19,7 +19,7 @@ const webhooks = operationsOf(spec.webhooks);
 const tags = spec.tags.map(({ name }) => name);
 
 // Requests are tried on the server that shows the page, whatever its public address is.
-spec.servers = [{ url: location.origin + prefix }];
+spec.servers = [{ url: `${location.origin}${prefix}/v1` }];
 // Swagger UI shows webhooks under a heading of their own, and their tag as one more that stands empty.
 spec.tags = spec.tags.filter(({ name }) => operations.some((operation) => operation.tags[0] === name));
 // The limits' headers are told with the successes; under every failure again they would bury it.

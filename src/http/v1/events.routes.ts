@@ -30,7 +30,7 @@ export const feedParameters = z.object({
     }),
   types: typeList.optional().meta({
     type: "array",
-    items: { type: "string", enum: [...eventTypes] },
+    items: { type: "string", "x-extensible-enum": [...eventTypes] },
     minItems: 1,
     param: { style: "form", explode: false },
     description: "Only events of these types, separated by commas. Without it: all.",

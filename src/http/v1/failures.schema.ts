@@ -1,6 +1,19 @@
-/** What v1 answers with when it fails, as zod: one schema for each code of the error table. */
+/** What v1 answers with when it fails, as zod: one envelope for all error codes. */
 import { z } from "zod";
-import type { ErrorCode, Problem } from "../../platform/errors.ts";
+import { errorCodes, type ErrorCode, type Problem } from "../../platform/errors.ts";
+
+/**
+ * A code whose list may grow. OpenAPI describes it as text, so that generated clients accept a code that they don't
+ * know; the codes of today are in `x-extensible-enum` and in the description.
+ */
+export function openCode<Code extends string>(codes: readonly Code[], description: string) {
+  return z.enum(codes).meta({
+    type: "string",
+    "x-extensible-enum": [...codes],
+    description: `${description}. More may be added. Now: ${codes.map((code) => `\`${code}\``).join(", ")}.`,
+    examples: [codes[0]],
+  });
+}
 
 /** Codes that one item of a batch can fail with while the request as a whole succeeds. */
 export const itemErrorCodes = [
@@ -11,8 +24,8 @@ export const itemErrorCodes = [
 ] as const satisfies readonly ErrorCode[];
 
 export const problemSchema = z
-  .strictObject({
-    location: z.enum(["body", "query", "path", "header"]).meta({ description: "The part of the request" }),
+  .object({
+    location: openCode(["body", "query", "path", "header"], "The part of the request"),
     field: z.string().meta({
       description: "The parameter or member, as a path; empty: the body as a whole",
       examples: ["jobs[3].weight"],
@@ -27,28 +40,29 @@ export const problemSchema = z
     description: "One thing that is wrong with a request, and where.",
   }) satisfies z.ZodType<Problem>;
 
-const details = {
-  BadRequestException: z
-    .array(problemSchema)
-    .nullable()
-    .meta({ description: "Every problem found; null where there is only the message to say" }),
-  PreconditionFailedException: z.strictObject({
-    current_etag: z.string().meta({ description: "The ETag that the job has now", examples: ['"5"'] }),
-  }),
-};
+/** The description of `details`, the one member whose type depends on the code. */
+const DETAILS =
+  "More about the error, by code. `BadRequestException`: a list of `Problem` objects, or null. " +
+  "`PreconditionFailedException`: `{current_etag}`, the ETag that the job has now. Other codes: null.";
 
-/** The envelope around one error code: `request_id` is the id that every answer has. */
-export function failureSchema(code: ErrorCode, requestId: z.ZodType<string>) {
-  return z
-    .strictObject({
-      request_id: requestId,
-      success: z.literal(false),
-      data: z.null(),
-      error: z.strictObject({
-        code: z.literal(code),
-        message: z.string().meta({ description: "What is wrong, for people; not for programs to compare" }),
-        details: code in details ? details[code as keyof typeof details] : z.null(),
+/** The envelope of every failed request. */
+export function errorEnvelopeSchema(requestId: z.ZodType<string>) {
+  const error = z
+    .object({
+      code: openCode(errorCodes, "The error code, for programs"),
+      message: z.string().meta({
+        description: "The error message, for people; its wording may change",
+        examples: ["Delivery job not found"],
       }),
+      details: z.unknown().meta({ description: DETAILS }),
     })
-    .meta({ id: code });
+    .meta({ id: "ErrorObject", description: "What went wrong." });
+  return z
+    .object({
+      request_id: requestId,
+      success: z.boolean().meta({ description: "Always false" }),
+      data: z.null().meta({ type: ["object", "null"], description: "Always null" }),
+      error,
+    })
+    .meta({ id: "ErrorEnvelope", description: "The answer to a request that failed." });
 }

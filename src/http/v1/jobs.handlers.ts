@@ -54,7 +54,7 @@ export function getJob({ jobs }: JobHandlerServices): Handler {
 
 export function jobHistory({ jobs, events, baseUrl }: JobHandlerServices): Handler {
   return async (request, response) => {
-    const { page, page_size: pageSize } = readHistoryQuery(request.originalUrl);
+    const { page = 1, page_size: pageSize } = readHistoryQuery(request.originalUrl);
     const viewer = principalOf(response);
     const { marking_number: number } = await jobs.get(viewer, markingNumberOf(request));
     const { items, total } = await events.history(viewer, number, {

@@ -11,7 +11,6 @@ import { toIsoTime } from "../../platform/time.ts";
 import {
   dateParameter,
   instantParameter,
-  optionalPageParameter,
   pageParameter,
   pageSizeParameter,
   queryReader,
@@ -19,6 +18,11 @@ import {
 } from "./parameters.ts";
 
 const sortNames = jobSortFields.flatMap((field) => [field, `-${field}`] as const);
+
+/** `-created_at` as generated clients name it: `CREATED_AT_DESC`. */
+function toEnumName(sort: string): string {
+  return sort.replace(/^-(.*)/, "$1_desc").toUpperCase();
+}
 
 /** An optional parameter, with what OpenAPI says of it. */
 function optional<Value extends z.ZodType>(
@@ -41,7 +45,7 @@ export const listParameters = z.object({
   updated_at_to: optional(dateParameter, "Jobs updated on or before this day (UTC).", "2026-11-30"),
   scheduled_date_from: optional(dateParameter, "Jobs scheduled on or after this date.", "2026-11-24"),
   scheduled_date_to: optional(dateParameter, "Jobs scheduled on or before this date.", "2026-11-30"),
-  page: optionalPageParameter,
+  page: pageParameter,
   page_size: pageSizeParameter,
   cursor: optional(
     z.string(),
@@ -53,6 +57,7 @@ export const listParameters = z.object({
     z.enum(sortNames, { error: `must be one of ${sortNames.join(", ")}` }),
     "Order of the list, `-` for descending; the id breaks ties and nulls come last. Without it: newest first.",
     "-updated_at",
+    { "x-enum-varnames": sortNames.map(toEnumName) },
   ),
   updated_since: optional(instantParameter, "Jobs updated at or after this instant.", "2026-11-21T08:00:00Z"),
   failure_reason: filterText(64, "Exact match on the reason code.", "wrong_incomplete_address"),

@@ -1,8 +1,8 @@
-/** The answers to requests that fail: one for each code of the error table, with an example in the envelope. */
+/** The responses to requests that fail: one for each error code, with examples. */
 import { AppError, type ErrorCode, type Problem } from "../../platform/errors.ts";
 import { exampleRequestId } from "./openapi.examples.ts";
-import { failureSchema } from "./failures.schema.ts";
-import { headersOf, rateLimitHeaders, requiredHeaders, type HeaderName } from "./openapi.headers.ts";
+import { errorEnvelopeSchema } from "./failures.schema.ts";
+import { headersOf, rateLimitHeaders, inlineHeaders, type HeaderName } from "./openapi.headers.ts";
 import { requestIdSchema } from "./responses.schema.ts";
 
 interface Failure {
@@ -83,9 +83,7 @@ const failures: Record<ErrorCode, Failure> = {
   },
 };
 
-export const errorCodes = Object.keys(failures) as ErrorCode[];
-
-export const failureSchemas = errorCodes.map((code) => failureSchema(code, requestIdSchema));
+export const errorEnvelope = errorEnvelopeSchema(requestIdSchema);
 
 export function statusOf(code: ErrorCode): number {
   return new AppError(code, "").status;
@@ -109,17 +107,25 @@ export function failureResponse(
 ) {
   const { description, message, details = null, headers = [] } = failures[code];
   const examples = more.examples ?? [{ summary: description, message, details }];
-  const limits = code === "TooManyRequestsException" ? requiredHeaders(rateLimitHeaders) : {};
+  const limits = code === "TooManyRequestsException" ? inlineHeaders(rateLimitHeaders) : {};
   return {
     description: more.description ?? description,
     headers: { ...headersOf([...headers, ...(more.headers ?? [])]), ...limits },
     content: {
       "application/json": {
-        schema: { $ref: `#/components/schemas/${code}` },
+        schema: { $ref: "#/components/schemas/ErrorEnvelope" },
         examples: envelopesOf(code, examples),
       },
     },
   };
+}
+
+/** The body of a failure with `code`, with the message of the table above unless another is given. */
+export function failureExample(
+  code: ErrorCode,
+  { message, details = null }: Omit<FailureExample, "summary"> = failures[code],
+): object {
+  return { request_id: exampleRequestId, success: false, data: null, error: { code, message, details } };
 }
 
 function envelopesOf(
@@ -127,17 +133,9 @@ function envelopesOf(
   examples: readonly FailureExample[],
 ): Record<string, { summary: string; value: object }> {
   return Object.fromEntries(
-    examples.map(({ summary, message, details = null }, at) => [
+    examples.map(({ summary, ...example }, at) => [
       `${responseName(code)}${examples.length > 1 ? at + 1 : ""}`,
-      {
-        summary,
-        value: {
-          request_id: exampleRequestId,
-          success: false,
-          data: null,
-          error: { code, message, details },
-        },
-      },
+      { summary, value: failureExample(code, example) },
     ]),
   );
 }

@@ -7,7 +7,7 @@ import { failureReasonSchema, feedSchema, statusCodeSchema } from "./responses.s
 
 export const listEvents = operation({
   method: "get",
-  path: "/v1/events",
+  path: "/events",
   operationId: "listEvents",
   summary: "Read the events feed",
   description: `The events of the last 30 days that concern jobs visible to the key's organization: the same bodies that
@@ -56,7 +56,7 @@ time to time. No event is left out and none comes twice along one cursor.`,
 
 export const listStatuses = operation({
   method: "get",
-  path: "/v1/reference/statuses",
+  path: "/reference/statuses",
   operationId: "listStatuses",
   summary: "List the status codes",
   description: "The codes that `normalized_status` may hold. Codes may be added at any time.",
@@ -65,7 +65,7 @@ export const listStatuses = operation({
   success: {
     description: "The codes.",
     name: "StatusListEnvelope",
-    data: z.strictObject({ items: z.array(statusCodeSchema) }).meta({ id: "StatusList" }),
+    data: z.object({ items: z.array(statusCodeSchema) }).meta({ id: "StatusList" }),
     examples: {
       "Two of the codes": {
         items: [
@@ -80,7 +80,7 @@ export const listStatuses = operation({
 
 export const listFailureReasons = operation({
   method: "get",
-  path: "/v1/reference/failure-reasons",
+  path: "/reference/failure-reasons",
   operationId: "listFailureReasons",
   summary: "List the failure reasons",
   description: "A catalogue for `failure_reason`. It is advice: any text of up to 64 characters is accepted.",
@@ -89,7 +89,7 @@ export const listFailureReasons = operation({
   success: {
     description: "The catalogue.",
     name: "FailureReasonListEnvelope",
-    data: z.strictObject({ items: z.array(failureReasonSchema) }).meta({ id: "FailureReasonList" }),
+    data: z.object({ items: z.array(failureReasonSchema) }).meta({ id: "FailureReasonList" }),
     examples: {
       "One of the reasons": {
         items: [

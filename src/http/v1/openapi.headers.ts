@@ -130,8 +130,8 @@ export function headersOf(names: readonly HeaderName[]): Headers {
   return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** The rate limit's headers where they cannot be missing: on the answer that says that the limit is reached. */
-export function requiredHeaders(names: readonly HeaderName[]): Headers {
+/** The same headers described in place, and required: for a document or an answer without the shared components. */
+export function inlineHeaders(names: readonly HeaderName[]): Headers {
   return Object.fromEntries(names.map((name) => [name, { ...descriptions[name], required: true }]));
 }
 

@@ -18,7 +18,7 @@ import { operation } from "./openapi.operation.ts";
 import { batchResultSchema, historySchema, jobListSchema, jobSchema } from "./responses.schema.ts";
 
 const tag = "Jobs";
-const onePath = "/v1/jobs/by-marking/{markingNumber}";
+const onePath = "/jobs/by-marking/{markingNumber}";
 
 const pathParameters = z.object({
   markingNumber: markingNumberValue.meta({
@@ -53,7 +53,7 @@ const idempotencyFailures = ["ConflictException", "UnprocessableEntityException"
 
 export const listJobs = operation({
   method: "get",
-  path: "/v1/jobs",
+  path: "/jobs",
   operationId: "listJobs",
   summary: "List delivery jobs",
   description: `The delivery jobs visible to the key's organization, newest first, in pages.
@@ -179,7 +179,7 @@ At least one editable field is required. Keys that are unknown or read-only are 
 
 export const updateJobs = operation({
   method: "patch",
-  path: "/v1/jobs/batch",
+  path: "/jobs/batch",
   operationId: "updateJobs",
   summary: "Update up to 100 delivery jobs",
   description: `Changes each job of the list; every item stands alone, and its outcome is in \`results\`.

@@ -56,9 +56,10 @@ export function operation({
     path,
     operationId,
     summary,
-    description,
+    description: `${description}\n\nRequired scope: \`${scope}\`.`,
     tags: [tag],
-    security: [{ ApiKey: [scope] }, { Bearer: [scope] }],
+    security: [{ ApiKey: [] }, { Bearer: [] }],
+    "x-required-scopes": [scope],
     ...(rest.request && { request: rest.request }),
     responses: { 200: successResponse(rest.success), ...Object.fromEntries(responses) },
   };
@@ -80,7 +81,12 @@ function successResponse({
   headers = [],
 }: Success): RouteConfig["responses"][string] {
   const envelope = z
-    .strictObject({ request_id: requestIdSchema, success: z.literal(true), data, error: z.null() })
+    .object({
+      request_id: requestIdSchema,
+      success: z.boolean().meta({ description: "Always true" }),
+      data,
+      error: z.null().meta({ type: ["object", "null"], description: "Always null" }),
+    })
     .meta({ id: name });
   const values = Object.entries(examples).map(
     ([summary, value], at): [string, { summary: string; value: object }] => [

@@ -1,21 +1,27 @@
 /** What stands beside v1: health, figures, and the description itself. None of it asks for a key. */
 import type { RouteConfig } from "@asteasolutions/zod-to-openapi";
 import { z } from "zod";
-import { headersOf } from "./openapi.headers.ts";
+import { openCode } from "./failures.schema.ts";
+import { failureExample, errorEnvelope } from "./openapi.failures.ts";
+import { inlineHeaders } from "./openapi.headers.ts";
 
-const dependencySchema = z.strictObject({
-  status: z.enum(["up", "down"]),
+const requestIdHeader = inlineHeaders(["X-Request-Id"]);
+
+const dependencySchema = z.object({
+  status: openCode(["up", "down"], "The state of the dependency"),
   message: z
     .string()
     .optional()
     .meta({ description: "What is wrong with it", examples: ["out of reach"] }),
 });
 
-const liveSchema = z.strictObject({ status: z.literal("live") }).meta({ id: "Liveness" });
+const liveSchema = z
+  .object({ status: openCode(["live"], "The state of the process") })
+  .meta({ id: "Liveness" });
 
 const readySchema = z
-  .strictObject({
-    status: z.enum(["ready", "not_ready", "stopping"]),
+  .object({
+    status: openCode(["ready", "not_ready", "stopping"], "The state of the process"),
     dependencies: z.record(z.string(), dependencySchema).meta({ description: "Each dependency by name" }),
   })
   .meta({ id: "Readiness" });
@@ -29,8 +35,38 @@ interface Content {
 
 function answerOf({ description, type, schema, example }: Content) {
   const media = example === undefined ? { schema } : { schema, example };
-  return { description, headers: headersOf([]), content: { [type]: media } };
+  return { description, headers: requestIdHeader, content: { [type]: media } };
 }
+
+/** Linters want every operation to declare a client error. */
+const malformed = {
+  description: "The request is malformed, or the path does not have this method.",
+  headers: requestIdHeader,
+  content: {
+    "application/json": { schema: errorEnvelope, example: failureExample("MethodNotAllowedException") },
+  },
+};
+
+/** The answers of an operation that sends an OpenAPI document. */
+const documentAnswers = {
+  200: {
+    ...answerOf({
+      description: "The document.",
+      type: "application/json",
+      schema: z.looseObject({ openapi: z.string() }),
+    }),
+    headers: {
+      ...requestIdHeader,
+      ETag: {
+        description: "Changes with the document. Send it back as `If-None-Match`.",
+        required: true,
+        schema: { type: "string" as const },
+        example: 'W/"q0Yb0bJ3m1dJm0hW0Wb9wA"',
+      },
+    },
+  },
+  304: { description: "The document is the one that `If-None-Match` names.", headers: requestIdHeader },
+};
 
 interface OpsOperation {
   path: string;
@@ -45,9 +81,9 @@ function open({ path, answers, ...rest }: OpsOperation): RouteConfig {
     method: "get",
     path,
     ...rest,
-    tags: ["Operation"],
+    tags: ["Operations"],
     security: [],
-    responses: answers,
+    responses: { ...answers, "4XX": malformed },
   };
 }
 
@@ -111,22 +147,23 @@ export const opsOperations: readonly RouteConfig[] = [
   open({
     path: "/openapi.json",
     operationId: "getOpenApi",
+    summary: "The OpenAPI document of the partner API",
+    description: "OpenAPI 3.1, generated from the schemas that check requests. Has an `ETag`.",
+    answers: documentAnswers,
+  }),
+  open({
+    path: "/docs/operations.json",
+    operationId: "getOperationsOpenApi",
     summary: "This document",
-    description: "OpenAPI 3.1, made from the very schemas that check requests.",
-    answers: {
-      200: answerOf({
-        description: "The document.",
-        type: "application/json",
-        schema: z.looseObject({ openapi: z.string() }),
-      }),
-    },
+    description: "OpenAPI 3.1 of the operations endpoints. Has an `ETag`.",
+    answers: documentAnswers,
   }),
   open({
     path: "/docs",
     operationId: "getReferencePage",
     summary: "The reference page",
     description:
-      "This document as a page to read and to try requests on. Nothing of it comes from another host.",
+      "The partner API as a page to read and to try requests on. It loads nothing from another host.",
     answers: { 200: answerOf({ description: "The page.", type: "text/html", schema: z.string() }) },
   }),
 ];

@@ -1,6 +1,8 @@
-/** The OpenAPI document: put together from the operations, whose schemas are those that check requests. */
-import { OpenApiGeneratorV31, OpenAPIRegistry } from "@asteasolutions/zod-to-openapi";
-import { failureResponse, failureSchemas, errorCodes, responseName } from "./openapi.failures.ts";
+/** The two OpenAPI documents: the partner API, and the operations endpoints beside it. */
+import { OpenApiGeneratorV31, OpenAPIRegistry, type RouteConfig } from "@asteasolutions/zod-to-openapi";
+import manifest from "../../../package.json" with { type: "json" };
+import { errorCodes } from "../../platform/errors.ts";
+import { errorEnvelope, failureResponse, responseName } from "./openapi.failures.ts";
 import { listEvents, listFailureReasons, listStatuses } from "./openapi.feeds.ts";
 import { headerComponents } from "./openapi.headers.ts";
 import { findJob, jobHistory, listJobs, updateJob, updateJobs } from "./openapi.jobs.ts";
@@ -14,7 +16,7 @@ update them by Marking Number.
 
 **Authentication.** Every request under \`/v1\` carries an API key, as \`x-api-key: KEY\` or as \`Authorization: Bearer KEY\`.
 A key belongs to an agent or a contractor organization and sees the jobs of that organization, nothing else. What a key
-may do is told by its scopes: \`jobs:read\` and \`jobs:write\`.
+may do is told by its scopes; each operation names the one that it requires (\`x-required-scopes\`).
 
 **Envelope.** Every answer under \`/v1\`, success or failure, is \`{request_id, success, data, error}\`. A path that does not
 exist is 404 (\`NotFoundException\`), one that is asked with a method that it does not have is 405
@@ -23,45 +25,98 @@ exist is 404 (\`NotFoundException\`), one that is asked with a method that it do
 **Rate limits.** Per key: reads 50 a second (100 at once), single updates 25 a second (50 at once), batches 5 a second
 (10 at once), unless the operator set others. \`RateLimit\`, \`RateLimit-Policy\` and \`X-RateLimit-*\` tell what is left.
 
+**Growth.** Objects in answers and events may get new fields, and codes with \`x-extensible-enum\` may get new values.
+
 **Versions.** The version is the segment \`v1\` of the path. v1 changes only by addition: new fields, parameters, events and
 status codes are additions, so be ready to meet what you do not know. Whatever is to go is announced with the headers
 \`Deprecation\` (RFC 9745) and \`Sunset\` (RFC 8594) at least 12 months ahead.`;
 
-const config = {
+const info = {
+  version: manifest.version,
+  license: { name: "MIT", identifier: "MIT" },
+};
+
+const apiConfig = {
   openapi: "3.1.0",
   info: {
     title: "Waymark API",
     summary: "List delivery jobs, update them by Marking Number, be told of every change.",
     description: DESCRIPTION,
-    version: "1.0.0",
-    license: { name: "MIT", identifier: "MIT" },
+    ...info,
   },
-  security: [{ ApiKey: [] }, { Bearer: [] }],
   tags: [
     { name: "Jobs", description: "Delivery jobs: list them, read one, update one or many." },
     { name: "Events", description: "What happened to jobs, to poll instead of webhooks or to catch up." },
     { name: "Reference", description: "The codes that fields hold." },
-    {
-      name: "Operation",
-      description: "For those who run the service. No key is asked for, and there is no envelope.",
-    },
     { name: "Webhooks", description: "The same events, sent to an address of yours." },
   ],
 };
 
-/** The document for a service at `publicUrl`; null: the server that answers with it. */
+const operationsConfig = {
+  openapi: "3.1.0",
+  info: {
+    title: "Waymark operations endpoints",
+    summary: "Health, metrics and documentation of a Waymark server.",
+    description: "For operators. These endpoints need no API key and return no envelope.",
+    ...info,
+  },
+  tags: [{ name: "Operations", description: "Health, metrics and documentation." }],
+};
+
+const apiRoutes = [
+  listJobs,
+  updateJobs,
+  findJob,
+  updateJob,
+  jobHistory,
+  listEvents,
+  listStatuses,
+  listFailureReasons,
+];
+
+/** The partner API. `publicUrl` is the service's URL; null: the server that sends the document. */
 export function createOpenApiDocument(publicUrl: string | null): OpenApiDocument {
   const registry = new OpenAPIRegistry();
   registerComponents(registry);
-  const jobs = [listJobs, updateJobs, findJob, updateJob, jobHistory];
-  for (const route of [...jobs, listEvents, listStatuses, listFailureReasons, ...opsOperations])
-    registry.registerPath(route);
+  registerResponses(registry, apiRoutes);
+  for (const route of apiRoutes) registry.registerPath(route);
   for (const webhook of webhooks) registry.registerWebhook(webhook);
-  const schemas = failureSchemas.map((schema) => ({ type: "schema" as const, schema }));
-  const generator = new OpenApiGeneratorV31([...registry.definitions, ...schemas], {
-    unionPreferredType: "oneOf",
-  });
-  return generator.generateDocument({ ...config, servers: [{ url: publicUrl ?? "/" }] });
+  const config = { ...apiConfig, info: { ...apiConfig.info, contact: contactOf(publicUrl) } };
+  return generate(registry, { ...config, servers: [{ url: `${publicUrl ?? ""}/v1` }] });
+}
+
+/** The operations endpoints, which are outside `/v1`. */
+export function createOperationsDocument(publicUrl: string | null): OpenApiDocument {
+  const registry = new OpenAPIRegistry();
+  for (const route of opsOperations) registry.registerPath(route);
+  const config = { ...operationsConfig, info: { ...operationsConfig.info, contact: contactOf(publicUrl) } };
+  return generate(registry, { ...config, servers: [{ url: publicUrl ?? "/" }] });
+}
+
+type Config = Parameters<OpenApiGeneratorV31["generateDocument"]>[0];
+
+function generate(registry: OpenAPIRegistry, config: Config): OpenApiDocument {
+  const definitions = [{ type: "schema" as const, schema: errorEnvelope }, ...registry.definitions];
+  const generator = new OpenApiGeneratorV31(definitions, { unionPreferredType: "oneOf" });
+  return generator.generateDocument(config);
+}
+
+function contactOf(publicUrl: string | null): { name: string; url?: string } {
+  return { name: "The operator of this service", ...(publicUrl !== null && { url: publicUrl }) };
+}
+
+/** The responses that `routes` refer to; linters report a component that no operation uses. */
+function registerResponses(registry: OpenAPIRegistry, routes: readonly RouteConfig[]): void {
+  const used = new Set(
+    routes.flatMap(({ responses }) =>
+      Object.values(responses).map((response) => ("$ref" in response ? response.$ref : null)),
+    ),
+  );
+  for (const code of errorCodes) {
+    const name = responseName(code);
+    if (used.has(`#/components/responses/${name}`))
+      registry.registerComponent("responses", name, failureResponse(code));
+  }
 }
 
 function registerComponents(registry: OpenAPIRegistry): void {
@@ -76,7 +131,7 @@ function registerComponents(registry: OpenAPIRegistry): void {
     scheme: "bearer",
     description: "The same API key as a bearer token.",
   });
-  for (const [name, header] of headerComponents) registry.registerComponent("headers", name, header);
-  for (const code of errorCodes)
-    registry.registerComponent("responses", responseName(code), failureResponse(code));
+  // No operation answers 405: linters would report `Allow` as unused.
+  const headers = headerComponents.filter(([name]) => name !== "Allow");
+  for (const [name, header] of headers) registry.registerComponent("headers", name, header);
 }

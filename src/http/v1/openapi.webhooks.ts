@@ -2,10 +2,10 @@
 import type { RouteConfig } from "@asteasolutions/zod-to-openapi";
 import { z } from "zod";
 import { eventTypes, type EventType } from "../../events/event.entity.ts";
-import { API_VERSION } from "../../events/event.wire.ts";
 import { TEST_EVENT_TYPE, type TestEventWire } from "../../webhooks/test-event.ts";
 import { exampleEvents, exampleTestEvent } from "./openapi.examples.ts";
-import { eventSchema } from "./responses.schema.ts";
+import { openCode } from "./failures.schema.ts";
+import { apiVersionSchema, eventSchema } from "./responses.schema.ts";
 
 const headers = z.object({
   "webhook-id": z.string().meta({
@@ -25,6 +25,10 @@ const headers = z.object({
       "by spaces, for 24 hours after a rotation of the secret.",
     examples: ["v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="],
   }),
+  "webhook-redelivery": openCode(
+    ["restore"],
+    "Usually absent. `restore`: we restored a backup and may already have sent this event",
+  ).optional(),
 });
 
 const texts: Record<EventType, { summary: string; description: string }> = {
@@ -44,17 +48,19 @@ const ONCE_OR_MORE = `At least once: a repeat has the same \`webhook-id\`, and \
 \`GET /v1/events\` carries the same body, to catch up.`;
 
 const testEventSchema = z
-  .strictObject({
+  .object({
     id: z
       .string()
       .regex(/^evt_[0-9A-HJKMNP-TV-Z]{26}$/)
       .meta({ description: "Id of the event, as in `webhook-id`", examples: [exampleTestEvent.id] }),
-    type: z.literal(TEST_EVENT_TYPE).meta({ description: "That it is a test" }),
-    api_version: z.literal(API_VERSION).meta({ description: "Version of this shape" }),
+    type: z
+      .literal(TEST_EVENT_TYPE)
+      .meta({ type: "string", description: `Always \`${TEST_EVENT_TYPE}\``, examples: [TEST_EVENT_TYPE] }),
+    api_version: apiVersionSchema,
     timestamp: z.iso
       .datetime({ precision: 3 })
       .meta({ description: "When it was asked for", examples: [exampleTestEvent.timestamp] }),
-    data: z.strictObject({
+    data: z.object({
       message: z.string().meta({ description: "For people", examples: [exampleTestEvent.data.message] }),
       endpoint_id: z
         .string()
@@ -66,7 +72,7 @@ const testEventSchema = z
     }),
   })
   .meta({
-    id: "TestEvent",
+    id: "WebhookTestEvent",
     description: "What an endpoint is sent when its owner tries it out.",
   }) satisfies z.ZodType<TestEventWire>;
 

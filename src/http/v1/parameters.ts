@@ -19,14 +19,13 @@ export function integerParameter(min: number, max: number = MAX_INTEGER) {
     .meta({ type: "integer", minimum: min, maximum: max });
 }
 
-const pageMeta = {
-  default: 1,
-  description: "Page number, from 1. A page past the end is empty.",
-  examples: [2],
-};
-export const pageParameter = integerParameter(1).default(1).meta(pageMeta);
-/** The same without its default, for a list that is read by cursor too: no page was asked for then. */
-export const optionalPageParameter = integerParameter(1).optional().meta(pageMeta);
+/** OpenAPI declares no default: a client that sends it with every request could not read by cursor. */
+export const pageParameter = integerParameter(1)
+  .optional()
+  .meta({
+    description: "Page number, from 1. Without it: the first page. A page past the end is empty.",
+    examples: [2],
+  });
 export const pageSizeParameter = integerParameter(1, MAX_PAGE_SIZE)
   .default(10)
   .meta({ default: 10, description: "Items per page.", examples: [25] });

@@ -8,7 +8,7 @@ import { markingNumberValue } from "../../jobs/job.values.ts";
 import type { JobWire } from "../../jobs/job.wire.ts";
 import type { IdPrefix } from "../../platform/ids.ts";
 import { actorTypes } from "../../platform/principal.ts";
-import { itemErrorCodes, problemSchema } from "./failures.schema.ts";
+import { itemErrorCodes, openCode, problemSchema } from "./failures.schema.ts";
 import { MAX_PAGE_SIZE } from "./parameters.ts";
 
 type FieldValues = { [Name in JobFieldName]: (typeof jobFields)[Name]["value"] };
@@ -40,16 +40,16 @@ const markingNumber = markingNumberValue.meta({
 });
 
 export const jobSchema = z
-  .strictObject({
-    id: idOf("job", "Delivery job id", "01KAGD2WJ8F9V6BMH0T3S5XQ1N").meta({ readOnly: true }),
-    marking_number: markingNumber.meta({ readOnly: true }),
+  .object({
+    id: idOf("job", "Delivery job id", "01KAGD2WJ8F9V6BMH0T3S5XQ1N"),
+    marking_number: markingNumber,
     ...fieldValues,
     provider_status: z
       .string()
       .nullable()
-      .meta({ readOnly: true, description: "Current provider status value", examples: ["DEX03"] }),
-    created_at: instant("Creation timestamp", "2026-11-20T06:30:00.000Z").meta({ readOnly: true }),
-    updated_at: instant("Last update timestamp", "2026-11-21T09:15:42.318Z").meta({ readOnly: true }),
+      .meta({ description: "Current provider status value", examples: ["DEX03"] }),
+    created_at: instant("Creation timestamp", "2026-11-20T06:30:00.000Z"),
+    updated_at: instant("Last update timestamp", "2026-11-21T09:15:42.318Z"),
   })
   .meta({ id: "Job", description: "A delivery job." }) satisfies z.ZodType<JobWire>;
 
@@ -72,7 +72,7 @@ const page = z
   .meta({ description: "Page number", examples: [1] });
 
 const listPaginationSchema = z
-  .strictObject({
+  .object({
     page: page.optional().meta({ description: "Page number; absent where the list is read by cursor" }),
     page_size: pageSize,
     total: count("Jobs that match, on all pages", 25),
@@ -84,44 +84,50 @@ const listPaginationSchema = z
   .meta({ id: "ListPagination", description: "The contract's Pagination object, and a cursor." });
 
 const paginationSchema = z
-  .strictObject({ page, page_size: pageSize, total: count("Items on all pages", 3) })
+  .object({ page, page_size: pageSize, total: count("Items on all pages", 3) })
   .meta({ id: "Pagination", description: "The contract's Pagination object." });
 
 export const jobListSchema = z
-  .strictObject({ items: z.array(jobSchema).max(MAX_PAGE_SIZE), pagination: listPaginationSchema })
+  .object({ items: z.array(jobSchema).max(MAX_PAGE_SIZE), pagination: listPaginationSchema })
   .meta({ id: "JobList" });
 
-const updatedItemSchema = z
-  .strictObject({ marking_number: markingNumber, success: z.literal(true), job: jobSchema })
-  .meta({ id: "UpdatedItem", description: "An item that was updated, and the job as it is now." });
-
-const failedItemSchema = z
-  .strictObject({
+const batchItemResultSchema = z
+  .object({
     marking_number: markingNumber,
-    success: z.literal(false),
+    success: z.boolean().meta({ description: "Whether the item was updated" }),
+    job: jobSchema.optional(),
     error: z
       .string()
-      .meta({ description: "What is wrong, for people", examples: ["Delivery job not found"] }),
-    error_code: z.enum(itemErrorCodes).meta({ description: "What is wrong, for programs" }),
-    error_details: z.array(problemSchema).nullable().meta({ description: "Every problem found, or null" }),
+      .optional()
+      .meta({
+        description: "The error message; present if the item failed",
+        examples: ["Delivery job not found"],
+      }),
+    error_code: openCode(itemErrorCodes, "The error code; present if the item failed").optional(),
+    error_details: z
+      .array(problemSchema)
+      .nullable()
+      .optional()
+      .meta({ description: "Every problem found, or null; present if the item failed" }),
   })
-  .meta({ id: "FailedItem", description: "An item that was not updated, and why." });
+  .meta({
+    id: "BatchItemResult",
+    description: "The result of one item: `job` if it was updated, `error` and `error_code` if it failed.",
+  });
 
 export const batchResultSchema = z
-  .strictObject({
+  .object({
     updated_count: count("Number of items updated", 1),
     failed_count: count("Number of items that failed", 1),
     results: z
-      .array(z.union([updatedItemSchema, failedItemSchema]))
+      .array(batchItemResultSchema)
       .meta({ description: "One entry per item, in the order of the request" }),
   })
   .meta({ id: "BatchResult" });
 
 const actorSchema = z
-  .strictObject({
-    type: z
-      .enum(actorTypes)
-      .meta({ description: "A partner's API key, a signed-in person or the service itself" }),
+  .object({
+    type: openCode(actorTypes, "An API key, a signed-in user or the service itself"),
     id: z
       .string()
       .regex(/^(key|usr)_[0-7][0-9A-HJKMNP-TV-Z]{25}$/)
@@ -133,8 +139,17 @@ const actorSchema = z
   })
   .meta({ id: "Actor", description: "Who made the change." });
 
-const fieldValue = z.union([z.string(), z.number(), z.boolean(), z.null()]);
-const changesSchema = z.record(z.string(), z.strictObject({ from: fieldValue, to: fieldValue })).meta({
+const fieldValue = (description: string, example: unknown) =>
+  z
+    .union([z.string(), z.number(), z.boolean(), z.null()])
+    .meta({ type: ["string", "number", "boolean", "null"], description, examples: [example] });
+const fieldChangeSchema = z
+  .object({
+    from: fieldValue("The value before the change", "out_for_delivery"),
+    to: fieldValue("The value after the change", "failed"),
+  })
+  .meta({ id: "FieldChange" });
+const changesSchema = z.record(z.string(), fieldChangeSchema).meta({
   id: "Changes",
   description:
     "The fields that changed, each with its value before and after. An assignment shows as `contractor_id`.",
@@ -145,9 +160,7 @@ const eventIdSchema = idOf(
   "Event id: the same in the feed, in the history and in every webhook",
   "01KAJQZ4T3C6Y1GKD8B5RVXE2H",
 );
-const eventTypeSchema = z
-  .enum(eventTypes)
-  .meta({ description: "What happened", examples: ["job.status_changed"] });
+const eventTypeSchema = openCode(eventTypes, "What happened").meta({ examples: ["job.status_changed"] });
 const sequenceSchema = z
   .int()
   .min(1)
@@ -157,7 +170,7 @@ const causeSchema = requestIdSchema
   .meta({ description: "The request that made the change; null: none did" });
 
 const historyEntrySchema = z
-  .strictObject({
+  .object({
     id: eventIdSchema,
     type: eventTypeSchema,
     sequence: sequenceSchema,
@@ -169,16 +182,20 @@ const historyEntrySchema = z
   .meta({ id: "HistoryEntry", description: "One change of a job." }) satisfies z.ZodType<HistoryEntryWire>;
 
 export const historySchema = z
-  .strictObject({ items: z.array(historyEntrySchema), pagination: paginationSchema })
+  .object({ items: z.array(historyEntrySchema), pagination: paginationSchema })
   .meta({ id: "History" });
 
+export const apiVersionSchema = z
+  .literal(API_VERSION)
+  .meta({ type: "string", description: "Version of this shape", examples: [API_VERSION] });
+
 export const eventSchema = z
-  .strictObject({
+  .object({
     id: eventIdSchema,
     type: eventTypeSchema,
-    api_version: z.literal(API_VERSION).meta({ description: "Version of this shape" }),
+    api_version: apiVersionSchema,
     timestamp: instant("When it happened", "2026-11-21T09:15:42.318Z"),
-    data: z.strictObject({
+    data: z.object({
       job: jobSchema,
       changes: changesSchema,
       sequence: sequenceSchema,
@@ -193,7 +210,7 @@ export const eventSchema = z
   }) satisfies z.ZodType<EventWire>;
 
 export const feedSchema = z
-  .strictObject({
+  .object({
     items: z
       .array(eventSchema)
       .max(MAX_PAGE_SIZE)
@@ -207,7 +224,7 @@ export const feedSchema = z
   .meta({ id: "Feed" });
 
 export const statusCodeSchema = z
-  .strictObject({
+  .object({
     code: z.string().meta({ examples: ["failed"] }),
     label: z.string().meta({ examples: ["Delivery failed"] }),
     category: z.string().meta({ description: "Group of the status", examples: ["attention"] }),
@@ -216,10 +233,12 @@ export const statusCodeSchema = z
   .meta({ id: "Status" }) satisfies z.ZodType<JobStatusCode>;
 
 export const failureReasonSchema = z
-  .strictObject({
+  .object({
     code: z.string().meta({ examples: ["wrong_incomplete_address"] }),
     label: z.string().meta({ examples: ["Wrong incomplete address"] }),
-    applies_to: z.array(z.enum(["failed", "on_hold"])).meta({ description: "Statuses that it explains" }),
-    next_step: z.enum(["retry", "action", "return"]).meta({ description: "What usually comes next" }),
+    applies_to: z
+      .array(openCode(["failed", "on_hold"], "A status code"))
+      .meta({ description: "Statuses that it explains" }),
+    next_step: openCode(["retry", "action", "return"], "What usually comes next"),
   })
   .meta({ id: "FailureReason" }) satisfies z.ZodType<FailureReasonCode>;
