@@ -5,6 +5,7 @@ import type { Database, Queryable, Transaction } from "../platform/database.ts";
 import { AppError, badRequest } from "../platform/errors.ts";
 import { fromTypedId, newUuid, toTypedId } from "../platform/ids.ts";
 import { sql, type Sql } from "../platform/sql.ts";
+import { lockUntilEnd } from "../platform/transaction-lock.ts";
 import { toIsoTime } from "../platform/time.ts";
 import { accountEmail, checked } from "./account.fields.ts";
 import { nameOfActor, record } from "./audit.service.ts";
@@ -108,6 +109,7 @@ async function insert(
   const group = sql`organization_id is not distinct from ${manager.organizationId}::uuid`;
   if ((await tx.query(sql`select from user_account where email = ${email} and ${group}`)).length > 0)
     throw new AppError("ConflictException", `${email} is a member already`);
+  await lockUntilEnd(tx, `invitations of ${manager.organizationId ?? "operators"}`);
   const [waiting] = await tx.query<{ count: number }>(
     sql`select count(*)::int as count from invitation where ${group}`,
   );

@@ -6,6 +6,7 @@ import type { Database, Queryable, Transaction } from "../platform/database.ts";
 import { newUuid, toTypedId } from "../platform/ids.ts";
 import { organizationTypes, systemActor } from "../platform/principal.ts";
 import { sql } from "../platform/sql.ts";
+import { lockUntilEnd } from "../platform/transaction-lock.ts";
 import { z } from "zod";
 import { accountEmail, checked, organizationNameValue, words } from "./account.fields.ts";
 import { record, type Origin } from "./audit.service.ts";
@@ -138,6 +139,7 @@ export async function addNote(
   tx: Queryable,
   note: { requestId: string; kind: NoteKind; by: string; text: string },
 ): Promise<boolean> {
+  await lockUntilEnd(tx, `notes of account request ${note.requestId}`);
   const rows = await tx.query(sql`
     insert into account_request_note (id, request_id, by, kind, text)
     select ${newUuid()}, ${note.requestId}, ${note.by}, ${note.kind}, ${note.text}

@@ -8,6 +8,7 @@ import { AppError } from "../platform/errors.ts";
 import { firstUuidOf, newUuidSql, toTypedId } from "../platform/ids.ts";
 import { systemActor, type OrganizationType } from "../platform/principal.ts";
 import { join, raw, sql, type Sql } from "../platform/sql.ts";
+import { lockUntilEnd } from "../platform/transaction-lock.ts";
 import type { Caller } from "./caller.ts";
 import { AGAIN, FINISHED, FIRST, isOf } from "./delivery.lanes.ts";
 import { getDeliveryRow } from "./delivery.queries.ts";
@@ -158,7 +159,7 @@ async function replayParts(
       )
       select (select id from found order by id desc limit 1) as last, (select count(*)::int from found) as count`;
     const [made]: Replayed[] = await database.transaction(async (tx) => {
-      await tx.query(sql`select pg_advisory_xact_lock(hashtextextended(${endpointId}, 0))`);
+      await lockUntilEnd(tx, `replay to ${endpointId}`);
       // Neither events nor deliveries are found by (endpoint, event): without this, PostgreSQL may choose to look through
       // all of one for each of the other.
       await tx.query(raw("set local enable_nestloop = off"));

@@ -7,6 +7,7 @@ import { newUuid, toTypedId } from "../platform/ids.ts";
 import type { Actor } from "../platform/principal.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
 import { sql, type Sql } from "../platform/sql.ts";
+import { lockUntilEnd } from "../platform/transaction-lock.ts";
 import { nameOf, ownedBy, type Caller } from "./caller.ts";
 import { checkSettings, type CheckedSettings, type EndpointSettings } from "./endpoint.checks.ts";
 import { IN_FLIGHT_LIMITS, RATE_LIMITS } from "./endpoint.entity.ts";
@@ -116,7 +117,7 @@ async function create(
   const checked = await checkSettings(settings, parts.checkUrl);
   const id = newUuid();
   const { text, secrets } = addSecret(box, id, { former: [], nowMs: clock.now() });
-  const rows = await database.query(sql`
+  const insert = sql`
     insert into webhook_endpoint (id, organization_id, url, description, event_types, sealed_headers, secrets,
       max_in_flight, per_second, created_by)
     select ${id}, ${owner.organizationId}, ${checked.url}, ${checked.description ?? ""}, ${checked.eventTypes ?? null}::text[],
@@ -125,7 +126,11 @@ async function create(
       ${nameOf(owner.actor)}
     where (select count(*) from webhook_endpoint
       where organization_id = ${owner.organizationId} and deleted_at is null) < ${MAX_ENDPOINTS}
-    returning 1`);
+    returning 1`;
+  const rows = await database.transaction(async (tx) => {
+    await lockUntilEnd(tx, `webhook endpoints of ${owner.organizationId}`);
+    return await tx.query(insert);
+  });
   if (rows.length === 0) {
     throw new AppError(
       "ConflictException",

@@ -313,6 +313,31 @@ describe("invitations", () => {
     });
   });
 
+  it.each(["a partner", "the operators"])(
+    "are at most 100 for a group, also when several are sent at once: %s",
+    async (group) => {
+      const partner = group === "a partner" ? await app.partner("agent") : null;
+      const organizationId = partner?.id ?? null;
+      const from = await signIn(
+        app,
+        await makePerson(app, { organizationId, role: partner ? "owner" : "operator" }),
+      );
+      const [{ pending }] = (await app.database.query<{ pending: number }>(sql`
+      select count(*)::int as pending from invitation
+      where organization_id is not distinct from ${organizationId}::uuid`)) as [{ pending: number }];
+      await app.database.query(sql`
+      insert into invitation (id, organization_id, email, role, invited_by, invited_at)
+      select gen_random_uuid(), ${organizationId}::uuid, ${newEmail()} || number, ${partner ? "member" : "operator"}, 'test', now()
+      from generate_series(1, ${98 - pending}::int) number`);
+      const results = await Promise.all(
+        Array.from({ length: 6 }, () => invite(from, newEmail(), partner ? "MEMBER" : "OPERATOR")),
+      );
+      expect(results.filter(({ invitation }) => invitation !== null)).toHaveLength(2);
+      await app.database.query(sql`
+      delete from invitation where organization_id is not distinct from ${organizationId}::uuid`);
+    },
+  );
+
   it("refuse a member, somebody invited, and what is no address", async () => {
     const email = newEmail();
     await invite(browser, email);

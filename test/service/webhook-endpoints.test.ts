@@ -8,6 +8,7 @@ import { operator } from "../../src/webhooks/caller.ts";
 import { MAX_ENDPOINTS } from "../../src/webhooks/endpoint.service.ts";
 import type { EndpointSettings } from "../../src/webhooks/endpoint.checks.ts";
 import { CLOSED_URL, endpointOf, uuidOf } from "../support/webhook-endpoints.ts";
+import { beginWith, untilSessionsWait } from "../support/waiting-sessions.ts";
 import { openWebhookServices, type WebhookServices } from "../support/webhook-services.ts";
 
 let services: WebhookServices;
@@ -166,6 +167,22 @@ describe("create", () => {
     });
     await services.endpoints.delete(owner, ids[0] as string);
     await endpointOf(services, owner);
+  });
+
+  it("creates no endpoint beyond the limit when several are created at once", async () => {
+    const owner = await services.partner("agent");
+    for (let at = 0; at < MAX_ENDPOINTS - 1; at += 1) await endpointOf(services, owner);
+    // Each creation has counted, if it may, before the first can end: its reference to the organisation waits.
+    const held = await beginWith(
+      services.database,
+      sql`select from organization where id = ${owner.organizationId} for update`,
+    );
+    const creating = Promise.allSettled(Array.from({ length: 3 }, () => endpointOf(services, owner)));
+    await untilSessionsWait(services.database, 3);
+    await held.commit();
+    const created = await creating;
+    expect(created.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    expect(await services.endpoints.list(owner)).toHaveLength(MAX_ENDPOINTS);
   });
 });
 
