@@ -61,7 +61,11 @@ export function authenticate(parts: AuthenticationParts, door: HttpDoor): Reques
     const requestId = door.requestIdOf(response);
     const { ip: address = null } = request;
     const noteFailure: Visit["noteFailure"] = (failure) => door.noteFailure(response, failure);
+    const duringExternalCall: Visit["duringExternalCall"] = (call) => door.duringExternalCall(response, call);
     const { signal } = gone;
-    duringVisit({ requestId, address, holder, signal, setHeader, noteFailure, measured: null }, next);
+    duringVisit(
+      { requestId, address, holder, signal, setHeader, duringExternalCall, noteFailure, measured: null },
+      next,
+    );
   };
 }

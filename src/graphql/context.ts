@@ -50,6 +50,8 @@ export interface OperationRequest {
   readonly address: string | null;
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
+  /** Runs a call to another server. Meanwhile the request does not count as in flight. */
+  readonly duringExternalCall: <Answer>(call: () => Promise<Answer>) => Promise<Answer>;
   /** For reading: its statements end with `signal`. */
   readonly database: Queryable;
   /** For the lists and aggregates of jobs that `viewer` sees: the same, or a copy that has all that they may have seen. */

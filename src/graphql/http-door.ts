@@ -12,6 +12,8 @@ export interface HttpDoor {
   noteHolder(response: Response, holder: Holder | null): void;
   /** For the organisation's log: the first error's code, and the answer. */
   noteFailure(response: Response, failure: { code: string; answer: unknown }): void;
+  /** Runs a call to another server. Meanwhile the request does not count as in flight. */
+  duringExternalCall<Answer>(response: Response, call: () => Promise<Answer>): Promise<Answer>;
   /** What was thrown, as a failure that a caller can be told about. */
   toAppError(error: unknown): AppError;
 }

@@ -63,6 +63,7 @@ export function createProtocol<Context extends object>(
       requestId: live.requestId,
       address: live.address,
       signal: live.signal,
+      duringExternalCall: (call) => call(),
     });
 
   const prepare = async (live: LiveSocket, id: string, payload: SubscribePayload): Promise<ExecutionArgs> => {

@@ -61,6 +61,7 @@ function visiting<Told>({ requestId, address, caller, signal }: LiveSocket, tell
     holder,
     signal,
     setHeader: tooLate,
+    duringExternalCall: <Answer>(call: () => Promise<Answer>) => call(),
     noteFailure: tooLate,
     measured: null,
   };

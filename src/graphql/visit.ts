@@ -18,6 +18,8 @@ export interface Visit {
   /** Aborts when the client goes away before its answer. */
   readonly signal: AbortSignal;
   readonly setHeader: (name: string, value: string) => void;
+  /** Runs a call to another server. Meanwhile the request does not count as in flight. */
+  readonly duringExternalCall: <Answer>(call: () => Promise<Answer>) => Promise<Answer>;
   /** Told of an answer with errors, by the first one's code. */
   readonly noteFailure: (failure: { code: string; answer: unknown }) => void;
   /** Set once the operation has passed every check and its variables are sound. */

@@ -24,6 +24,7 @@ import { docsRoutes } from "./docs.routes.ts";
 import { errorHandler, notFoundHandler, toAppError } from "./error-handler.ts";
 import type { Dependency } from "./ops/dependencies.ts";
 import { opsRoutes } from "./ops/ops.routes.ts";
+import { duringExternalCall } from "./overload/places.ts";
 import { standingHeaders } from "./standing-headers.ts";
 import { requestContext } from "./request-context.ts";
 import { eventRoutes } from "./v1/events.routes.ts";
@@ -76,6 +77,7 @@ const door = {
     contextOf(response).failure = failure;
   },
   toAppError,
+  duringExternalCall,
 };
 
 type Door = typeof door;

@@ -2,6 +2,7 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Queryable } from "../platform/database.ts";
 import { AppError } from "../platform/errors.ts";
+import { InFlightLimit } from "../platform/in-flight.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
 import type { Caller } from "./caller.ts";
 import {
@@ -46,10 +47,13 @@ export interface DeliveryParts {
 }
 
 const FEED_DAYS = 30;
+/** Test events of one organisation in flight in this process. */
+const MAX_TEST_EVENTS = 5;
 const MAX_PAGE = 200;
 
 export function createDeliveryService(parts: DeliveryParts): DeliveryService {
   const { database, retentionDays } = parts;
+  const testEvents = new InFlightLimit({ most: MAX_TEST_EVENTS, what: "test events", retryAfterS: 5 });
   return {
     list(caller, page, on = database) {
       if (!(Number.isInteger(page.limit) && page.limit >= 1 && page.limit <= MAX_PAGE))
@@ -79,7 +83,11 @@ export function createDeliveryService(parts: DeliveryParts): DeliveryService {
       return { replayed: await replayMissing(parts, request) };
     },
     async sendTest(caller, endpointId) {
-      return await getDelivery(parts, caller, await sendTestEvent(parts, caller, endpointId));
+      return await getDelivery(
+        parts,
+        caller,
+        await sendTestEvent({ ...parts, testEvents }, caller, endpointId),
+      );
     },
     retire: () => retire(database, retentionDays),
   };

@@ -3,6 +3,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Queryable } from "../platform/database.ts";
 import { AppError } from "../platform/errors.ts";
 import { newUuid, toTypedId } from "../platform/ids.ts";
+import type { InFlightLimit } from "../platform/in-flight.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
 import { sql } from "../platform/sql.ts";
 import type { Caller } from "./caller.ts";
@@ -17,10 +18,15 @@ export interface TestEventParts {
   database: Queryable;
   box: Pick<SecretBox, "open">;
   sender: Sender;
+  /** By organisation: a receiver may take 15 s to answer. */
+  testEvents: InFlightLimit;
   clock: Clock;
 }
 
-/** Whatever the endpoint's status is. Answers with the typed id of the delivery, which is over by then. */
+/**
+ * Sends whatever the endpoint's status is. Returns the typed id of the delivery, which is finished by then. Throws
+ * TooManyRequestsException while too many test events of the endpoint's organisation are in flight.
+ */
 export async function sendTestEvent(
   parts: TestEventParts,
   caller: Caller,
@@ -28,11 +34,12 @@ export async function sendTestEvent(
 ): Promise<string> {
   const { row } = await getEndpoint(parts, caller, endpointId);
   const eventId = newUuid();
-  const result = await parts.sender.send({
+  const request = {
     endpoint: { url: row.url, ...openAll(parts, row) },
     webhookId: webhookIdOf(eventId),
     body: JSON.stringify(testEventOf(eventId, row.id)),
-  });
+  };
+  const result = await parts.testEvents.run(row.organization_id, () => parts.sender.send(request));
   const deliveryId = newUuid();
   await record(parts.database, { deliveryId, eventId, endpointId: row.id, result });
   return toTypedId("dlv", deliveryId);

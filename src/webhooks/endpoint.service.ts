@@ -76,7 +76,8 @@ export interface EndpointService {
 export interface EndpointParts {
   database: Database;
   box: SecretBox;
-  checkUrl: AddressGuard["checkUrl"];
+  /** Checks a URL for an organisation (a uuid), and may take seconds to resolve its name. */
+  checkUrl: (organizationId: string, url: string) => ReturnType<AddressGuard["checkUrl"]>;
   /** Tells workers that there may be something to deliver. */
   announce: () => void;
   /** Absent: nobody is told of endpoints in trouble. */
@@ -114,7 +115,8 @@ async function create(
   settings: EndpointSettings & { url: string },
 ): Promise<{ endpoint: EndpointView; secret: string }> {
   const { database, box, clock } = parts;
-  const checked = await checkSettings(settings, parts.checkUrl);
+  const { organizationId } = owner;
+  const checked = await checkSettings(settings, (url) => parts.checkUrl(organizationId, url));
   const id = newUuid();
   const { text, secrets } = addSecret(box, id, { former: [], nowMs: clock.now() });
   const insert = sql`
@@ -149,7 +151,7 @@ async function update(
 ): Promise<EndpointView> {
   // What is not there is told before what is wrong with the change.
   const { row } = await getEndpoint(parts, caller, id);
-  const checked = await checkSettings(settings, parts.checkUrl);
+  const checked = await checkSettings(settings, (url) => parts.checkUrl(row.organization_id, url));
   const isMoved = checked.url !== undefined && checked.url !== row.url;
   await parts.database.query(
     sql`${settingsOf(parts, row.id, { checked, isMoved })}

@@ -1,8 +1,9 @@
 /** The webhooks put together: their endpoints, their deliveries, and the sender that both the test event and a worker use. */
-import { createAddressGuard } from "../platform/address-guard.ts";
+import { createAddressGuard, type UrlVerdict } from "../platform/address-guard.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
 import { databaseNowMs } from "../platform/database-time.ts";
+import { InFlightLimit } from "../platform/in-flight.ts";
 import { createOutgoingHttp } from "../platform/outgoing-http.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
 import type { Tracing } from "../platform/tracing.ts";
@@ -28,6 +29,9 @@ export interface WebhooksParts {
   tracing?: Tracing | undefined;
 }
 
+/** URLs of one organisation whose names are being resolved in this process: a dead name server takes 4 s. */
+const MAX_URL_CHECKS = 5;
+
 /** Disposing closes the connections to receivers. */
 export interface Webhooks extends AsyncDisposable {
   readonly endpoints: EndpointService;
@@ -42,8 +46,11 @@ export async function openWebhooks(parts: WebhooksParts): Promise<Webhooks> {
   const http = createOutgoingHttp({ guard });
   const { clock, docsUrl, tracing } = parts;
   const sender = createSender({ http, clock, docsUrl, tracing });
+  const urlChecks = new InFlightLimit({ most: MAX_URL_CHECKS, what: "URL checks", retryAfterS: 5 });
+  const checkUrl = (organizationId: string, url: string): Promise<UrlVerdict> =>
+    urlChecks.run(organizationId, () => guard.checkUrl(url));
   return {
-    endpoints: createEndpointService({ ...parts, checkUrl: (url) => guard.checkUrl(url) }),
+    endpoints: createEndpointService({ ...parts, checkUrl }),
     deliveries: createDeliveryService({ ...parts, sender }),
     sender,
     [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),

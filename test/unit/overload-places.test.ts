@@ -7,7 +7,7 @@ import compression from "compression";
 import type { Request, Response } from "express";
 import { expect, it } from "vitest";
 import { ConcurrencyLimit } from "../../src/http/overload/concurrency-limit.ts";
-import { Places } from "../../src/http/overload/places.ts";
+import { duringExternalCall, Places } from "../../src/http/overload/places.ts";
 import { noteRoute } from "../support/noted-route.ts";
 
 /** Keeps what it is told of answers. */
@@ -218,3 +218,32 @@ it.each(["identity", "gzip", "br"])(
     server.close();
   },
 );
+
+it("gives the slot back during a call to another server, and takes it again afterwards, once", async () => {
+  const limit = new RecordingLimit({ most: 20 });
+  const places = new Places(limit);
+  const response = take(places, null);
+  const [first, second] = [Promise.withResolvers<number>(), Promise.withResolvers<number>()];
+  const calls = [first, second].map(({ promise }) => duringExternalCall(response, () => promise));
+  expect(limit.inWork).toBe(0);
+  first.resolve(1);
+  expect(await calls[0]).toBe(1);
+  expect(limit.inWork).toBe(1);
+  second.resolve(2);
+  expect(await calls[1]).toBe(2);
+  expect(limit.inWork).toBe(1);
+  response.emit("prefinish");
+  expect(limit.inWork).toBe(0);
+  expect(limit.told).toEqual([]);
+});
+
+it("takes no slot after a call whose client has gone", async () => {
+  const limit = new ConcurrencyLimit({ most: 20 });
+  const response = take(new Places(limit), null);
+  const { promise, reject } = Promise.withResolvers<never>();
+  const call = duringExternalCall(response, () => promise);
+  response.emit("close");
+  reject(new Error("no answer"));
+  await expect(call).rejects.toThrow("no answer");
+  expect(limit.inWork).toBe(0);
+});

@@ -1431,7 +1431,10 @@ export type Mutation = {
   readonly resumeWebhookEndpoint: ResumeWebhookEndpointPayload;
   /** Gives the endpoint a new secret; the former one signs beside it for 24 hours. Needs the scope `webhooks:manage`. */
   readonly rotateWebhookSecret: RotateWebhookSecretPayload;
-  /** Sends a test event at once and waits for the receiver's answer. Needs the scope `webhooks:manage`. */
+  /**
+   * Sends a test event at once and waits for the receiver's answer, at most 15 s. While 5 test events of the organisation are in
+   * flight it is refused with `RATE_LIMITED`. Needs the scope `webhooks:manage`.
+   */
   readonly sendTestEvent: SendTestEventPayload;
   /** Sends an event again, as a new delivery with the same `webhook-id`. Needs the scope `webhooks:manage`. */
   readonly replayDelivery: ReplayDeliveryPayload;

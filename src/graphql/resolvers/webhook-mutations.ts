@@ -3,6 +3,7 @@ import { fromTypedId } from "../../platform/ids.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { EndpointSettings } from "../../webhooks/endpoint.checks.ts";
 import type { Held } from "../../webhooks/endpoint.status.ts";
+import type { EndpointView } from "../../webhooks/endpoint.view.ts";
 import { actContext, allowed, personOf } from "../access.ts";
 import type { GraphqlContext } from "../context.ts";
 import { badArgument } from "../errors.ts";
@@ -46,16 +47,21 @@ export const webhookMutations: WebhookMutations = {
     const refused = { endpoint: null, secret: null };
     return orUserErrors({ fields: "input", subject: null }, refused, async () => {
       const owner = { organizationId: ownerOf(caller, input), actor: caller.actor };
-      const made = await endpoints.create(owner, newSettings(input));
+      const settings = newSettings(input);
+      const made = await context.duringExternalCall(() => endpoints.create(owner, settings));
       return { endpoint: toEndpointNode(made.endpoint), secret: made.secret };
     });
   },
 
   updateWebhookEndpoint(_root, { id, patch }, context) {
     const { caller, endpoints } = managing(context);
-    return orUserErrors({ fields: "patch", subject: "id" }, { endpoint: null }, async () => ({
-      endpoint: toEndpointNode(await endpoints.update(caller, id, changedSettings(patch))),
-    }));
+    return orUserErrors({ fields: "patch", subject: "id" }, { endpoint: null }, async () => {
+      const settings = changedSettings(patch);
+      const update = (): Promise<EndpointView> => endpoints.update(caller, id, settings);
+      // Only a URL is resolved.
+      const endpoint = await (settings.url === undefined ? update() : context.duringExternalCall(update));
+      return { endpoint: toEndpointNode(endpoint) };
+    });
   },
 
   deleteWebhookEndpoint(_root, { id }, context) {
@@ -100,9 +106,10 @@ export const webhookMutations: WebhookMutations = {
 
   sendTestEvent(_root, { endpointId }, context) {
     const { caller, deliveries } = managing(context);
-    return orUserErrors(BY_ENDPOINT, { delivery: null }, async () => ({
-      delivery: toDeliveryNode((await deliveries.sendTest(caller, endpointId)).delivery),
-    }));
+    return orUserErrors(BY_ENDPOINT, { delivery: null }, async () => {
+      const sent = await context.duringExternalCall(() => deliveries.sendTest(caller, endpointId));
+      return { delivery: toDeliveryNode(sent.delivery) };
+    });
   },
 
   replayDelivery(_root, { id }, context) {

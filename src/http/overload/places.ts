@@ -31,6 +31,22 @@ const CLIENTS_TURN_AFTER_MS = 100;
 /** Before anybody is refused it is seen to that those who have places need them; but no more often than this. */
 const SWEEP_EVERY_MS = 10;
 
+/** Set on each response that has a place. */
+const PLACES = Symbol("places");
+
+/** A response, and what counts its request. */
+interface Counted {
+  [PLACES]?: Places;
+}
+
+/** Runs `call`, a request of ours to another server. Meanwhile the request being answered does not count as in flight. */
+export function duringExternalCall<Answer>(
+  response: ServerResponse & Counted,
+  call: () => Promise<Answer>,
+): Promise<Answer> {
+  return response[PLACES]?.duringExternalCall(response, call) ?? call();
+}
+
 export class Places {
   readonly #limit: ConcurrencyLimit;
   /** Not a Set: each table that it grows out of would keep the requests in it from young collections. */
@@ -52,7 +68,7 @@ export class Places {
 
   take(
     request: IncomingMessage,
-    response: ServerResponse,
+    response: ServerResponse & Counted,
     { key, nowMs }: { key: string | null; nowMs: number },
   ): void {
     const at = this.#free.pop() ?? this.#taken.length;
@@ -62,6 +78,7 @@ export class Places {
     const state = { beganMs: nowMs, isHeld: true, isOver: false, isUntold };
     const place: Place = { request, response, key, sentBefore, at, ...state };
     this.#taken[at] = place;
+    response[PLACES] = this;
     this.#begin(place);
     // Nobody waits for a body that nobody reads.
     if (bringsBody(request)) request.once("resume", () => this.#awaitBody(place));
@@ -71,6 +88,18 @@ export class Places {
     // What the client takes to take it is no longer our time.
     response.once("prefinish", () => this.#answered(place));
     response.once("close", () => this.#forget(place));
+  }
+
+  async duringExternalCall<Answer>(response: ServerResponse, call: () => Promise<Answer>): Promise<Answer> {
+    const place = this.#taken.find((taken) => taken?.response === response);
+    // Not held where another call of the same request is in flight.
+    if (!place?.isHeld) return await call();
+    this.#giveBack(place, performance.now());
+    try {
+      return await call();
+    } finally {
+      this.#goOn(place);
+    }
   }
 
   /** Whoever takes an answer slowly shall not keep others out. */

@@ -1,0 +1,158 @@
+/** Requests that wait for another server, a slow receiver or name server: bounded by organisation, and no load for others. */
+import { Resolver } from "node:dns/promises";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { graphql, type GraphqlAnswer } from "../support/graphql.ts";
+import { listJobs } from "../support/job-calls.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { startReceiver, type Receiver } from "../support/webhook-receiver.ts";
+
+/** Twenty in flight for each connection to PostgreSQL. */
+const CAPACITY = 40;
+/** Of one organisation. */
+const MAX_CALLS = 5;
+const PATIENCE = { timeout: 20_000, interval: 20 };
+const SEND =
+  "mutation ($id: ID!) { sendTestEvent(endpointId: $id) { delivery { status } userErrors { message } } }";
+const CREATE =
+  "mutation ($url: String!) { createWebhookEndpoint(input: { url: $url }) { endpoint { id } userErrors { message } } }";
+const UPDATE =
+  "mutation ($id: ID!, $url: String!) { updateWebhookEndpoint(id: $id, patch: { url: $url }) { userErrors { message } } }";
+
+let app: TestApp;
+let other: Partner;
+
+beforeAll(async () => {
+  app = await startTestApp({
+    OVERLOAD_PROTECTION: "on",
+    DATABASE_POOL_SIZE: "2",
+    WEBHOOK_ALLOW_PRIVATE: "on",
+    WAYMARK_ROLE: "api",
+  });
+  other = await app.partner("agent");
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+/** A receiver that answers nothing until `release` is called. */
+async function startHangingReceiver(): Promise<{ receiver: Receiver; release: () => void }> {
+  const { promise, resolve: release } = Promise.withResolvers<void>();
+  const respond = async () => {
+    await promise;
+    return { status: 200 };
+  };
+  const receiver = await startReceiver({ respond });
+  onTestFinished(async () => {
+    release();
+    await receiver[Symbol.asyncDispose]();
+  });
+  return { receiver, release };
+}
+
+async function newEndpoint({ key }: Partner, url: string): Promise<string> {
+  const { data } = await graphql(app, CREATE, { key, variables: { url } });
+  return String(data.createWebhookEndpoint.endpoint.id);
+}
+
+async function inFlight(): Promise<number> {
+  const text = await (await app.request("/metrics")).text();
+  return Number(/^waymark_http_requests_in_work (\d+)$/m.exec(text)?.[1]);
+}
+
+/** Sends `count` requests at once, ten after ten, and lists another organisation's jobs after each ten. */
+async function flood(
+  count: number,
+  send: (at: number) => Promise<GraphqlAnswer>,
+): Promise<{ answers: Promise<GraphqlAnswer>[]; listed: Set<number> }> {
+  const answers: Promise<GraphqlAnswer>[] = [];
+  const listed = new Set<number>();
+  for (let at = 0; at < count; at += 1) {
+    answers.push(send(at));
+    if (at % 10 === 9) listed.add((await listJobs(app, other)).status);
+  }
+  return { answers, listed };
+}
+
+/** Resolves when all but `left` have been answered. */
+async function settledBut(
+  left: number,
+  answers: readonly Promise<GraphqlAnswer>[],
+): Promise<GraphqlAnswer[]> {
+  const settled: GraphqlAnswer[] = [];
+  for (const answer of answers) void answer.then((one) => settled.push(one));
+  await vi.waitFor(() => expect(settled).toHaveLength(answers.length - left), PATIENCE);
+  return settled;
+}
+
+function expectRefused(answers: readonly GraphqlAnswer[], what: string): void {
+  for (const { status, headers, errors } of answers) {
+    expect({ status, code: errors?.[0]?.extensions.code }).toEqual({ status: 429, code: "RATE_LIMITED" });
+    expect(headers.get("retry-after")).toBe("5");
+    expect(errors?.[0]?.message).toContain(`${MAX_CALLS} ${what} of this organisation are in flight`);
+  }
+}
+
+/** Names resolve, to nothing, when `release` is called. */
+function silenceNameServer(): () => void {
+  const { promise, reject } = Promise.withResolvers<never>();
+  promise.catch(() => undefined);
+  vi.spyOn(Resolver.prototype, "resolve4").mockReturnValue(promise);
+  vi.spyOn(Resolver.prototype, "resolve6").mockReturnValue(promise);
+  onTestFinished(() => void vi.restoreAllMocks());
+  return () => reject(Object.assign(new Error("no such name"), { code: "ENOTFOUND" }));
+}
+
+describe("354 test events of one key to a receiver that hangs", () => {
+  it("leave every list request of another organisation answered, and all but five are refused with 429", async () => {
+    const agent = await app.partner("agent");
+    const { receiver, release } = await startHangingReceiver();
+    const id = await newEndpoint(agent, receiver.url);
+    const { answers, listed } = await flood(354, () =>
+      graphql(app, SEND, { key: agent.key, variables: { id } }),
+    );
+    expect(listed).toEqual(new Set([200]));
+    expectRefused(await settledBut(MAX_CALLS, answers), "test events");
+    await receiver.waitFor(MAX_CALLS);
+    await vi.waitFor(async () => expect(await inFlight()).toBe(0), PATIENCE);
+    release();
+    const answered = (await Promise.all(answers)).filter(({ status }) => status === 200);
+    expect(answered.map(({ data }) => data.sendTestEvent.delivery.status)).toEqual(
+      Array(MAX_CALLS).fill("DELIVERED"),
+    );
+    const again = await graphql(app, SEND, { key: agent.key, variables: { id } });
+    expect(again.data.sendTestEvent).toEqual({ delivery: { status: "DELIVERED" }, userErrors: [] });
+  });
+
+  it("are bounded for each organisation by itself", async () => {
+    const { receiver, release } = await startHangingReceiver();
+    const partners = [await app.partner("agent"), await app.partner("contractor")];
+    const sent = await Promise.all(
+      partners.map(async (partner) => {
+        const id = await newEndpoint(partner, receiver.url);
+        return Array.from({ length: MAX_CALLS }, () =>
+          graphql(app, SEND, { key: partner.key, variables: { id } }),
+        );
+      }),
+    );
+    await receiver.waitFor(2 * MAX_CALLS);
+    release();
+    for (const { status } of await Promise.all(sent.flat())) expect(status).toBe(200);
+  });
+});
+
+describe("URL checks against a name server that does not answer", () => {
+  it("do not count as in flight, and more than five of one organisation are refused with 429", async () => {
+    const agent = await app.partner("agent");
+    const id = await newEndpoint(agent, "http://127.0.0.1:9/hook");
+    const release = silenceNameServer();
+    const { answers, listed } = await flood(2 * CAPACITY, (at) => {
+      const url = `https://dead-${at}.test/hook`;
+      return graphql(app, at % 2 === 0 ? CREATE : UPDATE, { key: agent.key, variables: { id, url } });
+    });
+    expect(listed).toEqual(new Set([200]));
+    expectRefused(await settledBut(MAX_CALLS, answers), "URL checks");
+    await vi.waitFor(async () => expect(await inFlight()).toBe(0), PATIENCE);
+    release();
+    const answered = (await Promise.all(answers)).filter(({ status }) => status === 200);
+    expect(answered).toHaveLength(MAX_CALLS);
+    for (const { text } of answered) expect(text).toContain("does not resolve");
+  });
+});
