@@ -7,12 +7,14 @@ import "@mantine/core/styles.css";
 import "./theme/global.css";
 import { whenUnauthorized } from "./app/api.ts";
 import { takeLinkToken } from "./app/link-token.ts";
+import { rememberPresses } from "./app/return-focus.ts";
 import { createConsoleRouter, preloadPage } from "./app/router.tsx";
 import { createSessionStore, SessionProvider } from "./app/session.ts";
 import { StartGate } from "./app/start-gate.tsx";
 import { cssVariables, theme } from "./theme/theme.ts";
 
 takeLinkToken();
+rememberPresses();
 // A browser may keep a page that was left as it was, and show it again to whoever goes back, after signing out too.
 window.addEventListener("pageshow", ({ persisted }) => {
   if (persisted) window.location.reload();

@@ -9,6 +9,7 @@ import { navigationFor, type NavGroup } from "./navigation.ts";
 import type { Session } from "./session.ts";
 import classes from "./side-bar.module.css";
 import { signOut } from "./sign-out.ts";
+import { useMayDiscard } from "./unsaved.tsx";
 
 export function SideBar({ session }: { session: Session }) {
   return (
@@ -51,6 +52,10 @@ function NavSection({ group: { title, entries } }: { group: NavGroup }) {
 }
 
 function SignedIn({ session: { user, organization } }: { session: Session }) {
+  const { mayLeavePage } = useMayDiscard();
+  const leave = async (): Promise<void> => {
+    if (await mayLeavePage()) await signOut();
+  };
   return (
     <div className={classes.user}>
       <Avatar name={user.name} color="spruce" size={34} radius="md" aria-hidden="true" />
@@ -62,7 +67,7 @@ function SignedIn({ session: { user, organization } }: { session: Session }) {
           {organization?.name ?? "Operator"}
         </Text>
       </span>
-      <ActionIcon aria-label="Sign out" title="Sign out" onClick={() => void signOut()}>
+      <ActionIcon aria-label="Sign out" title="Sign out" onClick={() => void leave()}>
         <IconLogout size={18} stroke={1.7} aria-hidden="true" />
       </ActionIcon>
     </div>

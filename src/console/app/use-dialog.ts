@@ -1,7 +1,7 @@
 /** A dialog about something: what it is about stays while the dialog fades away. */
 import { useState } from "react";
 
-export interface Dialog<Subject> {
+export interface DialogState<Subject> {
   /** Null: it was never opened. */
   subject: Subject | null;
   isOpen: boolean;
@@ -11,7 +11,7 @@ export interface Dialog<Subject> {
   close: () => void;
 }
 
-export function useDialog<Subject>(): Dialog<Subject> {
+export function useDialog<Subject>(): DialogState<Subject> {
   const [state, setState] = useState<{ subject: Subject | null; isOpen: boolean; turn: number }>({
     subject: null,
     isOpen: false,

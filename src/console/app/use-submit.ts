@@ -3,6 +3,7 @@ import type { UseFormReturnType } from "@mantine/form";
 import { useState } from "react";
 import { fieldErrors } from "./api.ts";
 import { describeError } from "./describe-error.ts";
+import { useDialogControl, useUnsaved } from "./unsaved.tsx";
 import { refusedFields } from "./user-errors.ts";
 
 interface Submit<Values> {
@@ -15,7 +16,10 @@ interface Submit<Values> {
   onInvalid: () => void;
 }
 
-/** `send` throws where it is refused: what is about a field goes to the field, the rest to `failure`. */
+/**
+ * `send` throws where it is refused: what is about a field goes to the field, the rest to `failure`.
+ * A dialog around the form does not close while it is busy, and asks while it is changed.
+ */
 export function useSubmit<Values extends Record<string, unknown>>(
   form: UseFormReturnType<Values>,
   send: (values: Values) => Promise<void>,
@@ -24,10 +28,17 @@ export function useSubmit<Values extends Record<string, unknown>>(
     isBusy: false,
     failure: null,
   });
+  const isInDialog = useDialogControl() !== null;
+  useUnsaved(() => {
+    if (!isInDialog) return "clean";
+    if (state.isBusy) return "locked";
+    return form.isDirty() ? "changed" : "clean";
+  });
   const submit = async (values: Values): Promise<void> => {
     setState({ isBusy: true, failure: null });
     try {
       await send(values);
+      form.resetDirty();
       setState({ isBusy: false, failure: null });
     } catch (error) {
       const wrong = Object.entries({ ...fieldErrors(error), ...refusedFields(error, values) });

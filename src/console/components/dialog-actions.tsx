@@ -1,5 +1,6 @@
 /** What a dialog ends with: the way out of it, and the act, whose own words stand on its button. */
 import { Button, Group } from "@mantine/core";
+import { useDialogControl } from "../app/unsaved.tsx";
 
 interface DialogActionsProps {
   action: string;
@@ -7,18 +8,15 @@ interface DialogActionsProps {
   isDangerous?: boolean;
   /** Gives the act the focus when the dialog opens. */
   isFirst?: boolean;
-  onCancel: () => void;
   /** Where there is none, the act sends the form that it stands in. */
   onAct?: () => void;
 }
 
 export function DialogActions(props: DialogActionsProps) {
-  const { action, isBusy, isDangerous = false, isFirst = false, onCancel, onAct } = props;
+  const { action, isBusy, isDangerous = false, isFirst = false, onAct } = props;
   return (
     <Group justify="flex-end">
-      <Button variant="default" onClick={onCancel} disabled={isBusy}>
-        Cancel
-      </Button>
+      <CancelButton isBusy={isBusy} />
       <Button
         type={onAct ? "button" : "submit"}
         color={isDangerous ? "red" : "spruce"}
@@ -29,5 +27,15 @@ export function DialogActions(props: DialogActionsProps) {
         {action}
       </Button>
     </Group>
+  );
+}
+
+/** Closes the dialog that it is in, like Escape and ×. */
+export function CancelButton({ isBusy }: { isBusy: boolean }) {
+  const dialog = useDialogControl();
+  return (
+    <Button variant="default" onClick={() => void dialog?.requestClose()} disabled={isBusy}>
+      Cancel
+    </Button>
   );
 }

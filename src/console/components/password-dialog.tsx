@@ -1,8 +1,9 @@
 /** Asks for one's password again before something that matters. */
-import { Modal, Stack, Text } from "@mantine/core";
+import { Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import type { ReactNode } from "react";
 import { useSubmit } from "../app/use-submit.ts";
+import { Dialog } from "./dialog.tsx";
 import { DialogActions } from "./dialog-actions.tsx";
 import { FormAlert } from "./form-alert.tsx";
 import { PasswordField } from "./password-field.tsx";
@@ -21,16 +22,16 @@ interface PasswordDialogProps {
 
 export function PasswordDialog({ opened, onClose, title, ...form }: PasswordDialogProps) {
   return (
-    <Modal opened={opened} onClose={onClose} title={title}>
-      <PasswordForm onClose={onClose} {...form} />
-    </Modal>
+    <Dialog opened={opened} onClose={onClose} title={title}>
+      <PasswordForm {...form} />
+    </Dialog>
   );
 }
 
-type PasswordFormProps = Omit<PasswordDialogProps, "opened" | "title">;
+type PasswordFormProps = Omit<PasswordDialogProps, "opened" | "onClose" | "title">;
 
-/** It goes with the dialog, and the password with it. */
-function PasswordForm({ onClose, children, action, isDangerous = false, onPassword }: PasswordFormProps) {
+/** For a dialog that goes on to another step. It goes with the dialog, and the password with it. */
+export function PasswordForm({ children, action, isDangerous = false, onPassword }: PasswordFormProps) {
   const form = useForm({ mode: "uncontrolled", initialValues: { password: "" } });
   const submit = useSubmit(form, ({ password }) => onPassword(password));
   return (
@@ -46,7 +47,7 @@ function PasswordForm({ onClose, children, action, isDangerous = false, onPasswo
           data-autofocus
           required
         />
-        <DialogActions action={action} isBusy={submit.isBusy} isDangerous={isDangerous} onCancel={onClose} />
+        <DialogActions action={action} isBusy={submit.isBusy} isDangerous={isDangerous} />
       </Stack>
     </form>
   );

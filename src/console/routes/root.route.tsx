@@ -10,13 +10,22 @@ import { lacksSecondStep } from "../app/access.ts";
 import { AccountLayout } from "../app/account-layout.tsx";
 import { nextSearch } from "../app/next.ts";
 import type { SessionStore } from "../app/session.ts";
+import { UnsavedProvider } from "../app/unsaved.tsx";
 import { Starting } from "../components/starting.tsx";
 
 export interface RouterContext {
   session: SessionStore;
 }
 
-export const rootRoute = createRootRouteWithContext<RouterContext>()({ component: Outlet });
+export const rootRoute = createRootRouteWithContext<RouterContext>()({ component: Root });
+
+function Root() {
+  return (
+    <UnsavedProvider>
+      <Outlet />
+    </UnsavedProvider>
+  );
+}
 
 /** Below it: whoever comes. */
 export const publicRoute = createRoute({

@@ -3,6 +3,7 @@ import { Button, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useState } from "react";
 import { api } from "../../app/api.ts";
+import { useUnsaved } from "../../app/unsaved.tsx";
 import { useSubmit } from "../../app/use-submit.ts";
 import { KnownEmail } from "../../components/email-field.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
@@ -61,6 +62,7 @@ interface AcceptFormProps {
 function AcceptForm({ token, link, title, joins }: AcceptFormProps) {
   const [isDone, setIsDone] = useState(false);
   const form = useForm({ mode: "uncontrolled", initialValues: { name: "", password: "" } });
+  useUnsaved(() => (form.isDirty() ? "changed" : "clean"));
   const submit = useSubmit(form, async (values) => {
     await api.anonymous.post("auth/links/accept", { token, ...values });
     setIsDone(true);

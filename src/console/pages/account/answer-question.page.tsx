@@ -3,6 +3,7 @@ import { Blockquote, Button, Stack, Textarea } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useState } from "react";
 import { api } from "../../app/api.ts";
+import { useUnsaved } from "../../app/unsaved.tsx";
 import { useSubmit } from "../../app/use-submit.ts";
 import { FormAlert } from "../../components/form-alert.tsx";
 import { TextLink } from "../../components/links.tsx";
@@ -27,6 +28,7 @@ export function AnswerQuestionPage() {
 function AnswerForm({ token, link }: { token: string; link: LinkView }) {
   const [isDone, setIsDone] = useState(false);
   const form = useForm({ mode: "uncontrolled", initialValues: { message: "" } });
+  useUnsaved(() => (form.isDirty() ? "changed" : "clean"));
   const submit = useSubmit(form, async ({ message }) => {
     await api.anonymous.post("auth/account-requests/answer", { token, message });
     setIsDone(true);

@@ -4,6 +4,7 @@ import { useForm } from "@mantine/form";
 import { IconMail } from "@tabler/icons-react";
 import { useState } from "react";
 import { api } from "../../app/api.ts";
+import { useUnsaved } from "../../app/unsaved.tsx";
 import { useSubmit } from "../../app/use-submit.ts";
 import { EmailField } from "../../components/email-field.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
@@ -26,6 +27,7 @@ function RequestForm({ onSent }: { onSent: (email: string) => void }) {
     mode: "uncontrolled",
     initialValues: { email: "", organization_name: "", organization_type: "agent", message: "" },
   });
+  useUnsaved(() => (form.isDirty() ? "changed" : "clean"));
   const submit = useSubmit(form, async ({ message, ...request }) => {
     await api.anonymous.post("auth/account-requests", { ...request, message: message.trim() || null });
     onSent(request.email);

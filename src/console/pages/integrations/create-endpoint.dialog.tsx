@@ -1,12 +1,13 @@
 /** Makes an endpoint, and shows its secret with a receiver that verifies by it. */
 import { useMutation } from "@apollo/client/react";
-import { Modal, Stack } from "@mantine/core";
+import { Stack } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import type { Dialog } from "../../app/use-dialog.ts";
+import type { DialogState } from "../../app/use-dialog.ts";
 import { useSubmit } from "../../app/use-submit.ts";
 import { accepted } from "../../app/user-errors.ts";
+import { Dialog } from "../../components/dialog.tsx";
 import { DialogActions } from "../../components/dialog-actions.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import { CreateWebhookEndpointDocument } from "../../generated/webhook-endpoints.ts";
@@ -20,41 +21,40 @@ interface Made {
   secret: string;
 }
 
-export function CreateEndpointDialog({ dialog }: { dialog: Dialog<true> }) {
+export function CreateEndpointDialog({ dialog }: { dialog: DialogState<true> }) {
   return <CreateEndpointSteps key={dialog.turn} dialog={dialog} />;
 }
 
-function CreateEndpointSteps({ dialog: { isOpen, close } }: { dialog: Dialog<true> }) {
+function CreateEndpointSteps({ dialog: { isOpen, close } }: { dialog: DialogState<true> }) {
   const [made, setMade] = useState<Made | null>(null);
   const navigate = useNavigate();
   const finish = (): void => {
     close();
-    if (made) void navigate({ to: "/integrations/endpoints/$id", params: { id: made.id } });
+    if (!made) return;
+    void navigate({ to: "/integrations/endpoints/$id", params: { id: made.id }, ignoreBlocker: true });
   };
   return (
-    <Modal
+    <Dialog
       opened={isOpen}
       onClose={finish}
       size="lg"
       title={made ? "Your endpoint's secret" : "Create endpoint"}
-      closeOnClickOutside={made === null}
-      closeOnEscape={made === null}
+      isShownOnce={made !== null}
     >
       {made ? (
         <SecretReady secret={made.secret} url={made.url} action="Go to the endpoint" onDone={finish} />
       ) : (
-        <CreateEndpointForm onMade={setMade} onCancel={close} />
+        <CreateEndpointForm onMade={setMade} />
       )}
-    </Modal>
+    </Dialog>
   );
 }
 
 interface CreateEndpointFormProps {
   onMade: (made: Made) => void;
-  onCancel: () => void;
 }
 
-function CreateEndpointForm({ onMade, onCancel }: CreateEndpointFormProps) {
+function CreateEndpointForm({ onMade }: CreateEndpointFormProps) {
   const [create] = useMutation(CreateWebhookEndpointDocument, { refetchQueries: ["WebhookEndpoints"] });
   const form = useForm<EndpointFormValues>({ initialValues: newEndpoint, validate: endpointProblems });
   const submit = useSubmit(form, async (values) => {
@@ -67,7 +67,7 @@ function CreateEndpointForm({ onMade, onCancel }: CreateEndpointFormProps) {
       <Stack>
         <FormAlert message={submit.failure} />
         <EndpointFields form={form} />
-        <DialogActions action="Create endpoint" isBusy={submit.isBusy} onCancel={onCancel} />
+        <DialogActions action="Create endpoint" isBusy={submit.isBusy} />
       </Stack>
     </form>
   );

@@ -1,11 +1,12 @@
 /** Makes an API key, and shows it the one time with a first request. */
 import { useMutation } from "@apollo/client/react";
-import { Checkbox, Group, Modal, Select, Stack, Textarea, TextInput } from "@mantine/core";
+import { Checkbox, Group, Select, Stack, Textarea, TextInput } from "@mantine/core";
 import { useForm, type UseFormReturnType } from "@mantine/form";
 import { useState } from "react";
-import type { Dialog } from "../../app/use-dialog.ts";
+import type { DialogState } from "../../app/use-dialog.ts";
 import { accepted } from "../../app/user-errors.ts";
 import { useSubmit } from "../../app/use-submit.ts";
+import { Dialog } from "../../components/dialog.tsx";
 import { DialogActions } from "../../components/dialog-actions.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import { CreateApiKeyDocument } from "../../generated/api-keys.ts";
@@ -13,37 +14,30 @@ import { keyInput, keyProblems, lifetimes, newKey, type KeyFormValues } from "./
 import { KeyReady, type IssuedKey } from "./key-ready.tsx";
 import { scopeWords } from "./scopes.ts";
 
-export function CreateKeyDialog({ dialog }: { dialog: Dialog<true> }) {
+export function CreateKeyDialog({ dialog }: { dialog: DialogState<true> }) {
   return <CreateKeySteps key={dialog.turn} dialog={dialog} />;
 }
 
-function CreateKeySteps({ dialog: { isOpen, close } }: { dialog: Dialog<true> }) {
+function CreateKeySteps({ dialog: { isOpen, close } }: { dialog: DialogState<true> }) {
   const [issued, setIssued] = useState<IssuedKey | null>(null);
   return (
-    <Modal
+    <Dialog
       opened={isOpen}
       onClose={close}
       size="lg"
       title={issued ? "Your new API key" : "Create API key"}
-      // A key that is shown once is not lost by a click beside it.
-      closeOnClickOutside={issued === null}
-      closeOnEscape={issued === null}
+      isShownOnce={issued !== null}
     >
-      {issued ? (
-        <KeyReady issued={issued} onDone={close} />
-      ) : (
-        <CreateKeyForm onIssued={setIssued} onCancel={close} />
-      )}
-    </Modal>
+      {issued ? <KeyReady issued={issued} onDone={close} /> : <CreateKeyForm onIssued={setIssued} />}
+    </Dialog>
   );
 }
 
 interface CreateKeyFormProps {
   onIssued: (issued: IssuedKey) => void;
-  onCancel: () => void;
 }
 
-function CreateKeyForm({ onIssued, onCancel }: CreateKeyFormProps) {
+function CreateKeyForm({ onIssued }: CreateKeyFormProps) {
   const [create] = useMutation(CreateApiKeyDocument, { refetchQueries: ["ApiKeys"] });
   const form = useForm<KeyFormValues>({
     initialValues: newKey,
@@ -79,7 +73,7 @@ function CreateKeyForm({ onIssued, onCancel }: CreateKeyFormProps) {
           maxRows={6}
           spellCheck={false}
         />
-        <DialogActions action="Create API key" isBusy={submit.isBusy} onCancel={onCancel} />
+        <DialogActions action="Create API key" isBusy={submit.isBusy} />
       </Stack>
     </form>
   );

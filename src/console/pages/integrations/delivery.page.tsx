@@ -5,7 +5,7 @@ import { IconRepeat } from "@tabler/icons-react";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { tell } from "../../app/tell.ts";
-import { useDialog, type Dialog } from "../../app/use-dialog.ts";
+import { useDialog, type DialogState } from "../../app/use-dialog.ts";
 import { accepted } from "../../app/user-errors.ts";
 import { CodeBlock } from "../../components/code-block.tsx";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
@@ -113,7 +113,7 @@ function RequestBody({ body }: { body: string | null }) {
   return <CodeBlock code={prettyBody(body)} label="request body" />;
 }
 
-function ReplayDialog({ dialog: { subject: delivery, isOpen, close } }: { dialog: Dialog<Delivery> }) {
+function ReplayDialog({ dialog: { subject: delivery, isOpen, close } }: { dialog: DialogState<Delivery> }) {
   const [replay] = useMutation(ReplayDeliveryDocument);
   const navigate = useNavigate();
   if (!delivery) return null;
@@ -121,7 +121,8 @@ function ReplayDialog({ dialog: { subject: delivery, isOpen, close } }: { dialog
     const { data } = await replay({ variables: { id: delivery.id } });
     const { delivery: made } = accepted(data?.replayDelivery);
     tell("The event is sent again.");
-    if (made) await navigate({ to: "/integrations/deliveries/$id", params: { id: made.id } });
+    if (!made) return;
+    await navigate({ to: "/integrations/deliveries/$id", params: { id: made.id }, ignoreBlocker: true });
   };
   return (
     <ConfirmDialog

@@ -1,11 +1,12 @@
 /** Changes an endpoint's settings. */
 import { useMutation } from "@apollo/client/react";
-import { Modal, Stack, Text } from "@mantine/core";
+import { Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { tell } from "../../app/tell.ts";
-import type { Dialog } from "../../app/use-dialog.ts";
+import type { DialogState } from "../../app/use-dialog.ts";
 import { useSubmit } from "../../app/use-submit.ts";
 import { accepted } from "../../app/user-errors.ts";
+import { Dialog } from "../../components/dialog.tsx";
 import { DialogActions } from "../../components/dialog-actions.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import {
@@ -17,12 +18,12 @@ import { endpointPatch, endpointProblems, valuesOf, type EndpointFormValues } fr
 
 type Endpoint = EndpointDetailsFragment;
 
-export function EditEndpointDialog({ dialog }: { dialog: Dialog<Endpoint> }) {
+export function EditEndpointDialog({ dialog }: { dialog: DialogState<Endpoint> }) {
   const { subject, turn, isOpen, close } = dialog;
   return (
-    <Modal opened={isOpen} onClose={close} size="lg" title="Edit endpoint">
+    <Dialog opened={isOpen} onClose={close} size="lg" title="Edit endpoint">
       {subject && <EditEndpointForm key={turn} endpoint={subject} onDone={close} />}
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -50,7 +51,7 @@ function EditEndpointForm({ endpoint, onDone }: { endpoint: Endpoint; onDone: ()
             stays.
           </Text>
         )}
-        <DialogActions action="Save" isBusy={submit.isBusy} onCancel={onDone} />
+        <DialogActions action="Save" isBusy={submit.isBusy} />
       </Stack>
     </form>
   );

@@ -4,7 +4,7 @@ import { ActionIcon, Button, Menu, Text } from "@mantine/core";
 import { IconDots, IconRepeat, IconSend, IconTrash } from "@tabler/icons-react";
 import { useNavigate } from "@tanstack/react-router";
 import { tell } from "../../app/tell.ts";
-import { useDialog, type Dialog } from "../../app/use-dialog.ts";
+import { useDialog, type DialogState } from "../../app/use-dialog.ts";
 import { accepted } from "../../app/user-errors.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
 import {
@@ -73,7 +73,7 @@ export function EndpointActions({ endpoint, onTested }: EndpointActionsProps) {
   );
 }
 
-function PauseDialog({ dialog: { subject: endpoint, isOpen, close } }: { dialog: Dialog<Endpoint> }) {
+function PauseDialog({ dialog: { subject: endpoint, isOpen, close } }: { dialog: DialogState<Endpoint> }) {
   const [pause] = useMutation(PauseWebhookEndpointDocument);
   if (!endpoint) return null;
   const confirm = async (): Promise<void> => {
@@ -97,7 +97,7 @@ function PauseDialog({ dialog: { subject: endpoint, isOpen, close } }: { dialog:
   );
 }
 
-function DeleteDialog({ dialog: { subject: endpoint, isOpen, close } }: { dialog: Dialog<Endpoint> }) {
+function DeleteDialog({ dialog: { subject: endpoint, isOpen, close } }: { dialog: DialogState<Endpoint> }) {
   const [remove, { client }] = useMutation(DeleteWebhookEndpointDocument);
   const navigate = useNavigate();
   if (!endpoint) return null;
@@ -105,7 +105,7 @@ function DeleteDialog({ dialog: { subject: endpoint, isOpen, close } }: { dialog
     const { data } = await remove({ variables: { id: endpoint.id } });
     accepted(data?.deleteWebhookEndpoint);
     tell("The endpoint is deleted.");
-    await navigate({ to: "/integrations/endpoints" });
+    await navigate({ to: "/integrations/endpoints", ignoreBlocker: true });
     // Once its page is left, which would look for it anew.
     client.cache.evict({ id: client.cache.identify({ __typename: "WebhookEndpoint", id: endpoint.id }) });
   };

@@ -1,11 +1,12 @@
 /** Sends many events again: those that failed, or those that the endpoint never had. */
 import { useMutation } from "@apollo/client/react";
-import { Modal, Radio, Select, Stack, Text } from "@mantine/core";
+import { Radio, Select, Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { tell } from "../../app/tell.ts";
-import type { Dialog } from "../../app/use-dialog.ts";
+import type { DialogState } from "../../app/use-dialog.ts";
 import { useSubmit } from "../../app/use-submit.ts";
 import { accepted } from "../../app/user-errors.ts";
+import { Dialog } from "../../components/dialog.tsx";
 import { DialogActions } from "../../components/dialog-actions.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import {
@@ -32,11 +33,15 @@ const spans = [
 
 const HOUR_MS = 3_600_000;
 
-export function ReplayManyDialog({ dialog: { subject, turn, isOpen, close } }: { dialog: Dialog<Endpoint> }) {
+export function ReplayManyDialog({
+  dialog: { subject, turn, isOpen, close },
+}: {
+  dialog: DialogState<Endpoint>;
+}) {
   return (
-    <Modal opened={isOpen} onClose={close} title="Send events again">
+    <Dialog opened={isOpen} onClose={close} title="Send events again">
       {subject && <ReplayManyForm key={turn} endpoint={subject} onDone={close} />}
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -75,7 +80,7 @@ function ReplayManyForm({ endpoint, onDone }: { endpoint: Endpoint; onDone: () =
           receiver may have seen some of them: it knows a repeat by the webhook-id.
           {endpoint.status !== "ACTIVE" && " They wait until the endpoint is resumed."}
         </Text>
-        <DialogActions action="Send again" isBusy={submit.isBusy} onCancel={onDone} />
+        <DialogActions action="Send again" isBusy={submit.isBusy} />
       </Stack>
     </form>
   );

@@ -1,9 +1,10 @@
 /** Everything that is known of one request, beside the log. */
 import { useQuery } from "@apollo/client/react";
-import { Alert, Code, Drawer, Group, Stack, Text, Title } from "@mantine/core";
+import { Alert, Code, Group, Stack, Text, Title } from "@mantine/core";
 import { IconBulb } from "@tabler/icons-react";
 import { CodeBlock } from "../../components/code-block.tsx";
 import { CopyButton } from "../../components/copy-button.tsx";
+import { Dialog } from "../../components/dialog.tsx";
 import { FactList } from "../../components/fact-list.tsx";
 import { EmptyState, ErrorState, LoadingState } from "../../components/states.tsx";
 import { Timestamp } from "../../components/timestamp.tsx";
@@ -23,9 +24,9 @@ interface RequestDrawerProps {
 
 export function RequestDrawer({ requestId, onClose }: RequestDrawerProps) {
   return (
-    <Drawer opened={requestId !== undefined} onClose={onClose} position="right" size="lg" title="Request">
+    <Dialog isDrawer opened={requestId !== undefined} onClose={onClose} size="lg" title="Request">
       {requestId !== undefined && <RequestDetails requestId={requestId} />}
-    </Drawer>
+    </Dialog>
   );
 }
 

@@ -1,11 +1,12 @@
 /** Resumes an endpoint, and says what becomes of the events that waited. */
 import { useMutation } from "@apollo/client/react";
-import { Modal, Radio, Stack, Text, TextInput } from "@mantine/core";
+import { Radio, Stack, Text, TextInput } from "@mantine/core";
 import { useForm, type UseFormReturnType } from "@mantine/form";
 import { tell } from "../../app/tell.ts";
-import type { Dialog } from "../../app/use-dialog.ts";
+import type { DialogState } from "../../app/use-dialog.ts";
 import { useSubmit } from "../../app/use-submit.ts";
 import { accepted } from "../../app/user-errors.ts";
+import { Dialog } from "../../components/dialog.tsx";
 import { DialogActions } from "../../components/dialog-actions.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import {
@@ -23,11 +24,15 @@ interface ResumeValues extends Record<string, unknown> {
   since: string;
 }
 
-export function ResumeDialog({ dialog: { subject, turn, isOpen, close } }: { dialog: Dialog<Endpoint> }) {
+export function ResumeDialog({
+  dialog: { subject, turn, isOpen, close },
+}: {
+  dialog: DialogState<Endpoint>;
+}) {
   return (
-    <Modal opened={isOpen} onClose={close} title="Resume this endpoint">
+    <Dialog opened={isOpen} onClose={close} title="Resume this endpoint">
       {subject && <ResumeForm key={turn} endpoint={subject} onDone={close} />}
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -85,7 +90,7 @@ function ResumeForm({ endpoint, onDone }: { endpoint: Endpoint; onDone: () => vo
         <FormAlert message={submit.failure} />
         <Text>{waitingWords(endpoint.waiting)} What comes from now on is sent in any case.</Text>
         {endpoint.waiting > 0 && <HeldFields form={form} />}
-        <DialogActions action="Resume" isBusy={submit.isBusy} onCancel={onDone} />
+        <DialogActions action="Resume" isBusy={submit.isBusy} />
       </Stack>
     </form>
   );

@@ -2,7 +2,7 @@
 import { useMutation } from "@apollo/client/react";
 import { Stack, Text } from "@mantine/core";
 import { tell } from "../../app/tell.ts";
-import type { Dialog } from "../../app/use-dialog.ts";
+import type { DialogState } from "../../app/use-dialog.ts";
 import { accepted } from "../../app/user-errors.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
 import { Timestamp } from "../../components/timestamp.tsx";
@@ -11,7 +11,7 @@ import { RevokeApiKeyDocument, type ApiKeyRowFragment } from "../../generated/ap
 export function RevokeKeyDialog({
   dialog: { subject: key, isOpen, close },
 }: {
-  dialog: Dialog<ApiKeyRowFragment>;
+  dialog: DialogState<ApiKeyRowFragment>;
 }) {
   const [revoke] = useMutation(RevokeApiKeyDocument);
   if (!key) return null;

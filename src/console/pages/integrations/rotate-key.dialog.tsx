@@ -1,10 +1,12 @@
 /** Gives a new key in an old one's place; the old one may stay good for a while. */
 import { useMutation } from "@apollo/client/react";
-import { Modal, Slider, Stack, Text } from "@mantine/core";
+import { Slider, Stack, Text } from "@mantine/core";
 import { useId, useState } from "react";
 import { errorSentence } from "../../app/describe-error.ts";
-import type { Dialog } from "../../app/use-dialog.ts";
+import type { DialogState } from "../../app/use-dialog.ts";
+import { useUnsaved } from "../../app/unsaved.tsx";
 import { accepted } from "../../app/user-errors.ts";
+import { Dialog } from "../../components/dialog.tsx";
 import { DialogActions } from "../../components/dialog-actions.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import { RotateApiKeyDocument, type ApiKeyRowFragment } from "../../generated/api-keys.ts";
@@ -13,52 +15,47 @@ import { KeyReady, type IssuedKey } from "./key-ready.tsx";
 const MOST_HOURS = 24;
 const marks = [0, 6, 12, 18, MOST_HOURS].map((value) => ({ value, label: `${value} h` }));
 
-export function RotateKeyDialog({ dialog }: { dialog: Dialog<ApiKeyRowFragment> }) {
+export function RotateKeyDialog({ dialog }: { dialog: DialogState<ApiKeyRowFragment> }) {
   return dialog.subject && <RotateKeySteps key={dialog.turn} apiKey={dialog.subject} dialog={dialog} />;
 }
 
 interface RotateKeyStepsProps {
   apiKey: ApiKeyRowFragment;
-  dialog: Dialog<ApiKeyRowFragment>;
+  dialog: DialogState<ApiKeyRowFragment>;
 }
 
 function RotateKeySteps({ apiKey, dialog: { isOpen, close } }: RotateKeyStepsProps) {
   const [done, setDone] = useState<{ issued: IssuedKey; hours: number } | null>(null);
   return (
-    <Modal
+    <Dialog
       opened={isOpen}
       onClose={close}
       size="lg"
       title={done ? "Your new API key" : `Rotate ${apiKey.name}`}
-      closeOnClickOutside={done === null}
-      closeOnEscape={done === null}
+      isShownOnce={done !== null}
     >
       {done ? (
         <KeyReady issued={done.issued} onDone={close}>
           {graceSentence(done.hours)}
         </KeyReady>
       ) : (
-        <RotateKeyForm
-          apiKey={apiKey}
-          onCancel={close}
-          onDone={(issued, hours) => setDone({ issued, hours })}
-        />
+        <RotateKeyForm apiKey={apiKey} onDone={(issued, hours) => setDone({ issued, hours })} />
       )}
-    </Modal>
+    </Dialog>
   );
 }
 
 interface RotateKeyFormProps {
   apiKey: ApiKeyRowFragment;
-  onCancel: () => void;
   onDone: (issued: IssuedKey, hours: number) => void;
 }
 
-function RotateKeyForm({ apiKey, onCancel, onDone }: RotateKeyFormProps) {
+function RotateKeyForm({ apiKey, onDone }: RotateKeyFormProps) {
   const [rotate, { loading }] = useMutation(RotateApiKeyDocument, { refetchQueries: ["ApiKeys"] });
   const [hours, setHours] = useState(MOST_HOURS);
   const [failure, setFailure] = useState<string | null>(null);
   const label = useId();
+  useUnsaved(() => (loading ? "locked" : hours === MOST_HOURS ? "clean" : "changed"));
   const send = async (): Promise<void> => {
     setFailure(null);
     try {
@@ -94,7 +91,7 @@ function RotateKeyForm({ apiKey, onCancel, onDone }: RotateKeyFormProps) {
           {graceSentence(hours)}
         </Text>
       </div>
-      <DialogActions action="Rotate key" isBusy={loading} onCancel={onCancel} onAct={() => void send()} />
+      <DialogActions action="Rotate key" isBusy={loading} onAct={() => void send()} />
     </Stack>
   );
 }

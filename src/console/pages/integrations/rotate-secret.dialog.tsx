@@ -1,10 +1,12 @@
 /** Gives an endpoint a new secret, and shows it. */
 import { useMutation } from "@apollo/client/react";
-import { Modal, Stack, Text } from "@mantine/core";
+import { Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { errorSentence } from "../../app/describe-error.ts";
-import type { Dialog } from "../../app/use-dialog.ts";
+import type { DialogState } from "../../app/use-dialog.ts";
+import { useUnsaved } from "../../app/unsaved.tsx";
 import { accepted } from "../../app/user-errors.ts";
+import { Dialog } from "../../components/dialog.tsx";
 import { DialogActions } from "../../components/dialog-actions.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import {
@@ -15,28 +17,27 @@ import { SecretReady } from "./secret-ready.tsx";
 
 type Endpoint = EndpointDetailsFragment;
 
-export function RotateSecretDialog({ dialog }: { dialog: Dialog<Endpoint> }) {
+export function RotateSecretDialog({ dialog }: { dialog: DialogState<Endpoint> }) {
   return dialog.subject && <RotateSecretSteps key={dialog.turn} endpoint={dialog.subject} dialog={dialog} />;
 }
 
 interface RotateSecretStepsProps {
   endpoint: Endpoint;
-  dialog: Dialog<Endpoint>;
+  dialog: DialogState<Endpoint>;
 }
 
 function RotateSecretSteps({ endpoint, dialog: { isOpen, close } }: RotateSecretStepsProps) {
   const [secret, setSecret] = useState<string | null>(null);
   return (
-    <Modal
+    <Dialog
       opened={isOpen}
       onClose={close}
       size={secret === null ? "md" : "lg"}
       title={secret === null ? "Rotate the secret?" : "The new secret"}
-      closeOnClickOutside={secret === null}
-      closeOnEscape={secret === null}
+      isShownOnce={secret !== null}
     >
       {secret === null ? (
-        <RotateSecretForm endpoint={endpoint} onSecret={setSecret} onCancel={close} />
+        <RotateSecretForm endpoint={endpoint} onSecret={setSecret} />
       ) : (
         <SecretReady secret={secret} url={endpoint.url} action="I have kept it" onDone={close}>
           <Text fz="sm">
@@ -44,19 +45,19 @@ function RotateSecretSteps({ endpoint, dialog: { isOpen, close } }: RotateSecret
           </Text>
         </SecretReady>
       )}
-    </Modal>
+    </Dialog>
   );
 }
 
 interface RotateSecretFormProps {
   endpoint: Endpoint;
   onSecret: (secret: string) => void;
-  onCancel: () => void;
 }
 
-function RotateSecretForm({ endpoint, onSecret, onCancel }: RotateSecretFormProps) {
+function RotateSecretForm({ endpoint, onSecret }: RotateSecretFormProps) {
   const [rotate, { loading }] = useMutation(RotateWebhookSecretDocument);
   const [failure, setFailure] = useState<string | null>(null);
+  useUnsaved(() => (loading ? "locked" : "clean"));
   const send = async (): Promise<void> => {
     setFailure(null);
     try {
@@ -81,7 +82,7 @@ function RotateSecretForm({ endpoint, onSecret, onCancel }: RotateSecretFormProp
         action="Rotate secret"
         isBusy={loading}
         isFirst
-        onCancel={onCancel}
+
         onAct={() => void send()}
       />
     </Stack>

@@ -3,6 +3,7 @@ import { ActionIcon, Button, Checkbox, Group, Paper, Select, Stack, Text } from 
 import { IconTrash } from "@tabler/icons-react";
 import { errorSentence } from "../../app/describe-error.ts";
 import { focusFirstError } from "../../app/use-submit.ts";
+import { CancelButton } from "../../components/dialog-actions.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import { JobFieldInput } from "./job-field.input.tsx";
 import { FIELD_GROUPS, fieldOf, jobFields, type FieldName } from "./job.fields.ts";
@@ -15,10 +16,9 @@ interface ChooseFieldsProps {
   edit: EditMany;
   chosen: FieldChoice;
   choices: Choices;
-  onCancel: () => void;
 }
 
-export function ChooseFields({ edit, chosen, choices, onCancel }: ChooseFieldsProps) {
+export function ChooseFields({ edit, chosen, choices }: ChooseFieldsProps) {
   const preview = (): void => {
     const patch = chosen.toPatch();
     if (patch) void edit.preview(patch);
@@ -42,9 +42,7 @@ export function ChooseFields({ edit, chosen, choices, onCancel }: ChooseFieldsPr
         ))}
         <AddField chosen={chosen} />
         <div className={classes.actions}>
-          <Button variant="default" onClick={onCancel}>
-            Cancel
-          </Button>
+          <CancelButton isBusy={edit.isBusy} />
           <Button type="submit" loading={edit.isBusy} disabled={chosen.names.length === 0}>
             Preview
           </Button>

@@ -1,5 +1,6 @@
 /** Editing many jobs at once: nothing changes before it was seen what would. */
-import { Drawer } from "@mantine/core";
+import { useUnsaved } from "../../app/unsaved.tsx";
+import { Dialog } from "../../components/dialog.tsx";
 import { counted } from "./job.words.ts";
 import { ChooseFields } from "./edit-many.choose.tsx";
 import { PreviewChanges } from "./edit-many.preview.tsx";
@@ -21,18 +22,16 @@ interface EditManyDrawerProps {
 export function EditManyDrawer(props: EditManyDrawerProps) {
   const { opened, markingNumbers, onClose } = props;
   return (
-    <Drawer
+    <Dialog
+      isDrawer
       opened={opened}
       onClose={onClose}
-      position="right"
-      closeOnClickOutside={false}
-      classNames={{ content: classes.drawer ?? "" }}
+      className={classes.drawer}
       size="lg"
       title={`Edit ${counted(markingNumbers.length, "job")}`}
-      closeButtonProps={{ "aria-label": "Close" }}
     >
       <EditManySteps {...props} />
-    </Drawer>
+    </Dialog>
   );
 }
 
@@ -41,7 +40,11 @@ function EditManySteps({ markingNumbers, choices, onClose, onApplied }: EditMany
   const edit = useEditMany(markingNumbers, onApplied);
   const chosen = useFieldChoice();
   const { step } = edit;
+  useUnsaved(() => {
+    if (edit.isBusy) return "locked";
+    return step.kind !== "done" && chosen.names.length > 0 ? "changed" : "clean";
+  });
   if (step.kind === "preview") return <PreviewChanges edit={edit} plan={step.plan} names={choices.names} />;
   if (step.kind === "done") return <ShowOutcome outcome={step.outcome} onClose={onClose} />;
-  return <ChooseFields edit={edit} chosen={chosen} choices={choices} onCancel={onClose} />;
+  return <ChooseFields edit={edit} chosen={chosen} choices={choices} />;
 }

@@ -1,6 +1,9 @@
 /** Changing a job. What somebody else changes meanwhile is never overwritten unseen. */
-import { Alert, Button, Drawer, Stack, Text, Title } from "@mantine/core";
+import { Alert, Button, Stack, Text, Title } from "@mantine/core";
+import { useUnsaved } from "../../app/unsaved.tsx";
 import type { JobRowFragment } from "../../generated/job-row.ts";
+import { Dialog } from "../../components/dialog.tsx";
+import { CancelButton } from "../../components/dialog-actions.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import { FIELD_GROUPS, jobFields, labelOfField } from "./job.fields.ts";
 import { JobFieldInput } from "./job-field.input.tsx";
@@ -18,24 +21,23 @@ interface EditJobProps {
 
 export function EditJobDrawer({ opened, ...props }: EditJobProps & { opened: boolean }) {
   return (
-    <Drawer
+    <Dialog
+      isDrawer
       opened={opened}
       onClose={props.onClose}
-      position="right"
-      closeOnClickOutside={false}
-      classNames={{ content: classes.drawer ?? "" }}
+      className={classes.drawer}
       size="lg"
       title={`Edit ${props.job.markingNumber}`}
-      closeButtonProps={{ "aria-label": "Close" }}
     >
       <EditJobForm {...props} />
-    </Drawer>
+    </Dialog>
   );
 }
 
 /** It is made anew each time that the drawer opens. */
 function EditJobForm({ job, choices, onClose, onReload }: EditJobProps) {
   const edit = useEditJob({ job, onSaved: onClose, onReload });
+  useUnsaved(() => (edit.isBusy ? "locked" : edit.isChanged ? "changed" : "clean"));
   return (
     <form
       noValidate
@@ -72,9 +74,7 @@ function EditJobForm({ job, choices, onClose, onReload }: EditJobProps) {
               First choose, above, between your values and theirs.
             </Text>
           )}
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
+          <CancelButton isBusy={edit.isBusy} />
           <Button type="submit" loading={edit.isBusy} disabled={!edit.isChanged || edit.clashes.length > 0}>
             Save
           </Button>

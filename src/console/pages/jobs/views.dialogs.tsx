@@ -1,10 +1,12 @@
 /** Keeping a view by a name, and removing those that are not wanted any more. */
-import { Button, Group, List, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Group, List, Stack, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useState } from "react";
 import { errorSentence } from "../../app/describe-error.ts";
 import { tell } from "../../app/tell.ts";
 import { useSubmit } from "../../app/use-submit.ts";
+import { Dialog } from "../../components/dialog.tsx";
+import { DialogActions } from "../../components/dialog-actions.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import type { SavedViewEntryFragment } from "../../generated/saved-views.ts";
 
@@ -21,49 +23,42 @@ interface SaveViewDialogProps extends DialogProps {
   onSave: (name: string) => Promise<void>;
 }
 
-export function SaveViewDialog({ opened, onClose, taken, onSave }: SaveViewDialogProps) {
+export function SaveViewDialog({ opened, ...form }: SaveViewDialogProps) {
+  return (
+    <Dialog opened={opened} onClose={form.onClose} title="Keep this view">
+      <SaveViewForm {...form} />
+    </Dialog>
+  );
+}
+
+function SaveViewForm({ onClose, taken, onSave }: Omit<SaveViewDialogProps, "opened">) {
   const form = useForm({ initialValues: { name: "" } });
   const submit = useSubmit(form, async ({ name }) => {
     await onSave(name.trim());
     tell(`The view “${name.trim()}” is kept.`);
-    form.reset();
     onClose();
   });
   const isTaken = taken.includes(form.values.name.trim());
   return (
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title="Keep this view"
-      closeButtonProps={{ "aria-label": "Close" }}
-    >
-      <form onSubmit={form.onSubmit(submit.onSubmit)}>
-        <Stack>
-          <Text fz="sm" c="dimmed">
-            Its filters, order and columns. Only you see it; to share it, send somebody the page's address.
-          </Text>
-          <FormAlert message={submit.failure} />
-          <TextInput
-            {...form.getInputProps("name")}
-            label="Name"
-            description={isTaken ? "There is one of this name: it is replaced." : undefined}
-            placeholder="Late in the east"
-            maxLength={LONGEST_NAME}
-            required
-            withAsterisk={false}
-            data-autofocus
-          />
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={submit.isBusy}>
-              Keep view
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+    <form onSubmit={form.onSubmit(submit.onSubmit)}>
+      <Stack>
+        <Text fz="sm" c="dimmed">
+          Its filters, order and columns. Only you see it; to share it, send somebody the page's address.
+        </Text>
+        <FormAlert message={submit.failure} />
+        <TextInput
+          {...form.getInputProps("name")}
+          label="Name"
+          description={isTaken ? "There is one of this name: it is replaced." : undefined}
+          placeholder="Late in the east"
+          maxLength={LONGEST_NAME}
+          required
+          withAsterisk={false}
+          data-autofocus
+        />
+        <DialogActions action="Keep view" isBusy={submit.isBusy} />
+      </Stack>
+    </form>
   );
 }
 
@@ -79,12 +74,7 @@ export function RemoveViewsDialog({ opened, onClose, views, onRemove }: RemoveVi
     onRemove(id).catch((error: unknown) => setFailure(errorSentence(error)));
   };
   return (
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title="Remove views"
-      closeButtonProps={{ "aria-label": "Close" }}
-    >
+    <Dialog opened={opened} onClose={onClose} title="Remove views">
       <Stack>
         <FormAlert message={failure} />
         {views.length === 0 && <Text c="dimmed">None is left.</Text>}
@@ -105,6 +95,6 @@ export function RemoveViewsDialog({ opened, onClose, views, onRemove }: RemoveVi
           ))}
         </List>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

@@ -18,7 +18,7 @@ import { roleLabels } from "./roles.ts";
 
 interface InvitationsTableProps {
   invitations: readonly InvitationRowFragment[];
-  onChange: () => void;
+  onChange: () => Promise<unknown>;
 }
 
 export function InvitationsTable({ invitations, onChange }: InvitationsTableProps) {
@@ -27,7 +27,7 @@ export function InvitationsTable({ invitations, onChange }: InvitationsTableProp
   const revoke = async (): Promise<void> => {
     const { data } = await revokeInvitation({ variables: { id: revoking.subject?.id ?? "" } });
     accepted(data?.revokeInvitation);
-    onChange();
+    await onChange();
   };
   const actions: Column<InvitationRowFragment> = {
     id: "actions",

@@ -1,9 +1,10 @@
 import { useMutation } from "@apollo/client/react";
-import { Modal, Radio, Stack } from "@mantine/core";
+import { Radio, Stack } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { tell } from "../../app/tell.ts";
 import { useSubmit } from "../../app/use-submit.ts";
 import { accepted } from "../../app/user-errors.ts";
+import { Dialog } from "../../components/dialog.tsx";
 import { DialogActions } from "../../components/dialog-actions.tsx";
 import { EmailField } from "../../components/email-field.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
@@ -24,13 +25,13 @@ const roles = [
 
 export function InviteDialog({ opened, onClose, ...form }: InviteDialogProps) {
   return (
-    <Modal
+    <Dialog
       opened={opened}
       onClose={onClose}
       title={form.isOperator ? "Invite an operator" : "Invite a member"}
     >
       <InviteForm onClose={onClose} {...form} />
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -67,7 +68,7 @@ function InviteForm({ onClose, isOperator, onInvited }: Omit<InviteDialogProps, 
             </Stack>
           </Radio.Group>
         )}
-        <DialogActions action="Send invitation" isBusy={submit.isBusy} onCancel={onClose} />
+        <DialogActions action="Send invitation" isBusy={submit.isBusy} />
       </Stack>
     </form>
   );

@@ -22,7 +22,7 @@ export function MembersPage() {
   const isOperator = session.user.role === "operator";
   const [isInviting, inviting] = useDisclosure(false);
   const { data, error, refetch } = useQuery(MembersDocument, { variables: { isManager } });
-  const reload = (): void => void refetch();
+  const reload = (): Promise<unknown> => refetch();
   return (
     <>
       <PageHeader
@@ -53,7 +53,7 @@ export function MembersPage() {
           )}
         </Stack>
       ) : error ? (
-        <ErrorState error={error} onRetry={reload} />
+        <ErrorState error={error} onRetry={() => void reload()} />
       ) : (
         <LoadingState />
       )}
@@ -62,7 +62,7 @@ export function MembersPage() {
           opened={isInviting}
           onClose={inviting.close}
           isOperator={isOperator}
-          onInvited={reload}
+          onInvited={() => void reload()}
         />
       )}
     </>

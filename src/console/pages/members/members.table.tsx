@@ -20,7 +20,7 @@ import { roleLabels } from "./roles.ts";
 interface MembersTableProps {
   members: readonly MemberRowFragment[];
   isManager: boolean;
-  onChange: () => void;
+  onChange: () => Promise<unknown>;
 }
 
 export function MembersTable({ members, isManager, onChange }: MembersTableProps) {
@@ -29,7 +29,7 @@ export function MembersTable({ members, isManager, onChange }: MembersTableProps
   const remove = async (): Promise<void> => {
     const { data } = await removeMember({ variables: { id: removing.subject?.id ?? "" } });
     accepted(data?.removeMember);
-    onChange();
+    await onChange();
     tell(`${removing.subject?.name} is removed.`);
   };
   const actions: Column<MemberRowFragment> = {

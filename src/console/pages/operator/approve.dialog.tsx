@@ -1,10 +1,11 @@
 /** Approving: the organisation's name as it will be, and the mail that brings the person in. */
 import { useMutation } from "@apollo/client/react";
-import { Modal, Stack, Text, TextInput } from "@mantine/core";
+import { Stack, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { tell } from "../../app/tell.ts";
 import { useSubmit } from "../../app/use-submit.ts";
 import { accepted } from "../../app/user-errors.ts";
+import { Dialog } from "../../components/dialog.tsx";
 import { DialogActions } from "../../components/dialog-actions.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import {
@@ -24,9 +25,9 @@ interface ApproveFormProps {
 export function ApproveDialog({ opened, ...form }: ApproveFormProps & { opened: boolean }) {
   const { organizationName } = form.request;
   return (
-    <Modal opened={opened} onClose={form.onClose} title={`Approve ${organizationName}`} size="lg">
+    <Dialog opened={opened} onClose={form.onClose} title={`Approve ${organizationName}`} size="lg">
       <ApproveForm {...form} />
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -61,7 +62,7 @@ function ApproveForm({ onClose, request }: ApproveFormProps) {
           withAsterisk={false}
         />
         <MailPreview draft={registrationDraft({ email, organizationName })} />
-        <DialogActions action="Approve and send" isBusy={submit.isBusy} onCancel={onClose} />
+        <DialogActions action="Approve and send" isBusy={submit.isBusy} />
       </Stack>
     </form>
   );

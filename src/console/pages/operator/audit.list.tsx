@@ -1,11 +1,12 @@
 /** Entries of the audit log, each with its details behind a button. */
 import { useQuery } from "@apollo/client/react";
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
 import { IconClipboardList } from "@tabler/icons-react";
 import { useDialog } from "../../app/use-dialog.ts";
 import { CodeBlock } from "../../components/code-block.tsx";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { DataTable, type Column } from "../../components/data-table.tsx";
+import { Dialog } from "../../components/dialog.tsx";
 import { TextLink } from "../../components/links.tsx";
 import { LoadMore } from "../../components/pager.tsx";
 import { EmptyState, ErrorState, LoadingState } from "../../components/states.tsx";
@@ -56,14 +57,14 @@ export function AuditList({ filter, withOrganization, first }: AuditListProps) {
         isLoading={loading}
         onMore={() => fetchMore({ variables: { after: endCursor } })}
       />
-      <Modal
+      <Dialog
         opened={dialog.isOpen}
         onClose={dialog.close}
         title={dialog.subject && wordsFor(dialog.subject)}
         size="lg"
       >
         {dialog.subject && <EntryDetails entry={dialog.subject} />}
-      </Modal>
+      </Dialog>
     </>
   );
 }

@@ -1,5 +1,6 @@
 /** Importing jobs from a file: choose it, say what its columns are, look at what would happen, then do it. */
 import { useState } from "react";
+import { useUnsaved } from "../../app/unsaved.tsx";
 import { PageHeader } from "../../components/page-header.tsx";
 import { FileStep, type ChosenFile } from "./import-file.step.tsx";
 import { MappingStep } from "./import-mapping.step.tsx";
@@ -16,6 +17,7 @@ type State =
 
 export function ImportPage() {
   const [state, setState] = useState<State>({ step: "file" });
+  useUnsaved(() => (state.step === "mapping" || state.step === "preview" ? "changed" : "clean"));
   const restart = (): void => setState({ step: "file" });
   return (
     <>

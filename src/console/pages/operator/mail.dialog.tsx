@@ -1,10 +1,11 @@
 /** One mail: its text, what became of it, and sending it again. */
 import { useMutation } from "@apollo/client/react";
-import { Anchor, Button, Code, Group, Modal, Stack, Text } from "@mantine/core";
+import { Anchor, Button, Code, Group, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { errorSentence } from "../../app/describe-error.ts";
 import { tell } from "../../app/tell.ts";
 import { accepted } from "../../app/user-errors.ts";
+import { Dialog } from "../../components/dialog.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import { StatusBadge } from "../../components/status-badge.tsx";
 import { Timestamp } from "../../components/timestamp.tsx";
@@ -22,7 +23,7 @@ interface MailDialogProps {
 
 export function MailDialog({ opened, onClose, mail }: MailDialogProps) {
   return (
-    <Modal opened={opened} onClose={onClose} title={mail?.subject} size="lg">
+    <Dialog opened={opened} onClose={onClose} title={mail?.subject} size="lg">
       {mail && (
         <Stack>
           <Course mail={mail} />
@@ -30,7 +31,7 @@ export function MailDialog({ opened, onClose, mail }: MailDialogProps) {
           <ResendAction mail={mail} />
         </Stack>
       )}
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -3,6 +3,7 @@ import { useMutation } from "@apollo/client/react";
 import { Button, Group, Paper, Stack, Textarea } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { tell } from "../../app/tell.ts";
+import { useUnsaved } from "../../app/unsaved.tsx";
 import { useSubmit } from "../../app/use-submit.ts";
 import { accepted } from "../../app/user-errors.ts";
 import { FormAlert } from "../../components/form-alert.tsx";
@@ -11,6 +12,7 @@ import { NoteAccountRequestDocument } from "../../generated/account-request.ts";
 export function NoteForm({ id }: { id: string }) {
   const [note] = useMutation(NoteAccountRequestDocument);
   const form = useForm({ initialValues: { text: "" } });
+  useUnsaved(() => (form.isDirty() ? "changed" : "clean"));
   const submit = useSubmit(form, async ({ text }) => {
     accepted((await note({ variables: { id, text } })).data?.noteAccountRequest);
     form.reset();

@@ -1,10 +1,11 @@
 /** Adds a status to the catalogue, or changes one, and says what that means. */
 import { useMutation } from "@apollo/client/react";
-import { Alert, Modal, Select, Stack, Switch, TextInput, type TextInputProps } from "@mantine/core";
+import { Alert, Select, Stack, Switch, TextInput, type TextInputProps } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { tell } from "../../app/tell.ts";
 import { useSubmit } from "../../app/use-submit.ts";
 import { accepted } from "../../app/user-errors.ts";
+import { Dialog } from "../../components/dialog.tsx";
 import { DialogActions } from "../../components/dialog-actions.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 import {
@@ -23,13 +24,13 @@ interface StatusFormProps {
 
 export function StatusDialog({ opened, ...form }: StatusFormProps & { opened: boolean }) {
   return (
-    <Modal
+    <Dialog
       opened={opened}
       onClose={form.onClose}
       title={form.status ? `Change “${form.status.label}”` : "Add a status"}
     >
       <StatusForm {...form} />
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -83,7 +84,7 @@ function StatusForm({ onClose, status, onSaved }: StatusFormProps) {
           description="Then it counts as neither open nor late. Any status may still follow."
         />
         <Meaning isNew={status === null} />
-        <DialogActions action={status ? "Save" : "Add status"} isBusy={submit.isBusy} onCancel={onClose} />
+        <DialogActions action={status ? "Save" : "Add status"} isBusy={submit.isBusy} />
       </Stack>
     </form>
   );

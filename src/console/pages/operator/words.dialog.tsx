@@ -1,8 +1,9 @@
 /** Asks for the words that go with an act: a reason, a question. */
-import { Modal, Stack, Text, Textarea } from "@mantine/core";
+import { Stack, Text, Textarea } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import type { ReactNode } from "react";
 import { useSubmit } from "../../app/use-submit.ts";
+import { Dialog } from "../../components/dialog.tsx";
 import { DialogActions } from "../../components/dialog-actions.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
 
@@ -28,9 +29,9 @@ const MAX_WORDS = 2_000;
 
 export function WordsDialog({ opened, onClose, title, ...form }: WordsDialogProps) {
   return (
-    <Modal opened={opened} onClose={onClose} title={title} size="lg">
+    <Dialog opened={opened} onClose={onClose} title={title} size="lg">
       <WordsForm onClose={onClose} {...form} />
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -70,7 +71,7 @@ function WordsForm(props: Omit<WordsDialogProps, "opened" | "title">) {
           withAsterisk={false}
         />
         {preview?.(words)}
-        <DialogActions action={action} isBusy={submit.isBusy} isDangerous={isDangerous} onCancel={onClose} />
+        <DialogActions action={action} isBusy={submit.isBusy} isDangerous={isDangerous} />
       </Stack>
     </form>
   );

@@ -3,6 +3,7 @@ import { useForm } from "@mantine/form";
 import { tell } from "../../app/tell.ts";
 import { api } from "../../app/api.ts";
 import { useSession } from "../../app/session.ts";
+import { useUnsaved } from "../../app/unsaved.tsx";
 import { useSubmit } from "../../app/use-submit.ts";
 import { FormAlert } from "../../components/form-alert.tsx";
 import { PasswordField } from "../../components/password-field.tsx";
@@ -12,6 +13,7 @@ import { Section } from "../../components/section.tsx";
 export function PasswordSection() {
   const { user } = useSession();
   const form = useForm({ mode: "uncontrolled", initialValues: { current_password: "", new_password: "" } });
+  useUnsaved(() => (form.isDirty() ? "changed" : "clean"));
   const submit = useSubmit(form, async (values) => {
     await api.post("auth/password/change", values);
     form.reset();

@@ -3,6 +3,7 @@ import { useForm } from "@mantine/form";
 import { tell } from "../../app/tell.ts";
 import { api } from "../../app/api.ts";
 import { useSession, useSessionStore } from "../../app/session.ts";
+import { useUnsaved } from "../../app/unsaved.tsx";
 import { useSubmit } from "../../app/use-submit.ts";
 import { KnownEmail } from "../../components/email-field.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
@@ -12,6 +13,7 @@ export function ProfileSection() {
   const { user } = useSession();
   const session = useSessionStore();
   const form = useForm({ mode: "uncontrolled", initialValues: { name: user.name } });
+  useUnsaved(() => (form.isDirty() ? "changed" : "clean"));
   const submit = useSubmit(form, async (values) => {
     await api.patch("auth/profile", values);
     await session.load();

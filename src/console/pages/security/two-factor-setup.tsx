@@ -1,5 +1,5 @@
 /** Turning the second step on: the password, the app's first code, and the recovery codes. */
-import { Button, Code, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Code, Group, Stack, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useState } from "react";
 import { api, ApiError } from "../../app/api.ts";
@@ -8,8 +8,9 @@ import { useSessionStore } from "../../app/session.ts";
 import { tellFailure } from "../../app/tell.ts";
 import { useSubmit } from "../../app/use-submit.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
+import { Dialog } from "../../components/dialog.tsx";
 import { FormAlert } from "../../components/form-alert.tsx";
-import { PasswordDialog } from "../../components/password-dialog.tsx";
+import { PasswordForm } from "../../components/password-dialog.tsx";
 import { QrCode } from "./qr-code.tsx";
 import { RecoveryCodes } from "./recovery-codes.tsx";
 
@@ -17,6 +18,12 @@ type Step =
   | { name: "password" }
   | { name: "code"; uri: string }
   | { name: "recovery"; codes: readonly string[] };
+
+const titles: Record<Step["name"], string> = {
+  password: "Turn the second step on",
+  code: "Scan, then enter the code",
+  recovery: "Your recovery codes",
+};
 
 interface TwoFactorSetupProps {
   opened: boolean;
@@ -43,35 +50,18 @@ export function TwoFactorSetup({ opened, onClose }: TwoFactorSetupProps) {
     }
   };
 
-  if (step.name === "password") {
-    return (
-      <PasswordDialog
-        opened={opened}
-        onClose={close}
-        title="Turn the second step on"
-        action="Go on"
-        onPassword={begin}
-      >
-        You need an authenticator app on your phone, or a password manager that makes such codes.
-      </PasswordDialog>
-    );
-  }
   return (
-    <Modal
-      opened={opened}
-      onClose={close}
-      title={step.name === "code" ? "Scan, then enter the code" : "Your recovery codes"}
-      closeOnClickOutside={false}
-      closeOnEscape={step.name === "code"}
-      // Codes that are shown once are put away by who says that they have kept them.
-      withCloseButton={step.name === "code"}
-    >
-      {step.name === "code" ? (
-        <CodeStep uri={step.uri} onCodes={(codes) => setStep({ name: "recovery", codes })} />
-      ) : (
-        <RecoveryCodes codes={step.codes} onDone={close} />
+    <Dialog opened={opened} onClose={close} title={titles[step.name]} isShownOnce={step.name === "recovery"}>
+      {step.name === "password" && (
+        <PasswordForm action="Go on" onPassword={begin}>
+          You need an authenticator app on your phone, or a password manager that makes such codes.
+        </PasswordForm>
       )}
-    </Modal>
+      {step.name === "code" && (
+        <CodeStep uri={step.uri} onCodes={(codes) => setStep({ name: "recovery", codes })} />
+      )}
+      {step.name === "recovery" && <RecoveryCodes codes={step.codes} onDone={close} />}
+    </Dialog>
   );
 }
 

@@ -1,28 +1,32 @@
 /** The second factor: on or off, and the ways between. */
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
 import { tell } from "../../app/tell.ts";
 import { useState } from "react";
 import { api } from "../../app/api.ts";
 import { useSession, useSessionStore, type Session } from "../../app/session.ts";
-import { PasswordDialog } from "../../components/password-dialog.tsx";
+import { Dialog } from "../../components/dialog.tsx";
+import { PasswordDialog, PasswordForm } from "../../components/password-dialog.tsx";
 import { Section } from "../../components/section.tsx";
 import { StatusBadge } from "../../components/status-badge.tsx";
 import { RecoveryCodes } from "./recovery-codes.tsx";
 import { TwoFactorSetup } from "./two-factor-setup.tsx";
 
-type Dialog = "none" | "turn-on" | "new-codes" | "turn-off";
+type OpenDialog = "none" | "turn-on" | "new-codes" | "turn-off";
 
 export function TwoFactorSection() {
   const { user } = useSession();
   const session = useSessionStore();
-  const [dialog, setDialog] = useState<Dialog>("none");
+  const [dialog, setDialog] = useState<OpenDialog>("none");
   /** Shown once, after new ones were made. */
   const [codes, setCodes] = useState<readonly string[] | null>(null);
   const close = (): void => setDialog("none");
+  const open = (next: OpenDialog): void => {
+    setCodes(null);
+    setDialog(next);
+  };
 
   const renew = async (password: string): Promise<void> => {
     const made = await api.post<{ recovery_codes: string[] }>("auth/two-factor/recovery-codes", { password });
-    close();
     setCodes(made.recovery_codes);
   };
   const turnOff = async (password: string): Promise<void> => {
@@ -37,17 +41,22 @@ export function TwoFactorSection() {
       title="Second step"
       description="A code of an authenticator app, beside the password: who has only one of them does not come in."
     >
-      <TwoFactorState user={user} onOpen={setDialog} />
+      <TwoFactorState user={user} onOpen={open} />
       <TwoFactorSetup opened={dialog === "turn-on"} onClose={close} />
-      <PasswordDialog
+      <Dialog
         opened={dialog === "new-codes"}
         onClose={close}
-        title="New recovery codes"
-        action="Make new codes"
-        onPassword={renew}
+        title={codes ? "Your recovery codes" : "New recovery codes"}
+        isShownOnce={codes !== null}
       >
-        The codes that you have now are good no more.
-      </PasswordDialog>
+        {codes ? (
+          <RecoveryCodes codes={codes} onDone={close} />
+        ) : (
+          <PasswordForm action="Make new codes" onPassword={renew}>
+            The codes that you have now are good no more.
+          </PasswordForm>
+        )}
+      </Dialog>
       <PasswordDialog
         opened={dialog === "turn-off"}
         onClose={close}
@@ -58,22 +67,11 @@ export function TwoFactorSection() {
       >
         Whoever has your password can sign in as you.
       </PasswordDialog>
-      <Modal
-        opened={codes !== null}
-        onClose={() => setCodes(null)}
-        title="Your recovery codes"
-        // What is shown once is not lost by a click.
-        closeOnClickOutside={false}
-        closeOnEscape={false}
-        withCloseButton={false}
-      >
-        {codes && <RecoveryCodes codes={codes} onDone={() => setCodes(null)} />}
-      </Modal>
     </Section>
   );
 }
 
-function TwoFactorState({ user, onOpen }: { user: Session["user"]; onOpen: (dialog: Dialog) => void }) {
+function TwoFactorState({ user, onOpen }: { user: Session["user"]; onOpen: (dialog: OpenDialog) => void }) {
   const { has_second_factor: isOn, must_have_second_factor: isDemanded } = user;
   const asks = "Signing in asks for a code of your app, or one of your recovery codes.";
   return (

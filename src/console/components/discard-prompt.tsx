@@ -1,0 +1,39 @@
+/** The question before input is lost. */
+import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+
+interface DiscardPromptProps {
+  /** Null: nothing is asked. */
+  onAnswer: ((isDiscarded: boolean) => void) | null;
+}
+
+/** Above the dialog that it asks about. */
+const Z_INDEX = 300;
+
+export function DiscardPrompt({ onAnswer }: DiscardPromptProps) {
+  return (
+    <Modal
+      opened={onAnswer !== null}
+      onClose={() => onAnswer?.(false)}
+      title="Discard your changes?"
+      zIndex={Z_INDEX}
+      // Mantine listens on the window: the Escape that asked the question would answer it too.
+      closeOnEscape={false}
+      onKeyDown={({ key }) => {
+        if (key === "Escape") onAnswer?.(false);
+      }}
+      size="sm"
+    >
+      <Stack>
+        <Text>What you entered here has not been saved.</Text>
+        <Group justify="flex-end">
+          <Button variant="default" data-autofocus onClick={() => onAnswer?.(false)}>
+            Keep editing
+          </Button>
+          <Button color="red" onClick={() => onAnswer?.(true)}>
+            Discard
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
