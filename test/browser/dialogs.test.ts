@@ -1,4 +1,4 @@
-/** What closes a dialog, what happens to unsaved input, and where the focus goes afterwards. */
+/** Closing dialogs: busy ones, unsaved input, secrets shown once, and the focus afterwards. */
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { BROWSER_TIMEOUT_MS, expectToSee, openTab, startBrowser } from "../support/browser.ts";
@@ -27,12 +27,12 @@ interface Case {
   /** Buttons and menu items, in the order in which they are pressed. The first one opens the dialog or its menu. */
   open: readonly RegExp[];
   title: RegExp;
-  /** Changes the input; undefined: there is none. */
+  /** Changes the input. Undefined if the dialog has no input. */
   fill?: (dialog: Locator, page: Page) => Promise<void>;
   /** The words on the button, and the request that it sends. */
   action: string;
   request: string;
-  /** What the answer leads to: a step that shows a secret, or the dialog's end. */
+  /** The answer shows a secret, or closes the dialog. */
   after: { secret: RegExp; done: string } | "closed";
 }
 
@@ -260,15 +260,12 @@ describe("a dialog", () => {
     await dialog.waitFor({ state: "hidden" });
   });
 
-  it.each(all)(
-    "closes at once where nothing was entered, and gives the focus back: %s",
-    async (_name, one) => {
-      const { page, dialog, opener } = await openDialog(one);
-      await page.keyboard.press("Escape");
-      await dialog.waitFor({ state: "hidden" });
-      await expect.poll(() => hasFocus(opener)).toBe(true);
-    },
-  );
+  it.each(all)("closes at once without input, and returns the focus: %s", async (_name, one) => {
+    const { page, dialog, opener } = await openDialog(one);
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "hidden" });
+    await expect.poll(() => hasFocus(opener)).toBe(true);
+  });
 
   it.each(all.filter(([, { after }]) => after !== "closed"))(
     "closes by its button alone once it shows a secret: %s",
@@ -291,7 +288,7 @@ describe("a dialog", () => {
     },
   );
 
-  it("gives the focus to the page's heading where what opened it is gone", async () => {
+  it("moves the focus to the heading if its opener is gone", async () => {
     await world.owner.ask(
       `mutation { createApiKey(input: { name: "Old sync", scopes: [JOBS_READ] }) { userErrors { message } } }`,
     );

@@ -32,7 +32,7 @@ export function useReturnFocus(isOpen: boolean, content: RefObject<HTMLElement |
   }, [isOpen, content]);
 }
 
-/** A click beside a dialog takes the focus out of it, from where Tab would lead to the page behind. */
+/** A click outside moves the focus to the body; Tab would then reach the page behind the dialog. */
 export function keepFocusIn(content: RefObject<HTMLElement | null>): void {
   window.setTimeout(() => {
     if (document.activeElement !== document.body) return;

@@ -12,7 +12,7 @@ import {
   type RefObject,
 } from "react";
 
-// A chunk of its own, so that the first page does not wait for it.
+// Loaded after the first page.
 const DiscardPrompt = lazy(async () => ({
   default: (await import("../components/discard-prompt.tsx")).DiscardPrompt,
 }));
@@ -54,7 +54,7 @@ export function useMayDiscard(): Unsaved {
   return unsaved;
 }
 
-/** Registers a form. `state` is read when somebody is about to leave. */
+/** Registers a form. `state` is read on each attempt to leave. */
 export function useUnsaved(state: () => InputState): void {
   const { inputs } = useMayDiscard();
   const dialog = useDialogControl();

@@ -2,7 +2,7 @@
 import { Button, Group, Modal, Stack, Text } from "@mantine/core";
 
 interface DiscardPromptProps {
-  /** Null: nothing is asked. */
+  /** Null while no question is open. */
   onAnswer: ((isDiscarded: boolean) => void) | null;
 }
 

@@ -30,7 +30,7 @@ export function PasswordDialog({ opened, onClose, title, ...form }: PasswordDial
 
 type PasswordFormProps = Omit<PasswordDialogProps, "opened" | "onClose" | "title">;
 
-/** For a dialog that goes on to another step. It goes with the dialog, and the password with it. */
+/** Also for a dialog with further steps. The password is dropped with the form. */
 export function PasswordForm({ children, action, isDangerous = false, onPassword }: PasswordFormProps) {
   const form = useForm({ mode: "uncontrolled", initialValues: { password: "" } });
   const submit = useSubmit(form, ({ password }) => onPassword(password));
