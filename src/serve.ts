@@ -8,14 +8,17 @@ import { prepareDataFolder } from "./embedded/data-folder.ts";
 import { ensureDemo, type Demo } from "./embedded/demo.ts";
 import { openEmbeddedMongo } from "./embedded/mongo.ts";
 import { openEmbeddedPostgres } from "./embedded/postgres.ts";
-import { openSecretBox } from "./embedded/secret.ts";
+import { openSecretBox, requireSecret } from "./embedded/secret.ts";
 import { entities } from "./entities.ts";
+import type { Queryable } from "./platform/database.ts";
 import { StartupError } from "./platform/errors.ts";
 import { createLogger } from "./platform/logger.ts";
 import { migrateDatabase } from "./platform/migrate.ts";
 import { openMongo, type Mongo } from "./platform/mongo.ts";
+import type { SecretBox } from "./platform/secret-box.ts";
 import { openTracingIf } from "./platform/tracing.open.ts";
 import { admitting, WENT_ON } from "./restoration/admission.service.ts";
+import { holdsSealed } from "./restoration/secret.service.ts";
 
 /** With the settings of the environment. What keeps it from starting is told in a sentence and a hint, and the exit code is 1. */
 export async function runFromEnvironment(): Promise<void> {
@@ -36,18 +39,21 @@ export async function runServer(config: Config): Promise<void> {
   const logger = createLogger(config.logLevel, undefined, tracing && (() => tracing.current() ?? {}));
   await using opened = new AsyncDisposableStack();
   if (config.demo || config.database.url === null) await prepareDataFolder(config.dataDir);
-  // Looked for before anything starts: without it nothing could be signed.
-  const box = await openSecretBox(config);
+  requireSecret(config);
   // Begun first and awaited by nobody: whatever becomes of it, the API answers.
   const mongo = beginMongo(config, opened);
   const databaseUrl = config.database.url ?? (await startPostgres(config, opened));
+  const openBox = (database: Queryable): Promise<SecretBox> =>
+    openSecretBox(config, () => holdsSealed(database));
   await migrateDatabase(
     { url: databaseUrl, poolSize: config.database.poolSize, entities },
     {
-      afterwards: admitting({ box, tell: (restoration) => logger.warn(restoration, WENT_ON) }),
+      afterwards: admitting({ openBox, tell: (restoration) => logger.warn(restoration, WENT_ON) }),
       onWait: (sentence) => logger.warn(sentence),
     },
   );
+  // Admitted: a file that was missing has been created.
+  const box = await openSecretBox(config, () => Promise.resolve(true));
   await using app = await createApp(config, { databaseUrl, mongo, box }, { logger, tracing });
   const demo: Demo | null = config.demo ? await ensureDemo({ ...app, dataDir: config.dataDir }) : null;
   const url = await app.listen({ exampleKey: demo?.agent });

@@ -13,7 +13,9 @@ export function acceptSecret(cli: Cli): Command {
     .action(() =>
       cli.withServices(
         async ({ config, database }) => {
-          const lost = await accept(database, await openSecretBox(config));
+          // The file of the former secret may be missing: then it is created anew.
+          const box = await openSecretBox(config, () => Promise.resolve(false));
+          const lost = await accept(database, box);
           cli.output.result(lost, textOf(lost));
         },
         { admit: async () => undefined },

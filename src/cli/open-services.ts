@@ -19,7 +19,7 @@ import { migrateDatabase, type LockHolder } from "../platform/migrate.ts";
 import { createNotifier } from "../platform/notifications.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
 import { admitting, WENT_ON } from "../restoration/admission.service.ts";
-import { admitSecret } from "../restoration/secret.service.ts";
+import { admitSecret, holdsSealed } from "../restoration/secret.service.ts";
 import type { Webhooks } from "../webhooks/webhooks.service.ts";
 import { DELIVERIES_CHANNEL } from "../webhooks/fan-out.service.ts";
 
@@ -90,7 +90,7 @@ async function webhooksOf(config: Config, database: Database, announce: () => vo
 
 /** What is sealed with it can be read by the servers on this database. */
 async function admittedBox(config: Config, database: Database): Promise<SecretBox> {
-  const box = await openSecretBox(config);
+  const box = await openSecretBox(config, () => holdsSealed(database));
   await admitSecret(database, box);
   return box;
 }

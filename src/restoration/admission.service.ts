@@ -30,16 +30,17 @@ export const WENT_ON =
 
 /** All that is asked of a database at the start of a process. `tell` hears of what was done. */
 export function admitting({
-  box,
+  openBox,
   tell,
 }: {
-  box?: SecretBox;
+  /** Opens the box of WAYMARK_SECRET once the schema is up to date; absent: it is not checked. */
+  openBox?: (database: LockHolder) => Promise<SecretBox>;
   tell: (restoration: Restoration) => void;
 }): (database: LockHolder) => Promise<void> {
   return async (database) => {
     const restoration = await admitDatabase(database);
     if (restoration) tell(restoration);
-    if (box) await admitSecret(database, box);
+    if (openBox) await admitSecret(database, await openBox(database));
   };
 }
 

@@ -1,11 +1,12 @@
 /** Whether WAYMARK_SECRET is the one that this database's secrets are sealed with: asked at the start, not by each delivery. */
+import { randomBytes } from "node:crypto";
 import { NO_ORIGIN, record } from "../accounts/audit.service.ts";
 import { opensSecondFactor, peopleLockedOut } from "../accounts/two-factor.people.service.ts";
 import { newestSealedBody } from "../mail/sealed.service.ts";
 import type { Database, Queryable } from "../platform/database.ts";
 import { StartupError } from "../platform/errors.ts";
 import { systemActor } from "../platform/principal.ts";
-import { opens, type Sealed, type SecretBox } from "../platform/secret-box.ts";
+import { createSecretBox, opens, type Sealed, type SecretBox } from "../platform/secret-box.ts";
 import { raw, sql } from "../platform/sql.ts";
 import { keepPlace, lastPlaceOf, placeOf } from "./database-place.ts";
 import { newestSealed, unreadableEndpoints } from "../webhooks/sealed.service.ts";
@@ -28,6 +29,12 @@ export async function admitSecret(on: Queryable, box: SecretBox): Promise<void> 
   // Of two processes that come first with different secrets, one is wrong.
   const check = await keptCheck(on);
   if (check && !opens(box, check)) throw wrongSecret();
+}
+
+/** Whether the database holds anything that was sealed with a WAYMARK_SECRET. */
+export async function holdsSealed(on: Queryable): Promise<boolean> {
+  // A key that nothing was sealed with opens nothing: true only where there is nothing to open.
+  return (await keptCheck(on)) !== null || !(await opensNewest(on, createSecretBox(randomBytes(32))));
 }
 
 /** A database that was in use before there was a check is asked for something that it has sealed itself. */

@@ -1,5 +1,6 @@
 /** The server as its operator meets it: started, stopped, killed and started again. */
-import { mkdtemp, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
@@ -47,6 +48,21 @@ describe("on the embedded databases", () => {
       const health = await (await fetch(`${server.url}/health/ready`)).json();
       expect(health).toMatchObject({ dependencies: { mongodb: { status: "up" } } });
     }, 10_000);
+  });
+
+  it("refuses to start without its secret file, says that it is missing, and creates none", async () => {
+    const [path, aside] = [join(dataDir, "secret"), join(dataDir, "secret-aside")];
+    await rename(path, aside);
+    const refused = await start();
+    expect(await refused.ended).toBe(1);
+    expect(refused.output()).toContain(`The file ${path} is missing.`);
+    expect(refused.output()).toContain(
+      "Restore the file from a backup of the data folder, or set WAYMARK_SECRET",
+    );
+    expect(existsSync(path)).toBe(false);
+    await rename(aside, path);
+    await using server = await start();
+    await server.ready();
   });
 
   it("keeps what was committed through kill -9, and prints the same keys again", async () => {

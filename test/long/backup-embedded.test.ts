@@ -39,7 +39,7 @@ it("starts from the copy with all that was there, and says so where the secret w
   await rm(join(copy, "secret"));
   const third = await start(copy);
   expect(await third.ended).toBe(1);
-  expect(third.output()).toContain("WAYMARK_SECRET is not the one");
+  expect(third.output()).toContain(`The file ${join(copy, "secret")} is missing.`);
   const lost = await at(copy).documentOf("accept-secret");
   expect(lost).toEqual({ endpoints: [expect.stringMatching(/^whe_/)], headers: [], people: [] });
   const fourth = await start(copy);

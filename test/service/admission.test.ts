@@ -30,7 +30,9 @@ async function admit(url = app.databaseUrl): Promise<Restoration[]> {
   const told: Restoration[] = [];
   await migrateDatabase(
     { url, poolSize: 2, entities },
-    { afterwards: admitting({ box: testBox, tell: (restoration) => told.push(restoration) }) },
+    {
+      afterwards: admitting({ openBox: async () => testBox, tell: (restoration) => told.push(restoration) }),
+    },
   );
   return told;
 }

@@ -210,7 +210,7 @@ async function admit(box: SecretBox = testBox): Promise<Restoration[]> {
   const told: Restoration[] = [];
   await migrateDatabase(
     { url: app.databaseUrl, poolSize: 2, entities },
-    { afterwards: admitting({ box, tell: (restoration) => told.push(restoration) }) },
+    { afterwards: admitting({ openBox: async () => box, tell: (restoration) => told.push(restoration) }) },
   );
   return told;
 }

@@ -51,7 +51,11 @@ export async function startInstance(
   };
   const config = toConfig(readEnv(settings));
   const mongo = openMongo({ url: config.mongo.url });
-  const app = await createApp(config, { databaseUrl, mongo, box: await openSecretBox(config) }, overrides);
+  const app = await createApp(
+    config,
+    { databaseUrl, mongo, box: await openSecretBox(config, async () => false) },
+    overrides,
+  );
   const url = await app.listen();
   return {
     ...app,
