@@ -3,7 +3,11 @@ import { purgeSessions } from "./accounts/session.service.ts";
 import { purgeEndedKeys } from "./api-keys/api-key.purge.ts";
 import type { KeyVerifier } from "./api-keys/api-key.verifier.ts";
 import { purgeBuckets } from "./api-keys/rate-limit.store.ts";
-import { purgeIdempotencyRecords } from "./http/idempotency.ts";
+import {
+  IDEMPOTENCY_LIMITS,
+  purgeIdempotencyRecords,
+  trimIdempotencyRecords,
+} from "./http/idempotency.purge.ts";
 import { foldCounts } from "./jobs/job.counts.ts";
 import type { Clock } from "./platform/clock.ts";
 import type { Database } from "./platform/database.ts";
@@ -18,6 +22,9 @@ const FOLD_EVERY_MS = 1_000;
 const RECORD_USE_EVERY_MS = 10_000;
 const PURGE_EVERY_MS = 60_000;
 const PURGE_AT_ONCE = 1_000;
+/** Fewer, because a record can be large: up to 1.3 MB each. */
+const PURGE_RECORDS_AT_ONCE = 500;
+const TRIM_EVERY_MS = 5 * 60_000;
 const PURGE_BUCKETS_EVERY_MS = 3_600_000;
 const PURGE_BUCKETS_AT_ONCE = 10_000;
 const PURGE_KEYS_EVERY_MS = 3_600_000;
@@ -41,7 +48,12 @@ export function startHousekeeping(parts: HousekeepingParts): AsyncDisposable {
     ),
     startRepeating("record key use", RECORD_USE_EVERY_MS, logger, () => verifier.recordUse()),
     startRepeating("purge idempotency", PURGE_EVERY_MS, logger, () =>
-      purgeIdempotencyRecords(database, PURGE_AT_ONCE),
+      purgeIdempotencyRecords(database, PURGE_RECORDS_AT_ONCE),
+    ),
+    startRepeating("trim idempotency", TRIM_EVERY_MS, logger, async () =>
+      metrics.trimmedIdempotencyRecords.inc(
+        await trimIdempotencyRecords(database, IDEMPOTENCY_LIMITS, PURGE_RECORDS_AT_ONCE),
+      ),
     ),
     startRepeating("purge sessions", PURGE_EVERY_MS, logger, () => purgeSessions(database, PURGE_AT_ONCE)),
     startRepeating("purge rate limits", PURGE_BUCKETS_EVERY_MS, logger, () =>

@@ -1,5 +1,6 @@
 /** A route's result as data, so that it can be sent now and, under an Idempotency-Key, again later. */
 import type { Request, RequestHandler, Response } from "express";
+import type { Transaction } from "../platform/database.ts";
 import { sendSuccess } from "./envelope.ts";
 
 export interface Answer {
@@ -9,6 +10,14 @@ export interface Answer {
 
 /** A route: what it answers with, or what it throws. */
 export type Handler = (request: Request, response: Response) => Promise<Answer>;
+
+export interface ChangeAnswer extends Answer {
+  /** False if the request changed nothing: a dry run, or new values equal to the old ones. */
+  changed: boolean;
+}
+
+/** A route that changes something: in `tx` if given, and then with no other connection. */
+export type ChangeHandler = (request: Request, response: Response, tx?: Transaction) => Promise<ChangeAnswer>;
 
 export function answering(handler: Handler, status: 200 | 202 = 200): RequestHandler {
   return async (request, response) => {

@@ -1,4 +1,4 @@
-/** What was answered to an Idempotency-Key: kept 24 hours per organisation and route. */
+/** What was answered to a request with an Idempotency-Key that changed something: stored for 24 hours per organisation and route. */
 import { defineEntity, p } from "@mikro-orm/postgresql";
 
 export const IdempotencyRecord = defineEntity({
@@ -8,13 +8,16 @@ export const IdempotencyRecord = defineEntity({
     organizationId: p.uuid().primary(),
     route: p.text().primary(),
     key: p.text().primary(),
-    /** SHA-256 of path, query and body: the same key with another request is refused. */
+    /** SHA-256 of path, query, If-Match and body: the same key with another request is refused. */
     fingerprint: p.blob(),
-    /** Null while the first request is still being answered. */
-    answer: p.text().nullable(),
-    /** An unanswered record is free again after this: its process has died. */
-    lockedUntil: p.datetime(3),
+    answer: p.text(),
+    /** Of `answer`, in UTF-8. */
+    bytes: p.integer().default(0),
     expiresAt: p.datetime(3),
   },
-  indexes: [{ name: "idempotency_record_expiry", properties: ["expiresAt"] }],
+  indexes: [
+    { name: "idempotency_record_expiry", properties: ["expiresAt"] },
+    // Answers alone how much each organisation stores, and what of that is oldest.
+    { name: "idempotency_record_stored", properties: ["organizationId", "expiresAt", "bytes"] },
+  ],
 });

@@ -1,129 +1,102 @@
 /**
- * Idempotency-Key: the first request with a key runs, every repeat within 24 hours gets the same answer. A record stands
- * before the work begins, so that a repeat meanwhile is told so (409); if the process dies halfway, the record is free
- * again after a minute and the repeat runs: a PATCH that was done already changes nothing the second time.
+ * Idempotency-Key: a request that changed something is stored with its answer in the transaction of the change, and for 24
+ * hours a repeat gets that answer. A request that changed nothing leaves no record, so a repeat runs again.
  */
 import { createHash } from "node:crypto";
 import type { Request } from "express";
-import type { Queryable } from "../platform/database.ts";
-import { AppError, badRequest, type ErrorCode } from "../platform/errors.ts";
+import type { Database, Queryable, Transaction } from "../platform/database.ts";
+import { AppError, badRequest, invariant } from "../platform/errors.ts";
 import { sql } from "../platform/sql.ts";
-import type { Answer, Handler } from "./answer.ts";
+import type { Answer, ChangeAnswer, ChangeHandler, Handler } from "./answer.ts";
 import { bodyBytes } from "./body.ts";
 import { principalOf } from "./context.ts";
 
-interface RecordKey {
+interface KeyedRequest {
   organizationId: string;
   route: string;
   key: string;
+  /** SHA-256 of path, query, If-Match and body. */
+  fingerprint: Buffer;
 }
-
-/** What is kept: an answer, or a failure that a repeat would meet again. */
-type Kept =
-  | Answer
-  | { error: { code: ErrorCode; message: string; details: unknown; headers: Record<string, string> } };
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
 /** `handler` with Idempotency-Key honoured; `route` is the part of the key's scope that names it. */
-export function idempotent(database: Queryable, route: string, handler: Handler): Handler {
+export function idempotent(database: Database, route: string, handler: ChangeHandler): Handler {
   return async (request, response) => {
     const key = request.get("idempotency-key");
     if (key === undefined) return await handler(request, response);
     if (!KEY.test(key)) throw badKey();
 
-    const record: RecordKey = { organizationId: principalOf(response).organizationId, route, key };
-    const fingerprint = fingerprintOf(request);
-    if (!(await claim(database, record, fingerprint)))
-      return replay(await findKept(database, record, fingerprint));
-    try {
-      const answer = await handler(request, response);
-      await keep(database, record, answer);
-      return answer;
-    } catch (error) {
-      await (error instanceof AppError && error.status < 500
-        ? keep(database, record, toKept(error))
-        : release(database, record));
-      throw error;
-    }
+    const { organizationId } = principalOf(response);
+    const keyed: KeyedRequest = { organizationId, route, key, fingerprint: fingerprintOf(request) };
+    const run = (tx: Transaction) => runOnce(tx, keyed, () => handler(request, response, tx));
+    const answer = await database.tryTransaction(lockOf(keyed), run, ({ changed }) =>
+      changed ? "commit" : "rollback",
+    );
+    // Another repeat may hold the lock, only to read the stored answer.
+    return answer ?? (await findAnswer(database, keyed)) ?? inFlight();
   };
 }
 
-/** Removes records past their day, at most `limit` of them, and answers how many. */
-export async function purgeIdempotencyRecords(database: Queryable, limit: number): Promise<number> {
-  const rows = await database.query(sql`
-    delete from idempotency_record where ctid in (
-      select ctid from idempotency_record where expires_at < now() limit ${limit}) returning 1`);
-  return rows.length;
+async function runOnce(
+  tx: Transaction,
+  keyed: KeyedRequest,
+  handle: () => Promise<ChangeAnswer>,
+): Promise<ChangeAnswer> {
+  const stored = await findAnswer(tx, keyed);
+  if (stored) return { ...stored, changed: false };
+  const answer = await handle();
+  if (answer.changed) await storeAnswer(tx, keyed, answer);
+  return answer;
 }
 
-/** True where this request is the first, or the one before died without an answer. */
-async function claim(
+/** The answer to repeat; null if there is none. Throws UnprocessableEntityException if the key came with another request. */
+async function findAnswer(
   database: Queryable,
-  { organizationId, route, key }: RecordKey,
-  fingerprint: Buffer,
-): Promise<boolean> {
-  const rows = await database.query(sql`
-    insert into idempotency_record as record (organization_id, route, key, fingerprint, locked_until, expires_at)
-    values (${organizationId}, ${route}, ${key}, ${fingerprint}, now() + interval '1 minute', now() + interval '24 hours')
-    on conflict (organization_id, route, key) do update set
-      fingerprint = excluded.fingerprint, answer = null, locked_until = excluded.locked_until, expires_at = excluded.expires_at
-    where record.expires_at < now()
-      -- Locked for longer than anything is: PostgreSQL's clock was set back since.
-      or (record.answer is null and record.fingerprint = excluded.fingerprint
-        and (record.locked_until < now() or record.locked_until > now() + interval '2 minutes'))
-    returning 1`);
-  return rows.length === 1;
-}
-
-async function findKept(
-  database: Queryable,
-  { organizationId, route, key }: RecordKey,
-  fingerprint: Buffer,
-): Promise<Kept> {
-  const [row] = await database.query<{ same: boolean; answer: string | null }>(sql`
+  { organizationId, route, key, fingerprint }: KeyedRequest,
+): Promise<Answer | null> {
+  const [row] = await database.query<{ same: boolean; answer: string }>(sql`
     select fingerprint = ${fingerprint} as same, answer from idempotency_record
-    where organization_id = ${organizationId} and route = ${route} and key = ${key}`);
-  if (row && !row.same) {
+    where organization_id = ${organizationId} and route = ${route} and key = ${key} and expires_at > now()`);
+  if (!row) return null;
+  if (!row.same) {
     throw new AppError("UnprocessableEntityException", "This Idempotency-Key was used with another request");
   }
-  if (!row?.answer)
-    throw new AppError("ConflictException", "A request with this Idempotency-Key is still being answered");
-  return JSON.parse(row.answer) as Kept;
+  const { data, headers } = JSON.parse(row.answer) as Answer;
+  return { data, headers: { ...headers, "Idempotency-Replayed": "true" } };
 }
 
-function replay(kept: Kept): Answer {
-  const mark = { "Idempotency-Replayed": "true" };
-  if (!("error" in kept)) return { data: kept.data, headers: { ...kept.headers, ...mark } };
-  const { code, message, details, headers } = kept.error;
-  throw new AppError(code, message, { details, headers: { ...headers, ...mark } });
-}
-
-/**
- * The work is done and its answer is on the way: that it could not be kept must not turn it into a failure.
- */
-async function keep(
-  database: Queryable,
-  { organizationId, route, key }: RecordKey,
-  kept: Kept,
+/** Replaces an expired record, if there is one. */
+async function storeAnswer(
+  tx: Transaction,
+  { organizationId, route, key, fingerprint }: KeyedRequest,
+  { data, headers }: Answer,
 ): Promise<void> {
-  const saving = database.query(sql`update idempotency_record set answer = ${JSON.stringify(kept)}
-    where organization_id = ${organizationId} and route = ${route} and key = ${key} and answer is null`);
-  await saving.catch(() => undefined);
-}
-
-async function release(database: Queryable, { organizationId, route, key }: RecordKey): Promise<void> {
-  const releasing = database.query(sql`delete from idempotency_record
-    where organization_id = ${organizationId} and route = ${route} and key = ${key} and answer is null`);
-  await releasing.catch(() => undefined);
+  const answer = JSON.stringify({ data, headers });
+  const rows = await tx.query(sql`
+    insert into idempotency_record as record (organization_id, route, key, fingerprint, answer, bytes, expires_at)
+    values (${organizationId}, ${route}, ${key}, ${fingerprint}, ${answer}, ${Buffer.byteLength(answer)},
+      now() + interval '24 hours')
+    on conflict (organization_id, route, key) do update set
+      fingerprint = excluded.fingerprint, answer = excluded.answer, bytes = excluded.bytes, expires_at = excluded.expires_at
+    where record.expires_at <= now()
+    returning 1`);
+  invariant(rows.length === 1, "the lock is held, so there is only an expired record");
 }
 
 function fingerprintOf(request: Request): Buffer {
-  return createHash("sha256").update(`${request.originalUrl}\n`).update(bodyBytes(request)).digest();
+  const head = JSON.stringify([request.originalUrl, request.get("if-match") ?? null]);
+  return createHash("sha256").update(`${head}\n`).update(bodyBytes(request)).digest();
 }
 
-function toKept({ code, message, details, headers }: AppError): Kept {
-  return { error: { code, message, details, headers: { ...headers } } };
+/** Held while a request with the key is in flight. Two keys with the same lock could at worst get a 409 once. */
+function lockOf({ organizationId, route, key }: KeyedRequest): bigint {
+  return createHash("sha256").update(`${organizationId}\n${route}\n${key}`).digest().readBigInt64BE();
+}
+
+function inFlight(): never {
+  throw new AppError("ConflictException", "A request with this Idempotency-Key is still being answered");
 }
 
 function badKey(): AppError {

@@ -22,6 +22,8 @@ export interface BulkOptions extends ChangeContext {
   dryRun: boolean;
   /** `skip_failed` unless said. */
   errorPolicy?: ErrorPolicy;
+  /** Apply the items in this transaction, with no other connection; by default in as many as it takes. */
+  tx?: Transaction | undefined;
 }
 
 export interface ItemFailure {
@@ -101,7 +103,7 @@ export async function applyBulk<Change extends { markingNumber: string }>(
   parts: BulkParts,
   items: readonly CheckedItem<Change>[],
   work: BulkWork<Change>,
-  { dryRun, errorPolicy = "skip_failed" }: BulkOptions,
+  { dryRun, errorPolicy = "skip_failed", tx: outer }: BulkOptions,
 ): Promise<ItemResult[]> {
   const changes = items.flatMap((item) => ("change" in item ? [item.change] : []));
   const { lockable } = work;
@@ -111,16 +113,19 @@ export async function applyBulk<Change extends { markingNumber: string }>(
   const endOf = (outcomes: readonly Applied[]): TransactionEnd =>
     dryRun || isRefused(outcomes) ? "rollback" : "commit";
 
+  const applyIn = (tx: Transaction): Promise<Applied[]> =>
+    applyInRounds(changes, { apply: work.applyIn(tx), tx, lockable });
+  const isIndependent = !dryRun && errorPolicy === "skip_failed";
+
   let outcomes: Applied[] = [];
-  if (changes.length > 0 && work.alone && !dryRun && errorPolicy === "skip_failed") {
+  if (changes.length > 0 && outer) {
+    outcomes = await (isIndependent ? applyIn(outer) : outer.nested(() => applyIn(outer), endOf));
+  } else if (changes.length > 0 && work.alone && isIndependent) {
     outcomes = await applyInRounds(changes, { apply: work.alone, lockable });
   } else if (changes.length > 0) {
-    outcomes = await parts.database.transaction(
-      (tx) => applyInRounds(changes, { apply: work.applyIn(tx), tx, lockable }),
-      endOf,
-    );
+    outcomes = await parts.database.transaction(applyIn, endOf);
   }
-  if (endOf(outcomes) === "commit") tell(parts, outcomes);
+  if (endOf(outcomes) === "commit") tell(parts, outcomes, outer);
   const pending = outcomes.values();
   const results = items.map(({ markingNumber, ...item }): ItemResult => {
     if ("failure" in item) return { markingNumber, outcome: "failed", failure: item.failure };

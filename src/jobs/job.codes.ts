@@ -26,7 +26,7 @@ export interface JobCodes {
   statuses(on?: Queryable): Promise<JobStatusCode[]>;
   failureReasons(on?: Queryable): Promise<FailureReasonCode[]>;
   /** Known codes are remembered; an unknown one is looked up, since another process may have added it just now. */
-  isKnownStatus(code: string): Promise<boolean>;
+  isKnownStatus(code: string, on?: Queryable): Promise<boolean>;
   /** Adds a status, at the end of their order, or changes one. Throws BadRequestException with every problem. */
   upsertStatus(operator: Operator, status: StatusSettings): Promise<JobStatusCode>;
 }
@@ -50,7 +50,8 @@ const statusSettings = z.object({
 
 export function createJobCodes(database: Queryable): JobCodes {
   let known: ReadonlySet<string> = new Set();
-  let asking: Promise<unknown> | null = null;
+  /** Per connection: a transaction that waited for a look-up on the pool could wait for its own connection. */
+  const asking = new Map<Queryable, Promise<unknown>>();
 
   const statuses = async (on = database): Promise<JobStatusCode[]> => {
     const rows = await on.query<JobStatusCode>(
@@ -61,11 +62,16 @@ export function createJobCodes(database: Queryable): JobCodes {
   };
 
   /** Those who ask in one moment, as the items of a batch do, share one look-up, which begins after they have asked. */
-  const lookUp = (): Promise<unknown> =>
-    (asking ??= Promise.resolve().then(() => {
-      asking = null;
-      return statuses();
-    }));
+  const lookUp = (on: Queryable): Promise<unknown> => {
+    const shared = asking.get(on);
+    if (shared) return shared;
+    const lookingUp = Promise.resolve().then(() => {
+      asking.delete(on);
+      return statuses(on);
+    });
+    asking.set(on, lookingUp);
+    return lookingUp;
+  };
 
   return {
     statuses,
@@ -74,9 +80,9 @@ export function createJobCodes(database: Queryable): JobCodes {
         select code, label, next_step, array_remove(array[
           case when applies_to_failed then 'failed' end, case when applies_to_on_hold then 'on_hold' end], null) as applies_to
         from failure_reason order by position, code`),
-    async isKnownStatus(code) {
+    async isKnownStatus(code, on = database) {
       if (known.has(code)) return true;
-      await lookUp();
+      await lookUp(on);
       return known.has(code);
     },
     async upsertStatus(_operator, settings) {

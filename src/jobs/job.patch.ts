@@ -17,7 +17,7 @@ const editable: ReadonlySet<string> = new Set(jobFieldNames);
  * write are left out and named in `ignored`; `identifying` are those that select the job and are none of its fields.
  */
 export async function checkPatch(
-  codes: JobCodes,
+  codes: Pick<JobCodes, "isKnownStatus">,
   body: Readonly<Record<string, unknown>>,
   path = "",
   identifying: readonly string[] = [],

@@ -1,5 +1,5 @@
 /** The job service: what partners can do with jobs, the same behind REST and GraphQL. */
-import type { Queryable } from "../platform/database.ts";
+import type { Database, Queryable, Transaction } from "../platform/database.ts";
 import { AppError, badRequest, invariant } from "../platform/errors.ts";
 import type { ChangeContext, Principal, Viewer } from "../platform/principal.ts";
 import {
@@ -24,6 +24,15 @@ import { visibleTo } from "./job.visibility.ts";
 export interface UpdateOptions extends ChangeContext {
   /** Validate and answer as if done, and change nothing. */
   dryRun: boolean;
+  /** Change the job in this transaction, with no other connection; by default the change is a transaction of its own. */
+  tx?: Transaction | undefined;
+}
+
+export interface UpdatedJob {
+  job: AssignedJobRow;
+  ignored: string[];
+  /** False: the job had these values already. True in a dry run if the update would change the job. */
+  changed: boolean;
 }
 
 export interface UpdateOneCommand {
@@ -50,11 +59,7 @@ export interface JobService {
   /** Throws NotFoundException for a job that is not visible as for one that is not there. */
   get(viewer: Principal, markingNumber: string): Promise<JobRow>;
   /** Throws for wrong fields (400), no visible job (404) and another version than expected (412). */
-  updateOne(
-    viewer: Viewer,
-    command: UpdateOneCommand,
-    options: UpdateOptions,
-  ): Promise<{ job: AssignedJobRow; ignored: string[] }>;
+  updateOne(viewer: Viewer, command: UpdateOneCommand, options: UpdateOptions): Promise<UpdatedJob>;
   /** 1 to 100 items; an item's failure is its result. The same Marking Number may stand twice, and is applied in order. */
   updateBatch(
     viewer: Viewer,
@@ -87,21 +92,23 @@ export function createJobService(parts: JobServiceParts): JobService {
     async updateOne(viewer, { markingNumber, body, expectedVersions }, options) {
       const problems = markingNumberProblems(markingNumber);
       if (problems.length > 0) throw badRequest(problems);
-      const checked = await checkPatch(codes, body);
+      const { dryRun, tx } = options;
+      const checked = await checkPatch(codesOn(codes, tx), body);
       if (!checked.ok) throw badRequest(checked.problems, checked.message);
       const update = { markingNumber, patch: checked.patch, expectedVersions };
       const apply = (queryable: Queryable) => updateRows(queryable, viewer, [update], options);
-      const [outcome] = await (options.dryRun ? database.transaction(apply, "rollback") : apply(database));
+      const [outcome] = await (dryRun ? applyDry(database, apply, tx) : apply(tx ?? database));
       invariant(outcome, "an update has an outcome");
-      if (!options.dryRun) tell(parts, [outcome]);
-      return { job: jobOf(outcome), ignored: checked.ignored };
+      if (!dryRun) tell(parts, [outcome], tx);
+      return { job: jobOf(outcome), ignored: checked.ignored, changed: outcome.kind === "updated" };
     },
 
     async updateBatch(viewer, items, options) {
       requireBulkSize(items);
-      const { pathOf = (at) => `jobs[${at}].` } = options;
+      const { pathOf = (at) => `jobs[${at}].`, tx } = options;
+      const known = codesOn(codes, tx);
       const checks = await Promise.all(
-        items.map(({ body }, at) => checkPatch(codes, body, pathOf(at), ["marking_number"])),
+        items.map(({ body }, at) => checkPatch(known, body, pathOf(at), ["marking_number"])),
       );
       const checked = items.map((item, at) => checkedUpdate(item, checks[at] as CheckedPatch));
       const apply = (queryable: Queryable) => (updates: readonly JobUpdate[]) =>
@@ -111,6 +118,19 @@ export function createJobService(parts: JobServiceParts): JobService {
       return { results, ignored: [...new Set(checks.flatMap((check) => check.ignored))] };
     },
   };
+}
+
+function applyDry<T>(
+  database: Database,
+  apply: (tx: Transaction) => Promise<T>,
+  tx: Transaction | undefined,
+): Promise<T> {
+  return tx ? tx.nested(() => apply(tx), "rollback") : database.transaction(apply, "rollback");
+}
+
+/** `codes`, looked up in `tx`: with all connections in transactions, a look-up on the pool would wait for ever. */
+function codesOn(codes: JobCodes, tx: Transaction | undefined): Pick<JobCodes, "isKnownStatus"> {
+  return tx ? { isKnownStatus: (code) => codes.isKnownStatus(code, tx) } : codes;
 }
 
 function checkedUpdate(

@@ -1,4 +1,5 @@
 /** Whom a committed change is told to: workers that deliver webhooks, and whoever follows the jobs. */
+import type { Transaction } from "../platform/database.ts";
 import type { AssignedJobRow } from "./job.row.ts";
 
 export interface Listeners {
@@ -13,8 +14,13 @@ type Told =
   | { readonly kind: "created" | "updated"; readonly job: AssignedJobRow; readonly announced: boolean }
   | { readonly kind: "unchanged" | "version_mismatch" | "not_found" | "taken" | "refused" };
 
-/** To be called after the commit, and never for what was undone. */
-export function tell({ announce, happened }: Listeners, outcomes: readonly Told[]): void {
+/** To be called after the commit, and never for what was undone; with `tx` it waits for the commit of that. */
+export function tell(listeners: Listeners, outcomes: readonly Told[], tx?: Transaction): void {
+  if (tx) tx.afterCommit(() => tell(listeners, outcomes));
+  else tellNow(listeners, outcomes);
+}
+
+function tellNow({ announce, happened }: Listeners, outcomes: readonly Told[]): void {
   const seers = new Set<string>();
   let isAnnounced = false;
   for (const outcome of outcomes) {

@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { Migrator } from "@mikro-orm/migrations";
 import { defineConfig, MikroORM, type EntityManager, type Options } from "@mikro-orm/postgresql";
-import type { Pool, PoolClient } from "pg";
+import type { Pool, PoolClient, QueryResult } from "pg";
 import { runUntilAborted } from "./cancellation.ts";
 import { isOutOfReach, translateDatabaseError } from "./database-errors.ts";
 import { invariant, unavailable } from "./errors.ts";
@@ -10,7 +10,7 @@ import { lendConnections, type ConnectionLender } from "./lent-connections.ts";
 import { endSilentConnections } from "./silent-connections.ts";
 import { sql, type Sql } from "./sql.ts";
 import { createRun } from "./statement-run.ts";
-import { traceStatements } from "./tracing.statements.ts";
+import { traceStatements, type TracedStatements } from "./tracing.statements.ts";
 import type { Tracing } from "./tracing.ts";
 
 export interface DatabaseOptions {
@@ -32,11 +32,16 @@ export interface Queryable {
 }
 
 export interface Transaction extends Queryable {
-  /** Runs `work` so that its failure undoes `work` alone and leaves the transaction usable. */
-  nested<T>(work: () => Promise<T>): Promise<T>;
+  /** Runs `work` so that its failure, or `"rollback"`, undoes `work` alone and leaves the transaction usable. */
+  nested<T>(work: () => Promise<T>, outcome?: Outcome<T>): Promise<T>;
+  /** Calls `callback` once the transaction is committed, and never if it is not. */
+  afterCommit(callback: () => void): void;
 }
 
 export type TransactionEnd = "commit" | "rollback";
+
+/** How a transaction ends, or what decides that from its result; `"commit"` by default. */
+type Outcome<T> = TransactionEnd | ((result: T) => TransactionEnd);
 
 export interface Database extends Queryable, AsyncDisposable {
   /** Whether PostgreSQL answers: it is asked in its turn, however many wait for a connection. */
@@ -49,10 +54,16 @@ export interface Database extends Queryable, AsyncDisposable {
    * Runs `work` in one transaction; `"rollback"` undoes it once its result is known (a dry run), which may decide itself.
    * Throws ServiceUnavailableException and rolls back once it lasts longer than the limit.
    */
-  transaction<T>(
+  transaction<T>(work: (tx: Transaction) => Promise<T>, outcome?: Outcome<T>): Promise<T>;
+  /**
+   * As `transaction`, holding the advisory lock `lock`, which is taken in the round trip of `begin`. Returns null without
+   * waiting and without calling `work` if another transaction holds the lock.
+   */
+  tryTransaction<T>(
+    lock: bigint,
     work: (tx: Transaction) => Promise<T>,
-    outcome?: TransactionEnd | ((result: T) => TransactionEnd),
-  ): Promise<T>;
+    outcome?: Outcome<T>,
+  ): Promise<T | null>;
   /** For a library that brings SQL of its own. */
   lend(): ConnectionLender;
   pool(): { total: number; idle: number; waiting: number };
@@ -115,7 +126,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const orm = await MikroORM.init(ormOptions(options));
   const pool: Pool = await orm.em.getConnection().getNativeClient();
   const silence = endSilentConnections(pool, STATEMENT_TIMEOUT_MS + SILENCE_AFTER_MS);
-  const { run, hold } = traceStatements(createRun(), options.tracing);
+  const statements = traceStatements(createRun(), options.tracing);
+  const { run } = statements;
   const maxWaiting = options.poolSize * MAX_WAITING_PER_CONNECTION;
 
   const refuseOverload = (): void => {
@@ -127,6 +139,16 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     return await running().catch(translateDatabaseError);
   };
 
+  const inTransaction = createTransactions({
+    statements,
+    async connect() {
+      refuseOverload();
+      return await pool.connect().catch(translateDatabaseError);
+    },
+    askedAgain: (client) => silence.askedAgain(client),
+    limitMs: options.transactionLimitMs ?? TRANSACTION_LIMIT_MS,
+  });
+
   return {
     em: () => orm.em.fork(),
     query: (statement) => ask(() => run(pool, statement)),
@@ -134,35 +156,9 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     until: (signal) => ({
       query: (statement) => ask(() => runUntilAborted(pool, signal, (client) => run(client, statement))),
     }),
-    async transaction(work, outcome = "commit") {
-      refuseOverload();
-      const client = await pool.connect().catch(translateDatabaseError);
-      using events = hold?.(client);
-      let broken = false;
-      const endsAtMs = performance.now() + (options.transactionLimitMs ?? TRANSACTION_LIMIT_MS);
-      try {
-        await client.query("begin");
-        const result = await work({
-          query(statement) {
-            requireTimeLeft(endsAtMs);
-            silence.askedAgain(client);
-            return run(client, statement);
-          },
-          nested: (inner) => nested(client, inner),
-        });
-        silence.askedAgain(client);
-        const end = typeof outcome === "function" ? outcome(result) : outcome;
-        await endTransaction(client, end, endsAtMs);
-        if (end === "commit") events?.commit();
-        return result;
-      } catch (error) {
-        broken = isOutOfReach(error);
-        if (!broken) await client.query("rollback").catch(() => (broken = true));
-        return translateDatabaseError(error);
-      } finally {
-        client.release(broken);
-      }
-    },
+    transaction: (work, outcome) => inTransaction(begin, work, outcome) as Promise<never>,
+    tryTransaction: (lock, work, outcome) =>
+      inTransaction((client) => beginWithLock(client, lock), work, outcome),
     lend: () => lendConnections(pool, { refuseOverload, askedAgain: (client) => silence.askedAgain(client) }),
     pool: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     async [Symbol.asyncDispose]() {
@@ -182,6 +178,81 @@ function requireTimeLeft(endsAtMs: number): void {
   if (performance.now() > endsAtMs) throw unavailable("The transaction took too long and was rolled back", 1);
 }
 
+interface TransactionParts {
+  statements: TracedStatements;
+  connect: () => Promise<PoolClient>;
+  askedAgain: (client: PoolClient) => void;
+  limitMs: number;
+}
+
+type RunInTransaction = <T>(
+  start: (client: PoolClient) => Promise<boolean>,
+  work: (tx: Transaction) => Promise<T>,
+  outcome?: Outcome<T>,
+) => Promise<T | null>;
+
+/** Null: `start` refused. */
+function createTransactions({
+  statements: { run, hold },
+  connect,
+  askedAgain,
+  limitMs,
+}: TransactionParts): RunInTransaction {
+  return async (start, work, outcome = "commit") => {
+    const client = await connect();
+    using events = hold?.(client);
+    const callbacks: (() => void)[] = [];
+    let broken = false;
+    const endsAtMs = performance.now() + limitMs;
+    try {
+      if (!(await start(client))) {
+        await client.query("rollback");
+        return null;
+      }
+      const result = await work({
+        query(statement) {
+          requireTimeLeft(endsAtMs);
+          askedAgain(client);
+          return run(client, statement);
+        },
+        nested: (inner, innerOutcome) => nested(client, inner, innerOutcome),
+        afterCommit: (callback) => callbacks.push(callback),
+      });
+      askedAgain(client);
+      const end = endOf(result, outcome);
+      await endTransaction(client, end, endsAtMs);
+      if (end === "commit") {
+        events?.commit();
+        for (const callback of callbacks) callback();
+      }
+      return result;
+    } catch (error) {
+      broken = isOutOfReach(error);
+      if (!broken) await client.query("rollback").catch(() => (broken = true));
+      return translateDatabaseError(error);
+    } finally {
+      client.release(broken);
+    }
+  };
+}
+
+async function begin(client: PoolClient): Promise<true> {
+  await client.query("begin");
+  return true;
+}
+
+/** False, in a transaction that has begun: another transaction holds the lock. */
+async function beginWithLock(client: PoolClient, lock: bigint): Promise<boolean> {
+  // Several statements in one message answer with a list of results, which the types of `pg` do not say.
+  const text = `begin; select pg_try_advisory_xact_lock(${lock}) as locked`;
+  const results = (await client.query(text)) as unknown as [unknown, QueryResult<{ locked: boolean }>];
+  return results[1].rows[0]?.locked === true;
+}
+
+function endOf<T>(result: T, outcome: Outcome<T>): TransactionEnd {
+  return typeof outcome === "function" ? outcome(result) : outcome;
+}
+
 /** PostgreSQL takes a COMMIT after a statement that failed as a ROLLBACK, and says so in passing. */
 async function endTransaction(client: PoolClient, end: TransactionEnd, endsAtMs: number): Promise<void> {
   if (end === "commit") requireTimeLeft(endsAtMs);
@@ -192,11 +263,16 @@ async function endTransaction(client: PoolClient, end: TransactionEnd, endsAtMs:
   );
 }
 
-async function nested<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
+async function nested<T>(
+  client: PoolClient,
+  work: () => Promise<T>,
+  outcome: Outcome<T> = "commit",
+): Promise<T> {
   await client.query("savepoint nested");
   try {
     const result = await work();
-    await client.query("release savepoint nested");
+    const isKept = endOf(result, outcome) === "commit";
+    await client.query(isKept ? "release savepoint nested" : "rollback to savepoint nested");
     return result;
   } catch (error) {
     // Where the connection is lost, so is all of it. A statement that took too long has lost nothing but itself.

@@ -7,6 +7,7 @@ export interface Metrics {
   readonly requestsInFlight: Gauge;
   readonly connectionsRefused: Counter<"bound">;
   readonly foldedCounts: Counter;
+  readonly trimmedIdempotencyRecords: Counter;
 }
 
 export function createMetrics(pool: () => { total: number; idle: number; waiting: number }): Metrics {
@@ -40,6 +41,11 @@ export function createMetrics(pool: () => { total: number; idle: number; waiting
       name: "waymark_http_connections_refused_total",
       help: "Connections that were closed at once because too many stood open, in total or of one address",
       labelNames: ["bound"] as const,
+      registers,
+    }),
+    trimmedIdempotencyRecords: new Counter({
+      name: "waymark_idempotency_records_trimmed_total",
+      help: "Idempotency records removed before their 24 hours, because their organisation stored too many",
       registers,
     }),
     foldedCounts: new Counter({

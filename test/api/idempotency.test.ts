@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { purgeIdempotencyRecords } from "../../src/http/idempotency.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sql } from "../../src/platform/sql.ts";
 import { startInstance, type Answer } from "../support/instance.ts";
 import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
@@ -17,6 +16,9 @@ beforeAll(async () => {
 afterAll(() => app[Symbol.asyncDispose]());
 
 const key = (text: string): CallOptions => ({ headers: { "idempotency-key": text } });
+const matching = (text: string, tag: string): CallOptions => ({
+  headers: { "idempotency-key": text, "if-match": tag },
+});
 
 async function newJob(): Promise<string> {
   const [number] = await app.jobs(agent, [{}]);
@@ -33,14 +35,17 @@ function expectReplay(repeat: Answer, first: Answer): void {
     expect(repeat.headers.get(name)).toBe(first.headers.get(name));
 }
 
-const setRecord = (text: string, column: "expires_at" | "locked_until"): Promise<unknown[]> =>
-  column === "expires_at"
-    ? app.database.query(
-        sql`update idempotency_record set expires_at = now() - interval '1 ms' where key = ${text}`,
-      )
-    : app.database.query(
-        sql`update idempotency_record set answer = null, locked_until = now() - interval '1 ms' where key = ${text}`,
-      );
+const expire = (text: string): Promise<unknown[]> =>
+  app.database.query(
+    sql`update idempotency_record set expires_at = now() - interval '1 ms' where key = ${text}`,
+  );
+
+const stored = (text: string): Promise<unknown[]> =>
+  app.database.query(sql`select from idempotency_record where key = ${text}`);
+
+async function versionOf(number: string): Promise<string | null> {
+  return (await getJob(app, agent, number)).headers.get("etag");
+}
 
 it("after 24 hours, for another body too", async () => {
   const number = await newJob();
@@ -48,7 +53,7 @@ it("after 24 hours, for another body too", async () => {
   const [row] = await app.database.query<{ hours: number }>(sql`
     select round(extract(epoch from expires_at - now()) / 360)::int / 10.0 as hours from idempotency_record where key = 'day'`);
   expect(Number(row?.hours)).toBe(24);
-  await setRecord("day", "expires_at");
+  await expire("day");
   const later = await patchJob(app, { ...agent, ...key("day") }, number, { weight: 2 });
   expect(expectData(later).weight).toBe(2);
   expect(later.headers.has("idempotency-replayed")).toBe(false);
@@ -76,23 +81,6 @@ describe("Idempotency-Key", () => {
     const repeat = await patchBatch(app, { ...agent, ...key("batch") }, items);
     expectReplay(repeat, first);
     expect(JSON.stringify(repeat.body.data)).toBe(JSON.stringify(first.body.data));
-  });
-
-  it("404, 400 and 412 again too", async () => {
-    const number = await newJob();
-    const none = await patchJob(app, { ...agent, ...key("404") }, "NO-SUCH-JOB", { weight: 1 });
-    expectFailure(none, 404);
-    await app.jobs(agent, [{ markingNumber: "NO-SUCH-JOB" }]);
-    expectReplay(await patchJob(app, { ...agent, ...key("404") }, "NO-SUCH-JOB", { weight: 1 }), none);
-
-    const wrong = await patchJob(app, { ...agent, ...key("400") }, number, { weight: "1" });
-    expectProblems(wrong, "body", ["weight"]);
-    expectReplay(await patchJob(app, { ...agent, ...key("400") }, number, { weight: "1" }), wrong);
-
-    const options = { headers: { "idempotency-key": "412", "if-match": '"9"' } };
-    const failed = await patchJob(app, { ...agent, ...options }, number, { weight: 1 });
-    expectFailure(failed, 412);
-    expectReplay(await patchJob(app, { ...agent, ...options }, number, { weight: 1 }), failed);
   });
 
   it("is one of a route: the other PATCH may have the same", async () => {
@@ -154,7 +142,69 @@ describe("Idempotency-Key", () => {
     );
   });
 
+  it("stores nothing for a batch of which no item changed anything", async () => {
+    const items = [{ marking_number: "NO-SUCH-JOB", weight: 1 }];
+    expectData(await patchBatch(app, { ...agent, ...key("batch-noop") }, items));
+    expect(await stored("batch-noop")).toEqual([]);
+  });
+
+  it("changes the job and stores the answer in one transaction: neither without the other", async () => {
+    const number = await newJob();
+    await app.database.query(sql`
+      alter table idempotency_record add constraint no_answer check (key <> 'atomic' or answer is null)`);
+    expectFailure(await patchJob(app, { ...agent, ...key("atomic") }, number, { weight: 1 }), 500);
+    expect(expectData(await getJob(app, agent, number)).weight).toBeNull();
+    await app.database.query(sql`alter table idempotency_record drop constraint no_answer`);
+    const again = await patchJob(app, { ...agent, ...key("atomic") }, number, { weight: 1 });
+    expectReplay(await patchJob(app, { ...agent, ...key("atomic") }, number, { weight: 1 }), again);
+    expect(await versionOf(number)).toBe('"2"');
+  });
+
+  it("applies a batch as without it where PostgreSQL refuses one item and a Marking Number stands twice", async () => {
+    const number = await newJob();
+    const items = [
+      { marking_number: number, weight: 1 },
+      { marking_number: await newJob(), labels: "tin" },
+      { marking_number: number, weight: 2 },
+    ];
+    await app.database.query(sql`alter table job add constraint no_tin check (labels <> 'tin')`);
+    const first = await patchBatch(app, { ...agent, ...key("refused") }, items);
+    await app.database.query(sql`alter table job drop constraint no_tin`);
+    expect(expectData(first)).toMatchObject({ updated_count: 2, failed_count: 1 });
+    expect(await versionOf(number)).toBe('"3"');
+    expectReplay(await patchBatch(app, { ...agent, ...key("refused") }, items), first);
+  });
+
+  it("needs one connection for each request, also where a status has to be looked up", async () => {
+    await using small = await startInstance(app.databaseUrl, { DATABASE_POOL_SIZE: "2" });
+    const number = await newJob();
+    const unknown = { normalized_status: "unheard_of" };
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, at) =>
+        at % 2 === 0
+          ? patchJob(small, { ...agent, ...key(`one-${at}`) }, number, unknown)
+          : patchBatch(small, { ...agent, ...key(`one-${at}`) }, [{ marking_number: number, ...unknown }]),
+      ),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([400, 200]));
+  });
+
   describe("422 when it is used again with another request", () => {
+    it("with another If-Match", async () => {
+      const number = await newJob();
+      const first = await patchJob(app, { ...agent, ...matching("422-match", '"1"') }, number, { weight: 1 });
+      expectData(first);
+      expectFailure(
+        await patchJob(app, { ...agent, ...matching("422-match", '"2"') }, number, { weight: 1 }),
+        422,
+      );
+      expectFailure(await patchJob(app, { ...agent, ...key("422-match") }, number, { weight: 1 }), 422);
+      expectReplay(
+        await patchJob(app, { ...agent, ...matching("422-match", '"1"') }, number, { weight: 1 }),
+        first,
+      );
+    });
+
     it("with another body, another Marking Number or another query", async () => {
       const number = await newJob();
       expectData(await patchJob(app, { ...agent, ...key("422") }, number, { weight: 1 }));
@@ -165,11 +215,6 @@ describe("Idempotency-Key", () => {
         422,
       );
       expect(expectData(await getJob(app, agent, number)).weight).toBe(1);
-    });
-
-    it("also after a failure that is kept", async () => {
-      expectFailure(await patchJob(app, { ...agent, ...key("422-404") }, "NO-SUCH-ONE", { weight: 1 }), 404);
-      expectFailure(await patchJob(app, { ...agent, ...key("422-404") }, "NO-SUCH-ONE", { weight: 2 }), 422);
     });
   });
 
@@ -182,7 +227,7 @@ describe("Idempotency-Key", () => {
       await held.untilSomeoneWaits();
       for (const api of [app, other]) {
         expectFailure(await patchJob(api, { ...agent, ...key("flight") }, number, { weight: 1 }), 409);
-        expectFailure(await patchJob(api, { ...agent, ...key("flight") }, number, { weight: 2 }), 422);
+        expectFailure(await patchJob(api, { ...agent, ...key("flight") }, number, { weight: 2 }), 409);
       }
       await held.release();
       expectData(await first);
@@ -200,29 +245,36 @@ describe("Idempotency-Key", () => {
     });
   });
 
-  describe("is free again", () => {
-    it("when the process that was at it has died: the same request runs, another is 422", async () => {
+  describe("runs a repeat again", () => {
+    it("of a 404, 400 or 412, also as another request", async () => {
       const number = await newJob();
-      expectData(await patchJob(app, { ...agent, ...key("died") }, number, { weight: 1 }));
-      await setRecord("died", "locked_until");
-      expectFailure(await patchJob(app, { ...agent, ...key("died") }, number, { weight: 2 }), 422);
-      const again = await patchJob(app, { ...agent, ...key("died") }, number, { weight: 1 });
-      expectData(again);
-      expect(again.headers.has("idempotency-replayed")).toBe(false);
-      expectReplay(await patchJob(app, { ...agent, ...key("died") }, number, { weight: 1 }), again);
+      expectFailure(await patchJob(app, { ...agent, ...key("404") }, "NO-SUCH-JOB", { weight: 1 }), 404);
+      await app.jobs(agent, [{ markingNumber: "NO-SUCH-JOB" }]);
+      expectData(await patchJob(app, { ...agent, ...key("404") }, "NO-SUCH-JOB", { weight: 1 }));
+
+      expectProblems(await patchJob(app, { ...agent, ...key("400") }, number, { weight: "1" }), "body", [
+        "weight",
+      ]);
+      expectData(await patchJob(app, { ...agent, ...key("400") }, number, { weight: 1 }));
+
+      expectFailure(await patchJob(app, { ...agent, ...matching("412", '"9"') }, number, { weight: 2 }), 412);
+      expectData(await patchJob(app, { ...agent, ...matching("412", '"2"') }, number, { weight: 2 }));
     });
 
-    it("where the clock of PostgreSQL was set back meanwhile", async () => {
+    it("of a change that changed nothing, and of a dry run", async () => {
       const number = await newJob();
-      const caller = { ...agent, ...key("clock") };
-      expectData(await patchJob(app, caller, number, { weight: 1 }));
-      // To whoever looks an hour earlier, what is kept lies an hour ahead.
-      await app.database.query(sql`
-        update idempotency_record set answer = null, locked_until = now() + interval '61 minutes' where key = 'clock'`);
-      expectData(await patchJob(app, caller, number, { weight: 1 }));
-      await app.database.query(sql`
-        update idempotency_record set answer = null, locked_until = now() + interval '1 minute' where key = 'clock'`);
-      expectFailure(await patchJob(app, caller, number, { weight: 1 }), 409);
+      expectData(await patchJob(app, { ...agent, ...key("no-op") }, number, { weight: null }));
+      expectData(await patchJob(app, agent, number, { weight: 5 }));
+      const again = await patchJob(app, { ...agent, ...key("no-op") }, number, { weight: null });
+      expect(expectData(again).weight).toBeNull();
+      expect(again.headers.has("idempotency-replayed")).toBe(false);
+
+      const dry = { ...agent, ...key("dry"), query: "dry_run=true" };
+      expect(expectData(await patchJob(app, dry, number, { weight: 1 })).weight).toBe(1);
+      expectData(await patchJob(app, agent, number, { labels: "changed meanwhile" }));
+      expect(expectData(await patchJob(app, dry, number, { weight: 1 })).labels).toBe("changed meanwhile");
+      expect(expectData(await getJob(app, agent, number)).weight).toBeNull();
+      expectData(await patchJob(app, { ...agent, ...key("dry") }, number, { weight: 1 }));
     });
 
     it("when the database was out of reach in the middle of it", async () => {
@@ -249,17 +301,6 @@ describe("Idempotency-Key", () => {
       expect(
         expectData(await patchJob(app, { ...agent, ...key("500") }, number, { labels: "gold" })).labels,
       ).toBe("gold");
-    });
-
-    it("and its record is thrown away after that day", async () => {
-      expectData(await patchJob(app, { ...agent, ...key("purged") }, await newJob(), { weight: 1 }));
-      await setRecord("purged", "expires_at");
-      const count = async (): Promise<unknown[]> =>
-        app.database.query(sql`select key from idempotency_record where key = 'purged'`);
-      expect(await count()).toHaveLength(1);
-      expect(await purgeIdempotencyRecords(app.database, 1000)).toBeGreaterThan(0);
-      expect(await count()).toHaveLength(0);
-      await vi.waitFor(async () => expect(await purgeIdempotencyRecords(app.database, 1)).toBe(0));
     });
   });
 });

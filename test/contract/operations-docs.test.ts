@@ -141,6 +141,7 @@ describe("the metrics", () => {
     );
     const lookedUp = [
       "waymark_http_requests_in_flight",
+      "waymark_idempotency_records_trimmed_total",
       "waymark_job_count_changes_folded_total",
       "waymark_subscription_closes_total",
       "waymark_subscription_events_total",

@@ -133,21 +133,22 @@ describe("the PATCH operations", () => {
     "repeat an answer, and refuse the key with another body, as the document says: %s",
     async (name) => {
       const headers = { "idempotency-key": "again" };
-      const first = await send(app, name, agent.key, { headers });
-      const second = await send(app, name, agent.key, { headers });
+      const body = { weight: 31, jobs: [{ marking_number: NUMBER, weight: 32 }] };
+      const first = await send(app, name, agent.key, { headers, body });
+      const second = await send(app, name, agent.key, { headers, body });
       expect(second.headers.get("idempotency-replayed")).toBe("true");
       expect(second.body.data).toEqual(first.body.data);
       expect((await send(app, name, agent.key, { headers, body: { jobs: [], weight: 7 } })).status).toBe(422);
     },
   );
 
-  it.each(withBody)("repeat a failure as the document says: %s", async (name) => {
+  it.each(withBody)("run a failed request again as the document says: %s", async (name) => {
     const headers = { "idempotency-key": "wrong-again" };
     const wrong = { ...samples[name]!.wrong[400], headers };
     await send(app, name, agent.key, wrong);
     const repeated = await send(app, name, agent.key, wrong);
     expect(repeated.status).toBe(400);
-    expect(repeated.headers.get("idempotency-replayed")).toBe("true");
+    expect(repeated.headers.has("idempotency-replayed")).toBe(false);
   });
 
   it.each(withBody)("refuse a repeat of what is still under way as the document says: %s", async (name) => {

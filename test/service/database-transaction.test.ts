@@ -1,5 +1,5 @@
 /** A transaction whose statements fail: what is claimed to be done is done. */
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { entities } from "../../src/entities.ts";
 import { openDatabase, type Database, type Transaction } from "../../src/platform/database.ts";
 import { raw, sql } from "../../src/platform/sql.ts";
@@ -78,4 +78,55 @@ it.each([
   });
   await expect(transaction).rejects.toMatchObject({ code: "ServiceUnavailableException" });
   expect(await written()).toEqual([]);
+});
+
+it.each(["transaction", "tryTransaction"] as const)(
+  "%s calls back after its commit, and not after a rollback or a failure",
+  async (how) => {
+    const seen: string[][] = [];
+    const run = (text: string, end: "commit" | "rollback", fail = false) => {
+      const work = async (tx: Transaction): Promise<void> => {
+        tx.afterCommit(() => seen.push([text]));
+        await write(tx, text);
+        expect(seen.flat()).not.toContain(text);
+        if (fail) throw new Error("failed on purpose");
+      };
+      return how === "transaction" ? database.transaction(work, end) : database.tryTransaction(1n, work, end);
+    };
+    await run("kept", "commit");
+    await run("undone", "rollback");
+    await expect(run("failed", "commit", true)).rejects.toThrow("on purpose");
+    expect(seen).toEqual([["kept"]]);
+    expect(await written()).toEqual(["kept"]);
+  },
+);
+
+it("a nested part that ends in a rollback undoes itself, and what stands around it is done", async () => {
+  await database.transaction(async (tx) => {
+    await write(tx, "before");
+    const result = await tx.nested(
+      async () => {
+        await write(tx, "within");
+        return "result";
+      },
+      (known) => (known === "result" ? "rollback" : "commit"),
+    );
+    await write(tx, result);
+  });
+  expect(await written()).toEqual(["before", "result"]);
+});
+
+it("one for a lock runs nothing while another holds that lock, and waits for nobody", async () => {
+  const lock = -(2n ** 63n);
+  const other = vi.fn<() => Promise<string>>(() => Promise.resolve("ran"));
+  const answered = await database.tryTransaction(lock, async (tx) => {
+    await write(tx, "first");
+    expect(await database.tryTransaction(lock, other)).toBeNull();
+    expect(await database.tryTransaction(lock + 1n, other)).toBe("ran");
+    return "done";
+  });
+  expect(answered).toBe("done");
+  expect(other).toHaveBeenCalledOnce();
+  expect(await database.tryTransaction(lock, other)).toBe("ran");
+  expect(database.pool()).toMatchObject({ idle: 2, waiting: 0 });
 });

@@ -297,3 +297,42 @@ describe("an operator", () => {
     expect(ignored).toEqual(["provider_status"]);
   });
 });
+
+describe("in a transaction of the caller's", () => {
+  it("tells nobody before the commit, and whoever sees the job after it", async () => {
+    const [one = "", two = ""] = await jobs(2);
+    await services.database.transaction(async (tx) => {
+      await update([weighing(one, 1)], { ...options, tx });
+      await services.jobs.updateOne(agent, weighing(two, 1), { ...options, tx });
+      expect(services.told.happened).toEqual([]);
+    });
+    expect(services.told.happened).toEqual([seers(agent), seers(agent)]);
+  });
+
+  it("changes nothing and tells nobody where that is rolled back", async () => {
+    const [one = ""] = await jobs(1);
+    const change = async (weight: number, how: BatchOptions): Promise<void> => {
+      await services.database.transaction(
+        (tx) => services.jobs.updateOne(agent, weighing(one, weight), { ...how, tx }),
+        "rollback",
+      );
+    };
+    await change(1, options);
+    expect(await services.stored(one)).toMatchObject({ weight: null, version: 1 });
+    expect(services.told.happened).toEqual([]);
+  });
+
+  it("undoes a dry run, and all of a batch that must apply all, and nothing else", async () => {
+    const [one = "", two = ""] = await jobs(2);
+    await services.database.transaction(async (tx) => {
+      await update([weighing(one, 1)], { ...options, tx });
+      await update([weighing(one, 2), weighing(two, 2)], { ...options, tx, dryRun: true });
+      await services.jobs.updateOne(agent, weighing(two, 3), { ...options, tx, dryRun: true });
+      const refused = await update([weighing(one, 4), weighing(newNumber(), 4)], { ...allOrNothing, tx });
+      expect(outcomesOf(refused)).toEqual(["not_applied", "NotFound"]);
+    });
+    expect(await services.stored(one)).toMatchObject({ weight: 1, version: 2 });
+    expect(await services.stored(two)).toMatchObject({ weight: null, version: 1 });
+    expect(services.told.happened).toEqual([seers(agent)]);
+  });
+});

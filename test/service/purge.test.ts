@@ -1,10 +1,11 @@
 /** What is swept away each minute: all of it, nothing else, and without reading whole tables. */
 import pg from "pg";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { purgeSessions } from "../../src/accounts/session.service.ts";
 import { SESSION_IDLE_MS } from "../../src/accounts/session.verifier.ts";
 import { purgeEndedKeys } from "../../src/api-keys/api-key.purge.ts";
 import { purgeBuckets } from "../../src/api-keys/rate-limit.store.ts";
+import { purgeIdempotencyRecords, trimIdempotencyRecords } from "../../src/http/idempotency.purge.ts";
 import type { Queryable } from "../../src/platform/database.ts";
 import { newUuidSql } from "../../src/platform/ids.ts";
 import { sql, type Sql } from "../../src/platform/sql.ts";
@@ -83,6 +84,54 @@ it("buckets go that were not used for a day, all of them, in as many steps as it
     sql`select id from rate_limit_bucket where id ~ '^(old|fresh)' order by id`,
   );
   expect(rows.map(({ id }) => id)).toEqual(["fresh1", "fresh2"]);
+});
+
+/** `count` records of an organisation, called `name1` and so on, the last of which expires `expires` from now. */
+async function insertRecords(
+  organizationId: string,
+  name: string,
+  { count, expires, bytes = 100 }: { count: number; expires: string; bytes?: number },
+): Promise<void> {
+  await app.database.query(sql`
+    insert into idempotency_record (organization_id, route, key, fingerprint, answer, bytes, expires_at)
+    select ${organizationId}::uuid, 'PATCH', ${name} || number, '', '{}', ${bytes},
+      now() + ${expires}::interval - (${count}::int - number) * interval '1 s'
+    from generate_series(1, ${count}::int) number`);
+}
+
+async function recordsOf(organizationId: string): Promise<string[]> {
+  const rows = await app.database.query<{ key: string }>(sql`
+    select key from idempotency_record where organization_id = ${organizationId}::uuid order by expires_at`);
+  return rows.map(({ key }) => key);
+}
+
+describe("idempotency records", () => {
+  it("go after their 24 hours, all of them, in as many steps as it takes", async () => {
+    const { id } = await app.partner("agent");
+    await insertRecords(id, "expired", { count: 25, expires: "-1 ms" });
+    await insertRecords(id, "fresh", { count: 2, expires: "10 s" });
+    await purgeIdempotencyRecords(app.database, 10);
+    expect(await recordsOf(id)).toEqual(["fresh1", "fresh2"]);
+  });
+
+  it("go sooner where an organisation stores too many, the oldest first, and only its own", async () => {
+    const [greedy, modest] = [await app.partner("agent"), await app.partner("agent")];
+    await insertRecords(greedy.id, "new", { count: 20, expires: "24 h" });
+    await insertRecords(greedy.id, "old", { count: 25, expires: "23 h" });
+    await insertRecords(modest.id, "kept", { count: 20, expires: "1 h" });
+    const limits = { records: 20, bytes: 1_000_000 };
+    expect(await trimIdempotencyRecords(app.database, limits, 10)).toBe(25);
+    expect(await recordsOf(greedy.id)).toEqual(Array.from({ length: 20 }, (_, index) => `new${index + 1}`));
+    expect(await recordsOf(modest.id)).toHaveLength(20);
+    expect(await trimIdempotencyRecords(app.database, limits, 10)).toBe(0);
+  });
+
+  it("go sooner where the answers of an organisation are too large", async () => {
+    const { id } = await app.partner("agent");
+    await insertRecords(id, "large", { count: 5, expires: "24 h", bytes: 1_000 });
+    expect(await trimIdempotencyRecords(app.database, { records: 1_000, bytes: 2_500 }, 10)).toBe(3);
+    expect(await recordsOf(id)).toEqual(["large4", "large5"]);
+  });
 });
 
 interface PlanNode {

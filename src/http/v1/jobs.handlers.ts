@@ -6,9 +6,9 @@ import type { JobRow } from "../../jobs/job.row.ts";
 import type { ItemResult } from "../../jobs/job.bulk.ts";
 import type { JobService, UpdateOptions } from "../../jobs/job.service.ts";
 import { toJobWire } from "../../jobs/job.wire.ts";
-import type { Database } from "../../platform/database.ts";
+import type { Database, Transaction } from "../../platform/database.ts";
 import { invariant } from "../../platform/errors.ts";
-import type { Answer, Handler } from "../answer.ts";
+import type { Answer, ChangeHandler, Handler } from "../answer.ts";
 import { objectBody } from "../body.ts";
 import { contextOf, principalOf } from "../context.ts";
 import { readBatch } from "./batch.schema.ts";
@@ -67,40 +67,44 @@ export function jobHistory({ jobs, events, baseUrl }: JobHandlerServices): Handl
   };
 }
 
-export function updateJob({ jobs }: JobHandlerServices): Handler {
-  return async (request, response) => {
+export function updateJob({ jobs }: JobHandlerServices): ChangeHandler {
+  return async (request, response, tx) => {
     const command = {
       markingNumber: markingNumberOf(request),
       body: objectBody(request),
       expectedVersions: readIfMatch(request.get("if-match")),
     };
-    const { job, ignored } = await jobs.updateOne(
-      principalOf(response),
-      command,
-      updateOptions(request, response),
-    );
-    const { data, headers } = jobAnswer(job);
-    return { data, headers: { ...headers, ...ignoredFields(ignored) } };
+    const options = updateOptions(request, response, tx);
+    const updated = await jobs.updateOne(principalOf(response), command, options);
+    const { data, headers } = jobAnswer(updated.job);
+    const isPreview = options.dryRun && updated.changed;
+    return {
+      data,
+      // A preview's version does not exist, and another change may get its number.
+      headers: { ...(!isPreview && headers), ...ignoredFields(updated.ignored) },
+      changed: updated.changed && !options.dryRun,
+    };
   };
 }
 
-export function updateJobs({ jobs }: JobHandlerServices): Handler {
-  return async (request, response) => {
+export function updateJobs({ jobs }: JobHandlerServices): ChangeHandler {
+  return async (request, response, tx) => {
     const items = readBatch(objectBody(request));
-    const { results, ignored } = await jobs.updateBatch(
-      principalOf(response),
-      items,
-      updateOptions(request, response),
-    );
+    const options = updateOptions(request, response, tx);
+    const { results, ignored } = await jobs.updateBatch(principalOf(response), items, options);
     const updated = results.filter((result) => "job" in result).length;
     const counts = { updated_count: updated, failed_count: results.length - updated };
-    return { data: { ...counts, results: results.map(toResultWire) }, headers: ignoredFields(ignored) };
+    return {
+      data: { ...counts, results: results.map(toResultWire) },
+      headers: ignoredFields(ignored),
+      changed: !options.dryRun && results.some(({ outcome }) => outcome === "updated"),
+    };
   };
 }
 
-function updateOptions(request: Request, response: Response): UpdateOptions {
+function updateOptions(request: Request, response: Response, tx: Transaction | undefined): UpdateOptions {
   const { dry_run: dryRun } = readWriteQuery(request.originalUrl);
-  return { dryRun, actor: principalOf(response).actor, requestId: contextOf(response).requestId };
+  return { dryRun, tx, actor: principalOf(response).actor, requestId: contextOf(response).requestId };
 }
 
 function markingNumberOf(request: Request): string {

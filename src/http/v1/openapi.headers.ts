@@ -60,8 +60,7 @@ const descriptions: Record<HeaderName, Header> = {
     example: "id, provider_status",
   },
   "Idempotency-Replayed": {
-    description:
-      "Present where the answer is the kept one of an earlier request with the same Idempotency-Key.",
+    description: "Present if this is the stored answer of an earlier request with the same Idempotency-Key.",
     required: false,
     schema: { type: "string", enum: ["true"] },
     example: "true",
@@ -113,6 +112,15 @@ const descriptions: Record<HeaderName, Header> = {
   },
 };
 
+/** On answers to a PATCH, which may be a dry run. */
+export const etagUnlessPreview: Headers = {
+  ETag: {
+    ...descriptions.ETag,
+    description: `${descriptions.ETag.description} Absent on a dry run that would change the job: that version does not exist.`,
+    required: false,
+  },
+};
+
 export const headerComponents = Object.entries(descriptions);
 
 /** On every answer to a request whose key was accepted. */
@@ -141,8 +149,8 @@ export const idempotencyKeyHeader = z
   .optional()
   .meta({
     description:
-      "Makes a repeat safe: for 24 hours the same key with the same request is answered as the first time, and " +
-      "nothing is done again. Keys are kept per organization and route.",
+      "Makes a repeat safe: once a request with this key has changed something, the same request gets the same answer for " +
+      "24 hours and changes nothing. A request that changed nothing runs again. Keys count per organization and route.",
     examples: ["4f1c9a52-8d0e-4b6e-9c1f-2a7d5e3b8f60"],
   });
 

@@ -5,7 +5,7 @@ import { markingNumberValue } from "../../jobs/job.values.ts";
 import { MAX_BATCH } from "./batch.schema.ts";
 import { historyParameters, listParameters, writeParameters } from "./jobs.schema.ts";
 import { exampleHistoryEntry, exampleJob, examplePatch } from "./openapi.examples.ts";
-import { idempotencyKeyHeader, ifMatchHeader } from "./openapi.headers.ts";
+import { etagUnlessPreview, idempotencyKeyHeader, ifMatchHeader } from "./openapi.headers.ts";
 import {
   malformedBatch,
   malformedHistory,
@@ -47,7 +47,6 @@ const batchItem = z
 
 const batchBody = z.object({ jobs: z.array(batchItem).min(1).max(MAX_BATCH) }).meta({ id: "BatchUpdate" });
 
-const replayed = ["Idempotency-Replayed"] as const;
 const bodyFailures = ["PayloadTooLargeException", "UnsupportedMediaTypeException"] as const;
 const idempotencyFailures = ["ConflictException", "UnprocessableEntityException"] as const;
 
@@ -166,12 +165,13 @@ At least one editable field is required. Keys that are unknown or read-only are 
     name: "JobEnvelope",
     data: jobSchema,
     examples: { "The job as it is now": exampleJob },
-    headers: ["ETag", "X-Ignored-Fields", ...replayed],
+    headers: ["X-Ignored-Fields", "Idempotency-Replayed"],
+    ownHeaders: etagUnlessPreview,
   },
   failures: [
-    ["BadRequestException", { examples: malformedPatch, headers: replayed }],
-    ["NotFoundException", { headers: replayed }],
-    ["PreconditionFailedException", { headers: replayed }],
+    ["BadRequestException", { examples: malformedPatch }],
+    "NotFoundException",
+    "PreconditionFailedException",
     ...bodyFailures,
     ...idempotencyFailures,
   ],
@@ -218,11 +218,7 @@ Marking Number twice is applied twice, in order. The body is at most 4 MiB.`,
     name: "BatchResultEnvelope",
     data: batchResultSchema,
     examples: { "One item was updated, two failed": mixedResults },
-    headers: ["X-Ignored-Fields", ...replayed],
+    headers: ["X-Ignored-Fields", "Idempotency-Replayed"],
   },
-  failures: [
-    ["BadRequestException", { examples: malformedBatch, headers: replayed }],
-    ...bodyFailures,
-    ...idempotencyFailures,
-  ],
+  failures: [["BadRequestException", { examples: malformedBatch }], ...bodyFailures, ...idempotencyFailures],
 });

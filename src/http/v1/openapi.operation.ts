@@ -5,7 +5,7 @@ import type { Scope } from "../../api-keys/api-key.entity.ts";
 import type { ErrorCode } from "../../platform/errors.ts";
 import { exampleRequestId } from "./openapi.examples.ts";
 import { failureResponse, responseName, statusOf } from "./openapi.failures.ts";
-import { headersOf, rateLimitHeaders, type HeaderName } from "./openapi.headers.ts";
+import { headersOf, rateLimitHeaders, type HeaderName, type Headers } from "./openapi.headers.ts";
 import { requestIdSchema } from "./responses.schema.ts";
 
 export interface Success {
@@ -16,6 +16,8 @@ export interface Success {
   /** `data` of each example, by its summary. */
   examples: Readonly<Record<string, unknown>>;
   headers?: readonly HeaderName[];
+  /** Headers that this operation describes itself. */
+  ownHeaders?: Headers;
 }
 
 export interface Operation {
@@ -79,6 +81,7 @@ function successResponse({
   data,
   examples,
   headers = [],
+  ownHeaders,
 }: Success): RouteConfig["responses"][string] {
   const envelope = z
     .object({
@@ -96,7 +99,7 @@ function successResponse({
   );
   return {
     description,
-    headers: headersOf([...headers, ...rateLimitHeaders]),
+    headers: { ...headersOf([...headers, ...rateLimitHeaders]), ...ownHeaders },
     content: { "application/json": { schema: envelope, examples: Object.fromEntries(values) } },
   };
 }
