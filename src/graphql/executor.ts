@@ -5,7 +5,6 @@
 import type { ApolloServerOptionsWithGateway, BaseContext } from "@apollo/server";
 import {
   execute,
-  getVariableValues,
   GraphQLError,
   type DocumentNode,
   type ExecutionResult,
@@ -16,8 +15,8 @@ import { invariant } from "../platform/errors.ts";
 import { during, type Tracing } from "../platform/tracing.ts";
 import { createCompiler, type Code } from "./compile.ts";
 import type { ErrorFormat } from "./error-format.ts";
-import { MAX_VARIABLE_ERRORS } from "./limits.ts";
 import { operationSpan } from "./operation-span.ts";
+import { variableErrors } from "./variable-problems.ts";
 import { currentVisit } from "./visit.ts";
 
 /** Compiled operations in memory; past that the one that was asked for longest ago is forgotten. */
@@ -94,13 +93,11 @@ function notFound(name: string | null | undefined): ExecutionResult {
 
 function wrongVariables(
   schema: GraphQLSchema,
-  { variableDefinitions = [] }: OperationDefinitionNode,
+  operation: OperationDefinitionNode,
   variables: Record<string, unknown>,
 ): ExecutionResult {
-  const { errors } = getVariableValues(schema, variableDefinitions, variables, {
-    maxErrors: MAX_VARIABLE_ERRORS,
-  });
-  invariant(errors, "an operation with sound variables has a cost");
+  const errors = variableErrors(schema, operation, variables);
+  invariant(errors.length > 0, "an operation with valid variables has a cost");
   return { errors };
 }
 

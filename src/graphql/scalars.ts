@@ -7,7 +7,10 @@ import { DateTimeResolver, JSONResolver, LocalDateResolver } from "graphql-scala
 
 function rendered(scalar: GraphQLScalarType, name: string): GraphQLScalarType {
   const { parseValue, parseLiteral } = scalar;
-  return new GraphQLScalarType({ name, parseValue, parseLiteral, serialize: (value) => value });
+  const rendering = new GraphQLScalarType({ name, parseValue, parseLiteral, serialize: (value) => value });
+  // The description and the specification's URL come from the SDL; members of the scalar would replace them.
+  const { description: _description, specifiedByURL: _specifiedByURL, ...members } = rendering;
+  return members as GraphQLScalarType;
 }
 
 export const scalars = {

@@ -109,7 +109,10 @@ function createApollo<Context extends BaseContext>(
     logger,
     // Whoever comes this far may introspect: the guard refuses the rest.
     introspection: true,
-    csrfPrevention: true,
+    // A page of another site cannot send these headers without a preflight. Clients such as urql send queries by GET.
+    csrfPrevention: {
+      requestHeaders: ["x-apollo-operation-name", "apollo-require-preflight", "x-api-key", "authorization"],
+    },
     persistedQueries: false,
     allowBatchedHttpRequests: false,
     stopOnTerminationSignals: false,

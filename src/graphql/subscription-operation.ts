@@ -22,13 +22,14 @@ import type { Turnstile } from "../platform/turnstile.ts";
 import { MAX_RECURSIVE_SELECTIONS, MAX_TOKENS } from "./limits.ts";
 import { measureOperation } from "./operation-guard.ts";
 import { planOf } from "./plan.ts";
+import { variableErrors } from "./variable-problems.ts";
 
 export type PreparedOperation = Pick<
   ExecutionArgs,
   "schema" | "document" | "operationName" | "variableValues"
 >;
 
-/** What is wrong with a document, which may be many things. */
+/** What is wrong with a document or its variables, which may be many things. */
 export class InvalidDocument extends Error {
   readonly errors: readonly GraphQLError[];
 
@@ -39,12 +40,15 @@ export class InvalidDocument extends Error {
 }
 
 /** What GraphQL says itself, as the caller's mistake. */
-export function withCode({ message, nodes, source, positions }: GraphQLError, code: string): GraphQLError {
+export function withCode(
+  { message, nodes, source, positions, extensions }: GraphQLError,
+  code: string,
+): GraphQLError {
   return new GraphQLError(message, {
     nodes: nodes ?? null,
     source: source ?? null,
     positions: positions ?? null,
-    extensions: { code },
+    extensions: { ...extensions, code },
   });
 }
 
@@ -67,7 +71,9 @@ export function prepareOperation(
       [],
       "A subscription's one root field cannot be conditional: leave @skip and @include out there",
     );
-  measureOperation(schema, planOf(schema, document, operation), { operation, variables: variables ?? {} });
+  const asked = { operation, variables: variables ?? {} };
+  if (!measureOperation(schema, planOf(schema, document, operation), asked))
+    throw new InvalidDocument(variableErrors(schema, operation, asked.variables), "BAD_USER_INPUT");
   return { schema, document, operationName, variableValues: variables };
 }
 

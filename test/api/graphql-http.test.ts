@@ -139,12 +139,37 @@ describe("GET /graphql", () => {
     expect(await askByGet("mutation { change }")).toMatchObject({ status: 405 });
   });
 
-  it("refuses what a page of another site could send unasked", async () => {
-    const answer = await rig.request(`/graphql?query=${encodeURIComponent("{ word }")}`, {
-      headers: { "x-api-key": key },
-    });
-    expect(answer.status).toBe(400);
-    expect(answer.body.errors[0].message).toContain("Cross-Site Request Forgery");
+  it("refuses a request that a page of another site could send without a preflight", async () => {
+    const simple = [
+      {},
+      { cookie: "session=x" },
+      { accept: "application/json", "content-type": "text/plain" },
+    ];
+    for (const headers of simple) {
+      const answer = await rig.request(`/graphql?query=${encodeURIComponent("{ __typename }")}`, { headers });
+      expect(answer.status).toBe(400);
+      expect(answer.body.errors[0].message).toContain("Cross-Site Request Forgery");
+    }
+  });
+
+  // As @urql/core 6.0.3 sends it with its defaults.
+  const urql = {
+    accept:
+      "application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed",
+  };
+  const urqlPath =
+    "/graphql?query=query+A%28%24t%3A+String%29+%7B%0A++echo%28text%3A+%24t%29%0A%7D&operationName=A&variables=%7B%22t%22%3A%22hi%22%7D";
+
+  it.each(["x-api-key", "authorization"])("takes a query of urql with the key in %s", async (name) => {
+    const value = name === "authorization" ? `Bearer ${key}` : key;
+    const answer = await rig.request(urqlPath, { headers: { ...urql, [name]: value } });
+    expect(answer).toMatchObject({ status: 200, body: { data: { echo: "hi" } } });
+  });
+
+  it.each(["x-api-key", "authorization"])("refuses a mutation with the key in %s", async (name) => {
+    const value = name === "authorization" ? `Bearer ${key}` : key;
+    const path = `/graphql?query=${encodeURIComponent("mutation { change }")}`;
+    expect(await rig.request(path, { headers: { ...urql, [name]: value } })).toMatchObject({ status: 405 });
   });
 });
 

@@ -1,13 +1,30 @@
 /** `docs/guide/graphql.md` is true: each of its queries runs on the demo and finds something, its tables are what is so. */
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parse, Kind, validate, type OperationDefinitionNode } from "graphql";
+import { ApolloServerErrorCode } from "@apollo/server/errors";
+import {
+  getNamedType,
+  isObjectType,
+  parse,
+  Kind,
+  TypeInfo,
+  validate,
+  visit,
+  visitWithTypeInfo,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+} from "graphql";
+import { CloseCode } from "graphql-ws";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ensureDemo } from "../../src/embedded/demo.ts";
+import { createErrorFormat } from "../../src/graphql/error-format.ts";
 import { limits } from "../../src/graphql/limits.ts";
 import { createSchema } from "../../src/graphql/schema.ts";
+import { closeCodes } from "../../src/graphql/subscription-limits.ts";
+import { AppError, errorCodes } from "../../src/platform/errors.ts";
+import { createLogger } from "../../src/platform/logger.ts";
 import { untilShown } from "../support/feed.ts";
 import { ask, graphql } from "../support/graphql.ts";
 import { startTestApp, type TestApp } from "../support/start-app.ts";
@@ -117,6 +134,59 @@ describe("the ten questions", () => {
   });
 });
 
+interface GraphqlCodes {
+  errors?: { extensions: { code: string } }[];
+}
+
+/** The first error's code of the answer to `body`. */
+async function codeOf(body: string): Promise<string | undefined> {
+  const headers = { "x-api-key": key, "content-type": "application/json" };
+  const response = await fetch(`${app.url}/graphql`, { method: "POST", headers, body });
+  return ((await response.json()) as GraphqlCodes).errors?.[0]?.extensions.code;
+}
+
+/** Every `extensions.code` of an answer: those of Apollo Server and what the adapter makes of the service's failures. */
+function sendableCodes(): Set<string> {
+  const format = createErrorFormat(createLogger("silent"));
+  const during = { requestId: "req_1" };
+  const cancelled = new AppError("ServiceUnavailableException", "", { cause: { code: "57014" } });
+  const failures = [...errorCodes.map((code) => new AppError(code, "")), cancelled];
+  const translated = failures.map(
+    (failure) => format.translate(failure, during).extensions["code"] as string,
+  );
+  const folder = new URL("../../src/graphql/", import.meta.url);
+  const sources = readdirSync(folder).filter((name) => name.endsWith(".ts"));
+  const written = sources.flatMap((name) =>
+    [...readFileSync(new URL(name, folder), "utf8").matchAll(/extensions(?: =|:) \{ code: "([A-Z_]+)"/g)].map(
+      ([, code = ""]) => code,
+    ),
+  );
+  const apollo = Object.values(ApolloServerErrorCode) as string[];
+  // Nothing is persisted, so nothing is looked up.
+  const neverSent = "PERSISTED_QUERY_NOT_FOUND";
+  return new Set([...translated, ...written, ...apollo].filter((code) => code !== neverSent));
+}
+
+/** The path of each selection set of an object type with `id` that does not select it. */
+function selectionsWithoutId(schema: GraphQLSchema, document: string, name: string): string[] {
+  const types = new TypeInfo(schema);
+  const missing: string[] = [];
+  visit(
+    parse(document),
+    visitWithTypeInfo(types, {
+      Field({ name: field, selectionSet }) {
+        const type = getNamedType(types.getType());
+        if (!selectionSet || !isObjectType(type) || !("id" in type.getFields())) return;
+        const isSelected = selectionSet.selections.some(
+          (each) => each.kind === Kind.FIELD && each.name.value === "id",
+        );
+        if (!isSelected) missing.push(`${name}: ${field.value}`);
+      },
+    }),
+  );
+  return missing;
+}
+
 describe("what the page says", () => {
   it("of the limits is what `viewer` tells", async () => {
     const { viewer } = await ask(
@@ -144,11 +214,49 @@ describe("what the page says", () => {
     expect(page).toContain("50 × (1 + 1 + 1 + 10) = 650");
   });
 
-  it("of the codes of errors is each code that there is", () => {
-    const codes = [...page.matchAll(/^\| (`[A-Z_`, ]+`) \| \d{3} \|/gm)].flatMap(([, cell = ""]) =>
+  it("of the codes of errors is each code that the server can send", () => {
+    const listed = [...page.matchAll(/^\| (`[A-Z_`, ]+`) \| \d{3} \|/gm)].flatMap(([, cell = ""]) =>
       [...cell.matchAll(/`(\w+)`/g)].map(([, code]) => code),
     );
-    expect(codes).toContain("BAD_USER_INPUT");
-    expect(new Set(codes).size).toBe(codes.length);
+    expect(listed).toHaveLength(new Set(listed).size);
+    expect(new Set(listed)).toEqual(sendableCodes());
+  });
+
+  it("of the codes that close a socket is each code that the server can send", () => {
+    const rows = [...page.matchAll(/^\| (\d{4}(?:, \d{4})*) \|/gm)];
+    const listed = rows.flatMap(([, cell = ""]) => cell.split(", ").map(Number));
+    // Those that graphql-ws and ws send by themselves.
+    const { Unauthorized, SubprotocolNotAcceptable, ConnectionInitialisationTimeout } = CloseCode;
+    const library = [Unauthorized, SubprotocolNotAcceptable, ConnectionInitialisationTimeout, 1009];
+    const sent = [...Object.values(closeCodes), ...library, CloseCode.TooManyInitialisationRequests];
+    expect(listed).toHaveLength(new Set(listed).size);
+    expect(new Set(listed)).toEqual(new Set(sent));
+  });
+
+  it("of its queries' ids: each object that has an id is selected with it", () => {
+    const schema = createSchema();
+    const missing = examples.flatMap(({ name, document }) => selectionsWithoutId(schema, document, name));
+    expect(missing).toEqual([]);
+  });
+
+  it("of the connections that go backwards is what the schema has", () => {
+    const fields = Object.values(createSchema().getQueryType()?.getFields() ?? {});
+    const both = fields.filter(({ args }) => args.some(({ name }) => name === "last"));
+    expect(both.map(({ name }) => name)).toEqual(["jobs"]);
+    expect(page.replaceAll("\n", " ")).toContain(
+      "`jobs` also goes backwards, with `last` and `before`; all other connections go forward only",
+    );
+  });
+
+  it("of what is not supported is so", async () => {
+    const hash = { version: 1, sha256Hash: "ab" };
+    const byHash = JSON.stringify({ extensions: { persistedQuery: hash } });
+    expect(await codeOf(byHash)).toBe("PERSISTED_QUERY_NOT_SUPPORTED");
+    expect(await codeOf('[{"query":"{ viewer { kind } }"}]')).toBe("BAD_REQUEST");
+    const names = createSchema()
+      .getDirectives()
+      .map(({ name }) => name);
+    expect(names).not.toContain("defer");
+    expect(names).not.toContain("stream");
   });
 });

@@ -2,6 +2,8 @@
 import { readFile } from "node:fs/promises";
 import {
   buildSchema,
+  getNamedType,
+  graphql,
   isEnumType,
   isInputObjectType,
   isInterfaceType,
@@ -14,10 +16,18 @@ import { describe, expect, it } from "vitest";
 import { generateTypes } from "../../.ci/graphql-types.ts";
 import { breakingChanges, breakingChangesSinceRelease } from "../../.ci/schema-compatibility.ts";
 import { eventTypes } from "../../src/events/event.entity.ts";
+import { createSchema } from "../../src/graphql/schema.ts";
 import { readSdl } from "../../src/graphql/sdl.ts";
 import { jobFieldNames, jobFields, type JobFieldName } from "../../src/jobs/job.fields.ts";
 
 const schema = buildSchema(readSdl());
+
+interface ScalarDescription {
+  kind: string;
+  name: string;
+  description: string | null;
+  specifiedByURL: string | null;
+}
 
 const camelCase = (name: string) => name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 
@@ -73,6 +83,42 @@ describe("descriptions", () => {
   it("every type has one", () => {
     expect(types.length).toBeGreaterThan(80);
     expect(types.filter(({ description }) => !description).map(({ name }) => name)).toEqual([]);
+  });
+
+  it("every enum value has one", () => {
+    const values = types.flatMap((type) =>
+      isEnumType(type) ? type.getValues().map((value) => ({ type: type.name, ...value })) : [],
+    );
+    expect(values.length).toBeGreaterThan(80);
+    const missing = values.filter(({ description }) => !description);
+    expect(missing.map(({ type, name }) => `${type}.${name}`)).toEqual([]);
+  });
+
+  it("scalars have one at run time too, with the URL of their specification", async () => {
+    const query = "{ found: __schema { types { kind name description specifiedByURL } } }";
+    const result = await graphql({ schema: createSchema(), source: query });
+    const { types: found } = (result.data as { found: { types: ScalarDescription[] } }).found;
+    const own = found.filter(({ kind, name }) => kind === "SCALAR" && schema.getType(name)?.astNode);
+    expect(own.map(({ name }) => name).toSorted()).toEqual(["DateTime", "JSON", "LocalDate"]);
+    for (const { name, description, specifiedByURL } of own) {
+      expect(description).toBe(schema.getType(name)?.description);
+      expect(specifiedByURL).toMatch(/^https:\/\//);
+    }
+  });
+
+  it("say of every connection but `jobs` that it goes forward only", () => {
+    const connections = types.flatMap((type) =>
+      isObjectType(type)
+        ? Object.values(type.getFields()).filter((field) => /Connection\b/.test(String(field.type)))
+        : [],
+    );
+    expect(connections.length).toBeGreaterThan(8);
+    for (const { args, type } of connections) {
+      const isBoth = args.some(({ name }) => name === "last");
+      expect(String(type) === "JobConnection").toBe(isBoth);
+      const { description } = getNamedType(type);
+      expect(description?.includes("Forward only")).toBe(!isBoth);
+    }
   });
 
   it("every field and every argument has one", () => {

@@ -17,8 +17,11 @@ export type JobEventType =
 
 /** What kinds of callers change jobs. */
 export type ActorType =
+  /** A partner's or operator's API key. */
   | 'KEY'
+  /** A signed-in user. */
   | 'USER'
+  /** The service itself, such as an import. */
   | 'SYSTEM';
 
 /** What statuses have in common. */
@@ -33,6 +36,7 @@ export type JobStatusCategory =
   | 'ATTENTION'
   /** Goes back. */
   | 'RETURN'
+  /** Cancelled; nothing more happens. */
   | 'CANCELLED';
 
 /** Which jobs: every part that is given must hold. At most 20 parts in all, nested at most 3 deep, lists of at most 100. */

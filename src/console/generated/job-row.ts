@@ -14,6 +14,7 @@ export type JobStatusCategory =
   | 'ATTENTION'
   /** Goes back. */
   | 'RETURN'
+  /** Cancelled; nothing more happens. */
   | 'CANCELLED';
 
 export type JobRowFragment = { readonly id: string, readonly markingNumber: string, readonly version: number, readonly batchNumber: string | null, readonly groupCode: string | null, readonly pieceQuantity: number | null, readonly labels: string | null, readonly pts: number | null, readonly weight: number | null, readonly recipientName: string | null, readonly recipientContact: string | null, readonly deliveryAddress: string | null, readonly postalCode: string | null, readonly scheduledDate: string | null, readonly instructions: string | null, readonly normalizedStatus: string, readonly failureReason: string | null, readonly scheduledDeliveryDate: string | null, readonly scheduledDeliveryPending: boolean, readonly providerStatus: string | null, readonly createdAt: string, readonly updatedAt: string, readonly status: { readonly code: string, readonly label: string, readonly category: JobStatusCategory }, readonly agent: { readonly id: string, readonly name: string }, readonly contractor: { readonly id: string, readonly name: string } | null };

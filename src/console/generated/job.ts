@@ -17,8 +17,11 @@ export type JobEventType =
 
 /** What kinds of callers change jobs. */
 export type ActorType =
+  /** A partner's or operator's API key. */
   | 'KEY'
+  /** A signed-in user. */
   | 'USER'
+  /** The service itself, such as an import. */
   | 'SYSTEM';
 
 /** What statuses have in common. */
@@ -33,6 +36,7 @@ export type JobStatusCategory =
   | 'ATTENTION'
   /** Goes back. */
   | 'RETURN'
+  /** Cancelled; nothing more happens. */
   | 'CANCELLED';
 
 /** Which jobs: every part that is given must hold. At most 20 parts in all, nested at most 3 deep, lists of at most 100. */
@@ -222,6 +226,7 @@ export type UserErrorCode =
 export type WebhookDeliveryStatus =
   /** It is to be sent, or to be sent again. */
   | 'PENDING'
+  /** The receiver answered with a 2xx status. */
   | 'DELIVERED'
   /** Every attempt failed. It is kept, and can be replayed. */
   | 'DEAD'
@@ -230,10 +235,15 @@ export type WebhookDeliveryStatus =
 
 /** What a delivery can carry. */
 export type WebhookEventType =
+  /** A job was created. */
   | 'JOB_CREATED'
+  /** Fields of a job changed, but not its status. */
   | 'JOB_UPDATED'
+  /** The status of a job changed; other fields may have changed too. */
   | 'JOB_STATUS_CHANGED'
+  /** A job was assigned to a contractor. */
   | 'JOB_ASSIGNED'
+  /** A test event. */
   | 'WEBHOOK_TEST';
 
 export type JobPageQueryVariables = Exact<{

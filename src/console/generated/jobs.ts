@@ -16,11 +16,14 @@ export type JobStatusCategory =
   | 'ATTENTION'
   /** Goes back. */
   | 'RETURN'
+  /** Cancelled; nothing more happens. */
   | 'CANCELLED';
 
 /** A status that a failure reason explains. */
 export type FailureReasonStatus =
+  /** The delivery failed. */
   | 'FAILED'
+  /** The job is on hold. */
   | 'ON_HOLD';
 
 /** What usually comes after a failure. */
@@ -166,14 +169,20 @@ export type JobOrder = {
 
 /** What a list of jobs can be ordered by. */
 export type JobOrderField =
+  /** By creation time. */
   | 'CREATED_AT'
+  /** By the time of the last change. */
   | 'UPDATED_AT'
+  /** By scheduled delivery date; jobs without one come last. */
   | 'SCHEDULED_DATE'
+  /** By Marking Number, by code point. */
   | 'MARKING_NUMBER';
 
 /** Which way a list is ordered. Nulls are last either way. */
 export type SortDirection =
+  /** Ascending. */
   | 'ASC'
+  /** Descending. */
   | 'DESC';
 
 export type JobsPageQueryVariables = Exact<{

@@ -8,6 +8,7 @@ import type { TypedDocumentNode as DocumentNode } from '@apollo/client';
 export type WebhookDeliveryStatus =
   /** It is to be sent, or to be sent again. */
   | 'PENDING'
+  /** The receiver answered with a 2xx status. */
   | 'DELIVERED'
   /** Every attempt failed. It is kept, and can be replayed. */
   | 'DEAD'
@@ -16,16 +17,24 @@ export type WebhookDeliveryStatus =
 
 /** Why a delivery is sent: an event happened, it was asked for again, or it is a test. */
 export type WebhookDeliveryOrigin =
+  /** Created with the event. */
   | 'EVENT'
+  /** A replay of an earlier delivery or event. */
   | 'REPLAY'
+  /** A test event. */
   | 'TEST';
 
 /** What a delivery can carry. */
 export type WebhookEventType =
+  /** A job was created. */
   | 'JOB_CREATED'
+  /** Fields of a job changed, but not its status. */
   | 'JOB_UPDATED'
+  /** The status of a job changed; other fields may have changed too. */
   | 'JOB_STATUS_CHANGED'
+  /** A job was assigned to a contractor. */
   | 'JOB_ASSIGNED'
+  /** A test event. */
   | 'WEBHOOK_TEST';
 
 export type WebhookDeliveriesQueryVariables = Exact<{

@@ -17,6 +17,7 @@ export type JobEventType =
 
 /** Whether anything is sent to an endpoint. */
 export type WebhookEndpointStatus =
+  /** Events are sent. */
   | 'ACTIVE'
   /** By its owner; its events wait. */
   | 'PAUSED'
@@ -34,6 +35,7 @@ export type WebhookDisabledReason =
 export type WebhookDeliveryStatus =
   /** It is to be sent, or to be sent again. */
   | 'PENDING'
+  /** The receiver answered with a 2xx status. */
   | 'DELIVERED'
   /** Every attempt failed. It is kept, and can be replayed. */
   | 'DEAD'
@@ -42,16 +44,24 @@ export type WebhookDeliveryStatus =
 
 /** Why a delivery is sent: an event happened, it was asked for again, or it is a test. */
 export type WebhookDeliveryOrigin =
+  /** Created with the event. */
   | 'EVENT'
+  /** A replay of an earlier delivery or event. */
   | 'REPLAY'
+  /** A test event. */
   | 'TEST';
 
 /** What a delivery can carry. */
 export type WebhookEventType =
+  /** A job was created. */
   | 'JOB_CREATED'
+  /** Fields of a job changed, but not its status. */
   | 'JOB_UPDATED'
+  /** The status of a job changed; other fields may have changed too. */
   | 'JOB_STATUS_CHANGED'
+  /** A job was assigned to a contractor. */
   | 'JOB_ASSIGNED'
+  /** A test event. */
   | 'WEBHOOK_TEST';
 
 /** A header of your own. */
@@ -80,9 +90,11 @@ export type WebhookEndpointPatch = {
 
 /** What becomes of the events that waited. */
 export type HeldEvents =
+  /** Send all deliveries on hold. */
   | 'SEND'
   /** Only what happened since an instant is sent. */
   | 'SEND_SINCE'
+  /** Discard all deliveries on hold. */
   | 'DISCARD';
 
 /** Which events to send again. */

@@ -17,6 +17,7 @@ export type JobEventType =
 
 /** Whether anything is sent to an endpoint. */
 export type WebhookEndpointStatus =
+  /** Events are sent. */
   | 'ACTIVE'
   /** By its owner; its events wait. */
   | 'PAUSED'

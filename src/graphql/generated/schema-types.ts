@@ -180,7 +180,7 @@ export type AccountRequestNoteKind =
   /** The approval. */
   | 'APPROVAL';
 
-/** A page of requests for an account. */
+/** A page of requests for an account. Forward only: it has no `last` or `before`. */
 export type AccountRequestConnection = {
   /** The requests and their cursors. */
   readonly edges: ReadonlyArray<AccountRequestEdge>;
@@ -238,7 +238,7 @@ export type AuditEntry = {
   readonly requestId: Maybe<Scalars['String']['output']>;
 };
 
-/** A page of the audit log. */
+/** A page of the audit log. Forward only: it has no `last` or `before`. */
 export type AuditEntryConnection = {
   /** The entries and their cursors. */
   readonly edges: ReadonlyArray<AuditEntryEdge>;
@@ -296,7 +296,7 @@ export type MailStatus =
   /** No SMTP_URL is set: it lies in a file and here. */
   | 'KEPT';
 
-/** A page of mails. */
+/** A page of mails. Forward only: it has no `last` or `before`. */
 export type MailConnection = {
   /** The mails and their cursors. */
   readonly edges: ReadonlyArray<MailEdge>;
@@ -391,8 +391,11 @@ export type Actor = {
 
 /** What kinds of callers change jobs. */
 export type ActorType =
+  /** A partner's or operator's API key. */
   | 'KEY'
+  /** A signed-in user. */
   | 'USER'
+  /** The service itself, such as an import. */
   | 'SYSTEM';
 
 /** What a change did to one field. */
@@ -405,7 +408,7 @@ export type FieldChange = {
   readonly to: Maybe<Scalars['JSON']['output']>;
 };
 
-/** A page of events. */
+/** A page of events. Forward only: it has no `last` or `before`. */
 export type JobEventConnection = {
   /** The events of the page with their cursors. */
   readonly edges: ReadonlyArray<JobEventEdge>;
@@ -530,6 +533,7 @@ export type JobStatusCategory =
   | 'ATTENTION'
   /** Goes back. */
   | 'RETURN'
+  /** Cancelled; nothing more happens. */
   | 'CANCELLED';
 
 /** A failure reason of the catalogue. */
@@ -546,7 +550,9 @@ export type FailureReason = {
 
 /** A status that a failure reason explains. */
 export type FailureReasonStatus =
+  /** The delivery failed. */
   | 'FAILED'
+  /** The job is on hold. */
   | 'ON_HOLD';
 
 /** What usually comes after a failure. */
@@ -692,25 +698,38 @@ export type JobOrder = {
 
 /** What a list of jobs can be ordered by. */
 export type JobOrderField =
+  /** By creation time. */
   | 'CREATED_AT'
+  /** By the time of the last change. */
   | 'UPDATED_AT'
+  /** By scheduled delivery date; jobs without one come last. */
   | 'SCHEDULED_DATE'
+  /** By Marking Number, by code point. */
   | 'MARKING_NUMBER';
 
 /** What jobs can be counted by. */
 export type JobGroupKey =
+  /** By status code. */
   | 'STATUS'
+  /** By category of the status. */
   | 'CATEGORY'
+  /** By failure reason code. */
   | 'FAILURE_REASON'
+  /** By scheduled delivery date. */
   | 'SCHEDULED_DATE'
   /** The day, UTC, of its creation. */
   | 'CREATED_DAY'
   /** The day, UTC, of its last change. */
   | 'UPDATED_DAY'
+  /** By contractor organisation. */
   | 'CONTRACTOR'
+  /** By agent organisation. */
   | 'AGENT'
+  /** By Batch Number. */
   | 'BATCH'
+  /** By group code. */
   | 'GROUP_CODE'
+  /** By postal code. */
   | 'POSTAL_CODE';
 
 /** How many jobs there are, whole and by groups. */
@@ -945,7 +964,7 @@ export type Organization = Node & {
   readonly memberCount: Maybe<Scalars['Int']['output']>;
 };
 
-/** A page of organisations. */
+/** A page of organisations. Forward only: it has no `last` or `before`. */
 export type OrganizationConnection = {
   /** The organisations and their cursors. */
   readonly edges: ReadonlyArray<OrganizationEdge>;
@@ -1009,7 +1028,9 @@ export type RateLimitClass =
 
 /** Who can be asking. */
 export type ViewerKind =
+  /** An agent organisation: sees all its jobs. */
   | 'AGENT'
+  /** A contractor organisation: sees the jobs assigned to it. */
   | 'CONTRACTOR'
   /** Runs the service, and sees what is every organisation's. */
   | 'OPERATOR';
@@ -1153,7 +1174,7 @@ export type RequestOutcome =
   /** 5xx. */
   | 'FAILED';
 
-/** A page of the request log. */
+/** A page of the request log. Forward only: it has no `last` or `before`. */
 export type RequestLogConnection = {
   /** The requests and their cursors. */
   readonly edges: ReadonlyArray<RequestLogEdge>;
@@ -1189,7 +1210,10 @@ export type UsageDay = {
   readonly meanDurationMs: Scalars['Float']['output'];
 };
 
-/** What has an id of its own. The prefix of the id tells its type: `job_`, `evt_`, `org_`, `whe_`, `dlv_`, `key_`, `usr_`, `arq_`. */
+/**
+ * An object that `node` finds by its id. The prefix of the id is its type: `job_`, `evt_`, `org_`, `whe_`, `dlv_`, `key_`, `usr_`, `arq_`.
+ * Objects with other ids are read through the object or list that they belong to, such as an attempt (`att_`) through its delivery.
+ */
 export type Node = {
   /** The same id as in REST, in events and on the command line. */
   readonly id: Scalars['ID']['output'];
@@ -1209,7 +1233,9 @@ export type PageInfo = {
 
 /** Which way a list is ordered. Nulls are last either way. */
 export type SortDirection =
+  /** Ascending. */
   | 'ASC'
+  /** Descending. */
   | 'DESC';
 
 /** Why a change was refused. */
@@ -1790,6 +1816,7 @@ export type WebhookHeader = {
 
 /** Whether anything is sent to an endpoint. */
 export type WebhookEndpointStatus =
+  /** Events are sent. */
   | 'ACTIVE'
   /** By its owner; its events wait. */
   | 'PAUSED'
@@ -1845,6 +1872,7 @@ export type WebhookDelivery = Node & {
 export type WebhookDeliveryStatus =
   /** It is to be sent, or to be sent again. */
   | 'PENDING'
+  /** The receiver answered with a 2xx status. */
   | 'DELIVERED'
   /** Every attempt failed. It is kept, and can be replayed. */
   | 'DEAD'
@@ -1853,16 +1881,24 @@ export type WebhookDeliveryStatus =
 
 /** Why a delivery is sent: an event happened, it was asked for again, or it is a test. */
 export type WebhookDeliveryOrigin =
+  /** Created with the event. */
   | 'EVENT'
+  /** A replay of an earlier delivery or event. */
   | 'REPLAY'
+  /** A test event. */
   | 'TEST';
 
 /** What a delivery can carry. */
 export type WebhookEventType =
+  /** A job was created. */
   | 'JOB_CREATED'
+  /** Fields of a job changed, but not its status. */
   | 'JOB_UPDATED'
+  /** The status of a job changed; other fields may have changed too. */
   | 'JOB_STATUS_CHANGED'
+  /** A job was assigned to a contractor. */
   | 'JOB_ASSIGNED'
+  /** A test event. */
   | 'WEBHOOK_TEST';
 
 /** One HTTP request of a delivery. */
@@ -1889,7 +1925,7 @@ export type WebhookAttempt = {
   readonly responseBody: Maybe<Scalars['String']['output']>;
 };
 
-/** A page of deliveries. */
+/** A page of deliveries. Forward only: it has no `last` or `before`. */
 export type WebhookDeliveryConnection = {
   /** The deliveries of the page with their cursors. */
   readonly edges: ReadonlyArray<WebhookDeliveryEdge>;
@@ -1951,9 +1987,11 @@ export type WebhookEndpointPatch = {
 
 /** What becomes of the events that waited. */
 export type HeldEvents =
+  /** Send all deliveries on hold. */
   | 'SEND'
   /** Only what happened since an instant is sent. */
   | 'SEND_SINCE'
+  /** Discard all deliveries on hold. */
   | 'DISCARD';
 
 /** Which events to send again. */

@@ -1,0 +1,70 @@
+/** Wrong variables: each error names the variable and what is wrong with it. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openKnownSocket } from "../support/graphql-live.ts";
+import { graphql } from "../support/graphql.ts";
+import { startTestApp, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let key: string;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  ({ key } = await app.partner("agent"));
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const query = `query ($filter: JobFilter, $number: String!, $day: LocalDate = "2026-11-24") {
+  jobs(filter: $filter) { nodes { id } }
+  job(markingNumber: $number) { id }
+  jobStats(filter: { scheduledDate: { eq: $day } }) { total }
+}`;
+
+describe("wrong variables", () => {
+  it.each([
+    ["a wrong value", { number: "x", day: "2026-13-40" }, ["variables.day", "invalid_value"]],
+    ["a missing value", {}, ["variables.number", "required"]],
+    ["null for a required value", { number: null }, ["variables.number", "required"]],
+    ["a value of another type", { number: 7 }, ["variables.number", "invalid_value"]],
+    [
+      "a wrong value inside an input",
+      { number: "x", filter: { or: [{ createdAt: { gte: "soon" } }] } },
+      ["variables.filter.or.0.createdAt.gte", "invalid_value"],
+    ],
+    ["an unknown member", { number: "x", filter: { colour: 1 } }, ["variables.filter", "invalid_value"]],
+  ])("are answered with the problem: %s", async (_, variables, [field, code]) => {
+    const { status, errors } = await graphql(app, query, { key, variables });
+    expect(status).toBe(400);
+    expect(errors).toEqual([
+      {
+        message: expect.stringMatching(/^Variable "\$\w+" /) as string,
+        locations: expect.any(Array) as unknown[],
+        extensions: {
+          code: "BAD_USER_INPUT",
+          requestId: expect.stringMatching(/^req_/) as string,
+          problems: [{ field, code, message: expect.stringMatching(/\w/) as string }],
+        },
+      },
+    ]);
+  });
+
+  it("are answered with one error for each problem", async () => {
+    const { errors } = await graphql(app, query, { key, variables: { number: 1, day: "never" } });
+    expect(errors?.map(({ extensions }) => extensions.problems?.map(({ field }) => field))).toEqual([
+      ["variables.number"],
+      ["variables.day"],
+    ]);
+  });
+
+  it("of a subscription are answered the same way", async () => {
+    const socket = await openKnownSocket(app, key);
+    const subscription = "subscription ($types: [JobEventType!]) { jobChanged(types: $types) { id } }";
+    socket.send({
+      type: "subscribe",
+      id: "1",
+      payload: { query: subscription, variables: { types: ["NONE"] } },
+    });
+    expect(await socket.message("error")).toMatchObject({
+      payload: [{ extensions: { code: "BAD_USER_INPUT", problems: [{ field: "variables.types.0" }] } }],
+    });
+  });
+});
