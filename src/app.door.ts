@@ -3,6 +3,7 @@ import type { RequestListener } from "node:http";
 import type { Registry } from "prom-client";
 import type { GraphqlPart } from "./app.graphql.ts";
 import type { Config } from "./config/config.ts";
+import { metricsListener } from "./http/ops/metrics.listener.ts";
 import { refuseOverload } from "./http/overload/overload.door.ts";
 import { listen, type HttpServer } from "./http/server.ts";
 import type { Logger } from "./platform/logger.ts";
@@ -37,6 +38,7 @@ export function createDoor({
 }: DoorParts): ServiceDoor {
   let stopping = false;
   let server: HttpServer | null = null;
+  let metricsServer: HttpServer | null = null;
   const isStopping = (): boolean => stopping;
   const overload = { ...config.http, poolSize: config.database.poolSize, logger, registry, isStopping };
   const place = {
@@ -50,6 +52,9 @@ export function createDoor({
     async open(handler) {
       const guarded = config.http.overloadProtection ? refuseOverload(handler, overload) : handler;
       server = await listen(guarded, place, graphql?.webSockets ?? null);
+      const { metricsPort } = config.http;
+      if (metricsPort !== null)
+        metricsServer = await listen(metricsListener(registry), { ...place, port: metricsPort });
       listensAt(server.url);
       return server.url;
     },
@@ -59,6 +64,7 @@ export function createDoor({
     async [Symbol.asyncDispose]() {
       stopping = true;
       await server?.stop();
+      await metricsServer?.stop();
     },
   };
 }

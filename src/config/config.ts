@@ -13,6 +13,8 @@ export interface Config {
   readonly http: {
     readonly host: string;
     readonly port: number;
+    /** A port for `/metrics` alone. Null: it is served on `port`. */
+    readonly metricsPort: number | null;
     /** Null: the address that the server listens on. */
     readonly publicUrl: string | null;
     /** How many proxies stand in front, or their addresses. */
@@ -86,6 +88,7 @@ export function toConfig(env: Env): Config {
     http: {
       host: env.HOST,
       port: env.PORT,
+      metricsPort: env.METRICS_PORT ?? null,
       publicUrl,
       trustProxy: env.TRUST_PROXY,
       connections: connectionBounds(env),

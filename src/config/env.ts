@@ -118,6 +118,7 @@ const shape = {
     .default("development")
     .meta({ example: "production" }),
   PORT: port.default(4000).meta({ example: "4000" }),
+  METRICS_PORT: port.optional().meta({ example: "9464" }),
   HOST: z.string().default("127.0.0.1").meta({ example: "0.0.0.0" }),
   SHUTDOWN_DELAY: shutdownDelay.optional().meta({ example: "5s" }),
   KEEP_ALIVE_TIMEOUT: keepAliveTimeout.prefault("65s").meta({ example: "65s" }),

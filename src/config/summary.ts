@@ -16,13 +16,29 @@ interface DemoAccess {
   logins: { agent: DemoLogin; contractor: DemoLogin; operator: DemoLogin };
 }
 
-/** What whoever runs the service for others should mend. */
-export function warningsOf({ environment, database, mail }: Config): string[] {
-  const isForOthers = environment === "production" || database.url !== null;
-  if (!isForOthers || mail.smtp !== null) return [];
-  return [
-    "SMTP_URL is not set: mails reach nobody. They are kept as files, and operators see them in the outbox.",
+/** Settings that are unsafe for a service that others use; empty for a newcomer on the embedded database. */
+export function warningsOf(config: Config): string[] {
+  const { environment, database, mail, role, rateLimits, secondFactorRule } = config;
+  if (environment !== "production" && database.url === null) return [];
+  const warnings: [boolean, string][] = [
+    [
+      mail.smtp === null,
+      "SMTP_URL is not set: mails reach nobody. They are kept as files, and operators see them in the outbox.",
+    ],
+    [
+      secondFactorRule === "nobody",
+      "REQUIRE_SECOND_FACTOR is nobody: operators see every organisation and may sign in with a password alone. Set it to operators.",
+    ],
+    [
+      role !== "worker" && database.url !== null && rateLimits.enabled && rateLimits.store === "memory",
+      "RATE_LIMIT_STORE is memory: each process counts for itself, so several processes multiply every limit. Set it to postgres.",
+    ],
+    [
+      environment !== "production",
+      `NODE_ENV is ${environment}: anybody may explore the GraphQL schema, and Apollo's hosted Sandbox may call it. Set it to production.`,
+    ],
   ];
+  return warnings.flatMap(([applies, warning]) => (applies ? [warning] : []));
 }
 
 /** The addresses, the demo's logins and keys, and a request to begin with. */

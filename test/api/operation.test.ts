@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createLogger } from "../../src/platform/logger.ts";
+import { freePort } from "../support/free-port.ts";
 import { startInstance, type Instance } from "../support/instance.ts";
 import { expectData } from "../support/answers.ts";
 import { jobPath, listJobs, patchBatch, patchJob } from "../support/job-calls.ts";
@@ -27,6 +28,20 @@ beforeAll(async () => {
   agent = await app.partner("agent");
 });
 afterAll(() => app[Symbol.asyncDispose]());
+
+it("serves /metrics on METRICS_PORT alone where that is set", async () => {
+  const port = await freePort();
+  await using own = await startInstance(app.databaseUrl, { METRICS_PORT: String(port) });
+  const metrics = `http://127.0.0.1:${port}`;
+  const answer = await fetch(`${metrics}/metrics`);
+  expect(answer.status).toBe(200);
+  expect(await answer.text()).toContain("waymark_http_requests_in_flight");
+  expect((await own.request("/metrics")).status).toBe(404);
+  expect((await own.request("/health/live")).status).toBe(200);
+  for (const path of ["/", "/v1/jobs", "/health/live"])
+    expect((await fetch(metrics + path)).status).toBe(404);
+  expect((await fetch(`${metrics}/metrics`, { method: "POST" })).status).toBe(405);
+});
 
 /** The log line of a request; it is written when the answer is out. */
 function lineOf(requestId: string): Promise<Line> {

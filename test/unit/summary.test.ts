@@ -4,28 +4,50 @@ import { readEnv } from "../../src/config/env.ts";
 import { banner, warningsOf } from "../../src/config/summary.ts";
 import { TEST_SECRET } from "../support/secret.ts";
 
-const OWN_DATABASE = { DATABASE_URL: "postgres://localhost/waymark", WAYMARK_SECRET: TEST_SECRET };
+const SAFE = {
+  NODE_ENV: "production",
+  DATABASE_URL: "postgres://localhost/waymark",
+  WAYMARK_SECRET: TEST_SECRET,
+  SMTP_URL: "smtp://mail.example.com:587",
+  REQUIRE_SECOND_FACTOR: "operators",
+  RATE_LIMIT_STORE: "postgres",
+};
 
-const configOf = (env: Record<string, string>) => toConfig(readEnv({ ...OWN_DATABASE, ...env }));
+const configOf = (env: Record<string, string>) => toConfig(readEnv({ ...SAFE, ...env }));
 const bannerOf = (env: Record<string, string>) =>
   banner(configOf(env), "http://127.0.0.1:4000", null, { state: "up" });
 
-it("whoever runs it for others is told that without SMTP_URL nobody gets mails, in the banner too", () => {
-  for (const env of [{}, { NODE_ENV: "production" }, { NODE_ENV: "production", DATABASE_URL: "" }]) {
-    const [warning = "", ...others] = warningsOf(configOf(env));
-    expect(others).toEqual([]);
-    expect(warning).toContain("SMTP_URL is not set");
-    expect(bannerOf(env)).toContain(warning);
-  }
+it.each([
+  ["SMTP_URL is not set", { SMTP_URL: "" }],
+  ["SMTP_URL is not set", { SMTP_URL: "", DATABASE_URL: "" }],
+  ["REQUIRE_SECOND_FACTOR is nobody", { REQUIRE_SECOND_FACTOR: "" }],
+  ["REQUIRE_SECOND_FACTOR is nobody", { REQUIRE_SECOND_FACTOR: "nobody", DATABASE_URL: "" }],
+  ["RATE_LIMIT_STORE is memory", { RATE_LIMIT_STORE: "" }],
+  ["RATE_LIMIT_STORE is memory", { RATE_LIMIT_STORE: "memory", WAYMARK_ROLE: "api" }],
+  ["NODE_ENV is development", { NODE_ENV: "" }],
+  ["NODE_ENV is test", { NODE_ENV: "test" }],
+])("warns that %s, in the banner too: %j", (start, env) => {
+  const [warning = "", ...others] = warningsOf(configOf(env));
+  expect(others).toEqual([]);
+  expect(warning).toContain(start);
+  expect(bannerOf(env)).toContain(`Attention  ${warning}`);
 });
 
-it("a newcomer on the embedded database is not, nor who has named a mail server", () => {
-  for (const env of [
-    { DATABASE_URL: "" },
-    { NODE_ENV: "production", SMTP_URL: "smtp://mail.example.com:587" },
-    { SMTP_URL: "smtp://mail.example.com:587" },
-  ]) {
-    expect(warningsOf(configOf(env))).toEqual([]);
-    expect(bannerOf(env)).not.toContain("SMTP_URL");
-  }
+it("names every unsafe setting of a database of one's own", () => {
+  const env = { NODE_ENV: "", SMTP_URL: "", REQUIRE_SECOND_FACTOR: "", RATE_LIMIT_STORE: "" };
+  expect(warningsOf(configOf(env))).toHaveLength(4);
+});
+
+it.each([
+  ["nothing of safe settings", {}],
+  ["a worker nothing of rate limits", { WAYMARK_ROLE: "worker", RATE_LIMIT_STORE: "memory" }],
+  ["nothing of the store where rate limits are off", { RATE_LIMITS: "off", RATE_LIMIT_STORE: "memory" }],
+  ["a single process in production nothing of the store", { DATABASE_URL: "", RATE_LIMIT_STORE: "memory" }],
+  [
+    "a newcomer on the embedded database of nothing",
+    { NODE_ENV: "", DATABASE_URL: "", SMTP_URL: "", REQUIRE_SECOND_FACTOR: "", RATE_LIMIT_STORE: "" },
+  ],
+])("warns %s", (_, env) => {
+  expect(warningsOf(configOf(env))).toEqual([]);
+  expect(bannerOf(env)).not.toContain("Attention");
 });

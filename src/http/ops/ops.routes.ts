@@ -1,5 +1,7 @@
 /** For those who run the service: is it alive, is it ready, what do its figures say. */
 import { Router } from "express";
+import type { Registry } from "prom-client";
+import type { Config } from "../../config/config.ts";
 import type { Metrics } from "../../platform/metrics.ts";
 import { sharing } from "../../platform/sharing.ts";
 import { contextOf } from "../context.ts";
@@ -8,17 +10,18 @@ import type { Dependency } from "./dependencies.ts";
 import { watchDependencies } from "./dependency.metrics.ts";
 
 export interface OpsServices {
+  config: Pick<Config, "http">;
   dependencies: readonly Dependency[];
   metrics: Metrics;
   /** True from the moment the server begins to stop. */
   isStopping: () => boolean;
 }
 
-export function opsRoutes({ dependencies, metrics, isStopping }: OpsServices): Router {
+export function opsRoutes({ config, dependencies, metrics, isStopping }: OpsServices): Router {
   const router = Router({ caseSensitive: true });
   const { registry } = metrics;
   watchDependencies(registry, dependencies);
-  const figures = sharing(() => registry.metrics(), { keptMs: 0 });
+  if (config.http.metricsPort === null) router.use(metricsRoutes(registry));
   router
     .route("/health/live")
     .get((_request, response) => {
@@ -41,6 +44,12 @@ export function opsRoutes({ dependencies, metrics, isStopping }: OpsServices): R
       });
     })
     .all(methodNotAllowed("GET, HEAD"));
+  return router;
+}
+
+function metricsRoutes(registry: Registry): Router {
+  const router = Router({ caseSensitive: true });
+  const figures = sharing(() => registry.metrics(), { keptMs: 0 });
   router
     .route("/metrics")
     .get(async (_request, response) => {
