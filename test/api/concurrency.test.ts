@@ -50,6 +50,7 @@ async function deadlocks(): Promise<number> {
   return row?.deadlocks ?? 0;
 }
 
+const keyed = (key: string) => ({ ...agent, headers: { "idempotency-key": key } });
 const withWeight = (order: readonly string[], weight: number): object[] =>
   order.map((marking_number) => ({ marking_number, weight }));
 
@@ -148,7 +149,7 @@ describe("many batches at once", () => {
   );
 
   it(
-    "that hold a Marking Number twice, in turns and in dry runs, never deadlock either",
+    "that hold a Marking Number twice, in turns, in dry runs and with an Idempotency-Key, never deadlock either",
     { timeout: 60_000 },
     async () => {
       const numbers = await newJobs(6);
@@ -159,6 +160,8 @@ describe("many batches at once", () => {
           patchBatch(app, agent, withWeight(twice.toReversed(), -round)),
           patchBatch(app, { ...agent, query: "dry_run=true" }, withWeight(twice, round + 0.5)),
           patchBatch(app, { ...agent, query: "dry_run=true" }, withWeight(twice.toReversed(), round + 0.5)),
+          patchBatch(app, keyed(`twice-${round}`), withWeight(twice, round + 100)),
+          patchBatch(app, keyed(`reversed-${round}`), withWeight(twice.toReversed(), round + 200)),
           ...numbers.map((number) => patchJob(app, agent, number, { labels: `single ${round}` })),
         ]);
         for (const answer of answers) expectData(answer);

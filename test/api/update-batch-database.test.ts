@@ -82,7 +82,7 @@ describe("a batch and the rules of the database", () => {
     expect(expectData(await getJob(app, agent, number)).labels).toBe("silk");
   });
 
-  it("never deadlocks with another such batch, be they dry runs or not", async () => {
+  it("never deadlocks with another such batch, be they dry runs, with an Idempotency-Key, or neither", async () => {
     const numbers = await app.jobs(
       agent,
       Array.from({ length: 8 }, () => ({})),
@@ -97,6 +97,7 @@ describe("a batch and the rules of the database", () => {
         patchBatch(app, { ...agent, query: "dry_run=true" }, items),
         patchBatch(app, { ...agent, query: "dry_run=true" }, items.toReversed()),
         patchBatch(app, agent, items.toReversed()),
+        patchBatch(app, { ...agent, headers: { "idempotency-key": `lead-${round}` } }, items),
       ]);
       for (const answer of answers) expect(expectData(answer).failed_count).toBe(1);
     }
