@@ -20,7 +20,7 @@ describe("the address of the table of jobs", () => {
   it("comes back as it was written", () => {
     const query =
       "?q=WM-1&status=failed&status=on_hold&category=ATTENTION&reason=other&due_from=2026-11-01&due_to=2026-11-30&late=true" +
-      "&agent=org_1&contractor=org_2&postal_code=0493&updated=24h&sort=scheduled_date&columns=status&columns=due&size=50";
+      "&agent=org_01JD0000000000000000000001&contractor=org_01JD0000000000000000000002&postal_code=0493&updated=24h&sort=scheduled_date&columns=status&columns=due&size=50";
     expect(stringifySearch({ ...read(query) })).toBe(query);
   });
 
@@ -28,6 +28,12 @@ describe("the address of the table of jobs", () => {
     const query =
       "?category=NOWHERE&due_from=yesterday&due_to=2026-13-01&late=perhaps&updated=soon&sort=weight&columns=secret&size=7&page=3";
     expect(read(query)).toEqual({});
+  });
+
+  it("sets every parameter, because the router keeps the raw value of a missing one", () => {
+    expect(Object.keys(jobsSearch({}))).toEqual(
+      expect.arrayContaining(["category", "updated", "size", "sort", "due_from", "columns", "after"]),
+    );
   });
 
   it("leaves out what holds anyway", () => {
@@ -66,7 +72,9 @@ describe("what the table asks the API for", () => {
   it("is each filter in the API's words", () => {
     expect(
       toFilter(
-        read("?q=a&status=failed&category=OPEN&reason=other&late=true&agent=org_1&postal_code=04"),
+        read(
+          "?q=a&status=failed&category=OPEN&reason=other&late=true&agent=org_01JD0000000000000000000001&postal_code=04",
+        ),
         NOW,
       ),
     ).toEqual({
@@ -75,7 +83,7 @@ describe("what the table asks the API for", () => {
       statusCategory: ["OPEN"],
       failureReason: { in: ["other"] },
       isLate: true,
-      agentId: ["org_1"],
+      agentId: ["org_01JD0000000000000000000001"],
       postalCode: { startsWith: "04" },
     });
   });

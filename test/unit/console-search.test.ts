@@ -4,12 +4,15 @@ import { nextSearch } from "../../src/console/app/next.ts";
 import {
   day,
   flag,
+  lostValues,
   oneOf,
   parseSearch,
   someOf,
   stringifySearch,
   text,
   texts,
+  typedId,
+  typedIds,
   wholeNumber,
 } from "../../src/console/app/search.ts";
 
@@ -92,5 +95,27 @@ describe("a search", () => {
       undefined,
     ]);
     expect([flag("true"), flag(true), flag("1")]).toEqual([true, true, undefined]);
+  });
+});
+
+describe("a link's values that a page does not know", () => {
+  it("are named one by one, but no default and no parameter of others", () => {
+    const raw = parseSearch("?status=failed&status=nope&days=9&size=25&utm_source=mail&q=+");
+    const search = { status: ["failed"], days: undefined, size: undefined, q: undefined };
+    expect(lostValues(raw, search, { size: "25" })).toEqual([
+      { name: "status", value: "nope" },
+      { name: "days", value: "9" },
+    ]);
+    expect(lostValues(parseSearch("?late=true&days=7"), { late: true, days: 7 })).toEqual([]);
+  });
+
+  it("include ids of another kind", () => {
+    const id = "org_01JD0000000000000000000000";
+    expect([typedId(id, "org"), typedId(id, "whe"), typedId("org_1", "org")]).toEqual([
+      id,
+      undefined,
+      undefined,
+    ]);
+    expect(typedIds([id, "org_1"], "org")).toEqual([id]);
   });
 });

@@ -2,7 +2,7 @@
 import { Notifications } from "@mantine/notifications";
 import "@mantine/notifications/styles.css";
 
-export { tellFailure } from "./tell.ts";
+export { tellFailure, tellRepairedLink } from "./tell.ts";
 
 export function Notices() {
   return <Notifications position="bottom-right" />;

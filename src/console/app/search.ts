@@ -1,6 +1,8 @@
 /**
  * The search part of an address: filters as they would be typed, `?status=failed&status=on_hold&q=WM-1`. Everything in it is
  * somebody's typing, so a route's `validateSearch` reads each value with one of these; what makes no sense is left out.
+ *
+ * A reader of a page's search sets every parameter that it knows, also to undefined: the router keeps the raw value of a missing one.
  */
 
 export type RawSearch = Record<string, unknown>;
@@ -79,4 +81,32 @@ export function day(value: unknown): string | undefined {
 /** Whether it is said. */
 export function flag(value: unknown): true | undefined {
   return text(value) === "true" ? true : undefined;
+}
+
+/** An id of this kind, such as `org_01JD…`. */
+export function typedId(value: unknown, prefix: string): string | undefined {
+  const given = text(value);
+  return given?.startsWith(`${prefix}_`) && ID.test(given.slice(prefix.length + 1)) ? given : undefined;
+}
+
+/** The ids of this kind in a list, each once; undefined if there is none. */
+export function typedIds(value: unknown, prefix: string, most = 50): string[] | undefined {
+  return texts((texts(value, most) ?? []).flatMap((one) => typedId(one, prefix) ?? []));
+}
+
+const ID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/i;
+
+export interface LostValue {
+  name: string;
+  value: string;
+}
+
+/** What a link had and a page's search does not. A value that is the default may be left out of a search. */
+export function lostValues(raw: RawSearch, search: object, defaults: RawSearch = {}): LostValue[] {
+  return Object.entries(search).flatMap(([name, kept]) => {
+    const given = Object.hasOwn(raw, name) ? [raw[name]].flat().filter(isPrintable) : [];
+    const known = new Set([kept, defaults[name]].flat().map(String));
+    const values = new Set(given.map((value) => String(value).trim()));
+    return [...values].filter((value) => value !== "" && !known.has(value)).map((value) => ({ name, value }));
+  });
 }

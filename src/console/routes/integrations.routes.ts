@@ -1,5 +1,6 @@
 /** Keys, webhooks, and what came of them. */
 import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { repairing } from "../app/repaired-link.ts";
 import { deliveriesSearch } from "../pages/integrations/deliveries.search.ts";
 import { requestsSearch } from "../pages/integrations/requests.search.ts";
 import { usageSearch } from "../pages/integrations/usage.search.ts";
@@ -44,7 +45,7 @@ const endpoint = createRoute({
 const deliveries = createRoute({
   getParentRoute: () => section,
   path: "deliveries",
-  validateSearch: deliveriesSearch,
+  validateSearch: repairing(deliveriesSearch),
   component: lazyRouteComponent(() => import("../pages/integrations/deliveries.page.tsx"), "DeliveriesPage"),
 });
 
@@ -57,14 +58,14 @@ const delivery = createRoute({
 const requests = createRoute({
   getParentRoute: () => section,
   path: "requests",
-  validateSearch: requestsSearch,
+  validateSearch: repairing(requestsSearch),
   component: lazyRouteComponent(() => import("../pages/integrations/requests.page.tsx"), "RequestsPage"),
 });
 
 const usage = createRoute({
   getParentRoute: () => section,
   path: "usage",
-  validateSearch: usageSearch,
+  validateSearch: repairing(usageSearch),
   component: lazyRouteComponent(() => import("../pages/integrations/usage.page.tsx"), "UsagePage"),
 });
 

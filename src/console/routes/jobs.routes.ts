@@ -1,6 +1,7 @@
 /** The dashboard and the jobs. */
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
-import { jobsSearch } from "../pages/jobs/jobs.search.ts";
+import { repairing } from "../app/repaired-link.ts";
+import { JOBS_DEFAULTS, jobsSearch } from "../pages/jobs/jobs.search.ts";
 import { consoleRoute } from "./root.route.tsx";
 
 const dashboard = createRoute({
@@ -12,7 +13,7 @@ const dashboard = createRoute({
 const jobs = createRoute({
   getParentRoute: () => consoleRoute,
   path: "jobs",
-  validateSearch: jobsSearch,
+  validateSearch: repairing(jobsSearch, JOBS_DEFAULTS),
   component: lazyRouteComponent(() => import("../pages/jobs/jobs.page.tsx"), "JobsPage"),
 });
 

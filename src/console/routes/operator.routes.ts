@@ -1,5 +1,6 @@
 /** For those who run the service. */
 import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { repairing } from "../app/repaired-link.ts";
 import { accountRequestsSearch } from "../pages/operator/account-requests.search.ts";
 import { auditSearch } from "../pages/operator/audit.search.ts";
 import { mailSearch } from "../pages/operator/mail.search.ts";
@@ -23,7 +24,7 @@ const index = createRoute({
 const requests = createRoute({
   getParentRoute: () => section,
   path: "requests",
-  validateSearch: accountRequestsSearch,
+  validateSearch: repairing(accountRequestsSearch),
   component: lazyRouteComponent(
     () => import("../pages/operator/account-requests.page.tsx"),
     "AccountRequestsPage",
@@ -42,7 +43,7 @@ const request = createRoute({
 const organizations = createRoute({
   getParentRoute: () => section,
   path: "organizations",
-  validateSearch: organizationsSearch,
+  validateSearch: repairing(organizationsSearch),
   component: lazyRouteComponent(
     () => import("../pages/operator/organizations.page.tsx"),
     "OrganizationsPage",
@@ -79,14 +80,14 @@ const endpoints = createRoute({
 const mail = createRoute({
   getParentRoute: () => section,
   path: "mail",
-  validateSearch: mailSearch,
+  validateSearch: repairing(mailSearch),
   component: lazyRouteComponent(() => import("../pages/operator/mail.page.tsx"), "MailPage"),
 });
 
 const audit = createRoute({
   getParentRoute: () => section,
   path: "audit",
-  validateSearch: auditSearch,
+  validateSearch: repairing(auditSearch),
   component: lazyRouteComponent(() => import("../pages/operator/audit.page.tsx"), "AuditPage"),
 });
 

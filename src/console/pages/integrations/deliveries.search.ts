@@ -1,5 +1,5 @@
 /** Which deliveries the log shows, as its address says it. */
-import { oneOf, text, type RawSearch } from "../../app/search.ts";
+import { oneOf, text, typedId, type RawSearch } from "../../app/search.ts";
 import type {
   WebhookDeliveriesQueryVariables,
   WebhookDeliveryStatus,
@@ -20,7 +20,7 @@ const statuses = deliveryStatuses.map((status) => status.toLowerCase() as Lowerc
 
 export function deliveriesSearch(search: RawSearch): DeliveriesSearch {
   return {
-    endpoint: text(search["endpoint"]),
+    endpoint: typedId(search["endpoint"], "whe"),
     status: oneOf(search["status"], statuses),
     event: oneOf(search["event"], webhookEventTypes.map(eventTypeCode)),
     marking_number: text(search["marking_number"], 120),

@@ -1,5 +1,5 @@
 /** Which requests the log shows, and which one is opened, as its address says it. */
-import { oneOf, text, type RawSearch } from "../../app/search.ts";
+import { oneOf, text, typedId, type RawSearch } from "../../app/search.ts";
 import type { RequestLogQueryVariables, RequestOutcome } from "../../generated/request-log.ts";
 
 export const requestOutcomes = [
@@ -23,7 +23,7 @@ export function requestsSearch(search: RawSearch): RequestsSearch {
       search["outcome"],
       requestOutcomes.map(({ value }) => value),
     ),
-    key: text(search["key"]),
+    key: typedId(search["key"], "key"),
     open: text(search["open"], 64),
   };
 }

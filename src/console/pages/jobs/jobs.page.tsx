@@ -12,6 +12,7 @@ import { changed, withoutFilters, type JobsSearch } from "./jobs.search.ts";
 import { SelectionBar } from "./selection.bar.tsx";
 import { useChoices } from "./use-choices.ts";
 import { useJobsPage } from "./use-jobs-page.ts";
+import { useKnownStatuses } from "./use-known-statuses.ts";
 import { useSelection } from "./use-selection.ts";
 
 const route = getRouteApi("/console/jobs");
@@ -20,7 +21,6 @@ export function JobsPage() {
   const search = route.useSearch();
   const navigate = useNavigate({ from: "/jobs" });
   const choices = useChoices();
-  const table = useJobsPage(search);
   const selection = useSelection();
   const [isEditing, editing] = useDisclosure(false);
   const mayEdit = useSession().scopes.includes("jobs:write");
@@ -30,6 +30,8 @@ export function JobsPage() {
   const change = (difference: Partial<JobsSearch>): void =>
     void navigate({ search: (former) => changed(former, difference), replace: true });
   const clear = (): void => go(withoutFilters(search));
+  const isReady = useKnownStatuses(search, choices, change);
+  const table = useJobsPage(search, isReady);
 
   return (
     <>

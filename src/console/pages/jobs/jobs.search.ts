@@ -7,6 +7,7 @@ import {
   stringifySearch,
   text,
   texts,
+  typedIds,
   wholeNumber,
   type RawSearch,
 } from "../../app/search.ts";
@@ -58,27 +59,27 @@ export const COLUMNS = [
 export type ColumnId = (typeof COLUMNS)[number];
 
 export interface JobsFilter {
-  q?: string;
-  status?: string[];
-  category?: Category[];
-  reason?: string[];
+  q?: string | undefined;
+  status?: string[] | undefined;
+  category?: Category[] | undefined;
+  reason?: string[] | undefined;
   /** The confirmed date, or else the scheduled one. */
-  due_from?: string;
-  due_to?: string;
-  late?: true;
-  agent?: string[];
-  contractor?: string[];
-  postal_code?: string;
-  updated?: Period;
+  due_from?: string | undefined;
+  due_to?: string | undefined;
+  late?: true | undefined;
+  agent?: string[] | undefined;
+  contractor?: string[] | undefined;
+  postal_code?: string | undefined;
+  updated?: Period | undefined;
 }
 
 export interface JobsSearch extends JobsFilter {
   /** As REST has it: `-` in front for descending. The newest first unless said. */
-  sort?: Sort;
-  columns?: ColumnId[];
-  size?: (typeof PAGE_SIZES)[number];
-  after?: string;
-  before?: string;
+  sort?: Sort | undefined;
+  columns?: ColumnId[] | undefined;
+  size?: (typeof PAGE_SIZES)[number] | undefined;
+  after?: string | undefined;
+  before?: string | undefined;
 }
 
 const sorts: readonly Sort[] = SORTS.flatMap((field) => [field, `-${field}`] as const);
@@ -87,7 +88,7 @@ export function jobsSearch(search: RawSearch): JobsSearch {
   const sort = oneOf(search["sort"], sorts);
   const size = wholeNumber(search["size"], 1, 100);
   const after = text(search["after"], 512);
-  return withoutAbsent({
+  return {
     q: text(search["q"], 255),
     status: texts(search["status"], MOST),
     category: someOf(search["category"], CATEGORIES),
@@ -95,8 +96,8 @@ export function jobsSearch(search: RawSearch): JobsSearch {
     due_from: day(search["due_from"]),
     due_to: day(search["due_to"]),
     late: flag(search["late"]),
-    agent: texts(search["agent"], MOST),
-    contractor: texts(search["contractor"], MOST),
+    agent: typedIds(search["agent"], "org", MOST),
+    contractor: typedIds(search["contractor"], "org", MOST),
     postal_code: text(search["postal_code"], 60),
     updated: oneOf(search["updated"], PERIODS),
     sort: sort === DEFAULT_SORT ? undefined : sort,
@@ -104,8 +105,11 @@ export function jobsSearch(search: RawSearch): JobsSearch {
     size: PAGE_SIZES.find((known) => known === size && known !== DEFAULT_SIZE),
     after,
     before: after === undefined ? text(search["before"], 512) : undefined,
-  });
+  };
 }
+
+/** Values that `jobsSearch` leaves out because they apply anyway. */
+export const JOBS_DEFAULTS: RawSearch = { sort: DEFAULT_SORT, size: String(DEFAULT_SIZE) };
 
 /** In their own order, which is the table's. */
 function columnsOf(value: unknown): ColumnId[] | undefined {

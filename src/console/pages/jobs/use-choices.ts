@@ -17,15 +17,16 @@ export interface Choices {
   agents: readonly Choice[];
   contractors: readonly Choice[];
   names: Names;
+  isLoading: boolean;
 }
 
 export function useChoices(): Choices {
-  const { data } = useQuery(JobChoicesDocument, { fetchPolicy: "cache-first", errorPolicy: "all" });
-  return useMemo(() => choicesOf(data), [data]);
+  const { data, loading } = useQuery(JobChoicesDocument, { fetchPolicy: "cache-first", errorPolicy: "all" });
+  return useMemo(() => ({ ...choicesOf(data), isLoading: loading }), [data, loading]);
 }
 
 /** Whatever of it did not come is called by its code. */
-function choicesOf(data: Partial<JobChoicesQuery> | undefined): Choices {
+function choicesOf(data: Partial<JobChoicesQuery> | undefined): Omit<Choices, "isLoading"> {
   const statuses = data?.jobStatuses ?? [];
   const reasons = data?.failureReasons ?? [];
   const agents = organizationsOf(data?.agents);

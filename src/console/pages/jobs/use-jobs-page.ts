@@ -1,5 +1,5 @@
 /** The page of jobs that the address asks for; while the next is on its way the former one stays. */
-import { useQuery } from "@apollo/client/react";
+import { skipToken, useQuery } from "@apollo/client/react";
 import { useMemo } from "react";
 import { JobsPageDocument, type JobsPageQuery } from "../../generated/jobs.ts";
 import { jobsAsked, pageVariables, type JobsAsked } from "./jobs.filter.ts";
@@ -14,11 +14,15 @@ export interface JobsPageState {
   refetch: () => void;
 }
 
-export function useJobsPage(search: JobsSearch): JobsPageState {
+/** `isReady`: the search is checked and may be sent. */
+export function useJobsPage(search: JobsSearch, isReady: boolean): JobsPageState {
   // Filters by how long ago hold from when they were chosen.
   const asked = useMemo(() => jobsAsked(search), [search]);
   const variables = useMemo(() => pageVariables(search, asked), [search, asked]);
-  const { data, previousData, error, loading, refetch } = useQuery(JobsPageDocument, { variables });
+  const { data, previousData, error, loading, refetch } = useQuery(
+    JobsPageDocument,
+    isReady ? { variables } : skipToken,
+  );
   const shown = data ?? (loading ? previousData : undefined);
   return {
     asked,

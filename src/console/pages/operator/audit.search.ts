@@ -1,5 +1,5 @@
 /** Which part of the audit log is shown, as its address says it. */
-import { oneOf, text, type RawSearch } from "../../app/search.ts";
+import { oneOf, typedId, type RawSearch } from "../../app/search.ts";
 import { auditActions } from "./audit.words.ts";
 
 export interface AuditSearch {
@@ -9,9 +9,8 @@ export interface AuditSearch {
 }
 
 export function auditSearch(search: RawSearch): AuditSearch {
-  const organization = text(search["organization"]);
   return {
     action: oneOf(search["action"], Object.keys(auditActions)),
-    organization: organization?.startsWith("org_") ? organization : undefined,
+    organization: typedId(search["organization"], "org"),
   };
 }
