@@ -1,4 +1,5 @@
 /** Mutations of many jobs: from the results of the items to what is answered. */
+import { requireScope } from "../api-keys/api-key.verifier.ts";
 import type { BulkOptions, ItemFailure, ItemResult } from "../jobs/job.bulk.ts";
 import { changeContext } from "./access.ts";
 import type { GraphqlContext } from "./context.ts";
@@ -31,6 +32,8 @@ export function bulkOptions(
   holder: Holder,
   { errorPolicy, dryRun }: BulkArguments,
 ): BulkOptions {
+  // A dry run answers with jobs that it leaves as they are: it reads.
+  if (dryRun) requireScope(holder, "jobs:read");
   const policy = errorPolicy === "SKIP_FAILED" ? "skip_failed" : "all_or_nothing";
   return { ...changeContext(context, holder), dryRun, errorPolicy: policy };
 }

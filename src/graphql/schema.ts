@@ -10,7 +10,7 @@ import { suspensionMutations } from "./resolvers/suspension.ts";
 import { apiKeyMutations, apiKeyQueries } from "./resolvers/api-key.ts";
 import { eventQueries, jobEvent, subscriptions } from "./resolvers/event.ts";
 import { job, jobQueries } from "./resolvers/job.ts";
-import { jobMutations } from "./resolvers/job-mutations.ts";
+import { changedJob, jobMutations } from "./resolvers/job-mutations.ts";
 import { node, nodeQueries } from "./resolvers/node.ts";
 import { organization, organizationQueries } from "./resolvers/organization.ts";
 import { operatorMutations } from "./resolvers/operator.ts";
@@ -62,6 +62,8 @@ const resolvers: Resolvers = {
   AuditEntry: auditEntry,
   Job: job,
   JobEvent: jobEvent,
+  UpdateJobPayload: changedJob,
+  BulkJobResult: changedJob,
   WebhookDelivery: webhookDelivery,
 };
 

@@ -6,8 +6,8 @@ import { requireScope, type KeyVerifier } from "../api-keys/api-key.verifier.ts"
 import { AppError } from "../platform/errors.ts";
 import { contextOf } from "./context.ts";
 
-/** Lets a request through whose key has `scope`; 401 and 403 otherwise. */
-export function authenticate(verifier: KeyVerifier, scope: Scope): RequestHandler {
+/** Lets a request through whose key has all of `scopes`; 401 and 403 otherwise. */
+export function authenticate(verifier: KeyVerifier, ...scopes: Scope[]): RequestHandler {
   return async (request, response, next) => {
     const principal = await verifier.verify(presentedKey(request.headers), request.ip ?? "");
     if (principal.organizationId === null)
@@ -16,7 +16,7 @@ export function authenticate(verifier: KeyVerifier, scope: Scope): RequestHandle
         "An operator's key is good for /graphql; here an organisation's is needed",
       );
     contextOf(response).holder = principal;
-    requireScope(principal, scope);
+    for (const scope of scopes) requireScope(principal, scope);
     next();
   };
 }

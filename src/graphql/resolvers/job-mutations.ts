@@ -2,8 +2,16 @@
 import { allowed, changeContext } from "../access.ts";
 import { invariant } from "../../platform/errors.ts";
 import { bulkOptions, toBulkPayload, toBulkResult } from "../bulk.ts";
-import type { JobPatch, MutationResolvers, UpdateJobInput } from "../generated/schema-types.ts";
+import type {
+  BulkJobResultResolvers,
+  JobPatch,
+  MutationResolvers,
+  UpdateJobInput,
+  UpdateJobPayloadResolvers,
+} from "../generated/schema-types.ts";
+import type { GraphqlContext } from "../context.ts";
 import { snakeCase } from "../names.ts";
+import type { JobNode } from "../nodes/job.node.ts";
 
 /** A problem names the item's own member. */
 const pathOf = (): string => "patch.";
@@ -24,6 +32,14 @@ export const jobMutations: Pick<MutationResolvers, "updateJob" | "updateJobs"> =
     const { results } = await context.services.jobs.updateBatch(holder, items.map(commandOf), options);
     const { appliedCount: updatedCount, ...payload } = toBulkPayload(results);
     return { ...payload, updatedCount };
+  },
+};
+
+/** Whoever may change jobs and not read them is told whether the change was made, and not what the job holds. */
+export const changedJob: Pick<BulkJobResultResolvers & UpdateJobPayloadResolvers, "job"> = {
+  job({ job = null }: { job?: JobNode | null }, _args: unknown, context: GraphqlContext) {
+    if (job !== null) allowed(context, "jobs:read");
+    return job;
   },
 };
 

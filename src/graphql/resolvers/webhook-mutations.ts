@@ -41,9 +41,15 @@ const managing = (context: GraphqlContext) => ({
   ...context.services,
 });
 
+/** For what chooses a URL: whole jobs are sent there, so whoever may not read jobs may not choose it. */
+const receivingJobs = (context: GraphqlContext) => {
+  allowed(context, "jobs:read");
+  return managing(context);
+};
+
 export const webhookMutations: WebhookMutations = {
   createWebhookEndpoint(_root, { input }, context) {
-    const { caller, endpoints } = managing(context);
+    const { caller, endpoints } = receivingJobs(context);
     const refused = { endpoint: null, secret: null };
     return orUserErrors({ fields: "input", subject: null }, refused, async () => {
       const owner = { organizationId: ownerOf(caller, input), actor: caller.actor };
@@ -54,7 +60,8 @@ export const webhookMutations: WebhookMutations = {
   },
 
   updateWebhookEndpoint(_root, { id, patch }, context) {
-    const { caller, endpoints } = managing(context);
+    const isMoved = patch.url !== undefined;
+    const { caller, endpoints } = isMoved ? receivingJobs(context) : managing(context);
     return orUserErrors({ fields: "patch", subject: "id" }, { endpoint: null }, async () => {
       const settings = changedSettings(patch);
       const update = (): Promise<EndpointView> => endpoints.update(caller, id, settings);

@@ -61,7 +61,11 @@ export const webhookDelivery: WebhookDeliveryResolvers = {
     allowed(context, "jobs:read");
     return context.loaders.jobs.load(uuidOf("job", jobId));
   },
-  requestBody: ({ id }, _args, { loaders }) => loaders.requestBodies.load(uuidOf("dlv", id)),
+  requestBody({ id, jobId }, _args, context) {
+    // It holds the whole job; a test event's holds none.
+    if (jobId !== null) allowed(context, "jobs:read");
+    return context.loaders.requestBodies.load(uuidOf("dlv", id));
+  },
   attempts: ({ id }, _args, { loaders }) => loaders.attempts.load(uuidOf("dlv", id)),
 };
 

@@ -3,7 +3,7 @@ import type { RequestHandler } from "express";
 import type { KeyVerifier } from "../../api-keys/api-key.verifier.ts";
 import { authenticate } from "../authenticate.ts";
 import { contextOf } from "../context.ts";
-import type { RateLimitStore } from "../../api-keys/rate-limit.store.ts";
+import type { RateLimits } from "../../api-keys/rate-limit.ts";
 import { rateLimit } from "../rate-limit.ts";
 
 export interface Gate {
@@ -13,9 +13,10 @@ export interface Gate {
   batch: RequestHandler[];
 }
 
-export function createGate(verifier: KeyVerifier, limits: RateLimitStore | null): Gate {
+export function createGate(verifier: KeyVerifier, limits: RateLimits | null): Gate {
   const reader = authenticate(verifier, "jobs:read");
-  const writer = authenticate(verifier, "jobs:write");
+  // A change answers with the job.
+  const writer = authenticate(verifier, "jobs:write", "jobs:read");
   return {
     named: (route) => (_request, response, next) => {
       contextOf(response).route = route;

@@ -1,0 +1,118 @@
+/** What a key gets without `jobs:read`: it may change jobs or manage webhooks, and is shown no job. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { expectData, expectFailure } from "../support/answers.ts";
+import { ask, graphql } from "../support/graphql.ts";
+import { getJob, jobPath, patchJob } from "../support/job-calls.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+/** One organisation, with a key for each scope. */
+let all: Partner;
+let writer: Partner;
+let hooks: Partner;
+
+beforeAll(async () => {
+  app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on" });
+  all = await app.partner("agent");
+  const keyWith = async (scope: "jobs:write" | "webhooks:manage"): Promise<Partner> => {
+    const request = { organizationId: all.id, name: scope, scopes: [scope], createdBy: "test" };
+    return { ...all, key: (await app.keys.create(request)).text };
+  };
+  [writer, hooks] = [await keyWith("jobs:write"), await keyWith("webhooks:manage")];
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+async function newJob(): Promise<string> {
+  const [number = ""] = await app.jobs(all, [{ patch: { recipient_name: "Ada Secret" } }]);
+  return number;
+}
+
+/** The codes and texts of the errors, and the whole answer as text. */
+async function asked(partner: Partner, query: string) {
+  const { data, errors = [], text } = await graphql(app, query, { key: partner.key });
+  return { data: data as unknown, messages: errors.map(({ message }) => message), text };
+}
+
+describe("a key with jobs:write alone, over REST", () => {
+  it.each(["", "?dry_run=true"])(
+    "403 for a change (%s), which answers with the job; nothing is changed",
+    async (query) => {
+      const number = await newJob();
+      const send = (path: string, body: object) =>
+        app.call(`${path}${query}`, {
+          method: "PATCH",
+          key: writer.key,
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify(body),
+        });
+      expectFailure(await send(jobPath(number), { weight: 7 }), 403, "jobs:read");
+      const items = [{ marking_number: number, weight: 7 }];
+      expectFailure(await send("/v1/jobs/batch", { jobs: items }), 403, "jobs:read");
+      expect(expectData(await getJob(app, all, number)).weight).toBeNull();
+    },
+  );
+});
+
+describe("a key with jobs:write alone, over GraphQL", () => {
+  it("changes jobs, and is refused the job in the payload", async () => {
+    const number = await newJob();
+    const one = `updateJob(input: { markingNumber: "${number}", patch: { weight: 5 } })`;
+    const many = `updateJobs(items: [{ markingNumber: "${number}", patch: { weight: 6 } }])`;
+    expect(await ask(app, `mutation { ${one} { userErrors { code } } }`, { key: writer.key })).toEqual({
+      updateJob: { userErrors: [] },
+    });
+    const query = `mutation { ${one} { job { recipientName } } ${many} { updatedCount results { outcome job { recipientName } } } }`;
+    const { data, messages, text } = await asked(writer, query);
+    expect(data).toEqual({
+      updateJob: { job: null },
+      updateJobs: { updatedCount: 1, results: [{ outcome: "UPDATED", job: null }] },
+    });
+    expect(messages).toEqual([1, 2].map(() => expect.stringContaining("jobs:read")));
+    expect(text).not.toContain("Ada");
+    expect(expectData(await getJob(app, all, number))).toMatchObject({ weight: 6 });
+  });
+
+  it("is refused a dry run, whatever it selects", async () => {
+    const number = await newJob();
+    const items = `items: [{ markingNumber: "${number}", patch: { weight: 6 } }]`;
+    const query = `mutation { updateJobs(${items}, dryRun: true) { results { outcome } } }`;
+    const { messages } = await asked(writer, query);
+    expect(messages).toEqual([expect.stringContaining("jobs:read")]);
+  });
+});
+
+describe("a key with webhooks:manage alone", () => {
+  const created =
+    'createWebhookEndpoint(input: { url: "http://127.0.0.1:9/hook" }) { endpoint { id } userErrors { code } }';
+
+  it("is refused the body of a delivery, and sees the rest of it", async () => {
+    await ask(app, `mutation { ${created} }`, { key: all.key });
+    const number = await newJob();
+    await patchJob(app, all, number, { weight: 2 });
+    const query = "{ webhookDeliveries(first: 5) { nodes { markingNumber requestBody job { id } } } }";
+    const { data, messages, text } = await asked(hooks, query);
+    const { nodes } = (data as { webhookDeliveries: { nodes: object[] } }).webhookDeliveries;
+    expect(nodes.length).toBeGreaterThan(0);
+    expect(nodes).toContainEqual({ markingNumber: number, requestBody: null, job: null });
+    expect(new Set(messages)).toEqual(new Set(["The API key lacks the scope jobs:read"]));
+    expect(text).not.toContain("Ada");
+    expect((await asked(all, query)).text).toContain("Ada");
+  });
+
+  it("may choose no URL that jobs are sent to, and may change the rest of an endpoint", async () => {
+    expect((await asked(hooks, `mutation { ${created} }`)).messages).toEqual([
+      expect.stringContaining("jobs:read"),
+    ]);
+    const { createWebhookEndpoint } = (await ask(app, `mutation { ${created} }`, { key: all.key })) as {
+      createWebhookEndpoint: { endpoint: { id: string } };
+    };
+    const update = (patch: string): string =>
+      `mutation { updateWebhookEndpoint(id: "${createWebhookEndpoint.endpoint.id}", patch: { ${patch} }) { endpoint { description } } }`;
+    expect((await asked(hooks, update('url: "http://127.0.0.1:9/other"'))).messages).toEqual([
+      expect.stringContaining("jobs:read"),
+    ]);
+    expect((await asked(hooks, update('description: "of the shop"'))).data).toEqual({
+      updateWebhookEndpoint: { endpoint: { description: "of the shop" } },
+    });
+  });
+});
