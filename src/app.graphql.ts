@@ -1,7 +1,7 @@
 /** The composition of GraphQL: its own connections for reading, the schema over the services, and both of its doors. */
 import type { Registry } from "prom-client";
 import type { KeyVerifier } from "./api-keys/api-key.verifier.ts";
-import type { RateLimitStore } from "./api-keys/rate-limit.store.ts";
+import type { RateLimits } from "./api-keys/rate-limit.ts";
 import type { Config } from "./config/config.ts";
 import { entities } from "./entities.ts";
 import { createEventTail } from "./events/event.tail.ts";
@@ -21,11 +21,11 @@ import type { Tracing } from "./platform/tracing.ts";
 export interface GraphqlParts {
   config: Config;
   databaseUrl: string;
-  services: Omit<GraphqlServices, "tail" | "hasRateLimits">;
+  services: Omit<GraphqlServices, "tail" | "rateLimits">;
   verifier: KeyVerifier;
   sessions: Sessions;
   /** Null: rate limits are off. */
-  limits: RateLimitStore | null;
+  limits: RateLimits | null;
   replicas: Pick<ReplicaReads, "connect">;
   logger: Logger;
   registry: Registry;
@@ -55,7 +55,7 @@ export async function openGraphql(parts: GraphqlParts): Promise<GraphqlPart> {
   const contextFactory = createContextFactory({
     ...parts.services,
     tail,
-    hasRateLimits: parts.limits !== null,
+    rateLimits: parts.limits,
   });
   const schema = createSchema();
   const readsOf = (viewer: Viewer, signal: AbortSignal): Queryable =>

@@ -1,7 +1,8 @@
 /** The composition root: from the configuration to a running service. Everything is made here, once, and handed on. */
 import type { ApiKeyService } from "./api-keys/api-key.service.ts";
 import { createKeyVerifier } from "./api-keys/api-key.verifier.ts";
-import { createMemoryStore, createPostgresStore, type RateLimitStore } from "./api-keys/rate-limit.store.ts";
+import { createMemoryStore, createPostgresStore } from "./api-keys/rate-limit.store.ts";
+import type { RateLimits } from "./api-keys/rate-limit.ts";
 import type { AccountService } from "./accounts/account.service.ts";
 import type { PeopleServices } from "./accounts/people.service.ts";
 import { createDoor } from "./app.door.ts";
@@ -89,7 +90,7 @@ export async function createApp(
   const { services, tellOfTrouble, listensAt } = opened.use(await openServices(foundations));
   const workerParts = { ...foundations, mainDatabase: database, databaseUrl, mongo, services, tellOfTrouble };
   const worker = config.role === "api" ? null : opened.use(await startWorker(workerParts));
-  const limits = rateLimitStore(config, { database, clock });
+  const limits = rateLimitsOf(config, { database, clock });
   const { sessions } = services.accounts;
   const graphqlParts = { ...foundations, databaseUrl, services, verifier, sessions, limits };
   const graphql = config.role === "worker" ? null : opened.use(await openGraphql(graphqlParts));
@@ -149,9 +150,12 @@ function openMainDatabase(
   return openDatabase({ ...options, poolSize: config.database.poolSize, entities });
 }
 
-function rateLimitStore(config: Config, parts: { database: Database; clock: Clock }): RateLimitStore | null {
-  if (!config.rateLimits.enabled) return null;
-  return config.rateLimits.store === "postgres"
-    ? createPostgresStore(parts.database)
-    : createMemoryStore(parts.clock);
+function rateLimitsOf(
+  { rateLimits }: Config,
+  { database, clock }: { database: Database; clock: Clock },
+): RateLimits | null {
+  if (!rateLimits.enabled) return null;
+  const { organizationFactor } = rateLimits;
+  const store = rateLimits.store === "postgres" ? createPostgresStore(database) : createMemoryStore(clock);
+  return { store, organizationFactor };
 }

@@ -7,9 +7,9 @@ export type Scope = (typeof scopes)[number];
 
 /** Requests a second and the burst above it, per class of request; null: no limit, absent: the service's. */
 export interface KeyRateLimits {
-  read?: { perSecond: number; burst: number } | null;
-  write?: { perSecond: number; burst: number } | null;
-  batch?: { perSecond: number; burst: number } | null;
+  read?: { perSecond: number; burst: number } | null | undefined;
+  write?: { perSecond: number; burst: number } | null | undefined;
+  batch?: { perSecond: number; burst: number } | null | undefined;
 }
 
 export const ApiKey = defineEntity({

@@ -5,7 +5,7 @@ import { AppError } from "../platform/errors.ts";
 import { fromTypedId } from "../platform/ids.ts";
 import { sql } from "../platform/sql.ts";
 import { createKeyDelegation, type KeyDelegation } from "./api-key.delegation.ts";
-import { ApiKey } from "./api-key.entity.ts";
+import { ApiKey, type KeyRateLimits } from "./api-key.entity.ts";
 import {
   changeAccess,
   getKey,
@@ -27,6 +27,8 @@ export interface ApiKeyService extends KeyDelegation {
   revoke(id: string): Promise<void>;
   /** A new key like the old one, which stays good for `graceHours` (0 to 24) more. */
   rotate(id: string, graceHours: number, createdBy: string): Promise<IssuedKey>;
+  /** Gives the key these limits of its own; undefined: the service's again, absent: as before, null: none. */
+  setRateLimits(id: string, changes: KeyRateLimits): Promise<ApiKey>;
   /** Suspends an organisation (its keys answer 403) or restores it; every process knows within a second. */
   setSuspended(organizationId: string, suspended: boolean): Promise<void>;
 }
@@ -56,6 +58,14 @@ export function createApiKeyService({
         revokeKey(await getKey(em, { id }), clock, noteChange),
       ),
     rotate: (id, graceHours, createdBy) => rotate(service, { id, graceHours, createdBy }),
+    setRateLimits: (id, changes) =>
+      changeAccess(database, async (em, noteChange) => {
+        const key = await getKey(em, { id });
+        const rateLimits = { ...key.rateLimits, ...changes };
+        key.rateLimits = Object.values(rateLimits).some((limit) => limit !== undefined) ? rateLimits : null;
+        noteChange(key);
+        return key;
+      }),
     setSuspended: (organizationId, suspended) =>
       database.transaction(async (tx) => {
         await setSuspended(tx, { organizationId, suspended, nowMs: clock.now() });

@@ -1,7 +1,8 @@
 /** Where token buckets are kept: in this process, or shared by all through PostgreSQL. */
 import type { Clock } from "../platform/clock.ts";
 import type { Queryable } from "../platform/database.ts";
-import { sql } from "../platform/sql.ts";
+import { invariant } from "../platform/errors.ts";
+import { sql, type Sql } from "../platform/sql.ts";
 import { createTokenBucket, type TokenBucket, type TokenRate } from "../platform/token-bucket.ts";
 
 /** What taking a token came to; `tokens` are left, as a fraction. */
@@ -10,9 +11,16 @@ export interface Taken {
   tokens: number;
 }
 
+export interface Bucket {
+  readonly id: string;
+  readonly limit: TokenRate;
+}
+
 export interface RateLimitStore {
   /** Takes `count` tokens if that many are there, and otherwise none. */
   take(bucket: string, limit: TokenRate, count: number): Promise<Taken> | Taken;
+  /** The same of `own`, and of `shared` unless `own` has refused: what one key is refused costs the others nothing. */
+  takeBoth(own: Bucket, shared: Bucket, count: number): Promise<[Taken, Taken]> | [Taken, Taken];
 }
 
 /** Buckets of this process. One that has filled up again is forgotten: it is as good as new. */
@@ -26,38 +34,62 @@ export function createMemoryStore(clock: Clock): RateLimitStore {
     for (const [id, { fullAtMs }] of buckets) if (fullAtMs <= nowMs) buckets.delete(id);
   };
 
+  const take = (id: string, limit: TokenRate, count: number): Taken => {
+    // A time of day that is set forwards would fill all buckets, one that is set back keep them for so much longer.
+    const nowMs = clock.elapsed();
+    sweep(nowMs);
+    const bucket = buckets.get(id)?.bucket ?? createTokenBucket(limit, nowMs);
+    bucket.setRate(limit);
+    const allowed = bucket.take(nowMs, count);
+    buckets.set(id, { bucket, fullAtMs: nowMs + bucket.msUntil(limit.burst, nowMs) });
+    return { allowed, tokens: bucket.available(nowMs) };
+  };
+
   return {
-    take(id, limit, count) {
-      // A time of day that is set forwards would fill all buckets, one that is set back keep them for so much longer.
-      const nowMs = clock.elapsed();
-      sweep(nowMs);
-      const bucket = buckets.get(id)?.bucket ?? createTokenBucket(limit, nowMs);
-      bucket.setRate(limit);
-      const allowed = bucket.take(nowMs, count);
-      buckets.set(id, { bucket, fullAtMs: nowMs + bucket.msUntil(limit.burst, nowMs) });
-      return { allowed, tokens: bucket.available(nowMs) };
+    take,
+    takeBoth(own, shared, count) {
+      const first = take(own.id, own.limit, count);
+      return [first, take(shared.id, shared.limit, first.allowed ? count : 0)];
     },
   };
 }
 
-/** The same buckets, shared by all processes: one statement a request. */
+/** The same buckets, shared by all processes: one statement per request, whether it takes from one bucket or two. */
 export function createPostgresStore(database: Queryable): RateLimitStore {
   return {
-    async take(id, { perSecond, burst }, count) {
-      const refilled = sql`least(${burst}::float8,
-        bucket.tokens + ${perSecond}::float8 * greatest(0, extract(epoch from clock_timestamp() - bucket.updated_at)))`;
-      const fits = sql`${burst}::float8 >= ${count}::float8`;
-      const [row] = await database.query<Taken>(sql`
-        insert into rate_limit_bucket as bucket (id, tokens, allowed, updated_at)
-        values (${id}, ${burst}::float8 - case when ${fits} then ${count}::float8 else 0 end, ${fits}, clock_timestamp())
-        on conflict (id) do update set
-          allowed = ${refilled} >= ${count}::float8,
-          tokens = ${refilled} - case when ${refilled} >= ${count}::float8 then ${count}::float8 else 0 end,
-          updated_at = clock_timestamp()
-        returning allowed, tokens`);
+    async take(id, limit, count) {
+      const [row] = await database.query<Taken>(taking({ id, limit }, sql`${count}::float8`));
       return row as Taken;
     },
+    async takeBoth(own, shared, count) {
+      // The own bucket is locked first everywhere, so two of these statements never wait for each other.
+      const [row] = await database.query<Taken & { shared_allowed: boolean; shared_tokens: number }>(sql`
+        with own as (${taking(own, sql`${count}::float8`)}),
+          shared as (${taking(shared, sql`(select case when allowed then ${count}::float8 else 0 end from own)`)})
+        select own.*, shared.allowed as shared_allowed, shared.tokens as shared_tokens from own, shared`);
+      invariant(row, "both statements return their row");
+      const { allowed, tokens, shared_allowed: sharedAllowed, shared_tokens: sharedTokens } = row;
+      return [
+        { allowed, tokens },
+        { allowed: sharedAllowed, tokens: sharedTokens },
+      ];
+    },
   };
+}
+
+/** The statement that takes `count` tokens of a bucket, or none where they are not all there. */
+function taking({ id, limit: { perSecond, burst } }: Bucket, count: Sql): Sql {
+  const refilled = sql`least(${burst}::float8,
+    bucket.tokens + ${perSecond}::float8 * greatest(0, extract(epoch from clock_timestamp() - bucket.updated_at)))`;
+  const fits = sql`${burst}::float8 >= ${count}`;
+  return sql`
+    insert into rate_limit_bucket as bucket (id, tokens, allowed, updated_at)
+    values (${id}, ${burst}::float8 - case when ${fits} then ${count} else 0 end, ${fits}, clock_timestamp())
+    on conflict (id) do update set
+      allowed = ${refilled} >= ${count},
+      tokens = ${refilled} - case when ${refilled} >= ${count} then ${count} else 0 end,
+      updated_at = clock_timestamp()
+    returning allowed, tokens`;
 }
 
 /**

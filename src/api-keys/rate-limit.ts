@@ -1,8 +1,11 @@
-/** Rate limits: a token bucket for each key or person and class of request, the same for REST and GraphQL. */
+/**
+ * Rate limits, the same for REST and GraphQL: a token bucket for each key or user and class of request, and one for all keys,
+ * or all users, of an organisation together.
+ */
 import { AppError } from "../platform/errors.ts";
 import type { TokenRate } from "../platform/token-bucket.ts";
 import type { KeyRateLimits } from "./api-key.entity.ts";
-import type { RateLimitStore } from "./rate-limit.store.ts";
+import type { RateLimitStore, Taken } from "./rate-limit.store.ts";
 
 /** A request takes one token, a mutation of several fields one for each. */
 export type RateLimit = TokenRate;
@@ -15,10 +18,19 @@ export const defaultRateLimits = {
 
 export type RateLimitClass = keyof typeof defaultRateLimits;
 
-/** Whose bucket it is. */
+export interface RateLimits {
+  readonly store: RateLimitStore;
+  /** How many times the limits of one key, or one user, all of an organisation have together. */
+  readonly organizationFactor: number;
+}
+
+/** Whose tokens a request takes. */
 export interface BucketOwner {
-  /** A key's or a person's uuid. */
+  readonly kind: "key" | "user" | "network";
+  /** The user's uuid, that of the key or of the first key that it replaced, or the network of a caller without any. */
   readonly bucket: string;
+  /** Null: an operator's, which has no organisation to share with. */
+  readonly organizationId: string | null;
   /** Their own limits instead of the service's. */
   readonly rateLimits: KeyRateLimits | null;
 }
@@ -31,52 +43,111 @@ export function limitOf(own: KeyRateLimits | null, kind: RateLimitClass): RateLi
   return ownLimit === undefined ? defaultRateLimits[kind] : ownLimit;
 }
 
-/** How a response is told of its caller's bucket. */
+/**
+ * The limit of all keys of an organisation together: `factor` times the service's limit for one key, or the asking key's own
+ * where that is higher, so that no key meets it alone.
+ */
+export function organizationLimit(
+  { perSecond, burst }: RateLimit,
+  kind: RateLimitClass,
+  factor: number,
+): RateLimit {
+  const service = defaultRateLimits[kind];
+  return {
+    perSecond: factor * Math.max(perSecond, service.perSecond),
+    burst: Math.floor(factor * Math.max(burst, service.burst)),
+  };
+}
+
+/** Sets a header of the answer. */
 type SetHeader = (name: string, value: string) => void;
 
 /**
- * Takes a token of the owner's bucket for this class of request and sets both families of headers. A null `store`: rate
- * limits are off. Throws TooManyRequestsException where there is no token.
+ * Takes a token of the owner's bucket for this class of request and one of its organisation's, and sets both families of
+ * headers. Null `limits`: rate limits are off. Throws TooManyRequestsException where there is no token.
  */
 export async function takeToken(
-  store: RateLimitStore | null,
+  limits: RateLimits | null,
   owner: BucketOwner,
   kind: RateLimitClass,
   setHeader: SetHeader,
 ): Promise<void> {
-  await takeTokens(store, owner, { kind, count: 1 }, setHeader);
+  await takeTokens(limits, owner, { kind, count: 1 }, setHeader);
 }
 
 /** The same for several tokens of one class: all of them, or none where they are not all there. */
 export async function takeTokens(
-  store: RateLimitStore | null,
-  { bucket, rateLimits }: BucketOwner,
+  limits: RateLimits | null,
+  owner: BucketOwner,
   { kind, count }: { kind: RateLimitClass; count: number },
   setHeader: SetHeader,
 ): Promise<void> {
-  if (!store) return;
-  const limit = limitOf(rateLimits, kind);
+  const limit = limits && limitOf(owner.rateLimits, kind);
   if (!limit) return;
-  const { allowed, tokens } = await store.take(`${bucket}:${kind}`, limit, count);
-  const remaining = Math.floor(tokens);
-  const fullInS = Math.ceil((limit.burst - tokens) / limit.perSecond);
-  setHeader("RateLimit-Policy", `"${kind}";q=${limit.burst};w=${Math.ceil(limit.burst / limit.perSecond)}`);
-  setHeader("RateLimit", `"${kind}";r=${remaining};t=${fullInS}`);
-  setHeader("X-RateLimit-Limit", String(limit.burst));
-  setHeader("X-RateLimit-Remaining", String(remaining));
-  setHeader("X-RateLimit-Reset", String(fullInS));
-  if (!allowed) throw tooMany(kind, limit, { count, tokens });
+  const draws = await drawTokens(limits, owner, { kind, limit, count });
+  setHeaders(draws, setHeader);
+  const refused = draws.find(({ allowed }) => !allowed);
+  if (refused) throw tooMany(refused, kind, count);
 }
 
-function tooMany(
-  kind: RateLimitClass,
-  limit: RateLimit,
-  { count, tokens }: { count: number; tokens: number },
-): AppError {
+/** What was taken of one bucket. */
+interface Draw extends Taken {
+  /** Of the policy, in the headers. */
+  readonly name: string;
+  /** Whose limit it is, in the message of a refusal. */
+  readonly whose: string;
+  readonly limit: RateLimit;
+}
+
+async function drawTokens(
+  { store, organizationFactor }: RateLimits,
+  owner: BucketOwner,
+  { kind, limit, count }: { kind: RateLimitClass; limit: RateLimit; count: number },
+): Promise<Draw[]> {
+  const own = { id: `${owner.bucket}:${kind}`, limit };
+  const named = { name: kind, whose: `for each ${owner.kind}`, limit };
+  if (owner.organizationId === null) return [{ ...named, ...(await store.take(own.id, limit, count)) }];
+  // Programs and users have a bucket each: a program that sends too much must not keep its owners out of the console.
+  const shared = {
+    id: `${owner.organizationId}:${owner.kind}s:${kind}`,
+    limit: organizationLimit(limit, kind, organizationFactor),
+  };
+  const [ofOwn, ofShared] = await store.takeBoth(own, shared, count);
+  const whose = `for all ${owner.kind}s of an organisation together`;
+  return [
+    { ...named, ...ofOwn },
+    { name: `${kind}-organization`, whose, limit: shared.limit, ...ofShared },
+  ];
+}
+
+/** The `X-` headers have room for one limit: the one that refuses, or else the one with the fewest requests left. */
+function setHeaders(draws: readonly Draw[], setHeader: SetHeader): void {
+  const list = (toItem: (draw: Draw) => string): string => draws.map(toItem).join(", ");
+  setHeader(
+    "RateLimit-Policy",
+    list(({ name, limit }) => `"${name}";q=${limit.burst};w=${Math.ceil(limit.burst / limit.perSecond)}`),
+  );
+  setHeader(
+    "RateLimit",
+    list((draw) => `"${draw.name}";r=${Math.floor(draw.tokens)};t=${fullInS(draw)}`),
+  );
+  const tightest = draws.reduce((before, next) =>
+    before.allowed && (!next.allowed || next.tokens < before.tokens) ? next : before,
+  );
+  setHeader("X-RateLimit-Limit", String(tightest.limit.burst));
+  setHeader("X-RateLimit-Remaining", String(Math.floor(tightest.tokens)));
+  setHeader("X-RateLimit-Reset", String(fullInS(tightest)));
+}
+
+function fullInS({ limit, tokens }: Draw): number {
+  return Math.ceil((limit.burst - tokens) / limit.perSecond);
+}
+
+function tooMany({ limit, tokens, whose }: Draw, kind: RateLimitClass, count: number): AppError {
   const retryAfterS = Math.max(1, Math.ceil((Math.min(count, limit.burst) - tokens) / limit.perSecond));
   const advice =
     count > limit.burst ? `Send fewer than these ${count} at once` : `Try again in ${retryAfterS} s`;
-  const message = `Too many ${kind} requests: ${limit.perSecond} a second, ${limit.burst} at once. ${advice}.`;
+  const message = `Too many ${kind} requests: the limit ${whose} is ${limit.perSecond} a second, ${limit.burst} at once. ${advice}.`;
   return new AppError("TooManyRequestsException", message, {
     headers: { "Retry-After": String(retryAfterS) },
   });

@@ -1,6 +1,6 @@
 /** `waymark key create` */
 import { Command } from "commander";
-import { scopes as allScopes, type Scope } from "../api-keys/api-key.entity.ts";
+import type { Scope } from "../api-keys/api-key.entity.ts";
 import type { Cli } from "./cli.ts";
 import { keyDocument } from "./key-document.ts";
 import { listOf } from "./output.ts";
@@ -21,7 +21,12 @@ export function keyCreate(cli: Cli): Command {
     .option("--org <org>", "whose key it is: an organisation's id or exact name")
     .option("--operator", "an operator's key, for GraphQL: it sees and feeds the jobs of every organisation")
     .option("--name <name>", "what it is for", "API key")
-    .option("--scopes <scopes>", "what it may do, set apart by commas", scopesValue, [...allScopes])
+    .option(
+      "--scopes <scopes>",
+      "what it may do: jobs:read, jobs:write, webhooks:manage, separated by commas",
+      scopesValue,
+      ["jobs:read", "jobs:write"],
+    )
     .option(
       "--expires <when>",
       "a day (it ends as that day ends, UTC), an instant, or days from now: 90d",

@@ -5,7 +5,8 @@ import type { ApiKeyService } from "../api-keys/api-key.service.ts";
 import { AppError } from "../platform/errors.ts";
 import { toTypedId } from "../platform/ids.ts";
 
-export const KEY_ARGUMENT = "the key's id, its 8 characters (wmk_THESE_…) or the whole key";
+export const KEY_ARGUMENT =
+  "the key's id, its prefix as the console shows it (wmk_ab12cd34) or the whole key";
 
 export function keyDocument(key: ApiKey) {
   return {

@@ -21,6 +21,7 @@ import { keyCreate } from "./key-create.ts";
 import { keyList } from "./key-list.ts";
 import { keyRevoke } from "./key-revoke.ts";
 import { keyRotate } from "./key-rotate.ts";
+import { keyUpdate } from "./key-update.ts";
 import { listen } from "./listen.ts";
 import { migrate } from "./migrate.ts";
 import { operatorCreate } from "./operator-create.ts";
@@ -67,7 +68,7 @@ function programOf(cli: Cli): Command {
     ]),
     group("operator", "people who run the service", [operatorCreate(cli)]),
     group("person", "people who sign in", [personResetSecondFactor(cli)]),
-    group("key", "API keys", [keyCreate(cli), keyList(cli), keyRevoke(cli), keyRotate(cli)]),
+    group("key", "API keys", [keyCreate(cli), keyList(cli), keyRevoke(cli), keyRotate(cli), keyUpdate(cli)]),
     group("jobs", "jobs from and to files", [jobsImport(cli), jobsExport(cli)]),
     group("endpoint", "where webhooks go", [
       endpointCreate(cli),

@@ -1,7 +1,7 @@
 /** Options that are more than text. Commander tells of an InvalidArgumentError with the option's name. */
 import { InvalidArgumentError } from "commander";
 import { z } from "zod";
-import { scopes as allScopes, type Scope } from "../api-keys/api-key.entity.ts";
+import { scopes as allScopes, type KeyRateLimits, type Scope } from "../api-keys/api-key.entity.ts";
 import { dateValue } from "../jobs/job.values.ts";
 import type { Held } from "../webhooks/endpoint.status.ts";
 
@@ -66,6 +66,17 @@ export function namesValue(text: string): string[] {
     .split(",")
     .map((name) => name.trim())
     .filter((name) => name !== "");
+}
+
+/** `read=10/20`, `read=none` or `read=default`, added to the limits before it. `default` becomes undefined. */
+export function limitValue(text: string, before: KeyRateLimits = {}): KeyRateLimits {
+  const [, kind, perSecond, burst] =
+    /^(read|write|batch)=(?:none|default|(\d{1,6}(?:\.\d+)?)\/(\d{1,6}))$/.exec(text) ?? [];
+  const isPossible = perSecond === undefined || (Number(perSecond) > 0 && Number(burst) >= 1);
+  if (kind === undefined || !isPossible)
+    throw new InvalidArgumentError("It must be like read=10/20, read=none or read=default.");
+  const own = perSecond === undefined ? null : { perSecond: Number(perSecond), burst: Number(burst) };
+  return { ...before, [kind]: text.endsWith("=default") ? undefined : own };
 }
 
 export function countValue(text: string): number {

@@ -72,7 +72,12 @@ export interface Config {
   readonly retentionDays: number;
   /** Whether an empty database is seeded with the demo. */
   readonly demo: boolean;
-  readonly rateLimits: { readonly enabled: boolean; readonly store: "memory" | "postgres" };
+  readonly rateLimits: {
+    readonly enabled: boolean;
+    readonly store: "memory" | "postgres";
+    /** How many times the limits of one key all keys of an organisation have together. */
+    readonly organizationFactor: number;
+  };
   readonly logLevel: string;
   /** Null: nothing is traced. */
   readonly tracing: TracingSettings | null;
@@ -128,7 +133,11 @@ export function toConfig(env: Env): Config {
     },
     secondFactorRule: env.REQUIRE_SECOND_FACTOR,
     retentionDays: env.RETENTION_DAYS,
-    rateLimits: { enabled: env.RATE_LIMITS === "on", store: env.RATE_LIMIT_STORE },
+    rateLimits: {
+      enabled: env.RATE_LIMITS === "on",
+      store: env.RATE_LIMIT_STORE,
+      organizationFactor: env.ORGANIZATION_RATE_LIMIT_FACTOR,
+    },
     logLevel: env.LOG_LEVEL,
     tracing: tracingOf(env),
   };

@@ -158,6 +158,7 @@ const shape = {
   RETENTION_DAYS: z.coerce.number().int().min(1).max(365).default(30).meta({ example: "30" }),
   RATE_LIMITS: switchValue.default("on").meta({ example: "on" }),
   RATE_LIMIT_STORE: z.enum(["memory", "postgres"]).default("memory").meta({ example: "postgres" }),
+  ORGANIZATION_RATE_LIMIT_FACTOR: z.coerce.number().min(1).max(1_000).default(4).meta({ example: "4" }),
   TRUST_PROXY: z
     .union(
       [

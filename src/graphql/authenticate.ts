@@ -3,8 +3,7 @@ import type { Request, RequestHandler } from "express";
 import type { KeyVerifier } from "../api-keys/api-key.verifier.ts";
 import { keyRequired } from "../api-keys/api-key.verifier.ts";
 import { findPresentedKey } from "../api-keys/presented-key.ts";
-import { takeToken, type BucketOwner } from "../api-keys/rate-limit.ts";
-import type { RateLimitStore } from "../api-keys/rate-limit.store.ts";
+import { takeToken, type BucketOwner, type RateLimits } from "../api-keys/rate-limit.ts";
 import { networkOf } from "../platform/network.ts";
 import { bucketOf, type Holder } from "./holder.ts";
 import type { HttpDoor } from "./http-door.ts";
@@ -15,7 +14,7 @@ export interface AuthenticationParts {
   verifier: KeyVerifier;
   sessions: Sessions;
   /** Null: rate limits are off. */
-  store: RateLimitStore | null;
+  limits: RateLimits | null;
   isProduction: boolean;
 }
 
@@ -24,7 +23,7 @@ function createIdentification({
   verifier,
   sessions,
   isProduction,
-}: Omit<AuthenticationParts, "store">): (request: Request) => Promise<Holder | null> {
+}: Omit<AuthenticationParts, "limits">): (request: Request) => Promise<Holder | null> {
   return async ({ headers, ip = "" }) => {
     const key = findPresentedKey(headers);
     if (key !== null) return await verifier.verify(key, ip);
@@ -42,7 +41,8 @@ const ANONYMOUS_LIMIT = { perSecond: 5, burst: 50 };
 
 /** Requests without a key share a bucket for each network. */
 function anonymousBucketOf({ ip = "" }: Request): BucketOwner {
-  return { bucket: `anonymous:${networkOf(ip)}`, rateLimits: { read: ANONYMOUS_LIMIT } };
+  const bucket = `anonymous:${networkOf(ip)}`;
+  return { kind: "network", bucket, organizationId: null, rateLimits: { read: ANONYMOUS_LIMIT } };
 }
 
 /** Begins the visit. In production nobody unknown comes further. */
@@ -53,7 +53,7 @@ export function authenticate(parts: AuthenticationParts, door: HttpDoor): Reques
     const holder = await identify(request);
     door.noteHolder(response, holder);
     const owner = holder ? bucketOf(holder) : anonymousBucketOf(request);
-    await takeToken(parts.store, owner, "read", setHeader);
+    await takeToken(parts.limits, owner, "read", setHeader);
     const gone = new AbortController();
     response.once("close", () => {
       if (!response.writableFinished) gone.abort();

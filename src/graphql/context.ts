@@ -5,6 +5,7 @@ import type { ReviewService } from "../accounts/review.service.ts";
 import type { SavedViewService } from "../accounts/saved-view.service.ts";
 import type { SuspensionService } from "../accounts/suspension.service.ts";
 import type { ApiKeyService } from "../api-keys/api-key.service.ts";
+import type { RateLimits } from "../api-keys/rate-limit.ts";
 import type { EventTail } from "../events/event.tail.ts";
 import type { JobCodes } from "../jobs/job.codes.ts";
 import type { JobOperations } from "../jobs/job.operations.ts";
@@ -37,8 +38,8 @@ export interface GraphqlServices {
   readonly requests: Pick<RequestLog, "list" | "usage">;
   readonly tail: EventTail;
   readonly clock: Clock;
-  /** Whether requests are limited at all. */
-  readonly hasRateLimits: boolean;
+  /** Null: rate limits are off. */
+  readonly rateLimits: RateLimits | null;
 }
 
 /** One operation, or one event of a subscription. */

@@ -12,5 +12,8 @@ export function isPerson(holder: Holder): holder is SessionHolder {
 
 /** A person has one bucket, with however many sessions. */
 export function bucketOf(holder: Holder): BucketOwner {
-  return { bucket: isPerson(holder) ? holder.user.id : holder.keyId, rateLimits: holder.rateLimits };
+  const { organizationId, rateLimits } = holder;
+  return isPerson(holder)
+    ? { kind: "user", bucket: holder.user.id, organizationId, rateLimits }
+    : { kind: "key", bucket: holder.rateBucket, organizationId, rateLimits };
 }

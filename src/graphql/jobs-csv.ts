@@ -6,8 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { Router, type Request, type RequestHandler, type Response } from "express";
 import { coerceInputValue, isInputType, type GraphQLSchema } from "graphql";
 import { requireScope } from "../api-keys/api-key.verifier.ts";
-import { takeToken } from "../api-keys/rate-limit.ts";
-import type { RateLimitStore } from "../api-keys/rate-limit.store.ts";
+import { takeToken, type RateLimits } from "../api-keys/rate-limit.ts";
 import type { JobCodes } from "../jobs/job.codes.ts";
 import { exportVisibleJobs, type ViewExport } from "../jobs/job.export.view.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -29,7 +28,7 @@ export interface JobsCsvParts {
   readsOf: (viewer: Viewer, signal: AbortSignal) => Queryable;
   sessions: Sessions;
   /** Null: rate limits are off. */
-  limits: RateLimitStore | null;
+  limits: RateLimits | null;
 }
 
 const PATH = "/console-data/jobs.csv";

@@ -13,8 +13,7 @@ import {
   type OperationDefinitionNode,
 } from "graphql";
 import { keyRequired } from "../api-keys/api-key.verifier.ts";
-import { takeTokens, type RateLimitClass } from "../api-keys/rate-limit.ts";
-import type { RateLimitStore } from "../api-keys/rate-limit.store.ts";
+import { takeTokens, type RateLimitClass, type RateLimits } from "../api-keys/rate-limit.ts";
 import { badRequest } from "../platform/errors.ts";
 import { costOf } from "./cost.ts";
 import type { ErrorFormat } from "./error-format.ts";
@@ -27,7 +26,7 @@ import { currentVisit, type Measured, type Visit } from "./visit.ts";
 export interface GuardParts {
   schema: GraphQLSchema;
   /** Null: rate limits are off. */
-  store: RateLimitStore | null;
+  limits: RateLimits | null;
   isProduction: boolean;
   errors: ErrorFormat;
 }
@@ -44,7 +43,7 @@ const BULK_FIELDS = new Set([
 /** Not a validation rule: those are left out for a document that is known, and see no variables. */
 export function createOperationGuard({
   schema,
-  store,
+  limits,
   isProduction,
   errors,
 }: GuardParts): ApolloServerPlugin {
@@ -59,7 +58,8 @@ export function createOperationGuard({
       );
     visit.measured = measureOperation(schema, plan, asked);
     if (holder && plan.kind === OperationTypeNode.MUTATION)
-      for (const tokens of tokensOf(plan)) await takeTokens(store, bucketOf(holder), tokens, visit.setHeader);
+      for (const tokens of tokensOf(plan))
+        await takeTokens(limits, bucketOf(holder), tokens, visit.setHeader);
   };
 
   return {

@@ -11,7 +11,7 @@ import { expressMiddleware } from "@as-integrations/express5";
 import { Router, type ErrorRequestHandler, type Request, type RequestHandler } from "express";
 import type { GraphQLSchema } from "graphql";
 import type { KeyVerifier } from "../api-keys/api-key.verifier.ts";
-import type { RateLimitStore } from "../api-keys/rate-limit.store.ts";
+import type { RateLimits } from "../api-keys/rate-limit.ts";
 import { AppError } from "../platform/errors.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Tracing } from "../platform/tracing.ts";
@@ -33,7 +33,7 @@ export interface GraphqlParts<Context extends BaseContext> {
   verifier: KeyVerifier;
   sessions: Sessions;
   /** Null: rate limits are off. */
-  limits: RateLimitStore | null;
+  limits: RateLimits | null;
   environment: "development" | "production" | "test";
   publicUrl: string | null;
   logger: Logger;
@@ -57,7 +57,7 @@ const PATH = "/graphql";
 export async function createGraphql<Context extends BaseContext>(
   parts: GraphqlParts<Context>,
 ): Promise<Graphql> {
-  const { environment, makeContext, verifier, sessions, limits: store } = parts;
+  const { environment, makeContext, verifier, sessions, limits } = parts;
   const isProduction = environment === "production";
   const errors = createErrorFormat(parts.logger);
   const apollo = createApollo(parts, errors);
@@ -77,7 +77,7 @@ export async function createGraphql<Context extends BaseContext>(
       if (!isProduction) router.get(PATH, showSandbox(keyToOffer));
       router.all(
         PATH,
-        authenticate({ verifier, sessions, store, isProduction }, door),
+        authenticate({ verifier, sessions, limits, isProduction }, door),
         readBody(door.readJson(MAX_BODY_BYTES)),
       );
       router.all(
@@ -100,7 +100,7 @@ export async function createGraphql<Context extends BaseContext>(
 }
 
 function createApollo<Context extends BaseContext>(
-  { schema, limits: store, environment, logger, tracing }: GraphqlParts<Context>,
+  { schema, limits, environment, logger, tracing }: GraphqlParts<Context>,
   errors: ErrorFormat,
 ): ApolloServer<Context> {
   return new ApolloServer<Context>({
@@ -126,7 +126,7 @@ function createApollo<Context extends BaseContext>(
     },
     formatError: (formatted, error) => errors.formatError(formatted, error),
     plugins: [
-      createOperationGuard({ schema, store, isProduction: environment === "production", errors }),
+      createOperationGuard({ schema, limits, isProduction: environment === "production", errors }),
       // It would wrap every field's resolver.
       ApolloServerPluginCacheControlDisabled(),
       // Nothing is reported to anybody, whatever the environment says.

@@ -7,8 +7,7 @@ import {
   type ServerOptions,
   type SubscribePayload,
 } from "graphql-ws";
-import { takeToken } from "../api-keys/rate-limit.ts";
-import type { RateLimitStore } from "../api-keys/rate-limit.store.ts";
+import { takeToken, type RateLimits } from "../api-keys/rate-limit.ts";
 import { SlowReaderError } from "../events/event.buffer.ts";
 import { badRequest, invariant, isUnavailable } from "../platform/errors.ts";
 import { withoutValues, type Logger } from "../platform/logger.ts";
@@ -31,7 +30,7 @@ export interface ProtocolParts<Context extends object> {
   schema: GraphQLSchema;
   makeContext: (request: OperationCall) => Context;
   /** Null: rate limits are off. */
-  limits: RateLimitStore | null;
+  limits: RateLimits | null;
   logger: Logger;
   tracing?: Tracing | undefined;
 }

@@ -3,7 +3,7 @@ import compression from "compression";
 import cors from "cors";
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from "express";
 import type { KeyVerifier } from "../api-keys/api-key.verifier.ts";
-import type { RateLimitStore } from "../api-keys/rate-limit.store.ts";
+import type { RateLimits } from "../api-keys/rate-limit.ts";
 import type { Config } from "../config/config.ts";
 import type { EventService } from "../events/event.service.ts";
 import type { JobCodes } from "../jobs/job.codes.ts";
@@ -46,7 +46,7 @@ export interface HttpServices extends AccountServices {
   requests: RequestRecorder;
   verifier: KeyVerifier;
   /** Null: rate limits are off. */
-  limits: RateLimitStore | null;
+  limits: RateLimits | null;
   /** What readiness asks. */
   dependencies: readonly Dependency[];
   isStopping: () => boolean;

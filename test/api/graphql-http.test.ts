@@ -365,7 +365,7 @@ describe("rate limits", () => {
   it("count each request as a read, whatever is in it", async () => {
     const own = await ownKey({ read: slow });
     const first = await limited.post({ query: "{ word }" }, own);
-    expect(first.headers.get("ratelimit-policy")).toBe('"read";q=2;w=200');
+    expect(first.headers.get("ratelimit-policy")).toBe('"read";q=2;w=200, "read-organization";q=400;w=2');
     expect(first.headers.get("x-ratelimit-remaining")).toBe("1");
     await limited.post("not even JSON", own);
     const third = await limited.post("not even JSON", own);

@@ -242,13 +242,13 @@ describe("a key that a person makes", () => {
   });
 });
 
-it("a person has one bucket of tokens with however many sessions, and their organisation's keys have others", async () => {
+it("a person has one bucket of tokens with however many sessions, and their organisation one for its users and one for its keys", async () => {
   await using limited = await startTestApp({ RATE_LIMITS: "on", RATE_LIMIT_STORE: "postgres" });
   const partner = await limited.partner("agent");
   const first = await newPerson(limited, partner.id);
   const second = await signedIn(limited, first);
   const { headers } = await first.graphql(ANY);
-  expect(headers.get("ratelimit-policy")).toBe('"read";q=100;w=2');
+  expect(headers.get("ratelimit-policy")).toBe('"read";q=100;w=2, "read-organization";q=400;w=2');
   await second.graphql(ANY);
   await second.graphql('mutation { deleteView(id: "x") { id } }');
   await graphql(limited, ANY, { key: partner.key });
@@ -257,7 +257,14 @@ it("a person has one bucket of tokens with however many sessions, and their orga
   );
   const [key] = await limited.database.query<{ id: string }>(sql`select id from api_key`);
   expect(buckets.map(({ id }) => id).toSorted()).toEqual(
-    [`${first.id}:read`, `${first.id}:write`, `${key?.id}:read`].toSorted(),
+    [
+      `${first.id}:read`,
+      `${first.id}:write`,
+      `${key?.id}:read`,
+      `${partner.id}:keys:read`,
+      `${partner.id}:users:read`,
+      `${partner.id}:users:write`,
+    ].toSorted(),
   );
 });
 

@@ -3,6 +3,10 @@ import { startInstance, type Answer } from "../support/instance.ts";
 import { expectData, expectFailure } from "../support/answers.ts";
 import { createFakeClock, SECOND_MS, type FakeClock } from "../support/fake-clock.ts";
 import { listJobs, patchBatch, patchJob, type Api } from "../support/job-calls.ts";
+import { newPerson } from "../support/graphql-person.ts";
+import type { Queryable } from "../../src/platform/database.ts";
+import type { Sql } from "../../src/platform/sql.ts";
+import { createMemoryStore, createPostgresStore, type Bucket } from "../../src/api-keys/rate-limit.store.ts";
 import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
 
 const HEADERS = [
@@ -50,8 +54,8 @@ describe("rate limits per key", () => {
       const partner = await app.partner("agent");
       const call = (): Promise<Answer> => calls[kind](partner);
       expect(limitsOf(await call())).toEqual({
-        "ratelimit-policy": `"${kind}";q=${burst};w=2`,
-        ratelimit: `"${kind}";r=${burst - 1};t=1`,
+        "ratelimit-policy": `"${kind}";q=${burst};w=2, "${kind}-organization";q=${4 * burst};w=2`,
+        ratelimit: `"${kind}";r=${burst - 1};t=1, "${kind}-organization";r=${4 * burst - 1};t=1`,
         "x-ratelimit-limit": String(burst),
         "x-ratelimit-remaining": String(burst - 1),
         "x-ratelimit-reset": "1",
@@ -62,7 +66,7 @@ describe("rate limits per key", () => {
       expectFailure(refused, 429);
       expect(refused.headers.get("retry-after")).toBe("1");
       expect(limitsOf(refused)).toMatchObject({
-        ratelimit: `"${kind}";r=0;t=2`,
+        ratelimit: `"${kind}";r=0;t=2, "${kind}-organization";r=${3 * burst};t=1`,
         "x-ratelimit-remaining": "0",
         "x-ratelimit-reset": "2",
       });
@@ -97,7 +101,7 @@ describe("rate limits per key", () => {
     const refused = await calls.read(partner);
     expectFailure(refused, 429);
     expect(refused.headers.get("retry-after")).toBe("10");
-    expect(refused.headers.get("ratelimit-policy")).toBe('"read";q=2;w=20');
+    expect(refused.headers.get("ratelimit-policy")).toBe('"read";q=2;w=20, "read-organization";q=400;w=2');
     expect(await letThrough(51, () => calls.write(partner))).toBe(50);
   });
 
@@ -135,6 +139,107 @@ describe("rate limits per key", () => {
   });
 });
 
+async function keysOf(partner: Partner, count: number): Promise<Partner[]> {
+  const keys: Partner[] = [];
+  for (let at = 0; at < count; at += 1) {
+    const request = { organizationId: partner.id, name: `key ${at}`, createdBy: "test" };
+    keys.push({ ...partner, key: (await app.keys.create(request)).text });
+  }
+  return keys;
+}
+
+function bucketOf(id: string, burst: number): Bucket {
+  return { id, limit: { perSecond: 0.001, burst } };
+}
+
+describe("rate limits of all keys of an organization together", () => {
+  it("429 beyond four times the limit of one key, however many keys there are", async () => {
+    const partner = await app.partner("agent");
+    for (const key of await keysOf(partner, 4)) expect(await letThrough(10, () => calls.batch(key))).toBe(10);
+    const refused = await calls.batch(partner);
+    expectFailure(refused, 429, "for all keys of an organisation together is 20 a second, 40 at once");
+    expect(limitsOf(refused)).toMatchObject({
+      ratelimit: '"batch";r=9;t=1, "batch-organization";r=0;t=2',
+      "x-ratelimit-limit": "40",
+      "x-ratelimit-remaining": "0",
+      "x-ratelimit-reset": "2",
+    });
+    clock.advance(SECOND_MS);
+    expect(await letThrough(25, () => calls.batch(partner))).toBe(10);
+    expectFailure(await calls.batch(partner), 429, "for each key is 5 a second, 10 at once");
+  });
+
+  it("429 is not lifted by rotating the key", async () => {
+    const partner = await app.partner("agent");
+    expect(await letThrough(11, () => calls.batch(partner))).toBe(10);
+    const [key] = await app.keys.list(partner.id);
+    const { text } = await app.keys.rotate(key?.id ?? "", 0, "test");
+    expect(await letThrough(1, () => calls.batch({ ...partner, key: text }))).toBe(0);
+    const again = await app.keys.rotate((await app.keys.list(partner.id)).at(-1)?.id ?? "", 0, "test");
+    expect(await letThrough(1, () => calls.batch({ ...partner, key: again.text }))).toBe(0);
+  });
+
+  it("what one key is refused costs the others nothing", async () => {
+    const partner = await app.partner("agent");
+    const others = await keysOf(partner, 3);
+    expect(await letThrough(60, () => calls.batch(partner))).toBe(10);
+    for (const other of others) expect(await letThrough(10, () => calls.batch(other))).toBe(10);
+  });
+
+  it("follow ORGANIZATION_RATE_LIMIT_FACTOR, and a key that was given more never meets them alone", async () => {
+    const env = { RATE_LIMITS: "on", ORGANIZATION_RATE_LIMIT_FACTOR: "1.5" };
+    await using instance = await startInstance(app.databaseUrl, env, { clock });
+    const policyOf = async (key: Parameters<typeof app.partner>[1]): Promise<string | null> => {
+      const partner = await app.partner("agent", key);
+      return (await listJobs(instance, partner)).headers.get("ratelimit-policy");
+    };
+    expect(await policyOf({})).toBe('"read";q=100;w=2, "read-organization";q=150;w=2');
+    expect(await policyOf({ rateLimits: { read: { perSecond: 1_000, burst: 1_000 } } })).toBe(
+      '"read";q=1000;w=1, "read-organization";q=1500;w=1',
+    );
+  });
+
+  it("are not met by users who are signed in, so that they can stop a program from the console", async () => {
+    const partner = await app.partner("agent");
+    const user = await newPerson(app, partner.id);
+    for (const key of await keysOf(partner, 4)) await letThrough(10, () => calls.batch(key));
+    expectFailure(await calls.batch(partner), 429, "all keys");
+    const query = "{ viewer { rateLimits { class perSecond burst organization { perSecond burst } } } }";
+    expect(await user.ask(query)).toMatchObject({
+      viewer: {
+        rateLimits: [
+          { class: "READ", perSecond: 50, burst: 100, organization: { perSecond: 200, burst: 400 } },
+          { class: "WRITE", perSecond: 25, burst: 50, organization: { perSecond: 100, burst: 200 } },
+          { class: "BATCH", perSecond: 5, burst: 10, organization: { perSecond: 20, burst: 40 } },
+        ],
+      },
+    });
+  });
+
+  it.each(["in this process", "in PostgreSQL"])(
+    "are drawn together with the key's where buckets are kept %s",
+    async (where) => {
+      const statements: Sql[] = [];
+      const counting: Queryable = {
+        ...app.database,
+        query(statement) {
+          statements.push(statement);
+          return app.database.query(statement);
+        },
+      };
+      const store = where === "in PostgreSQL" ? createPostgresStore(counting) : createMemoryStore(clock);
+      const shared = bucketOf("shared", 3);
+      const take = async (id: string, count: number) =>
+        (await store.takeBoth(bucketOf(id, 2), shared, count)).map(({ allowed }) => allowed);
+      expect(await take("one", 2)).toEqual([true, true]);
+      expect(await take("one", 1)).toEqual([false, true]);
+      expect(await take("two", 1)).toEqual([true, true]);
+      expect(await take("two", 1)).toEqual([true, false]);
+      expect(statements).toHaveLength(where === "in PostgreSQL" ? 4 : 0);
+    },
+  );
+});
+
 describe("RATE_LIMIT_STORE=postgres", () => {
   const rateLimits = { read: { perSecond: 0.001, burst: 3 } };
 
@@ -154,7 +259,7 @@ describe("RATE_LIMIT_STORE=postgres", () => {
       const refused = await listJobs(api, partner);
       expectFailure(refused, 429);
       expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(900);
-      expect(refused.headers.get("ratelimit")).toMatch(/^"read";r=0;t=\d+$/);
+      expect(refused.headers.get("ratelimit")).toMatch(/^"read";r=0;t=\d+, /);
     }
   });
 

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { sql } from "../../src/platform/sql.ts";
 import { useCommandLine } from "../support/command-line-rig.ts";
@@ -72,14 +73,14 @@ describe("key", () => {
     expect(listed.stdout + listed.stderr).not.toContain(key);
   });
 
-  it("create takes an instant or a number of days to expire, and all scopes by default", async () => {
+  it("create takes an instant or a number of days to expire, and the two scopes of a partner by default", async () => {
     const [instant, days] = await Promise.all([
       documentOf("key", "create", "--org", "Acme", "--expires", "2099-06-01T12:00:00+02:00"),
       documentOf("key", "create", "--org", "Acme", "--expires", "90d"),
     ]);
     expect(instant.expires_at).toBe("2099-06-01T10:00:00.000Z");
     expect(Math.round((Date.parse(days.expires_at) - Date.now()) / 86_400_000)).toBe(90);
-    expect(days.scopes).toEqual(["jobs:read", "jobs:write", "webhooks:manage"]);
+    expect(days.scopes).toEqual(["jobs:read", "jobs:write"]);
   });
 
   it("revoke ends a key named by its id, its 8 characters or the whole of it", async () => {
@@ -95,6 +96,31 @@ describe("key", () => {
       code: 0,
       stdout: expect.stringContaining("is revoked"),
     });
+  });
+
+  it("docs/operations.md shows a prefix that a key can have", async () => {
+    const guide = await readFile("docs/operations.md", "utf8");
+    const { starts_with: prefix } = await documentOf("key", "create", "--org", "Acme");
+    const example = /key revoke (wmk_\w+)/.exec(guide)?.[1] ?? "";
+    for (const text of [example, prefix]) expect(text).toMatch(/^wmk_[0-9a-z]{8}$/);
+  });
+
+  it("update sets, lifts and resets the limits of a key, and leaves the others", async () => {
+    const { id } = await documentOf("key", "create", "--org", "Acme");
+    const limitsAfter = async (...limits: string[]) =>
+      (await documentOf("key", "update", id, ...limits.flatMap((limit) => ["--limit", limit]))).rate_limits;
+    expect(await limitsAfter("read=10/20", "batch=none")).toEqual({
+      read: { perSecond: 10, burst: 20 },
+      batch: null,
+    });
+    expect(await limitsAfter("read=default")).toEqual({ batch: null });
+    expect(await limitsAfter("write=0.5/1")).toEqual({ batch: null, write: { perSecond: 0.5, burst: 1 } });
+    expect(await limitsAfter("batch=default", "write=default")).toBeNull();
+    for (const wrong of ["read", "all=1/1", "read=0/1", "read=1/0", "read=1"])
+      expect(await waymark("key", "update", id, "--limit", wrong)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining("read=10/20"),
+      });
   });
 
   it("rotate issues a new key, and keeps the old one for the hours asked for", async () => {

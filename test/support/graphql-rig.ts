@@ -88,7 +88,8 @@ export async function startGraphqlRig({
   const verifier = opened.use(createKeyVerifier({ database, clock }));
   const log: Record<string, unknown>[] = [];
   const logger = createLogger("info", lines(log));
-  const limits = config.rateLimits.enabled ? createMemoryStore(clock) : null;
+  const { enabled, organizationFactor } = config.rateLimits;
+  const limits = enabled ? { store: createMemoryStore(clock), organizationFactor } : null;
   const metrics = createMetrics(() => database.pool());
   const { registry } = metrics;
   const mails = createMailService({ database, box: testBox, isDelivered: false });

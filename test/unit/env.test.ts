@@ -120,7 +120,7 @@ describe("settings", () => {
       mail: { smtp: null, from: { name: "Waymark", address: "no-reply@localhost" } },
       retentionDays: 30,
       demo: true,
-      rateLimits: { enabled: true, store: "memory" },
+      rateLimits: { enabled: true, store: "memory", organizationFactor: 4 },
       logLevel: "info",
     });
     expect(config.webhooks.retrySchedule.slice(0, 3)).toEqual([0, 5_000, 300_000]);

@@ -832,7 +832,7 @@ export type UpdateJobInput = {
 
 /** What became of the change. */
 export type UpdateJobPayload = {
-  /** The job as it is now; null where the change was refused. */
+  /** The job as it is now; null where the change was refused. Needs the scope `jobs:read`. */
   readonly job: Maybe<Job>;
   /** Why it was refused; empty where it was not. */
   readonly userErrors: ReadonlyArray<UserError>;
@@ -856,7 +856,7 @@ export type BulkJobResult = {
   readonly markingNumber: Scalars['String']['output'];
   /** What became of it. */
   readonly outcome: BulkOutcome;
-  /** The job as the item left it; null where it was refused or not applied. */
+  /** The job as the item left it; null where it was refused or not applied. Needs the scope `jobs:read`. */
   readonly job: Maybe<Job>;
   /** Why it was refused; empty where it was not. */
   readonly userErrors: ReadonlyArray<UserError>;
@@ -1014,6 +1014,19 @@ export type RateLimit = {
   /** So many a second, on and on. */
   readonly perSecond: Scalars['Float']['output'];
   /** So many at once, after a pause. */
+  readonly burst: Scalars['Int']['output'];
+  /**
+   * The limit of all keys of the organization together, or of all its signed-in users together: a request counts against both
+   * limits. Null for an operator.
+   */
+  readonly organization: Maybe<OrganizationRateLimit>;
+};
+
+/** How often the requests of one class may come from all keys, or all signed-in users, of an organization together. */
+export type OrganizationRateLimit = {
+  /** The number of requests per second that can be sustained. */
+  readonly perSecond: Scalars['Float']['output'];
+  /** The number of requests that can be sent at once after a pause. */
   readonly burst: Scalars['Int']['output'];
 };
 
@@ -1445,9 +1458,9 @@ export type Mutation = {
   readonly updateJob: UpdateJobPayload;
   /** Changes 1 to 100 jobs. Needs the scope `jobs:write`. */
   readonly updateJobs: UpdateJobsPayload;
-  /** Makes a webhook endpoint. Needs the scope `webhooks:manage`. */
+  /** Makes a webhook endpoint. Needs the scopes `webhooks:manage` and `jobs:read`: jobs are sent to it. */
   readonly createWebhookEndpoint: CreateWebhookEndpointPayload;
-  /** Changes a webhook endpoint. Needs the scope `webhooks:manage`. */
+  /** Changes a webhook endpoint. Needs the scope `webhooks:manage`, and `jobs:read` to change the URL. */
   readonly updateWebhookEndpoint: UpdateWebhookEndpointPayload;
   /** Deletes a webhook endpoint: what waits for it is discarded, its log stays. Needs the scope `webhooks:manage`. */
   readonly deleteWebhookEndpoint: DeleteWebhookEndpointPayload;
@@ -1862,7 +1875,10 @@ export type WebhookDelivery = Node & {
   readonly createdAt: Scalars['DateTime']['output'];
   /** When it was over; null: it is not. */
   readonly finishedAt: Maybe<Scalars['DateTime']['output']>;
-  /** The body of each request, to the byte; null where the event is older than the log goes. */
+  /**
+   * The body of each request, to the byte; null where the event is older than the log goes. It holds the job, so it needs the
+   * scope `jobs:read`, except for a test event.
+   */
   readonly requestBody: Maybe<Scalars['String']['output']>;
   /** Each request of it, in order. */
   readonly attempts: Maybe<ReadonlyArray<WebhookAttempt>>;
@@ -2256,6 +2272,7 @@ export type ResolversTypes = ResolversObject<{
   OrganizationType: OrganizationType;
   Viewer: ResolverTypeWrapper<Holder>;
   RateLimit: ResolverTypeWrapper<RateLimit>;
+  OrganizationRateLimit: ResolverTypeWrapper<OrganizationRateLimit>;
   RateLimitClass: RateLimitClass;
   ViewerKind: ViewerKind;
   Scope: Scope;
@@ -2377,6 +2394,7 @@ export type ResolversParentTypes = ResolversObject<{
   OrganizationEdge: Omit<OrganizationEdge, 'node'> & { node: ResolversParentTypes['Organization'] };
   Viewer: Holder;
   RateLimit: RateLimit;
+  OrganizationRateLimit: OrganizationRateLimit;
   Limits: Limits;
   ApiKey: ApiKeyNode;
   CreateApiKeyInput: CreateApiKeyInput;
@@ -2762,6 +2780,12 @@ export type RateLimitResolvers<ContextType = GraphqlContext, ParentType extends 
   class?: Resolver<ResolversTypes['RateLimitClass'], ParentType, ContextType>;
   perSecond?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
   burst?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  organization?: Resolver<Maybe<ResolversTypes['OrganizationRateLimit']>, ParentType, ContextType>;
+}>;
+
+export type OrganizationRateLimitResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['OrganizationRateLimit'] = ResolversParentTypes['OrganizationRateLimit']> = ResolversObject<{
+  perSecond?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  burst?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
 }>;
 
 export type LimitsResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['Limits'] = ResolversParentTypes['Limits']> = ResolversObject<{
@@ -3118,6 +3142,7 @@ export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
   OrganizationEdge?: OrganizationEdgeResolvers<ContextType>;
   Viewer?: ViewerResolvers<ContextType>;
   RateLimit?: RateLimitResolvers<ContextType>;
+  OrganizationRateLimit?: OrganizationRateLimitResolvers<ContextType>;
   Limits?: LimitsResolvers<ContextType>;
   ApiKey?: ApiKeyResolvers<ContextType>;
   CreateApiKeyPayload?: CreateApiKeyPayloadResolvers<ContextType>;

@@ -1,5 +1,5 @@
 /** Who is asking. */
-import { limitOf, rateLimitClasses } from "../../api-keys/rate-limit.ts";
+import { limitOf, organizationLimit, rateLimitClasses, type RateLimits } from "../../api-keys/rate-limit.ts";
 import type { KeyRateLimits } from "../../api-keys/api-key.entity.ts";
 import { toScopeName } from "../nodes/api-key.node.ts";
 import { holderOf } from "../access.ts";
@@ -21,13 +21,18 @@ export const viewer: ViewerResolvers = {
   user: (holder, _args, { loaders }) => (isPerson(holder) ? loaders.users.load(holder.user.id) : null),
   scopes: ({ scopes }) => scopes.map(toScopeName),
   limits: () => limits,
-  rateLimits: ({ rateLimits }, _args, { services }) =>
-    services.hasRateLimits ? rateLimitsOf(rateLimits) : [],
+  rateLimits: (holder, _args, { services }) =>
+    services.rateLimits ? rateLimitsOf(services.rateLimits, holder) : [],
 };
 
-function rateLimitsOf(own: KeyRateLimits | null) {
+function rateLimitsOf(
+  { organizationFactor }: RateLimits,
+  { rateLimits, organizationId }: { rateLimits: KeyRateLimits | null; organizationId: string | null },
+) {
   return rateLimitClasses.flatMap((kind) => {
-    const limit = limitOf(own, kind);
-    return limit ? [{ class: kind.toUpperCase() as Uppercase<typeof kind>, ...limit }] : [];
+    const limit = limitOf(rateLimits, kind);
+    if (!limit) return [];
+    const organization = organizationId === null ? null : organizationLimit(limit, kind, organizationFactor);
+    return [{ class: kind.toUpperCase() as Uppercase<typeof kind>, ...limit, organization }];
   });
 }

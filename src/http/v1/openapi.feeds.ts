@@ -16,7 +16,7 @@ webhooks carry, to poll instead or to catch up.
 Begin without \`after\`, keep \`next_cursor\` and hand it back as \`after\`, at once while \`has_more\` is true and then from
 time to time. No event is left out and none comes twice along one cursor.`,
   tag: "Events",
-  scope: "jobs:read",
+  scopes: ["jobs:read"],
   request: { query: feedParameters },
   success: {
     description: "Events, oldest first.",
@@ -61,7 +61,7 @@ export const listStatuses = operation({
   summary: "List the status codes",
   description: "The codes that `normalized_status` may hold. Codes may be added at any time.",
   tag: "Reference",
-  scope: "jobs:read",
+  scopes: ["jobs:read"],
   success: {
     description: "The codes.",
     name: "StatusListEnvelope",
@@ -85,7 +85,7 @@ export const listFailureReasons = operation({
   summary: "List the failure reasons",
   description: "A catalogue for `failure_reason`. It is advice: any text of up to 64 characters is accepted.",
   tag: "Reference",
-  scope: "jobs:read",
+  scopes: ["jobs:read"],
   success: {
     description: "The catalogue.",
     name: "FailureReasonListEnvelope",

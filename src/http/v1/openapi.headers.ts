@@ -67,20 +67,20 @@ const descriptions: Record<HeaderName, Header> = {
   },
   RateLimit: {
     description:
-      "What is left: `r` requests now, all of them again in `t` seconds. Absent where the limit is switched off.",
+      "What is left of the limit of the key and of its organization: `r` requests now, all again in `t` seconds. Absent where the limit is switched off.",
     required: false,
     schema: text,
-    example: '"read";r=99;t=1',
+    example: '"read";r=99;t=1, "read-organization";r=399;t=1',
   },
   "RateLimit-Policy": {
     description:
-      "The limit: `q` requests at once, refilled over `w` seconds. Absent where the limit is switched off.",
+      "The limits of the key and of all keys of its organization: `q` requests at once, refilled over `w` seconds. Absent where the limit is switched off.",
     required: false,
     schema: text,
-    example: '"read";q=100;w=2',
+    example: '"read";q=100;w=2, "read-organization";q=400;w=2',
   },
   "X-RateLimit-Limit": {
-    description: "Requests at once.",
+    description: "Requests at once, of the limit with the fewest requests left.",
     required: false,
     schema: { type: "integer", minimum: 1 },
     example: 100,

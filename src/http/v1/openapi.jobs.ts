@@ -61,7 +61,7 @@ Filters narrow the list together; none of them is required. A repeated, empty or
 one is ignored. To walk through many pages, hand \`pagination.next_cursor\` back as \`cursor\`: it costs the same on every
 page and skips nothing when jobs are added meanwhile.`,
   tag,
-  scope: "jobs:read",
+  scopes: ["jobs:read"],
   request: { query: listParameters },
   success: {
     description: "A page of jobs.",
@@ -90,7 +90,7 @@ export const findJob = operation({
   description:
     "The job with this Marking Number. One that is not visible to the key's organization is not there.",
   tag,
-  scope: "jobs:read",
+  scopes: ["jobs:read"],
   request: { params: pathParameters },
   success: {
     description: "The job.",
@@ -110,7 +110,7 @@ export const jobHistory = operation({
   description:
     "Every change of the job, newest first: who made it, when, by which request, and each field from → to.",
   tag,
-  scope: "jobs:read",
+  scopes: ["jobs:read"],
   request: { params: pathParameters, query: historyParameters },
   success: {
     description: "A page of changes.",
@@ -137,7 +137,7 @@ export const updateJob = operation({
 At least one editable field is required. Keys that are unknown or read-only are ignored and named in
 \`X-Ignored-Fields\`. A change that changes nothing is a success without a new version. The body is at most 64 KiB.`,
   tag,
-  scope: "jobs:write",
+  scopes: ["jobs:write", "jobs:read"],
   request: {
     params: pathParameters,
     query: writeParameters,
@@ -188,7 +188,7 @@ The answer is 200 whenever the request itself is well formed, even if every item
 with nothing applied, where \`jobs\` is not a list of 1 to ${MAX_BATCH} objects with a sound \`marking_number\` each. The same
 Marking Number twice is applied twice, in order. The body is at most 4 MiB.`,
   tag,
-  scope: "jobs:write",
+  scopes: ["jobs:write", "jobs:read"],
   request: {
     query: writeParameters,
     headers: z.object({ "Idempotency-Key": idempotencyKeyHeader }),

@@ -27,7 +27,7 @@ export interface Operation {
   summary: string;
   description: string;
   tag: string;
-  scope: Scope;
+  scopes: readonly Scope[];
   request?: NonNullable<RouteConfig["request"]>;
   success: Success;
   /** Besides those that every operation has: a code as the table describes it, or with what is special here. */
@@ -49,7 +49,7 @@ export function operation({
   summary,
   description,
   tag,
-  scope,
+  scopes,
   ...rest
 }: Operation): RouteConfig {
   const responses = [...rest.failures, ...everywhere].map(toResponse).toSorted(([a], [b]) => a - b);
@@ -58,10 +58,10 @@ export function operation({
     path,
     operationId,
     summary,
-    description: `${description}\n\nRequired scope: \`${scope}\`.`,
+    description: `${description}\n\nRequired ${scopes.length === 1 ? "scope" : "scopes"}: ${scopes.map((scope) => `\`${scope}\``).join(" and ")}.`,
     tags: [tag],
     security: [{ ApiKey: [] }, { Bearer: [] }],
-    "x-required-scopes": [scope],
+    "x-required-scopes": [...scopes],
     ...(rest.request && { request: rest.request }),
     responses: { 200: successResponse(rest.success), ...Object.fromEntries(responses) },
   };

@@ -16,14 +16,15 @@ update them by Marking Number.
 
 **Authentication.** Every request under \`/v1\` carries an API key, as \`x-api-key: KEY\` or as \`Authorization: Bearer KEY\`.
 A key belongs to an agent or a contractor organization and sees the jobs of that organization, nothing else. What a key
-may do is told by its scopes; each operation names the one that it requires (\`x-required-scopes\`).
+may do is told by its scopes; each operation names those that it requires (\`x-required-scopes\`).
 
 **Envelope.** Every answer under \`/v1\`, success or failure, is \`{request_id, success, data, error}\`. A path that does not
 exist is 404 (\`NotFoundException\`), one that is asked with a method that it does not have is 405
 (\`MethodNotAllowedException\`, with \`Allow\`). Every path that has GET has HEAD.
 
 **Rate limits.** Per key: reads 50 a second (100 at once), single updates 25 a second (50 at once), batches 5 a second
-(10 at once), unless the operator set others. \`RateLimit\`, \`RateLimit-Policy\` and \`X-RateLimit-*\` tell what is left.
+(10 at once), unless the operator set others. All keys of an organization together have four times as much. \`RateLimit\`,
+\`RateLimit-Policy\` and \`X-RateLimit-*\` return what is left.
 
 **Growth.** Objects in answers and events may get new fields, and codes with \`x-extensible-enum\` may get new values.
 

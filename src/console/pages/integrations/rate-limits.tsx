@@ -11,6 +11,10 @@ const CLASSES: Record<RateLimitClass, string> = {
   BATCH: "Changing many jobs",
 };
 
+function inWords({ perSecond, burst }: { perSecond: number; burst: number }): string {
+  return `${perSecond.toLocaleString()} a second, ${burst.toLocaleString()} at once`;
+}
+
 export function RateLimits() {
   const { data } = useQuery(RateLimitsDocument);
   if (!data) return null;
@@ -22,14 +26,15 @@ export function RateLimits() {
       ) : (
         <Stack gap="sm">
           <FactList
-            facts={limits.map(({ class: kind, perSecond, burst }) => ({
+            facts={limits.map(({ class: kind, perSecond, burst, organization }) => ({
               label: CLASSES[kind],
-              value: `${perSecond.toLocaleString()} a second, ${burst.toLocaleString()} at once`,
+              value: `${inWords({ perSecond, burst })}${organization ? `; all together ${inWords(organization)}` : ""}`,
             }))}
           />
           <Text c="dimmed" fz="sm">
-            Each key has them for itself, unless it was given others. Each answer of REST says in{" "}
-            <Code>RateLimit</Code> how much is left; beyond that, 429 with <Code>Retry-After</Code>.
+            The first limit is for each key, the second for all keys of your organisation together. Each REST
+            response says in <Code>RateLimit</Code> how much is left. Requests beyond a limit return 429 with{" "}
+            <Code>Retry-After</Code>.
           </Text>
         </Stack>
       )}
