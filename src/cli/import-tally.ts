@@ -1,5 +1,6 @@
 /** The report of a whole import, in bounded memory: each failed row is told at once, and only so many are kept. */
-import type { ImportCounts, ImportReport, RowFailure } from "../jobs/job.import.ts";
+import type { ImportCounts, RowFailure } from "../jobs/job.import.ts";
+import type { ImportProgress } from "../jobs/job.import.service.ts";
 import { printable } from "./output.ts";
 
 /** How many failed rows the JSON document lists; standard error has them all. */
@@ -8,7 +9,7 @@ const MAX_SHOWN_NUMBER = 60;
 const outcomes = ["created", "updated", "unchanged", "failed"] as const;
 
 export class ImportTally {
-  readonly counts: ImportCounts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
+  counts: ImportCounts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
   readonly #listed: RowFailure[] = [];
   readonly #tell: (line: string) => void;
 
@@ -16,8 +17,8 @@ export class ImportTally {
     this.#tell = tell;
   }
 
-  add({ counts, failures }: ImportReport): void {
-    for (const name of outcomes) this.counts[name] += counts[name];
+  add({ counts, failures }: ImportProgress): void {
+    this.counts = counts;
     this.#listed.push(...failures.slice(0, MAX_LISTED - this.#listed.length));
     for (const line of failures.flatMap(linesOf)) this.#tell(printable(line));
   }

@@ -1,12 +1,15 @@
 /** The file that a command reads: its format, its size where that is known, and its bytes. */
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
+import { basename } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
 import { fileFormats, type FileFormat } from "../jobs/job.import.rows.ts";
 import { AppError } from "../platform/errors.ts";
 
 export interface InputFile {
   readonly format: FileFormat;
+  /** Without its folder; undefined: standard input. */
+  readonly name: string | undefined;
   /** Null: not known beforehand (standard input, a pipe). */
   readonly size: number | null;
   /** The bytes; an abort ends them with an AbortError. */
@@ -20,6 +23,7 @@ export async function findInput(file: string, format: FileFormat | undefined): P
   if (file === "-") {
     return {
       format: format ?? unknownFormat("Standard input"),
+      name: undefined,
       size: null,
       open: (signal) => addAbortSignal(signal, process.stdin),
     };
@@ -28,6 +32,7 @@ export async function findInput(file: string, format: FileFormat | undefined): P
   if (found.isDirectory()) throw new AppError("BadRequestException", `${file} is a folder`);
   return {
     format: format ?? formatOf(file) ?? unknownFormat(file),
+    name: basename(file),
     size: found.isFile() ? found.size : null,
     open: (signal) => createReadStream(file, { signal }),
   };

@@ -1,6 +1,7 @@
 /** `waymark jobs import` */
 import { Command, Option } from "commander";
-import { fileFormats, readRows, type FileFormat } from "../jobs/job.import.rows.ts";
+import { NO_ORIGIN } from "../accounts/audit.service.ts";
+import { fileFormats, type FileFormat } from "../jobs/job.import.rows.ts";
 import { systemActor } from "../platform/principal.ts";
 import type { Cli } from "./cli.ts";
 import { ImportTally, MAX_LISTED } from "./import-tally.ts";
@@ -52,22 +53,19 @@ interface Import {
 }
 
 async function importFile(cli: Cli, services: Services, { input, options, signal }: Import): Promise<void> {
-  const { importJobs } = await import("../jobs/job.import.ts");
+  const { createImportService } = await import("../jobs/job.import.service.ts");
   const { agent, contractor, dryRun = false } = options;
   const bytes = input.open(signal);
-  const rows = readRows(bytes, { format: input.format, needsAgent: agent === undefined });
   const progress = startProgress(input.size);
   const tally = new ImportTally(progress.tell);
+  const request = { format: input.format, fileName: input.name, agent, contractor, dryRun };
+  const context = { actor: systemActor, ...NO_ORIGIN };
   try {
-    for await (const report of importJobs(services, rows, {
-      agent,
-      contractor,
-      dryRun,
-      actor: systemActor,
-      requestId: null,
-    })) {
-      tally.add(report);
-      progress.advance("bytesRead" in bytes ? Number(bytes.bytesRead) : 0, tally.rows);
+    for await (const told of createImportService(services).run(context, request, { chunks: bytes, signal })) {
+      if (told.type === "progress") {
+        tally.add(told);
+        progress.advance("bytesRead" in bytes ? Number(bytes.bytesRead) : 0, tally.rows);
+      } else if (told.stopped !== null) throw told.stopped;
     }
   } catch (error) {
     if (tally.rows > 0) progress.tell(`Stopped. Until then: ${tally.summary()}`);

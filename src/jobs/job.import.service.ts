@@ -1,7 +1,7 @@
 /** An import as a whole, for whoever watches it: how far it is, a report at its end however it ends, its place in the audit log. */
 import { record, type ActContext } from "../accounts/audit.service.ts";
 import type { ColumnNames } from "./job.file.ts";
-import { importJobs, type ImportCounts, type ImportServices } from "./job.import.ts";
+import { importJobs, type ImportCounts, type ImportServices, type RowFailure } from "./job.import.ts";
 import { ImportTally, type ListedFailure } from "./job.import.tally.ts";
 import { readRows, type FileFormat } from "./job.import.rows.ts";
 
@@ -21,7 +21,10 @@ export interface ImportRequest {
 /** After each chunk, once it is committed. */
 export interface ImportProgress {
   type: "progress";
+  /** Of all chunks until now. */
   counts: ImportCounts;
+  /** The rows of this chunk that failed. */
+  failures: readonly RowFailure[];
 }
 
 /** The last thing that is told. */
@@ -72,7 +75,7 @@ export function createImportService(services: ImportServices): ImportService {
           const isFirst = !hasBegun;
           hasBegun = true;
           if (isFirst) await note(services, "started", { context, request, tally });
-          yield { type: "progress", counts: { ...tally.counts } };
+          yield { type: "progress", counts: { ...tally.counts }, failures: part.failures };
           signal.throwIfAborted();
         }
       } catch (error) {

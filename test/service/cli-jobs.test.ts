@@ -38,6 +38,22 @@ describe("jobs import", () => {
     });
   });
 
+  it("records its beginning and its end in the audit log, as an operator's; a dry run records nothing", async () => {
+    const file = await fileOf("audited.csv", "marking_number,weight\nAU-1,1\nAU-2,x\n");
+    await waymark("jobs", "import", file, "--agent", "Acme", "--dry-run");
+    await waymark("jobs", "import", file, "--agent", "Acme");
+    const entries = await database().query(
+      sql`select action, actor, by_operator, details from audit_entry where subject = 'audited.csv' order by id`,
+    );
+    const details = { format: "csv", agent: "Acme" };
+    const counts = { created: 1, updated: 0, unchanged: 0, failed: 1 };
+    const by = { actor: "system", by_operator: true };
+    expect(entries).toEqual([
+      { action: "import.started", ...by, details },
+      { action: "import.finished", ...by, details: { ...details, ...counts } },
+    ]);
+  });
+
   it("tells the rows that failed by line, field and reason, imports the others, and exits with 1", async () => {
     const file = await fileOf("some.csv", "marking_number,weight\nF-1,1\nF-2,x\nF-3,3\n\u001B[2J,4,5\n");
     const run = await waymark("jobs", "import", file, "--agent", "Acme");

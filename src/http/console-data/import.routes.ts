@@ -123,7 +123,7 @@ function writeLine(response: Response, line: object): void {
 }
 
 function toLine(told: ImportProgress | ImportOutcome, bytes: number, logger: Logger): object {
-  if (told.type === "progress") return { ...told, bytes };
+  if (told.type === "progress") return { type: told.type, counts: told.counts, bytes };
   const { dryRun, counts, failures, failuresLeftOut, stopped } = told;
   return {
     type: "report",
