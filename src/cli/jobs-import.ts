@@ -23,6 +23,7 @@ contract's 16 editable fields. Jobs are found by their Marking Number, made wher
 
 An absent column leaves a job's field as it is; an empty CSV cell is null, and in quotes ("") an empty string.
 --agent stands in where a row names none, --contractor where the file has no such column (an empty cell there: nobody).
+Without an agent a row changes the job with its Marking Number, and fails if there is none: a new job needs an agent.
 
 Rows go in by the thousand, in their order; a Marking Number may come again. Failed rows are told by line on standard
 error, while the others go in; the exit code is 1 then. With --json the document lists the first ${MAX_LISTED} of them and

@@ -107,15 +107,15 @@ async function fieldsOf(codes: JobCodes, values: Values) {
   return { patch: {}, problems: checked.problems.map(({ field, message }) => ({ field, message })) };
 }
 
-/** A job always has an agent, so an empty cell names none and the stand-in is taken. */
+/** Null: no agent is named, so the row can only change a job that exists. */
 async function agentOf(
   { references, standIns }: RowChecks,
   values: Values,
   note: Note,
-): Promise<string | undefined> {
+): Promise<string | null | undefined> {
   const named = values["agent"] ?? null;
   if (named !== null) return await organizationOf(references, ["agent", named], note);
-  return standIns.agentId ?? note("agent", "is missing, and none was given for the whole import");
+  return standIns.agentId ?? null;
 }
 
 /** Null is an answer here (assigned to nobody), so the stand-in is for rows that have no such column. */

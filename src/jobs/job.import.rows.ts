@@ -21,8 +21,6 @@ export type FileFormat = (typeof fileFormats)[number];
 
 export interface FileReading {
   format: FileFormat;
-  /** Whether the rows must name their agents, since none is given for the whole import. */
-  needsAgent: boolean;
   /** The file's own names; absent: it has ours. */
   columns?: ColumnNames | undefined;
 }
@@ -41,14 +39,13 @@ async function* csvRows(chunks: AsyncIterable<Uint8Array>, reading: FileReading)
   if (columns === null) throw wrongHeader("The file is empty: its first line names the columns");
 }
 
-function columnsOf(header: CsvRecord, { needsAgent, columns }: FileReading): (FileColumn | null)[] {
+function columnsOf(header: CsvRecord, { columns }: FileReading): (FileColumn | null)[] {
   if ("fault" in header) throw wrongHeader(`The header ${header.fault}`);
   const [first] = header.cells;
   if (header.cells.length === 1 && /[;\t|]/.test(first?.text ?? "")) {
     throw wrongHeader("The header is a single cell: columns are set apart by commas");
   }
-  const needed: FileColumn[] = needsAgent ? ["marking_number", "agent"] : ["marking_number"];
-  return readHeader(header.cells, needed, columns);
+  return readHeader(header.cells, ["marking_number"], columns);
 }
 
 function csvRow(

@@ -57,7 +57,7 @@ export function createImportService(services: ImportServices): ImportService {
   return {
     async *run(context, request, { chunks, signal }) {
       const { format, columns, agent, contractor, dryRun } = request;
-      const rows = readRows(chunks, { format, needsAgent: agent === undefined, columns });
+      const rows = readRows(chunks, { format, columns });
       const { actor, requestId } = context;
       const tally = new ImportTally();
       let hasBegun = false;

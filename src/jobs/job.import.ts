@@ -8,7 +8,7 @@ import type { JobCodes } from "./job.codes.ts";
 import { checkRow, OrganizationReferences, type CheckedRow, type RowChecks } from "./job.import.check.ts";
 import type { ImportRow, RowProblem } from "./job.import.rows.ts";
 import { applyInRounds, type Refused } from "./job.rounds.ts";
-import { upsertRows, type JobUpsert, type UpsertOutcome } from "./job.upsert.ts";
+import { upsertRows, type UpsertOutcome } from "./job.upsert.ts";
 
 export interface ImportServices {
   database: Database;
@@ -50,6 +50,7 @@ export interface ImportReport {
   failures: RowFailure[];
 }
 
+const AGENT_NEEDED = "is missing: no job has this Marking Number, and a new job needs an agent";
 /** What one statement handles well. It bounds the memory, too. */
 const CHUNK = 1_000;
 
@@ -122,18 +123,18 @@ async function importChunk(
         );
   if (upserts.length > 0 && !options.dryRun) {
     announce();
-    const seers = seersOf(upserts, outcomes);
+    const seers = seersOf(outcomes);
     if (seers.length > 0) happened(seers);
   }
   return reportOf(chunk, checked, outcomes);
 }
 
 /** The organisations that see what changed. */
-function seersOf(upserts: readonly JobUpsert[], outcomes: readonly Outcome[]): string[] {
+function seersOf(outcomes: readonly Outcome[]): string[] {
   const seers = new Set<string>();
-  for (const [at, outcome] of outcomes.entries()) {
+  for (const outcome of outcomes) {
     if (outcome.kind !== "created" && outcome.kind !== "updated") continue;
-    seers.add((upserts[at] as JobUpsert).agentId);
+    if (outcome.agentId !== null) seers.add(outcome.agentId);
     if (outcome.contractorId !== null) seers.add(outcome.contractorId);
   }
   return [...seers];
@@ -164,6 +165,7 @@ function resultOf(outcome: Outcome | undefined): "created" | "updated" | "unchan
   invariant(outcome, "a sound row has an outcome");
   if (outcome.kind === "taken")
     return [{ field: "marking_number", message: "belongs to a job of another agent" }];
+  if (outcome.kind === "agentless") return [{ field: "agent", message: AGENT_NEEDED }];
   if (outcome.kind !== "refused") return outcome.kind;
   return [{ field: null, message: `is refused by the database: ${outcome.reason}` }];
 }

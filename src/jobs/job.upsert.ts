@@ -13,16 +13,22 @@ import { changesOf, nextVersion, recordEvents, recordMoves, recordSeen } from ".
 /** A job to be there with these values: made where it is not, changed where it is. */
 export interface JobUpsert {
   markingNumber: string;
-  agentId: string;
+  /** Null: a job that exists is changed, whichever agent's it is, and none is created. */
+  agentId: string | null;
   /** Null: assigned to nobody; undefined: as it is. */
   contractorId?: string | null | undefined;
   patch: JobPatch;
   providerStatus?: string | null | undefined;
 }
 
-/** `taken`: the Marking Number is that of a job which is not to be changed: another agent's, or any where all are to be new. */
+/**
+ * `taken`: the Marking Number is that of a job which is not to be changed: another agent's, or any where all are to be new.
+ * `agentless`: no job has the Marking Number, and there is no agent to create one for.
+ */
 export interface UpsertOutcome {
-  readonly kind: "created" | "updated" | "unchanged" | "taken";
+  readonly kind: "created" | "updated" | "unchanged" | "taken" | "agentless";
+  /** The job's agent; null if there is no such job. */
+  readonly agentId: string | null;
   /** To whom the job is assigned now. */
   readonly contractorId: string | null;
 }
@@ -53,15 +59,17 @@ export async function upsertRows(
   context: UpsertContext,
 ): Promise<UpsertOutcome[]> {
   const written = await writeFields(tx, upserts, context);
-  const mine = upserts.filter(
-    (upsert, at) => upsert.contractorId !== undefined && written[at]?.kind !== "taken",
-  );
+  const mine = upserts.filter((upsert, at) => upsert.contractorId !== undefined && !isRefused(written[at]));
   const assigned = await assignRows(tx, mine as Assignment[], context);
   return written.map((outcome, at) => {
     const { markingNumber, contractorId = outcome.contractorId } = upserts[at] as JobUpsert;
     const isUpdated = outcome.kind === "unchanged" && assigned.has(markingNumber);
-    return { kind: isUpdated ? "updated" : outcome.kind, contractorId };
+    return { ...outcome, kind: isUpdated ? "updated" : outcome.kind, contractorId };
   });
+}
+
+function isRefused(outcome: UpsertOutcome | undefined): boolean {
+  return outcome?.kind === "taken" || outcome?.kind === "agentless";
 }
 
 export interface Assignment {
@@ -114,8 +122,8 @@ async function writeFields(
   context: UpsertContext,
 ): Promise<UpsertOutcome[]> {
   const rows = await queryable.query<UpsertRow>(upsertStatement(upserts, context));
-  const outcomes = rows.map(({ kind, contractor_id }) =>
-    kind ? { kind, contractorId: contractor_id } : null,
+  const outcomes = rows.map(({ kind, agent_id, contractor_id }) =>
+    kind ? { kind, agentId: agent_id, contractorId: contractor_id } : null,
   );
   // Null: another process made the job between this statement's look and its insert. It is there now, so it is found.
   const missed = upserts.filter((_, at) => outcomes[at] === null);
@@ -123,11 +131,15 @@ async function writeFields(
   return outcomes.map((outcome) => outcome ?? (again.shift() as UpsertOutcome));
 }
 
-const AGENTS_OWN = [raw("job.agent_id = input.agent_id"), raw("order by job.id for update of job")] as const;
+const AGENTS_OWN = [
+  raw("(input.agent_id is null or job.agent_id = input.agent_id)"),
+  raw("order by job.id for update of job"),
+] as const;
 const ALL_TAKEN = [raw("false"), raw("")] as const;
 
 interface UpsertRow {
   kind: UpsertOutcome["kind"] | null;
+  agent_id: string | null;
   contractor_id: string | null;
 }
 
@@ -168,7 +180,7 @@ function upsertStatement(upserts: readonly JobUpsert[], context: UpsertContext):
       select job_id, input.marking_number, input.agent_id, moment.at, moment.at, ${freshValues}
       from input left join target using (place), moment,
         jsonb_populate_record(null::job, ${DEFAULTS}::jsonb || input.patch) fresh
-      where target.place is null
+      where target.place is null and input.agent_id is not null
       -- In one order everywhere, so that two imports of the same new numbers wait for each other and never deadlock.
       order by input.marking_number collate "C"
       on conflict (marking_number) do nothing
@@ -193,7 +205,9 @@ function upsertStatement(upserts: readonly JobUpsert[], context: UpsertContext):
     select case when born.place is not null then 'created'
       when updated.place is not null then 'updated'
       when target.mine then 'unchanged'
-      when not target.mine then 'taken' end as kind, (target.old).contractor_id
+      when not target.mine then 'taken'
+      when input.agent_id is null then 'agentless' end as kind,
+      coalesce((target.old).agent_id, input.agent_id) as agent_id, (target.old).contractor_id
     from input left join target using (place) left join updated using (place) left join born using (place)
     order by place`;
 }

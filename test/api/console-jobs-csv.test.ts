@@ -96,7 +96,7 @@ async function importAgain(bytes: Uint8Array) {
   };
   const total = { created: 0, updated: 0, unchanged: 0, failed: 0 };
   const options = { actor: systemActor, requestId: null, dryRun: false };
-  const rows = readRows(toChunks(bytes), { format: "csv", needsAgent: true });
+  const rows = readRows(toChunks(bytes), { format: "csv" });
   for await (const { counts } of importJobs(services, rows, options))
     for (const name of ["created", "updated", "unchanged", "failed"] as const) total[name] += counts[name];
   return total;

@@ -41,7 +41,7 @@ async function importCsv(...lines: string[]): Promise<ImportCounts | undefined> 
   const bytes = (async function* () {
     yield await Promise.resolve(Buffer.from(["marking_number,labels", ...lines, ""].join("\n")));
   })();
-  const rows = readRows(bytes, { format: "csv", needsAgent: false });
+  const rows = readRows(bytes, { format: "csv" });
   const reports = importJobs({ database, codes, organizations, announce, happened: announce }, rows, {
     ...context,
     agent: "Agent",

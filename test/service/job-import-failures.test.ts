@@ -119,7 +119,6 @@ describe("a row that fails", () => {
     const latin1 = Buffer.from(`No,Zo\u00EB\n${number},Zo\u00EB\n`, "latin1");
     const rows = readRows(bytesOf(latin1), {
       format: "csv",
-      needsAgent: false,
       columns: new Map([["No", "marking_number"]]),
     });
     const reports = await Array.fromAsync(

@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { importJobs } from "../../src/jobs/job.import.ts";
+import { readRows } from "../../src/jobs/job.import.rows.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
 import { sql } from "../../src/platform/sql.ts";
-import { byAgent, countsOf, problemsOf, useJobImports } from "../support/job-import-rig.ts";
+import { byAgent, bytesOf, context, countsOf, problemsOf, useJobImports } from "../support/job-import-rig.ts";
 import { newNumber } from "../support/job-services.ts";
 
-const { database, organization, importFile, importNdjson, makeJob, jobOf } = useJobImports();
+const { database, services, organization, importFile, importNdjson, makeJob, jobOf } = useJobImports();
 
 const countsInDatabase = () =>
   database().query(sql`
@@ -185,14 +187,33 @@ describe("organisations in a file", () => {
     );
   });
 
-  it("cannot be missing: an agent is named by each row or for the whole import", async () => {
-    const missing = "is missing, and none was given for the whole import";
-    expect(problemsOf(await importFile(`marking_number,agent\n${newNumber()},""\n`, {}))).toEqual([
-      [2, "agent", missing],
-    ]);
-    expect(problemsOf(await importNdjson([{ marking_number: newNumber() }], {}))).toEqual([
+  it("are needed to create a job: without an agent known jobs are changed, whichever agent's they are", async () => {
+    const missing = "is missing: no job has this Marking Number, and a new job needs an agent";
+    const [known, rivals] = [await makeJob(), await makeJob({}, { agentId: organization.rival })];
+    const file = `marking_number,weight,contractor\n${known},7,Swift\n${newNumber()},8,Swift\n${rivals},9,\n${known},7,\n`;
+    const result = await importFile(file, {});
+    expect(problemsOf(result)).toEqual([[3, "agent", missing]]);
+    expect(countsOf(result)).toEqual([0, 3, 0, 1]);
+    expect(await jobOf(known)).toMatchObject({
+      weight: 7,
+      agent_id: organization.agent,
+      contractor_id: null,
+    });
+    expect(await jobOf(rivals)).toMatchObject({ weight: 9, agent_id: organization.rival });
+    expect(problemsOf(await importNdjson([{ marking_number: newNumber(), agent: null }], {}))).toEqual([
       [1, "agent", missing],
     ]);
+    const empty = `marking_number,agent,weight\n${known},"",10\n${newNumber()},"",10\n`;
+    expect(problemsOf(await importFile(empty, {}))).toEqual([[3, "agent", missing]]);
+  });
+
+  it("that are told of a change are the job's own, also where the file names no agent", async () => {
+    const told: string[][] = [];
+    const rival = await makeJob({}, { agentId: organization.rival });
+    const happened = (ids: readonly string[]): void => void told.push([...ids]);
+    const rows = readRows(bytesOf(`marking_number,weight\n${rival},1\n`), { format: "csv" });
+    await Array.fromAsync(importJobs({ ...services(), happened }, rows, { dryRun: false, ...context }));
+    expect(told).toEqual([[organization.rival]]);
   });
 });
 
@@ -209,10 +230,6 @@ describe("a CSV header", () => {
     ["", "The file is empty: its first line names the columns"],
   ])("that cannot be used is refused before any row: %j", async (header, message) => {
     await expect(importFile(header)).rejects.toMatchObject({ code: "BadRequestException", message });
-  });
-
-  it("without the column agent is refused where no agent is given", async () => {
-    await expect(importFile("marking_number\nX\n", {})).rejects.toThrow("The header has no column agent");
   });
 
   it("with no row after it imports nothing", async () => {

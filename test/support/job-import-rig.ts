@@ -130,7 +130,7 @@ async function importInto(
     failures: [],
     chunks: 0,
   };
-  const rows = readRows(bytesOf(file), { format, needsAgent: options.agent === undefined });
+  const rows = readRows(bytesOf(file), { format });
   for await (const { counts, failures } of importJobs(services, rows, {
     dryRun: false,
     ...context,

@@ -51,12 +51,9 @@ describe("the columns of a file", () => {
     expect(guessMapping(["weight", "weight", "pts"])).toEqual([null, null, "pts"]);
   });
 
-  it("need a Marking Number and an agent, by a column or for the whole file", () => {
-    const names = ["a", "b"];
-    expect(mappingProblems({ names, mapping: [null, null], agent: null })).toHaveLength(2);
-    expect(mappingProblems({ names, mapping: ["marking_number", null], agent: null })).toHaveLength(1);
-    expect(mappingProblems({ names, mapping: ["marking_number", "agent"], agent: null })).toEqual([]);
-    expect(mappingProblems({ names, mapping: ["marking_number", null], agent: "org_1" })).toEqual([]);
+  it("need a Marking Number, and no agent", () => {
+    expect(mappingProblems([null, "agent"])).toEqual(["Choose the column that holds the Marking Number."]);
+    expect(mappingProblems(["marking_number", null])).toEqual([]);
   });
 });
 

@@ -19,7 +19,7 @@ interface MappingStepProps {
 
 export function MappingStep({ chosen, plan: before, onBack, onMapped }: MappingStepProps) {
   const [plan, setPlan] = useState(before);
-  const problems = mappingProblems(plan);
+  const problems = mappingProblems(plan.mapping);
   const unused = plan.mapping.filter((target) => target === null).length;
   return (
     <Stack maw={900} gap="lg">
@@ -124,7 +124,11 @@ function StandIns({ plan, onChange }: StandInsProps) {
         <OrganizationSelect
           type="AGENT"
           label="Agent"
-          description={hasAgent ? "For rows whose agent’s cell is empty." : "For all rows."}
+          description={
+            hasAgent
+              ? "For rows whose agent’s cell is empty."
+              : "For all rows. Without an agent the import updates known jobs and creates none."
+          }
           placeholder="None"
           value={plan.agent}
           onChange={(agent) => onChange({ ...plan, agent })}

@@ -103,17 +103,7 @@ export function repeatedNames(names: readonly string[]): ReadonlySet<string> {
   return new Set(names.filter((name, at) => names.indexOf(name) !== at));
 }
 
-export interface MappingChoice {
-  names: readonly string[];
-  mapping: readonly (string | null)[];
-  agent: string | null;
-}
-
 /** Why a file cannot be imported like this, in sentences; empty: it can. */
-export function mappingProblems({ mapping, agent }: MappingChoice): string[] {
-  const problems: string[] = [];
-  if (!mapping.includes("marking_number")) problems.push("Choose the column that holds the Marking Number.");
-  if (!mapping.includes("agent") && agent === null)
-    problems.push("Choose the agent whose jobs these are, or the column that names it.");
-  return problems;
+export function mappingProblems(mapping: readonly (string | null)[]): string[] {
+  return mapping.includes("marking_number") ? [] : ["Choose the column that holds the Marking Number."];
 }
