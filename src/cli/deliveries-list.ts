@@ -1,7 +1,10 @@
 /** `waymark deliveries list` */
 import { Command, Option } from "commander";
+import { fromTypedId } from "../platform/ids.ts";
 import { operator } from "../webhooks/caller.ts";
 import { deliveryStatuses, type DeliveryStatus, type DeliveryView } from "../webhooks/delivery.view.ts";
+import type { EndpointView } from "../webhooks/endpoint.view.ts";
+import type { Webhooks } from "../webhooks/webhooks.service.ts";
 import type { Cli } from "./cli.ts";
 import { deliverySummary } from "./delivery-document.ts";
 import { tableOf } from "./output.ts";
@@ -27,20 +30,57 @@ export function deliveriesList(cli: Cli): Command {
     .option("--limit <count>", "how many, up to 200", countValue, 20)
     .option("--cursor <cursor>", "go on where a page before ended")
     .action(({ endpoint, org, status, limit, cursor }: Options) =>
-      withWebhooks(cli, async ({ organizations, deliveries }) => {
+      withWebhooks(cli, async ({ organizations, deliveries, endpoints }) => {
         const organizationId = org === undefined ? undefined : (await organizations.get(org)).id;
         const filter = { endpointId: endpoint, organizationId, status };
         const { items, nextCursor } = await deliveries.list(operator, { filter, limit, cursor });
+        const endpointOf = await endpointsOf(endpoints, items);
+        const shown = items.map((item) => ({ item, endpoint: endpointOf.get(item.endpointId) }));
         const more = nextCursor === null ? "" : `\nThere are more: --cursor ${nextCursor}`;
         cli.output.result(
-          { items: items.map(deliverySummary), next_cursor: nextCursor },
-          items.length === 0 ? "There is no such delivery." : tableOf([HEAD, ...items.map(rowOf)]) + more,
+          {
+            items: shown.map(({ item, endpoint }) => ({
+              ...deliverySummary(item),
+              endpoint_blocked_until: isBlocked(item, endpoint) ? endpoint.blockedUntil : null,
+            })),
+            next_cursor: nextCursor,
+          },
+          items.length === 0 ? "There is no such delivery." : tableOf([HEAD, ...shown.map(rowOf)]) + more,
         );
       }),
     );
 }
 
-function rowOf(delivery: DeliveryView): string[] {
+interface Shown {
+  readonly item: DeliveryView;
+  /** Undefined: deleted. */
+  readonly endpoint: EndpointView | undefined;
+}
+
+async function endpointsOf(
+  endpoints: Webhooks["endpoints"],
+  items: readonly DeliveryView[],
+): Promise<ReadonlyMap<string, EndpointView>> {
+  const uuids = new Set(items.map(({ endpointId }) => fromTypedId("whe", endpointId) as string));
+  const views = await endpoints.byIds(operator, [...uuids]);
+  return new Map(views.map((view) => [view.id, view]));
+}
+
+/** Whether the delivery's next attempt waits for its endpoint rather than for its own schedule. */
+function isBlocked(item: DeliveryView, endpoint: EndpointView | undefined): endpoint is EndpointView {
+  if (item.status !== "pending" || item.isBeingSent || endpoint?.status !== "active") return false;
+  const until = endpoint.blockedUntil ?? "";
+  const isOver = !endpoint.isCircuitOpen && until < new Date().toISOString();
+  return !isOver && until > (item.nextAttemptAt ?? "");
+}
+
+function nextOf({ item, endpoint }: Shown): string {
+  if (!isBlocked(item, endpoint)) return item.nextAttemptAt ?? "-";
+  return `waits ${endpoint.isCircuitOpen ? "for the probe at" : "until"} ${endpoint.blockedUntil}`;
+}
+
+function rowOf(shown: Shown): string[] {
+  const { item: delivery } = shown;
   return [
     delivery.id,
     delivery.createdAt,
@@ -49,6 +89,6 @@ function rowOf(delivery: DeliveryView): string[] {
     delivery.isBeingSent ? "being sent" : delivery.status,
     String(delivery.attempts),
     delivery.outcome ?? "-",
-    delivery.nextAttemptAt ?? "-",
+    nextOf(shown),
   ];
 }

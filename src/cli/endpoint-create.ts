@@ -4,7 +4,7 @@ import { systemActor } from "../platform/principal.ts";
 import type { Cli } from "./cli.ts";
 import { endpointDocument } from "./endpoint-document.ts";
 import { listOf } from "./output.ts";
-import { headerValue, namesValue } from "./values.ts";
+import { countValue, headerValue, namesValue } from "./values.ts";
 import { withWebhooks } from "./with-webhooks.ts";
 
 interface Options {
@@ -13,6 +13,8 @@ interface Options {
   events?: string[];
   description?: string;
   header?: Record<string, string>;
+  maxInFlight?: number;
+  perSecond?: number;
 }
 
 export const KEEP_SECRET = "Keep the secret: the receiver verifies each webhook's signature with it.";
@@ -25,11 +27,13 @@ export function endpointCreate(cli: Cli): Command {
     .option("--events <types>", "only these types, set apart by commas (default: all)", namesValue)
     .option("--description <text>", "what it is for")
     .option("--header <header>", 'one more header, "Name: value"; may be given again', headerValue)
-    .action(({ org, url, events, description, header }: Options) =>
+    .option("--max-in-flight <count>", "deliveries in flight at once, 1 to 64 (default: 8)", countValue)
+    .option("--per-second <count>", "deliveries a second, 1 to 1000 (default: 50)", countValue)
+    .action(({ org, events, header, ...rest }: Options) =>
       withWebhooks(cli, async ({ organizations, endpoints }) => {
         const { id, name } = await organizations.get(org);
         const owner = { organizationId: id, actor: systemActor };
-        const settings = { url, eventTypes: events ?? null, description, headers: header };
+        const settings = { ...rest, eventTypes: events ?? null, headers: header };
         const { endpoint, secret } = await endpoints.create(owner, settings);
         const shown = {
           Secret: secret,
@@ -37,6 +41,7 @@ export function endpointCreate(cli: Cli): Command {
           Organisation: name,
           Url: endpoint.url,
           Events: endpoint.eventTypes?.join(", ") ?? "all",
+          Limits: `${endpoint.maxInFlight} at once, ${endpoint.perSecond} a second`,
         };
         cli.output.result(
           { secret, ...endpointDocument(endpoint) },

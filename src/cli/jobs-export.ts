@@ -17,6 +17,8 @@ interface Options {
 }
 
 const NOTES = `
+With --json and without --out the one document on standard output is {"jobs": […], "exported": 2}; with --out it names the file.
+
 The file can be imported again as it is, and changes nothing then. Organisations stand there by their ids. In CSV an
 empty cell is null and one in quotes ("") an empty string.
 
@@ -37,12 +39,12 @@ export function jobsExport(cli: Cli): Command {
     .option("--out <file>", "where to write (default: standard output)")
     .addHelpText("after", NOTES)
     .action(async (options: Options) => {
-      if (cli.output.isJson && options.out === undefined) {
+      const { out, format = "ndjson" } = options;
+      if (cli.output.isJson && out === undefined && format === "csv")
         throw new AppError(
           "BadRequestException",
-          "With --json the jobs need a file of their own: give --out",
+          "--json prints no CSV: give --out, or leave out one of both",
         );
-      }
       await cli.withServices((services, signal) => exportFile(cli, services, { options, signal }));
     });
 }
@@ -54,7 +56,8 @@ async function exportFile(
 ): Promise<void> {
   const { exportJobs } = await import("../jobs/job.export.ts");
   const { out, status } = options;
-  const format = options.format ?? formatOf(out ?? "") ?? "csv";
+  const isDocument = cli.output.isJson && out === undefined;
+  const format = isDocument ? "ndjson" : (options.format ?? formatOf(out ?? "") ?? "csv");
   const query = {
     format,
     ...(await organizationsOf(services, options)),
@@ -67,11 +70,23 @@ async function exportFile(
       yield text;
     }
   }
-  if (out === undefined) await pipeline(texts, process.stdout, { signal, end: false });
+  const printed = isDocument ? documentOf(texts(), () => exported) : texts();
+  if (out === undefined) await pipeline(printed, process.stdout, { signal, end: false });
   else await pipeline(texts, createWriteStream(out), { signal });
   const said = `${exported.toLocaleString("en")} ${exported === 1 ? "job" : "jobs"} exported.`;
+  if (isDocument) return;
   if (out === undefined) cli.output.note(said);
   else cli.output.result({ exported, format, out }, said);
+}
+
+/** Lines of JSON as one document, which is printed as it is read. */
+async function* documentOf(lines: AsyncIterable<string>, exported: () => number): AsyncGenerator<string> {
+  let before = '{"jobs":[\n';
+  for await (const text of lines) {
+    yield before + text.trimEnd().replaceAll("\n", ",\n");
+    before = ",\n";
+  }
+  yield `${before === ",\n" ? "\n" : before}],"exported":${exported()}}\n`;
 }
 
 async function organizationsOf({ organizations }: Services, { agent, contractor }: Options) {

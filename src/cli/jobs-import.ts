@@ -66,7 +66,7 @@ async function importFile(cli: Cli, services: Services, { input, options, signal
       if (told.type === "progress") {
         tally.add(told);
         progress.advance("bytesRead" in bytes ? Number(bytes.bytesRead) : 0, tally.rows);
-      } else if (told.stopped !== null) throw told.stopped;
+      } else if (told.stopped !== null) throw told.stopped as Error;
     }
   } catch (error) {
     if (tally.rows > 0) progress.tell(`Stopped. Until then: ${tally.summary()}`);

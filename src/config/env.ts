@@ -15,7 +15,12 @@ import {
 
 const port = z.coerce.number().int().min(0).max(65535);
 const connections = z.coerce.number().int().min(1).max(1_000_000);
-const switchValue = z.enum(["on", "off"]);
+/** Other common spellings of on and off. */
+const switchNames: ReadonlyMap<unknown, string> = new Map([
+  ...["true", "1", "yes"].map((name) => [name, "on"] as const),
+  ...["false", "0", "no"].map((name) => [name, "off"] as const),
+]);
+const switchValue = z.preprocess((text) => switchNames.get(text) ?? text, z.enum(["on", "off"]));
 const commaList = z.string().transform((text) =>
   text
     .split(",")

@@ -150,9 +150,8 @@ function patchOf({ patch, providerStatus }: JobUpsert): string {
 }
 
 function upsertStatement(upserts: readonly JobUpsert[], context: UpsertContext): Sql {
-  const { onlyNew = false } = context;
   // What is left alone needs no lock, and who waits for none while he holds new jobs makes nobody wait in a circle.
-  const [isMine, lock] = onlyNew ? ALL_TAKEN : AGENTS_OWN;
+  const [isMine, lock] = context.onlyNew ? ALL_TAKEN : AGENTS_OWN;
   return sql`
     with input as (
       select * from unnest(
@@ -205,8 +204,7 @@ function upsertStatement(upserts: readonly JobUpsert[], context: UpsertContext):
     select case when born.place is not null then 'created'
       when updated.place is not null then 'updated'
       when target.mine then 'unchanged'
-      when not target.mine then 'taken'
-      when input.agent_id is null then 'agentless' end as kind,
+      when not target.mine then 'taken' when input.agent_id is null then 'agentless' end as kind,
       coalesce((target.old).agent_id, input.agent_id) as agent_id, (target.old).contractor_id
     from input left join target using (place) left join updated using (place) left join born using (place)
     order by place`;

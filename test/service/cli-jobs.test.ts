@@ -196,6 +196,21 @@ describe("jobs export", () => {
     });
   });
 
+  it("prints one document with --json: the jobs, or where they are", async () => {
+    await waymark("org", "create", "--name", "Exporter", "--type", "agent");
+    await waymark("jobs", "import", await fileOf("export.csv", file), "--agent", "Exporter");
+    const { jobs, exported } = await documentOf("jobs", "export", "--agent", "Exporter");
+    expect(exported).toBe(2);
+    expect(jobs.map((job: { marking_number: string }) => job.marking_number).toSorted()).toEqual([
+      "E-1",
+      "E-2",
+    ]);
+    const none = await documentOf("jobs", "export", "--agent", "Exporter", "--status", "returned");
+    expect(none).toEqual({ jobs: [], exported: 0 });
+    const csv = await waymark("jobs", "export", "--json", "--format", "csv");
+    expect(csv).toMatchObject({ code: 2, stdout: "" });
+  });
+
   it("is empty but for its header where no job matches", async () => {
     const run = await waymark("jobs", "export", "--contractor", "Swift Couriers", "--status", "returned");
     expect(run).toEqual({

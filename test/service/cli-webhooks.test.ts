@@ -89,6 +89,12 @@ describe("endpoint create", () => {
     expect(headers).toEqual({ "X-Token": "s3cr3t:1", "X-Place": "2" });
   });
 
+  it("takes the limits that update takes, and shows them", async () => {
+    const args = withUrl(URL, "--max-in-flight", "3", "--per-second", "7");
+    expect(await documentOf(...args)).toMatchObject({ max_in_flight: 3, per_second: 7 });
+    expect((await run(...args)).stdout).toMatch(/^Limits: +3 at once, 7 a second$/m);
+  });
+
   it("tells every problem at once, and exits with 2", async () => {
     const { code, stdout, stderr } = await run(
       ...withUrl("ftp://x", "--events", "job.creatd"),
@@ -232,6 +238,27 @@ describe("deliveries", () => {
       data: { job: { marking_number: markingNumber } },
     });
     expect(shown.attempt_log).toEqual([]);
+  });
+
+  it("says when the endpoint of a pending delivery is probed, or allows requests again", async () => {
+    const id = await newEndpoint();
+    await services.job(agent);
+    const listed = async (circuitStep: number | null, until: string): Promise<string> => {
+      await services.database.query(sql`
+        update webhook_endpoint set blocked_until = ${until}::timestamptz, circuit_step = ${circuitStep}
+        where id = ${fromTypedId("whe", id)}`);
+      return (await run("deliveries", "list", "--endpoint", id)).stdout;
+    };
+    expect(await listed(1, "2099-01-01T00:00:00Z")).toMatch(
+      / waits for the probe at 2099-01-01T00:00:00.000Z$/m,
+    );
+    expect(await documentOf("deliveries", "list", "--endpoint", id)).toMatchObject({
+      items: [
+        { status: "pending", next_attempt_at: null, endpoint_blocked_until: "2099-01-01T00:00:00.000Z" },
+      ],
+    });
+    expect(await listed(null, "2099-01-01T00:00:00Z")).toMatch(/ waits until 2099-01-01T00:00:00.000Z$/m);
+    expect(await listed(null, "2026-01-01T00:00:00Z")).toMatch(/ -$/m);
   });
 
   it("replays one, and what has failed", async () => {

@@ -29,7 +29,7 @@ describe("a wrong setting", () => {
     ["PUBLIC_URL", "api.example.com", "PUBLIC_URL=https://api.example.com"],
     ["PUBLIC_URL", "ftp://api.example.com", "PUBLIC_URL=https://api.example.com"],
     ["WAYMARK_ROLE", "web", "WAYMARK_ROLE=api"],
-    ["WAYMARK_DEMO", "yes", "WAYMARK_DEMO=off"],
+    ["WAYMARK_DEMO", "maybe", "WAYMARK_DEMO=off"],
     ["DATABASE_URL", "mysql://db/waymark", "DATABASE_URL=postgresql://"],
     ["DATABASE_URL", "db", "DATABASE_URL=postgresql://"],
     ["DATABASE_REPLICA_URLS", "mysql://db/waymark", "DATABASE_REPLICA_URLS=postgresql://"],
@@ -44,16 +44,16 @@ describe("a wrong setting", () => {
     ["MONGODB_URL", "mongo:27017", "MONGODB_URL=mongodb://"],
     ["MONGODB_URL", "postgresql://db/waymark", "MONGODB_URL=mongodb://"],
     ["MONGODB_URL", "mongodb://", "MONGODB_URL=mongodb://"],
-    ["MONGOD_DOWNLOAD", "no", "MONGOD_DOWNLOAD=off"],
+    ["MONGOD_DOWNLOAD", "never", "MONGOD_DOWNLOAD=off"],
     ["WAYMARK_SECRET", "not-thirty-two-bytes", "WAYMARK_SECRET=$(openssl rand -base64 32)"],
-    ["WEBHOOK_ALLOW_PRIVATE", "yes", "WEBHOOK_ALLOW_PRIVATE=off"],
+    ["WEBHOOK_ALLOW_PRIVATE", "2", "WEBHOOK_ALLOW_PRIVATE=off"],
     ["WEBHOOK_RETRY_SCHEDULE", "0s,5x", "WEBHOOK_RETRY_SCHEDULE=0s,5s,5m"],
     ["SMTP_URL", "mail.example.com:587", "SMTP_URL=smtp://"],
     ["SMTP_URL", "smtp://mail.example.com?tls=maybe", "SMTP_URL=smtp://"],
     ["MAIL_FROM", "Waymark", "MAIL_FROM=Waymark <no-reply@example.com>"],
     ["MAIL_FROM", "a@example.com, b@example.com", "MAIL_FROM=Waymark <no-reply@example.com>"],
     ["RETENTION_DAYS", "0", "RETENTION_DAYS=30"],
-    ["RATE_LIMITS", "true", "RATE_LIMITS=on"],
+    ["RATE_LIMITS", "TRUE?", "RATE_LIMITS=on"],
     ["RATE_LIMIT_STORE", "redis", "RATE_LIMIT_STORE=postgres"],
     ["TRUST_PROXY", "yes", "TRUST_PROXY=1"],
     ["TRUST_PROXY", "11", "TRUST_PROXY=1"],
@@ -107,6 +107,39 @@ const graphqlOrigins = (environment: string): readonly string[] =>
 const senderOf = (env: Record<string, string>) => toConfig(readEnv(env)).mail.from;
 
 describe("settings", () => {
+  it.each([
+    ["on", true],
+    ["true", true],
+    ["1", true],
+    ["yes", true],
+    ["off", false],
+    ["false", false],
+    ["0", false],
+    ["no", false],
+  ])("that are switches take %s", (text, isOn) => {
+    const switches = [
+      "WAYMARK_DEMO",
+      "MONGOD_DOWNLOAD",
+      "WEBHOOK_ALLOW_PRIVATE",
+      "RATE_LIMITS",
+      "OVERLOAD_PROTECTION",
+    ];
+    const config = toConfig(readEnv(Object.fromEntries(switches.map((name) => [name, text]))));
+    expect({
+      demo: config.demo,
+      download: config.mongo.download,
+      allowPrivate: config.webhooks.allowPrivate,
+      rateLimits: config.rateLimits.enabled,
+      overloadProtection: config.http.overloadProtection,
+    }).toEqual({
+      demo: isOn,
+      download: isOn,
+      allowPrivate: isOn,
+      rateLimits: isOn,
+      overloadProtection: isOn,
+    });
+  });
+
   it("all have a default", () => {
     const config = toConfig(readEnv({}));
     expect(config).toMatchObject({
