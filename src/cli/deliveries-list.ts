@@ -29,10 +29,10 @@ export function deliveriesList(cli: Cli): Command {
     .addOption(new Option("--status <status>", "only those that stand so").choices(deliveryStatuses))
     .option("--limit <count>", "how many, up to 200", countValue, 20)
     .option("--cursor <cursor>", "go on where a page before ended")
-    .action(({ endpoint, org, status, limit, cursor }: Options) =>
+    .action(({ endpoint: endpointId, org, status, limit, cursor }: Options) =>
       withWebhooks(cli, async ({ organizations, deliveries, endpoints }) => {
         const organizationId = org === undefined ? undefined : (await organizations.get(org)).id;
-        const filter = { endpointId: endpoint, organizationId, status };
+        const filter = { endpointId, organizationId, status };
         const { items, nextCursor } = await deliveries.list(operator, { filter, limit, cursor });
         const endpointOf = await endpointsOf(endpoints, items);
         const shown = items.map((item) => ({ item, endpoint: endpointOf.get(item.endpointId) }));

@@ -6,6 +6,8 @@ import { sendSuccess } from "./envelope.ts";
 export interface Answer {
   data: unknown;
   headers?: Record<string, string>;
+  /** The client has this version: it gets 304 with the headers, and no body. */
+  isNotModified?: boolean;
 }
 
 /** A route: what it answers with, or what it throws. */
@@ -21,8 +23,9 @@ export type ChangeHandler = (request: Request, response: Response, tx?: Transact
 
 export function answering(handler: Handler, status: 200 | 202 = 200): RequestHandler {
   return async (request, response) => {
-    const { data, headers = {} } = await handler(request, response);
+    const { data, headers = {}, isNotModified = false } = await handler(request, response);
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-    sendSuccess(response, data, status);
+    if (isNotModified) response.status(304).end();
+    else sendSuccess(response, data, status);
   };
 }

@@ -7,8 +7,15 @@ export interface Query {
   problems: Problem[];
 }
 
-/** The parameters of `url` whose names are `known`; any other is ignored, whatever it holds. */
-export function readQuery(url: string, known: ReadonlySet<string>): Query {
+/**
+ * The parameters of `url` whose names are `known`; any other is ignored, whatever it holds. Values of a repeated parameter
+ * among `lists` are joined with commas.
+ */
+export function readQuery(
+  url: string,
+  known: ReadonlySet<string>,
+  lists: ReadonlySet<string> = new Set(),
+): Query {
   const at = url.indexOf("?");
   const parameters = new Map<string, string>();
   const problems: Problem[] = [];
@@ -17,14 +24,15 @@ export function readQuery(url: string, known: ReadonlySet<string>): Query {
     const name = decode(rawName);
     if (name === null || !known.has(name)) continue;
     const value = decode(rest.join("="));
-    const problem = problemOf(name, value, parameters);
+    const before = lists.has(name) ? parameters.get(name) : undefined;
+    const problem = problemOf(name, value, before === undefined && parameters.has(name));
     if (problem) problems.push(problem);
-    else parameters.set(name, value as string);
+    else parameters.set(name, before === undefined ? (value as string) : `${before},${value}`);
   }
   return { parameters, problems };
 }
 
-function problemOf(name: string, value: string | null, seen: ReadonlyMap<string, string>): Problem | null {
+function problemOf(name: string, value: string | null, isRepeated: boolean): Problem | null {
   const problem = (code: string, message: string): Problem => ({
     location: "query",
     field: name,
@@ -32,7 +40,7 @@ function problemOf(name: string, value: string | null, seen: ReadonlyMap<string,
     message,
   });
   if (value === null) return problem("malformed", "is not valid percent-encoded UTF-8");
-  if (seen.has(name)) return problem("repeated", "must be given once");
+  if (isRepeated) return problem("repeated", "must be given once");
   if (value === "") return problem("empty", "must not be empty; leave the parameter out instead");
   return null;
 }

@@ -1,6 +1,6 @@
 /** The job service: what partners can do with jobs, the same behind REST and GraphQL. */
 import type { Database, Queryable, Transaction } from "../platform/database.ts";
-import { AppError, badRequest, invariant } from "../platform/errors.ts";
+import { AppError, badRequest, invariant, type Problem } from "../platform/errors.ts";
 import type { ChangeContext, Principal, Viewer } from "../platform/principal.ts";
 import {
   applyBulk,
@@ -56,6 +56,13 @@ export interface BatchOptions extends BulkOptions {
 
 export interface JobService {
   list(viewer: Principal, query: JobListQuery): Promise<JobPage>;
+  /** What `list` would refuse a status code for. */
+  statusProblems(code: string): Promise<Problem[]>;
+  /** What `updateOne` would refuse the fields of `body` for; `path` precedes their names. */
+  fieldProblems(
+    body: Readonly<Record<string, unknown>>,
+    options: { path?: string; tx: Transaction | undefined },
+  ): Promise<Problem[]>;
   /** Throws NotFoundException for a job that is not visible as for one that is not there. */
   get(viewer: Principal, markingNumber: string): Promise<JobRow>;
   /** Throws for wrong fields (400), no visible job (404) and another version than expected (412). */
@@ -76,12 +83,19 @@ export interface JobServiceParts extends BulkParts {
 
 export function createJobService(parts: JobServiceParts): JobService {
   const { database, codes, readsOf = () => database } = parts;
+  const statusProblems = async (code: string): Promise<Problem[]> =>
+    (await codes.isKnownStatus(code)) ? [] : [unknownStatus(code, "query", "normalized_status")];
   return {
+    statusProblems,
+    async fieldProblems(body, { path, tx }) {
+      const checked = await checkPatch(codesOn(codes, tx), body, path);
+      return checked.ok ? [] : checked.problems;
+    },
+
     async list(viewer, query) {
       const status = query.filter?.normalizedStatus;
-      if (status !== undefined && !(await codes.isKnownStatus(status))) {
-        throw badRequest([unknownStatus(status, "query", "normalized_status")]);
-      }
+      const problems = status === undefined ? [] : await statusProblems(status);
+      if (problems.length > 0) throw badRequest(problems);
       return await listJobs(readsOf(viewer), viewer, query);
     },
 
@@ -91,9 +105,9 @@ export function createJobService(parts: JobServiceParts): JobService {
 
     async updateOne(viewer, { markingNumber, body, expectedVersions }, options) {
       const problems = markingNumberProblems(markingNumber);
-      if (problems.length > 0) throw badRequest(problems);
       const { dryRun, tx } = options;
       const checked = await checkPatch(codesOn(codes, tx), body);
+      if (problems.length > 0) throw badRequest(checked.ok ? problems : [...problems, ...checked.problems]);
       if (!checked.ok) throw badRequest(checked.problems, checked.message);
       const update = { markingNumber, patch: checked.patch, expectedVersions };
       const apply = (queryable: Queryable) => updateRows(queryable, viewer, [update], options);
@@ -138,7 +152,8 @@ function checkedUpdate(
   check: CheckedPatch,
 ): CheckedItem<JobUpdate> {
   const problems = markingNumberProblems(markingNumber);
-  if (problems.length > 0) return checkedItem({ markingNumber, patch: {} }, problems);
+  if (problems.length > 0)
+    return checkedItem({ markingNumber, patch: {} }, check.ok ? problems : [...problems, ...check.problems]);
   return check.ok
     ? checkedItem({ markingNumber, patch: check.patch, expectedVersions }, [])
     : checkedItem({ markingNumber, patch: {} }, check.problems, check.message);

@@ -7,6 +7,13 @@ export type { JobRow };
 
 export type JobWire = Omit<JobRow, "version">;
 
+/** A job in a list: with its version, so that `If-Match` needs no further request. */
+export type ListedJobWire = JobWire & Pick<JobRow, "version">;
+
+export function toListedJobWire(row: JobRow): ListedJobWire {
+  return Object.assign(toJobWire(row), { version: row.version });
+}
+
 export function toJobWire(row: JobRow): JobWire {
   return {
     id: toTypedId("job", row.id),

@@ -174,6 +174,17 @@ describe("GET /v1/events", () => {
         "job.assigned",
       ]);
       expect(await eventsOf(app, agent, "types=job.updated")).toEqual([]);
+      const repeated = "types=job.assigned&types=job.created,job.updated";
+      expect(typesOf(await eventsOf(app, agent, repeated))).toEqual(["job.created", "job.assigned"]);
+    });
+
+    it("400 with the unknown type in the message", async () => {
+      const query = "types=job.created&types=job.nope";
+      const { message, details } = expectFailure(await feed(app, await app.partner("agent"), query), 400);
+      const sentence =
+        'must be one of job.created, job.updated, job.status_changed, job.assigned; got "job.nope"';
+      expect(message).toBe(`types[1] ${sentence}`);
+      expect(details).toMatchObject([{ field: "types[1]", message: sentence }]);
     });
 
     it.each([
@@ -182,7 +193,7 @@ describe("GET /v1/events", () => {
       "types=job.created,",
       "types=job.created,,job.updated",
       "types=JOB.CREATED",
-      "types=job.created&types=job.updated",
+      "types=job.created&types=",
     ])("400 when it is malformed: %s", async (query) => {
       expectFailure(await feed(app, await app.partner("agent"), query), 400);
     });

@@ -18,7 +18,8 @@ afterAll(() => app[Symbol.asyncDispose]());
 describe("GET /v1/jobs/by-marking/{markingNumber}", () => {
   it("200 with the job as the list shows it, and its ETag", async () => {
     const answer = await getJob(app, agent, number);
-    expect([expectData(answer)]).toEqual(expectData(await listJobs(app, agent)).items);
+    const listed = { ...expectData(answer), version: 2 };
+    expect(expectData(await listJobs(app, agent)).items).toEqual([listed]);
     expect(answer.headers.get("etag")).toBe('"2"');
     expect(expectData(await getJob(app, contractor, number))).toEqual(answer.body.data);
   });
@@ -33,6 +34,30 @@ describe("GET /v1/jobs/by-marking/{markingNumber}", () => {
     for (const name of ["content-type", "content-length", "etag"]) {
       expect(head.headers.get(name)).toBe(got.headers.get(name));
     }
+  });
+
+  describe("304", () => {
+    it.each(['"2"', 'W/"2"', '"1", W/"2"', "*"])("to If-None-Match: %s, for GET and HEAD", async (known) => {
+      for (const method of ["GET", "HEAD"]) {
+        const headers = { "if-none-match": known };
+        const response = await app.request(jobPath(number), { key: agent.key, method, headers });
+        expect(response.status).toBe(304);
+        expect(response.headers.get("etag")).toBe('"2"');
+        expect(await response.text()).toBe("");
+      }
+    });
+
+    it.each(['"1"', "2", '"2x"', "x"])("not to If-None-Match: %s", async (known) => {
+      const headers = { "if-none-match": known };
+      const response = await app.request(jobPath(number), { key: agent.key, headers });
+      expect(response.status).toBe(200);
+    });
+
+    it("not for a job that is not visible, even to *", async () => {
+      const headers = { "if-none-match": "*" };
+      const response = await app.request(jobPath("NO-SUCH-JOB"), { key: agent.key, headers });
+      expect(response.status).toBe(404);
+    });
   });
 
   describe("404 when no visible job has that Marking Number", () => {

@@ -93,7 +93,7 @@ describe.each([
       const { body } = await app.call(`/v1/jobs?${query.toString()}`, { key: partner().key });
       const { jobs } = await ask(
         app,
-        `{ jobs(first: 100, filter: ${filter}, orderBy: ${orderBy}) { totalCount nodes { ${FIELDS.join(" ")} } } }`,
+        `{ jobs(first: 100, filter: ${filter}, orderBy: ${orderBy}) { totalCount nodes { ${FIELDS.join(" ")} version } } }`,
         { key: partner().key },
       );
       expect(jobs.nodes).toEqual(body.data.items.map(inCamelCase));

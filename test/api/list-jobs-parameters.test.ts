@@ -94,6 +94,21 @@ describe("400 when a parameter of GET /v1/jobs is malformed", () => {
     }
   });
 
+  it("400 with an unknown status code among the other problems", async () => {
+    const query = "page=0&normalized_status=unheard_of&updated_at_from=never";
+    const answer = await listJobs(app, agent, query);
+    const problems = expectProblems(answer, "query", ["page", "updated_at_from", "normalized_status"]);
+    expect(problems.map(({ code }) => code)).toContain("unknown_status");
+    expectProblems(await listJobs(app, agent, "cursor=x&normalized_status=unheard_of"), "query", [
+      "cursor",
+      "normalized_status",
+    ]);
+    expectProblems(await listJobs(app, agent, "page=0&normalized_status="), "query", [
+      "page",
+      "normalized_status",
+    ]);
+  });
+
   it("400 with every problem found, not only the first", async () => {
     const query = "page=0&page_size=101&sort=x&updated_at_from=never&q=&batch_number=a&batch_number=b";
     const fields = ["page", "page_size", "sort", "updated_at_from", "q", "batch_number"];

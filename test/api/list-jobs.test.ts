@@ -40,7 +40,7 @@ describe("GET /v1/jobs", () => {
       expect((await listJobs(app, former)).body.data.pagination.total).toBe(1);
     });
 
-    it("shows every field of the Job object, and no other", async () => {
+    it("shows every field of the Job object and its version, and no other", async () => {
       const owner = await app.partner("agent");
       const contractor = await app.partner("contractor");
       const patch = {
@@ -71,6 +71,7 @@ describe("GET /v1/jobs", () => {
         provider_status: "OFD",
         created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
         updated_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+        version: 2,
       });
       expect(expectData(await listJobs(app, contractor)).items).toEqual([job]);
     });

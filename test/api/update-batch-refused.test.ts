@@ -76,6 +76,21 @@ describe("400 for a whole batch, with nothing applied", () => {
     expect(expectData(await getJob(app, agent, number)).weight).toBeNull();
   });
 
+  it("names an unknown status beside a missing Marking Number and a malformed parameter", async () => {
+    const jobs = [
+      { weight: 1, normalized_status: "unheard_of" },
+      { marking_number: "x", piece_quantity: 0 },
+    ];
+    const answer = await patchBatch(app, { ...agent, query: "dry_run=maybe" }, jobs);
+    const details = expectFailure(answer, 400).details as { field: string }[];
+    expect(details.map(({ field }) => field)).toEqual([
+      "jobs[0].marking_number",
+      "dry_run",
+      "jobs[0].normalized_status",
+      "jobs[1].piece_quantity",
+    ]);
+  });
+
   it("names every item that is wrong", async () => {
     expectProblems(await patchBatch(app, agent, [1, { weight: 1 }, { marking_number: "" }, null]), "body", [
       "jobs[0]",

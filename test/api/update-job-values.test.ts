@@ -209,6 +209,19 @@ describe("the values of a patch", () => {
     expect(await set("failure_reason", '"eaten_by_a_goat"')).toBe("eaten_by_a_goat");
   });
 
+  it("400 with the problems of path, query, header and body together, an unknown status among them", async () => {
+    const options = { headers: { "if-match": "3" }, query: "dry_run=maybe" };
+    const body = { normalized_status: "unheard_of", weight: "1" };
+    const problems = async (markingNumber: string): Promise<string[]> => {
+      const answer = await patchJob(app, { ...agent, ...options }, markingNumber, body);
+      const details = expectFailure(answer, 400).details as { location: string; field: string }[];
+      return details.map(({ location, field }) => `${location} ${field}`);
+    };
+    const others = ["header If-Match", "query dry_run", "body weight", "body normalized_status"];
+    expect(await problems(number)).toEqual(others);
+    expect(await problems("x".repeat(121))).toEqual(["path markingNumber", ...others]);
+  });
+
   it("400 with every problem found, and nothing of the body applied", async () => {
     const body = {
       weight: "1",

@@ -12,10 +12,13 @@ import { badRequest } from "../../platform/errors.ts";
 import type { Gate } from "./gate.ts";
 import { integerParameter, MAX_PAGE_SIZE, queryReader } from "./parameters.ts";
 
+const eventType = z.enum(eventTypes, {
+  error: ({ input }) => `must be one of ${eventTypes.join(", ")}; got ${JSON.stringify(input).slice(0, 100)}`,
+});
 const typeList = z
   .string()
   .transform((text) => text.split(","))
-  .pipe(z.array(z.enum(eventTypes, { error: `must be a comma-separated list of ${eventTypes.join(", ")}` })));
+  .pipe(z.array(eventType));
 
 export const feedParameters = z.object({
   after: z
@@ -33,7 +36,8 @@ export const feedParameters = z.object({
     items: { type: "string", "x-extensible-enum": [...eventTypes] },
     minItems: 1,
     param: { style: "form", explode: false },
-    description: "Only events of these types, separated by commas. Without it: all.",
+    description:
+      "Only events of these types, separated by commas or as a repeated parameter. Without it: all.",
     examples: [["job.status_changed", "job.assigned"]],
   }),
   page_size: integerParameter(1, MAX_PAGE_SIZE)
@@ -41,7 +45,7 @@ export const feedParameters = z.object({
     .meta({ default: MAX_PAGE_SIZE, description: "Events per answer.", examples: [50] }),
 });
 
-const readFeedQuery = queryReader(feedParameters);
+const readFeedQuery = queryReader(feedParameters, ["types"]);
 
 export function eventRoutes({ events, gate }: { events: EventService; gate: Gate }): Router {
   const feed = async (request: Request, response: Response): Promise<Answer> => {

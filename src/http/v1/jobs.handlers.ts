@@ -5,22 +5,25 @@ import { toHistoryEntryWire } from "../../events/event.wire.ts";
 import type { JobRow } from "../../jobs/job.row.ts";
 import type { ItemResult } from "../../jobs/job.bulk.ts";
 import type { JobService, UpdateOptions } from "../../jobs/job.service.ts";
-import { toJobWire } from "../../jobs/job.wire.ts";
+import { toJobWire, toListedJobWire } from "../../jobs/job.wire.ts";
 import type { Database, Transaction } from "../../platform/database.ts";
-import { invariant } from "../../platform/errors.ts";
+import { invariant, type Problem } from "../../platform/errors.ts";
 import type { Answer, ChangeHandler, Handler } from "../answer.ts";
-import { objectBody } from "../body.ts";
+import { isObject, objectBody } from "../body.ts";
 import { contextOf, principalOf } from "../context.ts";
-import { readBatch } from "./batch.schema.ts";
+import { MAX_BATCH, readBatch } from "./batch.schema.ts";
 import {
   cursorAfter,
+  namesEtag,
   readHistoryQuery,
   readIfMatch,
   readListRequest,
   readMarkingNumber,
+  readStatus,
   readWriteQuery,
 } from "./jobs.schema.ts";
 import { linkHeader } from "./page-links.ts";
+import { orAllProblems, problemsIn } from "./request-problems.ts";
 
 export interface JobHandlerServices {
   database: Database;
@@ -32,7 +35,15 @@ export interface JobHandlerServices {
 
 export function listJobs({ jobs, baseUrl }: JobHandlerServices): Handler {
   return async (request, response) => {
-    const { query, sort, page, pageSize } = readListRequest(request.originalUrl);
+    const url = request.originalUrl;
+    const { query, sort, page, pageSize } = await orAllProblems(
+      () => readListRequest(url),
+      async () => {
+        const status = readStatus(url);
+        const unknown = status === undefined ? [] : await jobs.statusProblems(status);
+        return [...problemsIn(() => readListRequest(url)), ...unknown];
+      },
+    );
     const { items, total, hasMore } = await jobs.list(principalOf(response), query);
     const last = items.at(-1);
     const nextCursor = hasMore && last ? cursorAfter(last, sort) : null;
@@ -42,14 +53,17 @@ export function listJobs({ jobs, baseUrl }: JobHandlerServices): Handler {
       total,
       next_cursor: nextCursor,
     };
-    const headers = linkHeader(baseUrl + request.originalUrl, { page, pageSize, total, nextCursor });
-    return { data: { items: items.map(toJobWire), pagination }, headers };
+    const headers = linkHeader(baseUrl + url, { page, pageSize, total, nextCursor });
+    return { data: { items: items.map(toListedJobWire), pagination }, headers };
   };
 }
 
 export function getJob({ jobs }: JobHandlerServices): Handler {
-  return async (request, response) =>
-    jobAnswer(await jobs.get(principalOf(response), markingNumberOf(request)));
+  return async (request, response) => {
+    const answer = jobAnswer(await jobs.get(principalOf(response), markingNumberOf(request)));
+    const known = request.get("if-none-match");
+    return { ...answer, isNotModified: known !== undefined && namesEtag(known, answer.headers.ETag) };
+  };
 }
 
 export function jobHistory({ jobs, events, baseUrl }: JobHandlerServices): Handler {
@@ -69,12 +83,23 @@ export function jobHistory({ jobs, events, baseUrl }: JobHandlerServices): Handl
 
 export function updateJob({ jobs }: JobHandlerServices): ChangeHandler {
   return async (request, response, tx) => {
-    const command = {
-      markingNumber: markingNumberOf(request),
-      body: objectBody(request),
-      expectedVersions: readIfMatch(request.get("if-match")),
-    };
-    const options = updateOptions(request, response, tx);
+    const read = () => ({
+      command: {
+        markingNumber: markingNumberOf(request),
+        body: objectBody(request),
+        expectedVersions: readIfMatch(request.get("if-match")),
+      },
+      options: updateOptions(request, response, tx),
+    });
+    const { command, options } = await orAllProblems(read, async () => [
+      ...problemsIn(
+        () => markingNumberOf(request),
+        () => objectBody(request),
+        () => readIfMatch(request.get("if-match")),
+        () => readWriteQuery(request.originalUrl),
+      ),
+      ...(isObject(request.body) ? await jobs.fieldProblems(request.body, { tx }) : []),
+    ]);
     const updated = await jobs.updateOne(principalOf(response), command, options);
     const { data, headers } = jobAnswer(updated.job);
     const isPreview = options.dryRun && updated.changed;
@@ -89,8 +114,11 @@ export function updateJob({ jobs }: JobHandlerServices): ChangeHandler {
 
 export function updateJobs({ jobs }: JobHandlerServices): ChangeHandler {
   return async (request, response, tx) => {
-    const items = readBatch(objectBody(request));
-    const options = updateOptions(request, response, tx);
+    const reads = [() => readBatch(objectBody(request)), () => readWriteQuery(request.originalUrl)];
+    const { items, options } = await orAllProblems(
+      () => ({ items: readBatch(objectBody(request)), options: updateOptions(request, response, tx) }),
+      async () => [...problemsIn(...reads), ...(await itemProblems(jobs, request.body, tx))],
+    );
     const { results, ignored } = await jobs.updateBatch(principalOf(response), items, options);
     const updated = results.filter((result) => "job" in result).length;
     const counts = { updated_count: updated, failed_count: results.length - updated };
@@ -102,6 +130,22 @@ export function updateJobs({ jobs }: JobHandlerServices): ChangeHandler {
   };
 }
 
+/** The problems of the fields of a batch that is refused as a whole. */
+async function itemProblems(
+  jobs: JobService,
+  body: unknown,
+  tx: Transaction | undefined,
+): Promise<Problem[]> {
+  const items: unknown = isObject(body) ? body["jobs"] : undefined;
+  if (!Array.isArray(items) || items.length > MAX_BATCH) return [];
+  const found = await Promise.all(
+    items.map((item: unknown, at) =>
+      isObject(item) ? jobs.fieldProblems(item, { path: `jobs[${at}].`, tx }) : [],
+    ),
+  );
+  return found.flat();
+}
+
 function updateOptions(request: Request, response: Response, tx: Transaction | undefined): UpdateOptions {
   const { dry_run: dryRun } = readWriteQuery(request.originalUrl);
   return { dryRun, tx, actor: principalOf(response).actor, requestId: contextOf(response).requestId };
@@ -111,7 +155,7 @@ function markingNumberOf(request: Request): string {
   return readMarkingNumber((request.params as { markingNumber?: string }).markingNumber ?? "");
 }
 
-function jobAnswer(job: JobRow): Required<Answer> {
+function jobAnswer(job: JobRow): Answer & { headers: { ETag: string } } {
   return { data: toJobWire(job), headers: { ETag: `"${job.version}"` } };
 }
 

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { badRequest, type Problem } from "../../platform/errors.ts";
 import { decodeCursor, encodeCursor } from "../../platform/cursor.ts";
 import { problemsOf } from "../../platform/problems.ts";
+import { readQuery } from "../query-string.ts";
 import { jobSortFields, newestFirst, type JobPosition, type JobSort } from "../../jobs/job.filter.ts";
 import type { JobListQuery } from "../../jobs/job.queries.ts";
 import type { JobRow } from "../../jobs/job.row.ts";
@@ -121,6 +122,13 @@ export function readListRequest(url: string): ListRequest {
   };
 }
 
+/** `normalized_status` of GET /v1/jobs whatever its other parameters are; undefined if it is absent or no text of a code. */
+export function readStatus(url: string): string | undefined {
+  const text = readQuery(url, new Set(["normalized_status"])).parameters.get("normalized_status");
+  const parsed = listParameters.shape.normalized_status.safeParse(text);
+  return parsed.success ? parsed.data : undefined;
+}
+
 /** The cursor that goes on after `row`: it carries the order too, so that only it has to be handed back. */
 export function cursorAfter(row: JobRow, sort: JobSort): string {
   const value = row[sort.field];
@@ -186,6 +194,12 @@ export function readIfMatch(header: string | undefined): readonly number[] | und
   }
   const tags = header.match(/(?:W\/)?"[^"]*"/g) ?? [];
   return tags.filter((tag) => /^"[1-9]\d{0,8}"$/.test(tag)).map((tag) => Number(tag.slice(1, -1)));
+}
+
+/** Whether `If-None-Match` names `etag`, by the weak comparison of RFC 9110, or is `*`. */
+export function namesEtag(header: string, etag: string): boolean {
+  if (header.trim() === "*") return true;
+  return (header.match(/"[^"]*"/g) ?? []).some((tag) => tag === etag);
 }
 
 function parameterProblem(field: string, code: string, message: string) {

@@ -162,3 +162,11 @@ export const ifMatchHeader = z
       "Changes the job only while its ETag is one of these; otherwise 412. `*` allows any version.",
     examples: ['"4"'],
   });
+
+export const ifNoneMatchHeader = z
+  .string()
+  .optional()
+  .meta({
+    description: "Answers 304 without a body if the job's ETag is one of these, or for `*`.",
+    examples: ['"4"'],
+  });

@@ -5,7 +5,12 @@ import { markingNumberValue } from "../../jobs/job.values.ts";
 import { MAX_BATCH } from "./batch.schema.ts";
 import { historyParameters, listParameters, writeParameters } from "./jobs.schema.ts";
 import { exampleHistoryEntry, exampleJob, examplePatch } from "./openapi.examples.ts";
-import { etagUnlessPreview, idempotencyKeyHeader, ifMatchHeader } from "./openapi.headers.ts";
+import {
+  etagUnlessPreview,
+  idempotencyKeyHeader,
+  ifMatchHeader,
+  ifNoneMatchHeader,
+} from "./openapi.headers.ts";
 import {
   malformedBatch,
   malformedHistory,
@@ -45,6 +50,8 @@ const batchItem = z
   })
   .meta({ id: "BatchItem", minProperties: 2, description: "A change of the job with this Marking Number." });
 
+const exampleListedJob = { ...exampleJob, version: 4 };
+
 const batchBody = z.object({ jobs: z.array(batchItem).min(1).max(MAX_BATCH) }).meta({ id: "BatchUpdate" });
 
 const bodyFailures = ["PayloadTooLargeException", "UnsupportedMediaTypeException"] as const;
@@ -69,11 +76,11 @@ page and skips nothing when jobs are added meanwhile.`,
     data: jobListSchema,
     examples: {
       "A page of one job": {
-        items: [exampleJob],
+        items: [exampleListedJob],
         pagination: { page: 1, page_size: 10, total: 1, next_cursor: null },
       },
       "Read by cursor, with more to come": {
-        items: [exampleJob],
+        items: [exampleListedJob],
         pagination: { page_size: 1, total: 25, next_cursor: "WzEsImpvYnMiLCItY3JlYXRlZF9hdCJd" },
       },
     },
@@ -91,7 +98,8 @@ export const findJob = operation({
     "The job with this Marking Number. One that is not visible to the key's organization is not there.",
   tag,
   scopes: ["jobs:read"],
-  request: { params: pathParameters },
+  request: { params: pathParameters, headers: z.object({ "If-None-Match": ifNoneMatchHeader }) },
+  isConditional: true,
   success: {
     description: "The job.",
     name: "JobEnvelope",

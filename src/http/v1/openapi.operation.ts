@@ -30,6 +30,8 @@ export interface Operation {
   scopes: readonly Scope[];
   request?: NonNullable<RouteConfig["request"]>;
   success: Success;
+  /** Whether it answers 304 to `If-None-Match`. */
+  isConditional?: boolean;
   /** Besides those that every operation has: a code as the table describes it, or with what is special here. */
   failures: readonly (ErrorCode | readonly [ErrorCode, Parameters<typeof failureResponse>[1]])[];
 }
@@ -63,9 +65,18 @@ export function operation({
     security: [{ ApiKey: [] }, { Bearer: [] }],
     "x-required-scopes": [...scopes],
     ...(rest.request && { request: rest.request }),
-    responses: { 200: successResponse(rest.success), ...Object.fromEntries(responses) },
+    responses: {
+      200: successResponse(rest.success),
+      ...(rest.isConditional && { 304: notModified }),
+      ...Object.fromEntries(responses),
+    },
   };
 }
+
+const notModified = {
+  description: "`If-None-Match` names the ETag of the job. There is no body.",
+  headers: headersOf(["ETag", ...rateLimitHeaders]),
+};
 
 function toResponse(failure: Operation["failures"][number]): [number, RouteConfig["responses"][string]] {
   if (typeof failure === "string") {

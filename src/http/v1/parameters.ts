@@ -43,12 +43,16 @@ export const switchParameter = z
 
 /**
  * A reader of the query of a URL against `schema`; parameters that it does not name are ignored. It throws
- * BadRequestException with every problem found.
+ * BadRequestException with every problem found. `lists`: parameters that may be repeated.
  */
-export function queryReader<Schema extends z.ZodObject>(schema: Schema): (url: string) => z.output<Schema> {
+export function queryReader<Schema extends z.ZodObject>(
+  schema: Schema,
+  lists: readonly string[] = [],
+): (url: string) => z.output<Schema> {
   const known = new Set(Object.keys(schema.shape));
+  const repeatable = new Set(lists);
   return (url) => {
-    const query = readQuery(url, known);
+    const query = readQuery(url, known, repeatable);
     const result = schema.safeParse(Object.fromEntries(query.parameters));
     const problems = [...query.problems, ...(result.error ? problemsOf(result.error, "query") : [])];
     if (problems.length > 0) throw badRequest(problems);

@@ -5,7 +5,7 @@ import { API_VERSION, type EventWire, type HistoryEntryWire } from "../../events
 import type { FailureReasonCode, JobStatusCode } from "../../jobs/job.codes.ts";
 import { jobFieldNames, jobFields, type JobFieldName } from "../../jobs/job.fields.ts";
 import { markingNumberValue } from "../../jobs/job.values.ts";
-import type { JobWire } from "../../jobs/job.wire.ts";
+import type { JobWire, ListedJobWire } from "../../jobs/job.wire.ts";
 import type { IdPrefix } from "../../platform/ids.ts";
 import { actorTypes } from "../../platform/principal.ts";
 import { itemErrorCodes, openCode, problemSchema } from "./failures.schema.ts";
@@ -87,8 +87,18 @@ const paginationSchema = z
   .object({ page, page_size: pageSize, total: count("Items on all pages", 3) })
   .meta({ id: "Pagination", description: "The contract's Pagination object." });
 
+const listedJobSchema = jobSchema
+  .extend({
+    version: z
+      .number()
+      .int()
+      .min(1)
+      .meta({ description: "Version of the job: `If-Match` takes it in quotes", examples: [4] }),
+  })
+  .meta({ id: "ListedJob", description: "A delivery job in a list." }) satisfies z.ZodType<ListedJobWire>;
+
 export const jobListSchema = z
-  .object({ items: z.array(jobSchema).max(MAX_PAGE_SIZE), pagination: listPaginationSchema })
+  .object({ items: z.array(listedJobSchema).max(MAX_PAGE_SIZE), pagination: listPaginationSchema })
   .meta({ id: "JobList" });
 
 const batchItemResultSchema = z

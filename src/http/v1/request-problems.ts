@@ -1,0 +1,36 @@
+/** The problems of all parts of a request, for one 400 that lists them. */
+import { AppError, badRequest, type Problem } from "../../platform/errors.ts";
+
+/**
+ * Returns what `read` returns. `read` stops at the first part of the request that is wrong; if it throws a 400, `all` is asked
+ * for the problems of every part, and one BadRequestException lists them. A request without problems never asks.
+ */
+export async function orAllProblems<Value>(
+  read: () => Value,
+  all: () => Promise<readonly Problem[]>,
+): Promise<Value> {
+  try {
+    return read();
+  } catch (error) {
+    const found = problemsOf(error);
+    const problems = found.length === 0 ? [] : await all();
+    throw problems.length > found.length ? badRequest(problems) : error;
+  }
+}
+
+/** The problems that each of `reads` throws, in their order. */
+export function problemsIn(...reads: readonly (() => unknown)[]): Problem[] {
+  return reads.flatMap((read) => {
+    try {
+      read();
+      return [];
+    } catch (error) {
+      return problemsOf(error);
+    }
+  });
+}
+
+function problemsOf(error: unknown): readonly Problem[] {
+  const isRefusal = error instanceof AppError && error.code === "BadRequestException";
+  return isRefusal && Array.isArray(error.details) ? (error.details as Problem[]) : [];
+}
