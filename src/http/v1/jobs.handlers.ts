@@ -139,8 +139,8 @@ async function itemProblems(
   const items: unknown = isObject(body) ? body["jobs"] : undefined;
   if (!Array.isArray(items) || items.length > MAX_BATCH) return [];
   const found = await Promise.all(
-    items.map((item: unknown, at) =>
-      isObject(item) ? jobs.fieldProblems(item, { path: `jobs[${at}].`, tx }) : [],
+    items.map(async (item: unknown, at) =>
+      isObject(item) ? await jobs.fieldProblems(item, { path: `jobs[${at}].`, tx }) : [],
     ),
   );
   return found.flat();
