@@ -173,10 +173,11 @@ async function welcome(
   { token, user, cookies, secondFactor }: Welcomed,
   visit: Visit,
 ): Promise<SignedIn> {
+  // `for share` waits for a suspension that is not committed yet: it might have missed the session just created.
   const [row] = await database.query<Arrival>(sql`
-    select organization_id, organization.suspended_at is not null as suspended, two_factor_enabled
-    from user_account left join organization on organization.id = organization_id
-    where user_account.id = ${user.id}::uuid`);
+    select organization_id, two_factor_enabled, coalesce((select suspended_at is not null from organization
+      where organization.id = organization_id for share), false) as suspended
+    from user_account where id = ${user.id}::uuid`);
   if (!row || row.suspended) {
     await endOpened(database, { token });
     throw new AppError("ForbiddenException", "The organisation is suspended");

@@ -1,7 +1,7 @@
 /** Shutting an organisation out and letting it in again: its keys, its people's sessions and its deliveries, all at once. */
 import { setSuspended } from "../api-keys/api-key.service.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/database.ts";
+import type { Database, Transaction } from "../platform/database.ts";
 import { AppError } from "../platform/errors.ts";
 import { fromTypedId } from "../platform/ids.ts";
 import type { OrganizationType } from "../platform/principal.ts";
@@ -19,7 +19,7 @@ export interface SuspendedOrganization {
 /** `id`: typed. Whether the caller is an operator is the caller's to know. Throws NotFoundException. Doing it again is no error. */
 export interface SuspensionService {
   /**
-   * Keys are refused within a second, sessions at once; no delivery is begun any more. What waits, and what is still to
+   * Keys are refused within a second. The members' sessions are deleted, so they sign in again after a restore. No delivery is begun any more. What waits, and what is still to
    * happen to its jobs, is delivered when it is restored. `reason`: for the audit log.
    */
   suspend(context: ActContext, id: string, reason: string | null): Promise<SuspendedOrganization>;
@@ -44,6 +44,7 @@ export function createSuspensionService({ database, clock, announce }: Suspensio
     return await database.transaction(async (tx) => {
       const isChanged = await setSuspended(tx, { organizationId, suspended, nowMs: clock.now() });
       const action = suspended ? "organization.suspended" : "organization.restored";
+      if (isChanged && suspended) await endMemberSessions(tx, organizationId);
       if (isChanged) await record(tx, { ...context, action, organizationId, subject: typedId, details });
       const [organization] = await tx.query<SuspendedOrganization>(
         sql`select id, name, type from organization where id = ${organizationId}`,
@@ -64,6 +65,13 @@ export function createSuspensionService({ database, clock, announce }: Suspensio
       return organization;
     },
   };
+}
+
+/** Members sign in again after a restore: a session from before the suspension may be in the wrong hands. */
+async function endMemberSessions(tx: Transaction, organizationId: string): Promise<void> {
+  await tx.query(sql`
+    delete from user_session using user_account
+    where user_account.id = user_session.user_id and user_account.organization_id = ${organizationId}::uuid`);
 }
 
 function unknownOrganization(): AppError {

@@ -5,6 +5,7 @@ import { expectData, expectFailure, expectProblems, withoutRequest } from "../su
 import { createFakeClock, HOUR_MS, MINUTE_MS, type FakeClock } from "../support/fake-clock.ts";
 import { startInstance, type Answer } from "../support/instance.ts";
 import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { beginWith, untilSessionsWait } from "../support/waiting-sessions.ts";
 
 let app: TestApp;
 let clock: FakeClock;
@@ -221,6 +222,22 @@ describe("403", () => {
     expectFailure(await trySignIn(person.email, "not my password"), 401, "address or the password");
     await app.keys.setSuspended(partner.id, false);
     expectData(await browser.get("/auth/session"));
+  });
+
+  it("for a sign-in in progress when the organisation is suspended, and leaves no session", async () => {
+    const partner = await app.partner("contractor");
+    const person = await makePerson(app, { organizationId: partner.id, role: "owner" });
+    const suspension = await beginWith(
+      app.database,
+      sql`update organization set suspended_at = now() where id = ${partner.id}::uuid`,
+      sql`delete from user_session where user_id = ${person.id}::uuid`,
+    );
+    const answer = trySignIn(person.email, person.password);
+    await untilSessionsWait(app.database, 1);
+    await suspension.commit();
+    expectFailure(await answer, 403, "suspended");
+    const left = await app.database.query(sql`select from user_session where user_id = ${person.id}::uuid`);
+    expect(left).toEqual([]);
   });
 
   it.each([

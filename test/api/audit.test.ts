@@ -110,7 +110,7 @@ describe("the audit log", () => {
     await suspend(mine.id, "Internal reason");
     await restore(mine.id);
     await suspend(other.id, "Another");
-    const entries = await log(mine.browser, { first: 100 });
+    const entries = await log(await signIn(app, mine.owner), { first: 100 });
     expect(new Set(entries.map(({ organization }) => organization?.id))).toEqual(new Set([mine.id]));
     const suspended = entries.find(({ action }) => action === "organization.suspended");
     expect(suspended).toMatchObject({ actor: "operator", details: null, address: null, requestId: null });
@@ -187,13 +187,14 @@ describe("the audit log", () => {
 });
 
 describe("a suspended organisation", () => {
-  it("has its keys and its people's sessions refused, until it is restored", async () => {
+  it("has its keys refused until it is restored, and its members signed out for good", async () => {
     const { partner, browser, owner, id } = await place();
+    const other = await place();
     expect((await app.call("/v1/jobs", { key: partner.key })).status).toBe(200);
     const answer = await suspend(id);
     expect(answer.userErrors).toEqual([]);
     expect(Date.parse(answer.organization.suspendedAt)).toBeGreaterThan(Date.now() - 60_000);
-    expectFailure(await browser.get("/auth/session"), 403);
+    expectFailure(await browser.get("/auth/session"), 401);
     expect(
       (
         await graphql(
@@ -208,7 +209,7 @@ describe("a suspended organisation", () => {
           { headers: headersOf(browser) },
         )
       ).status,
-    ).toBe(403);
+    ).toBe(401);
     await vi.waitFor(
       async () => {
         const refused = await app.call("/v1/jobs", { key: partner.key });
@@ -217,8 +218,10 @@ describe("a suspended organisation", () => {
       { timeout: 2_000, interval: 50 },
     );
     expect((await restore(id)).userErrors).toEqual([]);
-    expectData(await browser.get("/auth/session"));
+    expectFailure(await browser.get("/auth/session"), 401);
     expectData(await (await signIn(app, owner)).get("/auth/session"));
+    expectData(await other.browser.get("/auth/session"));
+    expectData(await operatorBrowser.get("/auth/session"));
   });
 
   it("is kept account of once, however often it is suspended", async () => {
