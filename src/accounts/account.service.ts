@@ -13,6 +13,7 @@ import { createAuth } from "./auth.ts";
 import type { LinkService } from "./link.service.ts";
 import { createPasswordHasher } from "./password.hash.ts";
 import { createPasswordService, type PasswordService } from "./password.service.ts";
+import { createReauthentication, type Reauthentication } from "./reauthentication.service.ts";
 import { createSessionService, type SessionService } from "./session.service.ts";
 import type { SecondFactorRule } from "./session.holder.ts";
 import { createSessionVerifier, type SessionVerifier } from "./session.verifier.ts";
@@ -23,7 +24,7 @@ import { createTwoFactorService, type TwoFactorService } from "./two-factor.serv
 import { createProfile, type Profile } from "./user.profile.ts";
 import { createUserService, type UserService } from "./user.service.ts";
 
-export interface AccountService extends SignIn, UserService, Profile, PasswordService {
+export interface AccountService extends SignIn, UserService, Profile, PasswordService, Reauthentication {
   readonly sessions: SessionVerifier & SessionService;
   readonly twoFactor: TwoFactorService;
   /** For whatever else anybody may try. */
@@ -58,12 +59,14 @@ export function createAccountService(given: AccountParts): AccountService {
   const secondFactors = createSecondFactorSecrets({ ...given, auth });
   const recoveryCodes = createRecoveryCodes({ ...given, auth, hasher });
   const parts = { ...given, metrics, hasher, throttle, secret, auth, users, secondFactors, recoveryCodes };
+  const passwords = createPasswordService(parts);
   return {
     throttle,
     ...users,
     ...createProfile(parts),
     ...createSignIn(parts),
-    ...createPasswordService(parts),
+    ...passwords,
+    ...createReauthentication(parts, passwords),
     sessions: { ...createSessionVerifier(parts), ...createSessionService(parts) },
     twoFactor: createTwoFactorService(parts),
   };

@@ -7,7 +7,7 @@ import { systemActor } from "../platform/principal.ts";
 import { sql } from "../platform/sql.ts";
 import { accountEmail, normalizeEmail } from "./account.fields.ts";
 import { record } from "./audit.service.ts";
-import { callAuth, headersOf, wrongCode, wrongCredentials } from "./auth.call.ts";
+import { callAuth, headersOf, wrongCredentials } from "./auth.call.ts";
 import { expiredCookie, SECOND_FACTOR_COOKIE, SESSION_COOKIE, signedValue } from "./auth.cookies.ts";
 import type { AuthMetrics } from "./auth.metrics.ts";
 import type { Auth } from "./auth.ts";
@@ -15,12 +15,8 @@ import type { Visit } from "./auth.visit.ts";
 import { MAX_PASSWORD } from "./password.rules.ts";
 import { watchPassword } from "./password.watch.ts";
 import type { SessionHolder } from "./session.holder.ts";
-import type { Throttle, Try } from "./throttle.ts";
-import type { RecoveryCodeKeeper } from "./two-factor.recovery-codes.ts";
-import type { SecondFactorSecrets } from "./two-factor.secrets.ts";
-
-export const codeKinds = ["totp", "recovery_code"] as const;
-export type CodeKind = (typeof codeKinds)[number];
+import type { Try } from "./throttle.ts";
+import { checkCode, type CodeKind, type CodeParts } from "./two-factor.codes.ts";
 
 export interface SignIn {
   /** Throws UnauthorizedException in the same words for an unknown address and a wrong password. */
@@ -37,13 +33,9 @@ export interface SignedIn {
   readonly cookies: string[];
 }
 
-export interface SignInParts {
-  auth: Auth;
+export interface SignInParts extends CodeParts {
   database: Database;
   clock: Clock;
-  throttle: Throttle;
-  secondFactors: SecondFactorSecrets;
-  recoveryCodes: Pick<RecoveryCodeKeeper, "asKept">;
   afterwards: Afterwards;
   metrics: AuthMetrics;
   /** Signs the cookies. */
@@ -120,13 +112,7 @@ async function confirmSignIn(
     ?.split(";")
     .filter((part) => part.trim().startsWith(`${SECOND_FACTOR_COOKIE}=`))
     .join(";");
-  const asked = { headers: headersOf(visit, cookie), returnHeaders: true } as const;
-  const check = async (): Promise<{ headers: Headers; response: Checked }> => {
-    if (kind === "totp") return await auth.api.verifyTOTP({ ...asked, body: { code } });
-    const kept = userId === null ? code : await parts.recoveryCodes.asKept(userId, code);
-    return await auth.api.verifyBackupCode({ ...asked, body: { code: kept } });
-  };
-  const checked = parts.secondFactors.checking(userId, () => callAuth(check));
+  const checked = checkCode(parts, { userId, code, kind, headers: headersOf(visit, cookie) });
   const called = await checked.catch((error: unknown) => {
     if (isRefusal(error) && userId !== null) {
       metrics.signIns.inc({ outcome: "second factor refused" });
@@ -140,11 +126,6 @@ async function confirmSignIn(
     await endOpened(parts.database, { token });
     throw wrongCredentials();
   }
-  // A code that somebody looked over a shoulder for is spent (RFC 6238, section 5.2).
-  if (kind === "totp" && !(await throttle.allows(["code-once", `${user.id} ${code}`]))) {
-    await endOpened(parts.database, { token });
-    throw wrongCode();
-  }
   await throttle.giveBack(...tries);
   return await welcome(parts, { token, user, cookies: called.cookies, secondFactor: kind }, visit);
 }
@@ -155,12 +136,6 @@ interface Welcomed {
   cookies: string[];
   secondFactor: CodeKind | null;
 }
-/** The library's types know also of codes that make no session. */
-interface Checked {
-  token?: string | undefined;
-  user: { id: string };
-}
-
 interface Arrival {
   organization_id: string | null;
   suspended: boolean;
@@ -194,6 +169,9 @@ async function welcome(
     const now = new Date(clock.now()).toISOString();
     await tx.query(
       sql`update user_account set last_seen_at = ${now}::timestamptz where id = ${user.id}::uuid`,
+    );
+    await tx.query(
+      sql`update user_session set authenticated_at = ${now}::timestamptz where token = ${token}`,
     );
     await record(tx, {
       action: "session.opened",

@@ -3,6 +3,7 @@ import type { MailService } from "../mail/mail.service.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Queryable, Transaction } from "../platform/database.ts";
 import { AppError, badRequest } from "../platform/errors.ts";
+import { requireFreshAuthentication } from "../platform/fresh-authentication.ts";
 import { fromTypedId, newUuid, toTypedId } from "../platform/ids.ts";
 import { sql, type Sql } from "../platform/sql.ts";
 import { lockUntilEnd } from "../platform/transaction-lock.ts";
@@ -34,7 +35,8 @@ export interface InvitationService {
   list(group: Group, on?: Queryable): Promise<InvitationView[]>;
   /**
    * Throws BadRequestException for what is no address or no role of the group, ConflictException where the person is a
-   * member or invited already, or there are too many.
+   * member or invited already, or there are too many. Inviting an owner or an operator needs a fresh authentication:
+   * ReauthenticationRequiredError.
    */
   invite(manager: Manager, invitation: { email: string; role: InvitedRole }): Promise<InvitationView>;
   /** The former link ends. */
@@ -63,6 +65,7 @@ export function createInvitationService(parts: InvitationParts): InvitationServi
     async invite(manager, { email: given, role }) {
       const email = checked(accountEmail, given, "email");
       if ((role === "operator") !== (manager.organizationId === null)) throw foreignRole(manager);
+      if (role !== "member") requireFreshAuthentication(manager, parts.clock.now());
       await parts.throttle.take(...triesOf(manager, email));
       return await database.transaction(async (tx) => {
         const id = await insert(parts, tx, { manager, email, role });

@@ -1,7 +1,9 @@
 /** The people of an organisation, or the operators: listed, removed, made owners. There is always one who can do that. */
 import type { Database, Queryable, Transaction } from "../platform/database.ts";
+import type { Clock } from "../platform/clock.ts";
 import { AppError, badRequest } from "../platform/errors.ts";
 import { fromTypedId, toTypedId } from "../platform/ids.ts";
+import { requireFreshAuthentication, type Authenticated } from "../platform/fresh-authentication.ts";
 import { sql, type Sql } from "../platform/sql.ts";
 import { toIsoTime } from "../platform/time.ts";
 import { record, type ActContext } from "./audit.service.ts";
@@ -25,7 +27,7 @@ export interface Group {
 }
 
 /** Who changes them. */
-export type Manager = ActContext & Group;
+export type Manager = ActContext & Authenticated & Group;
 
 /**
  * `id`: typed. A person of another organisation is answered as one that is not there: NotFoundException. Whether the
@@ -38,7 +40,10 @@ export interface MemberService {
   byIds(group: Group, ids: readonly string[], on?: Queryable): Promise<MemberView[]>;
   /** Their sessions end with them. Throws ConflictException for the last owner, or operator. */
   remove(manager: Manager, id: string): Promise<void>;
-  /** Throws BadRequestException for a role that is not of the group, ConflictException for the last owner. */
+  /**
+   * Throws BadRequestException for a role that is not of the group, ConflictException for the last owner.
+   * Making an owner needs a fresh authentication: ReauthenticationRequiredError.
+   */
   setRole(manager: Manager, id: string, role: UserRole): Promise<MemberView>;
 }
 
@@ -46,10 +51,11 @@ const MAX_LISTED = 1_000;
 
 interface Parts {
   database: Database;
+  clock: Clock;
   links: Pick<LinkService, "end">;
 }
 
-export function createMemberService({ database, links }: Parts): MemberService {
+export function createMemberService({ database, clock, links }: Parts): MemberService {
   return {
     list: (group, on = database) =>
       membersWhere(on, sql`${isOf(group)} order by lower(person.name), person.id limit ${MAX_LISTED}::int`),
@@ -79,6 +85,7 @@ export function createMemberService({ database, links }: Parts): MemberService {
       database.transaction(async (tx) => {
         const person = await hold(tx, manager, id);
         if ((role === "operator") !== (manager.organizationId === null)) throw foreignRole(manager);
+        if (role === "owner" && person.role !== role) requireFreshAuthentication(manager, clock.now());
         if (role !== person.role) await changeRole(tx, manager, { person, role });
         const [member] = await membersWhere(tx, sql`person.id = ${person.id}`);
         return member as MemberView;

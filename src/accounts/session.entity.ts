@@ -18,6 +18,8 @@ export const UserSession = defineEntity({
     expiresAt: p.datetime(3),
     /** To the minute. */
     lastSeenAt: p.datetime(3).defaultRaw("now()"),
+    /** When the user last entered the password, and a code with two-factor. */
+    authenticatedAt: p.datetime(3).defaultRaw("now()"),
   },
   indexes: [
     { name: "user_session_user", properties: ["user"] },

@@ -23,6 +23,8 @@ interface SessionGrant {
   /** A uuid. */
   readonly sessionId: string;
   readonly sessionExpiresAt: Date;
+  /** When the user last entered the password, and a code with two-factor. */
+  readonly authenticatedAt: Date;
   readonly user: SignedInUser;
 }
 

@@ -51,7 +51,7 @@ export function createSessionVerifier(parts: VerifierParts): SessionVerifier {
   const { database, clock, secret, secondFactorRule } = parts;
   const read = async (which: Sql): Promise<SessionRow> => {
     const [row] = await database.query<SessionRow>(sql`
-      select session.id, session.expires_at, session.last_seen_at, person.id as user_id, person.name, person.email,
+      select session.id, session.expires_at, session.last_seen_at, session.authenticated_at, person.id as user_id, person.name, person.email,
         person.role, person.two_factor_enabled, organization.id as organization_id,
         organization.name as organization_name, organization.type as organization_type,
         organization.suspended_at is not null as suspended
@@ -114,6 +114,7 @@ interface SessionRow {
   id: string;
   expires_at: string;
   last_seen_at: string;
+  authenticated_at: string;
   user_id: string;
   name: string;
   email: string;
@@ -138,6 +139,7 @@ function toHolder(row: SessionRow, secondFactorRule: SecondFactorRule): SessionH
     actor: { type: "user", id: row.user_id },
     sessionId: row.id,
     sessionExpiresAt: new Date(row.expires_at),
+    authenticatedAt: new Date(row.authenticated_at),
     user: {
       id: row.user_id,
       name: row.name,

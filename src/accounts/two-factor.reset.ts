@@ -52,7 +52,7 @@ export async function resetSecondFactor(
 }
 
 /** With its secret, its recovery codes and the sign-ins that wait for it. False where it was off. */
-async function turnOff(tx: Transaction, userId: string): Promise<boolean> {
+export async function turnOff(tx: Transaction, userId: string): Promise<boolean> {
   const changed = await tx.query(sql`
     update user_account set two_factor_enabled = false, updated_at = now()
     where id = ${userId}::uuid and two_factor_enabled returning id`);

@@ -1,7 +1,9 @@
 /** A person's second factor: codes of an app (TOTP), and recovery codes for when that is lost. */
 import type { MailService } from "../mail/mail.service.ts";
-import type { Database } from "../platform/database.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Database, Queryable } from "../platform/database.ts";
 import { AppError, badRequest } from "../platform/errors.ts";
+import { requireFreshAuthentication } from "../platform/fresh-authentication.ts";
 import { record } from "./audit.service.ts";
 import { callAuth, headersOf } from "./auth.call.ts";
 import { SESSION_COOKIE, signedValue } from "./auth.cookies.ts";
@@ -11,6 +13,7 @@ import { FORGOTTEN_PAGE, secondFactorMail } from "./password.mails.ts";
 import type { SessionHolder } from "./session.holder.ts";
 import type { Throttle } from "./throttle.ts";
 import type { RecoveryCodeKeeper } from "./two-factor.recovery-codes.ts";
+import { turnOff } from "./two-factor.reset.ts";
 import type { SecondFactorSecrets } from "./two-factor.secrets.ts";
 import type { UserService } from "./user.service.ts";
 
@@ -19,13 +22,10 @@ export interface TwoFactorService {
   begin(holder: SessionHolder, password: string, visit: Visit): Promise<string>;
   /** Turns it on. The session goes on under another id, and the person's others, opened by a password alone, end. */
   confirm(holder: SessionHolder, code: string, visit: Visit): Promise<RecoveryCodes>;
-  /** The former ones are good no more. */
-  renewCodes(holder: SessionHolder, password: string, visit: Visit): Promise<readonly string[]>;
-  /**
-   * Turns it off; answers with the cookies of the session, which goes on under another id. Throws ConflictException for
-   * those who must have it.
-   */
-  disable(holder: SessionHolder, password: string, visit: Visit): Promise<readonly string[]>;
+  /** Replaces the codes. Throws ReauthenticationRequiredError without a fresh authentication, as does `disable`. */
+  renewCodes(holder: SessionHolder, visit: Visit): Promise<readonly string[]>;
+  /** Turns it off. Throws ConflictException for users who must have it. */
+  disable(holder: SessionHolder, visit: Visit): Promise<void>;
 }
 
 export interface RecoveryCodes {
@@ -38,6 +38,7 @@ export interface RecoveryCodes {
 export interface TwoFactorParts {
   auth: Auth;
   database: Database;
+  clock: Clock;
   mails: Pick<MailService, "enqueue">;
   throttle: Throttle;
   users: Pick<UserService, "endSessions">;
@@ -50,6 +51,8 @@ export interface TwoFactorParts {
 }
 
 interface Told {
+  holder: SessionHolder;
+  visit: Visit;
   action: "second_factor.enabled" | "second_factor.disabled" | "recovery_codes.renewed";
   details?: Record<string, unknown>;
 }
@@ -89,30 +92,34 @@ export function createTwoFactorService(parts: TwoFactorParts): TwoFactorService 
       await throttle.giveBack(["second-factor-account", id]);
       await recoveryCodes.keep(id, made);
       const details = { sessions_ended: sessionsEnded };
-      await tell(parts, holder, visit, { action: "second_factor.enabled", details });
+      await parts.database.transaction((tx) =>
+        tell(parts, tx, { holder, visit, action: "second_factor.enabled", details }),
+      );
       return { codes: made.codes, cookies };
     },
 
-    async renewCodes(holder, password, visit) {
+    async renewCodes(holder, visit) {
       if (!holder.user.hasSecondFactor) throw isOff();
-      await withPassword(holder, () => callAuth(() => auth.api.verifyPassword(asked({ password }, visit))));
+      requireFreshAuthentication(holder, parts.clock.now());
       const made = await recoveryCodes.make();
       await recoveryCodes.keep(holder.user.id, made);
-      await tell(parts, holder, visit, { action: "recovery_codes.renewed" });
+      await tell(parts, parts.database, { holder, visit, action: "recovery_codes.renewed" });
       return made.codes;
     },
 
-    async disable(holder, password, visit) {
-      if (!holder.user.hasSecondFactor) throw isOff();
-      if (holder.user.mustHaveSecondFactor)
-        throw new AppError("ConflictException", "Your account must have a second step");
-      const { cookies } = await withPassword(holder, () =>
-        callAuth(() => auth.api.disableTwoFactor(asked({ password }, visit))),
-      );
-      await tell(parts, holder, visit, { action: "second_factor.disabled" });
-      return cookies;
-    },
+    disable: (holder, visit) => disable(parts, holder, visit),
   };
+}
+
+async function disable(parts: TwoFactorParts, holder: SessionHolder, visit: Visit): Promise<void> {
+  const { id, hasSecondFactor, mustHaveSecondFactor } = holder.user;
+  if (!hasSecondFactor) throw isOff();
+  if (mustHaveSecondFactor) throw new AppError("ConflictException", "Your account must have a second step");
+  requireFreshAuthentication(holder, parts.clock.now());
+  await parts.database.transaction(async (tx) => {
+    if (!(await turnOff(tx, id))) throw isOff();
+    await tell(parts, tx, { holder, visit, action: "second_factor.disabled" });
+  });
 }
 
 /** All but the one of `cookies`. A sign-in that is under way sees that the second factor is on, and ends its own (auth.sign-in.ts). */
@@ -140,16 +147,16 @@ const wrongEntry = {
     badRequest([{ location: "body", field: "code", code: "invalid_value", message: "is not right" }]),
 };
 
+/** Records the act, and mails the user where two-factor was turned on or off. */
 async function tell(
-  { database, mails, pageUrl }: TwoFactorParts,
-  { user, actor, organizationId }: SessionHolder,
-  { address, requestId }: Visit,
-  told: Told,
+  { mails, pageUrl }: TwoFactorParts,
+  on: Queryable,
+  { holder, visit, action, details }: Told,
 ): Promise<void> {
-  await database.transaction(async (tx) => {
-    await record(tx, { ...told, actor, organizationId, address, requestId });
-    if (told.action === "recovery_codes.renewed") return;
-    const isOn = told.action === "second_factor.enabled";
-    await mails.enqueue(tx, secondFactorMail(user.email, isOn, pageUrl(FORGOTTEN_PAGE)));
-  });
+  const { user, actor, organizationId } = holder;
+  const { address, requestId } = visit;
+  await record(on, { action, details, actor, organizationId, address, requestId });
+  if (action === "recovery_codes.renewed") return;
+  const isOn = action === "second_factor.enabled";
+  await mails.enqueue(on, secondFactorMail(user.email, isOn, pageUrl(FORGOTTEN_PAGE)));
 }

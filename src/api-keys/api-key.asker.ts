@@ -4,13 +4,15 @@ import { User } from "../accounts/user.entity.ts";
 import type { Clock } from "../platform/clock.ts";
 import { AppError } from "../platform/errors.ts";
 import { toTypedId } from "../platform/ids.ts";
+import type { Authenticated } from "../platform/fresh-authentication.ts";
 import type { Viewer } from "../platform/principal.ts";
 import { ApiKey, type KeyRateLimits, type Scope } from "./api-key.entity.ts";
 import { unauthorized } from "./api-key.verifier.ts";
 import { isInside } from "./cidr.ts";
 
 /** A key, or, where there is none, the person who acts. */
-export type Asking = Viewer & { readonly keyId: string | null; readonly scopes: readonly Scope[] };
+export type Asking = Viewer &
+  Authenticated & { readonly keyId: string | null; readonly scopes: readonly Scope[] };
 
 /** What a key may do, from where and until when; absent or null: everywhere, always. */
 export interface Bounds {

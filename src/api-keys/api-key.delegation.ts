@@ -4,6 +4,7 @@ import { Organization } from "../organizations/organization.entity.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Queryable } from "../platform/database.ts";
 import { AppError, badRequest } from "../platform/errors.ts";
+import { requireFreshAuthentication } from "../platform/fresh-authentication.ts";
 import { askerOf, requireNoMore, requireScopes, type Asking } from "./api-key.asker.ts";
 import { checkGraceHours, checkKeyRequest, type KeyRequest } from "./api-key.checks.ts";
 import { ApiKey } from "./api-key.entity.ts";
@@ -32,6 +33,7 @@ export interface KeyDelegation {
   /**
    * Throws BadRequestException with every wrong value, ForbiddenException for more than whoever asks may do,
    * and ConflictException where there are too many.
+   * Throws ReauthenticationRequiredError for a user without a fresh authentication, as does `rotateFor`.
    */
   createFor(asking: Asking, request: KeyRequest): Promise<IssuedKey>;
   /** A new key with the old one's bounds; the old one stays good for `graceHours` (0 to 24) more. */
@@ -75,8 +77,9 @@ function visibleTo({ organizationId }: Asking): { organization?: string } {
   return organizationId === null ? {} : { organization: organizationId };
 }
 
-function create({ database, clock }: Parts, asking: Asking, request: KeyRequest): Promise<IssuedKey> {
-  return database.em().transactional(async (em) => {
+async function create({ database, clock }: Parts, asking: Asking, request: KeyRequest): Promise<IssuedKey> {
+  requireFreshAuthentication(asking, clock.now());
+  return await database.em().transactional(async (em) => {
     await lockAccess(em);
     const asker = await askerOf(em, clock, asking);
     const organizationId = await ownerOf(em, asking, request);
@@ -105,6 +108,7 @@ async function rotate(
   asking: Asking,
   { id, graceHours }: { id: string; graceHours: number },
 ): Promise<IssuedKey> {
+  requireFreshAuthentication(asking, clock.now());
   const problems = checkGraceHours(graceHours);
   if (problems.length > 0) throw badRequest(problems);
   return await changeAccess(database, async (em, noteChange) => {

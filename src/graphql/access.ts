@@ -4,6 +4,7 @@ import type { SessionHolder } from "../accounts/session.holder.ts";
 import type { Scope } from "../api-keys/api-key.entity.ts";
 import { keyRequired, requireScope } from "../api-keys/api-key.verifier.ts";
 import { AppError } from "../platform/errors.ts";
+import type { Authenticated } from "../platform/fresh-authentication.ts";
 import type { ChangeContext } from "../platform/principal.ts";
 import type { GraphqlContext } from "./context.ts";
 import { isPerson, type Holder, type OperatorHolder } from "./holder.ts";
@@ -54,9 +55,11 @@ export function changeContext({ requestId }: GraphqlContext, { actor }: Holder):
 /** Who acts, for whom, and from where: for what the audit log keeps account of. */
 export function actContext(
   { requestId, address }: GraphqlContext,
-  { actor, organizationId }: Holder,
-): ActContext & { readonly organizationId: string | null } {
-  return { actor, organizationId, requestId, address };
+  holder: Holder,
+): ActContext & Authenticated & { readonly organizationId: string | null } {
+  const { actor, organizationId } = holder;
+  const authenticatedAt = isPerson(holder) ? holder.authenticatedAt : undefined;
+  return { actor, organizationId, authenticatedAt, requestId, address };
 }
 
 function forbidden(sentence: string): AppError {

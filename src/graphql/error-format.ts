@@ -4,6 +4,7 @@ import { unwrapResolverError } from "@apollo/server/errors";
 import { GraphQLError, type ExecutionResult, type GraphQLFormattedError } from "graphql";
 import { asUnavailable, isCancelled } from "../platform/database-errors.ts";
 import { AppError, type ErrorCode, type Problem } from "../platform/errors.ts";
+import { ReauthenticationRequiredError } from "../platform/fresh-authentication.ts";
 import { withoutValues, type Logger } from "../platform/logger.ts";
 import { currentVisit, type Visit } from "./visit.ts";
 
@@ -83,7 +84,7 @@ function toAppError(error: unknown): AppError {
 function toGraphQLError(failure: AppError): GraphQLError {
   if (isCancelled(failure.cause))
     return new GraphQLError(TOO_SLOW, { extensions: { code: "TIMEOUT", http: { status: failure.status } } });
-  const code = codes[failure.code] ?? USER_INPUT;
+  const code = codeOf(failure);
   // Whatever an argument names that is not there, the address that was asked is.
   const status = code === USER_INPUT ? 400 : failure.status;
   const problems = problemsOf(failure.details);
@@ -97,6 +98,11 @@ function toGraphQLError(failure: AppError): GraphQLError {
       http: { status, headers },
     },
   });
+}
+
+function codeOf(failure: AppError): string {
+  if (failure instanceof ReauthenticationRequiredError) return "REAUTHENTICATION_REQUIRED";
+  return codes[failure.code] ?? USER_INPUT;
 }
 
 function problemsOf(details: unknown): Omit<Problem, "location">[] | null {

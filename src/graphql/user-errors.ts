@@ -1,5 +1,6 @@
 /** Refusals that are to be expected, as data: what a service throws, turned into `userErrors`. */
 import { AppError, type ErrorCode, type Problem } from "../platform/errors.ts";
+import { ReauthenticationRequiredError } from "../platform/fresh-authentication.ts";
 import { camelCasePath } from "./names.ts";
 
 export interface UserErrorNode {
@@ -68,7 +69,8 @@ export async function orUserErrors<Payload extends object>(
   try {
     return { ...(await work()), userErrors: [] };
   } catch (error) {
-    const userErrors = error instanceof AppError ? toUserErrors(refusalOf(error), place) : null;
+    const isExpected = error instanceof AppError && !(error instanceof ReauthenticationRequiredError);
+    const userErrors = isExpected ? toUserErrors(refusalOf(error), place) : null;
     if (userErrors === null) throw error;
     return { ...refused, userErrors };
   }

@@ -1,13 +1,13 @@
 /** On whose behalf endpoints and deliveries are read and changed: an organisation's, or as an operator every one's. */
 import { toTypedId } from "../platform/ids.ts";
 import { systemActor, type Actor } from "../platform/principal.ts";
+import type { Authenticated } from "../platform/fresh-authentication.ts";
 import { sql, type Sql } from "../platform/sql.ts";
 
 /** Every `Principal` is one. */
-export interface Caller {
+export interface Caller extends Authenticated {
   /** Null: an operator, who sees them all. */
   readonly organizationId: string | null;
-  readonly actor: Actor;
 }
 
 export const operator: Caller = { organizationId: null, actor: systemActor };

@@ -3,6 +3,7 @@ import type { AddressGuard } from "../platform/address-guard.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Queryable } from "../platform/database.ts";
 import { AppError } from "../platform/errors.ts";
+import { requireFreshAuthentication } from "../platform/fresh-authentication.ts";
 import { newUuid, toTypedId } from "../platform/ids.ts";
 import type { Actor } from "../platform/principal.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
@@ -55,6 +56,7 @@ export interface EndpointService {
   get(caller: Caller, id: string): Promise<EndpointView>;
   /** Those of `ids` (uuids) that there are, in no particular order. */
   byIds(caller: Caller, ids: readonly string[], on?: Queryable): Promise<EndpointView[]>;
+  /** Changing the URL needs a fresh authentication: ReauthenticationRequiredError. */
   update(caller: Caller, id: string, settings: EndpointSettings): Promise<EndpointView>;
   /** Nothing is sent from now on; it waits. What is on its way arrives. */
   pause(caller: Caller, id: string): Promise<EndpointView>;
@@ -153,6 +155,7 @@ async function update(
   const { row } = await getEndpoint(parts, caller, id);
   const checked = await checkSettings(settings, (url) => parts.checkUrl(row.organization_id, url));
   const isMoved = checked.url !== undefined && checked.url !== row.url;
+  if (isMoved) requireFreshAuthentication(caller, parts.clock.now());
   await parts.database.query(
     sql`${settingsOf(parts, row.id, { checked, isMoved })}
       where endpoint.id = ${row.id} and ${ownedBy(caller)} and endpoint.deleted_at is null`,

@@ -236,6 +236,7 @@ describe("a key that a person makes", () => {
       organizationId: agent.id,
       organizationType: "agent",
       actor: { type: "user", id },
+      authenticatedAt: new Date(),
     } as const;
     await expect(app.keys.createFor(asking, { name: "in time" })).resolves.toBeTruthy();
     await app.database.query(sql`${change}${id}::uuid`);

@@ -32,6 +32,7 @@ export const doors: readonly Door[] = [
   { method: "PATCH", path: "/auth/profile", by: "session", json: true },
   { method: "POST", path: "/auth/sign-in", by: "nobody", json: true },
   { method: "POST", path: "/auth/second-factor", by: "nobody", json: true },
+  { method: "POST", path: "/auth/reauthenticate", by: "session", json: true },
   { method: "POST", path: "/auth/sign-out", by: "session" },
   { method: "GET", path: "/auth/session", by: "session" },
   { method: "GET", path: "/auth/sessions", by: "session" },

@@ -51,7 +51,7 @@ export async function openTab(
     reducedMotion: "reduce",
   });
   context.setDefaultTimeout(STEP_MS);
-  if (person) await context.addCookies(await sessionCookies(app, person));
+  if (person) await context.addCookies(browserCookies(app, (await signIn(app, person)).cookie));
   const page = await context.newPage();
   return { context, page, complaints: complaintsOf(page, app.url) };
 }
@@ -61,11 +61,11 @@ export async function expectToSee(what: Locator): Promise<void> {
   await what.waitFor({ state: "visible" });
 }
 
-async function sessionCookies(
-  app: Pick<TestApp, "call" | "url">,
-  person: Pick<Person, "email" | "password">,
-): Promise<Parameters<BrowserContext["addCookies"]>[0]> {
-  const { cookie } = await signIn(app, person);
+/** A `Cookie` header as a browser's cookies. */
+export function browserCookies(
+  app: Pick<TestApp, "url">,
+  cookie: string,
+): Parameters<BrowserContext["addCookies"]>[0] {
   // Such a cookie is only taken from `https:`, or over the network from this very machine.
   const url = app.url.replace(/^http:/, "https:");
   return cookie.split("; ").map((pair) => {

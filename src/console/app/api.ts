@@ -1,5 +1,6 @@
 /** Asks the server's `/auth` and `/console-data` routes, which answer in the envelope. */
 import { serverUrl } from "./base.ts";
+import { reauthentication } from "./reauthentication.ts";
 
 /** One thing that is wrong with what was sent. */
 export interface ProblemDetail {
@@ -22,6 +23,8 @@ export class ApiError extends Error {
   readonly code: string;
   readonly details: readonly ProblemDetail[];
   readonly requestId: string | null;
+  /** Whether the user must confirm their identity before the server does this. */
+  readonly needsReauthentication: boolean;
   /** Seconds until it may be tried again; null: nothing was said. */
   readonly retryAfter: number | null;
 
@@ -31,6 +34,7 @@ export class ApiError extends Error {
     this.code = envelope?.error?.code ?? "UnreadableAnswer";
     const details = envelope?.error?.details;
     this.details = Array.isArray(details) ? (details as ProblemDetail[]) : [];
+    this.needsReauthentication = isObject(details) && details["reason"] === "reauthentication_required";
     this.requestId = envelope?.request_id ?? response.headers.get("X-Request-Id");
     const retryAfter = Number.parseInt(response.headers.get("Retry-After") ?? "", 10);
     this.retryAfter = Number.isNaN(retryAfter) ? null : retryAfter;
@@ -69,12 +73,19 @@ async function ask<Data>(method: Method, path: string, body?: unknown): Promise<
   throw new ApiError(response, envelope);
 }
 
-/** As `ask`; a 401 means that the session has ended. */
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+/** As `ask`; a 401 means that the session has ended. Repeats the request after the user confirmed their identity. */
 async function askSignedIn<Data>(method: Method, path: string, body?: unknown): Promise<Data> {
   try {
     return await ask<Data>(method, path, body);
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401) onUnauthorized();
+    if (!(error instanceof ApiError)) throw error;
+    if (error.status === 401) onUnauthorized();
+    if (error.needsReauthentication && (await reauthentication.request()))
+      return await ask(method, path, body);
     throw error;
   }
 }

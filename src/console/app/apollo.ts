@@ -4,9 +4,11 @@ import { ErrorLink } from "@apollo/client/link/error";
 import { GraphQLWsLink } from "@apollo/client/link/subscriptions";
 import { createClient, type Client } from "graphql-ws";
 import { OperationTypeNode } from "graphql";
+import { from, mergeMap, throwError } from "rxjs";
 import { serverUrl } from "./base.ts";
 import { createCache } from "./cache.ts";
 import { liveEvents, retryWait } from "./live.ts";
+import { reauthentication } from "./reauthentication.ts";
 
 /**
  * Close codes after which nobody comes back: the server will not have us, or one of both sides has erred, where graphql-ws
@@ -33,8 +35,16 @@ export function createApolloClient({ onUnauthorized, onRefused }: SessionEvents)
     if (isRefusedAs(error, 401, "UNAUTHENTICATED")) onUnauthorized();
     else if (isRefusedAs(error, 403, "FORBIDDEN")) onRefused();
   });
+  const reauthenticate = new ErrorLink(({ error, operation, forward }) => {
+    if (!hasCode(error, "REAUTHENTICATION_REQUIRED")) return undefined;
+    return from(reauthentication.request()).pipe(
+      mergeMap((isConfirmed) => (isConfirmed ? forward(operation) : throwError(() => error))),
+    );
+  });
   return new ApolloClient({
-    link: watchSession.concat(ApolloLink.split(isSubscription, sockets, http)),
+    link: ApolloLink.from([reauthenticate, watchSession]).concat(
+      ApolloLink.split(isSubscription, sockets, http),
+    ),
     cache: createCache(),
     defaultOptions: { watchQuery: { fetchPolicy: "cache-and-network", nextFetchPolicy: "cache-first" } },
     devtools: { enabled: import.meta.env.DEV },
@@ -79,6 +89,10 @@ function endOf(event: unknown): "done" | "lost" | "refused" {
 
 function isRefusedAs(error: unknown, status: number, code: string): boolean {
   if (ServerError.is(error)) return error.statusCode === status;
+  return hasCode(error, code);
+}
+
+function hasCode(error: unknown, code: string): boolean {
   if (!CombinedGraphQLErrors.is(error)) return false;
   return error.errors.some(({ extensions }) => extensions?.["code"] === code);
 }

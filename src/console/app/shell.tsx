@@ -13,6 +13,9 @@ import { useOptionalSession, useSessionStore, type Session } from "./session.ts"
 import classes from "./shell.module.css";
 import { SideBar } from "./side-bar.tsx";
 
+const ReauthenticationDialog = lazy(async () => ({
+  default: (await import("../components/reauthentication-dialog.tsx")).ReauthenticationDialog,
+}));
 const Notices = lazy(async () => ({ default: (await import("./notices.tsx")).Notices }));
 
 export function Shell() {
@@ -69,6 +72,7 @@ function ShellOf({ session }: { session: Session }) {
       <NavigationDrawer ref={drawer} session={session} />
       <Suspense>
         <Notices />
+        <ReauthenticationDialog />
       </Suspense>
     </div>
   );

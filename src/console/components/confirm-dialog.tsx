@@ -22,12 +22,15 @@ interface ConfirmDialogProps {
 export function ConfirmDialog({ opened, title, ...question }: ConfirmDialogProps) {
   return (
     <Dialog opened={opened} onClose={question.onClose} title={title}>
-      <Question {...question} />
+      <ConfirmQuestion {...question} />
     </Dialog>
   );
 }
 
-function Question(props: Omit<ConfirmDialogProps, "opened" | "title">) {
+type ConfirmQuestionProps = Omit<ConfirmDialogProps, "opened" | "title" | "onClose"> & { onClose?: () => void };
+
+/** Also for a dialog with further steps, which stays open. */
+export function ConfirmQuestion(props: ConfirmQuestionProps) {
   const { onClose, children, action, isDangerous = false, onConfirm } = props;
   const [state, setState] = useState<{ isBusy: boolean; error: unknown }>({ isBusy: false, error: null });
   useUnsaved(() => (state.isBusy ? "locked" : "clean"));
@@ -35,7 +38,7 @@ function Question(props: Omit<ConfirmDialogProps, "opened" | "title">) {
     setState({ isBusy: true, error: null });
     try {
       await onConfirm();
-      onClose();
+      onClose?.();
       setState({ isBusy: false, error: null });
     } catch (error) {
       setState({ isBusy: false, error });

@@ -1,5 +1,6 @@
 /** Parts that bodies of `/auth` have in common. */
 import { z } from "zod";
+import { codeKinds } from "../../accounts/two-factor.codes.ts";
 
 /** Bounded by the body. What it must be like is said where one is chosen. */
 export const secretText = z.string({ error: "must be a string" }).min(1, { error: "must not be empty" });
@@ -8,5 +9,7 @@ export const secretText = z.string({ error: "must be a string" }).min(1, { error
 export const codeText = secretText
   .max(40, { error: "must be a code" })
   .transform((code) => code.replaceAll(/\s/g, ""));
+
+export const codeKind = z.enum(codeKinds, { error: `must be ${codeKinds.join(" or ")}` });
 
 export const passwordBody = z.object({ password: secretText });

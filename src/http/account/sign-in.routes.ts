@@ -3,19 +3,24 @@ import { Router, type Request, type Response } from "express";
 import { z } from "zod";
 import { checked } from "../../accounts/account.fields.ts";
 import type { AccountService } from "../../accounts/account.service.ts";
-import { codeKinds, type SignedIn } from "../../accounts/auth.sign-in.ts";
+import type { SignedIn } from "../../accounts/auth.sign-in.ts";
 import type { SessionHolder } from "../../accounts/session.holder.ts";
 import { toTypedId } from "../../platform/ids.ts";
 import { answering, type Answer } from "../answer.ts";
 import { objectBody } from "../body.ts";
 import { methodNotAllowed } from "../error-handler.ts";
-import { codeText, secretText } from "./account.bodies.ts";
+import { codeKind, codeText, secretText } from "./account.bodies.ts";
 import { sessionOf, setCookies, visitOf, type AccountGate } from "./account.gate.ts";
 
 const credentials = z.object({ email: secretText, password: secretText });
 const answerBody = z.object({
   code: codeText,
-  kind: z.enum(codeKinds, { error: `must be ${codeKinds.join(" or ")}` }),
+  kind: codeKind,
+});
+const proofBody = z.object({
+  password: secretText,
+  code: codeText.optional(),
+  kind: codeKind.default("totp"),
 });
 
 export interface AccountRouteParts {
@@ -36,6 +41,12 @@ export function signInRoutes({ accounts, gate }: AccountRouteParts): Router {
       await accounts.confirmSignIn(checked(answerBody, objectBody(request)), visitOf(request, response)),
     );
 
+  const reauthenticate = async (request: Request, response: Response): Promise<Answer> => {
+    const proof = checked(proofBody, objectBody(request));
+    await accounts.reauthenticate(sessionOf(response), proof, visitOf(request, response));
+    return { data: {} };
+  };
+
   const signOut = async (request: Request, response: Response): Promise<Answer> => {
     setCookies(response, await accounts.signOut(sessionOf(response), visitOf(request, response)));
     return { data: {} };
@@ -51,6 +62,11 @@ export function signInRoutes({ accounts, gate }: AccountRouteParts): Router {
     .route("/second-factor")
     .all(gate.named("/auth/second-factor"))
     .post(gate.form, answering(secondFactor))
+    .all(methodNotAllowed("POST"));
+  router
+    .route("/reauthenticate")
+    .all(gate.named("/auth/reauthenticate"))
+    .post(gate.ownAccountForm, answering(reauthenticate))
     .all(methodNotAllowed("POST"));
   router
     .route("/sign-out")

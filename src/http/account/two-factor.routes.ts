@@ -24,12 +24,12 @@ export function twoFactorRoutes({ accounts: { twoFactor }, gate }: AccountRouteP
   };
   const renew = async (request: Request, response: Response): Promise<Answer> => {
     const visit = visitOf(request, response);
-    const codes = await twoFactor.renewCodes(sessionOf(response), passwordOf(request), visit);
+    const codes = await twoFactor.renewCodes(sessionOf(response), visit);
     return { data: { recovery_codes: codes } };
   };
   const disable = async (request: Request, response: Response): Promise<Answer> => {
     const visit = visitOf(request, response);
-    setCookies(response, await twoFactor.disable(sessionOf(response), passwordOf(request), visit));
+    await twoFactor.disable(sessionOf(response), visit);
     return { data: {} };
   };
 

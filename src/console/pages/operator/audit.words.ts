@@ -19,6 +19,7 @@ export const auditActions: Readonly<Record<string, string>> = {
   "organization.restored": "Restored an organisation",
   "session.opened": "Signed in",
   "session.refused": "Was refused to sign in",
+  "session.reauthenticated": "Confirmed their identity",
   "session.closed": "Signed out",
   "session.ended": "Ended a session",
   "password.forgotten": "Asked for a new password",

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { api } from "../../app/api.ts";
 import { useSession, useSessionStore, type Session } from "../../app/session.ts";
 import { Dialog } from "../../components/dialog.tsx";
-import { PasswordDialog, PasswordForm } from "../../components/password-dialog.tsx";
+import { ConfirmDialog, ConfirmQuestion } from "../../components/confirm-dialog.tsx";
 import { Section } from "../../components/section.tsx";
 import { StatusBadge } from "../../components/status-badge.tsx";
 import { RecoveryCodes } from "./recovery-codes.tsx";
@@ -25,14 +25,13 @@ export function TwoFactorSection() {
     setDialog(next);
   };
 
-  const renew = async (password: string): Promise<void> => {
-    const made = await api.post<{ recovery_codes: string[] }>("auth/two-factor/recovery-codes", { password });
+  const renew = async (): Promise<void> => {
+    const made = await api.post<{ recovery_codes: string[] }>("auth/two-factor/recovery-codes");
     setCodes(made.recovery_codes);
   };
-  const turnOff = async (password: string): Promise<void> => {
-    await api.post("auth/two-factor/disable", { password });
+  const turnOff = async (): Promise<void> => {
+    await api.post("auth/two-factor/disable");
     await session.load();
-    close();
     tell("The second step is off.");
   };
 
@@ -52,21 +51,21 @@ export function TwoFactorSection() {
         {codes ? (
           <RecoveryCodes codes={codes} onDone={close} />
         ) : (
-          <PasswordForm action="Make new codes" onPassword={renew}>
-            The codes that you have now are good no more.
-          </PasswordForm>
+          <ConfirmQuestion action="Make new codes" onConfirm={renew}>
+            The codes that you have now will stop working.
+          </ConfirmQuestion>
         )}
       </Dialog>
-      <PasswordDialog
+      <ConfirmDialog
         opened={dialog === "turn-off"}
         onClose={close}
         title="Turn the second step off?"
         action="Turn off"
         isDangerous
-        onPassword={turnOff}
+        onConfirm={turnOff}
       >
         Whoever has your password can sign in as you.
-      </PasswordDialog>
+      </ConfirmDialog>
     </Section>
   );
 }

@@ -1,0 +1,27 @@
+/** Sensitive actions of signed-in users need a recent password (and code, with two-factor). API keys and commands are exempt. */
+import { AppError } from "./errors.ts";
+import type { Actor } from "./principal.ts";
+
+export const FRESH_AUTHENTICATION_MS = 10 * 60_000;
+
+export interface Authenticated {
+  readonly actor: Actor;
+  /** When a signed-in user last entered the password; absent for API keys. */
+  readonly authenticatedAt?: Date | undefined;
+}
+
+/** A 403 that the console answers by asking for the password and repeating the request. */
+export class ReauthenticationRequiredError extends AppError {
+  constructor() {
+    super("ForbiddenException", "Confirm your identity first: enter your password again", {
+      details: { reason: "reauthentication_required" },
+    });
+  }
+}
+
+/** Throws ReauthenticationRequiredError for a user whose last authentication is older than ten minutes, or unknown. */
+export function requireFreshAuthentication({ actor, authenticatedAt }: Authenticated, nowMs: number): void {
+  if (actor.type !== "user") return;
+  if (authenticatedAt && nowMs - authenticatedAt.getTime() < FRESH_AUTHENTICATION_MS) return;
+  throw new ReauthenticationRequiredError();
+}

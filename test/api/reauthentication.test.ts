@@ -1,0 +1,196 @@
+/** Sensitive actions of signed-in users need the password (and a code, with two-factor) from the last ten minutes. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { toTypedId } from "../../src/platform/ids.ts";
+import { sql } from "../../src/platform/sql.ts";
+import { makePerson, signIn, turnOnSecondFactor, type Browser } from "../support/account.ts";
+import { ACCOUNT_ENV } from "../support/account-mails.ts";
+import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
+import { createFakeClock, MINUTE_MS, type FakeClock } from "../support/fake-clock.ts";
+import { graphql, type GraphqlAnswer } from "../support/graphql.ts";
+import { newPerson, type SignedIn } from "../support/graphql-person.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { totpCode } from "../support/totp.ts";
+
+const MESSAGE = "Confirm your identity first: enter your password again";
+
+let app: TestApp;
+let clock: FakeClock;
+let agent: Partner;
+
+beforeAll(async () => {
+  clock = createFakeClock();
+  app = await startTestApp({ ...ACCOUNT_ENV, WEBHOOK_ALLOW_PRIVATE: "on" }, { clock });
+  agent = await app.partner("agent");
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const newOwner = (): Promise<SignedIn> => newPerson(app, agent.id);
+
+const CREATE_KEY = `mutation { createApiKey(input: { name: "fresh" }) { apiKey { id } userErrors { code } } }`;
+const MOVE = `mutation ($id: ID!, $url: String!) {
+  updateWebhookEndpoint(id: $id, patch: { url: $url }) { endpoint { url } userErrors { code } } }`;
+
+/** Each action's GraphQL mutation, and the path to a value that it returns when it is done. */
+const actions: Record<string, () => Promise<{ query: string; variables?: Record<string, unknown> }>> = {
+  "creating a key": async () => ({ query: CREATE_KEY }),
+  "rotating a key": async () => ({
+    query: `mutation ($id: ID!) { rotateApiKey(id: $id, graceHours: 1) { secret userErrors { code } } }`,
+    variables: { id: await newKey() },
+  }),
+  "inviting an owner": async () => ({
+    query: `mutation ($email: String!) {
+      inviteMember(input: { email: $email, role: OWNER }) { invitation { id } userErrors { code } } }`,
+    variables: { email: `owner.${Date.now()}@test.example` },
+  }),
+  "making a member an owner": async () => {
+    const { id } = await makePerson(app, { organizationId: agent.id, role: "member" });
+    return {
+      query: `mutation ($id: ID!) { setMemberRole(id: $id, role: OWNER) { member { id } userErrors { code } } }`,
+      variables: { id: toTypedId("usr", id) },
+    };
+  },
+  "changing an endpoint's URL": async () => ({
+    query: MOVE,
+    variables: { id: await newEndpoint(), url: "http://127.0.0.1:9/moved" },
+  }),
+};
+
+async function newKey(): Promise<string> {
+  const { data } = await graphql(app, CREATE_KEY, { key: agent.key });
+  return data.createApiKey.apiKey.id;
+}
+
+async function newEndpoint(): Promise<string> {
+  const create = `mutation { createWebhookEndpoint(input: { url: "http://127.0.0.1:9/" }) { endpoint { id } } }`;
+  const { data } = await graphql(app, create, { key: agent.key });
+  return data.createWebhookEndpoint.endpoint.id;
+}
+
+function expectDone({ status, data }: GraphqlAnswer): void {
+  expect(status).toBe(200);
+  const [payload] = Object.values(data as Record<string, { userErrors: unknown[] }>);
+  expect(payload?.userErrors).toEqual([]);
+}
+
+function expectRefused({ status, errors }: GraphqlAnswer): void {
+  expect({ status, code: errors?.[0]?.extensions.code, message: errors?.[0]?.message }).toEqual({
+    status: 403,
+    code: "REAUTHENTICATION_REQUIRED",
+    message: MESSAGE,
+  });
+}
+
+const confirm = (browser: Browser, proof: object) => browser.post("/auth/reauthenticate", proof);
+
+describe.each(Object.keys(actions))("%s", (name) => {
+  const prepare = actions[name]!;
+
+  it("works for ten minutes after the sign-in", async () => {
+    const owner = await newOwner();
+    const { query, variables } = await prepare();
+    clock.advance(10 * MINUTE_MS - 1);
+    expectDone(await owner.graphql(query, variables));
+  });
+
+  it("needs the password again after that, for ten minutes more", async () => {
+    const owner = await newOwner();
+    const { query, variables } = await prepare();
+    clock.advance(10 * MINUTE_MS);
+    expectRefused(await owner.graphql(query, variables));
+    expectData(await confirm(owner.browser, { password: owner.password }));
+    expectDone(await owner.graphql(query, variables));
+    clock.advance(10 * MINUTE_MS);
+    expectRefused(await owner.graphql(CREATE_KEY));
+  });
+});
+
+describe("other actions", () => {
+  it("of API keys are not affected", async () => {
+    clock.advance(60 * MINUTE_MS);
+    expectDone(await graphql(app, CREATE_KEY, { key: agent.key }));
+  });
+
+  it("that give no access are not affected: inviting a member, changing an endpoint's description", async () => {
+    const owner = await newOwner();
+    const id = await newEndpoint();
+    clock.advance(10 * MINUTE_MS);
+    const invite = `mutation { inviteMember(input: { email: "calm@test.example" }) { userErrors { code } } }`;
+    expectDone(await owner.graphql(invite));
+    const rename = `mutation ($id: ID!) {
+      updateWebhookEndpoint(id: $id, patch: { description: "x", url: "http://127.0.0.1:9/" }) { userErrors { code } } }`;
+    expectDone(await owner.graphql(rename, { id }));
+  });
+});
+
+describe("two-factor", () => {
+  it("is turned off, and gets new recovery codes, with a fresh authentication only", async () => {
+    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const browser = await signIn(app, person);
+    const { uri } = await turnOnSecondFactor(browser, person);
+    clock.advance(10 * MINUTE_MS);
+    for (const path of ["recovery-codes", "disable"]) {
+      const refused = expectFailure(await browser.post(`/auth/two-factor/${path}`, {}), 403, MESSAGE);
+      expect(refused.details).toEqual({ reason: "reauthentication_required" });
+    }
+    const code = totpCode(uri, 1);
+    expectData(await confirm(browser, { password: person.password, code }));
+    expectData(await browser.post("/auth/two-factor/recovery-codes", {}));
+    expectData(await browser.post("/auth/two-factor/disable", {}));
+    expect(expectData(await browser.get("/auth/session")).user.has_second_factor).toBe(false);
+  });
+});
+
+describe("POST /auth/reauthenticate", () => {
+  it("keeps the session, and is in the audit log", async () => {
+    const { browser, email, password } = await newOwner();
+    const { cookie } = browser;
+    expectData(await confirm(browser, { password }));
+    expect(browser.cookie).toBe(cookie);
+    const acts = await app.database.query<{ action: string }>(
+      sql`select action from audit_entry where actor = ${email} order by id`,
+    );
+    expect(acts.map(({ action }) => action)).toEqual(["session.opened", "session.reauthenticated"]);
+  });
+
+  it("makes no other session of the user fresh", async () => {
+    const owner = await newOwner();
+    const elsewhere = await signIn(app, owner);
+    clock.advance(10 * MINUTE_MS);
+    expectData(await confirm(elsewhere, { password: owner.password }));
+    expectRefused(await owner.graphql(CREATE_KEY));
+  });
+
+  it("400 for a wrong password, and 429 after ten of them", async () => {
+    const { browser, password } = await newOwner();
+    for (let at = 0; at < 10; at += 1)
+      expectProblems(await confirm(browser, { password: `guess number ${at}` }), "body", ["password"]);
+    expectFailure(await confirm(browser, { password }), 429);
+  });
+
+  it("with two-factor takes a code of either kind, each once, and nothing without one", async () => {
+    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const browser = await signIn(app, person);
+    const { uri, recoveryCodes } = await turnOnSecondFactor(browser, person);
+    const { password } = person;
+    const code = totpCode(uri, 1);
+    const recovery = { password, code: recoveryCodes[0], kind: "recovery_code" };
+    expectProblems(await confirm(browser, { password }), "body", ["code"]);
+    expectProblems(await confirm(browser, { password, code: totpCode(uri, 500) }), "body", ["code"]);
+    expectProblems(await confirm(browser, { password: "not my password", code }), "body", ["password"]);
+    expectData(await confirm(browser, { password, code }));
+    expectProblems(await confirm(browser, { password, code }), "body", ["code"]);
+    expectData(await confirm(browser, recovery));
+    expectProblems(await confirm(browser, recovery), "body", ["code"]);
+    expectProblems(await confirm(browser, { password, code, kind: "other" }), "body", ["kind"]);
+  });
+
+  it("429 after ten wrong codes", async () => {
+    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const browser = await signIn(app, person);
+    const { uri } = await turnOnSecondFactor(browser, person);
+    const { password } = person;
+    for (let at = 0; at < 10; at += 1)
+      expectProblems(await confirm(browser, { password, code: totpCode(uri, 500) }), "body", ["code"]);
+    expectFailure(await confirm(browser, { password, code: totpCode(uri, 1) }), 429);
+  });
+});
