@@ -2,7 +2,7 @@
 import { AppError } from "./errors.ts";
 import type { Actor } from "./principal.ts";
 
-export const FRESH_AUTHENTICATION_MS = 10 * 60_000;
+const FRESH_AUTHENTICATION_MS = 10 * 60_000;
 
 export interface Authenticated {
   readonly actor: Actor;

@@ -5,6 +5,7 @@ import { Outlet, useMatches } from "@tanstack/react-router";
 import { lazy, Suspense, useRef, useState } from "react";
 import { Brand } from "../components/brand.tsx";
 import { OfflineBanner } from "../components/offline-banner.tsx";
+import { ReauthenticationDialog } from "../components/reauthentication-dialog.tsx";
 import { NoPermission } from "../components/states.tsx";
 import { mayVisit } from "./access.ts";
 import { createApolloClient } from "./apollo.ts";
@@ -13,9 +14,6 @@ import { useOptionalSession, useSessionStore, type Session } from "./session.ts"
 import classes from "./shell.module.css";
 import { SideBar } from "./side-bar.tsx";
 
-const ReauthenticationDialog = lazy(async () => ({
-  default: (await import("../components/reauthentication-dialog.tsx")).ReauthenticationDialog,
-}));
 const Notices = lazy(async () => ({ default: (await import("./notices.tsx")).Notices }));
 
 export function Shell() {
@@ -72,8 +70,8 @@ function ShellOf({ session }: { session: Session }) {
       <NavigationDrawer ref={drawer} session={session} />
       <Suspense>
         <Notices />
-        <ReauthenticationDialog />
       </Suspense>
+      <ReauthenticationDialog />
     </div>
   );
 }

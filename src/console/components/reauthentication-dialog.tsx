@@ -1,27 +1,28 @@
-/** "Confirm it's you": the password, and a code with two-factor, before a sensitive action that the server rejected. */
-import { Anchor, Modal, Stack, Text, TextInput } from "@mantine/core";
-import { useForm } from "@mantine/form";
-import { useEffect, useRef, useState, useSyncExternalStore } from "react";
-import { api } from "../app/api.ts";
+/** Opens "Confirm it's you" for a sensitive action that the server rejected, and returns the focus to the action. */
+import { lazy, Suspense, useEffect, useRef, useSyncExternalStore } from "react";
 import { reauthentication } from "../app/reauthentication.ts";
-import { useSession } from "../app/session.ts";
-import { useSubmit } from "../app/use-submit.ts";
-import { DialogActions } from "./dialog-actions.tsx";
-import { FormAlert } from "./form-alert.tsx";
-import { PasswordField } from "./password-field.tsx";
+
+const Form = lazy(async () => ({
+  default: (await import("./reauthentication-form.tsx")).ReauthenticationForm,
+}));
 
 export function ReauthenticationDialog() {
   const isOpen = useSyncExternalStore(reauthentication.subscribe, reauthentication.isOpen);
   const lastFocused = useRef<HTMLElement | null>(null);
   useEffect(() => {
-    if (isOpen) return () => returnFocus(lastFocused.current);
+    // The dialog may take the focus before React runs this again, hence the store and not `isOpen`.
     const note = ({ target }: FocusEvent): void => {
-      if (target instanceof HTMLElement) lastFocused.current = target;
+      if (target instanceof HTMLElement && !reauthentication.isOpen()) lastFocused.current = target;
     };
     document.addEventListener("focusin", note);
     return () => document.removeEventListener("focusin", note);
-  }, [isOpen]);
-  return isOpen ? <OpenDialog /> : null;
+  }, []);
+  useEffect(() => (isOpen ? () => returnFocus(lastFocused.current) : undefined), [isOpen]);
+  return isOpen ? (
+    <Suspense>
+      <Form />
+    </Suspense>
+  ) : null;
 }
 
 /** A busy button takes the focus only once its request has ended: tries again for about a second. */
@@ -31,89 +32,4 @@ function returnFocus(element: HTMLElement | null, frames = 60): void {
     element.focus();
     if (document.activeElement !== element && frames > 0) returnFocus(element, frames - 1);
   });
-}
-
-function OpenDialog() {
-  const [isBusy, setBusy] = useState(false);
-  // While the server checks, closing would lose its answer.
-  const cancel = (): void => {
-    if (!isBusy) reauthentication.settle(false);
-  };
-  return (
-    <Modal
-      opened
-      onClose={cancel}
-      title="Confirm it’s you"
-      closeButtonProps={{ "aria-label": "Close" }}
-      closeOnClickOutside={false}
-      returnFocus={false}
-      // Above the dialog whose action needs it.
-      zIndex={300}
-    >
-      <ReauthenticationForm onBusy={setBusy} onCancel={cancel} />
-    </Modal>
-  );
-}
-
-interface FormProps {
-  onBusy: (isBusy: boolean) => void;
-  onCancel: () => void;
-}
-
-function ReauthenticationForm({ onBusy, onCancel }: FormProps) {
-  const { user } = useSession();
-  const [kind, setKind] = useState<"totp" | "recovery_code">("totp");
-  const form = useForm({ mode: "uncontrolled", initialValues: { password: "", code: "" } });
-  const submit = useSubmit(form, async ({ password, code }) => {
-    onBusy(true);
-    try {
-      const proof = user.has_second_factor ? { password, code: code.trim(), kind } : { password };
-      await api.post("auth/reauthenticate", proof);
-      reauthentication.settle(true);
-    } finally {
-      onBusy(false);
-    }
-  });
-  return (
-    <form onSubmit={form.onSubmit(submit.onSubmit)}>
-      <Stack>
-        <Text>This action needs your password again. You are asked once in ten minutes.</Text>
-        <FormAlert message={submit.failure} />
-        <PasswordField
-          key={form.key("password")}
-          {...form.getInputProps("password")}
-          label="Your password"
-          autoComplete="current-password"
-          data-autofocus
-          required
-        />
-        {user.has_second_factor && (
-          <TextInput
-            key={`${kind} ${form.key("code")}`}
-            {...form.getInputProps("code")}
-            label={kind === "totp" ? "Code from your authenticator app" : "Recovery code"}
-            inputMode={kind === "totp" ? "numeric" : "text"}
-            autoComplete="one-time-code"
-            required
-            withAsterisk={false}
-          />
-        )}
-        {user.has_second_factor && (
-          <Anchor
-            component="button"
-            type="button"
-            fz="sm"
-            ta="start"
-            onClick={() => {
-              form.setFieldValue("code", "");
-              setKind(kind === "totp" ? "recovery_code" : "totp");
-            }}
-          >
-            {kind === "totp" ? "Use a recovery code" : "Use the authenticator app"}
-          </Anchor>
-        )}
-        <DialogActions action="Confirm" isBusy={submit.isBusy} onCancel={onCancel} />
-      </Stack>
-    </form>
-  );
 }

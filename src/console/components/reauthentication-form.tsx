@@ -1,0 +1,96 @@
+/** The dialog "Confirm it's you": the password, and a code with two-factor. */
+import { Anchor, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useState } from "react";
+import { api } from "../app/api.ts";
+import { reauthentication } from "../app/reauthentication.ts";
+import { useSession } from "../app/session.ts";
+import { useSubmit } from "../app/use-submit.ts";
+import { DialogActions } from "./dialog-actions.tsx";
+import { FormAlert } from "./form-alert.tsx";
+import { PasswordField } from "./password-field.tsx";
+
+export function ReauthenticationForm() {
+  const [isBusy, setBusy] = useState(false);
+  // While the server checks, closing would lose its answer.
+  const cancel = (): void => {
+    if (!isBusy) reauthentication.settle(false);
+  };
+  return (
+    <Modal
+      opened
+      onClose={cancel}
+      title="Confirm it’s you"
+      closeButtonProps={{ "aria-label": "Close" }}
+      closeOnClickOutside={false}
+      returnFocus={false}
+      // Above the dialog whose action needs it.
+      zIndex={300}
+    >
+      <ProofForm onBusy={setBusy} onCancel={cancel} />
+    </Modal>
+  );
+}
+
+interface FormProps {
+  onBusy: (isBusy: boolean) => void;
+  onCancel: () => void;
+}
+
+function ProofForm({ onBusy, onCancel }: FormProps) {
+  const { user } = useSession();
+  const [kind, setKind] = useState<"totp" | "recovery_code">("totp");
+  const form = useForm({ mode: "uncontrolled", initialValues: { password: "", code: "" } });
+  const submit = useSubmit(form, async ({ password, code }) => {
+    onBusy(true);
+    try {
+      const proof = user.has_second_factor ? { password, code: code.trim(), kind } : { password };
+      await api.post("auth/reauthenticate", proof);
+      reauthentication.settle(true);
+    } finally {
+      onBusy(false);
+    }
+  });
+  return (
+    <form onSubmit={form.onSubmit(submit.onSubmit)}>
+      <Stack>
+        <Text>This action needs your password again. You are asked once in ten minutes.</Text>
+        <FormAlert message={submit.failure} />
+        <PasswordField
+          key={form.key("password")}
+          {...form.getInputProps("password")}
+          label="Your password"
+          autoComplete="current-password"
+          data-autofocus
+          required
+        />
+        {user.has_second_factor && (
+          <TextInput
+            key={`${kind} ${form.key("code")}`}
+            {...form.getInputProps("code")}
+            label={kind === "totp" ? "Code from your authenticator app" : "Recovery code"}
+            inputMode={kind === "totp" ? "numeric" : "text"}
+            autoComplete="one-time-code"
+            required
+            withAsterisk={false}
+          />
+        )}
+        {user.has_second_factor && (
+          <Anchor
+            component="button"
+            type="button"
+            fz="sm"
+            ta="start"
+            onClick={() => {
+              form.setFieldValue("code", "");
+              setKind(kind === "totp" ? "recovery_code" : "totp");
+            }}
+          >
+            {kind === "totp" ? "Use a recovery code" : "Use the authenticator app"}
+          </Anchor>
+        )}
+        <DialogActions action="Confirm" isBusy={submit.isBusy} onCancel={onCancel} />
+      </Stack>
+    </form>
+  );
+}
