@@ -233,6 +233,16 @@ describe("signing in", () => {
     expectData(await enter(await halfway(person), person.recoveryCodes[0]!, "recovery_code"));
   });
 
+  it("accepts another code in the same sign-in after a used one", async () => {
+    const person = await securedPerson();
+    const used = totpCode(person.uri, 1);
+    expectData(await enter(await halfway(person), used));
+    const browser = await halfway(person);
+    for (let at = 0; at < 6; at += 1) expectFailure(await enter(browser, used), 401, "used already");
+    expectData(await enter(browser, totpCode(person.uri, -1)));
+    expectData(await browser.get("/auth/session"));
+  });
+
   it("does not take the code that turned it on", async () => {
     const person = await securedPerson();
     expectFailure(await enter(await halfway(person), person.confirmedWith), 401);

@@ -27,7 +27,9 @@ export function ConfirmDialog({ opened, title, ...question }: ConfirmDialogProps
   );
 }
 
-type ConfirmQuestionProps = Omit<ConfirmDialogProps, "opened" | "title" | "onClose"> & { onClose?: () => void };
+type ConfirmQuestionProps = Omit<ConfirmDialogProps, "opened" | "title" | "onClose"> & {
+  onClose?: () => void;
+};
 
 /** Also for a dialog with further steps, which stays open. */
 export function ConfirmQuestion(props: ConfirmQuestionProps) {

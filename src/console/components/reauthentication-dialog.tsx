@@ -28,7 +28,8 @@ export function ReauthenticationDialog() {
 /** A busy button takes the focus only once its request has ended: tries again for about a second. */
 function returnFocus(element: HTMLElement | null, frames = 60): void {
   requestAnimationFrame(() => {
-    if (!element?.isConnected || document.activeElement !== document.body) return;
+    // The user has moved on, or the dialog of the action is gone.
+    if (!element?.isConnected || !document.activeElement?.contains(element)) return;
     element.focus();
     if (document.activeElement !== element && frames > 0) returnFocus(element, frames - 1);
   });

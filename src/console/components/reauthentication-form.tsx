@@ -1,43 +1,48 @@
 /** The dialog "Confirm it's you": the password, and a code with two-factor. */
 import { Anchor, Modal, Stack, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { api } from "../app/api.ts";
 import { reauthentication } from "../app/reauthentication.ts";
 import { useSession } from "../app/session.ts";
+import { DialogProvider, type InputState } from "../app/unsaved.tsx";
 import { useSubmit } from "../app/use-submit.ts";
 import { DialogActions } from "./dialog-actions.tsx";
 import { FormAlert } from "./form-alert.tsx";
 import { PasswordField } from "./password-field.tsx";
 
 export function ReauthenticationForm() {
-  const [isBusy, setBusy] = useState(false);
-  // While the server checks, closing would lose its answer.
-  const cancel = (): void => {
-    if (!isBusy) reauthentication.settle(false);
-  };
+  const isBusy = useRef(false);
+  const [control] = useState(() => ({
+    inputs: new Set<() => InputState>(),
+    isOpen: { current: true },
+    // While the server checks, closing would lose its answer. A typed password is dropped without asking.
+    requestClose: async (): Promise<void> => {
+      if (!isBusy.current) reauthentication.settle(false);
+    },
+  }));
   return (
     <Modal
       opened
-      onClose={cancel}
+      onClose={() => void control.requestClose()}
       title="Confirm it’s you"
-      closeButtonProps={{ "aria-label": "Close" }}
       closeOnClickOutside={false}
       returnFocus={false}
       // Above the dialog whose action needs it.
       zIndex={300}
     >
-      <ProofForm onBusy={setBusy} onCancel={cancel} />
+      <DialogProvider value={control}>
+        <ProofForm onBusy={(next) => (isBusy.current = next)} />
+      </DialogProvider>
     </Modal>
   );
 }
 
 interface FormProps {
   onBusy: (isBusy: boolean) => void;
-  onCancel: () => void;
 }
 
-function ProofForm({ onBusy, onCancel }: FormProps) {
+function ProofForm({ onBusy }: FormProps) {
   const { user } = useSession();
   const [kind, setKind] = useState<"totp" | "recovery_code">("totp");
   const form = useForm({ mode: "uncontrolled", initialValues: { password: "", code: "" } });
@@ -89,7 +94,7 @@ function ProofForm({ onBusy, onCancel }: FormProps) {
             {kind === "totp" ? "Use a recovery code" : "Use the authenticator app"}
           </Anchor>
         )}
-        <DialogActions action="Confirm" isBusy={submit.isBusy} onCancel={onCancel} />
+        <DialogActions action="Confirm" isBusy={submit.isBusy} />
       </Stack>
     </form>
   );
