@@ -22,47 +22,46 @@ export async function purgeIdempotencyRecords(database: Queryable, atOnce: numbe
   while ((await purge()).length === atOnce);
 }
 
-/** Removes the oldest records of organisations that store more than `limits`; returns how many. */
+/**
+ * Removes the oldest records of organisations that store more than `limits`, `atOnce` in one statement; returns how many. Each
+ * statement reads one organisation's part of an index, so that none runs into the statement timeout.
+ */
 export async function trimIdempotencyRecords(
   database: Queryable,
   limits: IdempotencyLimits,
   atOnce: number,
 ): Promise<number> {
-  const excesses = await database.query<Excess>(sql`
-    select organization_id, (
-      select max(expires_at) from (
-        select expires_at, row_number() over newest as records, sum(bytes) over newest as bytes
-        from idempotency_record record where record.organization_id = stored.organization_id
-        window newest as (order by expires_at desc rows unbounded preceding)) ranked
-      where records > ${limits.records}::bigint or bytes > ${limits.bytes}::bigint) as newest_removed
-    from (
-      select organization_id from idempotency_record group by organization_id
-      having count(*) > ${limits.records}::bigint or sum(bytes) > ${limits.bytes}::bigint) stored`);
+  const organizations = await database.query<{ id: string }>(sql`
+    select id from organization
+    where exists (select from idempotency_record where organization_id = organization.id)`);
   let removed = 0;
-  for (const excess of excesses) removed += await removeOldest(database, excess, atOnce);
+  for (const { id } of organizations) removed += await trimOrganization(database, id, { limits, atOnce });
   return removed;
 }
 
-interface Excess {
-  organization_id: string;
-  /** The `expires_at` of the newest record beyond the limits. */
-  newest_removed: string;
-}
-
-async function removeOldest(
+async function trimOrganization(
   database: Queryable,
-  { organization_id: organizationId, newest_removed: newest }: Excess,
-  atOnce: number,
+  organizationId: string,
+  { limits, atOnce }: { limits: IdempotencyLimits; atOnce: number },
 ): Promise<number> {
+  const [stored] = await database.query<IdempotencyLimits>(sql`
+    select count(*)::int as records, coalesce(sum(bytes), 0)::float8 as bytes from idempotency_record
+    where organization_id = ${organizationId}::uuid`);
+  let { records = 0, bytes = 0 } = stored ?? {};
   let removed = 0;
   for (;;) {
-    const rows = await database.query(sql`
+    // How many records make up the bytes beyond the limit, if all are of the average size.
+    const forBytes = Math.ceil(((bytes - limits.bytes) * records) / bytes);
+    const excess = Math.max(records - limits.records, bytes > limits.bytes ? forBytes : 0);
+    if (excess <= 0) return removed;
+    const rows = await database.query<{ bytes: number }>(sql`
       delete from idempotency_record where ctid = any(array(
-        select ctid from idempotency_record
-        where organization_id = ${organizationId}::uuid and expires_at <= ${newest}::timestamptz
-        limit ${atOnce}::int for update skip locked))
-      returning 1`);
+        select ctid from idempotency_record where organization_id = ${organizationId}::uuid
+        order by expires_at limit ${Math.min(excess, atOnce)}::int for update skip locked))
+      returning bytes`);
+    if (rows.length === 0) return removed;
     removed += rows.length;
-    if (rows.length < atOnce) return removed;
+    records -= rows.length;
+    for (const row of rows) bytes -= row.bytes;
   }
 }
