@@ -97,7 +97,8 @@ function ownEnvironment(folder: string): Record<string, string> {
   return {
     HOST: "127.0.0.1",
     TRUST_PROXY: "1",
-    RATE_LIMIT_STORE: "postgres",
+    // A container has its ports to itself; here they would be the same for all.
+    METRICS_PORT: "",
     SHUTDOWN_DELAY,
     // Mails stay in the folder, and webhooks may go to receivers on this machine.
     SMTP_URL: "",

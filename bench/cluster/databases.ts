@@ -37,7 +37,9 @@ export async function startMongo({ folder, binary, command }: MongoOptions): Pro
   const dbpath = join(folder, "mongo");
   const logFile = join(folder, "mongo.log");
   await mkdir(dbpath, { mode: 0o700 });
-  const given = command.slice(1).filter((argument) => argument !== "--bind_ip_all");
+  // It listens on this machine alone, and needs neither a key file nor a password.
+  const isForContainers = /^--(?:bind_ip_all$|keyFile=)/;
+  const given = command.slice(1).filter((argument) => !isForContainers.test(argument));
   const args = [...given, `--dbpath=${dbpath}`, "--bind_ip=127.0.0.1", `--port=${port}`, ...SETTINGS];
   const program = await startProgram({ command: binary, args, env: {}, logFile });
   const replicaSet = /--replSet=(\S+)/.exec(given.join(" "))?.[1] ?? "";

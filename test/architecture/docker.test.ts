@@ -1,12 +1,26 @@
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
+import { promisify } from "node:util";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
+import { parseSecret } from "../../src/platform/secret-box.ts";
 import { parseSmtpUrl } from "../../src/platform/smtp-url.ts";
+import { TEST_SECRET } from "../support/secret.ts";
+
+const run = promisify(execFile);
 
 interface Service {
   build?: string;
+  image: string;
+  entrypoint?: string[];
+  read_only?: boolean;
+  cap_drop?: string[];
+  cap_add?: string[];
+  security_opt?: string[];
+  volumes?: string[];
   command?: string[];
   restart?: string;
   ports?: string[];
@@ -88,6 +102,35 @@ describe("the Dockerfile", () => {
   });
 });
 
+/** A text of docker-compose.yml as a container gets it. */
+const unescaped = (text: string): string => text.replaceAll("$$", "$");
+
+/** Runs the service `secrets` on `folder`, with a `chown` that does nothing, and returns the folder. */
+async function createSecrets(services: Record<string, Service>, folder?: string): Promise<string> {
+  const parent = await mkdtemp(join(tmpdir(), "waymark-secrets-"));
+  onTestFinished(() => rm(parent, { recursive: true, force: true }));
+  await writeFile(join(parent, "chown"), "#!/bin/sh\n", { mode: 0o755 });
+  const made = folder ?? join(parent, "secrets");
+  await mkdir(made, { recursive: true });
+  const [program = "", ...args] = services["secrets"]!.command!.map(unescaped);
+  await run(program, args, { env: { PATH: `${parent}:${process.env["PATH"]}`, SECRETS: made } });
+  return made;
+}
+
+/** What a process of Waymark finds in its environment, by the entrypoint, with the secrets of `folder`. */
+async function startedWith(
+  services: Record<string, Service>,
+  folder: string,
+  env: Record<string, string> = { WAYMARK_SECRET: "" },
+): Promise<Record<string, string>> {
+  const [program = "", ...args] = services["api"]!.entrypoint!.map(unescaped);
+  const print = `const { DATABASE_URL, MONGODB_URL, WAYMARK_SECRET } = process.env;
+    console.log(JSON.stringify({ DATABASE_URL, MONGODB_URL, WAYMARK_SECRET }))`;
+  const entry = args.map((arg) => arg.replace("/secrets/", `${folder}/`));
+  const { stdout } = await run(program, [...entry, process.execPath, "-e", print], { env });
+  return JSON.parse(stdout) as Record<string, string>;
+}
+
 describe("docker-compose.yml", () => {
   let text: string;
   let services: Record<string, Service>;
@@ -113,36 +156,97 @@ describe("docker-compose.yml", () => {
     expect(awaited.filter((name) => !(name in services))).toEqual([]);
   });
 
-  it("starts again whatever has ended, the databases as well, but for the migration, which runs once", () => {
+  it("starts again whatever has ended, the databases as well, but for the migration and the secrets, which run once", () => {
     const policies = Object.entries(services).map(([name, { restart }]) => [name, restart]);
 
     expect(Object.fromEntries(policies)).toEqual({
       api: "unless-stopped",
       worker: "unless-stopped",
       migrate: "no",
+      secrets: "no",
       postgres: "unless-stopped",
       mongodb: "unless-stopped",
       mailpit: "unless-stopped",
     });
   });
 
-  it("runs API and worker apart, both on the databases that it defines", () => {
+  it("runs API and worker apart, both on the databases that it defines", async () => {
     expect(services["api"]?.environment?.["WAYMARK_ROLE"]).toBe("api");
     expect(services["worker"]?.environment?.["WAYMARK_ROLE"]).toBe("worker");
-    for (const { environment } of ours) {
-      expect(services).toHaveProperty(new URL(environment!["DATABASE_URL"]!).hostname);
-      expect(services).toHaveProperty(new URL(environment!["MONGODB_URL"]!).hostname);
+    const env = await startedWith(services, await createSecrets(services));
+    expect(services).toHaveProperty(new URL(env["DATABASE_URL"]!).hostname);
+    expect(services).toHaveProperty(new URL(env["MONGODB_URL"]!).hostname);
+  });
+
+  it("generates the secrets once: a second start finds the same ones, for their readers alone", async () => {
+    const folder = await createSecrets(services);
+    const names = ["mongo-keyfile", "mongo-password", "postgres-password", "waymark.env"];
+    expect((await readdir(folder)).toSorted()).toEqual(names);
+    const contents = () => Promise.all(names.map((name) => readFile(join(folder, name), "utf8")));
+    const first = await contents();
+    expect(new Set(first.map(({ length }) => length > 40)).size).toBe(1);
+    for (const name of names) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o400);
+    await createSecrets(services, folder);
+    expect(await contents()).toEqual(first);
+  });
+
+  it("starts every process with the generated passwords and secret, or with the WAYMARK_SECRET that is given", async () => {
+    const folder = await createSecrets(services);
+    const env = await startedWith(services, folder);
+    const password = (name: string) => readFile(join(folder, `${name}-password`), "utf8");
+    expect(new URL(env["DATABASE_URL"]!).password).toBe(await password("postgres"));
+    expect(new URL(env["MONGODB_URL"]!).password).toBe(await password("mongo"));
+    expect(parseSecret(env["WAYMARK_SECRET"]!)).not.toBeNull();
+    expect(await startedWith(services, folder)).toEqual(env);
+    const given = await startedWith(services, folder, { WAYMARK_SECRET: TEST_SECRET });
+    expect(given).toEqual({ ...env, WAYMARK_SECRET: TEST_SECRET });
+    for (const { volumes, entrypoint } of ours) {
+      expect(volumes).toContain("secrets:/secrets:ro");
+      expect(entrypoint).toEqual(services["api"]!.entrypoint);
     }
   });
 
-  it("asks for the secret that must be kept, and says how to make one", () => {
-    for (const { environment } of ours)
-      expect(environment!["WAYMARK_SECRET"]).toMatch(/^\$\{WAYMARK_SECRET:\?.*openssl rand -base64 32\}$/);
+  it("asks PostgreSQL and MongoDB for the generated passwords", async () => {
+    const { postgres, mongodb } = services;
+    expect(postgres!.environment!["POSTGRES_PASSWORD_FILE"]).toBe("/secrets/postgres-password");
+    expect(mongodb!.environment!["MONGO_INITDB_ROOT_PASSWORD_FILE"]).toBe("/secrets/mongo-password");
+    expect(mongodb!.command).toContain("--keyFile=/secrets/mongo-keyfile");
+    expect(mongodb!.healthcheck!.test!.at(-1)).toContain("$$(cat /secrets/mongo-password)");
+    // 6 to 1,024 characters of base64, as MongoDB has it.
+    const keyFile = await readFile(join(await createSecrets(services), "mongo-keyfile"), "utf8");
+    expect(keyFile).toMatch(/^[A-Za-z0-9+/=\n]{100,1024}$/);
   });
 
-  it("makes MongoDB the replica set that MONGODB_URL names, under the name that the others know", () => {
+  it("hardens every container: read-only, without capabilities or new privileges", () => {
+    for (const [name, service] of Object.entries(services)) {
+      const { read_only, cap_drop, cap_add, security_opt } = service;
+      expect({ name, read_only, cap_drop, cap_add, security_opt }).toEqual({
+        name,
+        read_only: true,
+        cap_drop: ["ALL"],
+        cap_add: name === "secrets" ? ["CHOWN"] : undefined,
+        security_opt: ["no-new-privileges:true"],
+      });
+    }
+  });
+
+  it("pins every image by its exact version", async () => {
+    const images = Object.values(services).filter(({ build }) => build === undefined);
+    for (const { image } of images) expect(image).toMatch(/:v?\d+\.\d+(\.\d+)?(-slim)?$/);
+    expect(images.map(({ image }) => image)).toContain(`node:${(await read(".node-version")).trim()}-slim`);
+  });
+
+  it("serves /metrics on a port that it does not publish", () => {
+    for (const { environment, ports = [] } of ours) {
+      expect(environment!["METRICS_PORT"]).toBe("9464");
+      expect(ports.join()).not.toContain("9464");
+    }
+  });
+
+  it("makes MongoDB the replica set that MONGODB_URL names, under the name that the others know", async () => {
     const { command, healthcheck } = services["mongodb"]!;
-    const { searchParams, host } = new URL(services["api"]!.environment!["MONGODB_URL"]!);
+    const env = await startedWith(services, await createSecrets(services));
+    const { searchParams, host } = new URL(env["MONGODB_URL"]!);
     const replicaSet = searchParams.get("replicaSet");
 
     expect(replicaSet).not.toBeNull();
@@ -151,12 +255,12 @@ describe("docker-compose.yml", () => {
     expect(healthcheck?.test?.at(-1)).toContain(`host: "${host}"`);
   });
 
-  it("publishes the API alone, and to this machine the page of the mails that were caught", () => {
+  it("publishes the API and the page of the mails that were caught, to this machine alone", () => {
     const published = Object.entries(services).flatMap(([name, { ports = [] }]) =>
       ports.map((port) => `${name} ${port}`),
     );
 
-    expect(published).toEqual(["api 4000:4000", "mailpit 127.0.0.1:8025:8025"]);
+    expect(published).toEqual(["api 127.0.0.1:4000:4000", "mailpit 127.0.0.1:8025:8025"]);
   });
 
   it("has mails caught by a service that it defines, unless another mail server is named", () => {
@@ -172,7 +276,7 @@ describe("docker-compose.yml", () => {
     const asked = [...text.matchAll(/\$\{(\w+)/g)].map(([, name]) => name!);
     const explained = await explainedSettings();
 
-    expect(set).toContain("DATABASE_URL");
+    expect(set).toContain("METRICS_PORT");
     expect([...set, ...asked].filter((name) => !explained.has(name))).toEqual([]);
   });
 });

@@ -40,7 +40,13 @@ it("runs the image's steps: installs what it names, migrates, serves, answers it
   }) as Compose;
   const api = compose.services["api"];
   const migrate = compose.services["migrate"];
-  const given = { DATABASE_URL: database.url, MONGODB_URL: mongo.url, WAYMARK_SECRET: TEST_SECRET };
+  const given = {
+    DATABASE_URL: database.url,
+    MONGODB_URL: mongo.url,
+    WAYMARK_SECRET: TEST_SECRET,
+    // Both run on this machine.
+    METRICS_PORT: "",
+  };
   const env = { ...environmentOf(dockerfile), ...api?.environment, ...given };
 
   for (const source of ["package.json", "package-lock.json", ".npmrc"])
