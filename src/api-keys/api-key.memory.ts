@@ -32,7 +32,9 @@ export interface KnownKey {
 }
 
 export interface KeyMemory extends Disposable {
-  /** The unrevoked key with these eight characters, from memory or from PostgreSQL; null where there is none. */
+  /** The unrevoked key with these eight characters. Null: there is none. Undefined: memory cannot tell, and `find` can. */
+  remembered(lookup: string): KnownKey | null | undefined;
+  /** The same from PostgreSQL. */
   find(lookup: string): Promise<KnownKey | null>;
 }
 
@@ -52,11 +54,16 @@ interface KeyRow {
 const POLL_MS = 400;
 const TRUST_MS = 900;
 const MAX_KNOWN = 50_000;
+/** Look-ups that found no key are remembered for so long, and the latest of them. */
+const MISS_TRUST_MS = 10_000;
+const MAX_MISSES = 10_000;
 /** Changed keys that one poll drops by name; where there are more, it drops all. */
 const MAX_CHANGED = 1_000;
 
 export function createKeyMemory(database: Queryable): KeyMemory {
   const known = new Map<string, KnownKey>();
+  /** When each miss is no longer trusted; the oldest first. */
+  const misses = new Map<string, number>();
   let revision: number | null = null;
   // On the monotonic clock: a wall clock that is set back must not prolong trust.
   let freshUntilMs = 0;
@@ -77,12 +84,23 @@ export function createKeyMemory(database: Queryable): KeyMemory {
   const timer = setInterval(() => void poll().catch(() => undefined), POLL_MS);
   timer.unref();
 
+  const rememberMiss = (lookup: string): void => {
+    misses.delete(lookup);
+    misses.set(lookup, performance.now() + MISS_TRUST_MS);
+    const [oldest] = misses.keys();
+    if (oldest !== undefined && misses.size > MAX_MISSES) misses.delete(oldest);
+  };
+
   return {
+    remembered(lookup) {
+      const nowMs = performance.now();
+      if (nowMs >= freshUntilMs) return undefined;
+      return known.get(lookup) ?? ((misses.get(lookup) ?? 0) > nowMs ? null : undefined);
+    },
     async find(lookup) {
-      const remembered = performance.now() < freshUntilMs ? known.get(lookup) : undefined;
-      if (remembered) return remembered;
       const before = revision;
       const key = await load(database, lookup);
+      if (!key) rememberMiss(lookup);
       // A change that came to be known meanwhile may be one that this row does not show yet.
       if (key && before === revision && known.size < MAX_KNOWN) known.set(lookup, key);
       return key;

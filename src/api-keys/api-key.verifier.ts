@@ -6,12 +6,14 @@ import { AppError } from "../platform/errors.ts";
 import { sql } from "../platform/sql.ts";
 import type { Scope } from "./api-key.entity.ts";
 import { hashOf, lookupOf } from "./api-key.format.ts";
-import { createKeyMemory, type KeyHolder } from "./api-key.memory.ts";
+import { createKeyMemory, type KeyHolder, type KnownKey } from "./api-key.memory.ts";
+import { createUnknownKeyLimit } from "./unknown-keys.ts";
 
 export interface KeyVerifier extends AsyncDisposable {
   /**
    * Throws UnauthorizedException for a key that is unknown, expired or revoked, and ForbiddenException where the address
-   * is outside its ranges or its organisation is suspended.
+   * is outside its ranges or its organisation is suspended. Throws TooManyRequestsException where too many unknown keys came
+   * from the address's network.
    */
   verify(text: string, address: string): Promise<KeyHolder>;
   /** Writes down when keys were last used, at most once a minute each, whatever processes they are used in. */
@@ -46,6 +48,12 @@ export function requireScope({ keyId, scopes }: Scoped, scope: Scope): void {
 
 export function createKeyVerifier({ database, clock }: { database: Queryable; clock: Clock }): KeyVerifier {
   const memory = createKeyMemory(database);
+  const limitUnknown = createUnknownKeyLimit(clock);
+
+  const find = async (lookup: string, address: string): Promise<KnownKey | null> => {
+    const remembered = memory.remembered(lookup);
+    return remembered === undefined ? await limitUnknown(address, () => memory.find(lookup)) : remembered;
+  };
 
   /** When each key was last used, by its id, as long as that is not written down. */
   const lastUsedMs = new Map<string, number>();
@@ -65,7 +73,7 @@ export function createKeyVerifier({ database, clock }: { database: Queryable; cl
   return {
     async verify(text, address) {
       const lookup = lookupOf(text);
-      const key = lookup === null ? null : await memory.find(lookup);
+      const key = lookup === null ? null : await find(lookup, address);
       if (!key || !timingSafeEqual(key.hash, hashOf(text))) throw unauthorized("The API key is not valid");
       if (key.expiresAtMs <= clock.now()) throw unauthorized("The API key has expired");
       if (key.suspended) throw new AppError("ForbiddenException", "The organisation is suspended");

@@ -96,7 +96,7 @@ export class Audience {
       const rows = this.#unmatched;
       this.#unmatched = [];
       try {
-        await this.#turnstile(() => this.#matchAll(rows));
+        await this.#matchAll(rows);
       } catch (error) {
         // None may get later events without these.
         this.#failFiltered(error as Error);
@@ -122,7 +122,8 @@ export class Audience {
   async #matching(asked: { rows: readonly TailRow[]; condition: Sql }): Promise<Set<string>> {
     for (let tries = 1; ; tries += 1) {
       try {
-        return await matchingEvents(this.#database, this.viewer, asked);
+        // Each filter by itself, so that 50 filters of one audience let those of others in between.
+        return await this.#turnstile(() => matchingEvents(this.#database, this.viewer, asked));
       } catch (error) {
         const isAway = error instanceof AppError && error.code === "ServiceUnavailableException";
         if (!isAway || tries >= TRIES || this.isEmpty) throw error;

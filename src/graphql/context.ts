@@ -14,6 +14,7 @@ import type { MailService } from "../mail/mail.service.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Queryable } from "../platform/database.ts";
 import type { Viewer } from "../platform/principal.ts";
+import { createFairTurnstile, type FairTurnstile } from "../platform/turnstile.ts";
 import type { RequestLog } from "../request-log/request-log.service.ts";
 import type { DeliveryService } from "../webhooks/delivery.service.ts";
 import type { SecretReveal } from "../webhooks/endpoint.reveal.ts";
@@ -63,12 +64,18 @@ export interface OperationRequest {
 export type OperationCall = Omit<OperationRequest, "database" | "readsOf">;
 
 export interface GraphqlContext extends OperationRequest {
+  /** Aggregates over many jobs, by organisation: each may read all of its jobs. */
+  readonly statsTurns: FairTurnstile;
   readonly services: GraphqlServices;
   readonly loaders: Loaders;
 }
 
 export type ContextFactory = (request: OperationRequest) => GraphqlContext;
 
+/** In this process: an operation may ask for twenty, and must not take every connection to PostgreSQL. */
+const STATS_AT_ONCE = { places: 8, perKey: 4 };
+
 export function createContextFactory(services: GraphqlServices): ContextFactory {
-  return (request) => ({ ...request, services, loaders: createLoaders(request, services) });
+  const statsTurns = createFairTurnstile(STATS_AT_ONCE);
+  return (request) => ({ ...request, services, statsTurns, loaders: createLoaders(request, services) });
 }

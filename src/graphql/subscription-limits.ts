@@ -17,8 +17,8 @@ export const subscriptionLimits = Object.freeze({
   /** With whichever of its keys. Operators are no organisation. */
   socketsPerOrganization: 200,
   subscriptionsPerSocket: 20,
-  /** Executions for events in this process: a thousand who follow the same jobs must not ask the database all at once. */
-  executionsAtOnce: 8,
+  /** Executions for events in this process, and those of one organisation; organisations take turns. */
+  executions: { places: 8, perKey: 6 },
   /** An id is the client's own, and comes back with each event. */
   idLength: 128,
   /** What a socket may hold back for a client that does not read. */

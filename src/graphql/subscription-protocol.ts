@@ -12,7 +12,7 @@ import { SlowReaderError } from "../events/event.buffer.ts";
 import { badRequest, invariant, isUnavailable } from "../platform/errors.ts";
 import { withoutValues, type Logger } from "../platform/logger.ts";
 import { during, type Tracing } from "../platform/tracing.ts";
-import { createTurnstile, type Turnstile } from "../platform/turnstile.ts";
+import { createFairTurnstile, type FairTurnstile } from "../platform/turnstile.ts";
 import type { OperationCall } from "./context.ts";
 import type { Credential } from "./credential.ts";
 import { createErrorFormat } from "./error-format.ts";
@@ -52,7 +52,7 @@ export function createProtocol<Context extends object>(
   { schema, makeContext, limits, logger, tracing }: ProtocolParts<Context>,
   { vigil, metrics, credentialOf }: ProtocolTools,
 ): (live: LiveSocket) => OnClose {
-  const turnstile = createTurnstile(subscriptionLimits.executionsAtOnce);
+  const turnstile = createFairTurnstile(subscriptionLimits.executions);
   const shared = { vigil, metrics, credentialOf, tracing, turnstile };
   const teller = createTeller(createErrorFormat(logger));
 
@@ -152,7 +152,7 @@ async function begin(
 /** Of all sockets. */
 interface Shared extends ProtocolTools {
   tracing: Tracing | undefined;
-  turnstile: Turnstile;
+  turnstile: FairTurnstile;
 }
 
 interface Operation<Context> extends Pick<Run<Context>, "makeContext" | "onEnd"> {
@@ -168,7 +168,9 @@ function createRun<Context>(
     signal: live.signal,
     // Each event is a trace: a subscription lives for days.
     turnstile: (work) =>
-      turnstile(() => during(tracing?.begin(...operationSpan("subscription", operationName)), work)),
+      turnstile(turnOf(live), () =>
+        during(tracing?.begin(...operationSpan("subscription", operationName)), work),
+      ),
     makeContext,
     async mayGoOn() {
       const isGood = await vigil.isStillGood(live);
@@ -186,6 +188,11 @@ function createRun<Context>(
       else throw error;
     },
   };
+}
+
+/** The organisation, or the operator, whose subscriptions wait for each other and not for those of others. */
+function turnOf({ caller, requestId }: LiveSocket): string {
+  return caller?.holder.organizationId ?? caller?.holder.actor.id ?? requestId;
 }
 
 /** Whoever may not come in is told why. */

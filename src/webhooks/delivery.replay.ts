@@ -13,10 +13,16 @@ import type { Caller } from "./caller.ts";
 import { AGAIN, FINISHED, FIRST, isOf } from "./delivery.lanes.ts";
 import { getDeliveryRow } from "./delivery.queries.ts";
 import { idOfNow, queryMoving } from "./moving.ts";
+import type { TakeReplays } from "./replay-limit.ts";
 
 export interface ReplayParts {
   database: Database;
   announce: () => void;
+}
+
+/** Of many deliveries. */
+interface BulkParts extends ReplayParts {
+  take: TakeReplays;
 }
 
 /** Replays one and answers with the typed id of the new delivery. */
@@ -69,7 +75,7 @@ export interface BulkReplay {
 const AT_ONCE = 2_000;
 
 /** Replays what has died since then and has not been sent again in any way, and answers with how many that were. */
-export async function replayFailed(parts: ReplayParts, { endpointId, since }: BulkReplay): Promise<number> {
+export async function replayFailed(parts: BulkParts, { endpointId, since }: BulkReplay): Promise<number> {
   // What died since then was made at most a schedule before; the log is no longer than this anyway.
   const oldest = firstUuidOf(new Date(since.getTime() - 31 * 86_400_000));
   // The replays that die meanwhile are left alone, so that it comes to an end.
@@ -109,7 +115,7 @@ export interface MissingReplay extends BulkReplay {
 }
 
 /** Delivers the events since then that the endpoint wants and never had a delivery of. */
-export function replayMissing(parts: ReplayParts, request: MissingReplay): Promise<number> {
+export function replayMissing(parts: BulkParts, request: MissingReplay): Promise<number> {
   const { endpointId, since, eventTypes } = request;
   const viewer = { ...request, actor: systemActor };
   const oldest = firstUuidOf(since);
@@ -142,13 +148,14 @@ interface Replayed {
  * endpoint take turns: the later sees what the earlier has made.
  */
 async function replayParts(
-  { database, announce }: ReplayParts,
+  { database, announce, take }: BulkParts,
   endpointId: string,
   found: (after: string | null) => Sql,
 ): Promise<number> {
   let replayed = 0;
   let after: string | null = null;
   for (;;) {
+    take(AT_ONCE, replayed);
     const part: Sql = sql`
       with found as materialized (
         ${found(after)} order by id limit ${AT_ONCE}
@@ -165,9 +172,11 @@ async function replayParts(
       await tx.query(raw("set local enable_nestloop = off"));
       return await tx.query<Replayed>(part);
     });
-    if (!made || made.last === null) return replayed;
-    announce();
-    replayed += made.count;
+    const count = made?.count ?? 0;
+    take(count - AT_ONCE, replayed);
+    if (count > 0) announce();
+    replayed += count;
+    if (!made || count < AT_ONCE) return replayed;
     after = made.last;
   }
 }

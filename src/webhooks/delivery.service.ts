@@ -4,6 +4,7 @@ import type { Database, Queryable } from "../platform/database.ts";
 import { AppError } from "../platform/errors.ts";
 import { InFlightLimit } from "../platform/in-flight.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
+import type { TokenRate } from "../platform/token-bucket.ts";
 import type { Caller } from "./caller.ts";
 import {
   getDelivery,
@@ -16,6 +17,7 @@ import { replayFailed, replayMissing, replayOne } from "./delivery.replay.ts";
 import { sendTestEvent } from "./delivery.test-event.ts";
 import type { DeliveryView } from "./delivery.view.ts";
 import { getEndpoint } from "./endpoint.queries.ts";
+import { ReplayLimit } from "./replay-limit.ts";
 import { retire, type Retired } from "./retention.ts";
 import type { Sender } from "./sender.ts";
 
@@ -44,6 +46,8 @@ export interface DeliveryParts {
   announce: () => void;
   clock: Clock;
   retentionDays: number;
+  /** Deliveries that replays of one organisation may create, if not `replayRate`. */
+  replayRate?: TokenRate | undefined;
 }
 
 const FEED_DAYS = 30;
@@ -54,6 +58,7 @@ const MAX_PAGE = 200;
 export function createDeliveryService(parts: DeliveryParts): DeliveryService {
   const { database, retentionDays } = parts;
   const testEvents = new InFlightLimit({ most: MAX_TEST_EVENTS, what: "test events", retryAfterS: 5 });
+  const replays = new ReplayLimit(parts.clock, parts.replayRate);
   return {
     list(caller, page, on = database) {
       if (!(Number.isInteger(page.limit) && page.limit >= 1 && page.limit <= MAX_PAGE))
@@ -68,7 +73,10 @@ export function createDeliveryService(parts: DeliveryParts): DeliveryService {
     async replayFailed(caller, endpointId, since) {
       const { row } = await getEndpoint(parts, caller, endpointId);
       const request = { endpointId: row.id, since: checkedSince(parts, since) };
-      return { replayed: await replayFailed(parts, request) };
+      const replayed = await replays.run(row.organization_id, (take) =>
+        replayFailed({ ...parts, take }, request),
+      );
+      return { replayed };
     },
     async replayMissing(caller, endpointId, since) {
       const { row } = await getEndpoint(parts, caller, endpointId);
@@ -80,7 +88,10 @@ export function createDeliveryService(parts: DeliveryParts): DeliveryService {
 
         since: checkedSince(parts, since ?? new Date(0)),
       };
-      return { replayed: await replayMissing(parts, request) };
+      const replayed = await replays.run(row.organization_id, (take) =>
+        replayMissing({ ...parts, take }, request),
+      );
+      return { replayed };
     },
     async sendTest(caller, endpointId) {
       return await getDelivery(

@@ -6,6 +6,7 @@ import { databaseNowMs } from "../platform/database-time.ts";
 import { InFlightLimit } from "../platform/in-flight.ts";
 import { createOutgoingHttp } from "../platform/outgoing-http.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
+import type { TokenRate } from "../platform/token-bucket.ts";
 import type { Tracing } from "../platform/tracing.ts";
 import { createDeliveryService, type DeliveryService } from "./delivery.service.ts";
 import { createEndpointService, type EndpointService } from "./endpoint.service.ts";
@@ -24,6 +25,8 @@ export interface WebhooksParts {
   /** Also http, loopback and private networks. */
   allowPrivate: boolean;
   retentionDays: number;
+  /** Deliveries that replays of one organisation may create, if not the default. */
+  replayRate?: TokenRate | undefined;
   /** Where a receiver's operator reads what it is that calls; null: nowhere. */
   docsUrl: string | null;
   tracing?: Tracing | undefined;

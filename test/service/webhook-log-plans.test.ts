@@ -97,7 +97,7 @@ it("lists what is dead by the index of what is dead", async () => {
 
 it("replays what is dead by that index, and reads of the queue the endpoint's own", async () => {
   const texts: string[] = [];
-  const parts = { database: listening(texts), announce: () => undefined };
+  const parts = { database: listening(texts), announce: () => undefined, take: () => undefined };
   const since = new Date(Date.now() - HOUR_MS);
   expect(await replayFailed(parts, { endpointId, since })).toBe(5);
   const nodes = await nodesOf(texts, NO_LOOPS);
@@ -108,7 +108,7 @@ it("replays what is dead by that index, and reads of the queue the endpoint's ow
 
 it("looks for events without a delivery the same way", async () => {
   const texts: string[] = [];
-  const parts = { database: listening(texts), announce: () => undefined };
+  const parts = { database: listening(texts), announce: () => undefined, take: () => undefined };
   const since = new Date(Date.now() - HOUR_MS);
   await replayMissing(parts, {
     endpointId,

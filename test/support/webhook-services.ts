@@ -6,6 +6,7 @@ import { createOrganizationService } from "../../src/organizations/organization.
 import { openDatabase, type Database } from "../../src/platform/database.ts";
 import { systemActor, type OrganizationType, type Principal } from "../../src/platform/principal.ts";
 import { sql, type Sql } from "../../src/platform/sql.ts";
+import type { TokenRate } from "../../src/platform/token-bucket.ts";
 import type { DeliveryService } from "../../src/webhooks/delivery.service.ts";
 import type { EndpointService } from "../../src/webhooks/endpoint.service.ts";
 import { openWebhooks } from "../../src/webhooks/webhooks.service.ts";
@@ -39,7 +40,10 @@ export interface StoredDelivery {
   attempts: number;
 }
 
-export async function openWebhookServices({ retentionDays = 30 } = {}): Promise<WebhookServices> {
+export async function openWebhookServices({
+  retentionDays = 30,
+  replayRate,
+}: { retentionDays?: number; replayRate?: TokenRate } = {}): Promise<WebhookServices> {
   const opened = new AsyncDisposableStack();
   const { url } = opened.use(await createTestDatabase());
   const database = opened.use(await openDatabase({ url, poolSize: 6, entities }));
@@ -53,6 +57,7 @@ export async function openWebhookServices({ retentionDays = 30 } = {}): Promise<
       announce: () => void (announced.count += 1),
       allowPrivate: true,
       retentionDays,
+      replayRate,
       docsUrl: null,
     }),
   );

@@ -18,7 +18,10 @@ export const statsQueries: Pick<QueryResolvers, "jobStats"> = {
       weight: group.has("weight"),
     };
     const request = { condition, groupBy: groupBy as readonly GroupKey[], include };
-    const { total, groups, truncated } = await jobStats(context.readsOf(viewer), viewer, request);
+    const turn = viewer.organizationId ?? viewer.actor.id ?? "";
+    const { total, groups, truncated } = await context.statsTurns(turn, () =>
+      jobStats(context.readsOf(viewer), viewer, request),
+    );
     return {
       total,
       truncated,

@@ -1,0 +1,62 @@
+/** Made-up keys with a valid checksum, which PostgreSQL alone can tell from real ones: how many reach it. */
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { newKeyText } from "../../src/api-keys/api-key.format.ts";
+import { unknownKeyRate } from "../../src/api-keys/unknown-keys.ts";
+import { startCuttableProxy, type CuttableProxy } from "../support/cuttable-proxy.ts";
+import { startInstance, type Instance } from "../support/instance.ts";
+import { startTestApp, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let proxy: CuttableProxy;
+/** Another process, whose statements are counted. */
+let other: Instance;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  proxy = await startCuttableProxy(app.databaseUrl);
+  other = await startInstance(proxy.url, { TRUST_PROXY: "1" });
+});
+afterAll(async () => {
+  await other[Symbol.asyncDispose]();
+  await proxy[Symbol.asyncDispose]();
+  await app[Symbol.asyncDispose]();
+});
+
+async function list(key: string, from: string): Promise<Response> {
+  return await fetch(`${other.url}/v1/jobs`, { headers: { "x-api-key": key, "x-forwarded-for": from } });
+}
+
+/** A host of one /64. */
+const from = (host: number): string => `2001:db8:0:7::${host.toString(16)}`;
+
+const lookups = (): number => proxy.statements.filter((text) => text.includes("where lookup =")).length;
+
+it("one that is repeated is looked up once in ten seconds", async () => {
+  // Memory counts once the access revision has been read.
+  await vi.waitFor(() => expect(proxy.statements.join("\n")).toContain("from access_revision"), 10_000);
+  const { text } = newKeyText();
+  const before = lookups();
+  for (let at = 0; at < 200; at += 1) expect((await list(text, "203.0.113.7")).status).toBe(401);
+  expect(lookups() - before).toBe(1);
+});
+
+it("a thousand different ones of one IPv6 /64 cost 100 statements and 20 more a second; keys in memory still work", async () => {
+  const partner = await app.partner("agent");
+  expect((await list(partner.key, from(1))).status).toBe(200);
+  const before = lookups();
+  const beganMs = performance.now();
+  const statuses: number[] = [];
+  for (let part = 0; part < 20; part += 1) {
+    const keys = Array.from({ length: 50 }, () => newKeyText().text);
+    const answers = await Promise.all(keys.map((key, at) => list(key, from(part * 50 + at + 2))));
+    statuses.push(...answers.map(({ status }) => status));
+  }
+  const most = unknownKeyRate.burst + (unknownKeyRate.perSecond * (performance.now() - beganMs)) / 1000;
+  const refused = statuses.filter((status) => status === 429).length;
+  expect(lookups() - before).toBe(1_000 - refused);
+  expect(statuses.filter((status) => status === 401)).toHaveLength(1_000 - refused);
+  expect(1_000 - refused).toBeGreaterThanOrEqual(unknownKeyRate.burst);
+  expect(1_000 - refused).toBeLessThanOrEqual(most + 1);
+  expect((await list(partner.key, from(1))).status).toBe(200);
+  expect((await list(newKeyText().text, "2001:db8:0:8::1")).status).toBe(401);
+});

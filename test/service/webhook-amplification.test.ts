@@ -1,0 +1,54 @@
+/** What one change writes where both organisations have as many paused endpoints as they may have. */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Principal } from "../../src/platform/principal.ts";
+import { sql } from "../../src/platform/sql.ts";
+import { MAX_ENDPOINTS } from "../../src/webhooks/endpoint.service.ts";
+import { CLOSED_URL } from "../support/webhook-endpoints.ts";
+import { openWebhookServices, type WebhookServices } from "../support/webhook-services.ts";
+
+const CHANGES = 20;
+
+let services: WebhookServices;
+beforeAll(async () => {
+  services = await openWebhookServices();
+});
+afterAll(() => services[Symbol.asyncDispose]());
+
+async function pausedEndpoints(owner: Principal): Promise<void> {
+  for (let at = 0; at < MAX_ENDPOINTS; at += 1) {
+    const { endpoint } = await services.endpoints.create(owner, { url: CLOSED_URL });
+    await services.endpoints.pause(owner, endpoint.id);
+  }
+}
+
+async function read(): Promise<{ rows: number; at: number }> {
+  const [row] = await services.database.query<{ rows: number; at: string }>(sql`
+    select (select count(*)::int from webhook_delivery) as rows, pg_current_wal_insert_lsn() - '0/0'::pg_lsn as at`);
+  return { rows: row?.rows ?? 0, at: Number(row?.at) };
+}
+
+/** Deliveries and bytes of write-ahead log for one new job. */
+async function writtenFor(agent: Principal, contractor: Principal): Promise<{ rows: number; bytes: number }> {
+  const before = await read();
+  for (let change = 0; change < CHANGES; change += 1) await services.job(agent, contractor);
+  const after = await read();
+  return { rows: (after.rows - before.rows) / CHANGES, bytes: (after.at - before.at) / CHANGES };
+}
+
+it("a change writes a delivery for each of 50 + 50 endpoints and no more, of less than 1 KiB each", async () => {
+  const [agent, contractor] = [await services.partner("agent"), await services.partner("contractor")];
+  const without = await writtenFor(agent, contractor);
+  expect(without.rows).toBe(0);
+  await pausedEndpoints(agent);
+  await pausedEndpoints(contractor);
+  const full = await writtenFor(agent, contractor);
+  // A new job with a contractor is two events, of which the contractor sees the second.
+  expect(full.rows).toBe(3 * MAX_ENDPOINTS);
+  const [event] = await services.database.query<{ most: number }>(sql`
+    select count(*)::int as most from webhook_delivery group by event_id order by 1 desc limit 1`);
+  expect(event?.most).toBe(2 * MAX_ENDPOINTS);
+  expect((full.bytes - without.bytes) / full.rows).toBeLessThan(1_024);
+  await expect(services.endpoints.create(agent, { url: CLOSED_URL })).rejects.toMatchObject({
+    code: "ConflictException",
+  });
+});

@@ -1,0 +1,58 @@
+/** Replays in a loop: create an endpoint, replay everything to it, delete it, and again. */
+import { expect, it, onTestFinished } from "vitest";
+import { sql } from "../../src/platform/sql.ts";
+import { replayRate } from "../../src/webhooks/replay-limit.ts";
+import { CLOSED_URL } from "../support/webhook-endpoints.ts";
+import { openWebhookServices } from "../support/webhook-services.ts";
+
+const RATE = { perSecond: 1_000, burst: 6_000 };
+
+it("creates so many deliveries for an organisation and then so many a second, whatever endpoints it deletes", async () => {
+  const services = await openWebhookServices({ replayRate: RATE });
+  onTestFinished(() => services[Symbol.asyncDispose]());
+  const [agent, other] = [await services.partner("agent"), await services.partner("agent")];
+  await services.jobs(agent, 5_000);
+  await services.jobs(other, 1);
+  const replayToNew = async (owner: typeof agent): Promise<unknown> => {
+    const { endpoint } = await services.endpoints.create(owner, { url: CLOSED_URL });
+    const replayed = services.deliveries.replayMissing(owner, endpoint.id);
+    const outcome = await replayed.catch((error: unknown) => error);
+    await services.endpoints.delete(owner, endpoint.id);
+    return outcome;
+  };
+  expect(await replayToNew(agent)).toEqual({ replayed: 5_000 });
+  expect(await replayToNew(agent)).toMatchObject({
+    code: "TooManyRequestsException",
+    message: expect.stringMatching(
+      /^An organisation replays at most 6000 deliveries at once and then 1000 a second/,
+    ),
+    headers: { "Retry-After": "1" },
+  });
+  expect(await replayToNew(other)).toEqual({ replayed: 1 });
+  services.clock.advance(3_000);
+  expect(await replayToNew(agent)).toMatchObject({
+    message: expect.stringMatching(/^4000 deliveries were replayed\. /),
+    headers: { "Retry-After": "2" },
+  });
+  const [row] = await services.database.query<{ count: number }>(
+    sql`select count(*)::int from webhook_delivery where origin = 'replay'`,
+  );
+  expect(row?.count).toBe(9_001);
+});
+
+it("goes on where it stopped when the request is repeated", async () => {
+  const services = await openWebhookServices({ replayRate: { perSecond: 1_000, burst: 2_000 } });
+  onTestFinished(() => services[Symbol.asyncDispose]());
+  const agent = await services.partner("agent");
+  await services.jobs(agent, 2_500);
+  const { endpoint } = await services.endpoints.create(agent, { url: CLOSED_URL });
+  await expect(services.deliveries.replayMissing(agent, endpoint.id)).rejects.toThrow(
+    "2000 deliveries were replayed",
+  );
+  services.clock.advance(2_000);
+  expect(await services.deliveries.replayMissing(agent, endpoint.id)).toEqual({ replayed: 500 });
+});
+
+it("is limited to 200,000 at once and 1,000 a second", () => {
+  expect(replayRate).toEqual({ perSecond: 1_000, burst: 200_000 });
+});
