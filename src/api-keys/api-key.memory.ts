@@ -109,21 +109,15 @@ export function createKeyMemory(database: Queryable): KeyMemory {
   };
 }
 
-/**
- * The lookups of the keys that changed after `revision`. Null, for all keys, where they are too many or where a revision has no
- * key: after a restore, or when an older version of this program made the change.
- */
+/** The lookups of the keys that changed after `revision`. Null for all keys: too many changed, or a restore took the number back. */
 async function changedSince(
   database: Queryable,
   { revision, read }: { revision: number | null; read: number | null },
 ): Promise<string[] | null> {
   if (revision === null || read === null || read < revision) return null;
-  const rows = await database.query<{ lookup: string; access_revision: number }>(sql`
-    select lookup, access_revision from api_key where access_revision > ${revision}::int
-    order by access_revision desc limit ${MAX_CHANGED + 1}::int`);
-  const revisions = new Set(rows.map((row) => row.access_revision));
-  const isComplete = rows.length <= MAX_CHANGED && revisions.size >= read - revision;
-  return isComplete ? rows.map(({ lookup }) => lookup) : null;
+  const rows = await database.query<{ lookup: string }>(sql`
+    select lookup from api_key where access_revision > ${revision}::int limit ${MAX_CHANGED + 1}::int`);
+  return rows.length <= MAX_CHANGED ? rows.map(({ lookup }) => lookup) : null;
 }
 
 async function load(database: Queryable, lookup: string): Promise<KnownKey | null> {
