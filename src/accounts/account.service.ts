@@ -10,6 +10,7 @@ import { createAuthMetrics } from "./auth.metrics.ts";
 import { signInSecret } from "./auth.secret.ts";
 import { createSignIn, type SignIn } from "./auth.sign-in.ts";
 import { createAuth } from "./auth.ts";
+import { createKnownBrowsers } from "./known-browser.ts";
 import type { LinkService } from "./link.service.ts";
 import { createPasswordHasher } from "./password.hash.ts";
 import { createPasswordService, type PasswordService } from "./password.service.ts";
@@ -58,7 +59,19 @@ export function createAccountService(given: AccountParts): AccountService {
   const users = createUserService({ hasher });
   const secondFactors = createSecondFactorSecrets({ ...given, auth });
   const recoveryCodes = createRecoveryCodes({ ...given, auth, hasher });
-  const parts = { ...given, metrics, hasher, throttle, secret, auth, users, secondFactors, recoveryCodes };
+  const knownBrowsers = createKnownBrowsers(given);
+  const parts = {
+    ...given,
+    knownBrowsers,
+    metrics,
+    hasher,
+    throttle,
+    secret,
+    auth,
+    users,
+    secondFactors,
+    recoveryCodes,
+  };
   const passwords = createPasswordService(parts);
   return {
     throttle,

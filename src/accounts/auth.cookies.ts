@@ -36,6 +36,14 @@ export function signedValue(cookie: string | undefined, name: string, key: strin
   return given.length === right.length && timingSafeEqual(given, right) ? signed : null;
 }
 
+/** A `Set-Cookie` whose value `signedValue` returns. */
+export function signedCookie(cookie: { name: string; value: string; key: string; maxAgeS: number }): string {
+  const { name, value, key, maxAgeS } = cookie;
+  const signature = createHmac("sha256", key).update(value).digest("base64");
+  const signed = encodeURIComponent(`${value}.${signature}`);
+  return `${name}=${signed}; Max-Age=${maxAgeS}; Path=/; HttpOnly; Secure; SameSite=Lax`;
+}
+
 function valueOf(cookie: string | undefined, name: string): string | null {
   for (const part of cookie?.split(";") ?? []) {
     const equals = part.indexOf("=");

@@ -3,6 +3,7 @@ import type { Afterwards } from "../platform/afterwards.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Queryable } from "../platform/database.ts";
 import { AppError, invariant } from "../platform/errors.ts";
+import { networkOf } from "../platform/network.ts";
 import { systemActor } from "../platform/principal.ts";
 import { sql } from "../platform/sql.ts";
 import { accountEmail, normalizeEmail } from "./account.fields.ts";
@@ -14,6 +15,7 @@ import type { Auth } from "./auth.ts";
 import type { Visit } from "./auth.visit.ts";
 import { MAX_PASSWORD } from "./password.rules.ts";
 import { watchPassword } from "./password.watch.ts";
+import type { KnownBrowsers } from "./known-browser.ts";
 import type { SessionHolder } from "./session.holder.ts";
 import type { Try } from "./throttle.ts";
 import { checkCode, type CodeKind, type CodeParts } from "./two-factor.codes.ts";
@@ -38,6 +40,7 @@ export interface SignInParts extends CodeParts {
   clock: Clock;
   afterwards: Afterwards;
   metrics: AuthMetrics;
+  knownBrowsers: KnownBrowsers;
   /** Signs the cookies. */
   secret: string;
 }
@@ -63,12 +66,16 @@ async function signIn(
 ): Promise<SignedIn> {
   const { auth, throttle, metrics } = parts;
   const account = normalizeEmail(email);
-  const tries: Try[] = [
-    ["sign-in-address", visit.address],
-    ["sign-in-account", account],
-  ];
-  // Those that succeed cost a hash too, which everybody waits for: this one is not given back.
-  await throttle.take(...tries, ["sign-ins-account", account]);
+  const browser = await parts.knownBrowsers.find(visit.cookie, account);
+  const tries: Try[] =
+    browser === null
+      ? [
+          ["sign-in-address", visit.address],
+          ["sign-in-network", `${account} ${networkOf(visit.address)}`],
+        ]
+      : [["sign-in-browser", browser]];
+  // Successful tries cost a hash, too: this one is not given back.
+  await throttle.take(...tries, [browser === null ? "sign-ins-account" : "sign-ins-known", account]);
   // Longer than any can be, or no address: not worth the work, and told for unknown addresses too.
   if (password.length > MAX_PASSWORD * 2 || !accountEmail.safeParse(account).success)
     throw wrongCredentials();
@@ -140,19 +147,22 @@ interface Arrival {
   organization_id: string | null;
   suspended: boolean;
   two_factor_enabled: boolean;
+  email: string;
+  browser_epoch: string;
 }
 
 /** The session is there: it stays if the person may come in, and what they had in this browser before ends. */
 async function welcome(
-  { database, clock, metrics, secret }: SignInParts,
+  { database, clock, metrics, knownBrowsers, secret }: SignInParts,
   { token, user, cookies, secondFactor }: Welcomed,
   visit: Visit,
 ): Promise<SignedIn> {
   // `for share` waits for a suspension that is not committed yet: it might have missed the session just created.
   const [row] = await database.query<Arrival>(sql`
-    select organization_id, two_factor_enabled, coalesce((select suspended_at is not null from organization
+    select organization_id, two_factor_enabled, email, browser_epoch, coalesce((select suspended_at is not null from organization
       where organization.id = organization_id for share), false) as suspended
-    from user_account where id = ${user.id}::uuid`);
+    from user_account join user_credential on user_id = user_account.id
+    where user_account.id = ${user.id}::uuid`);
   if (!row || row.suspended) {
     await endOpened(database, { token });
     throw new AppError("ForbiddenException", "The organisation is suspended");
@@ -183,7 +193,8 @@ async function welcome(
     });
   });
   metrics.signIns.inc({ outcome: "signed in" });
-  return { secondFactorRequired: false, cookies };
+  const known = knownBrowsers.issue({ email: row.email, browserEpoch: row.browser_epoch });
+  return { secondFactorRequired: false, cookies: [...cookies, known] };
 }
 
 /** A session, or the sign-ins of a person (their address) that wait for their second step. */

@@ -105,10 +105,12 @@ export async function purgeSessions(on: Queryable, limit: number): Promise<void>
       limit ${limit}::int))`);
 }
 
-/** Everybody signs in again. Answers with how many sessions there were. */
+/** Everybody signs in again, in browsers that are not known any more. Answers with how many sessions there were. */
 export async function endAllSessions(on: Queryable): Promise<number> {
   const [row] = await on.query<{ ended: number }>(sql`
-    with gone as (delete from user_session returning 1) select count(*)::int as ended from gone`);
+    with gone as (delete from user_session returning 1),
+      unknown as (update user_credential set browser_epoch = gen_random_uuid())
+    select count(*)::int as ended from gone`);
   return row?.ended ?? 0;
 }
 

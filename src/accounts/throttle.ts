@@ -12,10 +12,16 @@ const perMinutes = (burst: number, minutesForOne: number): TokenRate => ({
 
 /** What is told in the second half of the name is what the bucket belongs to. */
 const limits = {
-  "sign-in-account": perMinutes(10, 1),
+  /** Wrong passwords for an account from one network (IPv4 address, IPv6 /64), by browsers that are not known. */
+  "sign-in-network": perMinutes(10, 1),
+  /** Wrong passwords for all accounts from one network. */
   "sign-in-address": perMinutes(60, 1 / 12),
-  /** Also those that succeed. */
-  "sign-ins-account": perMinutes(100, 1),
+  /** Wrong passwords from one known browser (known-browser.ts). */
+  "sign-in-browser": perMinutes(10, 1),
+  /** All tries for an account by browsers that are not known, successful ones included: against guesses from many networks. */
+  "sign-ins-account": perMinutes(100, 1 / 5),
+  /** All tries for an account by its known browsers, successful ones included: each costs a hash. */
+  "sign-ins-known": perMinutes(100, 1),
   /** Passwords that signed-in people give again. */
   "password-account": perMinutes(10, 1),
   "second-factor-account": perMinutes(10, 1),

@@ -47,6 +47,8 @@ export const UserCredential = defineEntity({
     providerId: p.text(),
     /** Its argon2id hash, as a PHC string. */
     password: p.text(),
+    /** Of the cookies by which browsers are known (known-browser.ts): another value makes all of them invalid. */
+    browserEpoch: p.uuid().defaultRaw("gen_random_uuid()"),
     createdAt: p.datetime(3).defaultRaw("now()"),
     updatedAt: p.datetime(3).defaultRaw("now()"),
   },

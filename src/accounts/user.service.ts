@@ -3,6 +3,7 @@ import type { Queryable } from "../platform/database.ts";
 import { AppError } from "../platform/errors.ts";
 import { newUuid } from "../platform/ids.ts";
 import { sql } from "../platform/sql.ts";
+import { forgetBrowsers } from "./known-browser.ts";
 import type { PasswordHasher } from "./password.hash.ts";
 import { checkPassword } from "./password.rules.ts";
 import type { UserRole } from "./user.entity.ts";
@@ -34,7 +35,7 @@ export interface UserService {
   createUser(tx: Queryable, user: NewUser): Promise<string>;
   /** Unbounded: whoever asks has counted the try. */
   isPasswordOf(on: Queryable, userId: string, password: string): Promise<boolean>;
-  /** Ends a person's sessions, but for the one of `kept`; answers with how many. */
+  /** Ends a user's sessions but for `kept`, and forgets the browsers that are known; returns how many sessions ended. */
   endSessions(on: Queryable, userId: string, kept?: KeptSession): Promise<number>;
 }
 
@@ -66,6 +67,8 @@ export function createUserService({ hasher }: { hasher: PasswordHasher }): UserS
 }
 
 export const endSessions: UserService["endSessions"] = async (on, userId, { id, token } = {}) => {
+  // The credential before the sessions, in the order in which a password is replaced.
+  await forgetBrowsers(on, userId);
   const ended = await on.query(sql`
     delete from user_session
     where user_id = ${userId}::uuid and id is distinct from ${id ?? null}::uuid

@@ -71,10 +71,11 @@ function change(browser: Browser, current: string, next = NEW_PASSWORD): Promise
 }
 
 /** How many of its tries to sign in are under way, or were wrong. */
-async function triesOf(email: string): Promise<number> {
-  const hash = createHash("sha256").update(email).digest("base64url").slice(0, 22);
+async function triesOf(email: string, address: string | undefined): Promise<number> {
+  const of = `${email} ${address}`;
+  const hash = createHash("sha256").update(of).digest("base64url").slice(0, 22);
   const [row] = await app.database.query<{ tokens: number }>(
-    sql`select tokens from rate_limit_bucket where id = ${`sign-in-account:${hash}`}`,
+    sql`select tokens from rate_limit_bucket where id = ${`sign-in-network:${hash}`}`,
   );
   return row ? Math.round(10 - row.tokens) : 0;
 }
@@ -122,12 +123,17 @@ describe("a password that is forgotten", () => {
       );
       const thief = openBrowser(app);
       const { email, password } = person;
+      const headers = somewhere();
+      const address = headers["x-forwarded-for"];
       const underWay = thief.call("/auth/sign-in", {
         method: "POST",
         body: JSON.stringify({ email, password }),
-        headers: somewhere(),
+        headers,
       });
-      await vi.waitFor(async () => expect(await triesOf(email)).toBe(1), { timeout: 10_000, interval: 5 });
+      await vi.waitFor(async () => expect(await triesOf(email, address)).toBe(1), {
+        timeout: 10_000,
+        interval: 5,
+      });
       const body = JSON.stringify({ token, password: NEW_PASSWORD });
       expectData(await openBrowser(other).call("/auth/password/reset", { method: "POST", body }));
       expectFailure(await underWay, 401);

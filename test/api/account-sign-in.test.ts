@@ -66,7 +66,7 @@ describe("200", () => {
     });
     const { cookie } = browser;
     expectData(await browser.post("/auth/sign-out"));
-    expect(browser.cookie).toBe("");
+    expect(browser.cookie).not.toContain("__Host-waymark_session");
     expectFailure(await openBrowser(app, cookie).get("/auth/session"), 401);
   });
 
@@ -98,7 +98,7 @@ describe("200", () => {
 
   it("sets a cookie that no script reads, no other host gets, and no other site brings along", async () => {
     const [text = "", ...others] = (await trySignIn(owner.email, owner.password)).headers.getSetCookie();
-    expect(others).toEqual([]);
+    expect(others).toEqual([expect.stringMatching(/^__Host-waymark_browser_/)]);
     const [pair, ...attributes] = text.split("; ");
     expect(pair).toMatch(/^__Host-waymark_session=[\w%.-]{60,200}$/);
     expect(new Set(attributes)).toEqual(
@@ -274,7 +274,7 @@ describe("403", () => {
       const answer = await other.call("/auth/sign-in", { method: "POST", body, headers });
       expect(answer.status).toBe(status);
       if (status === 403) expectFailure(answer, 403, "with https");
-      expect(answer.headers.getSetCookie()).toHaveLength(status === 200 ? 1 : 0);
+      expect(answer.headers.getSetCookie()).toHaveLength(status === 200 ? 2 : 0);
     }
   });
 
@@ -350,8 +350,8 @@ describe("429 with Retry-After", () => {
 
   it("after a hundred sign-ins at once, also for who knows the password: each costs a hash that others wait for", async () => {
     const person = await makePerson(app, { organizationId: agent.id, role: "member" });
-    for (let at = 0; at < 99; at += 1) await app.accounts.throttle.take(["sign-ins-account", person.email]);
     expectData(await trySignIn(person.email, person.password));
+    while (await app.accounts.throttle.allows(["sign-ins-account", person.email])) continue;
     expectFailure(await trySignIn(person.email, person.password), 429);
   });
 

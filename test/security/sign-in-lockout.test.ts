@@ -1,0 +1,149 @@
+/** Strangers who try passwords cannot lock the user of an account out. */
+import { randomInt } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Try } from "../../src/accounts/throttle.ts";
+import { makePerson, openBrowser, signIn, type Browser, type Person } from "../support/account.ts";
+import { ACCOUNT_ENV } from "../support/account-mails.ts";
+import { expectData, expectFailure } from "../support/answers.ts";
+import { createFakeClock, DAY_MS, type FakeClock } from "../support/fake-clock.ts";
+import type { Answer } from "../support/instance.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+const WRONG = "not my password";
+const BROWSER_COOKIE = /__Host-waymark_browser_[0-9a-f]{16}=[^;]+/;
+
+let app: TestApp;
+let clock: FakeClock;
+let agent: Partner;
+
+beforeAll(async () => {
+  clock = createFakeClock();
+  app = await startTestApp(ACCOUNT_ENV, { clock });
+  agent = await app.partner("agent");
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const newPerson = (): Promise<Person> => makePerson(app, { organizationId: agent.id, role: "owner" });
+const ipv4 = (): string => `10.${randomInt(256)}.${randomInt(256)}.${randomInt(1, 255)}`;
+
+/** A browser that is known to the account, and has no session any more. */
+async function knownBrowser(person: Person): Promise<Browser> {
+  const { cookie } = await signIn(app, person);
+  return openBrowser(app, BROWSER_COOKIE.exec(cookie)?.[0]);
+}
+
+function tryFrom(
+  address: string,
+  email: string,
+  password: string,
+  browser = openBrowser(app),
+): Promise<Answer> {
+  const body = JSON.stringify({ email, password });
+  return browser.call("/auth/sign-in", { method: "POST", headers: { "x-forwarded-for": address }, body });
+}
+
+/** Takes what is left in a bucket, as failures would. */
+async function empty(bucket: Try): Promise<void> {
+  while (await app.accounts.throttle.allows(bucket)) continue;
+}
+
+/** Ten wrong passwords from one network. */
+async function attackFrom(address: string, email: string): Promise<void> {
+  for (let at = 0; at < 10; at += 1) expectFailure(await tryFrom(address, email, `${WRONG} ${at}`), 401);
+  expectFailure(await tryFrom(address, email, WRONG), 429, "Too many tries");
+}
+
+describe("ten wrong passwords from one network", () => {
+  it("keep that network out of the account, and no other network", async () => {
+    const { email, password } = await newPerson();
+    const attacker = ipv4();
+    await attackFrom(attacker, email);
+    expectFailure(await tryFrom(attacker, email, password), 429);
+    expectData(await tryFrom(ipv4(), email, password));
+  });
+
+  it("count for all addresses of an IPv6 /64", async () => {
+    const { email, password } = await newPerson();
+    await attackFrom("2001:db8:7:1::1", email);
+    expectFailure(await tryFrom("2001:db8:7:1:ffff::2", email, password), 429);
+    expectData(await tryFrom("2001:db8:7:2::1", email, password));
+  });
+});
+
+describe("an account with a hundred tries from many networks", () => {
+  it("is closed to browsers that are not known, whether the account exists or not", async () => {
+    const person = await newPerson();
+    for (const email of [person.email, `nobody.${randomInt(1e9)}@test.example`]) {
+      for (let at = 0; at < 100; at += 1) await app.accounts.throttle.take(["sign-ins-account", email]);
+      await empty(["sign-ins-account", email]);
+      expectFailure(await tryFrom(ipv4(), email, person.password), 429, "Too many tries");
+    }
+  });
+});
+
+describe("a browser that signed in to the account before", () => {
+  it("signs in during an attack, also from the attacker's own network", async () => {
+    const person = await newPerson();
+    const browser = await knownBrowser(person);
+    const attacker = ipv4();
+    await empty(["sign-ins-account", person.email]);
+    await empty(["sign-in-address", attacker]);
+    expectFailure(await tryFrom(attacker, person.email, person.password), 429);
+    expectData(await tryFrom(attacker, person.email, person.password, browser));
+  });
+
+  it("has ten wrong passwords of its own, which keep no other browser out", async () => {
+    const person = await newPerson();
+    const browser = await knownBrowser(person);
+    const other = await knownBrowser(person);
+    for (let at = 0; at < 10; at += 1)
+      expectFailure(await tryFrom(ipv4(), person.email, WRONG, browser), 401);
+    expectFailure(await tryFrom(ipv4(), person.email, person.password, browser), 429);
+    expectData(await tryFrom(ipv4(), person.email, person.password, other));
+  });
+
+  it("is known by a cookie that no script reads and no other host gets, for 90 days", async () => {
+    const { email, password } = await newPerson();
+    const answer = await tryFrom(ipv4(), email, password);
+    const text = answer.headers.getSetCookie().find((one) => BROWSER_COOKIE.test(one)) ?? "";
+    const [, ...attributes] = text.split("; ");
+    expect(new Set(attributes)).toEqual(
+      new Set(["Max-Age=7776000", "Path=/", "HttpOnly", "Secure", "SameSite=Lax"]),
+    );
+  });
+});
+
+describe("a browser is not known", () => {
+  const cases: Record<string, (person: Person, known: Browser) => Promise<Browser>> = {
+    "to another account": async (_person, known) => {
+      const other = await knownBrowser(await newPerson());
+      const [name] = known.cookie.split("=");
+      return openBrowser(app, `${name}=${other.cookie.slice(other.cookie.indexOf("=") + 1)}`);
+    },
+    "with a forged signature": async (_person, known) =>
+      openBrowser(app, `${known.cookie.slice(0, -12)}AAAAAAAA%3D`),
+    "after the password was changed": async (person, known) => {
+      const session = await signIn(app, person);
+      const next = { current_password: person.password, new_password: "another heron at the weir" };
+      expectData(await session.post("/auth/password/change", next));
+      return known;
+    },
+    "after the user ended the other sessions": async (person, known) => {
+      await signIn(app, person);
+      expectData(await (await signIn(app, person)).call("/auth/sessions", { method: "DELETE" }));
+      return known;
+    },
+    // Last: sessions end, too, when the clock moves on.
+    "after 90 days": async (_person, known) => {
+      clock.advance(90 * DAY_MS);
+      return known;
+    },
+  };
+
+  it.each(Object.keys(cases))("%s", async (name) => {
+    const person = await newPerson();
+    const browser = await cases[name]!(person, await knownBrowser(person));
+    await empty(["sign-ins-account", person.email]);
+    expectFailure(await tryFrom(ipv4(), person.email, person.password, browser), 429);
+  });
+});
