@@ -1,6 +1,7 @@
 /** The small work that every process does for itself, again and again, whatever its role. */
 import { purgeSessions } from "./accounts/session.service.ts";
 import { purgeEndedKeys } from "./api-keys/api-key.purge.ts";
+import { feedLagSeconds } from "./events/event.position.ts";
 import type { KeyVerifier } from "./api-keys/api-key.verifier.ts";
 import { purgeBuckets } from "./api-keys/rate-limit.store.ts";
 import {
@@ -20,6 +21,7 @@ import { ensurePartitions } from "./webhooks/partitions.ts";
 
 const FOLD_EVERY_MS = 1_000;
 const RECORD_USE_EVERY_MS = 10_000;
+const FEED_LAG_EVERY_MS = 5_000;
 const PURGE_EVERY_MS = 60_000;
 const PURGE_AT_ONCE = 1_000;
 /** Fewer, because a record can be large: up to 1.3 MB each. */
@@ -45,6 +47,9 @@ export function startHousekeeping(parts: HousekeepingParts): AsyncDisposable {
   const tasks = [
     startRepeating("fold counts", FOLD_EVERY_MS, logger, async () =>
       metrics.foldedCounts.inc(await foldCounts(database)),
+    ),
+    startRepeating("measure feed lag", FEED_LAG_EVERY_MS, logger, async () =>
+      metrics.feedLag.set(await feedLagSeconds(database)),
     ),
     startRepeating("record key use", RECORD_USE_EVERY_MS, logger, () => verifier.recordUse()),
     startRepeating("purge idempotency", PURGE_EVERY_MS, logger, () =>

@@ -16,6 +16,8 @@ type Result<Item> = IteratorResult<Item, void>;
  * here is one for an event that may never come.
  */
 export class EventBuffer<Item> implements AsyncGenerator<Item, void, void> {
+  /** The feed's cursor from which on its items come. */
+  cursor: string | null = null;
   readonly #capacity: number;
   readonly #onEnd: () => void;
   #items: Item[] = [];

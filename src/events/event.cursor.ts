@@ -1,7 +1,7 @@
 /** A place in the feed as a cursor: the same for everybody who reads it, by whatever door. */
 import { z } from "zod";
 import { decodeCursor, encodeCursor } from "../platform/cursor.ts";
-import type { FeedPosition, Place } from "./event.service.ts";
+import type { FeedPosition, Place } from "./event.position.ts";
 
 const KIND = "events";
 const shape = z.tuple([z.string().regex(/^\d{1,19}$/), z.string().regex(/^\d{1,18}$/)]);

@@ -5,7 +5,7 @@ import { inOrder } from "../platform/in-order.ts";
 import type { Viewer } from "../platform/principal.ts";
 import { join, raw, sql, type Sql } from "../platform/sql.ts";
 import { visibleTo } from "../jobs/job.visibility.ts";
-import { eventColumns, placeColumns, feedStatement, type FeedQuery, type Place } from "./event.service.ts";
+import { eventColumns, placeColumns, readFeed, type FeedQuery, type Place } from "./event.service.ts";
 import type { EventRow } from "./event.wire.ts";
 
 /** An event with its place in the feed; `job_id` is its job's uuid. */
@@ -106,6 +106,6 @@ export async function eventFeed(
   viewer: Viewer,
   query: FeedQuery,
 ): Promise<{ items: PlacedEventRow[]; hasMore: boolean }> {
-  const rows = await database.query<PlacedEventRow>(feedStatement(viewer, query, columns, clock.now()));
+  const rows = await readFeed<PlacedEventRow>({ database, clock }, viewer, { query, columns });
   return { items: rows.slice(0, query.limit), hasMore: rows.length > query.limit };
 }

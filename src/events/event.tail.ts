@@ -12,6 +12,7 @@ import type { Viewer } from "../platform/principal.ts";
 import { createTurnstile } from "../platform/turnstile.ts";
 import { isVisibleTo } from "../jobs/job.visibility.ts";
 import { lookForEvents, type Look, type TailRow } from "./event.look.ts";
+import { feedCursorAt } from "./event.cursor.ts";
 import { EVENTS_CHANNEL } from "./event.notifier.ts";
 import type { FeedPosition } from "./event.service.ts";
 import { Audience, type Subscription, type TailQuery } from "./event.subscription.ts";
@@ -202,6 +203,7 @@ class Tail implements EventTail {
     // What is shown by now happened before they came.
     for (const { subscription, begun } of newcomers) {
       subscription.from = BigInt(first.newest.transactionId) + 1n;
+      subscription.buffer.cursor = feedCursorAt(first.newest);
       begun.resolve();
     }
     let look = first;

@@ -22,6 +22,7 @@ const codes: Partial<Record<ErrorCode, string>> = {
   UnsupportedMediaTypeException: "BAD_REQUEST",
   TooManyRequestsException: "RATE_LIMITED",
   ServiceUnavailableException: "SERVICE_UNAVAILABLE",
+  GoneException: "CURSOR_EXPIRED",
   InternalServerErrorException: INTERNAL,
 };
 
@@ -95,6 +96,7 @@ function toGraphQLError(failure: AppError): GraphQLError {
     extensions: {
       code,
       ...(problems && { problems }),
+      ...(failure.code === "GoneException" && { details: failure.details }),
       http: { status, headers },
     },
   });

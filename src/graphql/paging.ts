@@ -59,6 +59,12 @@ interface Page<Row, Node> {
   readonly cursorOf: (row: Row) => string;
 }
 
+/** A page without items that ends at `endCursor`. */
+export function emptyPage(endCursor: string): ConnectionNode<never> {
+  const pageInfo = { hasNextPage: false, hasPreviousPage: true, startCursor: null, endCursor };
+  return { nodes: [], edges: [], pageInfo };
+}
+
 export function toConnection<Row, Node>(page: Page<Row, Node>): ConnectionNode<Node> {
   return new PageConnection(page);
 }

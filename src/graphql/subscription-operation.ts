@@ -147,11 +147,14 @@ export interface Run<Context> {
   onFailure(error: unknown): void;
 }
 
+/** The results of a subscription, and the cursor of `events` from which on they come. */
+export type Results = AsyncGenerator<ExecutionResult, void, void> & { readonly cursor: string | null };
+
 /** Begins: an operation that cannot begin has its errors as its only result. */
 export async function startOperation<Context>(
   operation: PreparedOperation,
   run: Run<Context>,
-): Promise<AsyncGenerator<ExecutionResult, void, void> | ExecutionResult> {
+): Promise<Results | ExecutionResult> {
   const source = await createSourceEventStream({ ...operation, contextValue: run.makeContext() });
   if (!(Symbol.asyncIterator in source)) {
     // Also where the feed took too long: other than an event's execution, that is not what the client asks for.
@@ -159,7 +162,7 @@ export async function startOperation<Context>(
     if (away) run.onFailure(away.originalError);
     return source;
   }
-  return executeEach(operation, source as AsyncGenerator<unknown, void, void>, run);
+  return executeEach(operation, source as Source, run);
 }
 
 /** An event with holes is no event: whoever is hung up on comes back, and asks for what came after the last whole one. */
@@ -170,14 +173,11 @@ function throwIfAway({ errors = [] }: ExecutionResult): void {
   }
 }
 
+type Source = AsyncGenerator<unknown, void, void> & { readonly cursor?: string | null };
 type Step = IteratorResult<ExecutionResult, void>;
 
 /** Written by hand so that `return` reaches the source at once, also while the next event is waited for. */
-function executeEach<Context>(
-  operation: PreparedOperation,
-  source: AsyncGenerator<unknown, void, void>,
-  run: Run<Context>,
-): AsyncGenerator<ExecutionResult, void, void> {
+function executeEach<Context>(operation: PreparedOperation, source: Source, run: Run<Context>): Results {
   let isOver = false;
   const end = async (): Promise<Step> => {
     run.signal.removeEventListener("abort", onAbort);
@@ -201,6 +201,7 @@ function executeEach<Context>(
     return { done: false, value };
   };
   return {
+    cursor: source.cursor ?? null,
     async next() {
       try {
         return await step();

@@ -20,7 +20,7 @@ import { bucketOf } from "./holder.ts";
 import { operationSpan } from "./operation-span.ts";
 import { closeCodes, subscriptionLimits, TOO_SLOW } from "./subscription-limits.ts";
 import type { SubscriptionMetrics } from "./subscription-metrics.ts";
-import { prepareOperation, startOperation, type Run } from "./subscription-operation.ts";
+import { prepareOperation, startOperation, type Results, type Run } from "./subscription-operation.ts";
 import { Places, type Place } from "./subscription-places.ts";
 import type { LiveSocket } from "./subscription-socket.ts";
 import { createTeller } from "./subscription-teller.ts";
@@ -117,7 +117,8 @@ function tellWhenItStands(live: LiveSocket): NonNullable<ServerOptions["onOperat
     const isStream = typeof result === "object" && Symbol.asyncIterator in result;
     // A client that has completed it meanwhile is told nothing more of it.
     if (!isStream || !(id in subscriptions)) return;
-    void live.send(JSON.stringify({ type: MessageType.Ping, payload: { subscribed: id } }));
+    const { cursor } = result as Results;
+    void live.send(JSON.stringify({ type: MessageType.Ping, payload: { subscribed: id, cursor } }));
   };
 }
 

@@ -18,6 +18,7 @@ const kinds = {
   NotFoundException: 404,
   MethodNotAllowedException: 405,
   ConflictException: 409,
+  GoneException: 410,
   PreconditionFailedException: 412,
   PayloadTooLargeException: 413,
   UnsupportedMediaTypeException: 415,

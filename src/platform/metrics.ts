@@ -7,6 +7,7 @@ export interface Metrics {
   readonly requestsInFlight: Gauge;
   readonly connectionsRefused: Counter<"bound">;
   readonly foldedCounts: Counter;
+  readonly feedLag: Gauge;
   readonly trimmedIdempotencyRecords: Counter;
 }
 
@@ -46,6 +47,11 @@ export function createMetrics(pool: () => { total: number; idle: number; waiting
     trimmedIdempotencyRecords: new Counter({
       name: "waymark_idempotency_records_trimmed_total",
       help: "Idempotency records removed before their 24 hours, because their organisation stored too many",
+      registers,
+    }),
+    feedLag: new Gauge({
+      name: "waymark_feed_lag_seconds",
+      help: "Age of the oldest event that the feed and subscriptions withhold behind an open transaction; 0 if none",
       registers,
     }),
     foldedCounts: new Counter({

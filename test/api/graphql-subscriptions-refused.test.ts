@@ -156,7 +156,9 @@ describe("what is refused", () => {
       expect(told.toSorted((a, b) => a - b)).toEqual(those);
     }, 20_000);
     const pings = socket.messages.filter(({ type }) => type === "ping");
-    expect(pings).toEqual(those.map((id) => ({ type: "ping", payload: { subscribed: String(id) } })));
+    expect(pings).toEqual(
+      those.map((id) => ({ type: "ping", payload: { subscribed: String(id), cursor: expect.any(String) } })),
+    );
   });
 
   it("1013 for a subscription that cannot begin for now, as for one that cannot go on", async () => {

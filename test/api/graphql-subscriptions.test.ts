@@ -136,9 +136,13 @@ describe("what arrives", () => {
       await untilSessionsWait(app.database, 1);
       expect(socket.messages.filter(({ type }) => type === "ping")).toEqual([]);
     });
-    expect(await socket.message("ping")).toEqual({ type: "ping", payload: { subscribed: "mine" } });
+    const ping = await socket.message("ping");
+    expect(ping).toEqual({ type: "ping", payload: { subscribed: "mine", cursor: expect.any(String) } });
     await change(agent, number, 1);
     expect(await socket.message("next")).toMatchObject({ id: "mine" });
+    // The ping's cursor continues with exactly what the subscription sends.
+    const { cursor } = ping["payload"] as { cursor: string };
+    expect((await eventsAfter(agent, cursor, 1)).map(({ sequence }) => sequence)).toEqual([2]);
   });
 
   it("on one socket, each of several subscriptions gets its own, and the end of one ends no other", async () => {

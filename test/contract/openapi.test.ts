@@ -167,6 +167,7 @@ describe("the error table", () => {
     NotFoundException: 404,
     MethodNotAllowedException: 405,
     ConflictException: 409,
+    GoneException: 410,
     PreconditionFailedException: 412,
     PayloadTooLargeException: 413,
     UnsupportedMediaTypeException: 415,
@@ -210,7 +211,7 @@ describe("the error table", () => {
       "GET /v1/jobs/by-marking/{markingNumber}": [304, 400, 404],
       "PATCH /v1/jobs/by-marking/{markingNumber}": [400, 404, 412, ...body],
       "GET /v1/jobs/by-marking/{markingNumber}/history": [400, 404],
-      "GET /v1/events": [400],
+      "GET /v1/events": [400, 410],
       "GET /v1/reference/statuses": [],
       "GET /v1/reference/failure-reasons": [],
     };

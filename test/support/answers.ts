@@ -13,6 +13,7 @@ export const codeOfStatus: Readonly<Record<number, string>> = {
   404: "NotFoundException",
   405: "MethodNotAllowedException",
   409: "ConflictException",
+  410: "GoneException",
   412: "PreconditionFailedException",
   413: "PayloadTooLargeException",
   415: "UnsupportedMediaTypeException",

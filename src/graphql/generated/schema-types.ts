@@ -1760,7 +1760,7 @@ export type MutationUpsertJobStatusArgs = {
 export type Subscription = {
   /**
    * Each change of a job that you may see, once it is committed and in the order of `events`. Once it stands, the server
-   * sends a ping with the payload `{"subscribed": <its id>}`: read jobs after that, and nothing falls between. After an
+   * sends a ping with the payload `{"subscribed": <its id>, "cursor": <for events(after:)>}`: read jobs after that, and nothing falls between. After an
    * interruption, ask `events(after:)` with the cursor of the last event that came for what was missed.
    */
   readonly jobChanged: JobEvent;

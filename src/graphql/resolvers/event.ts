@@ -1,19 +1,24 @@
 /** What happened: the feed, and each change as it is committed. */
-import { feedCursor, readFeedCursor } from "../../events/event.cursor.ts";
+import { feedCursor, feedCursorAt, readFeedCursor } from "../../events/event.cursor.ts";
 import type { TailRow } from "../../events/event.look.ts";
 import { eventFeed } from "../../events/event.lookup.ts";
+import { newestPosition } from "../../events/event.position.ts";
 import { conditionSql } from "../../jobs/job.condition.ts";
 import { allowed, holderOf } from "../access.ts";
 import type { GraphqlContext } from "../context.ts";
 import type { JobEventResolvers, QueryResolvers, SubscriptionResolvers } from "../generated/schema-types.ts";
 import { toJobEventNode, toJobEventTypes } from "../nodes/event.node.ts";
-import { pageRequest, readCursor, toConnection } from "../paging.ts";
+import { emptyPage, pageRequest, readCursor, toConnection } from "../paging.ts";
 import { checkedCondition } from "./job.ts";
+
+/** In place of a cursor: from now on. */
+const LATEST = "latest";
 
 export const eventQueries: Pick<QueryResolvers, "events"> = {
   async events(_root, { types, ...args }, context) {
     const viewer = allowed(context, "jobs:read");
     const page = pageRequest(args);
+    if (page.cursor === LATEST) return emptyPage(feedCursorAt(await newestPosition(context.database)));
     const after = readCursor(page, readFeedCursor);
     const query = { after, types: toJobEventTypes(types), limit: page.limit };
     const { items, hasMore } = await eventFeed({ ...context, ...context.services }, viewer, query);

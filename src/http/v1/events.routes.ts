@@ -28,7 +28,8 @@ export const feedParameters = z.object({
       minLength: 1,
       maxLength: 512,
       description:
-        "Where to go on: the `next_cursor` of the answer before, as it came. Without it: from 30 days ago.",
+        "Where to continue: the `next_cursor` of the answer before, as it came. `latest`: no events, and a cursor that " +
+        "continues with what happens from now on. Without it: from 30 days ago.",
       examples: ["WzEsImV2ZW50cyIsIjEwNDIiLCIyMTciXQ"],
     }),
   types: typeList.optional().meta({
@@ -45,12 +46,19 @@ export const feedParameters = z.object({
     .meta({ default: MAX_PAGE_SIZE, description: "Events per answer.", examples: [50] }),
 });
 
+/** In place of a cursor: from now on. */
+const LATEST = "latest";
+
 const readFeedQuery = queryReader(feedParameters, ["types"]);
 
 export function eventRoutes({ events, gate }: { events: EventService; gate: Gate }): Router {
   const feed = async (request: Request, response: Response): Promise<Answer> => {
     const { after, types = [], page_size: limit } = readFeedQuery(request.originalUrl);
     const viewer = principalOf(response);
+    if (after === LATEST) {
+      const next_cursor = feedCursorAt(await events.newest());
+      return { data: { items: [], next_cursor, has_more: false } };
+    }
     const page = await events.feed(viewer, { after: readAfter(after), types, limit });
     const nextCursor = page.next && feedCursorAt(page.next);
     return {

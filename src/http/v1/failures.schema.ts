@@ -43,7 +43,8 @@ export const problemSchema = z
 /** The description of `details`, the one member whose type depends on the code. */
 const DETAILS =
   "More about the error, by code. `BadRequestException`: a list of `Problem` objects, or null. " +
-  "`PreconditionFailedException`: `{current_etag}`, the ETag that the job has now. Other codes: null.";
+  "`PreconditionFailedException`: `{current_etag}`, the ETag that the job has now. " +
+  "`GoneException`: `{oldest_cursor}`, the oldest cursor from which the feed continues. Other codes: null.";
 
 /** The envelope of every failed request. */
 export function errorEnvelopeSchema(requestId: z.ZodType<string>) {

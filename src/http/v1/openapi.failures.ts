@@ -10,7 +10,7 @@ interface Failure {
   description: string;
   /** The message and details of the example. */
   message: string;
-  details?: { current_etag: string };
+  details?: { current_etag: string } | { oldest_cursor: string };
   headers?: readonly HeaderName[];
 }
 
@@ -43,6 +43,14 @@ const failures: Record<ErrorCode, Failure> = {
   ConflictException: {
     description: "The first request with this Idempotency-Key is still being answered.",
     message: "A request with this Idempotency-Key is still being answered",
+    headers: rateLimitHeaders,
+  },
+  GoneException: {
+    description: "Events after the cursor are older than 30 days; `details` has the oldest valid cursor.",
+    message:
+      "Events after this cursor are older than 30 days and have left the feed. Take a new cursor with after=latest, " +
+      "list the jobs, then follow the feed; or continue from details.oldest_cursor without the events before it.",
+    details: { oldest_cursor: "WzEsImV2ZW50cyIsIjEwNDIiLCIyMTciXQ" },
     headers: rateLimitHeaders,
   },
   PreconditionFailedException: {
@@ -97,7 +105,7 @@ export function responseName(code: ErrorCode): string {
 export interface FailureExample {
   summary: string;
   message: string;
-  details?: readonly Problem[] | { current_etag: string } | null;
+  details?: readonly Problem[] | { current_etag: string } | { oldest_cursor: string } | null;
 }
 
 /** The answer with `code`; `more` says what an operation knows better than the table. */

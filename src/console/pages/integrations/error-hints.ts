@@ -12,6 +12,8 @@ const HINTS: Readonly<Record<string, string>> = {
   MethodNotAllowedException: "The path is right, the method is not. The header Allow names those that are.",
   ConflictException:
     "A request with the same Idempotency-Key is still being worked on. Ask again in a moment.",
+  GoneException:
+    "The cursor is older than 30 days. Take a new one with after=latest, list the jobs, then follow the feed.",
   PreconditionFailedException:
     "The job has changed since you read it. Read it again, then send the change with the new ETag.",
   PayloadTooLargeException: "Send less at once: 64 KiB for one job, 100 jobs and 4 MiB for a batch.",

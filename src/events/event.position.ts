@@ -1,0 +1,66 @@
+/** Positions in the feed, and those that no cursor names: the newest one, and the oldest from which the feed continues. */
+import type { Queryable } from "../platform/database.ts";
+import { firstUuidOf } from "../platform/ids.ts";
+import { raw, sql, type Sql } from "../platform/sql.ts";
+
+/** A place in the feed: a transaction's number and the row's place among its rows, both as decimal text. */
+export interface FeedPosition {
+  transactionId: string;
+  position: string;
+}
+
+/** The same as PostgreSQL gives it. */
+export interface Place {
+  transaction_id: string;
+  position: string;
+}
+
+/** How far back the feed goes. */
+const FEED_DAYS = 30;
+/** Far longer than a transaction takes from making its ids to its end, and than the clocks of two servers differ. */
+export const ID_SLACK_MS = 3_600_000;
+const BEGINNING: FeedPosition = { transactionId: "0", position: "0" };
+const columns = raw('transaction_id::text as "transactionId", position::text as position');
+
+/** The time at which the feed begins, in milliseconds. */
+export function oldestOf(nowMs: number): number {
+  return nowMs - FEED_DAYS * 86_400_000;
+}
+
+/** The position of the newest event that the feed shows, of any organisation. */
+export function newestPosition(database: Queryable): Promise<FeedPosition> {
+  return positionOf(
+    database,
+    sql`select ${columns} from job_event
+      where transaction_id < feed_number(pg_snapshot_xmin(pg_current_snapshot()))
+      order by job_event.transaction_id desc, job_event.position desc limit 1`,
+  );
+}
+
+/** A position that is near the beginning of the feed, and stays in it for another hour. */
+export function oldestPosition(database: Queryable, nowMs: number): Promise<FeedPosition> {
+  const valid = firstUuidOf(new Date(oldestOf(nowMs) + ID_SLACK_MS));
+  return positionOf(
+    database,
+    sql`select ${columns} from job_event where id < ${valid}::uuid order by id desc limit 1`,
+  );
+}
+
+/**
+ * The age, in seconds, of the oldest committed event that the feed withholds because an older transaction is open in the
+ * PostgreSQL cluster; 0 if none is withheld.
+ */
+export async function feedLagSeconds(database: Queryable): Promise<number> {
+  const [withheld] = await database.query<{ seconds: number }>(
+    raw(`
+    select greatest(0, extract(epoch from clock_timestamp() - occurred_at))::float8 as seconds from job_event
+    where transaction_id >= feed_number(pg_snapshot_xmin(pg_current_snapshot()))
+    order by transaction_id, position limit 1`),
+  );
+  return withheld?.seconds ?? 0;
+}
+
+async function positionOf(database: Queryable, statement: Sql): Promise<FeedPosition> {
+  const [position] = await database.query<FeedPosition>(statement);
+  return position ?? BEGINNING;
+}
