@@ -24,6 +24,7 @@ import { limits } from "../../src/graphql/limits.ts";
 import { createSchema } from "../../src/graphql/schema.ts";
 import { closeCodes } from "../../src/graphql/subscription-limits.ts";
 import { AppError, errorCodes } from "../../src/platform/errors.ts";
+import { ReauthenticationRequiredError } from "../../src/platform/fresh-authentication.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { untilShown } from "../support/feed.ts";
 import { ask, graphql } from "../support/graphql.ts";
@@ -150,7 +151,11 @@ function sendableCodes(): Set<string> {
   const format = createErrorFormat(createLogger("silent"));
   const during = { requestId: "req_1" };
   const cancelled = new AppError("ServiceUnavailableException", "", { cause: { code: "57014" } });
-  const failures = [...errorCodes.map((code) => new AppError(code, "")), cancelled];
+  const failures = [
+    ...errorCodes.map((code) => new AppError(code, "")),
+    new ReauthenticationRequiredError(),
+    cancelled,
+  ];
   const translated = failures.map(
     (failure) => format.translate(failure, during).extensions["code"] as string,
   );
