@@ -1,6 +1,7 @@
 /** A backlog drained by each engine in turns: Waymark, what it could have been built on, and a bare loop of POSTs. */
 import { cpuOfProcess, peakMemoryOf } from "../cpu.ts";
-import { inTurn, median, HANGING, ENDPOINTS, type EngineName } from "./protocol.ts";
+import { median, HANGING, ENDPOINTS, type EngineName } from "./protocol.ts";
+import { runSides } from "./sides.ts";
 import { startEngine, type EngineProcess, type Sink, type Stage } from "./stage.ts";
 import type { World } from "./world.ts";
 
@@ -27,6 +28,8 @@ export interface BacklogResult {
   sides: Side[];
   /** By the side's name, round by round. */
   drains: Map<string, Drain[]>;
+  /** The names of the sides that did not finish. */
+  unfinished: Set<string>;
   /** Most memory that Waymark's worker ever held, in MB. */
   workerMemoryMb: number;
 }
@@ -55,16 +58,22 @@ export async function measureBacklog(
       engines.set(engine, opened.use(await startEngine(engine, bench.world.url, bench.stage)));
 
   const engineOf = ({ engine }: Side): EngineProcess => engines.get(engine) as EngineProcess;
-  for (const side of sides)
-    await drain(bench, engineOf(side), { ...side, deliveries: Math.ceil(side.deliveries * WARM_UP_SHARE) });
-  const drains = new Map(sides.map(({ name }): [string, Drain[]] => [name, []]));
-  for (let round = 0; round < rounds; round += 1)
-    for (const side of inTurn(sides, round)) {
+  const { results: drains, unfinished } = await runSides<Side, Drain>(sides, {
+    rounds,
+    warmUp: (side) =>
+      drain(bench, engineOf(side), { ...side, deliveries: Math.ceil(side.deliveries * WARM_UP_SHARE) }),
+    async run(side) {
       const result = await drain(bench, engineOf(side), side);
-      drains.get(side.name)?.push(result);
-      bench.stage.onProgress(`round ${round + 1}: ${side.name} ${Math.round(result.perSecond)}/s`);
-    }
-  return { sides, drains, workerMemoryMb: peakMemoryOf(engines.get("waymark")?.pid ?? 0) };
+      bench.stage.onProgress(`${side.name} ${Math.round(result.perSecond)}/s`);
+      return result;
+    },
+    isReference: ({ engine }) => engine === "waymark",
+    async giveUp(side) {
+      await engineOf(side)[Symbol.asyncDispose]();
+    },
+    onProgress: (text) => bench.stage.onProgress(text),
+  });
+  return { sides, drains, unfinished, workerMemoryMb: peakMemoryOf(engines.get("waymark")?.pid ?? 0) };
 }
 
 function sidesOf({ hasRedis }: Stage, deliveries: number): Side[] {
@@ -101,6 +110,8 @@ export async function drain(
   await world.statements();
   const before = { servers: stage.cpu(), node: cpuOf(engine) };
   const received = sink.received();
+  // Where the engine does not even start, nobody waits for it.
+  received.catch(() => undefined);
   await engine.tell({ do: "start" });
   const { firstMs, lastMs, requests, wrongSignatures } = await received;
   sink.tell({ do: "release" });

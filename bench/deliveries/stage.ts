@@ -154,9 +154,13 @@ export async function startSink(): Promise<Sink> {
 const PATIENCE_MS = 180_000;
 
 /** Rejects where the process ends instead, or says nothing for minutes. */
-export async function nextMessage<T>(child: ChildProcess, name: string): Promise<T> {
+export async function nextMessage<T>(
+  child: ChildProcess,
+  name: string,
+  patienceMs = PATIENCE_MS,
+): Promise<T> {
   const heard = new AbortController();
-  const signal = AbortSignal.any([heard.signal, AbortSignal.timeout(PATIENCE_MS)]);
+  const signal = AbortSignal.any([heard.signal, AbortSignal.timeout(patienceMs)]);
   const ended = once(child, "exit", { signal }).then(([code]) => {
     throw new Error(`${name} ended early (${String(code)})`);
   });

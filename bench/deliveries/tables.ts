@@ -19,9 +19,11 @@ const MAX_GROWTH = 1.5;
 const LATENCY_P50 = 2.5;
 const latencyP99 = (perSecond: number): number => (perSecond <= 200 ? 2 : 3);
 
-export function backlogTable({ sides, drains, workerMemoryMb }: BacklogResult): string {
+export function backlogTable({ sides, drains, unfinished, workerMemoryMb }: BacklogResult): string {
   const waymark = drains.get("Waymark") ?? [];
   const lines = sides.map(({ name, deliveries }) => {
+    if (unfinished.has(name))
+      return `| ${name} | ${deliveries.toLocaleString("en")} | | did not finish | | | | |`;
     const own = drains.get(name) ?? [];
     const of = (pick: (drained: Drain) => number): string => number(median(own.map(pick)));
     const cells = [
