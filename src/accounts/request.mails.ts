@@ -29,7 +29,7 @@ export function accountExistsMail({ email }: Pick<Asked, "email">, signInUrl: st
     title: "You already have an account",
     paragraphs: [
       "Somebody, probably you, has asked for an account with this e-mail address. You have one already, so there is nothing to wait for: sign in with it.",
-      'Should you not remember the password, "Forgot your password?" on the same page brings you a new one.',
+      'Should you not remember the password, "Forgotten your password?" on the same page brings you a new one.',
     ],
     action: { label: "Sign in", url: signInUrl },
     footnote: NOT_YOU,

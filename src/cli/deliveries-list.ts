@@ -23,7 +23,7 @@ const HEAD = ["ID", "MADE", "EVENT", "MARKING NUMBER", "STATUS", "ATTEMPTS", "OU
 
 export function deliveriesList(cli: Cli): Command {
   return new Command("list")
-    .description("list the deliveries of the last 30 days, newest first")
+    .description("list the logged deliveries, newest first")
     .option("--endpoint <endpoint>", "only those of this endpoint (whe_…)")
     .option("--org <org>", "only those of this organisation: its id or exact name")
     .addOption(new Option("--status <status>", "only those that stand so").choices(deliveryStatuses))

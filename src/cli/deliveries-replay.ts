@@ -32,7 +32,11 @@ export function deliveriesReplay(cli: Cli): Command {
       "what has failed for good since then: an instant, a day, or 12h",
       sinceValue,
     )
-    .option("--missing [since]", "the events of 30 days, or since then, that it never had", sinceValue)
+    .option(
+      "--missing [since]",
+      "all events still stored, or those since then, that it never had",
+      sinceValue,
+    )
     .addHelpText("after", NOTES)
     .action((id: string | undefined, options: Options) => {
       check(id, options);

@@ -21,7 +21,7 @@ export const KEEP_SECRET = "Keep the secret: the receiver verifies each webhook'
 
 export function endpointCreate(cli: Cli): Command {
   return new Command("create")
-    .description("send an organisation's events to a URL; the secret is shown this once")
+    .description("send an organisation's events to a URL; prints the secret")
     .requiredOption("--org <org>", "whose events: an organisation's id or exact name")
     .requiredOption("--url <url>", "where they go")
     .option("--events <types>", "only these types, set apart by commas (default: all)", namesValue)

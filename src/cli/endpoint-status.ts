@@ -10,7 +10,7 @@ import { withWebhooks } from "./with-webhooks.ts";
 
 export function endpointPause(cli: Cli): Command {
   return new Command("pause")
-    .description("send nothing to an endpoint; its events wait, 30 days")
+    .description("send nothing to an endpoint; its events wait until the retention time ends")
     .argument("<endpoint>", ENDPOINT_ARGUMENT)
     .action((id: string) =>
       withWebhooks(cli, async ({ endpoints }) => {

@@ -86,7 +86,8 @@ function apiRoutes(controllerOf: ControllerSource): RequestHandler {
     response.json({ entries: [], total: 0, loggingEnabled: false });
   });
   router.get("/events", (_request, response) => {
-    response.status(501).json({ error: "There are no notifications" });
+    // A browser's EventSource does not connect again after 204, and reports no error.
+    response.status(204).end();
   });
   return router;
 }

@@ -59,6 +59,11 @@ function openAll(
   }
 }
 
+const GONE = 410;
+/** Of real events the endpoint would be disabled. */
+const GONE_MESSAGE =
+  "The receiver answered 410 Gone. The endpoint stays as it is, because this was a test; a real event would disable it.";
+
 interface TestRecord {
   deliveryId: string;
   eventId: string;
@@ -82,6 +87,6 @@ async function record(
     insert into webhook_attempt (id, delivery_id, number, started_at, duration_ms, outcome, http_status, error,
       request_headers, response_headers, response_body)
     values (${newUuid()}, ${deliveryId}, 1, ${new Date(result.startedAtMs)}, ${Math.round(result.durationMs)},
-      ${outcome.class}, ${outcome.status}, ${outcome.message}, ${JSON.stringify(result.requestHeaders)}::json,
+      ${outcome.class}, ${outcome.status}, ${outcome.status === GONE ? GONE_MESSAGE : outcome.message}, ${JSON.stringify(result.requestHeaders)}::json,
       ${responseHeaders && JSON.stringify(responseHeaders)}::json, ${result.responseBody})`);
 }

@@ -104,7 +104,7 @@ function toOutcome(result: OutgoingResult): Outcome {
 
 function refusalMessage(status: number): string {
   if (status === 410)
-    return "The receiver answered 410 Gone, so the endpoint is disabled. Enable it to send again.";
+    return "The receiver answered 410 Gone, so the endpoint is disabled. Resume it to send again.";
   if (status >= 300 && status <= 399)
     return `The receiver answered ${status}. Redirects are not followed: set the endpoint's URL to where it points.`;
   if (status === 401 || status === 403)

@@ -36,7 +36,8 @@ interface Words {
   readonly next: string;
 }
 
-const KEPT = "Its events are kept for 30 days. Once it is well again, resume it, and have them sent.";
+const KEPT =
+  "Its events are kept for the retention time of this service. Once it is well again, resume it, and have them sent.";
 
 const words: Readonly<Record<TroubleKind, Words>> = {
   troubled: {

@@ -106,6 +106,10 @@ describe("an operator", () => {
     expect(stats).toMatchObject({ totalQueueSizeDB: 2, runningJobs: 0 });
   });
 
+  it("gets no event stream, and no error for asking", async () => {
+    expect((await get("/api/events", operator)).status).toBe(204);
+  });
+
   it.each([
     "/api/jobs/requeue",
     "/api/jobs/retry",

@@ -58,6 +58,7 @@ describe("sendTest", () => {
     const { endpoint } = await services.endpoints.create(agent, { url: receiver.url });
     const gone = await services.deliveries.sendTest(agent, endpoint.id);
     expect(gone.delivery).toMatchObject({ status: "dead", outcome: "http_410" });
+    expect(gone.attempts[0]?.error).toMatch(/^The receiver answered 410 Gone\. The endpoint stays as it is/);
     const { endpoint: closed } = await services.endpoints.create(agent, { url: CLOSED_URL });
     const refused = await services.deliveries.sendTest(agent, closed.id);
     expect(refused.delivery).toMatchObject({ status: "dead", outcome: "connect_refused" });

@@ -21,7 +21,7 @@ export type WebhookEndpointStatus =
   | 'ACTIVE'
   /** By its owner; its events wait. */
   | 'PAUSED'
-  /** By the service; its events wait for 30 days. */
+  /** By the service; its events are kept for the retention time. */
   | 'DISABLED';
 
 /** Why an endpoint was disabled. */

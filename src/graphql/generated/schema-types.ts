@@ -1296,10 +1296,10 @@ export type Query = {
   readonly webhookEndpoints: Maybe<ReadonlyArray<WebhookEndpoint>>;
   /** One of your webhook endpoints; null where there is none with this id. Needs the scope `webhooks:manage`. */
   readonly webhookEndpoint: Maybe<WebhookEndpoint>;
-  /** The deliveries of the last 30 days, newest first. Needs the scope `webhooks:manage`. */
+  /** The logged deliveries, newest first. Needs the scope `webhooks:manage`. */
   readonly webhookDeliveries: Maybe<WebhookDeliveryConnection>;
   /**
-   * Your API keys, the oldest first: those that are good, and those that were revoked or have expired within the last 30 days;
+   * Your API keys, the oldest first: those that are good, and those that have ended within the retention time of this service;
    * at most 1,000, of which the good and the newest come before others. Needs the scope `webhooks:manage`.
    */
   readonly apiKeys: Maybe<ReadonlyArray<ApiKey>>;
@@ -1311,11 +1311,11 @@ export type Query = {
   /** Invitations to your organisation that wait to be accepted, the newest first. For its owners, and operators for theirs. */
   readonly invitations: Maybe<ReadonlyArray<Invitation>>;
   /**
-   * The requests that came by your organisation's keys, newest first, for 30 days; they are here within seconds. Needs the
+   * The logged requests by your organisation's keys, newest first; they appear within seconds. Needs the
    * scope `webhooks:manage`. An operator looks up any organisation's request by its `requestId`.
    */
   readonly requestLog: Maybe<RequestLogConnection>;
-  /** Your organisation's requests by day and key, oldest first, of the last 30 days. Needs the scope `webhooks:manage`. */
+  /** Your organisation's requests by day and key, oldest first, of the retention time. Needs the scope `webhooks:manage`. */
   readonly usage: Maybe<ReadonlyArray<UsageDay>>;
   /** What was done in and to your organisation, newest first: for its owners. For operators, everything; a key needs the scope `webhooks:manage`. */
   readonly auditLog: Maybe<AuditEntryConnection>;
@@ -1833,7 +1833,7 @@ export type WebhookEndpointStatus =
   | 'ACTIVE'
   /** By its owner; its events wait. */
   | 'PAUSED'
-  /** By the service; its events wait for 30 days. */
+  /** By the service; its events are kept for the retention time. */
   | 'DISABLED';
 
 /** Why an endpoint was disabled. */
@@ -2021,7 +2021,7 @@ export type ReplaySelection =
 export type CreateWebhookEndpointPayload = {
   /** The endpoint as it is now; null where it was refused. */
   readonly endpoint: Maybe<WebhookEndpoint>;
-  /** Verifies its signatures (`whsec_…`). It is shown this once. */
+  /** Verifies its signatures (`whsec_…`). `revealWebhookSecret` shows it again. */
   readonly secret: Maybe<Scalars['String']['output']>;
   /** Why it was refused; empty where it was not. */
   readonly userErrors: ReadonlyArray<UserError>;
@@ -2067,7 +2067,7 @@ export type ResumeWebhookEndpointPayload = {
 export type RotateWebhookSecretPayload = {
   /** The endpoint as it is now; null where it was refused. */
   readonly endpoint: Maybe<WebhookEndpoint>;
-  /** The new secret. It is shown this once. */
+  /** The new secret. `revealWebhookSecret` shows it again. */
   readonly secret: Maybe<Scalars['String']['output']>;
   /** Why it was refused; empty where it was not. */
   readonly userErrors: ReadonlyArray<UserError>;

@@ -108,7 +108,8 @@ export const opsOperations: readonly RouteConfig[] = [
     summary: "Is the process ready for requests",
     description:
       "For load balancers: each dependency by name. Not ready while PostgreSQL is away or the process stops. With MongoDB " +
-      "away the API goes on, and only a process that is a worker alone is not ready.",
+      "away the API goes on, and only a process that is a worker alone is not ready. A worker is not ready either while " +
+      "deliveries have been due for 60 s and none is being sent.",
     answers: {
       200: answerOf({
         description: "It is.",

@@ -30,7 +30,7 @@ export function DeliveriesPage() {
     <>
       <PageHeader
         title="Deliveries"
-        description="Each event on its way to an endpoint, for 30 days. Newest first."
+        description="Each logged delivery of an event to an endpoint. Newest first."
       />
       <DeliveryFilters />
       {error && <ErrorState error={error} onRetry={() => void refetch()} />}
@@ -58,7 +58,7 @@ function NoDeliveries({ hasFilters }: { hasFilters: boolean }) {
     );
     return (
       <EmptyState icon={IconFilterOff} title="No delivery like that" action={clear}>
-        In the last 30 days there was none that fits all filters.
+        No logged delivery fits all filters.
       </EmptyState>
     );
   }

@@ -52,7 +52,7 @@ export function DeliveryPage() {
   if (data) {
     return (
       <NotFound action={<ButtonLink to="/integrations/deliveries">All deliveries</ButtonLink>}>
-        There is no such delivery. The log goes back 30 days.
+        There is no such delivery, or the log no longer has it.
       </NotFound>
     );
   }

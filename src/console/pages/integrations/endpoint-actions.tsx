@@ -90,8 +90,8 @@ function PauseDialog({ dialog: { subject: endpoint, isOpen, close } }: { dialog:
       onConfirm={confirm}
     >
       <Text>
-        Nothing more is sent to it. Its events wait, each up to 30 days; when you resume it, you choose what
-        becomes of them.
+        Nothing more is sent to it. Its events are kept for the retention time; when you resume it, you choose
+        what becomes of them.
       </Text>
     </ConfirmDialog>
   );
@@ -120,7 +120,8 @@ function DeleteDialog({ dialog: { subject: endpoint, isOpen, close } }: { dialog
     >
       <Text>
         Nothing more is sent to {endpoint.url}, and its secret is gone for good.{" "}
-        {waitingWords(endpoint.waiting)} What waits is discarded. The log of what was sent stays for 30 days.
+        {waitingWords(endpoint.waiting)} What waits is discarded. The log of sent events stays for the
+        retention time.
       </Text>
     </ConfirmDialog>
   );

@@ -34,7 +34,7 @@ export function healthOf(endpoint: EndpointHealthFragment, nowMs: number): Healt
     return { ...trouble, label: "Disabled", sentence: disabledSentence(endpoint), since: statusSince };
   }
   if (status === "PAUSED") {
-    const sentence = "Nothing is sent. Its events wait here, up to 30 days.";
+    const sentence = "Nothing is sent. Its events are kept for the retention time.";
     return { ...well, label: "Paused", tone: "muted", sentence, since: statusSince };
   }
   if (problem !== null) return { ...trouble, label: "Cannot sign", sentence: problem };
@@ -56,5 +56,5 @@ export function healthOf(endpoint: EndpointHealthFragment, nowMs: number): Healt
 
 function disabledSentence({ disabledReason }: EndpointHealthFragment): string {
   const reason = disabledReason === "GONE" ? "It answered 410 Gone." : "Nothing succeeded there for 5 days.";
-  return `${reason} Its events wait here, up to 30 days. Resume it once the receiver is well.`;
+  return `${reason} Its events are kept for the retention time. Resume it once the receiver is well.`;
 }

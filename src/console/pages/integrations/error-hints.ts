@@ -6,7 +6,7 @@ const HINTS: Readonly<Record<string, string>> = {
   UnauthorizedException:
     "The key is missing, unknown, expired or revoked. Check the header x-api-key, and the list of API keys.",
   ForbiddenException:
-    "The key is good, but lacks the scope, or was used from an address outside of its ranges.",
+    "The key is good, but lacks the scope, was used from an IP address outside of its ranges, is an operator's key, or its organisation is suspended.",
   NotFoundException:
     "No such job is visible to you, or the path is unknown. Marking Numbers are case-sensitive.",
   MethodNotAllowedException: "The path is right, the method is not. The header Allow names those that are.",
@@ -19,7 +19,7 @@ const HINTS: Readonly<Record<string, string>> = {
   PayloadTooLargeException: "Send less at once: 64 KiB for one job, 100 jobs and 4 MiB for a batch.",
   UnsupportedMediaTypeException: "Send the body as JSON, with Content-Type: application/json.",
   UnprocessableEntityException:
-    "The same Idempotency-Key came with another body. Give each new request a new key.",
+    "The same Idempotency-Key came with another URL, If-Match or body. Give each new request a new key.",
   TooManyRequestsException:
     "Too many requests at once. Wait as long as Retry-After says, and spread them out.",
   InternalServerErrorException:

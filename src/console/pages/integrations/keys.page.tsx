@@ -54,7 +54,7 @@ function KeyLists({ keys, create }: { keys: readonly ApiKeyRowFragment[]; create
       {ended.length > 0 && (
         <Stack component="section" gap="sm" aria-labelledby="ended-keys">
           <Title order={2} id="ended-keys">
-            Ended in the last 30 days
+            Ended keys
           </Title>
           <EndedKeyTable keys={ended} />
         </Stack>

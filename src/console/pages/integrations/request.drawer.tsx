@@ -38,7 +38,7 @@ function RequestDetails({ requestId }: { requestId: string }) {
   if (!data) return <LoadingState label="Loading the request" />;
   return (
     <EmptyState title="No such request">
-      The log goes back 30 days, and the newest requests appear in it after a few seconds.
+      It may be older than the log. The newest requests appear after a few seconds.
     </EmptyState>
   );
 }

@@ -39,7 +39,7 @@ export function RequestsPage() {
     <>
       <PageHeader
         title="Request log"
-        description="Every request to the API in your organisation's name, for 30 days. The request_id of each answer leads here."
+        description="Every logged request to the API in your organisation's name. The request_id of each answer leads here."
       />
       <RequestFilters />
       {error && <ErrorState error={error} onRetry={() => void refetch()} />}
@@ -69,7 +69,7 @@ function NoRequests({ hasFilters }: { hasFilters: boolean }) {
     );
     return (
       <EmptyState icon={IconFilterOff} title="No request like that" action={clear}>
-        In the last 30 days there was none that fits all filters. The newest appear here after a few seconds.
+        No logged request fits all filters. The newest appear here after a few seconds.
       </EmptyState>
     );
   }

@@ -48,9 +48,8 @@ function Deliveries({ markingNumber, changes }: { markingNumber: string; changes
   if (list.edges.length === 0)
     return (
       <Text c="dimmed" fz="sm">
-        No endpoint was told of this job in the last 30 days.{" "}
-        <TextLink to="/integrations/endpoints">Endpoints</TextLink> are told of each change from when they are
-        made.
+        The log has no delivery of this job. <TextLink to="/integrations/endpoints">Endpoints</TextLink> are
+        told of each change from when they are made.
       </Text>
     );
   return (

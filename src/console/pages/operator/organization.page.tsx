@@ -51,7 +51,8 @@ function OrganizationView({ organization }: { organization: OrganizationRowFragm
           {suspendedAt !== null && (
             <Alert color="red" icon={<IconBan aria-hidden="true" />} title="Shut out">
               Since <Timestamp value={suspendedAt} display="exact" /> its keys are refused, nobody of it is
-              signed in, and nothing is delivered to its endpoints. Events wait for it, up to 30 days.
+              signed in, and nothing is delivered to its endpoints. Its events are kept for the retention
+              time.
             </Alert>
           )}
           <section aria-labelledby="audit">

@@ -25,7 +25,7 @@ const choices = [
   {
     value: "DISCARD",
     label: "Discard what has waited",
-    description: "It can still be replayed from the log, for 30 days.",
+    description: "It can still be replayed while it is in the log.",
   },
 ];
 

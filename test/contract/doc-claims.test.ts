@@ -1,0 +1,134 @@
+/** Statements of the documentation and of texts that the code decides: they are compared with the code. */
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { accountExistsMail } from "../../src/accounts/request.mails.ts";
+import { toConfig } from "../../src/config/config.ts";
+import { readEnv } from "../../src/config/env.ts";
+import { errorHint } from "../../src/console/pages/integrations/error-hints.ts";
+import { linkHeader } from "../../src/http/v1/page-links.ts";
+
+const root = join(import.meta.dirname, "../..");
+const read = (path: string): string => readFileSync(join(root, path), "utf8");
+
+describe(".env.example", () => {
+  const set = [...read(".env.example").matchAll(/^([A-Z][A-Z0-9_]*)=(.+)$/gm)];
+  const values = Object.fromEntries(set.map(([, name = "", value = ""]) => [name, value]));
+
+  it("sets the values that apply without it", () => {
+    expect(Object.keys(values).length).toBeGreaterThan(10);
+    expect(toConfig(readEnv(values))).toEqual(toConfig(readEnv({})));
+  });
+
+  it("has the defaults of docs/operations.md", () => {
+    const rows = [...read("docs/operations.md").matchAll(/^\| `([A-Z_]+)` \| `?([^|`]+?)`? \|/gm)];
+    const written = rows.filter(([, name = ""]) => name in values).map(([, name, value]) => [name, value]);
+    expect(written.length).toBeGreaterThan(8);
+    expect(written).toEqual(written.map(([name = ""]) => [name, values[name]]));
+  });
+
+  it("and docs/operations.md name the sender that mails have without MAIL_FROM", () => {
+    const { from } = toConfig(readEnv({ PUBLIC_URL: "https://api.example.com" })).mail;
+    expect(from).toEqual({ name: "Waymark", address: "no-reply@api.example.com" });
+    expect(toConfig(readEnv({})).mail.from.address).toBe("no-reply@localhost");
+    expect(read("docs/operations.md")).toContain("| `MAIL_FROM` | `Waymark <no-reply@…>` |");
+  });
+});
+
+it("CONTRIBUTING.md has every script of package.json that no other script runs", () => {
+  const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
+  const text = read("CONTRIBUTING.md");
+  const named = (name: string): boolean =>
+    text.includes(`\`npm run ${name}\``) || text.includes(`\`npm ${name}\``);
+  const isPart = (name: string): boolean =>
+    Object.values(scripts).join(" && ").split(" && ").includes(`npm run ${name}`);
+  expect(Object.keys(scripts).filter((name) => !named(name) && !isPart(name))).toEqual([]);
+});
+
+it("README.md leaves out of `npm test` what has a run of its own", () => {
+  expect(read(".vitest.config.ts")).toContain("test/long");
+  expect(read("README.md")).toContain("every test except those of `npm run test:long`");
+});
+
+describe("docs/guide/rest.md", () => {
+  const rest = read("docs/guide/rest.md");
+  const relationsOf = (page: number | null): string[] =>
+    [
+      ...(linkHeader("/v1/jobs", { page, pageSize: 10, total: 30, nextCursor: "c" })["Link"] ?? "").matchAll(
+        /rel="(\w+)"/g,
+      ),
+    ].map(([, relation = ""]) => relation);
+
+  it("names the relations of `Link`, by page and by cursor", () => {
+    const [sentence = ""] = /`Link` has [^]*? only\./.exec(rest) ?? [];
+    const [byPage = "", byCursor = ""] = sentence.split(" By ");
+    const named = (text: string): string[] => [...text.matchAll(/`([a-z]+)`/g)].map(([, name = ""]) => name);
+    expect(named(byPage).filter((name) => name !== "page")).toEqual(relationsOf(2));
+    expect(named(byCursor).filter((name) => name !== "cursor")).toEqual(relationsOf(null));
+  });
+
+  it("and the console's hints have every reason for 403 and 422", () => {
+    const row = (status: number): string =>
+      rest.split("\n").find((line) => line.startsWith(`| ${status} |`)) ?? "";
+    for (const text of [row(403), errorHint("ForbiddenException") ?? ""])
+      for (const reason of ["scope", "IP address", "operator's", "suspended"]) expect(text).toContain(reason);
+    expect(errorHint("UnprocessableEntityException")).toMatch(/URL, If-Match or body/);
+  });
+});
+
+describe("docs/webhooks.md", () => {
+  it("names every outcome that is no answer of the receiver", () => {
+    const outcomes = [...read("src/webhooks/outcome.ts").matchAll(/^ {2}\| "(\w+)"/gm)].map(
+      ([, name = ""]) => name,
+    );
+    expect(outcomes).toContain("internal_error");
+    const text = read("docs/webhooks.md");
+    expect(outcomes.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  it("and the schema do not say that a webhook secret is shown only once", () => {
+    const secrets = /whsec_[^\n]*shown this once|new secret[^\n]*shown this once/;
+    for (const path of ["docs/webhooks.md", "schema/webhook.graphql", "src/cli/endpoint-create.ts"])
+      expect(read(path)).not.toMatch(secrets);
+  });
+});
+
+it("the mail about a known account calls the link to a new password as the sign-in page does", () => {
+  const { text } = accountExistsMail({ email: "a@test.example" }, "https://api.example.com/sign-in");
+  const [, label = ""] =
+    /to="\/forgotten-password">([^<]+)</.exec(read("src/console/pages/account/sign-in.page.tsx")) ?? [];
+  expect(text).toContain(`"${label}"`);
+});
+
+describe("texts for users", () => {
+  /** Fixed spans: the feed of events, mails, the dashboard's chart, a key's lifetime and a filter. */
+  const FIXED =
+    /happened, oldest first|mails of the last|written in the last|title="The last|delivered in the last|value: "30"|"30d"|today included/;
+
+  it("name no number of days where RETENTION_DAYS decides", () => {
+    const files = globSync(
+      ["src/console/**/*.{ts,tsx}", "src/cli/*.ts", "src/**/*.mails.ts", "schema/*.graphql"],
+      { cwd: root },
+    );
+    const lines = files
+      .filter((file) => !file.includes("/generated/"))
+      .flatMap((file) =>
+        read(file)
+          .split("\n")
+          .map((line) => `${file}: ${line.trim()}`),
+      );
+    expect(lines.length).toBeGreaterThan(1_000);
+    expect(lines.filter((line) => line.includes("30 days") && !FIXED.test(line))).toEqual([]);
+  });
+});
+
+it("SECURITY.md names no mail address that cannot receive mail", () => {
+  expect(read("SECURITY.md")).not.toMatch(/@[\w.-]+\.(example|invalid|test)/);
+  expect(read("SECURITY.md")).toContain("*Report a vulnerability*");
+});
+
+it("CHANGELOG.md has the sections of Keep a Changelog, each once", () => {
+  const [, unreleased = ""] = read("CHANGELOG.md").split("## [Unreleased]");
+  const sections = [...(unreleased.split("\n## ")[0] ?? "").matchAll(/^### (.+)$/gm)].map(([, name]) => name);
+  expect(sections).toEqual(["Added", "Changed", "Fixed", "Security"]);
+});
