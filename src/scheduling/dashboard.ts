@@ -62,6 +62,9 @@ export function createDashboard({ mongo, sessions }: DashboardParts): Dashboard 
       router.get("/read-only.css", (_request, response) => {
         response.sendFile(STYLE, { cacheControl: false });
       });
+      router.get("/no-events.js", (_request, response) => {
+        response.type("js").send(NO_EVENTS);
+      });
       router.use(express.static(PUBLIC, { index: false, redirect: false }));
       const named = Router({ caseSensitive: true });
       return named.use(PATH, (request, response, next) => {
@@ -120,10 +123,15 @@ function onlyOperators(sessions: DashboardParts["sessions"], door: DashboardDoor
   };
 }
 
+/** There is nothing to notify of, and the page logs an error if its event stream fails or ends. */
+const NO_EVENTS = "window.EventSource = class { addEventListener() {} close() {} };";
+
 /** The page as it comes, with a style sheet of ours behind its own. */
 async function readPage(): Promise<string> {
   const page = await readFile(`${PUBLIC}index.html`, "utf8");
-  return page.replace("</head>", '<link rel="stylesheet" href="./read-only.css"></head>');
+  return page
+    .replace("<head>", '<head><script src="./no-events.js"></script>')
+    .replace("</head>", '<link rel="stylesheet" href="./read-only.css"></head>');
 }
 
 /** Its own addresses are relative to a folder. */

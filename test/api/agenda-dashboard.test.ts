@@ -85,7 +85,7 @@ describe("an operator", () => {
     const text = await page.text();
     expect(text).not.toMatch(/<script(?![^>]* src=)|<style|style=/);
     const files = [...text.matchAll(/(?:src|href)="\.(\/[^"]+)"/g)].map(([, path = ""]) => path);
-    expect(files).toHaveLength(3);
+    expect(files).toHaveLength(4);
     for (const file of files) expect((await get(file, operator)).status).toBe(200);
   });
 

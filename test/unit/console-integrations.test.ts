@@ -167,10 +167,14 @@ describe("the filters in the address", () => {
       status: undefined,
       event: undefined,
     });
-    expect(requestsFilter(requestsSearch({ outcome: "refused", key: "key_1", open: "req_1" }))).toEqual({
+    expect(
+      requestsFilter(
+        requestsSearch({ outcome: "refused", key: "key_01JD0000000000000000000001", open: "req_1" }),
+      ),
+    ).toEqual({
       requestId: undefined,
       outcome: "REFUSED",
-      keyId: "key_1",
+      keyId: "key_01JD0000000000000000000001",
     });
   });
 });
