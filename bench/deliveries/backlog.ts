@@ -110,7 +110,7 @@ export async function drain(
   await world.statements();
   const before = { servers: stage.cpu(), node: cpuOf(engine) };
   const received = sink.received();
-  // Where the engine does not even start, nobody waits for it.
+  // If the engine does not start, do not wait for it.
   received.catch(() => undefined);
   await engine.tell({ do: "start" });
   const { firstMs, lastMs, requests, wrongSignatures } = await received;

@@ -1,4 +1,4 @@
-/** Runs every side in turns. A side that fails, or does not finish in time, is left out from then on and named. */
+/** Runs the sides alternately. A side that fails, or does not finish in time, is left out from then on and named. */
 import { inTurn } from "./protocol.ts";
 
 export interface Outcome<Result> {

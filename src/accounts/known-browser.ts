@@ -1,5 +1,5 @@
 /**
- * Browsers that signed in to an account before. A signed cookie gives each of them limits of its own, so that strangers
+ * Browsers that signed in to an account before. A signed cookie gives each of them separate limits, so that strangers
  * who try passwords cannot lock the account's user out (OWASP calls it a device cookie).
  */
 import { createHmac } from "node:crypto";

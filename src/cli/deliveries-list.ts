@@ -66,7 +66,7 @@ async function endpointsOf(
   return new Map(views.map((view) => [view.id, view]));
 }
 
-/** Whether the delivery's next attempt waits for its endpoint rather than for its own schedule. */
+/** True if the delivery's next attempt waits for its endpoint and not for its schedule. */
 function isBlocked(item: DeliveryView, endpoint: EndpointView | undefined): endpoint is EndpointView {
   if (item.status !== "pending" || item.isBeingSent || endpoint?.status !== "active") return false;
   const until = endpoint.blockedUntil ?? "";

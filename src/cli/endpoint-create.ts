@@ -27,7 +27,7 @@ export function endpointCreate(cli: Cli): Command {
     .option("--events <types>", "only these types, set apart by commas (default: all)", namesValue)
     .option("--description <text>", "what it is for")
     .option("--header <header>", 'one more header, "Name: value"; may be given again', headerValue)
-    .option("--max-in-flight <count>", "deliveries in flight at once, 1 to 64 (default: 8)", countValue)
+    .option("--max-in-flight <count>", "deliveries in flight, 1 to 64 (default: 8)", countValue)
     .option("--per-second <count>", "deliveries a second, 1 to 1000 (default: 50)", countValue)
     .action(({ org, events, header, ...rest }: Options) =>
       withWebhooks(cli, async ({ organizations, endpoints }) => {

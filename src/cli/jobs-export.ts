@@ -79,7 +79,7 @@ async function exportFile(
   else cli.output.result({ exported, format, out }, said);
 }
 
-/** Lines of JSON as one document, which is printed as it is read. */
+/** Lines of JSON as one document, printed while it is read. */
 async function* documentOf(lines: AsyncIterable<string>, exported: () => number): AsyncGenerator<string> {
   let before = '{"jobs":[\n';
   for await (const text of lines) {

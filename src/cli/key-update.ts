@@ -13,7 +13,7 @@ export function keyUpdate(cli: Cli): Command {
     .argument("<key>", KEY_ARGUMENT)
     .requiredOption(
       "--limit <class=limit>",
-      "read, write or batch, and a limit: read=10/20 (10 a second, 20 at once), read=default or read=none; may be repeated",
+      "read, write or batch, and a limit: read=10/20 (10 a second, bursts of 20), read=default or read=none; may be repeated",
       limitValue,
     )
     .action((text: string, { limit: changes }: { limit: KeyRateLimits }) =>

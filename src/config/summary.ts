@@ -23,7 +23,7 @@ export function warningsOf(config: Config): string[] {
   const warnings: [boolean, string][] = [
     [
       mail.smtp === null,
-      "SMTP_URL is not set: mails reach nobody. They are kept as files, and operators see them in the outbox.",
+      "SMTP_URL is not set: no mail is sent. Mails are kept as files, and operators see them in the outbox.",
     ],
     [
       secondFactorRule === "nobody",

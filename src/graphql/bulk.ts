@@ -32,7 +32,7 @@ export function bulkOptions(
   holder: Holder,
   { errorPolicy, dryRun }: BulkArguments,
 ): BulkOptions {
-  // A dry run answers with jobs that it leaves as they are: it reads.
+  // A dry run reads jobs and leaves them unchanged.
   if (dryRun) requireScope(holder, "jobs:read");
   const policy = errorPolicy === "SKIP_FAILED" ? "skip_failed" : "all_or_nothing";
   return { ...changeContext(context, holder), dryRun, errorPolicy: policy };

@@ -1,5 +1,5 @@
 /**
- * What introspection costs. The schema is known, so the values that an answer would hold are counted by visiting them, which
+ * The cost of introspection. The schema is known, so the values that an answer would hold are counted by visiting them, which
  * takes a small part of the time that graphql-js takes to make the answer. Counting stops at the limit.
  */
 import { getArgumentValues, isLeafType, type GraphQLResolveInfo, type GraphQLSchema } from "graphql";

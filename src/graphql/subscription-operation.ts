@@ -29,7 +29,7 @@ export type PreparedOperation = Pick<
   "schema" | "document" | "operationName" | "variableValues"
 >;
 
-/** What is wrong with a document or its variables, which may be many things. */
+/** All problems of a document or of its variables. */
 export class InvalidDocument extends Error {
   readonly errors: readonly GraphQLError[];
 

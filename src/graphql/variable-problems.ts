@@ -1,4 +1,4 @@
-/** What is wrong with an operation's variables: the errors of graphql-js, each with `extensions.problems`. */
+/** The problems of an operation's variables: the errors of graphql-js, each with `extensions.problems`. */
 import {
   coerceInputValue,
   getVariableValues,

@@ -1,4 +1,4 @@
-/** What was answered to a request with an Idempotency-Key that changed something: stored for 24 hours per organisation and route. */
+/** The answer to a request with an Idempotency-Key that changed something: stored for 24 hours per organisation and route. */
 import { defineEntity, p } from "@mikro-orm/postgresql";
 
 export const IdempotencyRecord = defineEntity({

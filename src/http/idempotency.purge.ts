@@ -2,7 +2,7 @@
 import type { Queryable } from "../platform/database.ts";
 import { sql } from "../platform/sql.ts";
 
-/** What one organisation may store. */
+/** The limits of one organisation. */
 export interface IdempotencyLimits {
   records: number;
   /** Of the answers' text, before PostgreSQL compresses it. */
@@ -12,7 +12,7 @@ export interface IdempotencyLimits {
 /** Above what single changes at the full rate of one API key store in 24 hours: 2,160,000 records, 1.3 GiB. */
 export const IDEMPOTENCY_LIMITS: IdempotencyLimits = { records: 2_500_000, bytes: 8 * 1024 ** 3 };
 
-/** Removes expired records, `atOnce` in one statement, until there are none. */
+/** Removes expired records, `atOnce` in one statement, until none is left. */
 export async function purgeIdempotencyRecords(database: Queryable, atOnce: number): Promise<void> {
   const purge = () =>
     database.query(sql`

@@ -51,7 +51,7 @@ async function runOnce(
   return answer;
 }
 
-/** The answer to repeat; null if there is none. Throws UnprocessableEntityException if the key came with another request. */
+/** The answer to repeat; null if none is stored. Throws UnprocessableEntityException if the key came with another request. */
 async function findAnswer(
   database: Queryable,
   { organizationId, route, key, fingerprint }: KeyedRequest,

@@ -8,7 +8,7 @@ export interface Query {
 }
 
 /**
- * The parameters of `url` whose names are `known`; any other is ignored, whatever it holds. Values of a repeated parameter
+ * The parameters of `url` whose names are `known`; any other is ignored, also a malformed one. Values of a repeated parameter
  * among `lists` are joined with commas.
  */
 export function readQuery(

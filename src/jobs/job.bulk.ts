@@ -22,7 +22,7 @@ export interface BulkOptions extends ChangeContext {
   dryRun: boolean;
   /** `skip_failed` unless said. */
   errorPolicy?: ErrorPolicy;
-  /** Apply the items in this transaction, with no other connection; by default in as many as it takes. */
+  /** Apply the items in this transaction, with no other connection; by default in one or more transactions. */
   tx?: Transaction | undefined;
 }
 

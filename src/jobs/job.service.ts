@@ -24,7 +24,7 @@ import { visibleTo } from "./job.visibility.ts";
 export interface UpdateOptions extends ChangeContext {
   /** Validate and answer as if done, and change nothing. */
   dryRun: boolean;
-  /** Change the job in this transaction, with no other connection; by default the change is a transaction of its own. */
+  /** Change the job in this transaction, with no other connection; by default the change is its own transaction. */
   tx?: Transaction | undefined;
 }
 
@@ -56,7 +56,7 @@ export interface BatchOptions extends BulkOptions {
 
 export interface JobService {
   list(viewer: Principal, query: JobListQuery): Promise<JobPage>;
-  /** What `list` would refuse a status code for. */
+  /** The problems for which `list` would reject a status code. */
   statusProblems(code: string): Promise<Problem[]>;
   /** What `updateOne` would refuse the fields of `body` for; `path` precedes their names. */
   fieldProblems(

@@ -13,7 +13,7 @@ import { changesOf, nextVersion, recordEvents, recordMoves, recordSeen } from ".
 /** A job to be there with these values: made where it is not, changed where it is. */
 export interface JobUpsert {
   markingNumber: string;
-  /** Null: a job that exists is changed, whichever agent's it is, and none is created. */
+  /** Null: a known job of any agent is changed, and none is created. */
   agentId: string | null;
   /** Null: assigned to nobody; undefined: as it is. */
   contractorId?: string | null | undefined;

@@ -2,9 +2,9 @@
 import { AppError } from "./errors.ts";
 
 export interface InFlightLimitOptions {
-  /** Calls of one key at once. */
+  /** Maximum calls of one key in flight. */
   most: number;
-  /** What is counted, for the message: "test events". */
+  /** The noun for the message: "test events". */
   what: string;
   /** Seconds for `Retry-After`. */
   retryAfterS: number;

@@ -31,7 +31,7 @@ export async function admitSecret(on: Queryable, box: SecretBox): Promise<void> 
   if (check && !opens(box, check)) throw wrongSecret();
 }
 
-/** Whether the database holds anything that was sealed with a WAYMARK_SECRET. */
+/** True if the database holds data encrypted with a WAYMARK_SECRET. */
 export async function holdsSealed(on: Queryable): Promise<boolean> {
   // A key that nothing was sealed with opens nothing: true only where there is nothing to open.
   return (await keptCheck(on)) !== null || !(await opensNewest(on, createSecretBox(randomBytes(32))));

@@ -123,7 +123,7 @@ function onlyOperators(sessions: DashboardParts["sessions"], door: DashboardDoor
   };
 }
 
-/** There is nothing to notify of, and the page logs an error if its event stream fails or ends. */
+/** No event is sent, and the page logs an error if its event stream fails or ends. */
 const NO_EVENTS = "window.EventSource = class { addEventListener() {} close() {} };";
 
 /** The page as it comes, with a style sheet of ours behind its own. */

@@ -28,7 +28,7 @@ const weeks: PartitionScheme = {
 
 /**
  * Creates the missing weeks, from the oldest that is kept to four ahead, and returns the names of their tables. Any number
- * of processes may call it at once.
+ * of processes may call it concurrently.
  */
 export async function ensurePartitions(
   database: Queryable,

@@ -1,4 +1,4 @@
-/** Where the feed starts and continues: cursors that have expired, `latest`, and a feed that is held back. */
+/** Start and continuation of the feed: cursors that have expired, `latest`, and a feed that is held back. */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { encodeCursor } from "../../src/platform/cursor.ts";

@@ -121,7 +121,7 @@ describe("354 test events of one key to a receiver that hangs", () => {
     expect(again.data.sendTestEvent).toEqual({ delivery: { status: "DELIVERED" }, userErrors: [] });
   });
 
-  it("are bounded for each organisation by itself", async () => {
+  it("are limited separately for each organisation", async () => {
     const { receiver, release } = await startHangingReceiver();
     const partners = [await app.partner("agent"), await app.partner("contractor")];
     const sent = await Promise.all(

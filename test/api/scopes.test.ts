@@ -1,4 +1,4 @@
-/** What a key gets without `jobs:read`: it may change jobs or manage webhooks, and is shown no job. */
+/** A key without `jobs:read`: it may change jobs or manage webhooks, and is shown no job. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { expectData, expectFailure } from "../support/answers.ts";
 import { ask, graphql } from "../support/graphql.ts";
@@ -72,7 +72,7 @@ describe("a key with jobs:write alone, over GraphQL", () => {
     expect(expectData(await getJob(app, all, number))).toMatchObject({ weight: 6 });
   });
 
-  it("is refused a dry run, whatever it selects", async () => {
+  it("is refused a dry run with any selection", async () => {
     const number = await newJob();
     const items = `items: [{ markingNumber: "${number}", patch: { weight: 6 } }]`;
     const query = `mutation { updateJobs(${items}, dryRun: true) { results { outcome } } }`;

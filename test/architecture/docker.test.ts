@@ -156,7 +156,7 @@ describe("docker-compose.yml", () => {
     expect(awaited.filter((name) => !(name in services))).toEqual([]);
   });
 
-  it("starts again whatever has ended, the databases as well, but for the migration and the secrets, which run once", () => {
+  it("restarts every service that ends, except the migration and the secrets, which run once", () => {
     const policies = Object.entries(services).map(([name, { restart }]) => [name, restart]);
 
     expect(Object.fromEntries(policies)).toEqual({

@@ -116,7 +116,7 @@ it("a nested part that ends in a rollback undoes itself, and what stands around 
   expect(await written()).toEqual(["before", "result"]);
 });
 
-it("one for a lock runs nothing while another holds that lock, and waits for nobody", async () => {
+it("a transaction for a lock runs nothing and does not wait while another holds that lock", async () => {
   const lock = -(2n ** 63n);
   const other = vi.fn<() => Promise<string>>(() => Promise.resolve("ran"));
   const answered = await database.tryTransaction(lock, async (tx) => {

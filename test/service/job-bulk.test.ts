@@ -299,7 +299,7 @@ describe("an operator", () => {
 });
 
 describe("in a transaction of the caller's", () => {
-  it("tells nobody before the commit, and whoever sees the job after it", async () => {
+  it("notifies the organisations that see the job after the commit, and none before it", async () => {
     const [one = "", two = ""] = await jobs(2);
     await services.database.transaction(async (tx) => {
       await update([weighing(one, 1)], { ...options, tx });
@@ -309,7 +309,7 @@ describe("in a transaction of the caller's", () => {
     expect(services.told.happened).toEqual([seers(agent), seers(agent)]);
   });
 
-  it("changes nothing and tells nobody where that is rolled back", async () => {
+  it("changes nothing and notifies no organisation if the transaction is rolled back", async () => {
     const [one = ""] = await jobs(1);
     const change = async (weight: number, how: BatchOptions): Promise<void> => {
       await services.database.transaction(

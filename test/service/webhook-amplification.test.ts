@@ -1,4 +1,4 @@
-/** What one change writes where both organisations have as many paused endpoints as they may have. */
+/** Rows and write-ahead log of one change when both organisations have the maximum number of paused endpoints. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Principal } from "../../src/platform/principal.ts";
 import { sql } from "../../src/platform/sql.ts";

@@ -61,7 +61,7 @@ export interface Contract {
   };
 }
 
-/** The two documents as they are published. */
+/** The two published documents. */
 export const apiDocument = createOpenApiDocument(null) as unknown as Contract;
 export const operationsDocument = createOperationsDocument(null) as unknown as Contract;
 

@@ -96,7 +96,7 @@ function throwIfNotSent(error: unknown): void {
 
 interface Writers {
   readonly done: Promise<unknown>;
-  /** Resolves once so many are begun. */
+  /** Resolves once that many have begun. */
   begun(count: number): Promise<void>;
 }
 

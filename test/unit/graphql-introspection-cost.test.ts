@@ -70,7 +70,7 @@ describe("introspection", () => {
     expect(counted / valuesIn(standard)).toBeLessThan(1.25);
   });
 
-  it("may select __schema or __type once, whatever it costs", () => {
+  it("may select __schema or __type once, at any cost", () => {
     const message = "The operation selects __schema or __type 2 times; at most 1 is allowed, under one name";
     const numbers = { code: "QUERY_TOO_EXPENSIVE", limit: "introspections", most: 1, asked: 2 };
     for (const query of [

@@ -33,7 +33,7 @@ it.each([
   expect(bannerOf(env)).toContain(`Attention  ${warning}`);
 });
 
-it("names every unsafe setting of a database of one's own", () => {
+it("names every unsafe setting of an external database", () => {
   const env = { NODE_ENV: "", SMTP_URL: "", REQUIRE_SECOND_FACTOR: "", RATE_LIMIT_STORE: "" };
   expect(warningsOf(configOf(env))).toHaveLength(4);
 });

@@ -23,7 +23,7 @@ export class ApiError extends Error {
   readonly code: string;
   readonly details: readonly ProblemDetail[];
   readonly requestId: string | null;
-  /** Whether the user must confirm their identity before the server does this. */
+  /** True if the user must confirm their identity before the server does this. */
   readonly needsReauthentication: boolean;
   /** Seconds until it may be tried again; null: nothing was said. */
   readonly retryAfter: number | null;

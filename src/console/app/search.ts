@@ -89,7 +89,7 @@ export function typedId(value: unknown, prefix: string): string | undefined {
   return given?.startsWith(`${prefix}_`) && ID.test(given.slice(prefix.length + 1)) ? given : undefined;
 }
 
-/** The ids of this kind in a list, each once; undefined if there is none. */
+/** The ids of this kind in a list, each once; undefined if the list has none. */
 export function typedIds(value: unknown, prefix: string, most = 50): string[] | undefined {
   return texts((texts(value, most) ?? []).flatMap((one) => typedId(one, prefix) ?? []));
 }
@@ -101,7 +101,7 @@ export interface LostValue {
   value: string;
 }
 
-/** What a link had and a page's search does not. A value that is the default may be left out of a search. */
+/** The values of a link that a page's search does not have. A value that is the default may be left out of a search. */
 export function lostValues(raw: RawSearch, search: object, defaults: RawSearch = {}): LostValue[] {
   return Object.entries(search).flatMap(([name, kept]) => {
     const given = Object.hasOwn(raw, name) ? [raw[name]].flat().filter(isPrintable) : [];

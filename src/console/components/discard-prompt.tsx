@@ -24,7 +24,7 @@ export function DiscardPrompt({ onAnswer }: DiscardPromptProps) {
       size="sm"
     >
       <Stack>
-        <Text>What you entered here has not been saved.</Text>
+        <Text>Your changes have not been saved.</Text>
         <Group justify="flex-end">
           <Button variant="default" data-autofocus onClick={() => onAnswer?.(false)}>
             Keep editing

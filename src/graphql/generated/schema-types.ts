@@ -832,7 +832,7 @@ export type UpdateJobInput = {
 
 /** What became of the change. */
 export type UpdateJobPayload = {
-  /** The job as it is now; null where the change was refused. Needs the scope `jobs:read`. */
+  /** The current job; null if the change was rejected. Needs the scope `jobs:read`. */
   readonly job: Maybe<Job>;
   /** Why it was refused; empty where it was not. */
   readonly userErrors: ReadonlyArray<UserError>;

@@ -35,7 +35,7 @@ export const jobMutations: Pick<MutationResolvers, "updateJob" | "updateJobs"> =
   },
 };
 
-/** Whoever may change jobs and not read them is told whether the change was made, and not what the job holds. */
+/** A key that may change jobs but not read them learns whether the change was made, not what the job holds. */
 export const changedJob: Pick<BulkJobResultResolvers & UpdateJobPayloadResolvers, "job"> = {
   job({ job = null }: { job?: JobNode | null }, _args: unknown, context: GraphqlContext) {
     if (job !== null) allowed(context, "jobs:read");

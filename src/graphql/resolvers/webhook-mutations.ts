@@ -41,7 +41,7 @@ const managing = (context: GraphqlContext) => ({
   ...context.services,
 });
 
-/** For what chooses a URL: whole jobs are sent there, so whoever may not read jobs may not choose it. */
+/** Choosing a URL needs `jobs:read`, because whole jobs are sent there. */
 const receivingJobs = (context: GraphqlContext) => {
   allowed(context, "jobs:read");
   return managing(context);

@@ -1,4 +1,4 @@
-/** `/metrics` on a port of its own (METRICS_PORT), so that whatever publishes the API does not publish the metrics. */
+/** `/metrics` on a port of its own (METRICS_PORT), so that publishing the API does not publish the metrics. */
 import type { RequestListener } from "node:http";
 import type { Registry } from "prom-client";
 import { sharing } from "../../platform/sharing.ts";

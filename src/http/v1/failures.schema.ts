@@ -1,4 +1,4 @@
-/** What v1 answers with when it fails, as zod: one envelope for all error codes. */
+/** The error responses of v1, as zod: one envelope for all error codes. */
 import { z } from "zod";
 import { errorCodes, type ErrorCode, type Problem } from "../../platform/errors.ts";
 

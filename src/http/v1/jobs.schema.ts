@@ -122,7 +122,7 @@ export function readListRequest(url: string): ListRequest {
   };
 }
 
-/** `normalized_status` of GET /v1/jobs whatever its other parameters are; undefined if it is absent or no text of a code. */
+/** `normalized_status` of GET /v1/jobs, also if other parameters are wrong; undefined if it is absent or no text of a code. */
 export function readStatus(url: string): string | undefined {
   const text = readQuery(url, new Set(["normalized_status"])).parameters.get("normalized_status");
   const parsed = listParameters.shape.normalized_status.safeParse(text);

@@ -1,4 +1,4 @@
-/** The two OpenAPI documents: the partner API, and the operations endpoints beside it. */
+/** The two OpenAPI documents: the partner API and the operations endpoints. */
 import { OpenApiGeneratorV31, OpenAPIRegistry, type RouteConfig } from "@asteasolutions/zod-to-openapi";
 import manifest from "../../../package.json" with { type: "json" };
 import { errorCodes } from "../../platform/errors.ts";
