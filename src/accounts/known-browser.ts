@@ -11,7 +11,7 @@ import { sql } from "../platform/sql.ts";
 import { signedCookie, signedValue } from "./auth.cookies.ts";
 
 const PURPOSE = "waymark known browser b1";
-export const BROWSER_COOKIE_PREFIX = "__Host-waymark_browser_";
+const BROWSER_COOKIE_PREFIX = "__Host-waymark_browser_";
 const LIFETIME_MS = 90 * 24 * 3_600_000;
 
 export interface KnownBrowsers {
