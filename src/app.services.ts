@@ -1,5 +1,6 @@
 /** The composition of the services: what partners, people and operators can do, whichever door they come through. */
 import type { Registry } from "prom-client";
+import { createAccessNotices, type KeepAccessAct } from "./accounts/access-notices.service.ts";
 import { createSavedViewService } from "./accounts/saved-view.service.ts";
 import { createApiKeyService } from "./api-keys/api-key.service.ts";
 import { openAccounts } from "./app.accounts.ts";
@@ -47,11 +48,21 @@ export async function openServices(parts: ServiceParts) {
   const mails = createMailService({ database, box, isDelivered: config.mail.smtp !== null });
   const { pageUrl, listensAt } = createPageAddress(config.http.publicUrl, config.http);
   const tellOfTrouble = createTroubleMails({ mails, logger, pageUrl });
-  const webhookParts = { ...config.webhooks, database, box, announce, tellOfTrouble, clock, retentionDays };
+  const keepAct = createAccessNotices({ mails, pageUrl });
+  const webhookParts = {
+    ...config.webhooks,
+    keepAct,
+    database,
+    box,
+    announce,
+    tellOfTrouble,
+    clock,
+    retentionDays,
+  };
   const webhooks = opened.use(await openWebhooks({ ...webhookParts, tracing }));
   const { accounts, people } = opened.use(openAccounts({ ...parts, mails, announce, pageUrl }));
   const services = {
-    ...createDataServices({ database, clock, announce, readsFor: await parts.replicas.connect() }),
+    ...createDataServices({ database, clock, announce, keepAct, readsFor: await parts.replicas.connect() }),
     ...webhooks,
     ...people,
     mails,
@@ -67,10 +78,11 @@ interface DataServiceParts {
   database: Database;
   clock: Clock;
   announce: () => void;
+  keepAct: KeepAccessAct;
   readsFor: ReadsFor;
 }
 
-function createDataServices({ database, clock, announce, readsFor }: DataServiceParts) {
+function createDataServices({ database, clock, announce, keepAct, readsFor }: DataServiceParts) {
   const codes = createJobCodes(database);
   const jobParts = { database, codes, announce, happened: createEventNotifier(database) };
   const organizations = createOrganizationService({ database });
@@ -81,7 +93,7 @@ function createDataServices({ database, clock, announce, readsFor }: DataService
     operations: createJobOperations(jobParts),
     imports: createImportService({ ...jobParts, organizations }),
     events: createEventService({ database, clock }),
-    keys: createApiKeyService({ database, clock }),
+    keys: createApiKeyService({ database, clock, keepAct }),
     organizations,
     views: createSavedViewService({ database }),
   };

@@ -1,5 +1,6 @@
 /** Who asks for a key, as they are now, and what a key that they make may do at most: no more than themselves. */
 import type { EntityManager } from "@mikro-orm/postgresql";
+import type { Origin } from "../accounts/audit.service.ts";
 import { User } from "../accounts/user.entity.ts";
 import type { Clock } from "../platform/clock.ts";
 import { AppError } from "../platform/errors.ts";
@@ -12,7 +13,8 @@ import { isInside } from "./cidr.ts";
 
 /** A key, or, where there is none, the person who acts. */
 export type Asking = Viewer &
-  Authenticated & { readonly keyId: string | null; readonly scopes: readonly Scope[] };
+  Authenticated &
+  Partial<Origin> & { readonly keyId: string | null; readonly scopes: readonly Scope[] };
 
 /** What a key may do, from where and until when; absent or null: everywhere, always. */
 export interface Bounds {

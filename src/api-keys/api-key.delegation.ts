@@ -5,17 +5,21 @@ import type { Clock } from "../platform/clock.ts";
 import type { Database, Queryable } from "../platform/database.ts";
 import { AppError, badRequest } from "../platform/errors.ts";
 import { requireFreshAuthentication } from "../platform/fresh-authentication.ts";
+import type { KeepAccessAct } from "../accounts/access-notices.service.ts";
+import { keepKeyAct } from "./api-key.acts.ts";
 import { askerOf, requireNoMore, requireScopes, type Asking } from "./api-key.asker.ts";
 import { checkGraceHours, checkKeyRequest, type KeyRequest } from "./api-key.checks.ts";
 import { ApiKey } from "./api-key.entity.ts";
 import {
   changeAccess,
   getKey,
+  keysCreatedBy,
   issueKey,
   lockAccess,
   replaceKey,
   revokeKey,
   type IssuedKey,
+  type RevokedKeys,
 } from "./api-key.issue.ts";
 import { listKeys, type KeyView } from "./api-key.lookup.ts";
 
@@ -38,8 +42,8 @@ export interface KeyDelegation {
   createFor(asking: Asking, request: KeyRequest): Promise<IssuedKey>;
   /** A new key with the old one's bounds; the old one stays good for `graceHours` (0 to 24) more. */
   rotateFor(asking: Asking, id: string, graceHours: number): Promise<IssuedKey>;
-  /** Every process refuses it within a second. Revoking again is no error. */
-  revokeFor(asking: Asking, id: string): Promise<ApiKey>;
+  /** Every process refuses it within a second. Revoking again is no error. `withCreated`: the keys as well that it created. */
+  revokeFor(asking: Asking, id: string, options?: { withCreated: boolean }): Promise<RevokedKeys>;
 }
 
 /** Unrevoked and unexpired, of one organisation (or of the operators). */
@@ -50,6 +54,8 @@ const ENDED_KEYS_SHOWN_MS = 30 * 86_400_000;
 interface Parts {
   database: Database;
   clock: Clock;
+  /** Absent: no act is recorded. */
+  keepAct?: KeepAccessAct | undefined;
 }
 
 export function createKeyDelegation(parts: Parts): KeyDelegation {
@@ -62,13 +68,17 @@ export function createKeyDelegation(parts: Parts): KeyDelegation {
     getFor: (asking, id) => getKey(database.em(), { id, ...visibleTo(asking) }),
     createFor: (asking, request) => create(parts, asking, request),
     rotateFor: (asking, id, graceHours) => rotate(parts, asking, { id, graceHours }),
-    revokeFor: (asking, id) =>
+    revokeFor: (asking, id, { withCreated } = { withCreated: false }) =>
       changeAccess(database, async (em, noteChange) => {
         const asker = await askerOf(em, parts.clock, asking);
         const key = await getKey(em, { id, ...visibleTo(asking) });
-        if (asking.organizationId !== null) requireScopes(asker, key.scopes);
-        revokeKey(key, parts.clock, noteChange);
-        return key;
+        const created = withCreated ? await keysCreatedBy(em, key) : [];
+        for (const one of [key, ...created]) {
+          if (asking.organizationId !== null) requireScopes(asker, one.scopes);
+          if (revokeKey(one, parts.clock, noteChange))
+            await keepKeyAct(parts.keepAct, em, { action: "key.revoked", key: one, by: asking });
+        }
+        return { key, created };
       }),
   };
 }
@@ -77,7 +87,11 @@ function visibleTo({ organizationId }: Asking): { organization?: string } {
   return organizationId === null ? {} : { organization: organizationId };
 }
 
-async function create({ database, clock }: Parts, asking: Asking, request: KeyRequest): Promise<IssuedKey> {
+async function create(
+  { database, clock, keepAct }: Parts,
+  asking: Asking,
+  request: KeyRequest,
+): Promise<IssuedKey> {
   requireFreshAuthentication(asking, clock.now());
   return await database.em().transactional(async (em) => {
     await lockAccess(em);
@@ -92,7 +106,7 @@ async function create({ database, clock }: Parts, asking: Asking, request: KeyRe
     };
     requireNoMore(asker, bounds);
     await requireRoom(em, clock, { organizationId, leaving: 0 });
-    return issueKey(em, clock, {
+    const issued = issueKey(em, clock, {
       organizationId,
       name: request.name,
       ...bounds,
@@ -100,11 +114,13 @@ async function create({ database, clock }: Parts, asking: Asking, request: KeyRe
       rateLimits: organizationId === asking.organizationId ? asker.rateLimits : null,
       createdBy: asker.name,
     });
+    await keepKeyAct(keepAct, em, { action: "key.created", key: issued.key, by: asking });
+    return issued;
   });
 }
 
 async function rotate(
-  { database, clock }: Parts,
+  { database, clock, keepAct }: Parts,
   asking: Asking,
   { id, graceHours }: { id: string; graceHours: number },
 ): Promise<IssuedKey> {
@@ -120,6 +136,12 @@ async function rotate(
     await requireRoom(em, clock, { organizationId, leaving: graceHours === 0 ? 1 : 0 });
     const issued = replaceKey(em, clock, { old, graceHours, createdBy: asker.name });
     noteChange(old);
+    await keepKeyAct(keepAct, em, {
+      action: "key.rotated",
+      key: issued.key,
+      by: asking,
+      details: { replaces: `wmk_${old.lookup}`, grace_hours: graceHours },
+    });
     return issued;
   });
 }

@@ -4,7 +4,7 @@ import { Organization } from "../organizations/organization.entity.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
 import { AppError } from "../platform/errors.ts";
-import { newUuid } from "../platform/ids.ts";
+import { newUuid, toTypedId } from "../platform/ids.ts";
 import {
   AccessRevision,
   ApiKey,
@@ -114,14 +114,34 @@ export async function getKey(em: EntityManager, where: FilterQuery<ApiKey>): Pro
   return key;
 }
 
+export interface RevokedKeys {
+  readonly key: ApiKey;
+  /** The unrevoked keys that it created, and those that these created. */
+  readonly created: readonly ApiKey[];
+}
+
+/** The unrevoked keys of the same organisation that `key` created, and those that these created, rotations included. */
+export async function keysCreatedBy(em: EntityManager, key: ApiKey): Promise<ApiKey[]> {
+  const { organization } = key;
+  const created = await em.find(
+    ApiKey,
+    { organization, createdBy: toTypedId("key", key.id), revokedAt: null },
+    { populate: ["organization"] },
+  );
+  const further: ApiKey[] = [];
+  for (const one of created) further.push(...(await keysCreatedBy(em, one)));
+  return [...created, ...further];
+}
+
 /** What a change of access does with each key that it changes: every process then drops it from memory. */
 export type NoteChange = (key: ApiKey) => void;
 
-/** Revokes `key` unless it is revoked already. */
-export function revokeKey(key: ApiKey, clock: Clock, noteChange: NoteChange): void {
-  if (key.revokedAt) return;
+/** Revokes `key` unless it is revoked already; returns whether it did. */
+export function revokeKey(key: ApiKey, clock: Clock, noteChange: NoteChange): boolean {
+  if (key.revokedAt) return false;
   key.revokedAt = new Date(clock.now());
   noteChange(key);
+  return true;
 }
 
 /** Runs `change` in a transaction that holds the access lock. Raises the access revision if it changed a key. */

@@ -1,49 +1,49 @@
 /** API keys: issued, listed, rotated and revoked. What a presented key may do is `api-key.verifier.ts`'s. */
+import type { KeepAccessAct } from "../accounts/access-notices.service.ts";
+import type { ActContext } from "../accounts/audit.service.ts";
 import type { Database, Transaction } from "../platform/database.ts";
 import type { Clock } from "../platform/clock.ts";
 import { AppError } from "../platform/errors.ts";
 import { fromTypedId } from "../platform/ids.ts";
 import { sql } from "../platform/sql.ts";
+import { keepKeyAct } from "./api-key.acts.ts";
 import { createKeyDelegation, type KeyDelegation } from "./api-key.delegation.ts";
 import { ApiKey, type KeyRateLimits } from "./api-key.entity.ts";
 import {
   changeAccess,
   getKey,
   issueKey,
+  keysCreatedBy,
   MAX_GRACE_HOURS,
   replaceKey,
   revokeKey,
   type IssuedKey,
+  type RevokedKeys,
   type NewKey,
 } from "./api-key.issue.ts";
 
 /** For those who run the service, without bounds; and what keys may do to keys. */
 export interface ApiKeyService extends KeyDelegation {
-  create(request: NewKey): Promise<IssuedKey>;
+  /** `by`: who does it, for the audit log; absent, here and below: it is not recorded. */
+  create(request: NewKey, by?: ActContext): Promise<IssuedKey>;
   list(organizationId?: string): Promise<ApiKey[]>;
   /** A key by typed id or by its eight characters. */
   find(idOrLookup: string): Promise<ApiKey | null>;
   /** Every process refuses it within a second. Revoking again is no error. */
-  revoke(id: string): Promise<void>;
+  revoke(id: string, by?: ActContext, options?: { withCreated: boolean }): Promise<RevokedKeys>;
   /** A new key like the old one, which stays good for `graceHours` (0 to 24) more. */
-  rotate(id: string, graceHours: number, createdBy: string): Promise<IssuedKey>;
+  rotate(id: string, graceHours: number, createdBy: string, by?: ActContext): Promise<IssuedKey>;
   /** Gives the key these limits of its own; undefined: the service's again, absent: as before, null: none. */
   setRateLimits(id: string, changes: KeyRateLimits): Promise<ApiKey>;
   /** Suspends an organisation (its keys answer 403) or restores it; every process knows within a second. */
   setSuspended(organizationId: string, suspended: boolean): Promise<void>;
 }
 
-export function createApiKeyService({
-  database,
-  clock,
-}: {
-  database: Database;
-  clock: Clock;
-}): ApiKeyService {
-  const service = { database, clock };
+export function createApiKeyService(service: Service): ApiKeyService {
+  const { database, clock } = service;
   return {
     ...createKeyDelegation(service),
-    create: (request) => create(service, request),
+    create: (request, by) => create(service, request, by),
     list: (organizationId) =>
       database.em().find(ApiKey, organizationId ? { organization: organizationId } : {}, {
         orderBy: { createdAt: "asc" },
@@ -53,11 +53,17 @@ export function createApiKeyService({
       const id = fromTypedId("key", idOrLookup);
       return database.em().findOne(ApiKey, id ? { id } : { lookup: idOrLookup });
     },
-    revoke: (id) =>
-      changeAccess(database, async (em, noteChange) =>
-        revokeKey(await getKey(em, { id }), clock, noteChange),
-      ),
-    rotate: (id, graceHours, createdBy) => rotate(service, { id, graceHours, createdBy }),
+    revoke: (id, by, { withCreated } = { withCreated: false }) =>
+      changeAccess(database, async (em, noteChange) => {
+        const key = await getKey(em, { id });
+        const created = withCreated ? await keysCreatedBy(em, key) : [];
+        for (const one of [key, ...created]) {
+          const isChanged = revokeKey(one, clock, noteChange);
+          if (isChanged && by) await keepKeyAct(service.keepAct, em, { action: "key.revoked", key: one, by });
+        }
+        return { key, created };
+      }),
+    rotate: (id, graceHours, createdBy, by) => rotate(service, { id, graceHours, createdBy }, by),
     setRateLimits: (id, changes) =>
       changeAccess(database, async (em, noteChange) => {
         const key = await getKey(em, { id });
@@ -98,18 +104,26 @@ export async function setSuspended(
 interface Service {
   database: Database;
   clock: Clock;
+  /** Absent: no act is recorded. */
+  keepAct?: KeepAccessAct | undefined;
 }
 
-async function create({ database, clock }: Service, request: NewKey): Promise<IssuedKey> {
-  const em = database.em();
-  const issued = issueKey(em, clock, request);
-  await em.flush();
-  return issued;
+function create(
+  { database, clock, keepAct }: Service,
+  request: NewKey,
+  by: ActContext | undefined,
+): Promise<IssuedKey> {
+  return database.em().transactional(async (em) => {
+    const issued = issueKey(em, clock, request);
+    if (by) await keepKeyAct(keepAct, em, { action: "key.created", key: issued.key, by });
+    return issued;
+  });
 }
 
 async function rotate(
-  { database, clock }: Service,
+  { database, clock, keepAct }: Service,
   { id, graceHours, createdBy }: { id: string; graceHours: number; createdBy: string },
+  by: ActContext | undefined,
 ): Promise<IssuedKey> {
   if (!(graceHours >= 0 && graceHours <= MAX_GRACE_HOURS)) {
     throw new AppError("BadRequestException", `The old key may stay good for 0 to ${MAX_GRACE_HOURS} hours`);
@@ -118,6 +132,10 @@ async function rotate(
     const old = await getKey(em, { id });
     const issued = replaceKey(em, clock, { old, graceHours, createdBy });
     noteChange(old);
+    if (by) {
+      const details = { replaces: `wmk_${old.lookup}`, grace_hours: graceHours };
+      await keepKeyAct(keepAct, em, { action: "key.rotated", key: issued.key, by, details });
+    }
     return issued;
   });
 }

@@ -1,6 +1,11 @@
 /** What every command is given. */
+import { NO_ORIGIN, type ActContext } from "../accounts/audit.service.ts";
+import { systemActor } from "../platform/principal.ts";
 import type { OpenOptions, Services } from "./open-services.ts";
 import type { Output } from "./output.ts";
+
+/** Who acts by a command, for the audit log: whoever may use the command line runs the service. */
+export const commandLine: ActContext = { actor: systemActor, ...NO_ORIGIN };
 
 export interface Cli {
   readonly output: Output;

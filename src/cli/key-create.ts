@@ -1,7 +1,7 @@
 /** `waymark key create` */
 import { Command } from "commander";
 import type { Scope } from "../api-keys/api-key.entity.ts";
-import type { Cli } from "./cli.ts";
+import { commandLine, type Cli } from "./cli.ts";
 import { keyDocument } from "./key-document.ts";
 import { listOf } from "./output.ts";
 import { expiryValue, scopesValue } from "./values.ts";
@@ -38,14 +38,17 @@ export function keyCreate(cli: Cli): Command {
         command.error("error: say whose key it is, by either --org or --operator", { exitCode: 2 });
       return cli.withServices(async ({ organizations, keys }) => {
         const organization = org === undefined ? null : await organizations.get(org);
-        const { key, text } = await keys.create({
-          organizationId: organization?.id ?? null,
-          name,
-          scopes,
-          expiresAt: expires ?? null,
-          cidrs: cidr ?? null,
-          createdBy: "cli",
-        });
+        const { key, text } = await keys.create(
+          {
+            organizationId: organization?.id ?? null,
+            name,
+            scopes,
+            expiresAt: expires ?? null,
+            cidrs: cidr ?? null,
+            createdBy: "cli",
+          },
+          commandLine,
+        );
         const document = keyDocument(key);
         const shown = {
           Key: text,

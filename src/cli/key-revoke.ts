@@ -1,19 +1,22 @@
 /** `waymark key revoke` */
 import { Command } from "commander";
-import { toTypedId } from "../platform/ids.ts";
-import type { Cli } from "./cli.ts";
+import { commandLine, type Cli } from "./cli.ts";
 import { getKey, KEY_ARGUMENT, keyDocument } from "./key-document.ts";
 
 export function keyRevoke(cli: Cli): Command {
   return new Command("revoke")
     .description("end a key: every process refuses it within a second")
     .argument("<key>", KEY_ARGUMENT)
-    .action((text: string) =>
+    .option("--with-created", "also end the keys that it created, and those that these created")
+    .action((text: string, { withCreated = false }: { withCreated?: boolean }) =>
       cli.withServices(async ({ keys }) => {
         const { id } = await getKey(keys, text);
-        await keys.revoke(id);
-        const document = keyDocument(await getKey(keys, toTypedId("key", id)));
-        cli.output.result(document, `${document.starts_with} is revoked.`);
+        const { key, created } = await keys.revoke(id, commandLine, { withCreated });
+        const revoked = [key, ...created].map(keyDocument);
+        cli.output.result(
+          { ...keyDocument(key), also_revoked: created.map(keyDocument) },
+          revoked.map((one) => `${one.starts_with} is revoked.`).join("\n"),
+        );
       }),
     );
 }

@@ -1,7 +1,7 @@
 /** `waymark key rotate` */
 import { Command } from "commander";
 import { toTypedId } from "../platform/ids.ts";
-import type { Cli } from "./cli.ts";
+import { commandLine, type Cli } from "./cli.ts";
 import { getKey, KEY_ARGUMENT, keyDocument } from "./key-document.ts";
 import { listOf } from "./output.ts";
 import { hoursValue } from "./values.ts";
@@ -14,7 +14,7 @@ export function keyRotate(cli: Cli): Command {
     .action((text: string, { keepHours }: { keepHours: number }) =>
       cli.withServices(async ({ keys }) => {
         const { id } = await getKey(keys, text);
-        const issued = await keys.rotate(id, keepHours, "cli");
+        const issued = await keys.rotate(id, keepHours, "cli", commandLine);
         const replaces = keyDocument(await getKey(keys, toTypedId("key", id)));
         const document = { key: issued.text, ...keyDocument(issued.key), replaces };
         const shown = {

@@ -1,4 +1,5 @@
 /** What commands work with: from the settings to the database, its schema up to date, and the services on it. */
+import { createAccessNotices, type KeepAccessAct } from "../accounts/access-notices.service.ts";
 import { createSuspensionService, type SuspensionService } from "../accounts/suspension.service.ts";
 import { createApiKeyService, type ApiKeyService } from "../api-keys/api-key.service.ts";
 import { toConfig, type Config } from "../config/config.ts";
@@ -17,6 +18,7 @@ import { systemClock } from "../platform/clock.ts";
 import { openDatabase, type Database } from "../platform/database.ts";
 import { migrateDatabase, type LockHolder } from "../platform/migrate.ts";
 import { createNotifier } from "../platform/notifications.ts";
+import { createPageAddress } from "../platform/page-address.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
 import { admitting, WENT_ON } from "../restoration/admission.service.ts";
 import { admitSecret, holdsSealed } from "../restoration/secret.service.ts";
@@ -59,33 +61,40 @@ export async function openServices({ admit }: OpenOptions = {}): Promise<Service
   const applied = await migrateDatabase({ url, poolSize: POOL_SIZE, entities }, { afterwards, onWait: say });
   const database = opened.use(await openDatabase({ url, poolSize: POOL_SIZE, entities }));
   const announce = createNotifier(database, DELIVERIES_CHANNEL);
+  const openMails = async (): Promise<MailService> => {
+    const box = await admittedBox(config, database);
+    return createMailService({ database, box, isDelivered: config.mail.smtp !== null });
+  };
+  const { pageUrl } = createPageAddress(config.http.publicUrl, config.http);
+  const enqueue: MailService["enqueue"] = async (on, mail) => (await openMails()).enqueue(on, mail);
+  const keepAct = createAccessNotices({ mails: { enqueue }, pageUrl });
   const held = opened.move();
   return {
     config,
     database,
     organizations: createOrganizationService({ database }),
-    keys: createApiKeyService({ database, clock: systemClock }),
+    keys: createApiKeyService({ database, clock: systemClock, keepAct }),
     suspensions: createSuspensionService({ database, clock: systemClock, announce }),
     codes: createJobCodes(database),
     announce,
     happened: createEventNotifier(database),
-    openMails: async () => {
-      const box = await admittedBox(config, database);
-      return createMailService({ database, box, isDelivered: config.mail.smtp !== null });
-    },
-    openWebhooks: () => webhooksOf(config, database, announce),
+    openMails,
+    openWebhooks: () => webhooksOf(config, { database, announce, keepAct }),
     applied,
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
 }
 
-async function webhooksOf(config: Config, database: Database, announce: () => void): Promise<Webhooks> {
+async function webhooksOf(
+  config: Config,
+  { database, ...parts }: Pick<Services, "database" | "announce"> & { keepAct: KeepAccessAct },
+): Promise<Webhooks> {
   const box = await admittedBox(config, database);
   // Loaded only here: most commands send nothing.
   const { openWebhooks } = await import("../webhooks/webhooks.service.ts");
   const { retentionDays } = config;
   const clock = systemClock;
-  return await openWebhooks({ database, box, announce, clock, ...config.webhooks, retentionDays });
+  return await openWebhooks({ database, box, ...parts, clock, ...config.webhooks, retentionDays });
 }
 
 /** What is sealed with it can be read by the servers on this database. */

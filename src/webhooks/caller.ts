@@ -1,11 +1,12 @@
 /** On whose behalf endpoints and deliveries are read and changed: an organisation's, or as an operator every one's. */
+import type { Origin } from "../accounts/audit.service.ts";
 import { toTypedId } from "../platform/ids.ts";
 import { systemActor, type Actor } from "../platform/principal.ts";
 import type { Authenticated } from "../platform/fresh-authentication.ts";
 import { sql, type Sql } from "../platform/sql.ts";
 
 /** Every `Principal` is one. */
-export interface Caller extends Authenticated {
+export interface Caller extends Authenticated, Partial<Origin> {
   /** Null: an operator, who sees them all. */
   readonly organizationId: string | null;
 }

@@ -1,4 +1,6 @@
 /** Webhook endpoints: made, changed, paused, resumed and deleted by their owners, and by operators for them. */
+import type { KeepAccessAct } from "../accounts/access-notices.service.ts";
+import type { Origin } from "../accounts/audit.service.ts";
 import type { AddressGuard } from "../platform/address-guard.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Queryable } from "../platform/database.ts";
@@ -10,6 +12,7 @@ import type { SecretBox } from "../platform/secret-box.ts";
 import { sql, type Sql } from "../platform/sql.ts";
 import { lockUntilEnd } from "../platform/transaction-lock.ts";
 import { nameOf, ownedBy, type Caller } from "./caller.ts";
+import { keepEndpointAct } from "./endpoint.acts.ts";
 import { checkSettings, type CheckedSettings, type EndpointSettings } from "./endpoint.checks.ts";
 import { IN_FLIGHT_LIMITS, RATE_LIMITS } from "./endpoint.entity.ts";
 import { disableFailing } from "./endpoint.failing.ts";
@@ -26,7 +29,7 @@ import { deleteEndpoint, pauseEndpoint, resumeEndpoint, type Held } from "./endp
 import type { EndpointView } from "./endpoint.view.ts";
 
 /** What a new endpoint is of. */
-export interface Owner {
+export interface Owner extends Partial<Origin> {
   readonly organizationId: string;
   readonly actor: Actor;
 }
@@ -84,6 +87,8 @@ export interface EndpointParts {
   announce: () => void;
   /** Absent: nobody is told of endpoints in trouble. */
   tellOfTrouble?: TellOfTrouble | undefined;
+  /** Absent: no act is recorded. */
+  keepAct?: KeepAccessAct | undefined;
   clock: Clock;
 }
 
@@ -133,7 +138,11 @@ async function create(
     returning 1`;
   const rows = await database.transaction(async (tx) => {
     await lockUntilEnd(tx, `webhook endpoints of ${owner.organizationId}`);
-    return await tx.query(insert);
+    const inserted = await tx.query(insert);
+    const endpoint = { id, organization_id: organizationId, url: checked.url ?? settings.url };
+    if (inserted.length > 0)
+      await keepEndpointAct(parts.keepAct, tx, { action: "endpoint.created", endpoint, by: owner });
+    return inserted;
   });
   if (rows.length === 0) {
     throw new AppError(
@@ -156,10 +165,16 @@ async function update(
   const checked = await checkSettings(settings, (url) => parts.checkUrl(row.organization_id, url));
   const isMoved = checked.url !== undefined && checked.url !== row.url;
   if (isMoved) requireFreshAuthentication(caller, parts.clock.now());
-  await parts.database.query(
-    sql`${settingsOf(parts, row.id, { checked, isMoved })}
-      where endpoint.id = ${row.id} and ${ownedBy(caller)} and endpoint.deleted_at is null`,
-  );
+  await parts.database.transaction(async (tx) => {
+    const changed = await tx.query(
+      sql`${settingsOf(parts, row.id, { checked, isMoved })}
+        where endpoint.id = ${row.id} and ${ownedBy(caller)} and endpoint.deleted_at is null returning 1`,
+    );
+    if (changed.length === 0 || !isMoved) return;
+    const details = { former_host: new URL(row.url).host };
+    const endpoint = { ...row, url: checked.url ?? row.url };
+    await keepEndpointAct(parts.keepAct, tx, { action: "endpoint.moved", endpoint, by: caller, details });
+  });
   if (isMoved) parts.announce();
   return (await getEndpoint(parts, caller, id)).view;
 }
@@ -194,10 +209,16 @@ async function rotateSecret(
     const former = row.secrets;
     const { text, secrets } = addSecret(parts.box, row.id, { former, nowMs: parts.clock.now() });
     // Written only over the secrets that were read: of two rotations at once none loses the other's.
-    const changed = await parts.database.query(sql`
+    const replace = sql`
       update webhook_endpoint endpoint set secrets = ${JSON.stringify(secrets)}::jsonb, version = version + 1, updated_at = now()
-      where endpoint.id = ${row.id} and ${ownedBy(caller)} and endpoint.deleted_at is null and secrets = ${JSON.stringify(former)}::jsonb returning 1`);
-    if (changed.length > 0) return { endpoint: (await getEndpoint(parts, caller, id)).view, secret: text };
+      where endpoint.id = ${row.id} and ${ownedBy(caller)} and endpoint.deleted_at is null and secrets = ${JSON.stringify(former)}::jsonb returning 1`;
+    const isChanged = await parts.database.transaction(async (tx) => {
+      if ((await tx.query(replace)).length === 0) return false;
+      const act = { action: "endpoint.secret_rotated", endpoint: row, by: caller } as const;
+      await keepEndpointAct(parts.keepAct, tx, act);
+      return true;
+    });
+    if (isChanged) return { endpoint: (await getEndpoint(parts, caller, id)).view, secret: text };
   }
   throw new AppError("ConflictException", "Others are rotating the same secret. Try again.");
 }

@@ -1,7 +1,10 @@
 /** Pausing, resuming and deleting an endpoint, and what becomes of the deliveries that wait for it. */
+import type { KeepAccessAct } from "../accounts/access-notices.service.ts";
+import type { Database } from "../platform/database.ts";
 import { AppError } from "../platform/errors.ts";
 import { firstUuidOf } from "../platform/ids.ts";
 import { sql } from "../platform/sql.ts";
+import { keepEndpointAct } from "./endpoint.acts.ts";
 import { ownedBy, type Caller } from "./caller.ts";
 import { getEndpoint, type ReadParts } from "./endpoint.queries.ts";
 import type { EndpointView } from "./endpoint.view.ts";
@@ -11,7 +14,10 @@ import { discardWaiting, idOfNow } from "./moving.ts";
 export type Held = "send" | "discard" | { since: Date };
 
 interface Parts extends ReadParts {
+  database: Database;
   announce: () => void;
+  /** Absent: no act is recorded. */
+  keepAct?: KeepAccessAct | undefined;
 }
 
 const NOT_DELETED = sql`endpoint.deleted_at is null`;
@@ -60,9 +66,13 @@ export async function deleteEndpoint(
   id: string,
 ): Promise<{ discarded: number }> {
   const { row } = await getEndpoint(parts, caller, id);
-  await parts.database.query(sql`
-    update webhook_endpoint endpoint set deleted_at = now(), updated_at = now(), version = version + 1
-    where endpoint.id = ${row.id} and ${ownedBy(caller)} and ${NOT_DELETED}`);
+  await parts.database.transaction(async (tx) => {
+    const deleted = await tx.query(sql`
+      update webhook_endpoint endpoint set deleted_at = now(), updated_at = now(), version = version + 1
+      where endpoint.id = ${row.id} and ${ownedBy(caller)} and ${NOT_DELETED} returning 1`);
+    if (deleted.length > 0)
+      await keepEndpointAct(parts.keepAct, tx, { action: "endpoint.deleted", endpoint: row, by: caller });
+  });
   const discarded = await discardWaiting(parts.database, {
     endpointId: row.id,
     beforeId: await idOfNow(parts.database),

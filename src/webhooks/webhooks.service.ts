@@ -1,4 +1,5 @@
 /** The webhooks put together: their endpoints, their deliveries, and the sender that both the test event and a worker use. */
+import type { KeepAccessAct } from "../accounts/access-notices.service.ts";
 import { createAddressGuard, type UrlVerdict } from "../platform/address-guard.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
@@ -21,6 +22,8 @@ export interface WebhooksParts {
   announce: () => void;
   /** Absent: nobody is told of endpoints in trouble. */
   tellOfTrouble?: TellOfTrouble | undefined;
+  /** Absent: changes of endpoints are not recorded. */
+  keepAct?: KeepAccessAct | undefined;
   clock: Clock;
   /** Also http, loopback and private networks. */
   allowPrivate: boolean;

@@ -55,6 +55,7 @@ const PAGES: Record<string, [Who, string | RegExp, Address?][]> = {
     ["owner", "Members"],
     ["operator", "Operators"],
   ],
+  "/audit": [["owner", "Audit log"]],
   "/security": [["owner", "Security"]],
   "/$": [["owner", "There is nothing here", "/nowhere/at/all"]],
   "/operator/requests": [["operator", "Account requests"]],

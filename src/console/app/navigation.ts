@@ -49,7 +49,14 @@ const ofPartners: readonly NavGroup[] = [
       { label: "Integrations", icon: IconPlugConnected, to: "/integrations", access: "integrations" },
     ],
   },
-  { title: "Account", entries: [members, security] },
+  {
+    title: "Account",
+    entries: [
+      members,
+      { label: "Audit log", icon: IconClipboardList, to: "/audit", access: "integrations" },
+      security,
+    ],
+  },
 ];
 
 const ofOperators: readonly NavGroup[] = [

@@ -22,4 +22,12 @@ const nowhere = createRoute({
   component: NotFoundPage,
 });
 
-export const peopleRoutes = [members, security, nowhere];
+/** For owners: members may not read it. */
+const audit = createRoute({
+  getParentRoute: () => consoleRoute,
+  path: "audit",
+  staticData: { access: "integrations" },
+  component: lazyRouteComponent(() => import("../pages/members/audit.page.tsx"), "OrganizationAuditPage"),
+});
+
+export const peopleRoutes = [members, audit, security, nowhere];

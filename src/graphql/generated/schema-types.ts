@@ -1148,6 +1148,8 @@ export type RotateApiKeyPayload = {
 export type RevokeApiKeyPayload = {
   /** The key as it is now; null where it was refused. */
   readonly apiKey: Maybe<ApiKey>;
+  /** The keys that were revoked with it, none unless `withCreated` is true; null where it was refused. */
+  readonly alsoRevoked: Maybe<ReadonlyArray<ApiKey>>;
   /** Why it was refused; empty where it was not. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
@@ -1620,6 +1622,7 @@ export type MutationRotateApiKeyArgs = {
 /** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
 export type MutationRevokeApiKeyArgs = {
   id: Scalars['ID']['input'];
+  withCreated?: Scalars['Boolean']['input'];
 };
 
 
@@ -2281,7 +2284,7 @@ export type ResolversTypes = ResolversObject<{
   CreateApiKeyInput: CreateApiKeyInput;
   CreateApiKeyPayload: ResolverTypeWrapper<Omit<CreateApiKeyPayload, 'apiKey'> & { apiKey?: Maybe<ResolversTypes['ApiKey']> }>;
   RotateApiKeyPayload: ResolverTypeWrapper<Omit<RotateApiKeyPayload, 'apiKey'> & { apiKey?: Maybe<ResolversTypes['ApiKey']> }>;
-  RevokeApiKeyPayload: ResolverTypeWrapper<Omit<RevokeApiKeyPayload, 'apiKey'> & { apiKey?: Maybe<ResolversTypes['ApiKey']> }>;
+  RevokeApiKeyPayload: ResolverTypeWrapper<Omit<RevokeApiKeyPayload, 'apiKey' | 'alsoRevoked'> & { apiKey?: Maybe<ResolversTypes['ApiKey']>, alsoRevoked?: Maybe<ReadonlyArray<ResolversTypes['ApiKey']>> }>;
   RequestLogEntry: ResolverTypeWrapper<RequestLogEntry>;
   RequestOutcome: RequestOutcome;
   RequestLogConnection: ResolverTypeWrapper<RequestLogConnection>;
@@ -2400,7 +2403,7 @@ export type ResolversParentTypes = ResolversObject<{
   CreateApiKeyInput: CreateApiKeyInput;
   CreateApiKeyPayload: Omit<CreateApiKeyPayload, 'apiKey'> & { apiKey?: Maybe<ResolversParentTypes['ApiKey']> };
   RotateApiKeyPayload: Omit<RotateApiKeyPayload, 'apiKey'> & { apiKey?: Maybe<ResolversParentTypes['ApiKey']> };
-  RevokeApiKeyPayload: Omit<RevokeApiKeyPayload, 'apiKey'> & { apiKey?: Maybe<ResolversParentTypes['ApiKey']> };
+  RevokeApiKeyPayload: Omit<RevokeApiKeyPayload, 'apiKey' | 'alsoRevoked'> & { apiKey?: Maybe<ResolversParentTypes['ApiKey']>, alsoRevoked?: Maybe<ReadonlyArray<ResolversParentTypes['ApiKey']>> };
   RequestLogEntry: RequestLogEntry;
   RequestLogConnection: RequestLogConnection;
   RequestLogEdge: RequestLogEdge;
@@ -2830,6 +2833,7 @@ export type RotateApiKeyPayloadResolvers<ContextType = GraphqlContext, ParentTyp
 
 export type RevokeApiKeyPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['RevokeApiKeyPayload'] = ResolversParentTypes['RevokeApiKeyPayload']> = ResolversObject<{
   apiKey?: Resolver<Maybe<ResolversTypes['ApiKey']>, ParentType, ContextType>;
+  alsoRevoked?: Resolver<Maybe<ReadonlyArray<ResolversTypes['ApiKey']>>, ParentType, ContextType>;
   userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
 }>;
 
@@ -2938,7 +2942,7 @@ export type MutationResolvers<ContextType = GraphqlContext, ParentType extends R
   replayDeliveries?: Resolver<ResolversTypes['ReplayDeliveriesPayload'], ParentType, ContextType, RequireFields<MutationReplayDeliveriesArgs, 'endpointId' | 'only'>>;
   createApiKey?: Resolver<ResolversTypes['CreateApiKeyPayload'], ParentType, ContextType, RequireFields<MutationCreateApiKeyArgs, 'input'>>;
   rotateApiKey?: Resolver<ResolversTypes['RotateApiKeyPayload'], ParentType, ContextType, RequireFields<MutationRotateApiKeyArgs, 'id' | 'graceHours'>>;
-  revokeApiKey?: Resolver<ResolversTypes['RevokeApiKeyPayload'], ParentType, ContextType, RequireFields<MutationRevokeApiKeyArgs, 'id'>>;
+  revokeApiKey?: Resolver<ResolversTypes['RevokeApiKeyPayload'], ParentType, ContextType, RequireFields<MutationRevokeApiKeyArgs, 'id' | 'withCreated'>>;
   createJobs?: Resolver<ResolversTypes['CreateJobsPayload'], ParentType, ContextType, RequireFields<MutationCreateJobsArgs, 'items' | 'errorPolicy' | 'dryRun'>>;
   assignJobs?: Resolver<ResolversTypes['AssignJobsPayload'], ParentType, ContextType, RequireFields<MutationAssignJobsArgs, 'items' | 'errorPolicy' | 'dryRun'>>;
   setProviderStatus?: Resolver<ResolversTypes['SetProviderStatusPayload'], ParentType, ContextType, RequireFields<MutationSetProviderStatusArgs, 'items' | 'errorPolicy' | 'dryRun'>>;

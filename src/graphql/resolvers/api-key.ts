@@ -1,8 +1,10 @@
 /** API keys, as far as the key that asks may manage them. */
+import type { Asking } from "../../api-keys/api-key.asker.ts";
 import type { IssuedKey } from "../../api-keys/api-key.issue.ts";
 import { fromTypedId } from "../../platform/ids.ts";
 import { AppError } from "../../platform/errors.ts";
 import { allowed } from "../access.ts";
+import type { GraphqlContext } from "../context.ts";
 import { badArgument } from "../errors.ts";
 import type { CreateApiKeyInput, MutationResolvers, QueryResolvers } from "../generated/schema-types.ts";
 import { fromScopeName, toApiKeyNode } from "../nodes/api-key.node.ts";
@@ -21,26 +23,33 @@ export const apiKeyQueries: Pick<QueryResolvers, "apiKeys"> = {
 
 export const apiKeyMutations: Pick<MutationResolvers, "createApiKey" | "rotateApiKey" | "revokeApiKey"> = {
   createApiKey(_root, { input }, context) {
-    const holder = allowed(context, "webhooks:manage");
+    const holder = asking(context);
     return orUserErrors({ fields: "input", subject: "input" }, NOTHING, async () =>
       issued(await context.services.keys.createFor(holder, requestOf(input))),
     );
   },
 
   rotateApiKey(_root, { id, graceHours }, context) {
-    const holder = allowed(context, "webhooks:manage");
+    const holder = asking(context);
     return orUserErrors(BY_ID, NOTHING, async () =>
       issued(await context.services.keys.rotateFor(holder, uuidOf(id), graceHours)),
     );
   },
 
-  revokeApiKey(_root, { id }, context) {
-    const holder = allowed(context, "webhooks:manage");
-    return orUserErrors(BY_ID, { apiKey: null }, async () => ({
-      apiKey: toApiKeyNode(await context.services.keys.revokeFor(holder, uuidOf(id))),
-    }));
+  revokeApiKey(_root, { id, withCreated }, context) {
+    const holder = asking(context);
+    return orUserErrors(BY_ID, { apiKey: null, alsoRevoked: null }, async () => {
+      const { key, created } = await context.services.keys.revokeFor(holder, uuidOf(id), { withCreated });
+      return { apiKey: toApiKeyNode(key), alsoRevoked: created.map(toApiKeyNode) };
+    });
   },
 };
+
+/** Who asks, and from where, for the audit log. */
+function asking(context: GraphqlContext): Asking {
+  const { address, requestId } = context;
+  return { ...allowed(context, "webhooks:manage"), address, requestId };
+}
 
 function issued({ key, text }: IssuedKey) {
   return { apiKey: toApiKeyNode(key), secret: text };

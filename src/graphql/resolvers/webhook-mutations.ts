@@ -37,7 +37,11 @@ const BY_ID = { fields: "", subject: "id" };
 const BY_ENDPOINT = { fields: "", subject: "endpointId" };
 
 const managing = (context: GraphqlContext) => ({
-  caller: allowed(context, "webhooks:manage"),
+  caller: {
+    ...allowed(context, "webhooks:manage"),
+    address: context.address,
+    requestId: context.requestId,
+  },
   ...context.services,
 });
 
@@ -52,7 +56,7 @@ export const webhookMutations: WebhookMutations = {
     const { caller, endpoints } = receivingJobs(context);
     const refused = { endpoint: null, secret: null };
     return orUserErrors({ fields: "input", subject: null }, refused, async () => {
-      const owner = { organizationId: ownerOf(caller, input), actor: caller.actor };
+      const owner = { ...caller, organizationId: ownerOf(caller, input) };
       const settings = newSettings(input);
       const made = await context.duringExternalCall(() => endpoints.create(owner, settings));
       return { endpoint: toEndpointNode(made.endpoint), secret: made.secret };

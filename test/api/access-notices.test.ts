@@ -1,0 +1,123 @@
+/** What the audit log and the owners learn of keys and endpoints. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { MAILED_PER_HOUR } from "../../src/accounts/access-notices.service.ts";
+import { toTypedId } from "../../src/platform/ids.ts";
+import { mailsTo, ACCOUNT_ENV } from "../support/account-mails.ts";
+import { newPerson, type SignedIn } from "../support/graphql-person.ts";
+import { ask } from "../support/graphql.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp({ ...ACCOUNT_ENV, WEBHOOK_ALLOW_PRIVATE: "on" });
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+async function place(): Promise<{ partner: Partner; owner: SignedIn }> {
+  const partner = await app.partner("agent");
+  return { partner, owner: await newPerson(app, partner.id) };
+}
+
+async function actionsOf(owner: SignedIn): Promise<{ action: string; actor: string; subject: string }[]> {
+  const { auditLog } = await owner.ask(
+    "{ auditLog(first: 50) { nodes { action actor subject details address requestId } } }",
+  );
+  const nodes = auditLog.nodes as { action: string; actor: string; subject: string }[];
+  return nodes.filter(({ action }) => /^(key|endpoint)\./.test(action)).toReversed();
+}
+
+const CREATE_KEY =
+  'mutation { createApiKey(input: { name: "till" }) { apiKey { id startsWith } userErrors { message } } }';
+
+describe("keys", () => {
+  it("created, rotated and revoked by an owner are in the log of the organisation and in mails", async () => {
+    const { owner } = await place();
+    const { createApiKey } = await owner.ask(CREATE_KEY);
+    const { id, startsWith } = createApiKey.apiKey as { id: string; startsWith: string };
+    const rotated = await owner.ask(
+      `mutation { rotateApiKey(id: "${id}", graceHours: 1) { apiKey { id } userErrors { message } } }`,
+    );
+    const revoke = `mutation { revokeApiKey(id: "${id}") { apiKey { id } userErrors { message } } }`;
+    await owner.ask(revoke);
+    await owner.ask(revoke);
+    expect(await actionsOf(owner)).toMatchObject([
+      {
+        action: "key.created",
+        actor: owner.email,
+        subject: id,
+        details: { name: "till", starts_with: startsWith },
+        requestId: expect.any(String),
+      },
+      { action: "key.rotated", subject: rotated.rotateApiKey.apiKey.id, details: { replaces: startsWith } },
+      { action: "key.revoked", subject: id },
+    ]);
+    const mails = (await mailsTo(app, owner.email)).filter(({ kind }) => kind === "access_changed");
+    expect(mails.map(({ subject }) => subject)).toEqual([
+      `An API key was created: till (${startsWith})`,
+      expect.stringMatching(/^An API key was rotated: till \(wmk_/),
+      `An API key was revoked: till (${startsWith})`,
+    ]);
+  });
+
+  it("created by a key name the key, and by a command the operator", async () => {
+    const { partner, owner } = await place();
+    await ask(app, CREATE_KEY, { key: partner.key });
+    const [first] = await app.keys.list(partner.id);
+    const by = { actor: { type: "system", id: null }, address: null, requestId: null } as const;
+    await app.keys.create({ organizationId: partner.id, name: "of the operator", createdBy: "cli" }, by);
+    expect(await actionsOf(owner)).toMatchObject([
+      { action: "key.created", actor: toTypedId("key", first?.id ?? "") },
+      { action: "key.created", actor: "operator" },
+    ]);
+  });
+
+  it("are revoked with those that they created, and with those that these created, where that is asked for", async () => {
+    const { partner, owner } = await place();
+    const makeBy = async (key: string): Promise<string> => {
+      const query = 'mutation { createApiKey(input: { name: "n" }) { secret } }';
+      return (await ask(app, query, { key })).createApiKey.secret as string;
+    };
+    const second = await makeBy(partner.key);
+    await makeBy(second);
+    await owner.ask(CREATE_KEY);
+    const [first] = await app.keys.list(partner.id);
+    const query = `mutation { revokeApiKey(id: "${toTypedId("key", first?.id ?? "")}", withCreated: true) {
+      apiKey { revokedAt } alsoRevoked { name revokedAt } userErrors { message } } }`;
+    const { revokeApiKey } = await owner.ask(query);
+    expect(revokeApiKey.alsoRevoked).toHaveLength(2);
+    const left = (await app.keys.list(partner.id)).filter(({ revokedAt }) => !revokedAt);
+    expect(left.map(({ name }) => name)).toEqual(["till"]);
+  });
+});
+
+describe("endpoints", () => {
+  it("created, moved, rotated and deleted are recorded by their host; other changes are not", async () => {
+    const { owner } = await place();
+    const create =
+      'mutation { createWebhookEndpoint(input: { url: "http://127.0.0.1:9/token" }) { endpoint { id } userErrors { message } } }';
+    const { createWebhookEndpoint } = await owner.ask(create);
+    const id = createWebhookEndpoint.endpoint.id as string;
+    const update = (patch: string): Promise<unknown> =>
+      owner.ask(`mutation { updateWebhookEndpoint(id: "${id}", patch: { ${patch} }) { endpoint { id } } }`);
+    await update('description: "shop"');
+    await update('url: "http://127.0.0.1:10/token"');
+    await owner.ask(`mutation { rotateWebhookSecret(id: "${id}") { endpoint { id } } }`);
+    await owner.ask(`mutation { deleteWebhookEndpoint(id: "${id}") { deletedId } }`);
+    const acts = await actionsOf(owner);
+    expect(acts).toMatchObject([
+      { action: "endpoint.created", subject: id, details: { host: "127.0.0.1:9" } },
+      { action: "endpoint.moved", details: { host: "127.0.0.1:10", former_host: "127.0.0.1:9" } },
+      { action: "endpoint.secret_rotated" },
+      { action: "endpoint.deleted" },
+    ]);
+    expect(JSON.stringify(acts)).not.toContain("token");
+  });
+});
+
+it(`an organisation gets ${MAILED_PER_HOUR} of these mails an hour; the log has all acts`, async () => {
+  const { owner } = await place();
+  for (let at = 0; at < MAILED_PER_HOUR + 2; at += 1) await owner.ask(CREATE_KEY);
+  expect(await actionsOf(owner)).toHaveLength(MAILED_PER_HOUR + 2);
+  const mails = (await mailsTo(app, owner.email)).filter(({ kind }) => kind === "access_changed");
+  expect(mails).toHaveLength(MAILED_PER_HOUR);
+});
