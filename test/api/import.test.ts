@@ -263,9 +263,8 @@ describe("a server that stops", () => {
 });
 
 describe("400", () => {
-  it("without a row, an agent, a header that can be used or an organisation that is there", async () => {
+  it("without a row, a usable header or an existing organisation", async () => {
     expectFailure(await send(operator, "", { agent: agent.name }), 400, /empty/);
-    expectFailure(await send(operator, "marking_number\nA\n", {}), 400, /no column agent/);
     expectFailure(await send(operator, "number\nA\n"), 400, /"number" is not a column/);
     expectFailure(
       await send(operator, "marking_number\nA\n", { agent: contractor.name }),
