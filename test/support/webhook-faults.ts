@@ -100,7 +100,7 @@ export async function openFaultWorld(options: FaultWorldOptions = {}): Promise<F
     announce,
     box: testBox,
     clock: systemClock,
-    checkUrl: (url: string) => guard.checkUrl(url),
+    checkUrl: (_organizationId: string, url: string) => guard.checkUrl(url),
   };
   const endpointService = createEndpointService(parts);
   const agent = await makePartner(database, "agent");
