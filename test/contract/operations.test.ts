@@ -38,7 +38,11 @@ const samples: Record<string, { right: Sample; wrong: Record<number, Partial<Sam
   },
   "GET /v1/jobs/by-marking/{markingNumber}": {
     right: { path: one },
-    wrong: { 400: { path: `/v1/jobs/by-marking/${"x".repeat(121)}` }, 404: { path: missing } },
+    wrong: {
+      304: { headers: { "if-none-match": "*" } },
+      400: { path: `/v1/jobs/by-marking/${"x".repeat(121)}` },
+      404: { path: missing },
+    },
   },
   "PATCH /v1/jobs/by-marking/{markingNumber}": {
     right: { path: one, body: { ...patch, id: "x" } },

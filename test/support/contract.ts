@@ -198,11 +198,8 @@ function headerBreach(name: string, { required, schema }: Header, text: string |
   return breaches(schema, value).map((breach) => `header ${name}: ${breach}`);
 }
 
-function bodyBreaches(
-  method: string,
-  { content = {} }: ResponseObject,
-  { headers, body }: HeldAnswer,
-): string[] {
+function bodyBreaches(method: string, { content }: ResponseObject, { headers, body }: HeldAnswer): string[] {
+  if (!content) return [];
   const type = headers.get("content-type")?.split(";", 1)[0] ?? "";
   const media = content[type];
   if (!media) return [`content type "${type}" is not declared`];
@@ -211,7 +208,7 @@ function bodyBreaches(
 
 /** What the envelope's open members must hold: the document leaves `success` and `code` open for partners' clients. */
 function envelopeBreaches(method: string, { status, body }: HeldAnswer): string[] {
-  if (method === "HEAD") return [];
+  if (method === "HEAD" || status === 304) return [];
   const { success, data, error } = body as {
     success: boolean;
     data: unknown;

@@ -81,7 +81,8 @@ export function doorOf(url: string): Pick<Instance, "url" | "request" | "call"> 
     request,
     async call(path, init) {
       const response = await request(path, init);
-      const body = (await response.json()) as Answer["body"];
+      // 304 has no body.
+      const body = (response.status === 304 ? {} : await response.json()) as Answer["body"];
       const answer = { status: response.status, headers: response.headers, body };
       holdAgainstContract(init?.method ?? "GET", path, answer);
       return answer;

@@ -41,7 +41,7 @@ func main() {
 		Sort:             of(waymark.ListJobsParamsSort("-updated_at")),
 	})
 	check(err == nil && filtered.JSON200.Data.Pagination.Total > 0, "list with filters")
-	one, err := client.GetJobWithResponse(ctx, number)
+	one, err := client.GetJobWithResponse(ctx, number, nil)
 	check(err == nil && one.JSON200.Data.Id == job.Id, "get")
 	weight := float32(time.Now().Unix() % 1000)
 	patched, err := client.UpdateJobWithResponse(ctx, number, nil, waymark.JobPatch{Weight: &weight})
@@ -60,7 +60,7 @@ func main() {
 	check(err == nil && history.JSON200.Data.Items[0].Changes["weight"].To != nil, "history")
 	statuses, err := client.ListStatusesWithResponse(ctx)
 	check(err == nil && len(statuses.JSON200.Data.Items) > 3, "reference")
-	missing, err := client.GetJobWithResponse(ctx, "no-such-job")
+	missing, err := client.GetJobWithResponse(ctx, "no-such-job", nil)
 	check(err == nil && missing.StatusCode() == 404, "404")
 	params := &waymark.UpdateJobParams{IfMatch: of(`"99999"`)}
 	conflict, err := client.UpdateJobWithResponse(ctx, number, params, waymark.JobPatch{Weight: of(float32(1))})
