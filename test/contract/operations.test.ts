@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { encodeCursor } from "../../src/platform/cursor.ts";
 import { raw, sql } from "../../src/platform/sql.ts";
 import { startInstance, type Instance, type Answer } from "../support/instance.ts";
 import { contract, holdAgainstContract, type Operation } from "../support/contract.ts";
 import { startCuttableProxy, type CuttableProxy } from "../support/cuttable-proxy.ts";
+import { createFakeClock, DAY_MS } from "../support/fake-clock.ts";
 import { holdJob } from "../support/row-lock.ts";
 import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
 
@@ -199,6 +201,14 @@ describe("the lists", () => {
     expect(new Set(items.map(({ data }) => data.actor.type))).toEqual(new Set(["key", "system"]));
     const next = await app.call(`/v1/events?after=${body.data.next_cursor}`, { key: agent.key });
     expect(next.body.data).toMatchObject({ items: [], has_more: false });
+  });
+
+  it("answer an expired cursor of the feed as the document says", async () => {
+    const clock = createFakeClock();
+    await using later = await startInstance(app.databaseUrl, {}, { clock });
+    clock.advance(31 * DAY_MS);
+    const path = `/v1/events?after=${encodeCursor("events", ["0", "0"])}`;
+    expect((await send(later, "GET /v1/events", agent.key, { path })).status).toBe(410);
   });
 });
 
