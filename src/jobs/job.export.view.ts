@@ -1,7 +1,8 @@
 /** Exporting the jobs that somebody sees, in an order that they choose, as CSV: page by page, however many there are. */
-import { csvLine, spreadsheetText } from "../platform/csv.ts";
+import { csvLine } from "../platform/csv.ts";
 import type { Queryable } from "../platform/database.ts";
 import type { Viewer } from "../platform/principal.ts";
+import { toSpreadsheetText } from "../platform/spreadsheet-text.ts";
 import type { JobCondition } from "./job.condition.ts";
 import { pageOfJobs } from "./job.connection.ts";
 import {
@@ -61,5 +62,5 @@ function lineOf(job: AssignedJobRow, isSpreadsheet: boolean): string {
 
 function cellOf(column: FileColumn, value: FileValue, isSpreadsheet: boolean): string | null {
   const text = textOfValue(value);
-  return text !== null && isSpreadsheet && isTextColumn(column) ? spreadsheetText(text) : text;
+  return text !== null && isSpreadsheet && isTextColumn(column) ? toSpreadsheetText(text) : text;
 }

@@ -2,7 +2,15 @@
 import { readCsv, type CsvCell, type CsvRecord } from "../platform/csv.ts";
 import { readNdjson } from "../platform/ndjson.ts";
 import type { StreamRecord } from "../platform/record-stream.ts";
-import { readHeader, valueOfCell, wrongHeader, type ColumnNames, type FileColumn } from "./job.file.ts";
+import { fromSpreadsheetText } from "../platform/spreadsheet-text.ts";
+import {
+  isTextColumn,
+  readHeader,
+  valueOfCell,
+  wrongHeader,
+  type ColumnNames,
+  type FileColumn,
+} from "./job.file.ts";
 
 /** What is wrong with a row. `field` is its column, or null for the row as a whole; `message` is a predicate. */
 export interface RowProblem {
@@ -50,7 +58,7 @@ function columnsOf(header: CsvRecord, { columns }: FileReading): (FileColumn | n
 
 function csvRow(
   columns: readonly (FileColumn | null)[],
-  { line, content }: StreamRecord<CsvRecord>,
+  { line, content, hasByteOrderMark }: StreamRecord<CsvRecord>,
 ): ImportRow {
   if ("fault" in content) return { line, problems: [{ field: null, message: content.fault }] };
   const { cells } = content;
@@ -67,13 +75,16 @@ function csvRow(
     return { line, problems: undecoded.map((field) => ({ field, message: "is not valid UTF-8" })) };
   }
   const values = columns.flatMap((column, at) =>
-    column === null ? [] : [[column, valueOf(column, cells[at])] as const],
+    column === null ? [] : [[column, valueOf(column, cells[at], hasByteOrderMark)] as const],
   );
   return { line, values: Object.fromEntries(values) };
 }
 
-function valueOf(column: FileColumn, cell: CsvCell | undefined): unknown {
-  return valueOfCell(column, cell?.text ?? "", cell?.isQuoted ?? false);
+/** Our only files with a byte order mark are spreadsheet exports, whose texts are escaped. */
+function valueOf(column: FileColumn, cell: CsvCell | undefined, isSpreadsheet: boolean): unknown {
+  const text = cell?.text ?? "";
+  const isEscaped = isSpreadsheet && isTextColumn(column);
+  return valueOfCell(column, isEscaped ? fromSpreadsheetText(text) : text, cell?.isQuoted ?? false);
 }
 
 async function* ndjsonRows(

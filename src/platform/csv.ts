@@ -30,17 +30,6 @@ export function csvLine(cells: readonly (string | null)[]): string {
   return cells.map((text) => (text === null ? "" : cellText(text))).join(",");
 }
 
-/** What a spreadsheet takes for the beginning of a formula, in its wide forms too. */
-const FORMULA = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/;
-
-/**
- * A text that a spreadsheet takes for nothing but text: an apostrophe stands before one that would be a formula, which could
- * fetch, send or run what whoever wrote the text likes. It is not the same text any more.
- */
-export function spreadsheetText(text: string): string {
-  return FORMULA.test(text) ? `'${text}` : text;
-}
-
 function cellText(text: string): string {
   return text === "" || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

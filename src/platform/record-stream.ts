@@ -18,6 +18,8 @@ export interface StreamRecord<Content> {
   /** The physical line that the record starts on, from 1. */
   readonly line: number;
   readonly content: Content;
+  /** True if the file begins with a byte order mark. */
+  readonly hasByteOrderMark: boolean;
 }
 
 /** More than ten times what a job with every field at its longest takes. */
@@ -39,6 +41,7 @@ class Splitter<Content> {
   #bytes = Buffer.alloc(0);
   #line = 1;
   #atStart = true;
+  #hasByteOrderMark = false;
 
   constructor(find: FindRecord<Content>) {
     this.#find = find;
@@ -52,7 +55,8 @@ class Splitter<Content> {
       const found = this.#find(bytes, from, isLast || isTooLong);
       if (found === null) break;
       if (isTooLong && found.end === bytes.length) throw tooLong(this.#line);
-      if (found.content !== null) yield { line: this.#line, content: found.content };
+      const { content } = found;
+      if (content !== null) yield { line: this.#line, content, hasByteOrderMark: this.#hasByteOrderMark };
       this.#line += found.lines;
       from = found.end;
     }
@@ -63,7 +67,8 @@ class Splitter<Content> {
   #passMark(bytes: Buffer, isLast: boolean): number {
     if (bytes.length < BYTE_ORDER_MARK.length && !isLast) return 0;
     this.#atStart = false;
-    return bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
+    this.#hasByteOrderMark = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
+    return this.#hasByteOrderMark ? BYTE_ORDER_MARK.length : 0;
   }
 }
 

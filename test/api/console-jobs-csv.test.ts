@@ -39,9 +39,12 @@ beforeAll(async () => {
     {
       markingNumber: "E-1",
       contractor,
-      patch: { recipient_name: FORMULA, instructions: 'two\nlines, "and" more', weight: -2.5 },
+      patch: { recipient_name: FORMULA, instructions: 'two\nlines, "and" more;=1+1', weight: -2.5 },
     },
-    { markingNumber: "E-2", patch: { recipient_name: "'s-Gravenhage", scheduled_date: "2031-01-02" } },
+    {
+      markingNumber: "E-2",
+      patch: { recipient_name: "'s-Gravenhage", instructions: "'=1", scheduled_date: "2031-01-02" },
+    },
     {
       markingNumber: "E-3",
       patch: { recipient_name: "@SUM(1)", batch_number: "", normalized_status: "failed" },
@@ -147,7 +150,7 @@ describe("200", () => {
     const rows = new Map((await rowsOf(download({}))).map((row) => [row["marking_number"], row]));
     expect(rows.get("E-1")).toMatchObject({
       recipient_name: `'${FORMULA}`,
-      instructions: 'two\nlines, "and" more',
+      instructions: `two\nlines, "and" more;'=1+1`,
       weight: "-2.5",
     });
     expect(rows.get("E-2")?.["recipient_name"]).toBe("'s-Gravenhage");
@@ -159,11 +162,14 @@ describe("200", () => {
     expect(await firstBytes({ values: "exact" })).toBe(Buffer.from("mar").toString("hex"));
   });
 
-  it("is imported again as it is where its values are exact, and changes nothing then", async () => {
-    const bytes = new Uint8Array(await (await download({ values: "exact" })).arrayBuffer());
-    const report = await importAgain(bytes);
-    expect(report).toEqual({ created: 0, updated: 0, unchanged: 3, failed: 0 });
-  });
+  it.each(["exact", "spreadsheet"])(
+    "changes nothing if a file with %s values is imported",
+    async (values) => {
+      const bytes = new Uint8Array(await (await download({ values })).arrayBuffer());
+      const report = await importAgain(bytes);
+      expect(report).toEqual({ created: 0, updated: 0, unchanged: 3, failed: 0 });
+    },
+  );
 
   it("goes on from page to page, each job once, whatever the order", async () => {
     const many = await app.partner("agent");

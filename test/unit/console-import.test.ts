@@ -183,12 +183,14 @@ it("failed rows become a file in which nothing is a formula", () => {
       ],
     },
     { line: 4, marking_number: null, problems: [{ field: "weight", message: "must be a number" }] },
+    { line: 5, marking_number: "A;=1+1", problems: [{ field: "pts", message: "must be\t\uFF1D1" }] },
   ]);
   expect(csv.split("\r\n")).toEqual([
     "\uFEFFline,marking_number,field,reason",
     `3,'=HYPERLINK(1),,"has ""x"", twice"`,
     "3,'=HYPERLINK(1),pts,'-1",
     "4,,weight,must be a number",
+    "5,A;'=1+1,pts,must be\t'\uFF1D1",
     "",
   ]);
 });

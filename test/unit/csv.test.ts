@@ -90,7 +90,7 @@ describe("reading CSV", () => {
     const rest = "row,1\n".repeat(250_000);
     const records = await read(`stray,"2\n${rest}`);
     expect(records.length).toBe(250_001);
-    expect(records[0]).toEqual({ line: 1, content: { fault: "opens a quote that is never closed" } });
+    expect(records[0]).toMatchObject({ line: 1, content: { fault: "opens a quote that is never closed" } });
     expect(records.at(-1)?.line).toBe(250_001);
   });
 

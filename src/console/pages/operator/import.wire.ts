@@ -96,8 +96,14 @@ export function failuresAsCsv(failures: readonly ImportFailure[]): string {
   return `\uFEFFline,marking_number,field,reason\r\n${lines.join("\r\n")}\r\n`;
 }
 
-/** What somebody's file says must not become a formula of whoever opens this one. */
+/**
+ * Puts an apostrophe before each formula in the text. Some locales make Excel split at semicolons, so a formula after one
+ * counts too. The first group always matches as much as it can, so long runs of separators take linear time.
+ */
 function csvCell(text: string): string {
-  const harmless = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  const harmless = text.replace(
+    /((?:[;\t\r\n]|^)[\s"]*)('*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])?/g,
+    (part: string, start: string, formula?: string) => (formula === undefined ? part : `${start}'${formula}`),
+  );
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
