@@ -102,7 +102,7 @@ describe("exit code 2, wrong use", () => {
     [["bogus"], "WrongUse", "See: waymark --help"],
     [[], "WrongUse", "See: waymark --help"],
     [["serve"], "BadRequestException", null],
-    [["jobs", "export"], "BadRequestException", null],
+    [["jobs", "export", "--status", "done"], "BadRequestException", null],
   ])("is one document on standard output with --json: %j", async (args, code, hint) => {
     const run = await waymark(...args, "--json");
     expect(run.code).toBe(2);
