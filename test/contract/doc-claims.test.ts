@@ -122,6 +122,13 @@ describe("texts for users", () => {
     expect(lines.length).toBeGreaterThan(1_000);
     expect(lines.filter((line) => line.includes("30 days") && !FIXED.test(line))).toEqual([]);
   });
+
+  it("call 30 days the default in guides where RETENTION_DAYS decides", () => {
+    const fixed =
+      /by default|unless the operator|webhook-id|without a time|GET \/v1\/events|Each mail of the last/;
+    const lines = ["docs/webhooks.md", "docs/guide/console.md"].flatMap((file) => read(file).split("\n"));
+    expect(lines.filter((line) => line.includes("30 days") && !fixed.test(line))).toEqual([]);
+  });
 });
 
 it("SECURITY.md names no mail address that cannot receive mail", () => {

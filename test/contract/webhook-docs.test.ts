@@ -195,7 +195,7 @@ describe("docs/webhooks.md", () => {
       "requests on their way to one endpoint": withRange(IN_FLIGHT_LIMITS, "--max-in-flight"),
       "requests to one endpoint in a second": withRange(RATE_LIMITS, "--per-second"),
       "endpoints of an organisation": String(MAX_ENDPOINTS),
-      "the log, and what waits for a paused endpoint": `${readEnv({}).RETENTION_DAYS} days`,
+      "the log, and what waits for a paused endpoint": `the retention time, ${readEnv({}).RETENTION_DAYS} days by default`,
     });
   });
 
