@@ -59,7 +59,7 @@ export async function openServices(parts: ServiceParts) {
     clock,
     retentionDays,
   };
-  const webhooks = opened.use(await openWebhooks({ ...webhookParts, tracing }));
+  const webhooks = opened.use(await openWebhooks({ ...webhookParts, logger, tracing }));
   const { accounts, people } = opened.use(openAccounts({ ...parts, mails, announce, pageUrl }));
   const services = {
     ...createDataServices({ database, clock, announce, keepAct, readsFor: await parts.replicas.connect() }),

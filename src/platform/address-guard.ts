@@ -12,7 +12,7 @@ export type UrlProblemKind = "invalid_url" | "scheme" | "userinfo" | "blocked_ad
 export interface UrlProblem {
   allowed: false;
   problem: UrlProblemKind;
-  /** A predicate for the caller, which names no address that a name resolved to: `must be …`, `does not …`. */
+  /** A predicate for the caller: `must be …`, `does not …`. Contains nothing that a DNS lookup returned. */
   message: string;
 }
 
@@ -42,16 +42,24 @@ export interface AddressGuardOptions {
   /** Also http, loopback and private networks: for a receiver of the operator's own. Metadata addresses stay blocked. */
   allowPrivate: boolean;
   resolve?: Resolve;
+  /** Called with the exact reason for each refused name, which the endpoint's owner does not see. */
+  onRefusedName?: (hostname: string, error: NameError) => void;
 }
 
 interface Rule {
   allowPrivate: boolean;
   resolve: Resolve;
+  onRefusedName: AddressGuardOptions["onRefusedName"];
 }
 
-export function createAddressGuard({ allowPrivate, resolve }: AddressGuardOptions): AddressGuard {
+export function createAddressGuard({
+  allowPrivate,
+  resolve,
+  onRefusedName,
+}: AddressGuardOptions): AddressGuard {
   const rule: Rule = {
     allowPrivate,
+    onRefusedName,
     resolve: resolve ?? (allowPrivate ? createLocalResolve() : createDnsResolve()),
   };
   return {
@@ -76,8 +84,7 @@ async function checkUrl(text: string, rule: Rule): Promise<UrlVerdict> {
     await resolveChecked(host, rule);
     return { allowed: true, url: url.href };
   } catch (error) {
-    if (error instanceof BlockedAddressError) return refuse("blocked_address", error.message);
-    if (error instanceof NameError) return refuse("unresolvable", `names ${host}, which ${error.message}`);
+    if (error instanceof NameError) return refuse("unresolvable", error.message);
     throw error;
   }
 }
@@ -100,13 +107,17 @@ function blockedReason(address: string, { allowPrivate }: Rule): string | null {
   return what === null ? null : `not a public address (${what})`;
 }
 
-/** Every address of a name, all of them allowed. Rejects with a NameError or a BlockedAddressError. */
+/** Every IP address of a name, all of them allowed. Rejects with a NameError. */
 async function resolveChecked(hostname: string, rule: Rule): Promise<readonly string[]> {
-  const addresses = isLocalhost(hostname) ? LOOPBACK : await rule.resolve(hostname);
-  // Says nothing of the address: what a name resolves to inside our network is not the caller's to learn.
-  if (addresses.some((address) => blockedReason(address, rule) !== null))
-    throw new BlockedAddressError("must name a host that resolves to public addresses only");
-  return addresses;
+  try {
+    const addresses = isLocalhost(hostname) ? LOOPBACK : await rule.resolve(hostname);
+    if (addresses.some((address) => blockedReason(address, rule) !== null))
+      throw new NameError("not_public", { addresses });
+    return addresses;
+  } catch (error) {
+    if (error instanceof NameError) rule.onRefusedName?.(hostname, error);
+    throw error;
+  }
 }
 
 interface Question {

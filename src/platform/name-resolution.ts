@@ -7,22 +7,29 @@ import { lookup, Resolver } from "node:dns/promises";
 /** All addresses of `hostname`, IPv4 first. Rejects with a NameError where there is none. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
 
-/** `reason`: the name has no address, or nobody could tell. */
+/**
+ * Thrown for a name that nothing may be sent to. `message` is a predicate for the endpoint's owner and the same for every reason,
+ * so that it does not reveal whether a name exists in our network. `reason` and `addresses` are for the operator.
+ */
 export class NameError extends Error {
   override readonly name = "NameError";
-  readonly reason: "not_found" | "no_answer";
+  readonly reason: NameErrorReason;
+  readonly addresses: readonly string[];
 
-  constructor(reason: "not_found" | "no_answer", cause?: unknown) {
-    super(
-      reason === "not_found"
-        ? "does not resolve to any address"
-        : "could not be resolved: no answer from DNS",
-      {
-        cause,
-      },
-    );
+  constructor(reason: NameErrorReason, { cause, addresses = [] }: NameErrorOptions = {}) {
+    super("must name a public server: the name does not resolve, or not only to public IP addresses", {
+      cause,
+    });
     this.reason = reason;
+    this.addresses = addresses;
   }
+}
+
+export type NameErrorReason = "not_found" | "no_answer" | "not_public";
+
+interface NameErrorOptions {
+  cause?: unknown;
+  addresses?: readonly string[];
 }
 
 const NOT_FOUND: ReadonlySet<unknown> = new Set(["ENOTFOUND", "ENODATA", "EBADNAME"]);
@@ -54,7 +61,7 @@ export function createDnsResolve({ resolver = newResolver(), timeoutMs = 4_000 }
     const addresses = found.flat();
     if (addresses.length > 0) return addresses;
     const known = errors.length === 2 && errors.every(isNotFound);
-    throw new NameError(known ? "not_found" : "no_answer", errors[0]);
+    throw new NameError(known ? "not_found" : "no_answer", { cause: errors[0] });
   };
 
   return (hostname) => {

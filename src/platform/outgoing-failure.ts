@@ -46,13 +46,12 @@ const INVALID_MESSAGES = new Set(["bad response", "bad upgrade"]);
 
 export function toFailure(error: unknown, context: FailureContext): Failure {
   const cause = firstOf(error);
-  const { host } = context;
   if (cause instanceof BlockedAddressError)
     return { class: "blocked_address", message: `The endpoint's URL ${cause.message}.` };
   if (cause instanceof NameError)
     return {
       class: "dns",
-      message: `${host} ${cause.message}. Check the endpoint's URL and its DNS records.`,
+      message: `The endpoint's URL ${cause.message}. Check its spelling and its DNS records.`,
     };
   return context.connected ? whileTalking(cause, context) : whileConnecting(cause, context);
 }

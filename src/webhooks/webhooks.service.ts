@@ -5,6 +5,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
 import { databaseNowMs } from "../platform/database-time.ts";
 import { InFlightLimit } from "../platform/in-flight.ts";
+import type { Logger } from "../platform/logger.ts";
 import { createOutgoingHttp } from "../platform/outgoing-http.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
 import type { TokenRate } from "../platform/token-bucket.ts";
@@ -32,6 +33,8 @@ export interface WebhooksParts {
   replayRate?: TokenRate | undefined;
   /** Where a receiver's operator reads what it is that calls; null: nowhere. */
   docsUrl: string | null;
+  /** Receives the exact reason why a host name was refused; owners of endpoints see one reason for all. */
+  logger?: Logger | undefined;
   tracing?: Tracing | undefined;
 }
 
@@ -48,7 +51,11 @@ export interface Webhooks extends AsyncDisposable {
 /** Also makes the weeks of the log that are missing, in which whatever ends finds its place. */
 export async function openWebhooks(parts: WebhooksParts): Promise<Webhooks> {
   await ensurePartitions(parts.database, await databaseNowMs(parts.database), parts.retentionDays);
-  const guard = createAddressGuard({ allowPrivate: parts.allowPrivate });
+  const guard = createAddressGuard({
+    allowPrivate: parts.allowPrivate,
+    onRefusedName: (host, { reason, addresses }) =>
+      parts.logger?.info({ host, reason, addresses }, "refused the host name of a webhook endpoint"),
+  });
   const http = createOutgoingHttp({ guard });
   const { clock, docsUrl, tracing } = parts;
   const sender = createSender({ http, clock, docsUrl, tracing });

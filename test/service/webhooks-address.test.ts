@@ -49,7 +49,7 @@ describe("a name's addresses, from a real DNS server", () => {
 
     httpOf(guard);
     const result = await post(url);
-    expect(result).toMatchObject({ kind: "failure", class: "blocked_address" });
+    expect(result).toMatchObject({ kind: "failure", class: "dns" });
     expect(JSON.stringify(result)).not.toContain("127.0.0.1");
     expect(receiver.connections.opened).toBe(0);
   });
@@ -65,14 +65,14 @@ describe("a name's addresses, from a real DNS server", () => {
 
     receiver.breakConnections();
     await expect.poll(() => http.connections.open, { timeout: 10_000 }).toBe(0);
-    expect(await post(url)).toMatchObject({ kind: "failure", class: "blocked_address" });
+    expect(await post(url)).toMatchObject({ kind: "failure", class: "dns" });
     expect(receiver.received).toHaveLength(2);
   });
 
   it("is refused where a single answer among public ones is not public", async () => {
     answer = ({ type }) => (type === "A" ? [PUBLIC, "8.8.8.8"] : ["2606:2800:220::1", "::ffff:10.0.0.1"]);
     expect(await guardOf(false).checkUrl("https://receiver.test/")).toMatchObject({
-      problem: "blocked_address",
+      problem: "unresolvable",
     });
     answer = ({ type }) => (type === "A" ? [PUBLIC, "8.8.8.8"] : ["2606:2800:220::1"]);
     expect(await guardOf(false).checkUrl("https://receiver.test/")).toMatchObject({ allowed: true });
@@ -89,19 +89,21 @@ describe("a name's addresses, from a real DNS server", () => {
   });
 
   it.each([
-    ["no such name", "NXDOMAIN", "does not resolve to any address"],
-    ["no address", NONE, "does not resolve to any address"],
-    ["a failure", "SERVFAIL", "no answer from DNS"],
-    ["silence", "silence", "no answer from DNS"],
-  ] as const)("with %s is a failure of class dns", async (_, given, words) => {
-    answer = () => given;
+    ["no such name", "NXDOMAIN"],
+    ["no address", NONE],
+    ["a failure", "SERVFAIL"],
+    ["silence", "silence"],
+    ["a private IP address", ["10.0.0.7"]],
+  ] as const)("with %s is a failure of class dns, in the same words", async (_, given) => {
+    answer = ({ type }) => (type === "A" || typeof given === "string" ? given : NONE);
     httpOf(guardOf(false, 300));
-    expect(await post("https://receiver.test/")).toMatchObject({
+    const { durationMs: _ms, ...result } = await post("https://receiver.test/");
+    expect(result).toEqual({
       kind: "failure",
       class: "dns",
-      message: expect.stringContaining(
-        `receiver.test ${words.startsWith("no") ? "could not be resolved" : words}`,
-      ),
+      message:
+        "The endpoint's URL must name a public server: the name does not resolve, or not only to public IP " +
+        "addresses. Check its spelling and its DNS records.",
     });
   });
 

@@ -235,20 +235,39 @@ describe("checkUrl", () => {
     "refuses a name that resolves to %j, and does not say what it found",
     async (addresses) => {
       const verdict = await resolvingTo(...addresses).checkUrl("https://intranet.example/");
-      expect(verdict).toMatchObject({ allowed: false, problem: "blocked_address" });
+      expect(verdict).toMatchObject({ allowed: false, problem: "unresolvable" });
       for (const address of addresses) expect(JSON.stringify(verdict)).not.toContain(address);
     },
   );
 
-  it("tells a name that does not exist from one that DNS did not answer for", async () => {
-    const silent = createAddressGuard({
-      allowPrivate: false,
-      resolve: () => Promise.reject(new NameError("no_answer")),
+  it("gives one answer for every refused name, and reports the exact reason to the operator", async () => {
+    const reported: unknown[] = [];
+    const resolves = [
+      unresolvable,
+      () => Promise.reject(new NameError("no_answer")),
+      () => Promise.resolve(["93.184.216.34", "10.0.0.7"]),
+    ];
+    const verdicts = await Promise.all(
+      resolves.map((resolve) =>
+        createAddressGuard({
+          allowPrivate: false,
+          resolve,
+          onRefusedName: (host, { reason, addresses }) => reported.push([host, reason, addresses]),
+        }).checkUrl("https://a.example/"),
+      ),
+    );
+    expect(new Set(verdicts.map((verdict) => JSON.stringify(verdict)))).toEqual(
+      new Set([JSON.stringify(verdicts[0])]),
+    );
+    expect(verdicts[0]).toEqual({
+      allowed: false,
+      problem: "unresolvable",
+      message: "must name a public server: the name does not resolve, or not only to public IP addresses",
     });
-    const verdicts = await Promise.all([strict, silent].map((guard) => guard.checkUrl("https://a.example/")));
-    expect(verdicts.map((verdict) => (verdict.allowed ? "" : verdict.message))).toEqual([
-      "names a.example, which does not resolve to any address",
-      "names a.example, which could not be resolved: no answer from DNS",
+    expect(reported).toEqual([
+      ["a.example", "not_found", []],
+      ["a.example", "no_answer", []],
+      ["a.example", "not_public", ["93.184.216.34", "10.0.0.7"]],
     ]);
   });
 });

@@ -4,13 +4,13 @@ import type { Tone } from "../../components/tone.ts";
 
 const OUTCOMES: Readonly<Record<string, string>> = {
   delivered: "Delivered",
-  dns: "The host's name was not found",
+  dns: "The host name does not resolve to public addresses",
   connect_refused: "The connection was refused",
   connect_timeout: "No connection in time",
   tls: "The TLS handshake failed",
   timeout: "No answer in time",
   reset: "The connection broke off",
-  blocked_address: "The address is not public",
+  blocked_address: "The IP address in the URL is not public",
   invalid_response: "The answer was not HTTP",
   event_missing: "The event is gone",
   interrupted: "Interrupted on our side",
