@@ -92,7 +92,7 @@ export function readDay(text: string | null): string | null {
   return text;
 }
 
-export function toWire(row: Row): unknown {
+export function toWire(row: Row): object {
   const { id, created_at: created, updated_at: updated, ...rest } = row;
   return {
     id: toTypedId("job", id as string),
@@ -117,6 +117,11 @@ export function toWire(row: Row): unknown {
     created_at: isoTime(created as string),
     updated_at: isoTime(updated as string),
   };
+}
+
+/** A job in a list, with its version. */
+export function toListedWire(row: Row): unknown {
+  return Object.assign(toWire(row), { version: row["version"] });
 }
 
 function isoTime(text: string): string {

@@ -25,6 +25,7 @@ import {
   readText,
   Refused,
   STANDING_HEADERS,
+  toListedWire,
   toWire,
   type Patch,
   type Row,
@@ -148,7 +149,7 @@ async function list(caller: Caller, path: string, query: string): Promise<Reply>
       : null;
   const pagination = { page, page_size: limit, total, next_cursor: cursor };
   return {
-    data: { items: rows.map(toWire), pagination },
+    data: { items: rows.map(toListedWire), pagination },
     headers: ["Link", links.filter(Boolean).join(", ")],
   };
 }
