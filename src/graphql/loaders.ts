@@ -12,7 +12,7 @@ import { invariant } from "../platform/errors.ts";
 import { inOrder } from "../platform/in-order.ts";
 import { toIsoTime } from "../platform/time.ts";
 import { requestBodiesOf } from "../webhooks/delivery.bodies.ts";
-import { attemptsOf, deliveriesById } from "../webhooks/delivery.lookup.ts";
+import { attemptsById, attemptsOf, deliveriesById } from "../webhooks/delivery.lookup.ts";
 import type { EndpointService } from "../webhooks/endpoint.service.ts";
 import type { Holder } from "./holder.ts";
 import { loader, ofIds } from "./loader.ts";
@@ -47,7 +47,9 @@ export interface Loaders extends PeopleLoaders {
   readonly keys: DataLoader<string, ApiKeyNode | null>;
   readonly endpoints: DataLoader<string, EndpointNode | null>;
   readonly deliveries: DataLoader<string, DeliveryNode | null>;
-  readonly attempts: DataLoader<string, AttemptNode[]>;
+  readonly attempts: DataLoader<string, AttemptNode | null>;
+  /** By the uuids of deliveries. */
+  readonly attemptsOf: DataLoader<string, AttemptNode[]>;
   /** Of deliveries. */
   readonly requestBodies: DataLoader<string, string | null>;
   /** One page of the history of a job; jobs that want the same page are asked together. */
@@ -103,6 +105,10 @@ export function createLoaders(
       return ofIds("dlv", ids, views.map(toDeliveryNode));
     }),
     attempts: loader(async (ids) => {
+      const views = await attemptsById(database, viewer(), ids);
+      return ofIds("att", ids, views.map(toAttemptNode));
+    }),
+    attemptsOf: loader(async (ids) => {
       const found = await attemptsOf(database, viewer(), ids);
       return ids.map((id) => (found.get(id) ?? []).map(toAttemptNode));
     }),

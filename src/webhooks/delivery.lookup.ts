@@ -28,6 +28,23 @@ export async function deliveriesById(
   return rows.map(toDeliveryView);
 }
 
+/** Those attempts of `ids` (uuids) whose endpoint the caller may see, in no particular order. */
+export async function attemptsById(
+  database: Queryable,
+  caller: Caller,
+  ids: readonly string[],
+): Promise<AttemptView[]> {
+  // Materialized, so that the plan starts from the index on the ids of attempts, not from the caller's deliveries.
+  const rows = await database.query<AttemptRow>(sql`
+    with attempt as materialized (
+      select delivery_id, ${attemptColumns} from webhook_attempt where id = any(${ids}::uuid[]))
+    select attempt.* from attempt
+      join webhook_delivery delivery on delivery.id = attempt.delivery_id
+      join webhook_endpoint endpoint on endpoint.id = delivery.endpoint_id
+    where ${ownedBy(caller)}`);
+  return rows.map(toAttemptView);
+}
+
 /** The attempts of deliveries (uuids) that the caller may see, each in order, by the delivery's uuid. */
 export async function attemptsOf(
   database: Queryable,

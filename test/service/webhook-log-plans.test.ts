@@ -2,9 +2,10 @@
 import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Database, Queryable } from "../../src/platform/database.ts";
-import { fromTypedId, newUuid, newUuidSql } from "../../src/platform/ids.ts";
+import { fromTypedId, newUuid, newUuidSql, toTypedId } from "../../src/platform/ids.ts";
 import { sql, type Sql } from "../../src/platform/sql.ts";
 import { operator } from "../../src/webhooks/caller.ts";
+import { attemptsById } from "../../src/webhooks/delivery.lookup.ts";
 import { listDeliveries } from "../../src/webhooks/delivery.queries.ts";
 import { replayFailed, replayMissing } from "../../src/webhooks/delivery.replay.ts";
 import { HOUR_MS } from "../support/fake-clock.ts";
@@ -104,6 +105,25 @@ it("replays what is dead by that index, and reads of the queue the endpoint's ow
   const dead = nodes.filter(({ Alias = "" }) => Alias.startsWith("dead"));
   expect(new Set(indexesOf(dead, week.table))).toEqual(new Set([week.dead]));
   expectLanes(nodes);
+});
+
+it("finds an attempt by its id without a scan of the attempts", async () => {
+  // As many as fill a few megabytes, in the order of their ids, as workers insert them.
+  await services.database.query(sql`
+    insert into webhook_attempt (id, delivery_id, number, started_at, duration_ms, outcome, request_headers)
+    select ${newUuidSql}, id, number, now(), 1, 'delivered', json_build_object('user-agent', repeat('x', 300))
+    from generate_series(1, 5) number, webhook_delivery where status = 'delivered'`);
+  await services.database.query(sql`analyze webhook_attempt`);
+  const [attempt] = await services.database.query<{ id: string }>(
+    sql`select id from webhook_attempt order by id offset 1000 limit 1`,
+  );
+  const texts: string[] = [];
+  const id = attempt?.id ?? "";
+  expect(await attemptsById(listening(texts), operator, [id])).toMatchObject([{ id: toTypedId("att", id) }]);
+  const nodes = await nodesOf(texts, "");
+  const attempts = week.table.replace("delivery_finished", "attempt");
+  const filled = nodes.filter(({ "Relation Name": table }) => table === week.table || table === attempts);
+  expect(filled.map((node) => node["Node Type"]).toSorted()).toEqual(["Bitmap Heap Scan", "Index Scan"]);
 });
 
 it("looks for events without a delivery the same way", async () => {

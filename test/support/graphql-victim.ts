@@ -147,6 +147,11 @@ async function idsOf(app: TestApp, victim: Partner, contractor: Partner): Promis
     ...(await typed("whe", "webhook_endpoint")),
     ...(await typed("key", "api_key")),
     ...(await typed("dlv", "webhook_delivery", `endpoint_id ${ofVictim}`)),
+    ...(await typed(
+      "att",
+      "webhook_attempt",
+      `delivery_id in (select id from webhook_delivery where endpoint_id ${ofVictim})`,
+    )),
     // Its owner before its member.
     ...(await typed("usr", "user_account")),
     ...(await typed("inv", "invitation")),

@@ -1226,8 +1226,8 @@ export type UsageDay = {
 };
 
 /**
- * An object that `node` finds by its id. The prefix of the id is its type: `job_`, `evt_`, `org_`, `whe_`, `dlv_`, `key_`, `usr_`, `arq_`.
- * Objects with other ids are read through the object or list that they belong to, such as an attempt (`att_`) through its delivery.
+ * An object that `node` finds by its id. The prefix of the id is its type: `job_`, `evt_`, `org_`, `whe_`, `dlv_`, `att_`, `key_`, `usr_`, `arq_`.
+ * Objects with other ids are read through the list that they belong to, such as an invitation (`inv_`) through `invitations`.
  */
 export type Node = {
   /** The same id as in REST, in events and on the command line. */
@@ -1921,7 +1921,7 @@ export type WebhookEventType =
   | 'WEBHOOK_TEST';
 
 /** One HTTP request of a delivery. */
-export type WebhookAttempt = {
+export type WebhookAttempt = Node & {
   /** Its id (`att_…`). */
   readonly id: Scalars['ID']['output'];
   /** From 1. */
@@ -2190,6 +2190,7 @@ export type ResolversInterfaceTypes<_RefType extends Record<string, unknown>> = 
     | ( ApiKeyNode )
     | ( EndpointNode )
     | ( DeliveryNode )
+    | ( WebhookAttempt )
   ;
 }>;
 
@@ -2885,7 +2886,7 @@ export interface JsonScalarConfig extends GraphQLScalarTypeConfig<ResolversTypes
 }
 
 export type NodeResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['Node'] = ResolversParentTypes['Node']> = ResolversObject<{
-  __resolveType: TypeResolveFn<'User' | 'AccountRequest' | 'JobEvent' | 'Job' | 'Organization' | 'ApiKey' | 'WebhookEndpoint' | 'WebhookDelivery', ParentType, ContextType>;
+  __resolveType: TypeResolveFn<'User' | 'AccountRequest' | 'JobEvent' | 'Job' | 'Organization' | 'ApiKey' | 'WebhookEndpoint' | 'WebhookDelivery' | 'WebhookAttempt', ParentType, ContextType>;
 }>;
 
 export type PageInfoResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['PageInfo'] = ResolversParentTypes['PageInfo']> = ResolversObject<{
@@ -3031,6 +3032,7 @@ export type WebhookAttemptResolvers<ContextType = GraphqlContext, ParentType ext
   requestHeaders?: Resolver<ReadonlyArray<ResolversTypes['WebhookHeader']>, ParentType, ContextType>;
   responseHeaders?: Resolver<Maybe<ReadonlyArray<ResolversTypes['WebhookHeader']>>, ParentType, ContextType>;
   responseBody?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
 }>;
 
 export type WebhookDeliveryConnectionResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['WebhookDeliveryConnection'] = ResolversParentTypes['WebhookDeliveryConnection']> = ResolversObject<{

@@ -24,6 +24,11 @@ const kinds = {
     scope: "webhooks:manage",
     find: (uuid, { loaders }) => loaders.deliveries.load(uuid),
   },
+  att: {
+    type: "WebhookAttempt",
+    scope: "webhooks:manage",
+    find: (uuid, { loaders }) => loaders.attempts.load(uuid),
+  },
   arq: {
     type: "AccountRequest",
     scope: "webhooks:manage",

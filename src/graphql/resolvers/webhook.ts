@@ -66,7 +66,7 @@ export const webhookDelivery: WebhookDeliveryResolvers = {
     if (jobId !== null) allowed(context, "jobs:read");
     return context.loaders.requestBodies.load(uuidOf("dlv", id));
   },
-  attempts: ({ id }, _args, { loaders }) => loaders.attempts.load(uuidOf("dlv", id)),
+  attempts: ({ id }, _args, { loaders }) => loaders.attemptsOf.load(uuidOf("dlv", id)),
 };
 
 /** Of an id that we have written ourselves. */

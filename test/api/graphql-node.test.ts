@@ -1,0 +1,57 @@
+/** `node(id:)` by each prefix that it accepts. */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { isInterfaceType } from "graphql";
+import { createSchema } from "../../src/graphql/schema.ts";
+import { newPerson, type SignedIn } from "../support/graphql-person.ts";
+import { createVictim, type Victim } from "../support/graphql-victim.ts";
+import { ask } from "../support/graphql.ts";
+import { startTestApp, type TestApp } from "../support/start-app.ts";
+
+let app: TestApp;
+let owner: Victim;
+let operator: SignedIn;
+let stranger: SignedIn;
+
+beforeAll(async () => {
+  // Without a worker, which would change deliveries and mails.
+  app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on", WAYMARK_ROLE: "api" });
+  operator = await newPerson(app, null);
+  owner = await createVictim(app, operator);
+  stranger = await newPerson(app, (await app.partner("agent")).id);
+}, 60_000);
+afterAll(() => app[Symbol.asyncDispose]());
+
+const accepted = {
+  job: "Job",
+  evt: "JobEvent",
+  org: "Organization",
+  whe: "WebhookEndpoint",
+  dlv: "WebhookDelivery",
+  att: "WebhookAttempt",
+  key: "ApiKey",
+  usr: "User",
+  arq: "AccountRequest",
+};
+const query = "query ($id: ID!) { node(id: $id) { id __typename } }";
+
+it.each(Object.entries(accepted))(
+  "returns the object of an id with the prefix %s_, and null to another organization",
+  async (prefix, type) => {
+    const id = owner.ids.find((other) => other.startsWith(`${prefix}_`));
+    expect(await operator.ask(query, { id })).toEqual({ node: { id, __typename: type } });
+    // Account requests are for operators only.
+    const own = prefix === "arq" ? null : { id, __typename: type };
+    expect(await ask(app, query, { key: owner.key, variables: { id } })).toEqual({ node: own });
+    expect(await stranger.ask(query, { id })).toEqual({ node: null });
+  },
+);
+
+it("accepts the prefixes that the schema and the guide list", () => {
+  const schema = createSchema();
+  const node = schema.getType("Node");
+  if (!isInterfaceType(node)) throw new Error("Node is an interface");
+  const types = schema.getPossibleTypes(node).map(({ name }) => name);
+  expect(types.toSorted()).toEqual(Object.values(accepted).toSorted());
+  const [, listed = ""] = /The prefix of the id is its type: ([^.]*)\./.exec(node.description ?? "") ?? [];
+  expect([...listed.matchAll(/`(\w+)_`/g)].map(([, prefix]) => prefix)).toEqual(Object.keys(accepted));
+});
