@@ -5,7 +5,14 @@ import { inOrder } from "../platform/in-order.ts";
 import type { Viewer } from "../platform/principal.ts";
 import { join, raw, sql, type Sql } from "../platform/sql.ts";
 import { visibleTo } from "../jobs/job.visibility.ts";
-import { eventColumns, placeColumns, readFeed, type FeedQuery, type Place } from "./event.service.ts";
+import {
+  eventColumns,
+  placeColumns,
+  readFeed,
+  type FeedQuery,
+  type FeedRows,
+  type Place,
+} from "./event.service.ts";
 import type { EventRow } from "./event.wire.ts";
 
 /** An event with its place in the feed; `job_id` is its job's uuid. */
@@ -105,7 +112,6 @@ export async function eventFeed(
   { database, clock }: { database: Queryable; clock: Clock },
   viewer: Viewer,
   query: FeedQuery,
-): Promise<{ items: PlacedEventRow[]; hasMore: boolean }> {
-  const rows = await readFeed<PlacedEventRow>({ database, clock }, viewer, { query, columns });
-  return { items: rows.slice(0, query.limit), hasMore: rows.length > query.limit };
+): Promise<FeedRows<PlacedEventRow>> {
+  return await readFeed<PlacedEventRow>({ database, clock }, viewer, { query, columns });
 }

@@ -64,11 +64,12 @@ export function createEventService({ database, clock }: { database: Queryable; c
   return {
     async feed(viewer, query) {
       const columns = sql`${eventColumns}, job_event.job, ${placeColumns}`;
-      const rows = await readFeed<EventRow & Place>({ database, clock }, viewer, { query, columns });
-      const items = rows.slice(0, query.limit);
-      const last = items.at(-1);
-      const next = last ? { transactionId: last.transaction_id, position: last.position } : query.after;
-      return { items, next, hasMore: rows.length > query.limit };
+      const { items, hasMore, end } = await readFeed<EventRow>({ database, clock }, viewer, {
+        query,
+        columns,
+      });
+      const next = end ? { transactionId: end.transaction_id, position: end.position } : query.after;
+      return { items, next, hasMore };
     },
 
     newest: () => newestPosition(database),
@@ -87,16 +88,39 @@ export function createEventService({ database, clock }: { database: Queryable; c
 
 export const placeColumns = raw("transaction_id::text as transaction_id, position::text as position");
 
-/** A page of the feed, and one event more where there are more. Throws GoneException for an expired cursor. */
-export async function readFeed<Row extends Place>(
+/** Visible events that one page of a filtered feed reads at most. */
+export const MAX_SCANNED = 10_000;
+
+export interface FeedRows<Row> {
+  items: (Row & Place)[];
+  hasMore: boolean;
+  /** Position for the next page: the last item or, if the page reached `MAX_SCANNED`, the last event read. */
+  end: Place | null;
+}
+
+interface ReadColumns extends Place {
+  is_expired: boolean;
+  id: string | null;
+  /** Absent without a filter. */
+  matches?: boolean;
+  is_last_scanned?: boolean;
+}
+
+/** Returns a page of the feed. Throws GoneException for an expired cursor. */
+export async function readFeed<Row>(
   { database, clock }: { database: Queryable; clock: Clock },
   viewer: Viewer,
   { query, columns }: { query: FeedQuery; columns: Sql },
-): Promise<Row[]> {
+): Promise<FeedRows<Row>> {
   const statement = feedStatement(viewer, query, columns, clock.now());
-  const rows = await database.query<Row & { is_expired: boolean; id: string | null }>(statement);
-  if (rows[0]?.is_expired) throw expiredCursor(await oldestPosition(database, clock.now()));
-  return rows.filter(({ id }) => id !== null);
+  const found = await database.query<Row & ReadColumns>(statement);
+  if (found[0]?.is_expired) throw expiredCursor(await oldestPosition(database, clock.now()));
+  const rows = found.filter(({ id, matches }) => id !== null && matches !== false);
+  const items = rows.slice(0, query.limit);
+  if (rows.length > query.limit) return { items, hasMore: true, end: items.at(-1) ?? null };
+  const last = found.at(-1);
+  if (last?.is_last_scanned) return { items, hasMore: true, end: last };
+  return { items, hasMore: false, end: items.at(-1) ?? null };
 }
 
 function expiredCursor(oldest: FeedPosition): AppError {
@@ -125,7 +149,15 @@ function feedStatement(viewer: Viewer, { after, types, limit }: FeedQuery, colum
   // one: of two such conditions an index would begin at either.
   // No row of a transaction still running, or begun after one that is, is shown: it could be followed by a row that
   // sorts before it, which a reader who had moved on would never see.
+  const visible = sql`from job_event
+    where ${visibleTo(viewer, "job_event")}
+      and not expired.is_expired
+      and (transaction_id, position) > ((select transaction_id from start), (select position from start))
+      and job_event.id >= ${oldest}::uuid
+      and transaction_id < feed_number(pg_snapshot_xmin(pg_current_snapshot()))`;
   // Ordered by the table's columns: the bare name would be that of the answer, whose numbers are text.
+  const unfiltered = sql`select ${columns} ${visible}
+    order by job_event.transaction_id, job_event.position limit ${limit + 1}`;
   return sql`
     with start as materialized (
       select * from (
@@ -134,13 +166,24 @@ function feedStatement(viewer: Viewer, { after, types, limit }: FeedQuery, colum
       ) place (transaction_id, position) order by transaction_id desc, position desc limit 1
     )
     select expired.is_expired, event.* from (select ${isExpired} as is_expired) expired left join lateral (
-    select ${columns} from job_event
-    where ${visibleTo(viewer, "job_event")}
-      and not expired.is_expired
-      and (transaction_id, position) > ((select transaction_id from start), (select position from start))
-      and job_event.id >= ${oldest}::uuid
-      and transaction_id < feed_number(pg_snapshot_xmin(pg_current_snapshot()))
-      ${types.length > 0 ? sql`and type = any(${types}::text[])` : sql``}
-    order by job_event.transaction_id, job_event.position limit ${limit + 1}
+    ${types.length > 0 ? filtered(sql`select job_event.* ${visible}`, { types, limit }, columns) : unfiltered}
     ) event on true`;
+}
+
+/**
+ * The events of `visible` that have one of `types`, and the last event read as a mark if that is the `MAX_SCANNED`th: the
+ * scan and its end belong to one snapshot, so the next page continues there without a gap.
+ */
+function filtered(visible: Sql, { types, limit }: Pick<FeedQuery, "types" | "limit">, columns: Sql): Sql {
+  const matches = sql`type = any(${types}::text[])`;
+  const isLast = raw(`scan_number = ${String(MAX_SCANNED)}`);
+  // A sub-select hides the number: where PostgreSQL expects fewer rows than it, it would read and sort all of them.
+  const atMost = raw(`(select ${String(MAX_SCANNED)})`);
+  return sql`
+    select ${columns}, ${matches} as matches, ${isLast} as is_last_scanned from (
+      select visible.*, row_number() over (order by visible.transaction_id, visible.position) as scan_number
+      from (${visible} order by job_event.transaction_id, job_event.position limit ${atMost}) visible
+    ) job_event
+    where ${matches} or ${isLast}
+    order by job_event.transaction_id, job_event.position limit ${limit + 1}`;
 }

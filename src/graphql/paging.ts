@@ -57,6 +57,8 @@ interface Page<Row, Node> {
   readonly hasPrevious: boolean;
   readonly toNode: (row: Row) => Node;
   readonly cursorOf: (row: Row) => string;
+  /** The cursor for the next page, if it is not that of the last item. */
+  readonly endCursor?: string | null;
 }
 
 /** A page without items that ends at `endCursor`. */
@@ -90,7 +92,7 @@ class PageConnection<Row, Node> implements ConnectionNode<Node> {
       hasNextPage: this.#page.hasNext,
       hasPreviousPage: this.#page.hasPrevious,
       startCursor: this.#cursorAt(0),
-      endCursor: this.#cursorAt(this.nodes.length - 1),
+      endCursor: this.#page.endCursor ?? this.#cursorAt(this.nodes.length - 1),
     });
   }
 

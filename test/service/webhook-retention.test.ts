@@ -1,6 +1,6 @@
 /** How long the log of deliveries is kept: its weeks are made, and what is over goes. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { newUuid } from "../../src/platform/ids.ts";
+import { newUuid, newUuidSql } from "../../src/platform/ids.ts";
 import { sql } from "../../src/platform/sql.ts";
 import { ensurePartitions } from "../../src/webhooks/partitions.ts";
 import { DAY_MS } from "../support/fake-clock.ts";
@@ -87,6 +87,36 @@ describe("retire", () => {
     const retired = await own.deliveries.retire().finally(() => shiftDate(0));
     expect(retired).toEqual({ deleted: 0, dropped: [] });
     expect(await own.rows()).toHaveLength(2);
+  });
+
+  it("keeps the newest 100,000 deliveries on hold of an endpoint, and a replay sends the events of the others", async () => {
+    await using own = await openWebhookServices();
+    const { agent, id, uuid } = await agentWithEndpoint(own);
+    const active = await agentWithEndpoint(own);
+    await own.endpoints.pause(agent, id);
+    await own.jobs(agent, 7);
+    const oldest = await own.rows();
+    expect(oldest).toHaveLength(7);
+    for (const endpoint of [uuid, active.uuid])
+      await own.database.query(sql`
+        insert into webhook_delivery (id, endpoint_id, event_id, event_type)
+        select ${newUuidSql}, ${endpoint}, ${newUuidSql}, 'job.updated' from generate_series(1, 100000)`);
+    const count = async (endpoint: string): Promise<unknown> => {
+      const where = sql`endpoint_id = ${endpoint} and status = 'pending'`;
+      const [row] = await own.database.query<{ count: number }>(
+        sql`select count(*)::int as count from webhook_delivery where ${where}`,
+      );
+      return row?.count;
+    };
+    await insert(own, active.uuid, { ageMs: DAY_MS });
+
+    expect(await own.deliveries.retire()).toMatchObject({ deleted: 7 });
+    expect(await count(uuid)).toBe(100_000);
+    expect(await count(active.uuid)).toBe(100_001);
+    expect(await own.deliveries.replayMissing(agent, id)).toEqual({ replayed: 7 });
+    const replayed = await own.rows(sql`endpoint_id = ${uuid} and origin = 'replay'`);
+    const events = (rows: typeof oldest): string[] => rows.map((row) => row.event_id).toSorted();
+    expect(events(replayed)).toEqual(events(oldest));
   });
 
   it("discards what still came for an endpoint while it was deleted", async () => {

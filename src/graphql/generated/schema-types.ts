@@ -1288,7 +1288,10 @@ export type Query = {
   readonly jobs: Maybe<JobConnection>;
   /** How many jobs, how many pieces and how much weight, by up to two keys. */
   readonly jobStats: Maybe<JobStats>;
-  /** What happened, oldest first: the same events as webhooks carry, for 30 days. To catch up after an interruption. */
+  /**
+   * What happened, oldest first: the same events as webhooks carry, for 30 days. To catch up after an interruption. With `types` a
+   * page may hold fewer events than `first`, even none, while `hasNextPage` is true: continue from `endCursor`.
+   */
   readonly events: Maybe<JobEventConnection>;
   /** Every status that a job can have. New codes may be added: that is no breaking change. */
   readonly jobStatuses: Maybe<ReadonlyArray<JobStatus>>;

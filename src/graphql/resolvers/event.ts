@@ -21,13 +21,14 @@ export const eventQueries: Pick<QueryResolvers, "events"> = {
     if (page.cursor === LATEST) return emptyPage(feedCursorAt(await newestPosition(context.database)));
     const after = readCursor(page, readFeedCursor);
     const query = { after, types: toJobEventTypes(types), limit: page.limit };
-    const { items, hasMore } = await eventFeed({ ...context, ...context.services }, viewer, query);
+    const { items, hasMore, end } = await eventFeed({ ...context, ...context.services }, viewer, query);
     return toConnection({
       items,
       hasNext: hasMore,
       hasPrevious: after !== null,
       toNode: (row) => toJobEventNode(row, viewer),
       cursorOf: feedCursor,
+      endCursor: end && feedCursor(end),
     });
   },
 };

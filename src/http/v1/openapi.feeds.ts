@@ -14,7 +14,7 @@ export const listEvents = operation({
 webhooks carry, to poll instead or to catch up.
 
 Begin without \`after\`, keep \`next_cursor\` and hand it back as \`after\`, at once while \`has_more\` is true and then from
-time to time. No event is left out and none comes twice along one cursor. A cursor after which events are older than 30 days
+time to time. With \`types\` a page may hold fewer events than \`page_size\`, even none, while \`has_more\` is true. No event is left out and none comes twice along one cursor. A cursor after which events are older than 30 days
 is 410: take a new one with \`after=latest\`, list the jobs, then follow the feed.`,
   tag: "Events",
   scopes: ["jobs:read"],

@@ -228,7 +228,9 @@ export const feedSchema = z
       .string()
       .nullable()
       .meta({ description: "Hand it back as `after`, now or later; null: nothing ever happened" }),
-    has_more: z.boolean().meta({ description: "Whether more events wait already" }),
+    has_more: z
+      .boolean()
+      .meta({ description: "True if there may be another page, also after a page without events" }),
   })
   .meta({ id: "Feed" });
 

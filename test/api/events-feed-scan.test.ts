@@ -1,0 +1,131 @@
+/** The feed filtered by type, over many events of other types. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { eventFeed } from "../../src/events/event.lookup.ts";
+import { createEventService } from "../../src/events/event.service.ts";
+import type { Queryable } from "../../src/platform/database.ts";
+import { fromTypedId, newUuidSql } from "../../src/platform/ids.ts";
+import { systemActor, type Viewer } from "../../src/platform/principal.ts";
+import { sql, type Sql } from "../../src/platform/sql.ts";
+import { expectData } from "../support/answers.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
+import { eventuallyEvents, feed, untilShown, type FeedEvent } from "../support/feed.ts";
+import { ask } from "../support/graphql.ts";
+import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+
+const MAX_READ = 10_000;
+const EVENTS = 40_000;
+/** Sequences of the events of type `job.assigned`: adjacent, and first and last of what a page reads. */
+const ASSIGNED = [2, 3, 9_999, 10_000, 10_001, 10_002, 35_000];
+
+let app: TestApp;
+let agent: Partner;
+let viewer: Viewer;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  agent = await app.partner("agent");
+  const organizationId = fromTypedId("org", agent.id) ?? agent.id;
+  viewer = { organizationId, organizationType: "agent", actor: systemActor };
+  await app.jobs(agent, [{}]);
+  await eventuallyEvents(app, agent, 1);
+  await app.database.query(sql`
+    insert into job_event (id, type, job_id, agent_id, sequence, actor_type, changes, job)
+    select ${newUuidSql}, case when n = any(${ASSIGNED}::int[]) then 'job.assigned' else 'job.updated' end,
+      job_id, agent_id, n, actor_type, changes, job
+    from job_event cross join generate_series(2, ${EVENTS}::int) n where agent_id = ${organizationId} order by n`);
+  await app.database.query(sql`analyze job_event`);
+  await untilShown(app.database);
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+interface PlanNode {
+  "Relation Name"?: string;
+  "Actual Rows": number;
+  "Actual Loops": number;
+  "Rows Removed by Filter"?: number;
+  Plans?: PlanNode[];
+}
+
+function rowsRead(node: PlanNode): number {
+  const own =
+    node["Relation Name"] === "job_event"
+      ? (node["Actual Rows"] + (node["Rows Removed by Filter"] ?? 0)) * node["Actual Loops"]
+      : 0;
+  return (node.Plans ?? []).reduce((sum, plan) => sum + rowsRead(plan), own);
+}
+
+/** The test's database; adds the rows that each statement reads of `job_event` to `read`. */
+function counting(read: number[]): Queryable {
+  return {
+    ...app.database,
+    async query<Row>(statement: Sql): Promise<Row[]> {
+      const [row] = await app.database.query<{ "QUERY PLAN": [{ Plan: PlanNode }] }>(
+        sql`explain (analyze, format json) ${statement}`,
+      );
+      if (row) read.push(rowsRead(row["QUERY PLAN"][0].Plan));
+      return await app.database.query<Row>(statement);
+    },
+  };
+}
+
+describe("the feed with types", () => {
+  it("reads at most 10,000 visible events a page, in REST and GraphQL", async () => {
+    const read: number[] = [];
+    const parts = { database: counting(read), clock: createFakeClock() };
+    const query = { after: null, types: ["job.status_changed"], limit: 100 } as const;
+    const page = await createEventService(parts).feed(viewer, query);
+    expect(page).toMatchObject({ items: [], hasMore: true });
+    expect(await eventFeed(parts, viewer, query)).toMatchObject({ items: [], hasMore: true });
+    await createEventService(parts).feed(viewer, { ...query, after: page.next });
+    expect(read).toHaveLength(3);
+    // A cursor also looks up the first event after it, and where the feed begins.
+    expect(Math.max(...read)).toBeLessThanOrEqual(MAX_READ + 2);
+  });
+
+  it("stops reading where the page is full", async () => {
+    const read: number[] = [];
+    const events = createEventService({ database: counting(read), clock: createFakeClock() });
+    const query = { after: null, types: ["job.updated"], limit: 10 } as const;
+    expect(await events.feed(viewer, query)).toMatchObject({ hasMore: true });
+    expect(read[0]).toBeLessThan(100);
+  });
+
+  it.each([1, 2, 100])(
+    "has every matching event once over short and empty pages of %i in REST",
+    async (size) => {
+      const found: number[] = [];
+      const pages: number[] = [];
+      let query = `types=job.assigned&page_size=${size}`;
+      for (let isMore = true; isMore;) {
+        const data = expectData(await feed(app, agent, query));
+        const items = data.items as FeedEvent[];
+        found.push(...items.map((event) => event.data.sequence));
+        pages.push(items.length);
+        isMore = data.has_more as boolean;
+        query = `types=job.assigned&page_size=${size}&after=${data.next_cursor as string}`;
+      }
+      expect(found).toEqual(ASSIGNED);
+      expect(pages).toContain(0);
+    },
+  );
+
+  it.each([1, 2, 100])(
+    "has every matching event once over short and empty pages of %i in GraphQL",
+    async (first) => {
+      const question = `query ($after: String, $first: Int) { events(types: [JOB_ASSIGNED], after: $after, first: $first) {
+      nodes { sequence } pageInfo { hasNextPage endCursor } } }`;
+      const found: number[] = [];
+      const pages: number[] = [];
+      let after: string | null = null;
+      for (let isMore = true; isMore;) {
+        const { events } = await ask(app, question, { key: agent.key, variables: { after, first } });
+        found.push(...events.nodes.map((node: { sequence: number }) => node.sequence));
+        pages.push(events.nodes.length);
+        isMore = events.pageInfo.hasNextPage;
+        after = events.pageInfo.endCursor;
+      }
+      expect(found).toEqual(ASSIGNED);
+      expect(pages).toContain(0);
+    },
+  );
+});
