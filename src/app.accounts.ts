@@ -1,5 +1,6 @@
 /** The composition of accounts: signing in, and whatever else people do with accounts. */
 import type { Registry } from "prom-client";
+import type { KeepAccessAct } from "./accounts/access-notices.service.ts";
 import { createAccountService, type AccountService } from "./accounts/account.service.ts";
 import { createLinkService } from "./accounts/link.service.ts";
 import { createPeopleServices, type PeopleServices } from "./accounts/people.service.ts";
@@ -20,6 +21,8 @@ export interface AccountsParts {
   logger: Logger;
   registry: Registry;
   mails: Pick<MailService, "enqueue">;
+  /** Absent: keys that are revoked with a member are not recorded. */
+  keepAct?: KeepAccessAct | undefined;
   /** Tells workers that there may be something to deliver. */
   announce: () => void;
   /** An address of the console, such as `https://api.example.com/sign-in`, for mails. */

@@ -60,7 +60,7 @@ export async function openServices(parts: ServiceParts) {
     retentionDays,
   };
   const webhooks = opened.use(await openWebhooks({ ...webhookParts, logger, tracing }));
-  const { accounts, people } = opened.use(openAccounts({ ...parts, mails, announce, pageUrl }));
+  const { accounts, people } = opened.use(openAccounts({ ...parts, mails, keepAct, announce, pageUrl }));
   const services = {
     ...createDataServices({ database, clock, announce, keepAct, readsFor: await parts.replicas.connect() }),
     ...webhooks,

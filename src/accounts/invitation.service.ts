@@ -12,6 +12,7 @@ import { accountEmail, checked } from "./account.fields.ts";
 import { nameOfActor, record } from "./audit.service.ts";
 import type { InvitedRole } from "./invitation.entity.ts";
 import { invitationMail, invitedElsewhereMail } from "./invitation.mails.ts";
+import { revokeInvitations } from "./invitation.revocation.ts";
 import { REGISTRATION_MS, type LinkService } from "./link.service.ts";
 import type { Group, Manager } from "./member.service.ts";
 import type { Throttle, Try } from "./throttle.ts";
@@ -84,12 +85,8 @@ export function createInvitationService(parts: InvitationParts): InvitationServi
     revoke: (manager, typedId) =>
       database.transaction(async (tx) => {
         const id = uuidOf(typedId);
-        const [gone] = await tx.query<{ email: string }>(
-          sql`delete from invitation where id = ${id} and ${isOf(manager)} returning email`,
-        );
-        if (!gone) throw unknownInvitation();
-        await links.end(tx, { kind: "invitation", subjectId: id });
-        await recordInvitation(tx, manager, { what: "revoked", id, email: gone.email });
+        const revoked = await revokeInvitations(tx, links, manager, sql`id = ${id}`);
+        if (revoked.length === 0) throw unknownInvitation();
       }),
   };
 }

@@ -1,12 +1,17 @@
 /** The people of an organisation, or the operators: listed, removed, made owners. There is always one who can do that. */
+import type { ApiKey } from "../api-keys/api-key.entity.ts";
+import { changeWithKeys } from "../api-keys/api-key.revocation.service.ts";
 import type { Database, Queryable, Transaction } from "../platform/database.ts";
 import type { Clock } from "../platform/clock.ts";
 import { AppError, badRequest } from "../platform/errors.ts";
+import { queriesOf } from "../platform/em-queries.ts";
 import { fromTypedId, toTypedId } from "../platform/ids.ts";
 import { requireFreshAuthentication, type Authenticated } from "../platform/fresh-authentication.ts";
 import { sql, type Sql } from "../platform/sql.ts";
 import { toIsoTime } from "../platform/time.ts";
+import type { KeepAccessAct } from "./access-notices.service.ts";
 import { record, type ActContext } from "./audit.service.ts";
+import { revokeInvitations } from "./invitation.revocation.ts";
 import type { LinkService } from "./link.service.ts";
 import type { UserRole } from "./user.entity.ts";
 
@@ -38,13 +43,30 @@ export interface MemberService {
   list(group: Group, on?: Queryable): Promise<MemberView[]>;
   /** Those of `ids` (uuids) that are of the group, in no particular order; operators see everybody. */
   byIds(group: Group, ids: readonly string[], on?: Queryable): Promise<MemberView[]>;
-  /** Their sessions end with them. Throws ConflictException for the last owner, or operator. */
-  remove(manager: Manager, id: string): Promise<void>;
+  /**
+   * Ends their sessions, and revokes in the same transaction what `options` name. Throws ConflictException for the last
+   * owner, or operator.
+   */
+  remove(manager: Manager, id: string, options: RemovalOptions): Promise<Removal>;
   /**
    * Throws BadRequestException for a role that is not of the group, ConflictException for the last owner.
    * Making an owner needs a fresh authentication: ReauthenticationRequiredError.
    */
   setRole(manager: Manager, id: string, role: UserRole): Promise<MemberView>;
+}
+
+export interface RemovalOptions {
+  /** The group's keys that the member created, and those that these created. */
+  readonly revokeKeys: boolean;
+  /** The group's pending invitations that the member sent. */
+  readonly revokeInvitations: boolean;
+}
+
+/** The keys and invitations that were revoked with a member. */
+export interface Removal {
+  readonly keys: readonly ApiKey[];
+  /** Uuids. */
+  readonly invitationIds: readonly string[];
 }
 
 const MAX_LISTED = 1_000;
@@ -53,9 +75,12 @@ interface Parts {
   database: Database;
   clock: Clock;
   links: Pick<LinkService, "end">;
+  /** Absent: no revoked key is recorded. */
+  keepAct?: KeepAccessAct | undefined;
 }
 
-export function createMemberService({ database, clock, links }: Parts): MemberService {
+export function createMemberService(parts: Parts): MemberService {
+  const { database, clock } = parts;
   return {
     list: (group, on = database) =>
       membersWhere(on, sql`${isOf(group)} order by lower(person.name), person.id limit ${MAX_LISTED}::int`),
@@ -67,19 +92,7 @@ export function createMemberService({ database, clock, links }: Parts): MemberSe
         : membersWhere(on, sql`person.id = any(${[...ids]}::uuid[]) and ${visible}`);
     },
 
-    remove: (manager, id) =>
-      database.transaction(async (tx) => {
-        const person = await hold(tx, manager, id);
-        if (person.isLast) throw lastOne(person.role, "removed");
-        await links.end(tx, { kind: "password_reset", subjectId: person.id });
-        await tx.query(sql`delete from user_account where id = ${person.id}`);
-        await record(tx, {
-          action: "member.removed",
-          subject: toTypedId("usr", person.id),
-          details: { email: person.email, role: person.role },
-          ...manager,
-        });
-      }),
+    remove: (manager, id, options) => remove(parts, manager, { id, ...options }),
 
     setRole: (manager, id, role) =>
       database.transaction(async (tx) => {
@@ -91,6 +104,31 @@ export function createMemberService({ database, clock, links }: Parts): MemberSe
         return member as MemberView;
       }),
   };
+}
+
+/** Holds the access lock from the start, so no key that the member creates meanwhile is missed. */
+function remove(
+  parts: Parts,
+  manager: Manager,
+  { id, ...options }: RemovalOptions & { id: string },
+): Promise<Removal> {
+  const { links } = parts;
+  return changeWithKeys(parts, async (em, revokeKeysOf) => {
+    const tx = queriesOf(em);
+    const person = await hold(tx, manager, id);
+    if (person.isLast) throw lastOne(person.role, "removed");
+    const subject = toTypedId("usr", person.id);
+    await links.end(tx, { kind: "password_reset", subjectId: person.id });
+    await tx.query(sql`delete from user_account where id = ${person.id}`);
+    const details = { email: person.email, role: person.role };
+    await record(tx, { action: "member.removed", subject, details, ...manager });
+    const { organizationId } = manager;
+    const keys = options.revokeKeys ? await revokeKeysOf({ organizationId, creator: subject }, manager) : [];
+    const invitationIds = options.revokeInvitations
+      ? await revokeInvitations(tx, links, manager, sql`invited_by = ${person.email}`)
+      : [];
+    return { keys, invitationIds };
+  });
 }
 
 async function changeRole(
@@ -118,7 +156,7 @@ interface Held {
 }
 
 /** Locks whoever manages the group, in one order, so that of two who act at once the second sees what the first has done. */
-async function hold(tx: Transaction, group: Manager, typedId: string): Promise<Held> {
+async function hold(tx: Queryable, group: Manager, typedId: string): Promise<Held> {
   const managers = await tx.query<{ id: string }>(sql`
     select id from user_account person where ${isOf(group)} and role <> 'member' order by id for update`);
   // Of two owners who remove each other at once the second is none any more.

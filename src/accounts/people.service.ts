@@ -1,4 +1,5 @@
 /** How people come to an organisation and go: requests and their review, links that are followed, invitations, members. */
+import type { KeepAccessAct } from "./access-notices.service.ts";
 import type { MailService } from "../mail/mail.service.ts";
 import type { Afterwards } from "../platform/afterwards.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -30,6 +31,8 @@ export interface PeopleParts {
   users: Pick<UserService, "hashPassword" | "insertUser">;
   throttle: Throttle;
   afterwards: Afterwards;
+  /** Absent: keys that are revoked with a member are not recorded. */
+  keepAct?: KeepAccessAct | undefined;
   /** Tells workers that there may be something to deliver. */
   announce: () => void;
   /** An address of the console, such as `https://api.example.com/sign-in`. */

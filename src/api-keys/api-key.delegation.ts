@@ -13,7 +13,7 @@ import { ApiKey } from "./api-key.entity.ts";
 import {
   changeAccess,
   getKey,
-  keysCreatedBy,
+  keysCreatedByKey,
   issueKey,
   lockAccess,
   replaceKey,
@@ -72,7 +72,7 @@ export function createKeyDelegation(parts: Parts): KeyDelegation {
       changeAccess(database, async (em, noteChange) => {
         const asker = await askerOf(em, parts.clock, asking);
         const key = await getKey(em, { id, ...visibleTo(asking) });
-        const created = withCreated ? await keysCreatedBy(em, key) : [];
+        const created = withCreated ? await keysCreatedByKey(em, parts.clock, key) : [];
         for (const one of [key, ...created]) {
           if (asking.organizationId !== null) requireScopes(asker, one.scopes);
           if (revokeKey(one, parts.clock, noteChange))

@@ -116,21 +116,43 @@ export async function getKey(em: EntityManager, where: FilterQuery<ApiKey>): Pro
 
 export interface RevokedKeys {
   readonly key: ApiKey;
-  /** The unrevoked keys that it created, and those that these created. */
+  /** Those of the keys that it created, and that these created, that were neither revoked nor expired. */
   readonly created: readonly ApiKey[];
 }
 
-/** The unrevoked keys of the same organisation that `key` created, and those that these created, rotations included. */
-export async function keysCreatedBy(em: EntityManager, key: ApiKey): Promise<ApiKey[]> {
-  const { organization } = key;
-  const created = await em.find(
-    ApiKey,
-    { organization, createdBy: toTypedId("key", key.id), revokedAt: null },
-    { populate: ["organization"] },
+/** A creator of keys, and the organisation of the keys (a uuid; null: the operators). */
+export interface KeyCreator {
+  readonly organizationId: string | null;
+  /** As `createdBy` names it: a typed id. */
+  readonly creator: string;
+}
+
+/**
+ * The keys of the organisation that `creator` created, and those that these created, without revoked and expired ones. A
+ * revoked key may have created keys that are still good, so the search also passes through ended keys.
+ */
+export async function keysCreatedBy(
+  em: EntityManager,
+  clock: Clock,
+  { organizationId, creator }: KeyCreator,
+): Promise<ApiKey[]> {
+  const found: ApiKey[] = [];
+  let creators = [creator];
+  while (creators.length > 0) {
+    const where = { organization: organizationId, createdBy: { $in: creators } };
+    const created = await em.find(ApiKey, where, { populate: ["organization"] });
+    found.push(...created);
+    creators = created.map(({ id }) => toTypedId("key", id));
+  }
+  return found.filter(
+    ({ revokedAt, expiresAt }) => !revokedAt && !(expiresAt && expiresAt.getTime() <= clock.now()),
   );
-  const further: ApiKey[] = [];
-  for (const one of created) further.push(...(await keysCreatedBy(em, one)));
-  return [...created, ...further];
+}
+
+/** The same of the creator `key`. */
+export function keysCreatedByKey(em: EntityManager, clock: Clock, key: ApiKey): Promise<ApiKey[]> {
+  const organizationId = key.organization?.id ?? null;
+  return keysCreatedBy(em, clock, { organizationId, creator: toTypedId("key", key.id) });
 }
 
 /** What a change of access does with each key that it changes: every process then drops it from memory. */

@@ -13,7 +13,7 @@ import {
   changeAccess,
   getKey,
   issueKey,
-  keysCreatedBy,
+  keysCreatedByKey,
   MAX_GRACE_HOURS,
   replaceKey,
   revokeKey,
@@ -56,7 +56,7 @@ export function createApiKeyService(service: Service): ApiKeyService {
     revoke: (id, by, { withCreated } = { withCreated: false }) =>
       changeAccess(database, async (em, noteChange) => {
         const key = await getKey(em, { id });
-        const created = withCreated ? await keysCreatedBy(em, key) : [];
+        const created = withCreated ? await keysCreatedByKey(em, clock, key) : [];
         for (const one of [key, ...created]) {
           const isChanged = revokeKey(one, clock, noteChange);
           if (isChanged && by) await keepKeyAct(service.keepAct, em, { action: "key.revoked", key: one, by });

@@ -90,6 +90,23 @@ describe("keys", () => {
   });
 });
 
+it("a key that was created by a revoked key is revoked with the key that created that one", async () => {
+  const { partner, owner } = await place();
+  const created = async (key: string): Promise<{ id: string; secret: string }> => {
+    const query = 'mutation { createApiKey(input: { name: "n" }) { apiKey { id } secret } }';
+    const { createApiKey } = await ask(app, query, { key });
+    return { id: createApiKey.apiKey.id, secret: createApiKey.secret };
+  };
+  const [first] = await app.keys.list(partner.id);
+  const second = await created(partner.key);
+  const third = await created(second.secret);
+  await owner.ask(`mutation { revokeApiKey(id: "${second.id}") { userErrors { message } } }`);
+  const { revokeApiKey } = await owner.ask(
+    `mutation { revokeApiKey(id: "${toTypedId("key", first?.id ?? "")}", withCreated: true) { alsoRevoked { id } } }`,
+  );
+  expect(revokeApiKey.alsoRevoked).toEqual([{ id: third.id }]);
+});
+
 describe("endpoints", () => {
   it("created, moved, rotated and deleted are recorded by their host; other changes are not", async () => {
     const { owner } = await place();

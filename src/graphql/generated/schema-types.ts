@@ -100,6 +100,10 @@ export type RevokeInvitationPayload = {
 export type RemoveMemberPayload = {
   /** The id of who was removed; null where it was refused. */
   readonly id: Maybe<Scalars['ID']['output']>;
+  /** The keys that were revoked with the member; null where it was refused. */
+  readonly revokedKeys: Maybe<ReadonlyArray<ApiKey>>;
+  /** The ids of the invitations that were revoked with the member; null where it was refused. */
+  readonly revokedInvitations: Maybe<ReadonlyArray<Scalars['ID']['output']>>;
   /** Why it was refused; empty where it was not. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
@@ -1674,6 +1678,8 @@ export type MutationRevokeInvitationArgs = {
 /** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
 export type MutationRemoveMemberArgs = {
   id: Scalars['ID']['input'];
+  revokeKeys?: Scalars['Boolean']['input'];
+  revokeInvitations?: Scalars['Boolean']['input'];
 };
 
 
@@ -2208,7 +2214,7 @@ export type ResolversTypes = ResolversObject<{
   InviteMemberInput: InviteMemberInput;
   InviteMemberPayload: ResolverTypeWrapper<InviteMemberPayload>;
   RevokeInvitationPayload: ResolverTypeWrapper<RevokeInvitationPayload>;
-  RemoveMemberPayload: ResolverTypeWrapper<RemoveMemberPayload>;
+  RemoveMemberPayload: ResolverTypeWrapper<Omit<RemoveMemberPayload, 'revokedKeys'> & { revokedKeys?: Maybe<ReadonlyArray<ResolversTypes['ApiKey']>> }>;
   SetMemberRolePayload: ResolverTypeWrapper<Omit<SetMemberRolePayload, 'member'> & { member?: Maybe<ResolversTypes['User']> }>;
   AccountRequest: ResolverTypeWrapper<AccountRequestNode>;
   AccountRequestStatus: AccountRequestStatus;
@@ -2343,7 +2349,7 @@ export type ResolversParentTypes = ResolversObject<{
   InviteMemberInput: InviteMemberInput;
   InviteMemberPayload: InviteMemberPayload;
   RevokeInvitationPayload: RevokeInvitationPayload;
-  RemoveMemberPayload: RemoveMemberPayload;
+  RemoveMemberPayload: Omit<RemoveMemberPayload, 'revokedKeys'> & { revokedKeys?: Maybe<ReadonlyArray<ResolversParentTypes['ApiKey']>> };
   SetMemberRolePayload: Omit<SetMemberRolePayload, 'member'> & { member?: Maybe<ResolversParentTypes['User']> };
   AccountRequest: AccountRequestNode;
   AccountRequestNote: AccountRequestNote;
@@ -2474,6 +2480,8 @@ export type RevokeInvitationPayloadResolvers<ContextType = GraphqlContext, Paren
 
 export type RemoveMemberPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['RemoveMemberPayload'] = ResolversParentTypes['RemoveMemberPayload']> = ResolversObject<{
   id?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  revokedKeys?: Resolver<Maybe<ReadonlyArray<ResolversTypes['ApiKey']>>, ParentType, ContextType>;
+  revokedInvitations?: Resolver<Maybe<ReadonlyArray<ResolversTypes['ID']>>, ParentType, ContextType>;
   userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
 }>;
 
@@ -2953,7 +2961,7 @@ export type MutationResolvers<ContextType = GraphqlContext, ParentType extends R
   inviteMember?: Resolver<ResolversTypes['InviteMemberPayload'], ParentType, ContextType, RequireFields<MutationInviteMemberArgs, 'input'>>;
   resendInvitation?: Resolver<ResolversTypes['InviteMemberPayload'], ParentType, ContextType, RequireFields<MutationResendInvitationArgs, 'id'>>;
   revokeInvitation?: Resolver<ResolversTypes['RevokeInvitationPayload'], ParentType, ContextType, RequireFields<MutationRevokeInvitationArgs, 'id'>>;
-  removeMember?: Resolver<ResolversTypes['RemoveMemberPayload'], ParentType, ContextType, RequireFields<MutationRemoveMemberArgs, 'id'>>;
+  removeMember?: Resolver<ResolversTypes['RemoveMemberPayload'], ParentType, ContextType, RequireFields<MutationRemoveMemberArgs, 'id' | 'revokeKeys' | 'revokeInvitations'>>;
   setMemberRole?: Resolver<ResolversTypes['SetMemberRolePayload'], ParentType, ContextType, RequireFields<MutationSetMemberRoleArgs, 'id' | 'role'>>;
   saveView?: Resolver<ResolversTypes['SaveViewPayload'], ParentType, ContextType, RequireFields<MutationSaveViewArgs, 'name' | 'query'>>;
   deleteView?: Resolver<ResolversTypes['DeleteViewPayload'], ParentType, ContextType, RequireFields<MutationDeleteViewArgs, 'id'>>;

@@ -6,6 +6,7 @@ import { requireScope } from "../../api-keys/api-key.verifier.ts";
 import { actContext, holderOf, maySeePeople, ownerOf } from "../access.ts";
 import type { GraphqlContext } from "../context.ts";
 import type { Invitation, MutationResolvers, QueryResolvers } from "../generated/schema-types.ts";
+import { toApiKeyNode } from "../nodes/api-key.node.ts";
 import { toUserNode } from "../nodes/user.node.ts";
 import { orUserErrors } from "../user-errors.ts";
 
@@ -56,11 +57,16 @@ export const memberMutations: MemberMutations = {
     });
   },
 
-  removeMember(_root, { id }, context) {
+  removeMember(_root, { id, revokeKeys, revokeInvitations }, context) {
     const { manager, members } = managing(context);
-    return orUserErrors(BY_ID, { id: null }, async () => {
-      await members.remove(manager, id);
-      return { id };
+    const refused = { id: null, revokedKeys: null, revokedInvitations: null };
+    return orUserErrors(BY_ID, refused, async () => {
+      const { keys, invitationIds } = await members.remove(manager, id, { revokeKeys, revokeInvitations });
+      return {
+        id,
+        revokedKeys: keys.map(toApiKeyNode),
+        revokedInvitations: invitationIds.map((one) => toTypedId("inv", one)),
+      };
     });
   },
 

@@ -2,6 +2,7 @@
 import { useQuery } from "@apollo/client/react";
 import { Button, Stack, Title } from "@mantine/core";
 import { IconKey, IconPlus } from "@tabler/icons-react";
+import { hasEnded } from "../../app/created-keys.ts";
 import { useDialog } from "../../app/use-dialog.ts";
 import { PageHeader } from "../../components/page-header.tsx";
 import { EmptyState, ErrorState, LoadingState } from "../../components/states.tsx";
@@ -60,11 +61,7 @@ function KeyLists({ keys, create }: { keys: readonly ApiKeyRowFragment[]; create
         </Stack>
       )}
       <RotateKeyDialog dialog={rotating} />
-      <RevokeKeyDialog dialog={revoking} />
+      <RevokeKeyDialog dialog={revoking} keys={keys} />
     </Stack>
   );
-}
-
-function hasEnded({ revokedAt, expiresAt }: ApiKeyRowFragment, nowMs: number): boolean {
-  return revokedAt !== null || (expiresAt !== null && Date.parse(expiresAt) <= nowMs);
 }

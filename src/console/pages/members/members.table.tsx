@@ -5,16 +5,12 @@ import { IconArrowDown, IconArrowUp, IconUserMinus } from "@tabler/icons-react";
 import { useSession, useSessionStore } from "../../app/session.ts";
 import { useDialog } from "../../app/use-dialog.ts";
 import { accepted } from "../../app/user-errors.ts";
-import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
 import { DataTable, type Column } from "../../components/data-table.tsx";
 import { RowMenu } from "../../components/row-menu.tsx";
 import { StatusBadge } from "../../components/status-badge.tsx";
 import { Timestamp } from "../../components/timestamp.tsx";
-import {
-  RemoveMemberDocument,
-  SetMemberRoleDocument,
-  type MemberRowFragment,
-} from "../../generated/members.ts";
+import { SetMemberRoleDocument, type MemberRowFragment } from "../../generated/members.ts";
+import { RemoveMemberDialog } from "./remove-member.dialog.tsx";
 import { roleLabels } from "./roles.ts";
 
 interface MembersTableProps {
@@ -25,13 +21,6 @@ interface MembersTableProps {
 
 export function MembersTable({ members, isManager, onChange }: MembersTableProps) {
   const removing = useDialog<MemberRowFragment>();
-  const [removeMember] = useMutation(RemoveMemberDocument);
-  const remove = async (): Promise<void> => {
-    const { data } = await removeMember({ variables: { id: removing.subject?.id ?? "" } });
-    accepted(data?.removeMember);
-    await onChange();
-    tell(`${removing.subject?.name} is removed.`);
-  };
   const actions: Column<MemberRowFragment> = {
     id: "actions",
     header: "Actions",
@@ -46,16 +35,7 @@ export function MembersTable({ members, isManager, onChange }: MembersTableProps
         rows={members}
         rowKey={({ id }) => id}
       />
-      <ConfirmDialog
-        opened={removing.isOpen}
-        onClose={removing.close}
-        title={`Remove ${removing.subject?.name}?`}
-        action="Remove"
-        isDangerous
-        onConfirm={remove}
-      >
-        Their sessions end at once, and they cannot sign in any more. Keys that they made stay good.
-      </ConfirmDialog>
+      <RemoveMemberDialog dialog={removing} onRemoved={onChange} />
     </>
   );
 }

@@ -1,0 +1,102 @@
+/** Removes a member after listing the keys that they created and the invitations that they sent, and offers to revoke both. */
+import { useMutation, useQuery } from "@apollo/client/react";
+import { Stack, Text } from "@mantine/core";
+import { useState } from "react";
+import { keysCreatedBy } from "../../app/created-keys.ts";
+import { useSession } from "../../app/session.ts";
+import { tell } from "../../app/tell.ts";
+import type { DialogState } from "../../app/use-dialog.ts";
+import { accepted } from "../../app/user-errors.ts";
+import { AlsoRevoke } from "../../components/also-revoke.tsx";
+import { ConfirmQuestion } from "../../components/confirm-dialog.tsx";
+import { Dialog } from "../../components/dialog.tsx";
+import { ErrorState, LoadingState } from "../../components/states.tsx";
+import { useNow } from "../../components/timestamp.tsx";
+import {
+  MemberAccessDocument,
+  RemoveMemberDocument,
+  type MemberAccessQuery,
+  type MemberRowFragment,
+} from "../../generated/members.ts";
+
+interface RemoveMemberDialogProps {
+  dialog: DialogState<MemberRowFragment>;
+  onRemoved: () => Promise<unknown>;
+}
+
+export function RemoveMemberDialog({ dialog, onRemoved }: RemoveMemberDialogProps) {
+  const { subject: member, isOpen, close, turn } = dialog;
+  return (
+    <Dialog opened={isOpen} onClose={close} title={`Remove ${member?.name}?`}>
+      {member && <RemoveMember key={turn} member={member} onClose={close} onRemoved={onRemoved} />}
+    </Dialog>
+  );
+}
+
+interface RemoveMemberProps {
+  member: MemberRowFragment;
+  onClose: () => void;
+  onRemoved: () => Promise<unknown>;
+}
+
+function RemoveMember({ member, onClose, onRemoved }: RemoveMemberProps) {
+  const { data, error, refetch } = useQuery(MemberAccessDocument, { fetchPolicy: "network-only" });
+  const access = useAccessOf(member, data);
+  const [removeMember] = useMutation(RemoveMemberDocument);
+  const [revokeKeys, setRevokeKeys] = useState(false);
+  const [revokeInvitations, setRevokeInvitations] = useState(true);
+  if (error && !data) return <ErrorState error={error} onRetry={() => void refetch()} />;
+  if (!data) return <LoadingState label="Loading keys and invitations" />;
+  const { keys, invitations } = access;
+  const confirm = async (): Promise<void> => {
+    const variables = { id: member.id, revokeKeys, revokeInvitations };
+    accepted((await removeMember({ variables })).data?.removeMember);
+    await onRemoved();
+    tell(`${member.name} is removed.`);
+  };
+  return (
+    <ConfirmQuestion action="Remove" isDangerous onConfirm={confirm} onClose={onClose}>
+      <Stack gap="md">
+        <Text>
+          Their sessions end at once, and they cannot sign in any more.
+          {keys.length === 0 && invitations.length === 0 && " They have no keys and no pending invitations."}
+        </Text>
+        {keys.length > 0 && (
+          <AlsoRevoke
+            label={keys.length === 1 ? "Revoke this key" : `Revoke these ${keys.length} keys`}
+            items={keys.map(({ id, name, startsWith }) => ({ id, name, note: `${startsWith}…` }))}
+            isChecked={revokeKeys}
+            onChange={setRevokeKeys}
+          >
+            API keys that they created, directly or through other keys. They may know the secrets. Programs
+            that use a revoked key need a new one.
+          </AlsoRevoke>
+        )}
+        {invitations.length > 0 && (
+          <AlsoRevoke
+            label={
+              invitations.length === 1
+                ? "Revoke this invitation"
+                : `Revoke these ${invitations.length} invitations`
+            }
+            items={invitations.map(({ id, email }) => ({ id, name: email }))}
+            isChecked={revokeInvitations}
+            onChange={setRevokeInvitations}
+          >
+            Pending invitations that they sent.
+          </AlsoRevoke>
+        )}
+      </Stack>
+    </ConfirmQuestion>
+  );
+}
+
+/** The good keys that `member` created for their organisation, or for the operators, and their pending invitations. */
+function useAccessOf({ id, email }: MemberRowFragment, data: MemberAccessQuery | undefined) {
+  const { organization } = useSession();
+  const ofGroup = (data?.apiKeys ?? []).filter((key) => key.organization?.id === organization?.id);
+  return {
+    keys: keysCreatedBy(ofGroup, id, useNow()),
+    invitations: (data?.invitations ?? []).filter(({ invitedBy }) => invitedBy === email),
+  };
+}
