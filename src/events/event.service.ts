@@ -89,7 +89,7 @@ export function createEventService({ database, clock }: { database: Queryable; c
 export const placeColumns = raw("transaction_id::text as transaction_id, position::text as position");
 
 /** Visible events that one page of a filtered feed reads at most. */
-export const MAX_SCANNED = 10_000;
+const MAX_SCANNED = 10_000;
 
 export interface FeedRows<Row> {
   items: (Row & Place)[];
