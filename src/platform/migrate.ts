@@ -13,6 +13,8 @@ const MIGRATION_LOCK = 0x77616d6b;
 const NO_TIMEOUT = 0;
 /** Who comes after a migration that waits for a table waits behind it: so it does not wait longer in one go. */
 const LOCK_TIMEOUT_MS = 2_000;
+/** Between two tries to take the migration lock. */
+const LOCK_POLL_MS = 200;
 /** Until it tries again. They have their turn, and those who hold the table may end. */
 const PAUSE_MS = 3_000;
 /** Five minutes. */
@@ -49,9 +51,8 @@ export async function migrateDatabase(
     const pool: Pool = await orm.em.getConnection().getNativeClient();
     const holder = await pool.connect();
     try {
-      // What the other process applies takes what it takes.
       await holder.query("set lock_timeout = 0");
-      await holder.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
+      await takeMigrationLock(holder);
       const applied = await applyPending(orm.migrator, onWait);
       await afterwards?.(lockHolder(holder));
       return applied;
@@ -63,6 +64,20 @@ export async function migrateDatabase(
     throw startupError(options.url, error);
   } finally {
     await orm.close(true);
+  }
+}
+
+/**
+ * Polls until the lock is free. A statement that waits for it would hold a snapshot, and `create index concurrently` of the
+ * process that has the lock waits for every older snapshot: a deadlock.
+ */
+async function takeMigrationLock(client: PoolClient): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1) as taken", [
+      MIGRATION_LOCK,
+    ]);
+    if (rows[0]?.taken) return;
+    await pause(LOCK_POLL_MS);
   }
 }
 
