@@ -68,7 +68,11 @@ function documentSender(create: () => OpenApiDocument): RequestHandler {
     document ??= withEtag(JSON.stringify(create()));
     response.setHeader("Cache-Control", "no-cache");
     response.setHeader("ETag", document.etag);
-    const known = request.get("If-None-Match")?.split(/\s*,\s*/) ?? [];
+    const known =
+      request
+        .get("If-None-Match")
+        ?.split(",")
+        .map((tag) => tag.trim()) ?? [];
     if (known.includes(document.etag)) response.status(304).end();
     else response.type("json").send(document.text);
   };

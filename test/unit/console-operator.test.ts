@@ -86,9 +86,10 @@ describe("addresses", () => {
   });
 
   it("say which part of the audit log is shown, and leave out what makes no sense", () => {
-    expect(auditSearch({ action: "session.opened", organization: "org_1" })).toEqual({
+    const organization = "org_01JD0000000000000000000000";
+    expect(auditSearch({ action: "session.opened", organization })).toEqual({
       action: "session.opened",
-      organization: "org_1",
+      organization,
     });
     expect(auditSearch({ action: "drop table", organization: "usr_1" })).toEqual({
       action: undefined,
