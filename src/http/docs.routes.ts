@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { Router, type RequestHandler } from "express";
 import { AppError } from "../platform/errors.ts";
 import { pathPrefix } from "../platform/page-address.ts";
+import { namesEtag } from "./etag.ts";
 import { contextOf } from "./context.ts";
 import { readAsset, referencePage } from "./docs/page.ts";
 import { methodNotAllowed } from "./error-handler.ts";
@@ -68,12 +69,8 @@ function documentSender(create: () => OpenApiDocument): RequestHandler {
     document ??= withEtag(JSON.stringify(create()));
     response.setHeader("Cache-Control", "no-cache");
     response.setHeader("ETag", document.etag);
-    const known =
-      request
-        .get("If-None-Match")
-        ?.split(",")
-        .map((tag) => tag.trim()) ?? [];
-    if (known.includes(document.etag)) response.status(304).end();
+    const known = request.get("If-None-Match");
+    if (known !== undefined && namesEtag(known, document.etag)) response.status(304).end();
     else response.type("json").send(document.text);
   };
 }

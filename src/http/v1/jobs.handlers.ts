@@ -11,10 +11,10 @@ import { invariant, type Problem } from "../../platform/errors.ts";
 import type { Answer, ChangeHandler, Handler } from "../answer.ts";
 import { isObject, objectBody } from "../body.ts";
 import { contextOf, principalOf } from "../context.ts";
+import { namesEtag } from "../etag.ts";
 import { MAX_BATCH, readBatch } from "./batch.schema.ts";
 import {
   cursorAfter,
-  namesEtag,
   readHistoryQuery,
   readIfMatch,
   readListRequest,

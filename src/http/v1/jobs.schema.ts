@@ -196,12 +196,6 @@ export function readIfMatch(header: string | undefined): readonly number[] | und
   return tags.filter((tag) => /^"[1-9]\d{0,8}"$/.test(tag)).map((tag) => Number(tag.slice(1, -1)));
 }
 
-/** Whether `If-None-Match` names `etag`, by the weak comparison of RFC 9110, or is `*`. */
-export function namesEtag(header: string, etag: string): boolean {
-  if (header.trim() === "*") return true;
-  return (header.match(/"[^"]*"/g) ?? []).some((tag) => tag === etag);
-}
-
 function parameterProblem(field: string, code: string, message: string) {
   return badRequest([{ location: "query", field, code, message }]);
 }
