@@ -5,7 +5,9 @@ import type { Origin } from "../accounts/audit.service.ts";
 import { queriesOf } from "../platform/em-queries.ts";
 import { toTypedId } from "../platform/ids.ts";
 import type { Actor } from "../platform/principal.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { ApiKey } from "./api-key.entity.ts";
+import { revokeKey, type NoteChange } from "./api-key.issue.ts";
 
 export interface KeyAct {
   readonly action: Extract<AccessAct["action"], `key.${string}`>;
@@ -31,4 +33,16 @@ export async function keepKeyAct(
     subjectName: `${key.name} (wmk_${key.lookup})`,
     details: { name: key.name, starts_with: `wmk_${key.lookup}`, scopes: key.scopes, ...details },
   });
+}
+
+/** Revokes those of `keys` that are not revoked, and records each; without `by` nothing is recorded. */
+export async function revokeKeys(
+  { clock, keepAct }: { clock: Clock; keepAct?: KeepAccessAct | undefined },
+  em: EntityManager,
+  { keys, by, noteChange }: { keys: readonly ApiKey[]; by: KeyAct["by"] | undefined; noteChange: NoteChange },
+): Promise<void> {
+  for (const key of keys) {
+    if (revokeKey(key, clock, noteChange) && by)
+      await keepKeyAct(keepAct, em, { action: "key.revoked", key, by });
+  }
 }

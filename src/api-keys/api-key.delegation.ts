@@ -6,7 +6,7 @@ import type { Database, Queryable } from "../platform/database.ts";
 import { AppError, badRequest } from "../platform/errors.ts";
 import { requireFreshAuthentication } from "../platform/fresh-authentication.ts";
 import type { KeepAccessAct } from "../accounts/access-notices.service.ts";
-import { keepKeyAct } from "./api-key.acts.ts";
+import { keepKeyAct, revokeKeys } from "./api-key.acts.ts";
 import { askerOf, requireNoMore, requireScopes, type Asking } from "./api-key.asker.ts";
 import { checkGraceHours, checkKeyRequest, type KeyRequest } from "./api-key.checks.ts";
 import { ApiKey } from "./api-key.entity.ts";
@@ -17,7 +17,6 @@ import {
   issueKey,
   lockAccess,
   replaceKey,
-  revokeKey,
   type IssuedKey,
   type RevokedKeys,
 } from "./api-key.issue.ts";
@@ -73,11 +72,9 @@ export function createKeyDelegation(parts: Parts): KeyDelegation {
         const asker = await askerOf(em, parts.clock, asking);
         const key = await getKey(em, { id, ...visibleTo(asking) });
         const created = withCreated ? await keysCreatedByKey(em, parts.clock, key) : [];
-        for (const one of [key, ...created]) {
-          if (asking.organizationId !== null) requireScopes(asker, one.scopes);
-          if (revokeKey(one, parts.clock, noteChange))
-            await keepKeyAct(parts.keepAct, em, { action: "key.revoked", key: one, by: asking });
-        }
+        const keys = [key, ...created];
+        if (asking.organizationId !== null) for (const { scopes } of keys) requireScopes(asker, scopes);
+        await revokeKeys(parts, em, { keys, by: asking, noteChange });
         return { key, created };
       }),
   };

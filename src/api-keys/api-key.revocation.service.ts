@@ -3,9 +3,9 @@ import type { EntityManager } from "@mikro-orm/postgresql";
 import type { KeepAccessAct } from "../accounts/access-notices.service.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
-import { keepKeyAct, type KeyAct } from "./api-key.acts.ts";
+import { revokeKeys, type KeyAct } from "./api-key.acts.ts";
 import type { ApiKey } from "./api-key.entity.ts";
-import { changeAccess, keysCreatedBy, revokeKey, type KeyCreator } from "./api-key.issue.ts";
+import { changeAccess, keysCreatedBy, type KeyCreator } from "./api-key.issue.ts";
 
 interface Parts {
   database: Database;
@@ -22,16 +22,13 @@ export type RevokeKeysOf = (from: KeyCreator, by: KeyAct["by"]) => Promise<ApiKe
  * the revoked keys within a second.
  */
 export function changeWithKeys<T>(
-  { database, clock, keepAct }: Parts,
+  parts: Parts,
   change: (em: EntityManager, revokeKeysOf: RevokeKeysOf) => Promise<T>,
 ): Promise<T> {
-  return changeAccess(database, (em, noteChange) =>
+  return changeAccess(parts.database, (em, noteChange) =>
     change(em, async (from, by) => {
-      const keys = await keysCreatedBy(em, clock, from);
-      for (const key of keys) {
-        revokeKey(key, clock, noteChange);
-        await keepKeyAct(keepAct, em, { action: "key.revoked", key, by });
-      }
+      const keys = await keysCreatedBy(em, parts.clock, from);
+      await revokeKeys(parts, em, { keys, by, noteChange });
       return keys;
     }),
   );

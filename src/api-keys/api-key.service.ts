@@ -6,7 +6,7 @@ import type { Clock } from "../platform/clock.ts";
 import { AppError } from "../platform/errors.ts";
 import { fromTypedId } from "../platform/ids.ts";
 import { sql } from "../platform/sql.ts";
-import { keepKeyAct } from "./api-key.acts.ts";
+import { keepKeyAct, revokeKeys } from "./api-key.acts.ts";
 import { createKeyDelegation, type KeyDelegation } from "./api-key.delegation.ts";
 import { ApiKey, type KeyRateLimits } from "./api-key.entity.ts";
 import {
@@ -16,7 +16,6 @@ import {
   keysCreatedByKey,
   MAX_GRACE_HOURS,
   replaceKey,
-  revokeKey,
   type IssuedKey,
   type RevokedKeys,
   type NewKey,
@@ -57,10 +56,7 @@ export function createApiKeyService(service: Service): ApiKeyService {
       changeAccess(database, async (em, noteChange) => {
         const key = await getKey(em, { id });
         const created = withCreated ? await keysCreatedByKey(em, clock, key) : [];
-        for (const one of [key, ...created]) {
-          const isChanged = revokeKey(one, clock, noteChange);
-          if (isChanged && by) await keepKeyAct(service.keepAct, em, { action: "key.revoked", key: one, by });
-        }
+        await revokeKeys(service, em, { keys: [key, ...created], by, noteChange });
         return { key, created };
       }),
     rotate: (id, graceHours, createdBy, by) => rotate(service, { id, graceHours, createdBy }, by),
