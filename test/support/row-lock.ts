@@ -5,6 +5,7 @@ import { expect, vi } from "vitest";
 export interface HeldJob {
   /** Resolves when at least `count` other sessions wait for the row. */
   untilSomeoneWaits(count?: number): Promise<void>;
+  /** May be called again. */
   release(): Promise<void>;
 }
 
@@ -13,6 +14,11 @@ export async function holdJob(databaseUrl: string, markingNumber: string): Promi
   await client.connect();
   await client.query("begin");
   await client.query("select 1 from job where marking_number = $1 for update", [markingNumber]);
+  let released: Promise<void> | undefined;
+  const rollback = async (): Promise<void> => {
+    await client.query("rollback");
+    await client.end();
+  };
   return {
     untilSomeoneWaits: (count = 1) =>
       vi.waitFor(
@@ -26,9 +32,6 @@ export async function holdJob(databaseUrl: string, markingNumber: string): Promi
         },
         { timeout: 10_000, interval: 10 },
       ),
-    async release() {
-      await client.query("rollback");
-      await client.end();
-    },
+    release: () => (released ??= rollback()),
   };
 }
