@@ -107,7 +107,7 @@ export function ormOptions(options: DatabaseOptions, statementTimeoutMs = STATEM
       allOrNothing: false,
       fileName: (timestamp, name) => `${timestamp}-${name ?? "schema"}`,
     },
-    // Partitioned tables and functions are written by hand, in migrations of their own.
+    // Partitioned tables and functions are written by hand in migrations: entities cannot express them.
     schemaGenerator: {
       skipTables: [/^webhook_(delivery|attempt)/, /^request_(log|usage)/],
       ignoreRoutines: true,

@@ -1,6 +1,6 @@
 /** Migrations, one process at a time. */
 import { setTimeout as pause } from "node:timers/promises";
-import { MikroORM } from "@mikro-orm/postgresql";
+import { MikroORM, type MigrationsOptions } from "@mikro-orm/postgresql";
 import type { Pool, PoolClient } from "pg";
 import { ormOptions, type DatabaseOptions, type Queryable } from "./database.ts";
 import { asUnavailable, isContended, isOutOfReach, isRefusedLogin } from "./database-errors.ts";
@@ -19,8 +19,10 @@ const LOCK_POLL_MS = 200;
 const PAUSE_MS = 3_000;
 /** Five minutes. */
 const TRIES = 60;
+/** A database without it that records other migrations was created by a version before the first release. */
+const INITIAL = "20261123000000-initial";
 
-type Migrations = Pick<MikroORM["migrator"], "getPending" | "up">;
+type Migrations = Pick<MikroORM["migrator"], "getExecuted" | "getPending" | "up">;
 
 /** Under the lock: each statement by itself, or several in one transaction. */
 export interface LockHolder extends Queryable {
@@ -32,21 +34,25 @@ export interface MigrationSteps {
   readonly afterwards?: (database: LockHolder) => Promise<void>;
   /** Is told once, in a sentence, where a migration has to wait for a table that others use. */
   readonly onWait?: (sentence: string) => void;
+  /** Replaces the migrations in `src/migrations`, for tests. */
+  readonly migrationsList?: NonNullable<MigrationsOptions["migrationsList"]>;
 }
 
 const TABLE_IN_USE = "A table that a migration has to change is in use; it is tried again every few seconds.";
 
 /**
  * Brings the schema up to date and answers with the names of the migrations that it applied. A process that starts
- * meanwhile waits for the lock and then finds nothing to do. Throws a StartupError where the database cannot be used, or a
- * table is in use for minutes.
+ * meanwhile waits for the lock and then finds nothing to do. Throws a StartupError where the database cannot be used, was
+ * created by a version before the first release, or a table is in use for minutes.
  */
 export async function migrateDatabase(
   options: DatabaseOptions,
-  { afterwards, onWait }: MigrationSteps = {},
+  { afterwards, onWait, migrationsList }: MigrationSteps = {},
 ): Promise<string[]> {
   const session = { ...options.session, lock_timeout: String(LOCK_TIMEOUT_MS) };
-  const orm = await MikroORM.init(ormOptions({ ...options, session, poolSize: 2 }, NO_TIMEOUT));
+  const settings = ormOptions({ ...options, session, poolSize: 2 }, NO_TIMEOUT);
+  const migrations = { ...settings.migrations, ...(migrationsList && { migrationsList }) };
+  const orm = await MikroORM.init({ ...settings, migrations });
   try {
     const pool: Pool = await orm.em.getConnection().getNativeClient();
     const holder = await pool.connect();
@@ -85,6 +91,7 @@ async function applyPending(migrator: Migrations, onWait?: MigrationSteps["onWai
   const pending = await migrator.getPending();
   // As at most starts: `up` would look once more.
   if (pending.length === 0) return [];
+  await refuseUnreleased(migrator, pending);
   for (let tries = 1; ; tries += 1) {
     try {
       // Each is recorded as it is applied: the next try goes on with the one that failed.
@@ -96,6 +103,16 @@ async function applyPending(migrator: Migrations, onWait?: MigrationSteps["onWai
       await pause(PAUSE_MS);
     }
   }
+}
+
+/** Names of later versions are no obstacle: a release is rolled back by starting the version before it. */
+async function refuseUnreleased(migrator: Migrations, pending: readonly { name: string }[]): Promise<void> {
+  if (!pending.some(({ name }) => name === INITIAL) || (await migrator.getExecuted()).length === 0) return;
+  throw new StartupError(
+    "This database was created by a development version of Waymark, before the first release. It cannot be migrated.",
+    "Use an empty database. For the embedded PostgreSQL, delete the data folder (WAYMARK_DATA_DIR, .waymark by default); " +
+      "this deletes all of its data.",
+  );
 }
 
 /** A failure needs no rollback: the connection goes with it. */
