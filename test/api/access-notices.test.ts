@@ -30,6 +30,7 @@ const CREATE_KEY =
   'mutation { createApiKey(input: { name: "till" }) { apiKey { id startsWith } userErrors { message } } }';
 
 describe("keys", () => {
+  // evidence: key-changes-audited-and-mailed
   it("created, rotated and revoked by an owner are in the log of the organisation and in mails", async () => {
     const { owner } = await place();
     const { createApiKey } = await owner.ask(CREATE_KEY);
@@ -108,6 +109,7 @@ it("a key that was created by a revoked key is revoked with the key that created
 });
 
 describe("endpoints", () => {
+  // evidence: endpoint-changes-audited
   it("created, moved, rotated and deleted are recorded by their host; other changes are not", async () => {
     const { owner } = await place();
     const create =

@@ -121,6 +121,7 @@ describe("200", () => {
     expect(invitations).not.toContainEqual({ email });
   });
 
+  // evidence: account-link-never-signs-in
   it("lets nobody sign in by the link alone", async () => {
     const { token } = await registration();
     const stranger = openBrowser(app);
@@ -192,6 +193,7 @@ describe("of several acceptances at once", () => {
 });
 
 describe("a link by itself", () => {
+  // evidence: account-link-single-use
   it("is used up by one of several at once, and by none that fails", async () => {
     const links = createLinkService({ database: app.database, clock });
     const token = await issued("invitation", "somebody@test.example");
@@ -208,6 +210,7 @@ describe("a link by itself", () => {
     await expect(links.check(token)).rejects.toMatchObject({ code: "NotFoundException" });
   });
 
+  // evidence: account-link-purpose-bound
   it("is good for its own kind alone", async () => {
     const links = createLinkService({ database: app.database, clock });
     const token = await issued("password_reset", "somebody@test.example");
@@ -245,6 +248,7 @@ it("holds nothing while the password is hashed, which has to wait for its turn",
 });
 
 describe("429", () => {
+  // evidence: account-link-tries-limit-per-ip
   it("takes so many tries of one address", async () => {
     const from = somewhere();
     const statuses: number[] = [];
@@ -299,6 +303,7 @@ describe("404: one answer", () => {
     expect(await usersOf(revoked.email)).toBe(0);
   });
 
+  // evidence: account-link-expiry
   it("ends exactly after 72 hours", async () => {
     const { token } = await registration();
     clock.advance(72 * HOUR_MS - 1);

@@ -94,6 +94,7 @@ async function actsOf(email: string): Promise<string[]> {
 }
 
 describe("a password that is forgotten", () => {
+  // evidence: password-reset-ends-sessions
   it("is replaced by who reads the mail; every session ends, and the person is told", async () => {
     const person = await newPerson();
     const browsers = [await signIn(app, person), await signIn(app, person)];
@@ -156,6 +157,7 @@ describe("a password that is forgotten", () => {
     expect(await mailsTo(app, "nobody@test.example")).toEqual([]);
   });
 
+  // evidence: password-reset-link-single-use
   it("takes a link once, and not the one before", async () => {
     const person = await newPerson();
     const former = await resetToken(person.email);
@@ -180,6 +182,7 @@ describe("a password that is forgotten", () => {
     ]);
   });
 
+  // evidence: password-reset-link-expiry
   it("takes no link after an hour", async () => {
     const person = await newPerson();
     const token = await resetToken(person.email);
@@ -250,6 +253,7 @@ describe("a password that is changed", () => {
     expect(await signsIn(person, NEW_PASSWORD)).toBe(true);
   });
 
+  // evidence: password-change-ends-other-sessions
   it("ends the other sessions, and leaves the one that changed it", async () => {
     const person = await newPerson();
     const [own, other] = [await signIn(app, person), await signIn(app, person)];
@@ -280,6 +284,7 @@ describe("a password that is changed", () => {
     }
   });
 
+  // evidence: password-change-needs-current
   it("wants the former one, and a session", async () => {
     const person = await newPerson();
     const browser = await signIn(app, person);
@@ -291,6 +296,7 @@ describe("a password that is changed", () => {
 });
 
 describe("a new password", () => {
+  // evidence: password-rules
   it.each([
     ["eleven letters", "herons wait", false],
     ["twelve", "herons waits", true],
@@ -314,6 +320,7 @@ describe("a new password", () => {
     else expectProblems(answer, "body", ["new_password"]);
   });
 
+  // evidence: password-rejects-own-email
   it("is not the person's address", async () => {
     const person = await newPerson();
     const browser = await signIn(app, person);
@@ -333,6 +340,7 @@ describe("a new password", () => {
     expect(new Set(rows.map(({ password }) => password)).size).toBe(2);
   });
 
+  // evidence: password-never-expires
   it("is good for as long as its person keeps it, be it ten years old", async () => {
     const person = await newPerson();
     await app.database.query(sql`
@@ -341,6 +349,7 @@ describe("a new password", () => {
     expect(await signsIn(person, GOOD_PASSWORD)).toBe(true);
   });
 
+  // evidence: password-unicode-normalized
   it("is the same however its accents are typed", async () => {
     const person = await newPerson();
     const browser = await signIn(app, person);

@@ -47,6 +47,7 @@ describe("400", () => {
     expectProblems(await rig.submit({ ...newRequest(), ...change }), "body", Object.keys(change));
   });
 
+  // evidence: account-request-text-rejected
   it("refuses words that cannot be sent", async () => {
     const { id } = await rig.submitted();
     for (const [field, name] of [
@@ -209,6 +210,7 @@ describe("405, 413, 415", () => {
 });
 
 describe("429", () => {
+  // evidence: account-request-limit-per-ip
   it("takes so many requests of one address and then says when to come back", async () => {
     const from = somewhere();
     const statuses: number[] = [];
@@ -220,6 +222,7 @@ describe("429", () => {
     expect((await rig.submit(newRequest())).status).toBe(202);
   });
 
+  // evidence: account-mail-limit-per-recipient
   it("sends at most three mails in a row to one address, whoever asks", async () => {
     const person = await makePerson(app, { organizationId: agent.id, role: "member" });
     for (let sent = 0; sent < 6; sent += 1)

@@ -27,6 +27,7 @@ async function idOf(browser: Browser): Promise<string> {
 }
 
 describe("GET /auth/sessions", () => {
+  // evidence: session-list
   it("lists a person's own, which one asks, from where and with what", async () => {
     const person = await newPerson();
     const [own, other] = [await signIn(app, person), openBrowser(app)];
@@ -96,6 +97,7 @@ describe("GET /auth/sessions", () => {
 });
 
 describe("DELETE /auth/sessions", () => {
+  // evidence: session-end-others
   it("ends the others at once", async () => {
     const person = await newPerson();
     const [own, ...others] = [
@@ -108,6 +110,7 @@ describe("DELETE /auth/sessions", () => {
     expect(expectData(await own.get("/auth/sessions"))).toHaveLength(1);
   });
 
+  // evidence: session-end-one
   it("ends one", async () => {
     const person = await newPerson();
     const [own, other] = [await signIn(app, person), await signIn(app, person)];
@@ -116,6 +119,7 @@ describe("DELETE /auth/sessions", () => {
     expectData(await own.get("/auth/session"));
   });
 
+  // evidence: sessions-isolated-per-user
   it("404 for somebody else's, in the same words as for none", async () => {
     const [own, stranger] = [await signIn(app, await newPerson()), await signIn(app, await newPerson())];
     const ids = [await idOf(stranger), "00000000-0000-7000-8000-000000000000", "nonsense", "%00"];
@@ -147,6 +151,7 @@ describe("PATCH /auth/profile", () => {
     },
   );
 
+  // evidence: profile-update-fields-exact
   it("changes nothing else, whatever is sent", async () => {
     const person = await newPerson();
     const browser = await signIn(app, person);

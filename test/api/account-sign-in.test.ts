@@ -96,6 +96,7 @@ describe("200", () => {
       expectData(await trySignIn(email, person.password));
   });
 
+  // evidence: session-cookie-attributes
   it("sets a cookie that no script reads, no other host gets, and no other site brings along", async () => {
     const [text = "", ...others] = (await trySignIn(owner.email, owner.password)).headers.getSetCookie();
     expect(others).toEqual([expect.stringMatching(/^__Host-waymark_browser_/)]);
@@ -106,6 +107,7 @@ describe("200", () => {
     );
   });
 
+  // evidence: sign-in-audited
   it("keeps account of it", async () => {
     const person = await makePerson(app, { organizationId: agent.id, role: "member" });
     expectFailure(await trySignIn(person.email, "not my password"), 401);
@@ -120,6 +122,7 @@ describe("200", () => {
 });
 
 describe("fixation", () => {
+  // evidence: session-new-per-sign-in
   it("each sign-in has a session of its own, whatever cookie came with it", async () => {
     const planted = (await signIn(app, owner)).cookie;
     const browser = openBrowser(app, planted);
@@ -138,6 +141,7 @@ describe("fixation", () => {
     }
   });
 
+  // evidence: session-token-signed
   it("takes no token without our signature, even one that is in the table", async () => {
     await signIn(app, owner);
     const [row] = await app.database.query<{ token: string }>(sql`select token from user_session limit 1`);
@@ -147,6 +151,7 @@ describe("fixation", () => {
 });
 
 describe("401", () => {
+  // evidence: sign-in-unknown-account-identical
   it("says the same for an unknown address and a wrong password, and does the same work", async () => {
     const before = await hashesCounted();
     const wrong = await trySignIn(owner.email, "not my password at all");
@@ -176,6 +181,7 @@ describe("401", () => {
     expectFailure(await openBrowser(app).post("/auth/sign-out"), 401);
   });
 
+  // evidence: session-idle-timeout
   it("when the session was not used for twelve hours", async () => {
     const browser = await signIn(app, owner);
     clock.advance(12 * HOUR_MS - MINUTE_MS);
@@ -186,6 +192,7 @@ describe("401", () => {
     expectFailure(await browser.get("/auth/session"), 401, "has ended");
   });
 
+  // evidence: session-absolute-timeout
   it("when the session is thirty days old, however much it was used", async () => {
     const browser = await signIn(app, owner);
     const { expires_at: expiresAt } = expectData(await browser.get("/auth/session"));
@@ -224,6 +231,7 @@ describe("403", () => {
     expectData(await browser.get("/auth/session"));
   });
 
+  // evidence: suspension-stops-sign-in
   it("for a sign-in in progress when the organisation is suspended, and leaves no session", async () => {
     const partner = await app.partner("contractor");
     const person = await makePerson(app, { organizationId: partner.id, role: "owner" });
@@ -288,6 +296,7 @@ describe("403", () => {
     );
   });
 
+  // evidence: cors-never-with-cookies
   it("never lets another origin read an answer with a cookie", async () => {
     await using other = await startInstance(app.databaseUrl, { CORS_ORIGINS: "https://app.example" });
     const answer = await other.request("/auth/session", { headers: { origin: "https://app.example" } });
@@ -319,6 +328,7 @@ describe("405, 413, 415", () => {
 });
 
 describe("429 with Retry-After", () => {
+  // evidence: sign-in-throttle-per-account
   it("after ten wrong passwords for an account, in all processes together, also for the right one", async () => {
     const person = await makePerson(app, { organizationId: agent.id, role: "member" });
     await using other = await startInstance(app.databaseUrl);
@@ -338,6 +348,7 @@ describe("429 with Retry-After", () => {
     expectData(await trySignIn(owner.email, owner.password));
   });
 
+  // evidence: sign-in-throttle-no-hash
   it("and costs no hash then, known or unknown alike", async () => {
     const answers: Answer[] = [];
     for (let at = 0; at < 11; at += 1)
@@ -348,6 +359,7 @@ describe("429 with Retry-After", () => {
     expect(await hashesCounted()).toBe(before);
   });
 
+  // evidence: sign-in-throttle-all-attempts
   it("after a hundred sign-ins at once, also for who knows the password: each costs a hash that others wait for", async () => {
     const person = await makePerson(app, { organizationId: agent.id, role: "member" });
     expectData(await trySignIn(person.email, person.password));

@@ -71,6 +71,7 @@ async function actsOf(email: string): Promise<string[]> {
 }
 
 describe("turning it on", () => {
+  // evidence: two-factor-enrollment
   it("takes the password, then a code; hands out ten recovery codes, once", async () => {
     const { browser, uri, recoveryCodes, email } = await securedPerson();
     expect(uri).toMatch(/^otpauth:\/\/totp\/Waymark:/);
@@ -80,6 +81,7 @@ describe("turning it on", () => {
     expect(await actsOf(email)).toContain("second_factor.enabled");
   });
 
+  // evidence: two-factor-secrets-encrypted
   it("keeps neither the secret nor the recovery codes in the clear", async () => {
     const { uri, recoveryCodes } = await securedPerson();
     const rows = await app.database.query(sql`select secret, recovery_codes from user_two_factor`);
@@ -88,6 +90,7 @@ describe("turning it on", () => {
     expect(text).not.toContain(new URL(uri).searchParams.get("secret"));
   });
 
+  // evidence: recovery-codes-argon2id
   it("keeps recovery codes as argon2id with a salt of each set's own, below what WAYMARK_SECRET opens", async () => {
     const people = [await securedPerson(), await securedPerson()];
     const sets = await Promise.all(people.map(({ id }) => keptCodes(id)));
@@ -108,6 +111,7 @@ describe("turning it on", () => {
     expect(await keptCodes(person.id)).toEqual(before.filter((_, at) => at !== 3));
   });
 
+  // evidence: two-factor-enrollment-ends-other-sessions
   it("ends the person's other sessions, which were opened by the password alone, and nobody else's", async () => {
     const person = await makePerson(app, { organizationId: agent.id, role: "member" });
     const colleague = await signIn(app, await makePerson(app, { organizationId: agent.id, role: "member" }));
@@ -126,6 +130,7 @@ describe("turning it on", () => {
     expect(entry).toEqual({ details: { sessions_ended: 1 } });
   });
 
+  // evidence: two-factor-enrollment-ends-partial-sign-in
   it("ends a sign-in with the password alone that is under way", async () => {
     const person = await makePerson(app, { organizationId: agent.id, role: "member" });
     // The password was right, and no second factor asked for; the session is about to be written.
@@ -168,6 +173,7 @@ describe("turning it on", () => {
     expect((await signIn(app, person)).cookie).not.toBe("");
   });
 
+  // evidence: two-factor-enrollment-refused
   it("is refused where it is on, and without a session", async () => {
     const { browser, password, uri } = await securedPerson();
     expectFailure(await browser.post("/auth/two-factor/begin", { password }), 409);
@@ -176,6 +182,7 @@ describe("turning it on", () => {
       expectFailure(await openBrowser(app).post(`/auth/two-factor/${path}`, { password, code: "1" }), 401);
   });
 
+  // evidence: session-token-renewed-by-two-factor
   it("ends the former session's id: the cookie from before is good no more", async () => {
     const person = await makePerson(app, { organizationId: agent.id, role: "member" });
     const browser = await signIn(app, person);
@@ -197,6 +204,7 @@ describe("signing in", () => {
     expect(browser.cookie).not.toContain("second_factor");
   });
 
+  // evidence: two-factor-sign-in-cookie
   it("sets a second cookie no looser than the first, for ten minutes", async () => {
     const { email, password } = await securedPerson();
     const answer = await openBrowser(app).post("/auth/sign-in", { email, password });
@@ -209,6 +217,7 @@ describe("signing in", () => {
     );
   });
 
+  // evidence: two-factor-no-session-before-code
   it("leaves no session behind where the code is still to come", async () => {
     const person = await securedPerson();
     const count = async () =>
@@ -218,6 +227,7 @@ describe("signing in", () => {
     expect(await count()).toBe(before);
   });
 
+  // evidence: two-factor-code-single-use
   it("takes a code once, in all processes together", async () => {
     const person = await securedPerson();
     const code = totpCode(person.uri, 1);
@@ -233,6 +243,7 @@ describe("signing in", () => {
     expectData(await enter(await halfway(person), person.recoveryCodes[0]!, "recovery_code"));
   });
 
+  // evidence: two-factor-next-code-accepted
   it("accepts another code in the same sign-in after a used one", async () => {
     const person = await securedPerson();
     const used = totpCode(person.uri, 1);
@@ -248,6 +259,7 @@ describe("signing in", () => {
     expectFailure(await enter(await halfway(person), person.confirmedWith), 401);
   });
 
+  // evidence: recovery-code-single-use
   it("takes each recovery code once", async () => {
     const person = await securedPerson();
     const [first = "", second = ""] = person.recoveryCodes;
@@ -256,6 +268,7 @@ describe("signing in", () => {
     expectData(await enter(await halfway(person), second, "recovery_code"));
   });
 
+  // evidence: recovery-codes-legacy-accepted
   it("takes recovery codes that were kept before they were hashed", async () => {
     const person = await securedPerson();
     const kept = await symmetricEncrypt({
@@ -281,6 +294,7 @@ describe("signing in", () => {
     ]);
   });
 
+  // evidence: two-factor-code-concurrent
   it("takes of two at once with the same code only one", async () => {
     const person = await securedPerson();
     const browsers = [await halfway(person), await halfway(person), await halfway(person)];
@@ -374,6 +388,7 @@ describe("recovery codes anew, and turning it off", () => {
     expect(mails.map(({ kind }) => kind)).toEqual(["second_factor_enabled", "second_factor_disabled"]);
   });
 
+  // evidence: password-check-throttle-in-session
   it("bounds how often a signed-in thief may guess the password", async () => {
     const person = await makePerson(app, { organizationId: agent.id, role: "member" });
     const browser = await signIn(app, person);

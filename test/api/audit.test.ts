@@ -73,6 +73,7 @@ async function restore(id: string): Promise<{ userErrors: unknown[] }> {
 }
 
 describe("the audit log", () => {
+  // evidence: audit-log-fields
   it("keeps who did what to whom, from where and in which request", async () => {
     const { partner, owner, browser, id } = await place();
     const person = await makePerson(app, { organizationId: partner.id, role: "member" });
@@ -124,6 +125,7 @@ describe("the audit log", () => {
     expect(seen).toMatchObject({ actor: operator.email, details: { reason: "Internal reason" } });
   });
 
+  // evidence: sign-in-failures-in-audit-log
   it("shows an organisation from where strangers have tried to sign in as one of its people", async () => {
     const { owner, browser } = await place();
     const body = JSON.stringify({ email: owner.email, password: "not my password" });
@@ -187,6 +189,7 @@ describe("the audit log", () => {
 });
 
 describe("a suspended organisation", () => {
+  // evidence: suspension-ends-sessions
   it("has its keys refused until it is restored, and its members signed out for good", async () => {
     const { partner, browser, owner, id } = await place();
     const other = await place();

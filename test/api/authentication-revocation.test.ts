@@ -64,6 +64,7 @@ async function expectWithinASecond(
 }
 
 describe("within a second, in a process that knows the key by heart", () => {
+  // evidence: api-key-revocation-immediate
   it("401 when the key is revoked", async () => {
     const partner = await rememberedPartner();
     const id = await keyIdOf(partner);
@@ -96,6 +97,7 @@ describe("within a second, in a process that knows the key by heart", () => {
     await vi.waitFor(async () => expectData(await listJobs(other, partner)), 10_000);
   });
 
+  // evidence: key-cache-refused-without-database
   it("503 when it has lost the database and could not hear of a revocation", async () => {
     const partner = await rememberedPartner();
     // An answer that needs nothing of the database but who is asking.

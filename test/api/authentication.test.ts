@@ -139,6 +139,7 @@ describe("401 with WWW-Authenticate: Bearer", () => {
     expectData(await listJobs(fresh, { key: text }));
   });
 
+  // evidence: api-key-errors-identical
   it("says the same of an unknown, a revoked and a mistyped key", async () => {
     const partner = await app.partner("agent");
     await app.keys.revoke(await keyIdOf(partner));
@@ -152,6 +153,7 @@ describe("401 with WWW-Authenticate: Bearer", () => {
 });
 
 describe("403 when the key is good and may not do this", () => {
+  // evidence: api-key-scope-403
   it("for lack of a scope", async () => {
     const reader = await app.partner("agent", { scopes: ["jobs:read"] });
     const [number = ""] = await app.jobs(reader, [{}]);
@@ -174,6 +176,7 @@ describe("403 when the key is good and may not do this", () => {
     expect((await listJobs(app, await app.partner("agent", { cidrs }))).status).toBe(status);
   });
 
+  // evidence: forwarded-for-ignored-without-proxy
   it("takes no word of X-Forwarded-For unless it is told to trust proxies", async () => {
     const partner = await app.partner("agent", { cidrs: ["203.0.113.0/24"] });
     const headers = { "x-api-key": partner.key, "x-forwarded-for": "203.0.113.9" };

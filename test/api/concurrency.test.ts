@@ -55,6 +55,7 @@ const withWeight = (order: readonly string[], weight: number): object[] =>
   order.map((marking_number) => ({ marking_number, weight }));
 
 describe("many updates of one job at once", () => {
+  // evidence: concurrent-updates-no-lost-version
   it("lose no version, and its events have the sequence 1 to n without a gap, each going on where the last ended", async () => {
     const [number = ""] = await newJobs(1);
     await using other = await startInstance(app.databaseUrl);

@@ -135,6 +135,7 @@ describe("200", () => {
     expect(await numbersOf(download({ filter: { agentId, not: filter } }))).toEqual(["E-1"]);
   });
 
+  // evidence: csv-download-headers
   it("is a file to be kept by its name, and by nobody on the way", async () => {
     const { headers } = await download({});
     expect(headers.get("content-type")).toBe("text/csv; charset=utf-8; header=present");

@@ -55,6 +55,7 @@ describe("a browser", () => {
     },
   );
 
+  // evidence: console-content-security-policy
   it("gets a policy that allows this origin alone, and nothing inline but what carries the answer's nonce", async () => {
     const [first, second] = [await open("/"), await open("/")];
     const policy = directives(first.headers);

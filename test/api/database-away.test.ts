@@ -65,6 +65,7 @@ describe("503 with Retry-After when PostgreSQL is out of reach", () => {
       instance.call("/v1/reference/statuses", { key: agent.key }),
     ]);
 
+  // evidence: postgres-unreachable-503
   it("for every call, alive but not ready, and it recovers by itself", async () => {
     proxy.cut();
     for (let round = 0; round < 3; round += 1)
@@ -79,6 +80,7 @@ describe("503 with Retry-After when PostgreSQL is out of reach", () => {
     for (const answer of await everyCall()) expectData(answer);
   });
 
+  // evidence: broken-connection-rolls-back
   it("when the connection breaks in the middle of a request, which is not done then", async () => {
     const [own = ""] = await app.jobs(agent, [{}]);
     const held = await holdJob(app.databaseUrl, own);
@@ -124,6 +126,7 @@ describe("503 with Retry-After when PostgreSQL is out of reach", () => {
 describe("503 with Retry-After when the server is overloaded", () => {
   const POOL_SIZE = 2;
 
+  // evidence: overload-503-retry-after
   it("for requests beyond those that may wait; those that waited are served", async () => {
     await using small = await startInstance(app.databaseUrl, { DATABASE_POOL_SIZE: String(POOL_SIZE) });
     expectData(await listJobs(small, agent));

@@ -82,6 +82,7 @@ describe("a name that does not exist and one of the internal network get the sam
     expect(internal).toBe(missing);
   });
 
+  // evidence: ssrf-name-existence-hidden
   it("when a test event is sent, and the log alone has the reason", async () => {
     const id = await newEndpoint();
     const before = log.length;

@@ -145,12 +145,14 @@ describe("415 for a body that is not application/json", () => {
 });
 
 describe("413 for a body over its bound", () => {
+  // evidence: body-limit-single-job
   it("over 64 KiB for one job, and 200 at that", async () => {
     expect(expectData(await send(padded(ONE_JOB, 11))).weight).toBe(11);
     expectFailure(await send(padded(ONE_JOB + 1, 12)), 413);
     expect(expectData(await getJob(app, agent, number)).weight).toBe(11);
   });
 
+  // evidence: body-limit-batch
   it("over 4 MiB for a batch, and no 413 at that", async () => {
     expect(expectData(await send(batch(BATCH), {}, "/v1/jobs/batch")).updated_count).toBe(1);
     expectFailure(await send(batch(BATCH + 1), {}, "/v1/jobs/batch"), 413);
@@ -162,6 +164,7 @@ describe("413 for a body over its bound", () => {
     expectFailure(await callExactly(app.url, jobPath(number), { method: "PATCH", headers, body: wide }), 413);
   });
 
+  // evidence: body-limit-content-length
   it("by what it says of its length, before it is sent", async () => {
     const headers = { "content-type": JSON_TYPE, "x-api-key": agent.key, "content-length": String(2 ** 40) };
     const answer = await callExactly(app.url, jobPath(number), {

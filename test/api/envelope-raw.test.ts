@@ -45,6 +45,7 @@ describe("400 in the envelope for what is no HTTP", () => {
     expectFailure(parseAnswer(received), 400);
   });
 
+  // evidence: http-broken-chunk-rejected
   it("a broken chunk gets one answer", async () => {
     const head = [
       "PATCH /v1/jobs/batch HTTP/1.1",
@@ -63,6 +64,7 @@ describe("400 in the envelope for what is no HTTP", () => {
 });
 
 describe("headers beyond all bounds", () => {
+  // evidence: header-size-limit
   it.each([
     ["one that is too long", [`x-long: ${"a".repeat(20_000)}`]],
     ["too many bytes in all", Array.from({ length: 500 }, (_, at) => `x-${at}: ${"b".repeat(60)}`)],
@@ -81,6 +83,7 @@ describe("headers beyond all bounds", () => {
     });
   });
 
+  // evidence: header-many-small-accepted
   it("many small ones are fine", async () => {
     const many = Array.from({ length: 300 }, (_, at) => `x-${at}: 1`);
     const text = lines("GET /v1/jobs HTTP/1.1", ...closing, `x-api-key: ${agent.key}`, ...many);
@@ -117,6 +120,7 @@ describe("what is HTTP, if rarely seen", () => {
     expectData(parseAnswer(await sendBytes(app.url, text)));
   });
 
+  // evidence: http-unsupported-method-405
   it("405 for a method that HTTP knows and the path does not have", async () => {
     for (const method of ["TRACE", "PROPFIND", "PURGE", "M-SEARCH"]) {
       const answer = parseAnswer(await sendBytes(app.url, lines(`${method} /v1/jobs HTTP/1.1`, ...keyed())));
@@ -148,6 +152,7 @@ describe("what is HTTP, if rarely seen", () => {
     expect(expectData(await getJob(app, agent, number)).weight).toBe(8);
   });
 
+  // evidence: http-pipelined-two-responses
   it("two requests at once on one connection get two answers, in order", async () => {
     const first = lines("GET /v1/nothing HTTP/1.1", "Host: x");
     const received = await sendBytes(app.url, first + lines("GET /v1/jobs HTTP/1.1", ...keyed()));

@@ -152,6 +152,7 @@ describe("HEAD", () => {
 });
 
 describe("500 when something unexpected happens, with nothing of the cause in the answer", () => {
+  // evidence: internal-error-cause-logged-only
   it("and the cause under the request_id in the log", async () => {
     const lines: Record<string, unknown>[] = [];
     const logger = createLogger("error", {

@@ -69,6 +69,7 @@ function counting(read: number[]): Queryable {
 }
 
 describe("the feed with types", () => {
+  // evidence: events-feed-scan-limit
   it("reads at most 10,000 visible events a page, in REST and GraphQL", async () => {
     const read: number[] = [];
     const parts = { database: counting(read), clock: createFakeClock() };
@@ -82,6 +83,7 @@ describe("the feed with types", () => {
     expect(Math.max(...read)).toBeLessThanOrEqual(MAX_READ + 2);
   });
 
+  // evidence: events-feed-scan-stops-at-full-page
   it("stops reading where the page is full", async () => {
     const read: number[] = [];
     const events = createEventService({ database: counting(read), clock: createFakeClock() });
@@ -90,6 +92,7 @@ describe("the feed with types", () => {
     expect(read[0]).toBeLessThan(100);
   });
 
+  // evidence: events-feed-filtered-pages-rest
   it.each([1, 2, 100])(
     "has every matching event once over short and empty pages of %i in REST",
     async (size) => {
@@ -109,6 +112,7 @@ describe("the feed with types", () => {
     },
   );
 
+  // evidence: events-feed-filtered-pages-graphql
   it.each([1, 2, 100])(
     "has every matching event once over short and empty pages of %i in GraphQL",
     async (first) => {

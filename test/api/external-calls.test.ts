@@ -101,6 +101,7 @@ function silenceNameServer(): () => void {
 }
 
 describe("354 test events of one key to a receiver that hangs", () => {
+  // evidence: external-calls-test-events-limited
   it("leave every list request of another organisation answered, and all but five are refused with 429", async () => {
     const agent = await app.partner("agent");
     const { receiver, release } = await startHangingReceiver();
@@ -121,6 +122,7 @@ describe("354 test events of one key to a receiver that hangs", () => {
     expect(again.data.sendTestEvent).toEqual({ delivery: { status: "DELIVERED" }, userErrors: [] });
   });
 
+  // evidence: external-calls-limit-per-organization
   it("are limited separately for each organisation", async () => {
     const { receiver, release } = await startHangingReceiver();
     const partners = [await app.partner("agent"), await app.partner("contractor")];
@@ -139,6 +141,7 @@ describe("354 test events of one key to a receiver that hangs", () => {
 });
 
 describe("URL checks against a name server that does not answer", () => {
+  // evidence: external-calls-url-checks-limited
   it("do not count as in flight, and more than five of one organisation are refused with 429", async () => {
     const agent = await app.partner("agent");
     const id = await newEndpoint(agent, "http://127.0.0.1:9/hook");

@@ -61,6 +61,7 @@ describe("GET /v1/jobs/by-marking/{markingNumber}", () => {
   });
 
   describe("404 when no visible job has that Marking Number", () => {
+    // evidence: get-job-hides-other-organizations
     it("for a job of others exactly as for one that does not exist", async () => {
       const none = await getJob(app, contractor, "NO-SUCH-JOB");
       expectFailure(none, 404, "Delivery job not found");

@@ -70,6 +70,7 @@ describe("savedViews", () => {
     });
   });
 
+  // evidence: saved-views-limit-concurrent
   it("are at most 50 a person, also when saved at once", async () => {
     const person = await newPerson(app, agent.id);
     const results = await Promise.all(Array.from({ length: 55 }, (_, n) => save(person, `view ${n}`)));

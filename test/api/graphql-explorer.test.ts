@@ -44,6 +44,7 @@ describe("a browser at /graphql", () => {
     expect(body).toContain("query OpenJobs");
   });
 
+  // evidence: production-no-graphql-sandbox
   it("finds no page in production", async () => {
     const { status, headers, body } = await production.request("/graphql", { headers: html });
     expect(status).toBe(401);
@@ -69,6 +70,7 @@ describe("/graphiql", () => {
     expect(body).toContain("query OpenJobs");
   });
 
+  // evidence: production-no-example-key
   it("brings no key in production", async () => {
     const { status, body } = await production.request("/graphiql", { headers: html });
     expect(status).toBe(200);

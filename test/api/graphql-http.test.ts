@@ -139,6 +139,7 @@ describe("GET /graphql", () => {
     expect(await askByGet("mutation { change }")).toMatchObject({ status: 405 });
   });
 
+  // evidence: csrf-graphql-get
   it("refuses a request that a page of another site could send without a preflight", async () => {
     const simple = [
       {},
@@ -252,6 +253,7 @@ function bodyOf(bytes: number): string {
   return before + "x".repeat(bytes - before.length - after.length) + after;
 }
 
+// evidence: body-limit-graphql
 it.each([
   ["of 4 MiB is read", 200, 0],
   ["one byte larger is refused with 413", 413, 1],
@@ -321,6 +323,7 @@ describe("in production", () => {
     },
   );
 
+  // evidence: production-schema-needs-key
   it("a key may look at the schema", async () => {
     const answer = await production.post(
       { query: "{ __schema { queryType { name } } }" },

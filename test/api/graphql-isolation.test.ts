@@ -195,6 +195,7 @@ function changeJob(key: string, markingNumber: string): Promise<unknown> {
 const FILTERS = 40;
 
 describe("watching", () => {
+  // evidence: graphql-isolation-subscriptions
   it("shows a stranger no change of the victim's, whatever it is filtered by", async () => {
     const [field] = fieldsOf(schema.getSubscriptionType());
     if (!field) throw new Error("There is a subscription");
@@ -257,6 +258,7 @@ describe("changing", () => {
     60_000,
   );
 
+  // evidence: graphql-isolation-control-calls-succeed
   it("the same calls do change it for those who may, so that none of them was refused for its form", async () => {
     const silent: string[] = [];
     // What ends or removes goes last.

@@ -123,6 +123,7 @@ describe("an operation beyond a limit", () => {
     expect(await rig.post({ query, operationName: "Large" }, own)).toMatchObject({ status: 400 });
   });
 
+  // evidence: graphql-limits-unnamed-operation
   it("cannot get past them by naming no operation", async () => {
     const query = "query Large { items(first: 100) { nodes { items(first: 100) { nodes { id } } } } }";
     for (const operationName of ["", "large", "__proto__", "Large "]) {
@@ -188,6 +189,7 @@ describe("a bomb is refused in bounded time", () => {
     expect(answer.body.errors.length).toBeGreaterThan(0);
   });
 
+  // evidence: graphql-limits-allow-normal-operations
   it("lets those through that want no more than is allowed", async () => {
     const query = `{ ${"item { id name } ".repeat(100)} }`;
     expect(await askTwice(query)).toMatchObject({ status: 200, body: { extensions: { cost: 1 } } });
@@ -210,6 +212,7 @@ describe("introspection", () => {
     }
   });
 
+  // evidence: introspection-rate-limit-per-network
   it("without a key is limited by network: an IPv6 /64 counts as one, and another is not affected", async () => {
     const env = { RATE_LIMITS: "on", TRUST_PROXY: "1" };
     await using limited = await startGraphqlRig({ typeDefs, env, clock: createFakeClock() });

@@ -181,6 +181,7 @@ describe("the same patch", () => {
     expect(version).toBe(history.body.data.items[0].sequence);
   });
 
+  // evidence: validation-same-rest-graphql
   it.each(titled(refused))("%s is refused for the same", async (_text, patch) => {
     const { rest, updateJob } = await patchBoth(patch);
     expect(rest.status).toBe(400);

@@ -115,6 +115,7 @@ describe("4403", () => {
     expect((await (await init(headers)).closed).code).toBe(4403);
   });
 
+  // evidence: websocket-closed-after-sign-out
   it("within a second of signing out, and none of the person's other sockets", async () => {
     const person = await signedIn(app, owner);
     const [ending, staying] = [await follow(person), await follow(owner)];
@@ -167,6 +168,7 @@ it("a socket does not keep its session in use", async () => {
   expect(session?.idle).toBe(true);
 });
 
+// evidence: websocket-cross-site-403
 it("403 before it opens, from a page of another site", async () => {
   const headers = { cookie: owner.browser.cookie, origin: "https://evil.example" };
   expect((await refusedSocket(app, headers)).status).toBe(403);

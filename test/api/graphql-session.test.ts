@@ -107,6 +107,7 @@ describe("401 UNAUTHENTICATED", () => {
     }
   });
 
+  // evidence: session-ended-401
   it("once the session has ended, wherever that was", async () => {
     const { headers, browser } = await signedIn(app, owner);
     expect((await graphql(app, ANY, { headers })).status).toBe(200);
@@ -164,6 +165,7 @@ describe("403 FORBIDDEN", () => {
     expect(await codeOf(person.graphql(ANY))).toMatchObject(signedOut);
   });
 
+  // evidence: session-role-403
   it("for what a role does not allow, in words for a person", async () => {
     const { status, errors } = await member.graphql("{ apiKeys { id } }");
     expect({ status, code: errors?.[0]?.extensions.code, message: errors?.[0]?.message }).toEqual({
@@ -172,6 +174,7 @@ describe("403 FORBIDDEN", () => {
     });
   });
 
+  // evidence: operator-queries-403
   it("for an owner who asks for what is the operators'", async () => {
     expect(await codeOf(owner.graphql("{ organizations { totalCount } }"))).toEqual(refused);
     expect(await codeOf(owner.graphql("{ endpointsInTrouble { id } }"))).toEqual(refused);
@@ -270,6 +273,7 @@ it("a person has one bucket of tokens with however many sessions, and their orga
   );
 });
 
+// evidence: request-log-user-id-only
 it("the log names the person by an id, and tells neither address nor cookie", async () => {
   const lines: string[] = [];
   const logger = createLogger(

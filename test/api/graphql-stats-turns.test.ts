@@ -10,6 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
+// evidence: job-stats-concurrency-limit
 it("ten jobStats of one operation run four at a time, and leave connections to other organisations", async () => {
   const [agent, other] = [await app.partner("agent"), await app.partner("agent")];
   const lock = await beginWith(app.database, sql`lock table job in access exclusive mode`);

@@ -210,6 +210,7 @@ describe("what is refused", () => {
     await openKnownSocket(app, (await app.partner("agent")).key);
   });
 
+  // evidence: websocket-unauthenticated-limit-per-ip
   it("503 for more of one address than may stand at the door without a word, and for no other address", async () => {
     const open = await startInstance(app.databaseUrl, { TRUST_PROXY: "1" });
     onTestFinished(() => open[Symbol.asyncDispose]());
@@ -227,6 +228,7 @@ describe("what is refused", () => {
     await openSocket(open, from("203.0.113.7"));
   });
 
+  // evidence: websocket-unauthenticated-limit-ipv6-network
   it("503 for more of one IPv6 /64 than may be open before connection_init, and for no other /64", async () => {
     const open = await startInstance(app.databaseUrl, { TRUST_PROXY: "1" });
     onTestFinished(() => open[Symbol.asyncDispose]());
@@ -281,6 +283,7 @@ describe("what is refused", () => {
     });
   });
 
+  // evidence: websocket-message-limits
   it("messages that are no messages: 4400, and too large ones or too many: 1009 and 1008", async () => {
     const agent = await app.partner("agent");
     const closeOf = async (act: (socket: BareSocket) => void): Promise<number> => {

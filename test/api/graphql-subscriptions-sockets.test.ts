@@ -122,6 +122,7 @@ describe("who may stay", () => {
 });
 
 describe("how it ends", () => {
+  // evidence: websocket-slow-reader-closed
   it("4413 for a client that reads nothing, while others get every event", async () => {
     const agent = await app.partner("agent");
     const numbers = await shownJobs(

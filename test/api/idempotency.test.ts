@@ -148,6 +148,7 @@ describe("Idempotency-Key", () => {
     expect(await stored("batch-noop")).toEqual([]);
   });
 
+  // evidence: idempotency-same-transaction
   it("changes the job and stores the answer in one transaction: neither without the other", async () => {
     const number = await newJob();
     await app.database.query(sql`
@@ -234,6 +235,7 @@ describe("Idempotency-Key", () => {
       expectReplay(await patchJob(other, { ...agent, ...key("flight") }, number, { weight: 1 }), await first);
     });
 
+    // evidence: idempotency-concurrent-requests
     it("one of many at once is done, the others are told so or get its answer", async () => {
       const number = await newJob();
       const answers = await Promise.all(

@@ -274,6 +274,7 @@ describe("400", () => {
     expectFailure(await send(operator, "marking_number\nA\n", { agent: "Nobody" }), 404, /no organisation/);
   });
 
+  // evidence: import-rejected-before-file-end
   it("answers also where most of a large file was not read", async () => {
     const file = `number\n${"A\n".repeat(4_000_000)}`;
     expectFailure(await send(operator, file), 400, /"number" is not a column/);
@@ -327,6 +328,7 @@ describe("401", () => {
 });
 
 describe("403", () => {
+  // evidence: import-operators-only
   it("for people of an organisation, owners too", async () => {
     for (const role of ["owner", "member"] as const) {
       const partner = await signIn(app, await makePerson(app, { organizationId: agent.id, role }));
@@ -362,6 +364,7 @@ describe("405", () => {
 });
 
 describe("413", () => {
+  // evidence: import-limit-declared-length
   it("before a file that says it is too large is read", async () => {
     const upload = httpRequest(app.url + pathOf({ agent: agent.name }), {
       method: "POST",
@@ -374,6 +377,7 @@ describe("413", () => {
     upload.destroy();
   });
 
+  // evidence: import-limit-streamed
   it("at its first byte beyond 256 MB where a file says nothing of its length, and none of its rows is in", async () => {
     const [whole, beyond] = [newNumber(), newNumber()];
     expect(await streamFile(whole, MAX_BYTES)).toMatchObject({ status: 200, last: { bytes: MAX_BYTES } });
@@ -387,6 +391,7 @@ describe("413", () => {
 });
 
 describe("415", () => {
+  // evidence: import-file-types
   it("for any other kind of file, and for compressed ones", async () => {
     for (const type of ["application/json", "text/plain", "multipart/form-data; boundary=x"])
       expectFailure(await send(operator, "marking_number\n", {}, { "content-type": type }), 415, /text\/csv/);

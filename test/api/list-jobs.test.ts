@@ -40,6 +40,7 @@ describe("GET /v1/jobs", () => {
       expect((await listJobs(app, former)).body.data.pagination.total).toBe(1);
     });
 
+    // evidence: job-response-fields-exact
     it("shows every field of the Job object and its version, and no other", async () => {
       const owner = await app.partner("agent");
       const contractor = await app.partner("contractor");

@@ -74,11 +74,13 @@ describe("the Marking Number in a path", () => {
       expect(result.job).toMatchObject({ marking_number: number, weight: 2 });
     });
 
+    // evidence: marking-number-path-dots
     it("dots in a path are a Marking Number and lead nowhere else", async () => {
       expect(expectData(await exactly("/v1/jobs/by-marking/..")).marking_number).toBe("..");
       expect(expectData(await exactly("/v1/jobs/by-marking/%2e%2E")).marking_number).toBe("..");
     });
 
+    // evidence: marking-number-exact-match
     it("404 for what is nearly the same", async () => {
       for (const number of ["Case", "case ", " case", "padded", "e", "a%2Fb"])
         expectFailure(await getJob(app, agent, number), 404);

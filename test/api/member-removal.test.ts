@@ -112,6 +112,7 @@ describe("removing an owner", () => {
     );
   });
 
+  // evidence: member-removal-audited
   it("records each revoked key and invitation in the audit log, with the owner who did it", async () => {
     const { leaving, staying } = await twoOwners();
     await remove(staying.person, leaving.id, ", revokeKeys: true");

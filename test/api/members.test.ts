@@ -101,6 +101,7 @@ describe("members", () => {
     expect(found.node).toBeNull();
   });
 
+  // evidence: members-hidden-from-job-keys
   it("are not shown to a key that is for jobs alone", async () => {
     const { key } = await app.partner("agent", { scopes: ["jobs:read", "jobs:write"] });
     const { errors } = await graphql(
@@ -147,6 +148,7 @@ describe("members", () => {
     expect(expectData(await session.get("/auth/session")).scopes).not.toContain("webhooks:manage");
   });
 
+  // evidence: member-removal-ends-sessions
   it("lose their sessions at once when they are removed", async () => {
     const person = await member();
     const theirs = await signIn(app, person);
@@ -313,6 +315,7 @@ describe("invitations", () => {
     });
   });
 
+  // evidence: invitations-limit-concurrent
   it.each(["a partner", "the operators"])(
     "are at most 100 for a group, also when several are sent at once: %s",
     async (group) => {
@@ -421,6 +424,7 @@ describe("invitations", () => {
     expect(session).toMatchObject({ user: { role: "operator" }, organization: null });
   });
 
+  // evidence: invitations-limit
   it("are at most a hundred", async () => {
     const { id } = await app.partner("agent");
     const theirs = await signIn(app, await member(id, "owner"));
@@ -439,6 +443,7 @@ describe("invitations", () => {
     expect(errors?.[0]?.extensions.code).toBe("RATE_LIMITED");
   });
 
+  // evidence: invitation-mail-limit-per-recipient
   it("send so many mails to one address and no more", async () => {
     const email = newEmail();
     const { invitation } = await invite(browser, email);

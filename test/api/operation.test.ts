@@ -125,6 +125,7 @@ describe("GET /metrics", () => {
     }
   });
 
+  // evidence: metrics-labels-no-client-data
   it("counts a request by its method, route and status, never by what was asked", async () => {
     const [number = ""] = await app.jobs(agent, [{}]);
     const labels = 'method="PATCH",route="/v1/jobs/by-marking/{markingNumber}",status="200"';
@@ -142,6 +143,7 @@ describe("GET /metrics", () => {
 });
 
 describe("the log", () => {
+  // evidence: request-log-line-fields
   it("has one line a request: its id, organisation, key, method, route, status and duration", async () => {
     const { body } = await listJobs(app, agent, "q=x");
     expect(await lineOf(body.request_id)).toEqual({
@@ -157,6 +159,7 @@ describe("the log", () => {
     });
   });
 
+  // evidence: request-log-rejected-requests
   it("has the same for a refused request, without an organisation where none is known", async () => {
     for (const [path, key, status, route] of [
       ["/v1/jobs", undefined, 401, "/v1/jobs"],
@@ -171,6 +174,7 @@ describe("the log", () => {
     }
   });
 
+  // evidence: request-log-no-secrets
   it("never holds a secret or what people wrote", async () => {
     const secret = "Noor Hassan";
     const [number = ""] = await app.jobs(agent, [

@@ -55,6 +55,7 @@ async function expectSoundAnswer(
 }
 
 describe("any JSON body", () => {
+  // evidence: patch-any-json-never-500
   it("in PATCH of one job gets an answer in the envelope and never a 500", TIMEOUT, async () => {
     const body = fc.oneof({ weight: 4, arbitrary: patch }, { weight: 1, arbitrary: anyJson });
     await fc.assert(

@@ -243,6 +243,7 @@ describe("rate limits of all keys of an organization together", () => {
 describe("RATE_LIMIT_STORE=postgres", () => {
   const rateLimits = { read: { perSecond: 0.001, burst: 3 } };
 
+  // evidence: rate-limit-shared-by-processes
   it("429 counts what all processes let through together", async () => {
     const env = { RATE_LIMITS: "on", RATE_LIMIT_STORE: "postgres" };
     await using one = await startInstance(app.databaseUrl, env);
@@ -263,6 +264,7 @@ describe("RATE_LIMIT_STORE=postgres", () => {
     }
   });
 
+  // evidence: rate-limit-exact-burst
   it("lets exactly the burst through when requests come at once", async () => {
     await using instance = await startInstance(app.databaseUrl, {
       RATE_LIMITS: "on",

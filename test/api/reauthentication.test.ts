@@ -92,6 +92,7 @@ describe.each(Object.keys(actions))("%s", (name) => {
     expectDone(await owner.graphql(query, variables));
   });
 
+  // evidence: reauthentication-expires
   it("needs the password again after that, for ten minutes more", async () => {
     const owner = await newOwner();
     const { query, variables } = await prepare();
@@ -123,6 +124,7 @@ describe("other actions", () => {
 });
 
 describe("two-factor", () => {
+  // evidence: reauthentication-two-factor-changes
   it("is turned off, and gets new recovery codes, with a fresh authentication only", async () => {
     const person = await makePerson(app, { organizationId: agent.id, role: "member" });
     const browser = await signIn(app, person);
@@ -167,6 +169,7 @@ describe("POST /auth/reauthenticate", () => {
     expectFailure(await confirm(browser, { password }), 429);
   });
 
+  // evidence: reauthentication-code-required
   it("with two-factor takes a code of either kind, each once, and nothing without one", async () => {
     const person = await makePerson(app, { organizationId: agent.id, role: "member" });
     const browser = await signIn(app, person);
@@ -184,6 +187,7 @@ describe("POST /auth/reauthenticate", () => {
     expectProblems(await confirm(browser, { password, code, kind: "other" }), "body", ["kind"]);
   });
 
+  // evidence: reauthentication-throttle
   it("429 after ten wrong codes", async () => {
     const person = await makePerson(app, { organizationId: agent.id, role: "member" });
     const browser = await signIn(app, person);

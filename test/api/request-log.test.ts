@@ -106,6 +106,7 @@ describe("a request that failed", () => {
     expect(await entryOf(answer.body.request_id)).toMatchObject({ status: 400, requestBody: null });
   });
 
+  // evidence: request-log-missing-scope
   it("is logged where the key may not do it", async () => {
     const { text } = await app.keys.create({
       organizationId: agent.id,
@@ -184,6 +185,7 @@ describe("what belongs to no organisation", () => {
 });
 
 describe("who may read it", () => {
+  // evidence: request-log-isolated-per-organization
   it("is the organisation itself: another finds nothing of it, by whatever it asks", async () => {
     const { body } = await listJobs(app, agent);
     await entryOf(body.request_id);

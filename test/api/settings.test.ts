@@ -30,6 +30,7 @@ describe("CORS_ORIGINS", () => {
     expect(headers.has("access-control-allow-origin")).toBe(false);
   });
 
+  // evidence: cors-listed-origins-only
   it("allows those named, and no other", async () => {
     await using open = await startInstance(app.databaseUrl, {
       CORS_ORIGINS: `${origin}, https://other.example.com`,

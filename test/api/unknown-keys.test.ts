@@ -31,6 +31,7 @@ const from = (host: number): string => `2001:db8:0:7::${host.toString(16)}`;
 
 const lookups = (): number => proxy.statements.filter((text) => text.includes("where lookup =")).length;
 
+// evidence: unknown-key-cached
 it("one that is repeated is looked up once in ten seconds", async () => {
   // Memory counts once the access revision has been read.
   await vi.waitFor(() => expect(proxy.statements.join("\n")).toContain("from access_revision"), 10_000);
@@ -40,6 +41,7 @@ it("one that is repeated is looked up once in ten seconds", async () => {
   expect(lookups() - before).toBe(1);
 });
 
+// evidence: unknown-key-lookups-limited
 it("a thousand different ones of one IPv6 /64 cost 100 statements and 20 more a second; keys in memory still work", async () => {
   const partner = await app.partner("agent");
   expect((await list(partner.key, from(1))).status).toBe(200);

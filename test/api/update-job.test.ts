@@ -148,6 +148,7 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
   });
 
   describe("unknown and read-only keys", () => {
+    // evidence: patch-ignores-read-only-fields
     it("are ignored and named in X-Ignored-Fields", async () => {
       const number = await newJob();
       const before = expectData(await getJob(app, agent, number));
@@ -180,6 +181,7 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
       expect(answer.headers.get("x-ignored-fields")).toBe("__proto__, constructor, toString");
     });
 
+    // evidence: ignored-fields-header-encoded
     it("stand percent-encoded in the header where they could not stand as they are", async () => {
       const answer = await patchJob(
         app,
@@ -224,6 +226,7 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
   });
 
   describe("404 when no visible job has that Marking Number", () => {
+    // evidence: update-job-hides-other-organizations
     it("for another agent's job, another contractor's and one taken away, exactly as for one that does not exist", async () => {
       const [foreign] = await app.jobs(await app.partner("agent"), [
         { contractor: await app.partner("contractor") },

@@ -271,6 +271,7 @@ describe("docker-compose.yml", () => {
     }
   });
 
+  // evidence: compose-settings-explained
   it("sets and asks for nothing that .env.example does not explain", async () => {
     const set = ours.flatMap(({ environment }) => Object.keys(environment ?? {}));
     const asked = [...text.matchAll(/\$\{(\w+)/g)].map(([, name]) => name!);

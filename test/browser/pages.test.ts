@@ -110,6 +110,7 @@ const cases = Object.entries(PAGES).flatMap(([path, looks]) =>
 );
 
 describe("no violation, no sideways scroll and no complaint, light and dark, at 360 and 1280 px", () => {
+  // evidence: console-pages-accessible
   it.each(cases)("$path ($heading), as $who", async ({ who, heading, address }) => {
     const { page, complaints } = tabs[who];
     complaints.length = 0;

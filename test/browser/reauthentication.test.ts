@@ -51,6 +51,7 @@ async function expire({ id }: Person): Promise<void> {
     update user_session set authenticated_at = now() - interval '11 minutes' where user_id = ${id}::uuid`);
 }
 
+// evidence: reauthentication-console-prompt
 it("asks for the password before a key is created, and repeats the request", async () => {
   const { page, hands, owner, dialog } = await staleOwner("/integrations/keys");
   await hands.press(page.getByRole("button", { name: "Create API key" }).first());

@@ -246,6 +246,7 @@ describe("somebody", () => {
 });
 
 describe("a field for a password", () => {
+  // evidence: password-field-masked-and-pasteable
   it.each([
     ["/sign-in", "Password", "current-password"],
     ["/security", "Current password", "current-password"],

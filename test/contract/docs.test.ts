@@ -74,6 +74,7 @@ describe("GET /docs", () => {
     expect(response.headers.get("cache-control")).toBe("no-store");
   });
 
+  // evidence: docs-files-listed-only
   it("has no other files, and leads to none beside them", async () => {
     for (const name of ["index.html", "..%2Fpackage.json", "%2e%2e%2f%2e%2e%2fpackage.json"]) {
       expect((await app.request(`/docs/assets/1/${name}`)).status).toBe(404);

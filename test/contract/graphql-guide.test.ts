@@ -193,6 +193,7 @@ function selectionsWithoutId(schema: GraphQLSchema, document: string, name: stri
 }
 
 describe("what the page says", () => {
+  // evidence: graphql-limits-documented
   it("of the limits is what `viewer` tells", async () => {
     const { viewer } = await ask(
       app,

@@ -78,11 +78,13 @@ describe("the OpenAPI document", () => {
     expect(Object.keys(components.schemas).length).toBeGreaterThan(30);
   });
 
+  // evidence: openapi-matches-routes
   it("has every route of the app, and the app every operation of it", async () => {
     const described = operations.map(({ name }) => name);
     expect(described.toSorted()).toEqual((await routesOfTheApp()).toSorted());
   });
 
+  // evidence: openapi-versioning-documented
   it("tells how v1 changes and how something is taken away", () => {
     expect(contract.info.description).toMatch(
       /changes only by addition[^]*Deprecation[^]*Sunset[^]*12 months/,
@@ -98,6 +100,7 @@ describe("every operation", () => {
     expect(new Set(all.map(({ operation }) => operation.operationId)).size).toBe(all.length);
   });
 
+  // evidence: openapi-parameters-described
   it("has a description and an example for every parameter", () => {
     expect(lacking(({ parameters = [] }) => parameters.every(isTold))).toEqual([]);
   });
@@ -106,6 +109,7 @@ describe("every operation", () => {
     expect(lacking(withExamples)).toEqual([]);
   });
 
+  // evidence: openapi-scopes-documented
   it("takes the key in either header, with the scopes that it needs, under /v1 and nowhere else", () => {
     const key = [{ ApiKey: [] }, { Bearer: [] }];
     const security = Object.fromEntries(

@@ -281,6 +281,7 @@ describe("when something unexpected happens", () => {
     }
   });
 
+  // evidence: internal-error-response-generic
   it.each(names)("tells nothing of it, as the document says: %s", async (name) => {
     expect((await send(app, name, agent.key)).status).toBe(500);
   });

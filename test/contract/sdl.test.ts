@@ -146,6 +146,7 @@ describe("compatibility", () => {
     expect(breakingChanges(released, `${released} type More { a: Int }`)).toEqual([]);
   });
 
+  // evidence: sdl-backward-compatible
   it("nothing breaks what the last release had", async () => {
     expect(await breakingChangesSinceRelease()).toEqual([]);
   });

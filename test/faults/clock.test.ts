@@ -10,6 +10,7 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const HOUR_MS = 3_600_000;
 
+// evidence: clock-process-wrong
 it.each([
   ["an hour forwards", HOUR_MS],
   ["an hour back", -HOUR_MS],

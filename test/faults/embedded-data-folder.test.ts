@@ -72,6 +72,7 @@ describe("the data folder", () => {
 });
 
 describe("the secret", () => {
+  // evidence: secret-file-owner-only
   it("is made once, readable by its owner alone, whoever asks at the same time", async () => {
     const dataDir = await makeFolder();
     const holders = await Promise.all(Array.from({ length: 4 }, () => startHolder(dataDir, "secret")));

@@ -48,6 +48,7 @@ describe("opening the embedded MongoDB", () => {
     expect(await readNotes(await second.url)).toEqual([{ text: "kept" }]);
   });
 
+  // evidence: embedded-mongo-socket-only
   it("lets nobody else connect: it listens on a socket in a folder of ours, and on no port", async () => {
     const dataDir = await makeFolder();
     await using held = open(dataDir);

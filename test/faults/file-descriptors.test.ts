@@ -19,6 +19,7 @@ const canLimit = process.platform === "linux" && existsSync(PRLIMIT);
 const SPARE = 8;
 
 // Other systems have no way to take file descriptors from a process that runs.
+// evidence: file-descriptors-exhausted
 it.skipIf(!canLimit)("out of file descriptors, by connections that ask for nothing", async () => {
   const world = await openFaultWorld();
   const numbers = await world.addJobs(5);

@@ -98,6 +98,7 @@ it("a listener that is cut listens again, and what happened in between arrives, 
   expect(server.output()).toContain("listening was interrupted");
 });
 
+// evidence: subscription-process-dies
 it("a process that dies takes nothing along: its subscriber goes elsewhere and asks for what it missed", async () => {
   const [dying, living] = await Promise.all([startApi(), startApi()]);
   const agent = await app.partner("agent");

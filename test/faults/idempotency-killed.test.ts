@@ -5,6 +5,7 @@ import { killUnderKeyedBatches } from "../support/keyed-batches.ts";
 
 vi.setConfig({ testTimeout: 180_000 });
 
+// evidence: idempotency-killed-processes
 it("server and PostgreSQL killed under keyed batches: every batch is applied once, and a repeat gets its answer", async () => {
   const postgres = await openOwnPostgres();
   onTestFinished(() => postgres[Symbol.asyncDispose]());

@@ -13,6 +13,7 @@ import { openFaultWorld } from "../support/webhook-faults.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
+// evidence: mail-server-outage
 it("down, then refusing, then hanging: callers and webhooks go on, and every mail arrives, once", async () => {
   const world = await openFaultWorld();
   const port = await freePort();

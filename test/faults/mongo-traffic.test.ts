@@ -52,6 +52,7 @@ async function openTraffic() {
   return { expectToGoOn, expectToRecover };
 }
 
+// evidence: mongo-suspended-first-attempts-sent
 it("suspended: callers are served, first attempts go out, and the others when it wakes up", async () => {
   const { expectToGoOn, expectToRecover } = await openTraffic();
   const pid = await mongodPid(dataDir);
@@ -62,6 +63,7 @@ it("suspended: callers are served, first attempts go out, and the others when it
   await expectToRecover();
 });
 
+// evidence: mongo-without-primary
 it("without a primary: callers are served, first attempts go out, and the others when one is elected", async () => {
   const { expectToGoOn, expectToRecover } = await openTraffic();
   await using client = new MongoClient(await mongo.url, { directConnection: true });

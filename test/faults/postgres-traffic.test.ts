@@ -15,6 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => postgres[Symbol.asyncDispose]());
 
+// evidence: postgres-killed-recovers
 it("killed: callers are refused until it is back, and what was told is delivered", async () => {
   const { world, server, traffic } = await openTraffic(await postgres.newDatabase());
   const fromMs = Date.now();
@@ -27,6 +28,7 @@ it("killed: callers are refused until it is back, and what was told is delivered
   expect(await readiness(server)).toBe(200);
 });
 
+// evidence: postgres-connections-exhausted
 it("out of connections, which others have taken: callers are refused, and served again once these let go", async () => {
   const { world, server, traffic } = await openTraffic(await postgres.newDatabase());
   await using crowd = startCrowd(postgres.url, "ends sessions");
@@ -39,6 +41,7 @@ it("out of connections, which others have taken: callers are refused, and served
   await eventually(async () => expect(await readiness(server)).toBe(200));
 });
 
+// evidence: postgres-pooled-connections-keep-serving
 it("out of connections beside those that stand: these go on serving callers of every kind", async () => {
   const { world, traffic } = await openTraffic(await postgres.newDatabase());
   await using crowd = startCrowd(postgres.url);
@@ -52,6 +55,7 @@ it("out of connections beside those that stand: these go on serving callers of e
   await checkDelivered(world, { duplicates: 0 });
 });
 
+// evidence: postgres-slow-requests-wait
 it("suspended for a moment, then slow: everything waits, and nobody is refused", async () => {
   const databaseUrl = await postgres.newDatabase();
   await using proxy = await startCuttableProxy(databaseUrl);

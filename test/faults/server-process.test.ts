@@ -101,6 +101,7 @@ describe("on the embedded databases", () => {
 });
 
 describe("where no MongoDB can be had", () => {
+  // evidence: mongo-missing-at-start
   it("answers all the same, and says what is missing and what to do", async () => {
     const database = await createTestDatabase();
     const dataDir = await mkdtemp(join(tmpdir(), "waymark-alone-"));
@@ -189,6 +190,7 @@ describe("on a PostgreSQL of one's own", () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
+  // evidence: sigterm-accepted-requests-answered
   it("answers every request that it accepted before SIGTERM, and ends with 0", async () => {
     const database = await createTestDatabase();
     const dataDir = await mkdtemp(join(tmpdir(), "waymark-stop-"));

@@ -86,6 +86,7 @@ function blockEventLoop(): void {
 describe("a process that is too busy to read what has arrived", () => {
   const REQUEST = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
+  // evidence: sigterm-keep-alive-request-answered
   it("answers a request on a kept connection that arrived before the stop closed idle connections", async () => {
     const server = await listenHere();
     const socket = await openSocket(server.url);
@@ -98,6 +99,7 @@ describe("a process that is too busy to read what has arrived", () => {
     await stopped;
   });
 
+  // evidence: sigterm-kernel-accepted-connection-answered
   it("answers a connection that the kernel accepted before the stop", async () => {
     const server = await listenHere();
     const { hostname, port } = new URL(server.url);

@@ -18,6 +18,7 @@ async function openWorld(): Promise<FaultWorld> {
   return world;
 }
 
+// evidence: api-killed-committed-delivered
 it("killed under load: what was answered with success is delivered, and so is what was only committed", async () => {
   const world = await openWorld();
   const numbers = await world.addJobs(8, "assigned");

@@ -17,6 +17,7 @@ function openMongo(dataDir: string): EmbeddedMongo {
   return mongo;
 }
 
+// evidence: mongo-killed-retries-kept
 it("killed and started again on its folder under load: nobody is refused, and every retry goes out", async () => {
   onTestFinished(cleanUp);
   const dataDir = await makeFolder();
@@ -40,6 +41,7 @@ it("killed and started again on its folder under load: nobody is refused, and ev
   await checkDelivered(world, { duplicates: 0 });
 });
 
+// evidence: mongo-away-first-attempts-sent
 it("away while retries fall due: nobody is refused, first attempts go out, and the rest when it is back", async () => {
   onTestFinished(cleanUp);
   const dataDir = await makeFolder();

@@ -8,6 +8,7 @@ import { openFaultWorld, patchWeight } from "../support/webhook-faults.ts";
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 });
 
+// evidence: postgres-cut-off-repeatedly
 it("cut off again and again under load: nothing is lost, and only what had no record yet may come twice", async () => {
   const world = await openFaultWorld();
   const proxy = await startCuttableProxy(world.databaseUrl);

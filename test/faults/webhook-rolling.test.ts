@@ -15,6 +15,7 @@ const lateAnswer = async (): Promise<object> => await pause(30, {});
 const loadOn = (world: FaultWorld, numbers: readonly string[]) =>
   startLoad(numbers, (number, weight) => world.change(number, weight));
 
+// evidence: worker-rolling-restart
 it("workers that are stopped and replaced under load leave nothing behind: each delivery takes one attempt", async () => {
   const world = await openFaultWorld();
   for (let count = 0; count < 4; count += 1) await world.addEndpoint({ respond: lateAnswer });

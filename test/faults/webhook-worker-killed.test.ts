@@ -19,6 +19,7 @@ const stateOf = (world: FaultWorld) =>
 const attemptsOf = (world: FaultWorld): Promise<object[]> =>
   world.database.query(sql`select from webhook_attempt`);
 
+// evidence: worker-killed-in-flight-resent
 it("killed while receivers hold their answers: what was on its way is sent again, and nothing else", async () => {
   const world = await openFaultWorld();
   const gate = createGate();
@@ -90,6 +91,7 @@ it("killed between the receivers' 200 and its record: each of these comes once m
   expect(duplicates).toBe(16);
 });
 
+// evidence: worker-suspended-past-lease
 it("suspended past its leases: what another delivered meanwhile stays as that one recorded it", async () => {
   const world = await openFaultWorld();
   const gate = createGate();

@@ -11,6 +11,7 @@ import { checkDelivered, outcomesOf } from "../support/webhook-faults.check.ts";
 import { createGate, endless, eventually, firstly, metricOf } from "../support/webhook-faults.load.ts";
 import { openFaultWorld } from "../support/webhook-faults.ts";
 
+// evidence: worker-killed-lease-expires
 it("a worker that is killed, and whose leases run out by themselves after half a minute", async () => {
   const world = await openFaultWorld();
   const gate = createGate();
@@ -38,6 +39,7 @@ it("a body that drips costs its attempt 15 seconds, and no more", async () => {
   expect(await outcomesOf(world, dripping)).toEqual(["timeout", "delivered"]);
 });
 
+// evidence: mongo-data-lost-sweep
 it("MongoDB lost for good, with every retry that waited in it: nobody is refused, and the sweep, which sets itself up again, finds them", async () => {
   const world = await openFaultWorld({ schedule: "0s,20s,1s,1s" });
   const endpoint = await world.addEndpoint({ respond: () => ({ status: 503 }) });

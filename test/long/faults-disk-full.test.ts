@@ -31,6 +31,7 @@ async function openTraffic(databaseUrl: string) {
   return { world, server, traffic };
 }
 
+// evidence: postgres-disk-full-tables
 it.skipIf(!mayMount)(
   "full of tables: changes are refused, reads are answered, and both go on when there is room",
   async () => {
@@ -47,6 +48,7 @@ it.skipIf(!mayMount)(
   },
 );
 
+// evidence: postgres-disk-full-wal
 it.skipIf(!mayMount)(
   "full of its log: PostgreSQL goes down, callers are refused, and all is well when there is room",
   async () => {

@@ -30,6 +30,7 @@ async function openOwnPostgres() {
   return { world, url: postgres.url, end };
 }
 
+// evidence: postgres-restart-under-load
 it("restarted under load: nothing is lost, and nothing comes twice", async () => {
   const { world, url, end } = await openOwnPostgres();
   const { api, load } = await startBoth(world, url);
@@ -56,6 +57,7 @@ async function waitsForItsAnswer({ database, endpoints }: FaultWorld): Promise<b
   });
 }
 
+// evidence: postgres-cut-off-claims-wait-for-lease
 it("cut off under load: what was claimed meanwhile waits for its lease to run out, and nothing comes twice", async () => {
   const world = await openFaultWorld();
   const proxy = await startCuttableProxy(world.databaseUrl);
@@ -76,6 +78,7 @@ it("cut off under load: what was claimed meanwhile waits for its lease to run ou
   expect([await readiness(api), await readiness(worker)]).toEqual([200, 200]);
 });
 
+// evidence: postgres-crash-under-load
 it("crashed under load: nothing is lost, and only what was sent in the last moment may come twice", async () => {
   const { world, url, end } = await openOwnPostgres();
   const { api, load } = await startBoth(world, url);

@@ -14,6 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => postgres[Symbol.asyncDispose]());
 
+// evidence: postgres-silent-503-in-time
 it("suspended for as long as callers may wait, and longer: they are refused in time, and served once it wakes up", async () => {
   const { world, server, traffic } = await openTraffic(await postgres.newDatabase());
   const wake = await postgres.suspend();
@@ -29,6 +30,7 @@ it("suspended for as long as callers may wait, and longer: they are refused in t
   await eventually(async () => expect(await readiness(server)).toBe(200));
 });
 
+// evidence: postgres-statement-timeout-503
 it("slower than any statement may be: callers are refused in time, and served once it is quick again", async () => {
   const databaseUrl = await postgres.newDatabase();
   await using proxy = await startCuttableProxy(databaseUrl);

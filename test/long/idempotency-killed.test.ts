@@ -5,6 +5,7 @@ import { killUnderKeyedBatches } from "../support/keyed-batches.ts";
 
 vi.setConfig({ testTimeout: 600_000 });
 
+// evidence: idempotency-killed-processes-long
 it("server and PostgreSQL killed eight times each under 1,000 keyed batches: every batch is applied once", async () => {
   const postgres = await openOwnPostgres();
   onTestFinished(() => postgres[Symbol.asyncDispose]());

@@ -28,6 +28,7 @@ function post(path: string, body: object): Promise<Answer> {
 }
 
 describe("a password by mail", () => {
+  // evidence: password-reset-keeps-two-factor
   it("asks who has a new password by mail for their second factor all the same", async () => {
     const person = await makePerson(app, { organizationId: agent.id, role: "owner" });
     const browser = await signIn(app, person);
@@ -44,6 +45,7 @@ describe("a password by mail", () => {
 });
 
 describe("a form", () => {
+  // evidence: account-forms-reject-extra-fields
   it("gives nobody a role, an organisation or an address that the form does not ask for", async () => {
     const other = await app.partner("contractor");
     const greedy = {
@@ -82,6 +84,7 @@ describe("a form", () => {
 });
 
 describe("the log", () => {
+  // evidence: log-injection-escaped
   it("writes no second line into the log, whatever a request holds", async () => {
     const forged = '{"level":"info","msg":"forged"}';
     const hostile = `x%0a${encodeURIComponent(forged)}%0d%0a\u2028`;

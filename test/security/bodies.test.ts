@@ -44,10 +44,12 @@ describe("a compressed bomb", () => {
     for (const [, body] of bombs) expect(body.length).toBeLessThan(64 * 1024);
   });
 
+  // evidence: compressed-body-limit
   it.each(titled)("is given up at the route's bound: %s", async (_, door) => {
     for (const [encoding, bomb] of bombs) expect(await send(door, bomb, encoding)).toBe(413);
   });
 
+  // evidence: compressed-body-unsupported-encoding
   it.each(titled)("of an encoding that is not read, or of several, is refused: %s", async (_, door) => {
     for (const encoding of ["compress", "x", "gzip, gzip", "br, gzip"])
       expect(await send(door, gzipSync(gzipSync("{}")), encoding)).toBe(415);
@@ -76,6 +78,7 @@ const harmful: [name: string, body: string][] = [
 ];
 
 describe("a harmful body", () => {
+  // evidence: harmful-json-rejected
   it.each(titled)("is told what is wrong with it, and is no failure of ours: %s", async (_, door) => {
     for (const [name, body] of harmful) {
       const status = await send(door, body);
@@ -83,6 +86,7 @@ describe("a harmful body", () => {
     }
   });
 
+  // evidence: json-objects-unchanged
   it("leaves every other object as it is", () => {
     expect("polluted" in {}).toBe(false);
     expect(Object.keys(Object.prototype)).toEqual([]);
@@ -134,6 +138,7 @@ describe("texts that are numbers, a step apart that made them meet in a table", 
   // Before that seed it was ten to a hundred times as much.
   const MOST = 5;
 
+  // evidence: hash-collision-parse-cost
   it.each([
     ["values", asValues],
     ["keys", asKeys],
@@ -141,6 +146,7 @@ describe("texts that are numbers, a step apart that made them meet in a table", 
     expect(await excessOf(written, (body) => JSON.parse(body))).toBeLessThan(MOST);
   });
 
+  // evidence: hash-collision-request-cost
   it.each([
     { method: "PATCH", path: "/v1/jobs/batch", by: "key" },
     { method: "POST", path: "/graphql", by: "key" },

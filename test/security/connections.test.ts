@@ -75,6 +75,7 @@ async function isServed(socket: Socket, path = "/"): Promise<boolean> {
 describe("slowness", () => {
   const impatient = { patience: { headers: 60, look: 10 } };
 
+  // evidence: idle-connection-closed
   it("a connection that sends nothing is closed", async () => {
     const { url } = await serve(answerAll, impatient);
     const socket = await open(url);
@@ -88,6 +89,7 @@ describe("slowness", () => {
     expect(brought).toBe("");
   });
 
+  // evidence: slow-headers-408
   it("headers that come drop by drop are answered with 408, however steadily they come", async () => {
     const { url } = await serve(answerAll, impatient);
     const socket = await open(url);
@@ -97,6 +99,7 @@ describe("slowness", () => {
     expect(answer.status).toBe(408);
   });
 
+  // evidence: slow-headers-keep-alive-408
   it("headers that come drop by drop on a connection that was of use before are no better", async () => {
     const { url } = await serve(answerAll, impatient);
     const socket = await open(url);
@@ -106,6 +109,7 @@ describe("slowness", () => {
     expect(parseAnswer(await drip(socket, "x: 1\r\n")).status).toBe(408);
   });
 
+  // evidence: slow-body-408
   it("a body that comes drop by drop is answered with 408", async () => {
     const { url } = await serve(() => undefined, { patience: { request: 60 } });
     const socket = await open(url);
@@ -115,6 +119,7 @@ describe("slowness", () => {
     expect(answer.status).toBe(408);
   });
 
+  // evidence: unread-response-closed
   it("an answer that nobody takes is let go", async () => {
     const answers: ServerResponse[] = [];
     const closed = Promise.withResolvers<void>();
@@ -139,6 +144,7 @@ describe("slowness", () => {
     expect(received.length - received.indexOf("\r\n\r\n") - 4).toBe(8 * 1024 * 1024);
   });
 
+  // evidence: stalled-connection-closed
   it("a connection on which nothing moves is cut, also in the middle of an answer", async () => {
     const { url } = await serve((_request, response) => void response.write("begun"), {
       patience: { silence: 60 },
@@ -160,10 +166,11 @@ async function documented(bound: string, wanted: RegExp): Promise<number[]> {
 const stopOurTimers = (): void => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
 
 describe("the patience of the service, where no test has set it", () => {
-  const BODY = "a body drop by drop";
-  const ANSWER = "an answer that is not taken";
+  const BODY = "A body sent slowly";
+  const ANSWER = "A response that the client does not read";
   afterEach(() => vi.useRealTimers());
 
+  // evidence: server-timeouts-documented
   it("is what docs/security.md says of the server itself", async () => {
     await using app = await startTestApp();
     const seen = Promise.withResolvers<Server>();
@@ -180,11 +187,8 @@ describe("the patience of the service, where no test has set it", () => {
     const server = await seen.promise;
     const { headersTimeout, requestTimeout, maxConnections, timeout } = server;
     const { connectionsCheckingInterval } = server as Server & { connectionsCheckingInterval: number };
-    const [headers, looks] = await documented(
-      "a connection that brings nothing",
-      /(\d+) s, .* every (\d+) s/,
-    );
-    const [total] = await documented("connections, in all", /`MAX_CONNECTIONS` \(([\d,]+)\)/);
+    const [headers, looks] = await documented("Idle connections", /(\d+) s, .* every (\d+) s/);
+    const [total] = await documented("Too many connections", /`MAX_CONNECTIONS` \(([\d,]+)\)/);
     const [, silence] = await documented(ANSWER, /(\d+) s .* (\d+) s without a byte/);
     expect([headersTimeout, connectionsCheckingInterval, timeout]).toEqual(
       [headers, looks, silence].map((seconds) => Number(seconds) * 1_000),
@@ -194,11 +198,13 @@ describe("the patience of the service, where no test has set it", () => {
     expect(requestTimeout).toBe(3_600_000);
   });
 
+  // evidence: connection-limit-documented
   it("is what docs/security.md says of one address", async () => {
-    const [each] = await documented("connections, in all", /_PER_ADDRESS` \(([\d,]+);/);
+    const [each] = await documented("Too many connections", /_PER_ADDRESS` \(([\d,]+);/);
     expect(toConfig(readEnv({})).http.connections).toMatchObject({ perAddress: each });
   });
 
+  // evidence: slow-body-timeout-documented
   it("ends for a body after as long as docs/security.md says, and no sooner", async () => {
     const begun = Promise.withResolvers<void>();
     const { url } = await serve(() => begun.resolve());
@@ -213,6 +219,7 @@ describe("the patience of the service, where no test has set it", () => {
     expect(parseAnswer(await text(socket)).status).toBe(408);
   });
 
+  // evidence: unread-response-timeout-documented
   it("ends for an answer after as long as docs/security.md says, and no sooner", async () => {
     const answered = Promise.withResolvers<ServerResponse>();
     const { url } = await serve((_request, response) => {
@@ -235,6 +242,7 @@ describe("the patience of the service, where no test has set it", () => {
 });
 
 describe("many", () => {
+  // evidence: connection-limit-total
   it("connections beyond the total are closed at once, those that stand are served, and one that goes makes room", async () => {
     const { url, refused } = await serve(answerAll, { connections: { total: 3, perAddress: 3 } });
     const standing = [await open(url), await open(url), await open(url)];
@@ -246,6 +254,7 @@ describe("many", () => {
     await expect.poll(async () => await isServed(await open(url))).toBe(true);
   });
 
+  // evidence: connection-limit-per-ip
   it.runIf(process.platform === "linux")(
     "one address that holds all it may keeps no other address out",
     async () => {
@@ -260,6 +269,7 @@ describe("many", () => {
     },
   );
 
+  // evidence: connection-limit-ipv6-network
   it("counts the addresses of one IPv6 /64 as one address", async () => {
     const refused: string[] = [];
     const server = createServer();
@@ -288,6 +298,7 @@ describe("many", () => {
     });
     afterAll(() => app[Symbol.asyncDispose]());
 
+    // evidence: connection-limit-settings
     it("the settings hold, and what was refused is counted", async () => {
       const sockets: Socket[] = [];
       for (let count = 0; count < 6; count += 1) sockets.push(await open(app.url));
@@ -300,6 +311,7 @@ describe("many", () => {
         .toMatch(/waymark_http_connections_refused_total\{bound="address"\} [2-9]/);
     });
 
+    // evidence: pipelined-requests-in-order
     it("a thousand requests at once on one connection are answered one after the other, in order", async () => {
       const asked = Array.from({ length: 1_000 }, (_, at) => (at % 2 === 0 ? "/health/live" : "/v1/jobs"));
       const requests = asked.map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n`);

@@ -37,6 +37,7 @@ const NDJSON = "application/x-ndjson";
 const HEAD = "marking_number,weight\n";
 
 describe("a file to import", () => {
+  // evidence: import-harmful-rows-fail
   it.each([
     ["a line of half a million cells", `${HEAD}${",".repeat(500_000)}x\nSEC-1,2\n`, CSV],
     ["half a million quotes", `${HEAD}"${'""'.repeat(250_000)}",1\nSEC-1,2\n`, CSV],
@@ -67,6 +68,7 @@ describe("a file to import", () => {
     expect("polluted" in {}).toBe(false);
   });
 
+  // evidence: import-harmful-files-rejected
   it.each([
     ["columns without end", `${"a,".repeat(200_000)}marking_number\n`, CSV],
     ["columns that every object has", "__proto__,constructor,toString\n1,2,3\n", CSV],
@@ -78,6 +80,7 @@ describe("a file to import", () => {
     expect(last.error?.code ?? last.stopped ?? last.counts?.["failed"]).toBeTruthy();
   });
 
+  // evidence: import-never-decompressed
   it("is never unpacked", async () => {
     const bomb = gzipSync(Buffer.alloc(1024 * 1024, "a"));
     expect((await importFile(bomb, CSV, { "content-encoding": "gzip" })).status).toBe(415);

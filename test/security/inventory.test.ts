@@ -24,6 +24,7 @@ const titled = (by: string): [string, (typeof doors)[number]][] =>
   doors.filter((door) => door.by === by).map((door) => [`${door.method} ${asRoute(door.path)}`, door]);
 
 describe("what answers over HTTP", () => {
+  // evidence: routes-listed
   it("is listed here: every route of the server, and no other", async () => {
     const beside = new Set(["/console-data/jobs.csv"]);
     const listed = doors
@@ -32,6 +33,7 @@ describe("what answers over HTTP", () => {
     expect((await allRoutesOfTheApp()).toSorted()).toEqual(listed.toSorted());
   });
 
+  // evidence: routes-require-credentials
   it.each([...titled("key"), ...titled("session")])(
     "opens to nobody without credentials: %s",
     async (_, door) => {
@@ -44,12 +46,14 @@ describe("what answers over HTTP", () => {
     },
   );
 
+  // evidence: session-routes-reject-api-keys
   it.each(titled("session"))("does not take an API key for a person: %s", async (_, door) => {
     const headers = { "x-api-key": agent.key, "content-type": "application/json" };
     const response = await knock(app, door, { headers, ...(door.json && { body: "{}" }) });
     expect(response.status).toBe(401);
   });
 
+  // evidence: csrf-cookie-routes
   it.each(titled("session").filter(([, { method }]) => method !== "GET"))(
     "is changed by pages of the service alone: %s",
     async (_, door) => {
@@ -63,6 +67,7 @@ describe("what answers over HTTP", () => {
     },
   );
 
+  // evidence: operator-tasks-operators-only
   it.each(["/operator/agenda/api", "/operator/agenda/"])(
     "operators' tasks are shown to nobody else: %s",
     async (path) => {
@@ -70,6 +75,7 @@ describe("what answers over HTTP", () => {
     },
   );
 
+  // evidence: routes-no-project-files
   it.each([
     "/.git/config",
     "/.env",
@@ -91,6 +97,7 @@ describe("what answers over HTTP", () => {
 });
 
 describe("the audit log", () => {
+  // evidence: audit-log-append-only
   it("is only added to: no statement of the product changes or deletes what it holds", async () => {
     const folder = join(import.meta.dirname, "../../src");
     const texts: string[] = [];

@@ -88,6 +88,7 @@ describe("regular expressions", () => {
     found = (await Promise.all(files.map(expressionsOf))).flat();
   });
 
+  // evidence: regex-linear-time
   it("of the product take linear time, whatever they are held against", () => {
     expect(found.length).toBeGreaterThan(100);
     const faults = found.flatMap((each) =>
@@ -96,6 +97,7 @@ describe("regular expressions", () => {
     expect(faults).toEqual([]);
   });
 
+  // evidence: regex-slow-patterns-found
   it.each([
     ["two repetitions of the same", "^\\d+\\d+$"],
     ["a repetition of repetitions", "^(\\w+)+$"],

@@ -101,6 +101,7 @@ describe.each(answers)("%s", (name, path, asked) => {
   let answer: ReturnType<typeof headersOf>;
   beforeAll(() => void (answer = headersOf(path, asked)));
 
+  // evidence: response-headers-nosniff
   it("is not sniffed, and names nothing of what stands behind it", async () => {
     const { get } = await answer;
     expect(get("x-content-type-options")?.toLowerCase()).toBe("nosniff");
@@ -108,6 +109,7 @@ describe.each(answers)("%s", (name, path, asked) => {
       expect(get(telling)).toBeUndefined();
   });
 
+  // evidence: response-headers-hsts-referrer-framing
   it.skipIf(name.startsWith("a WebSocket"))(
     "is held to https, told to nobody by address, and to be framed by nobody",
     async () => {
@@ -139,6 +141,7 @@ describe.each(answers)("%s", (name, path, asked) => {
     expect(get("cache-control")).toBe(isSame ? "no-cache" : isShared ? "no-store, no-transform" : "no-store");
   });
 
+  // evidence: response-headers-content-type
   it("says what it is, in UTF-8, where it is text", async () => {
     const { get, pairs } = await answer;
     const type = get("content-type");
@@ -147,6 +150,7 @@ describe.each(answers)("%s", (name, path, asked) => {
     expect(pairs.filter(([each]) => each === "content-type")).toHaveLength(1);
   });
 
+  // evidence: response-headers-no-cors
   it("lets no other origin read it", async () => {
     const { get } = await headersOf(path, {
       ...asked,

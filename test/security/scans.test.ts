@@ -47,6 +47,7 @@ describe("the static scan", () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
+  // evidence: code-scan-finds-planted-weaknesses
   it.each(Object.keys(weak))("finds what %s is about", (rule) => {
     expect(
       found
@@ -84,6 +85,7 @@ describe("the scan for secrets", () => {
     ["WebhookSecret", newSecret()],
   ];
 
+  // evidence: secret-scan-finds-planted-secrets
   it.each(planted)("finds a planted %s, and says where and not what", async (kind, text) => {
     const found = await findSecrets("docs/page.md", `A page.\n\n${text}\n`);
     expect(found.map((each) => each.kind)).toContain(kind);

@@ -37,6 +37,7 @@ async function asking(browser: Browser, instance: Instance = app): Promise<numbe
 describe("an operator without one", () => {
   const behindSession = doors.filter(({ by, path }) => by === "session" && !path.startsWith("/auth/"));
 
+  // evidence: two-factor-required-rest
   it.each([...behindSession, { method: "GET", path: "/operator/agenda/" } as const])(
     "is refused at $method $path",
     async (door) => {
@@ -47,6 +48,7 @@ describe("an operator without one", () => {
     },
   );
 
+  // evidence: two-factor-required-graphql
   it("is refused by GraphQL, before it is looked at what is asked", async () => {
     const browser = await signIn(app, await newOperator());
     const answer = await graphql(app, JOBS, { headers: headersOf(browser) });
@@ -54,6 +56,7 @@ describe("an operator without one", () => {
     expect(answer.errors).toMatchObject([{ message: SENTENCE, extensions: { code: "FORBIDDEN" } }]);
   });
 
+  // evidence: two-factor-required-websocket
   it("has no socket", async () => {
     const browser = await signIn(app, await newOperator());
     const socket = await openSocket(app, headersOf(browser));
@@ -70,6 +73,7 @@ describe("an operator without one", () => {
     expect((await browser.get("/auth/session")).status).toBe(401);
   });
 
+  // evidence: two-factor-required-until-enabled
   it("comes in once it is on, and cannot turn it off", async () => {
     const operator = await newOperator();
     const browser = await signIn(app, operator);
@@ -116,6 +120,7 @@ describe("people of organisations", () => {
     expect(await asking(browser)).toBe(200);
   });
 
+  // evidence: two-factor-required-for-all-users
   it("need one where everybody does, from the restart on; their organisation's keys are no people", async () => {
     const member = await newMember();
     const browser = await signIn(app, member);

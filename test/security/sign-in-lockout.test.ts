@@ -54,6 +54,7 @@ async function attackFrom(address: string, email: string): Promise<void> {
 }
 
 describe("ten wrong passwords from one network", () => {
+  // evidence: sign-in-throttle-per-network
   it("keep that network out of the account, and no other network", async () => {
     const { email, password } = await newPerson();
     const attacker = ipv4();
@@ -62,6 +63,7 @@ describe("ten wrong passwords from one network", () => {
     expectData(await tryFrom(ipv4(), email, password));
   });
 
+  // evidence: sign-in-throttle-ipv6-network
   it("count for all addresses of an IPv6 /64", async () => {
     const { email, password } = await newPerson();
     await attackFrom("2001:db8:7:1::1", email);
@@ -71,6 +73,7 @@ describe("ten wrong passwords from one network", () => {
 });
 
 describe("an account with a hundred tries from many networks", () => {
+  // evidence: sign-in-throttle-unknown-browsers
   it("is closed to browsers that are not known, whether the account exists or not", async () => {
     const person = await newPerson();
     for (const email of [person.email, `nobody.${randomInt(1e9)}@test.example`]) {
@@ -82,6 +85,7 @@ describe("an account with a hundred tries from many networks", () => {
 });
 
 describe("a browser that signed in to the account before", () => {
+  // evidence: sign-in-known-browser-during-attack
   it("signs in during an attack, also from the attacker's own network", async () => {
     const person = await newPerson();
     const browser = await knownBrowser(person);
@@ -92,6 +96,7 @@ describe("a browser that signed in to the account before", () => {
     expectData(await tryFrom(attacker, person.email, person.password, browser));
   });
 
+  // evidence: sign-in-known-browser-own-limit
   it("has ten wrong passwords of its own, which keep no other browser out", async () => {
     const person = await newPerson();
     const browser = await knownBrowser(person);

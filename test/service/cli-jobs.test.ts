@@ -86,6 +86,7 @@ describe("jobs import", () => {
     });
   });
 
+  // evidence: cli-control-characters-escaped
   it("sends no control character of a file to the terminal", async () => {
     const run = await endOf(
       start(["jobs", "import", "-", "--format", "ndjson", "--agent", "Acme"]),

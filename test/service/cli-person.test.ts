@@ -46,6 +46,7 @@ const reset = (...args: string[]) => run("person", "reset-second-factor", ...arg
 
 // Each command is a process of its own, which takes a while on a busy machine.
 describe("person reset-second-factor", { timeout: 90_000 }, () => {
+  // evidence: two-factor-reset-by-operator
   it("turns it off, ends what was open, and leaves the person their password", async () => {
     const person = await securedPerson();
     const halfway = openBrowser(app);

@@ -38,6 +38,7 @@ const failures = [
   ],
 ] as const;
 
+// evidence: transaction-savepoint-rolls-back-alone
 it.each(failures)(
   "a nested part that %s undoes itself, and what stands around it is done",
   async (_, fail) => {
@@ -55,6 +56,7 @@ it.each(failures)(
   },
 );
 
+// evidence: transaction-statement-failure-rolls-back
 it.each(failures)("one whose statement %s is not told as done where nobody minded", async (_, fail) => {
   const claimed = database.transaction(async (tx) => {
     await write(tx, "before");

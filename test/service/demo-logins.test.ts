@@ -42,6 +42,7 @@ it("the demo's agent, contractor and operator sign in with what the banner shows
   ]);
 });
 
+// evidence: demo-passwords-random
 it("their passwords are made once, each of its own, and kept for nobody else to read", async () => {
   const logins = await ensure();
   expect(await ensure()).toEqual(logins);

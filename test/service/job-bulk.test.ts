@@ -149,6 +149,7 @@ describe("a batch of all or nothing", () => {
     ],
   ] as const;
 
+  // evidence: batch-all-or-nothing
   it.each(failures)("changes nothing, records nothing and tells nobody for %s", async (_, failing, code) => {
     const [one = "", two = "", three = ""] = await jobs(3);
     const before = await services.counts();
@@ -289,6 +290,7 @@ describe("an operator", () => {
     expect(outcomesOf(await update([weighing(theirs, 3)]))).toEqual(["NotFound"]);
   });
 
+  // evidence: job-carrier-status-read-only
   it("cannot set the carrier's status by a patch, nor can anybody", async () => {
     const number = await services.job(agent);
     const items = [{ markingNumber: number, body: { weight: 1, provider_status: "mine" } }];

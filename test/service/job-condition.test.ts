@@ -286,6 +286,7 @@ describe("what a condition means", () => {
     );
   });
 
+  // evidence: like-wildcards-escaped
   it("takes the wildcards of LIKE in startsWith and search as they are", async () => {
     const wild = await reads.insert([
       { marking_number: "50%_off\\", recipient_name: "50%_off\\" },

@@ -145,6 +145,7 @@ describe("organisations in a file", () => {
     expect(problemsOf(result)).toEqual([[4, "agent", 'There is no organisation "agent ä, ltd"']]);
   });
 
+  // evidence: import-organization-type-checked
   it("must be of the type that the column asks for", async () => {
     const result = await importFile(`marking_number,agent,contractor\n${newNumber()},Swift,Rival\n`, {});
     expect(problemsOf(result)).toEqual([

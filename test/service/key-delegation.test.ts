@@ -93,6 +93,7 @@ describe("a key that makes a key", () => {
     expect((await create(await partner(), bounds)).key).toMatchObject(bounds);
   });
 
+  // evidence: key-delegation-scopes
   it("gives no scope that it does not have", async () => {
     const asking = await partner({ scopes: ["jobs:read", "webhooks:manage"] });
     await expect(create(asking, { scopes: ["jobs:read", "jobs:write"] })).rejects.toEqual(
@@ -418,6 +419,7 @@ describe("an organisation with 100 keys", () => {
     await expect(create(asking)).rejects.toEqual(tooMany);
   });
 
+  // evidence: key-limit-concurrent
   it("gets one of several that are asked for at once where there is room for one", async () => {
     const asking = await full();
     await endOne(asking, "revoked_at");

@@ -68,6 +68,7 @@ describe("without a mail server", () => {
     expect(server.received).toHaveLength(1);
   });
 
+  // evidence: mail-retention
   it("mails and their files are gone after 30 days", async () => {
     await rig.mails.enqueue(rig.database, mailTo("agent@waymark.example"));
     await using worker = rig.startWorker(null);
@@ -91,6 +92,7 @@ describe("without a mail server", () => {
 });
 
 describe("what people wrote", () => {
+  // evidence: mail-user-text-escaped
   it("stays in its place: no header, no second recipient, no markup comes of it", async () => {
     const subject = "Hi\r\nBcc: thief@waymark.example\u2028X-Evil: 1";
     const composed = composeMail({ title: "<b>&\"'", paragraphs: ['<img src="x">\nsecond line'] });

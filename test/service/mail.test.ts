@@ -57,6 +57,7 @@ describe("a mail", () => {
     await worker[Symbol.asyncDispose]();
   });
 
+  // evidence: mail-rolled-back-not-sent
   it("is never sent where its transaction is rolled back", async () => {
     await rig.database.transaction(
       (tx) => rig.mails.enqueue(tx, mailTo("agent@waymark.example")),
@@ -139,6 +140,7 @@ describe("a mail server that refuses", () => {
     },
   );
 
+  // evidence: mail-last-attempt-fails
   it("gives a mail up after the last attempt of the schedule", async () => {
     await rig.mails.enqueue(rig.database, mailTo("agent@waymark.example"));
     await using worker = startWorker();

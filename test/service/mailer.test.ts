@@ -67,6 +67,7 @@ describe("encryption", () => {
     expect(server.received).toEqual([]);
   });
 
+  // evidence: mail-tls-verified
   it("is with whom it should be: a certificate that nobody vouches for is not believed", async () => {
     const server = await startServer(withStarttls);
     expect(await send({ port: server.port })).toMatchObject({ kind: "refused", isPermanent: false });

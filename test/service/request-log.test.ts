@@ -263,6 +263,7 @@ describe("the days", () => {
     await log[Symbol.asyncDispose]();
   });
 
+  // evidence: clock-ahead-request-log-kept
   it("stay where a process's clock is 31 days ahead, and its requests are logged all the same", async () => {
     const clock = createFakeClock();
     const { log } = await openLog(database, clock);

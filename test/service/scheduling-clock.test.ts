@@ -11,6 +11,7 @@ const times = { tendEveryMs: HOUR_MS };
 
 afterEach(() => shiftDate(0));
 
+// evidence: clock-repeating-tasks
 it.each([
   ["back", -HOUR_MS],
   ["forwards", HOUR_MS],
@@ -46,6 +47,7 @@ it("set forwards: what was to run once runs then, and once", async () => {
   });
 });
 
+// evidence: clock-back-dead-process-locks
 it("set back after a process has died: what that one held is free when its locks run out, not an hour later", async () => {
   const { jobs, add } = openScheduling();
   const lockLifetimeMs = 500;

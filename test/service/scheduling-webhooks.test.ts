@@ -56,6 +56,7 @@ it("never wakes for a second that has begun, whose job may be running", async ()
   expect(nextRunAt.getTime()).toBeGreaterThanOrEqual(before);
 });
 
+// evidence: task-payload-ids-only
 it("takes ids and nothing else", () => {
   const { wakeAt } = createWakeUps(openScheduling().add().scheduler);
   expect(() => wakeAt("https://example.com/hook", 0)).toThrow(/no payload of webhooks\.retry/);

@@ -90,6 +90,7 @@ describe("a job that runs once", () => {
     expect(() => scheduler.schedule(onceTask, { n: 1, url: "https://" } as never, soon())).toThrow(/url/);
   });
 
+  // evidence: task-invalid-payload-removed
   it("is reported and removed where the payload in MongoDB is none, or it fails", async () => {
     const { jobs, add } = openScheduling();
     const { scheduler, log } = add();

@@ -35,6 +35,7 @@ async function writtenFor(agent: Principal, contractor: Principal): Promise<{ ro
   return { rows: (after.rows - before.rows) / CHANGES, bytes: (after.at - before.at) / CHANGES };
 }
 
+// evidence: webhook-deliveries-per-change
 it("a change writes a delivery for each of 50 + 50 endpoints and no more, of less than 1 KiB each", async () => {
   const [agent, contractor] = [await services.partner("agent"), await services.partner("contractor")];
   const without = await writtenFor(agent, contractor);

@@ -202,6 +202,7 @@ describe("get", () => {
 });
 
 describe("an organisation", () => {
+  // evidence: deliveries-isolated-per-organization
   it("sees and replays its own deliveries alone; another's answer as what is not there", async () => {
     const { agent, id, uuid, list } = await agentWithEndpoint(services);
     const contractor = await services.partner("contractor");

@@ -200,6 +200,7 @@ it("what the old URL still answers says nothing of the new one", async () => {
 });
 
 describe("the circuit", () => {
+  // evidence: webhook-circuit-breaker
   it("opens after 10 straight failures, waits without burning attempts, and closes when its one probe succeeds", () =>
     withReceiver({ maxInFlight: 1, respond: () => ({ status: 503 }) }, async (receiver, endpointId) => {
       await makeEvents(15);

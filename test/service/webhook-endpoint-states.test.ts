@@ -250,6 +250,7 @@ describe("disableFailing", () => {
     expect(await services.endpoints.disableFailing()).toEqual([]);
   });
 
+  // evidence: clock-ahead-endpoints-stay-enabled
   it("goes by PostgreSQL's clock: a process whose clock is days ahead disables nothing", async () => {
     const id = await failing(14 * HOUR_MS, [{ agoMs: 14 * HOUR_MS }, { agoMs: HOUR_MS }]);
     services.clock.jump(6 * DAY_MS);

@@ -157,6 +157,7 @@ describe("create", () => {
     });
   });
 
+  // evidence: endpoint-limit
   it("refuses one more than an organisation may have; a deleted one makes room", async () => {
     const owner = await services.partner("agent");
     const ids: string[] = [];
@@ -169,6 +170,7 @@ describe("create", () => {
     await endpointOf(services, owner);
   });
 
+  // evidence: endpoint-limit-concurrent
   it("creates no endpoint beyond the limit when several are created at once", async () => {
     const owner = await services.partner("agent");
     for (let at = 0; at < MAX_ENDPOINTS - 1; at += 1) await endpointOf(services, owner);
@@ -242,6 +244,7 @@ describe("update", () => {
 });
 
 describe("an organisation", () => {
+  // evidence: endpoints-isolated-per-organization
   it("sees and changes its own endpoints alone; another's answer as what is not there", async () => {
     const id = await endpointOf(services, agent);
     const before = await services.endpoints.get(agent, id);

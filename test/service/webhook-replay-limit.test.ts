@@ -7,6 +7,7 @@ import { openWebhookServices } from "../support/webhook-services.ts";
 
 const RATE = { perSecond: 1_000, burst: 6_000 };
 
+// evidence: replay-limit-per-organization
 it("creates so many deliveries for an organisation and then so many a second, whatever endpoints it deletes", async () => {
   const services = await openWebhookServices({ replayRate: RATE });
   onTestFinished(() => services[Symbol.asyncDispose]());
@@ -40,6 +41,7 @@ it("creates so many deliveries for an organisation and then so many a second, wh
   expect(row?.count).toBe(9_001);
 });
 
+// evidence: replay-limit-resumes
 it("goes on where it stopped when the request is repeated", async () => {
   const services = await openWebhookServices({ replayRate: { perSecond: 1_000, burst: 2_000 } });
   onTestFinished(() => services[Symbol.asyncDispose]());
@@ -53,6 +55,7 @@ it("goes on where it stopped when the request is repeated", async () => {
   expect(await services.deliveries.replayMissing(agent, endpoint.id)).toEqual({ replayed: 500 });
 });
 
+// evidence: replay-limit-defaults
 it("is limited to 200,000 at once and 1,000 a second", () => {
   expect(replayRate).toEqual({ perSecond: 1_000, burst: 200_000 });
 });

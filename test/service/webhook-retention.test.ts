@@ -76,6 +76,7 @@ describe("retire", () => {
     expect(await own.rows()).toMatchObject([{ status: "dead" }]);
   });
 
+  // evidence: clock-ahead-deliveries-kept
   it("goes by PostgreSQL's clock: a process whose clock is 31 days ahead deletes and drops nothing", async () => {
     await using own = await openWebhookServices();
     const { agent, id, uuid } = await agentWithEndpoint(own);
@@ -89,6 +90,7 @@ describe("retire", () => {
     expect(await own.rows()).toHaveLength(2);
   });
 
+  // evidence: on-hold-deliveries-limit
   it("keeps the newest 100,000 deliveries on hold of an endpoint, and a replay sends the events of the others", async () => {
     await using own = await openWebhookServices();
     const { agent, id, uuid } = await agentWithEndpoint(own);

@@ -41,6 +41,7 @@ describe("a name's addresses, from a real DNS server", () => {
     await dns[Symbol.asyncDispose]();
   });
 
+  // evidence: ssrf-dns-rebinding-blocked
   it("that was public when the endpoint was saved and is loopback at the connect is not connected to", async () => {
     answer = onlyA((count) => [count === 1 ? PUBLIC : "127.0.0.1"]);
     const guard = guardOf(false);
@@ -69,6 +70,7 @@ describe("a name's addresses, from a real DNS server", () => {
     expect(receiver.received).toHaveLength(2);
   });
 
+  // evidence: ssrf-mixed-dns-answer-blocked
   it("is refused where a single answer among public ones is not public", async () => {
     answer = ({ type }) => (type === "A" ? [PUBLIC, "8.8.8.8"] : ["2606:2800:220::1", "::ffff:10.0.0.1"]);
     expect(await guardOf(false).checkUrl("https://receiver.test/")).toMatchObject({
@@ -143,6 +145,7 @@ describe("an address in the URL itself", () => {
     expect(receiver.connections.opened).toBe(0);
   });
 
+  // evidence: ssrf-checked-at-connect
   it("is checked again at the connect itself", async () => {
     await using receiver = await startReceiver({ tls: selfSigned });
     const guard = createAddressGuard({ allowPrivate: false });

@@ -76,6 +76,7 @@ describe("an answer", () => {
     expect(JSON.stringify(result)).not.toContain("secret");
   });
 
+  // evidence: webhook-response-not-compressed
   it("is asked for without compression, with the body's bytes as they are", async () => {
     const body = '{"town":"Tromsø 🚚"}';
     await http.post({ url: `${receiver.url}?a=b%20c`, headers: { "x-own": "1" }, body });
@@ -97,6 +98,7 @@ describe("an answer", () => {
     expect(receiver.connections.opened).toBe(1);
   });
 
+  // evidence: webhook-response-size-limit
   it("is read no further than 16 KiB: the status counts, the rest is cut off", async () => {
     const result = await answered((_, response) => {
       response.writeHead(200);
@@ -113,6 +115,7 @@ describe("an answer", () => {
     await expect.poll(() => receiver.connections.open, SOON).toBe(0);
   });
 
+  // evidence: webhook-response-text-cleaned
   it("has invalid UTF-8 replaced and U+0000 left out, and no half character where it is cut", async () => {
     const odd = Buffer.from([0x61, 0x00, 0xff, 0x62]);
     expect(await answered(() => ({ body: odd }))).toMatchObject({ bodyText: "a\ufffdb", truncated: false });
@@ -123,6 +126,7 @@ describe("an answer", () => {
     });
   });
 
+  // evidence: webhook-redirect-not-followed
   it("that redirects is an answer like any other, and nothing is followed", async () => {
     await using other = await startReceiver();
     for (const location of [other.url, "http://169.254.169.254/latest/meta-data/"])
@@ -180,6 +184,7 @@ describe("what goes wrong is data", () => {
     await expect.poll(() => tcp.connections.every(({ closed }) => closed), SOON).toBe(true);
   });
 
+  // evidence: webhook-tls-verified
   it("tls where the certificate is self-signed, for another name, or the port speaks plain HTTP", async () => {
     await using receiver = await startReceiver({ tls: selfSigned });
     expect(await post(http, receiver.url)).toMatchObject({
@@ -197,6 +202,7 @@ describe("what goes wrong is data", () => {
     expect(receiver.received).toHaveLength(1);
   });
 
+  // evidence: webhook-tls-error-recorded
   it("tls where the receiver hangs up during the handshake", async () => {
     const { port } = await from((socket) => socket.once("data", () => socket.destroy()));
     expect(await post(http, `https://127.0.0.1:${port}/`)).toMatchObject({
@@ -214,6 +220,7 @@ describe("what goes wrong is data", () => {
     await expect.poll(() => tcp.connections.every(({ closed }) => closed), SOON).toBe(true);
   });
 
+  // evidence: webhook-response-timeout
   it("timeout where headers drip, or a body that began never ends", async () => {
     await from(answering(drip("HTTP/1.1 200 OK\r\nx-slow: ")));
     expect(await post(impatient, tcp.url)).toMatchObject({ class: "timeout" });

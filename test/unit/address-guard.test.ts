@@ -226,6 +226,7 @@ describe("checkUrl", () => {
     expect(await lenient.checkUrl(url)).toMatchObject({ allowed: true });
   });
 
+  // evidence: ssrf-public-name-allowed
   it("takes a name whose every address is public", async () => {
     const guard = resolvingTo("93.184.216.34", "2606:2800:220:1::1");
     expect(await guard.checkUrl("https://example.com/")).toMatchObject({ allowed: true });

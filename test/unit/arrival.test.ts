@@ -34,6 +34,7 @@ it("a request whose body does not come in time is late", async () => {
   expect(await late.promise).toBe("late");
 });
 
+// evidence: slow-body-longer-import-timeout
 it("one that is allowed longer is not", async () => {
   const seen: string[] = [];
   const over = Promise.withResolvers<void>();

@@ -16,6 +16,7 @@ import {
   wholeNumber,
 } from "../../src/console/app/search.ts";
 
+// evidence: sign-in-redirect-stays-in-console
 describe("where somebody goes after signing in", () => {
   it.each([
     "/jobs",

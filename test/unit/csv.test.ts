@@ -94,6 +94,7 @@ describe("reading CSV", () => {
     expect(records.at(-1)?.line).toBe(250_001);
   });
 
+  // evidence: import-line-limit
   it("refuses a line over 1 MiB, since it must be held whole", async () => {
     await expect(read(`a,b\n${"x".repeat(1_200_000)}\n`)).rejects.toThrow("Line 2 is longer than 1 MiB");
   });

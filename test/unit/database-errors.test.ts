@@ -6,6 +6,7 @@ import { AppError } from "../../src/platform/errors.ts";
 const failure = (code: string, more: object = {}): Error =>
   Object.assign(new Error("secret: it said this and that"), { code, ...more });
 
+// evidence: postgres-error-codes-503
 describe("is a 503 with Retry-After, and tells nothing of the cause", () => {
   it.each([
     ["08006", "the connection failed"],

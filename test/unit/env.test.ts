@@ -87,11 +87,13 @@ describe("a wrong setting", () => {
     expect(refusal({ WEBHOOK_RETRY_SCHEDULE: "0s,30d" })).toContain("Set RETENTION_DAYS to at least 36");
   });
 
+  // evidence: settings-errors-listed-together
   it("is named together with every other", () => {
     const said = refusal({ PORT: "x", LOG_LEVEL: "loud", RATE_LIMITS: "maybe" });
     for (const name of ["PORT", "LOG_LEVEL", "RATE_LIMITS"]) expect(said).toContain(`  ${name}: `);
   });
 
+  // evidence: settings-values-hidden
   it("is never shown with its value, which may hold a password", () => {
     expect(refusal({ DATABASE_URL: "mysql://user:hunter2@db/waymark" })).not.toContain("hunter2");
     expect(refusal({ WAYMARK_SECRET: "hunter2" })).not.toContain("hunter2");

@@ -173,6 +173,7 @@ describe("the cost of an operation", () => {
     },
   );
 
+  // evidence: graphql-cost-limit-exact
   it("of exactly the limit is allowed", () => {
     expect(costOf("{ jobs(first: 100) { nodes { history(first: 9) { nodes { id } } } } }")).toBe(1000);
   });
@@ -255,6 +256,7 @@ describe("the cost of an operation", () => {
     expect(costOf(`{ jobs(filter: ${literalNots(19)}) { totalCount } }`)).toBe(20);
   });
 
+  // evidence: graphql-variable-depth
   it.each([20, 5_000, 100_000])("is refused where a variable nests deeper than 20 levels: %i", (levels) => {
     const filtered = "query ($f: JobFilter) { jobs(filter: $f) { totalCount } }";
     expect(refusal(filtered, { f: nots(levels) })).toMatchObject({

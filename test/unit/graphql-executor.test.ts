@@ -268,6 +268,7 @@ describe("a document that comes again answers as it did at first", () => {
     expect(result?.again).toEqual(result?.first);
   });
 
+  // evidence: graphql-compiled-query-any-document
   it("whatever valid document it is", async () => {
     let compiled = 0;
     await fc.assert(

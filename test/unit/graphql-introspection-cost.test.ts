@@ -58,6 +58,7 @@ const DEEP =
   "fragment D on __Type { ...F ofType { ...F ofType { ...F ofType { ...F ofType { ...F } } } } } fragment F on __Type { fields { name } inputFields { name } }";
 
 describe("introspection", () => {
+  // evidence: introspection-standard-query-cost
   it("as tools ask for it costs at most 700 of 1000, so that the schema has room to grow", () => {
     expect(costOf(standard)).toBeGreaterThan(300);
     expect(costOf(standard)).toBeLessThanOrEqual(700);
@@ -70,6 +71,7 @@ describe("introspection", () => {
     expect(counted / valuesIn(standard)).toBeLessThan(1.25);
   });
 
+  // evidence: introspection-once-per-operation
   it("may select __schema or __type once, at any cost", () => {
     const message = "The operation selects __schema or __type 2 times; at most 1 is allowed, under one name";
     const numbers = { code: "QUERY_TOO_EXPENSIVE", limit: "introspections", most: 1, asked: 2 };
@@ -84,6 +86,7 @@ describe("introspection", () => {
     ).toBeGreaterThan(1);
   });
 
+  // evidence: introspection-widened-rejected
   it.each([
     ["twelve aliases of __schema", `{ ${times(12, (at) => `a${at}: __schema { ...S }`)} } ${FIELDS} ${DEEP}`],
     [

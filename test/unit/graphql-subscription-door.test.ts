@@ -44,6 +44,7 @@ describe("createAddressRule", () => {
     );
   });
 
+  // evidence: forwarded-for-trusted-proxies-only
   it("is the client's word only as far as proxies are trusted", () => {
     const request = requestOf({ "x-forwarded-for": "1.1.1.1, 2.2.2.2" }, "3.3.3.3");
     expect(createAddressRule(0)(request)).toBe("3.3.3.3");
@@ -67,6 +68,7 @@ describe("createOriginRule", () => {
     expect(judge("https://app.example.com")).toBe(true);
   });
 
+  // evidence: websocket-origin-rule
   it("lets in no other page", () => {
     const others = [
       "null",

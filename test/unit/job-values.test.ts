@@ -51,6 +51,7 @@ describe("markingNumberValue", () => {
 });
 
 describe("integerValue", () => {
+  // evidence: integer-range
   it("is a whole number from its minimum to 2147483647", () => {
     for (const value of [1, 2_147_483_647, 1.0]) expect(accepts(integerValue(1), value)).toBe(true);
     for (const value of [

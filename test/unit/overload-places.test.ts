@@ -219,6 +219,7 @@ it.each(["identity", "gzip", "br"])(
   },
 );
 
+// evidence: external-calls-release-overload-slot
 it("gives the slot back during a call to another server, and takes it again afterwards, once", async () => {
   const limit = new RecordingLimit({ most: 20 });
   const places = new Places(limit);

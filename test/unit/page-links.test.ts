@@ -39,6 +39,7 @@ describe("the Link header", () => {
     expect(linksOf("/l?cursor=old", { page: null })).toEqual({ first: "/l" });
   });
 
+  // evidence: pagination-links-keep-parameters
   it("keeps the other parameters, whatever stands in them", () => {
     const { first = "" } = linksOf("/l?q=a%26b%3Dc%3E%22?d&page=3&x=%C3%BC", { total: 1 });
     expect(Object.fromEntries(new URLSearchParams(first.slice("/l?".length)))).toEqual({

@@ -54,6 +54,7 @@ describe("the buckets in memory", () => {
     expect(take("other:read").allowed).toBe(true);
   });
 
+  // evidence: clock-memory-rate-limits
   it.each([-60 * MINUTE_MS, 60 * MINUTE_MS])(
     "give nothing away and keep nothing back when the time of day is set by %i ms",
     (jumpMs) => {

@@ -39,6 +39,7 @@ describe("maskedJson", () => {
     });
   });
 
+  // evidence: request-log-masking
   it("masks what it does not know, wherever it stands: secrets, passwords, keys, anybody's own names", () => {
     const body = {
       password: "a",

@@ -24,6 +24,7 @@ describe("a text for spreadsheets", () => {
     expect(toSpreadsheetText(plain)).toBe(escaped);
   });
 
+  // evidence: csv-formula-escaping
   it("has no part that begins with a formula, wherever a spreadsheet splits it", () => {
     fc.assert(
       fc.property(text, (plain) => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { join, raw, sql } from "../../src/platform/sql.ts";
 
 describe("sql", () => {
+  // evidence: sql-values-bound
   it("binds values and never writes them into the text", () => {
     const hostile = "'; drop table job --";
     expect(sql`select ${hostile}, ${1}`.compile()).toEqual({ text: "select $1, $2", values: [hostile, 1] });

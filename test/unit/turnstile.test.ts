@@ -20,6 +20,7 @@ function startWork(turnstile: FairTurnstile, begun: string[]) {
   return { start, endOldest };
 }
 
+// evidence: subscription-events-fair-turns
 it("lets keys take turns, however much of one key waits", async () => {
   const begun: string[] = [];
   const { start, endOldest } = startWork(createFairTurnstile({ places: 2, perKey: 2 }), begun);
@@ -39,6 +40,7 @@ it("lets keys take turns, however much of one key waits", async () => {
   expect(begun).toHaveLength(103);
 });
 
+// evidence: subscription-events-limit-per-organization
 it("never gives one key more than its part, so that another begins at once", async () => {
   const begun: string[] = [];
   const { start, endOldest } = startWork(createFairTurnstile({ places: 4, perKey: 3 }), begun);

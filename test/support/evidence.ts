@@ -1,0 +1,99 @@
+/** Evidence ids: pages of `docs` list them in backticks, and a comment `// evidence: id` above a test defines them. */
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+/** The pages whose tables list evidence. */
+const PAGES = ["docs/faults.md", "docs/security.md"] as const;
+
+/** Texts by path. */
+type Files = Readonly<Record<string, string>>;
+
+/** The cells of each table row, without header rows and the lines under them. */
+export function rowsIn(page: string): string[][] {
+  return page
+    .split("\n")
+    .filter((line, at, all) => line.startsWith("| ") && !isDivider(line) && !isDivider(all[at + 1] ?? ""))
+    .map((line) => line.slice(2, -2).split(" | "));
+}
+
+const isDivider = (line: string): boolean => /^\|[\s|-]+\|$/.test(line);
+
+/** The ids in an evidence cell. */
+export function idsIn(cell: string): string[] {
+  return [...cell.matchAll(/`([a-z0-9]+(?:-[a-z0-9]+)+)`/g)].map(([, id = ""]) => id);
+}
+
+/** One sentence for each mistake: unknown, duplicate and unused ids, evidence cells that name anything else, misplaced comments. */
+export function evidenceProblems({ pages, tests }: { pages: Files; tests: Files }): string[] {
+  const problems: string[] = [];
+  const defined = new Map<string, string[]>();
+  for (const [file, text] of Object.entries(tests)) {
+    for (const { ids, line, isAboveTest } of commentsIn(text)) {
+      if (!isAboveTest)
+        problems.push(`${file}:${line}: the evidence comment is not directly above a test that runs`);
+      for (const id of ids) defined.set(id, [...(defined.get(id) ?? []), `${file}:${line}`]);
+    }
+  }
+  const cells = Object.entries(pages).flatMap(([page, text]) =>
+    evidenceCellsIn(text).map((cell) => ({ page, cell, ids: idsIn(cell) })),
+  );
+  for (const { page, cell, ids } of cells) {
+    if (ids.length === 0 || ids.map((id) => `\`${id}\``).join(", ") !== cell)
+      problems.push(`${page}: "${cell}" must list ids in backticks, separated by commas`);
+    const unknown = ids.filter((id) => !defined.has(id));
+    problems.push(...unknown.map((id) => `${page}: no test has the id ${id}`));
+  }
+  const named = new Set(cells.flatMap(({ ids }) => ids));
+  for (const [id, places] of defined) {
+    if (places.length > 1) problems.push(`${id} is defined more than once: ${places.join(", ")}`);
+    if (!named.has(id)) problems.push(`${places.join(", ")}: no page names ${id}`);
+  }
+  return problems;
+}
+
+/** The last cells of rows. A cell that begins with a dash says why there is no test. */
+function evidenceCellsIn(page: string): string[] {
+  return page
+    .split(/^(?=\|.*\|\n\|[\s|-]+\|$)/m)
+    .filter((part) => /^\|.*\| Evidence \|\n/.test(part))
+    .flatMap((part) => rowsIn(part).map((cells) => cells.at(-1) ?? ""))
+    .filter((cell) => !cell.startsWith("– "));
+}
+
+interface EvidenceComment {
+  ids: string[];
+  line: number;
+  isAboveTest: boolean;
+}
+
+function commentsIn(text: string): EvidenceComment[] {
+  const running = text.replaceAll(SKIPPED, (skipped) => skipped.replaceAll(/[^\n]/g, ""));
+  const runningLines = running.split("\n");
+  return text.split("\n").flatMap((comment, at) => {
+    const [, list] = /^\s*\/\/ evidence:(.*)$/.exec(comment) ?? [];
+    if (list === undefined) return [];
+    const ids = list.split(",").map((id) => id.trim());
+    const isAboveTest = runningLines[at] !== "" && /^\s*(?:it|describe)\b/.test(runningLines[at + 1] ?? "");
+    return [{ ids, line: at + 1, isAboveTest }];
+  });
+}
+
+/** A skipped or planned test, or a group of such, up to the line of the same indent that ends it. */
+const SKIPPED = /^( *)(?:it|test|describe)(?:\.\w+)*\.(?:skip|todo)\b(?:.*;$|[^]*?^\1\S.*;$)/gm;
+
+/** Paths under src/ that a page names and that do not exist. */
+export function missingSources(page: string, exists: (path: string) => boolean): string[] {
+  return [...page.matchAll(/`(src\/[^`\s]+)`/g)].map(([, path = ""]) => path).filter((path) => !exists(path));
+}
+
+/** The pages of this project. */
+export const readPages = (): Files => readAll(PAGES);
+
+/** Every test file of this project. */
+export const readTests = (): Files => readAll(globSync("test/**/*.{ts,tsx}", { cwd: ROOT }));
+
+function readAll(paths: readonly string[]): Files {
+  return Object.fromEntries(paths.map((path) => [path, readFileSync(join(ROOT, path), "utf8")]));
+}
