@@ -16,7 +16,7 @@ export default defineConfig({
     maxWorkers: 4,
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    reporters: ["default", "./test/support/closing-line.reporter.ts"],
+    reporters: ["default", "./test/support/summary-line.reporter.ts"],
     coverage: {
       provider: "v8",
       include: ["src/**"],

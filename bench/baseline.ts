@@ -7,35 +7,35 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import pg from "pg";
 import { newRequestId, newUuid } from "../src/platform/ids.ts";
-import { readCallers } from "./baseline-callers.ts";
+import { loadCallers } from "./baseline/api-keys.ts";
 import {
   batchStatement,
   listStatement,
   NO_RANGE,
   patchStatement,
-  type Caller,
+  type BaselineCaller,
   type ListRequest,
-} from "./baseline-sql.ts";
-import { updateInLoop } from "./baseline-loop.ts";
-import { readDashboard, readOneJob, readStats } from "./graphql/by-hand.ts";
+} from "./baseline/statements.ts";
+import { updateInTransactions } from "./baseline/transaction-loop.ts";
+import { queryDashboard, queryOneJob, queryStats } from "./graphql/baseline-resolver.ts";
 import {
   readDay,
   readNumber,
   readPatch,
   readText,
-  Refused,
-  STANDING_HEADERS,
+  RequestError,
+  DEFAULT_HEADERS,
   toListedWire,
   toWire,
   type Patch,
   type Row,
-} from "./baseline-values.ts";
+} from "./baseline/validation.ts";
 
-interface Reply {
+interface BaselineReply {
   data: unknown;
   headers: string[];
   /** Set: the whole answer, without the envelope. */
-  bare?: true;
+  withoutEnvelope?: true;
 }
 
 const asText = (text: string): string => text;
@@ -48,7 +48,7 @@ const pool = new pg.Pool({
   options: "-c timezone=UTC -c plan_cache_mode=force_generic_plan",
 });
 
-const callerOf = await readCallers(pool);
+const callerOf = await loadCallers(pool);
 const statuses = new Set(
   (await pool.query<{ code: string }>("select code from job_status")).rows.map((row) => row.code),
 );
@@ -65,7 +65,7 @@ async function answer(
   startedMs: number,
   response: ServerResponse,
 ): Promise<void> {
-  let caller: Caller | null = null;
+  let caller: BaselineCaller | null = null;
   let route = "unknown";
   let status = 200;
   let text: string;
@@ -90,16 +90,18 @@ async function answer(
               });
     headers = reply.headers;
     const data = JSON.stringify(reply.data);
-    text = reply.bare ? data : `{"request_id":"${requestId}","success":true,"data":${data},"error":null}`;
+    text = reply.withoutEnvelope
+      ? data
+      : `{"request_id":"${requestId}","success":true,"data":${data},"error":null}`;
   } catch (error) {
-    status = error instanceof Refused ? error.status : 500;
+    status = error instanceof RequestError ? error.status : 500;
     if (status === 500) console.error(error);
-    const message = JSON.stringify(error instanceof Refused ? error.message : "unexpected");
+    const message = JSON.stringify(error instanceof RequestError ? error.message : "unexpected");
     text = `{"request_id":"${requestId}","success":false,"data":null,"error":{"code":"${status}","message":${message},"details":null}}`;
   }
   const length = String(Buffer.byteLength(text));
   response.writeHead(status, [
-    ...STANDING_HEADERS,
+    ...DEFAULT_HEADERS,
     "X-Request-Id",
     requestId,
     "Content-Length",
@@ -110,11 +112,11 @@ async function answer(
   const ms = Math.round((performance.now() - startedMs) * 100) / 100;
   writeSync(
     1,
-    `{"level":30,"time":"${new Date().toISOString()}","request_id":"${requestId}","method":"${request.method}","route":"${route}","status":${status},"duration_ms":${ms},"organization":"${caller?.shownOrganization}","key":"${caller?.shownKey}"}\n`,
+    `{"level":30,"time":"${new Date().toISOString()}","request_id":"${requestId}","method":"${request.method}","route":"${route}","status":${status},"duration_ms":${ms},"organization":"${caller?.typedOrganizationId}","key":"${caller?.typedKeyId}"}\n`,
   );
 }
 
-async function list(caller: Caller, path: string, query: string): Promise<Reply> {
+async function list(caller: BaselineCaller, path: string, query: string): Promise<BaselineReply> {
   const given = new URLSearchParams(query);
   const page = readNumber(given.get("page"), 1, 2_147_483_647);
   const limit = readNumber(given.get("page_size"), 10, 100);
@@ -124,7 +126,7 @@ async function list(caller: Caller, path: string, query: string): Promise<Reply>
   const asked: ListRequest = {
     limit,
     offset: (page - 1) * limit,
-    equal: [given.get("marking_number"), given.get("batch_number"), given.get("normalized_status")],
+    equalTo: [given.get("marking_number"), given.get("batch_number"), given.get("normalized_status")],
     range: range.some((bound) => bound !== null) ? range : NO_RANGE,
   };
   const { rows } = await pool.query<Row>(listStatement(caller, asked));
@@ -155,35 +157,35 @@ async function list(caller: Caller, path: string, query: string): Promise<Reply>
 }
 
 async function updateOne(
-  caller: Caller,
+  caller: BaselineCaller,
   path: string,
   { body, requestId }: { body: unknown; requestId: string },
-): Promise<Reply> {
+): Promise<BaselineReply> {
   const markingNumber = decodeURIComponent(path);
   if (markingNumber === "" || markingNumber.length > 120)
-    throw new Refused(400, "The Marking Number is wrong");
+    throw new RequestError(400, "The Marking Number is wrong");
   const patch = readPatch(body, statuses);
   const { rows } = await pool.query<Row>(patchStatement(caller, markingNumber, patch, requestId));
   const [row] = rows;
-  if (!row) throw new Refused(404, "Delivery job not found");
+  if (!row) throw new RequestError(404, "Delivery job not found");
   return { data: toWire(row), headers: ["ETag", `"${row["version"]}"`] };
 }
 
 async function updateBatch(
-  caller: Caller,
+  caller: BaselineCaller,
   _path: string,
   { body, requestId, inLoop }: { body: unknown; requestId: string; inLoop: boolean },
-): Promise<Reply> {
+): Promise<BaselineReply> {
   const jobs = (body as { jobs?: unknown } | null)?.jobs;
   if (!Array.isArray(jobs) || jobs.length === 0 || jobs.length > 100)
-    throw new Refused(400, "jobs must be a list of 1 to 100 jobs");
+    throw new RequestError(400, "jobs must be a list of 1 to 100 jobs");
   const items = jobs.map((job: Patch) => ({
     markingNumber: readText(job["marking_number"], 120),
     patch: readPatch(job, statuses),
     eventId: newUuid(),
   }));
   const rows: Row[] = inLoop
-    ? await updateInLoop(pool, caller, items, requestId)
+    ? await updateInTransactions(pool, caller, items, requestId)
     : (await pool.query<Row>(batchStatement(caller, items, requestId))).rows;
   const byNumber = new Map(rows.map((row) => [row["marking_number"], row]));
   const results = items.map(({ markingNumber }) => {
@@ -198,15 +200,15 @@ async function updateBatch(
 }
 
 /** The GraphQL operations of the bench, told apart by their variables; nothing of GraphQL is done. */
-async function answerOperation(caller: Caller, _path: string, body: unknown): Promise<Reply> {
+async function answerOperation(caller: BaselineCaller, _path: string, body: unknown): Promise<BaselineReply> {
   const { variables = {} } = body as { variables?: { status?: unknown; number?: unknown } };
   const data =
     variables.status !== undefined
-      ? { jobs: { nodes: await readDashboard(pool, caller, readText(variables.status, 64)) } }
+      ? { jobs: { nodes: await queryDashboard(pool, caller, readText(variables.status, 64)) } }
       : variables.number !== undefined
-        ? await readOneJob(pool, caller, readText(variables.number, 120))
-        : await readStats(pool, caller);
-  return { data: { data }, headers: [], bare: true };
+        ? await queryOneJob(pool, caller, readText(variables.number, 120))
+        : await queryStats(pool, caller);
+  return { data: { data }, headers: [], withoutEnvelope: true };
 }
 
 async function readBody(request: IncomingMessage): Promise<unknown> {
@@ -219,7 +221,7 @@ async function readBody(request: IncomingMessage): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Refused(400, "The body is not valid JSON");
+    throw new RequestError(400, "The body is not valid JSON");
   }
 }
 

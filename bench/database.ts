@@ -3,10 +3,10 @@ import { createHash } from "node:crypto";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import pg from "pg";
-import { openEmbeddedPostgres } from "../src/embedded/postgres.ts";
-import { entities } from "../src/entities.ts";
-import { migrateDatabase } from "../src/platform/migrate.ts";
-import { issueKeys, recountJobs, seed, type BenchOrganization } from "./seed.ts";
+import { openEmbeddedPostgres } from "../src/embedded/postgres/embedded-postgres.ts";
+import { entities } from "../src/app/entities.ts";
+import { migrateDatabase } from "../src/platform/postgres/migrate.ts";
+import { issueKeys, rebuildJobCounters, seed, type BenchOrganization } from "./seed.ts";
 
 export interface BenchDatabase extends AsyncDisposable {
   url: string;
@@ -27,20 +27,23 @@ export interface BenchDatabaseOptions {
 }
 
 /** As a server for a million jobs would be set, and what one needs to look into it. Durability stays as it is. */
-const FLAGS = {
+const POSTGRES_SETTINGS = {
   shared_buffers: "1GB",
   max_wal_size: "4GB",
   shared_preload_libraries: "pg_stat_statements,auto_explain",
   "pg_stat_statements.track": "none",
 };
-export const postgresFlags = Object.entries(FLAGS).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+export const postgresFlags = Object.entries(POSTGRES_SETTINGS).flatMap(([name, value]) => [
+  "-c",
+  `${name}=${value}`,
+]);
 
 /** BENCH_DATABASE_URL names a database of one's own instead, whose jobs are replaced; then its CPU time is not measured. */
 export async function openBenchDatabase(options: BenchDatabaseOptions): Promise<BenchDatabase> {
   const { folder, fresh, flags = [], onProgress } = options;
-  const own = process.env["BENCH_DATABASE_URL"];
-  if (fresh && !own) await rm(folder, { recursive: true, force: true });
-  const server = own
+  const externalUrl = process.env["BENCH_DATABASE_URL"];
+  if (fresh && !externalUrl) await rm(folder, { recursive: true, force: true });
+  const server = externalUrl
     ? null
     : await openEmbeddedPostgres({
         dataDir: folder,
@@ -48,10 +51,10 @@ export async function openBenchDatabase(options: BenchDatabaseOptions): Promise<
         postgresFlags: [...postgresFlags, ...flags],
         onProgress,
       });
-  const url = server?.url ?? String(own);
+  const url = server?.url ?? String(externalUrl);
   const client = new pg.Client({ connectionString: url, application_name: "bench" });
   await client.connect();
-  await prepare(client, url, options);
+  await prepareSchema(client, url, options);
   const { rows } = await client.query<{ at: Date }>("select at from bench_seed");
   return {
     url,
@@ -66,17 +69,17 @@ export async function openBenchDatabase(options: BenchDatabaseOptions): Promise<
   };
 }
 
-async function prepare(
+async function prepareSchema(
   client: pg.Client,
   url: string,
   { jobs, fresh, onProgress }: BenchDatabaseOptions,
 ): Promise<void> {
-  const wanted = `${await fingerprintOf(["../src/migrations", "."])} ${jobs}`;
+  const expectedFingerprint = `${await fingerprintFolders(["../src/migrations", "."])} ${jobs}`;
   await client.query(
     "create table if not exists bench_seed (fingerprint text not null, at timestamptz not null)",
   );
   const { rows } = await client.query<{ fingerprint: string }>("select fingerprint from bench_seed");
-  if (rows[0]?.fingerprint === wanted && !fresh) {
+  if (rows[0]?.fingerprint === expectedFingerprint && !fresh) {
     // What the run before has left: reads start from the same state in every run, and its loop kept no counters.
     await refresh(client);
     return;
@@ -89,16 +92,18 @@ async function prepare(
   await refresh(client);
   onProgress("counters");
   await client.query("checkpoint");
-  await client.query("create table bench_seed as select $1::text as fingerprint, now() as at", [wanted]);
+  await client.query("create table bench_seed as select $1::text as fingerprint, now() as at", [
+    expectedFingerprint,
+  ]);
 }
 
 async function refresh(client: pg.Client): Promise<void> {
-  await recountJobs(client);
+  await rebuildJobCounters(client);
   await client.query("vacuum analyze");
 }
 
 /** What the seeded folder was made from: where the migrations or the seed have changed, it is made anew. */
-async function fingerprintOf(folders: readonly string[]): Promise<string> {
+async function fingerprintFolders(folders: readonly string[]): Promise<string> {
   const hash = createHash("sha256");
   for (const folder of folders.map((name) => resolve(import.meta.dirname, name))) {
     const names = (await readdir(folder)).filter(

@@ -2,7 +2,7 @@
  * The load, in a process of its own: a fixed number of keep-alive connections, each sending its next request when the
  * answer to the last has come. Bare sockets and a parser of what our servers send, so that the load costs little.
  */
-import { exchangesOn, openConnection, toBytes } from "./exchange.ts";
+import { createExchange, openConnection, encodeRequest } from "./raw-http-client.ts";
 
 export interface LoadRequest {
   method: "GET" | "PATCH" | "POST";
@@ -29,7 +29,7 @@ process.on("message", (job: LoadJob) => void run(job).then((result) => process.s
 
 async function run({ url, connections, requests }: LoadJob): Promise<LoadResult> {
   const { hostname, port } = new URL(url);
-  const texts = requests.map((request) => toBytes(request, hostname));
+  const texts = requests.map((request) => encodeRequest(request, hostname));
   const sockets = await Promise.all(
     Array.from({ length: connections }, () => openConnection(hostname, Number(port))),
   );
@@ -38,7 +38,7 @@ async function run({ url, connections, requests }: LoadJob): Promise<LoadResult>
   const startedMs = performance.now();
   await Promise.all(
     sockets.map(async (socket) => {
-      const exchange = exchangesOn(socket);
+      const exchange = createExchange(socket);
       for (let bytes = texts[next++]; bytes; bytes = texts[next++]) {
         const sentMs = performance.now();
         const { status, length } = await exchange(bytes);

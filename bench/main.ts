@@ -6,10 +6,10 @@
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { deliveryParts, measureDeliveries } from "./deliveries/measure.ts";
-import { graphqlRowsOf, measureGraphql } from "./graphql/measure.ts";
-import { measureJobs } from "./jobs.ts";
-import { headingOf, tableOf, withFormerRows, writeReport, type ReportPart } from "./report.ts";
-import type { Result } from "./rows.ts";
+import { selectGraphqlBenchmarks, measureGraphql } from "./graphql/measure.ts";
+import { measureRestApi } from "./rest-api.ts";
+import { reportHeading, formatResults, mergePreviousRows, writeReport, type ReportPart } from "./report.ts";
+import type { BenchmarkResult } from "./benchmarks.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -32,33 +32,33 @@ const onProgress = (text: string): void =>
   console.error(`${Math.round((performance.now() - startedMs) / 1000)} s: ${text}`);
 
 const parts = deliveryParts(only);
-const graphqlRows = graphqlRowsOf(only);
+const graphqlRows = selectGraphqlBenchmarks(only);
 const others = new Set<string>(["deliveries", "graphql", ...parts, ...graphqlRows.map(({ id }) => id)]);
 const jobRows = only?.filter((name) => !others.has(name));
 const { fresh, profile } = options;
 if (!jobRows || jobRows.length > 0) {
   const measured = { folder, jobs, fresh, rounds, only: jobRows, profile, onProgress };
-  await tellRows("jobs", await measureJobs(measured));
+  await reportBenchmarks("jobs", await measureRestApi(measured));
 }
 if (graphqlRows.length > 0) {
   const measured = { folder, jobs, fresh: fresh && jobRows?.length === 0, rounds, profile, onProgress };
-  await tellRows("graphql", await measureGraphql(graphqlRows, measured));
+  await reportBenchmarks("graphql", await measureGraphql(graphqlRows, measured));
 }
 if (parts.length > 0) {
   const engines = options.engines?.split(",") ?? null;
   const tables = await measureDeliveries(parts, { folder, deliveries, rounds, engines, onProgress });
   for (const [part, table] of tables)
-    await tell(part, `${deliveries.toLocaleString("en")} deliveries`, table);
+    await report(part, `${deliveries.toLocaleString("en")} deliveries`, table);
 }
 
-async function tellRows(part: ReportPart, results: readonly Result[]): Promise<void> {
-  const table = tableOf(results);
-  const shown = options.write ? await withFormerRows(part, table) : table;
-  await tell(part, `${jobs.toLocaleString("en")} jobs`, shown);
+async function reportBenchmarks(part: ReportPart, results: readonly BenchmarkResult[]): Promise<void> {
+  const table = formatResults(results);
+  const shown = options.write ? await mergePreviousRows(part, table) : table;
+  await report(part, `${jobs.toLocaleString("en")} jobs`, shown);
 }
 
-async function tell(part: ReportPart, size: string, table: string): Promise<void> {
-  const heading = headingOf(size, `${rounds} rounds`);
+async function report(part: ReportPart, size: string, table: string): Promise<void> {
+  const heading = reportHeading(size, `${rounds} rounds`);
   console.log(`\n${heading}\n\n${table}`);
   if (options.write) await writeReport(part, heading, table);
 }

@@ -1,8 +1,8 @@
 /** Numbers by chance that are the same in each run, where the start is. */
 
 /** mulberry32: quick, and even enough. From 0 to below 1. */
-export function randomFrom(start: number): () => number {
-  let state = start;
+export function createRandom(seed: number): () => number {
+  let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(state ^ (state >>> 15), state | 1);
@@ -14,7 +14,8 @@ export function randomFrom(start: number): () => number {
 /** How many come where `mean` come on average, each for itself. */
 export function poisson(mean: number, random: () => number): number {
   if (mean <= 0) return 0;
-  if (mean > MANY) return Math.max(0, Math.round(mean + Math.sqrt(mean) * normal(random)));
+  if (mean > NORMAL_APPROXIMATION_FROM)
+    return Math.max(0, Math.round(mean + Math.sqrt(mean) * normal(random)));
   const limit = Math.exp(-mean);
   let count = 0;
   for (let product = random(); product > limit; product *= random()) count += 1;
@@ -22,7 +23,7 @@ export function poisson(mean: number, random: () => number): number {
 }
 
 /** From here on the normal distribution is near enough, and quicker. */
-const MANY = 12;
+const NORMAL_APPROXIMATION_FROM = 12;
 
 function normal(random: () => number): number {
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());

@@ -1,10 +1,10 @@
 /** Rate limits that are counted and never reached. */
 import type pg from "pg";
 
-const WIDE_LIMIT = { perSecond: 1_000, burst: 1_000 };
-const WIDE = { read: WIDE_LIMIT, write: WIDE_LIMIT, batch: WIDE_LIMIT };
+const HIGH_LIMIT = { perSecond: 1_000, burst: 1_000 };
+const HIGH_LIMITS = { read: HIGH_LIMIT, write: HIGH_LIMIT, batch: HIGH_LIMIT };
 
 /** For every key that there is. */
-export async function widenLimits(client: pg.Client): Promise<void> {
-  await client.query("update api_key set rate_limits = $1", [JSON.stringify(WIDE)]);
+export async function raiseRateLimits(client: pg.Client): Promise<void> {
+  await client.query("update api_key set rate_limits = $1", [JSON.stringify(HIGH_LIMITS)]);
 }

@@ -2,8 +2,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
-import type { Figures } from "./rounds.ts";
-import type { Budget, Result } from "./rows.ts";
+import type { Figures } from "./comparison.ts";
+import type { Budget, BenchmarkResult } from "./benchmarks.ts";
 
 /** What stands between a part's markers in its page is written anew; the other parts stay. */
 export type ReportPart =
@@ -29,15 +29,15 @@ export function today(): string {
 }
 
 /** What stands above a table that was measured just now. */
-export function headingOf(...details: string[]): string {
+export function reportHeading(...details: string[]): string {
   return `${[today(), machine, ...details].join(", ")}.`;
 }
 
-export function tableOf(results: readonly Result[]): string {
+export function formatResults(results: readonly BenchmarkResult[]): string {
   return [
     "| row | budget | measured | requests/s a, b | p50 ms a, b | p99 ms a, b | CPU µs a request, node + PostgreSQL: a, b |",
     "|---|---|---|---|---|---|---|",
-    ...results.map(lineOf),
+    ...results.map(formatLine),
   ].join("\n");
 }
 
@@ -45,7 +45,7 @@ export async function writeReport(part: ReportPart, heading: string, table: stri
   const page = pages[part] ?? "performance.md";
   const path = join(import.meta.dirname, "../docs", page);
   const text = await readFile(path, "utf8");
-  const [begin, end] = markersOf(part);
+  const [begin, end] = reportMarkers(part);
   const [before = "", rest] = text.split(begin, 2);
   const after = rest?.split(end, 2)[1];
   if (after === undefined) throw new Error(`docs/${page} has no place for ${part}: ${begin}`);
@@ -67,52 +67,53 @@ const commands: Partial<Record<ReportPart, string>> = {
 /** The others stand in performance.md. */
 const pages: Partial<Record<ReportPart, string>> = { costs: "scaling.md", fleet: "scaling.md" };
 
-function markersOf(part: ReportPart): [begin: string, end: string] {
+function reportMarkers(part: ReportPart): [begin: string, end: string] {
   const command = commands[part] ?? `bench -- --write, ${part}`;
   return [`<!-- npm run ${command}: begin -->`, `<!-- npm run ${command}: end -->`];
 }
 
 /** A row's, without the figures that it may hold. */
-const nameOf = (line: string): string => line.split(" | ", 1)[0]?.replace(/\(\d.*/, "") ?? "";
+const rowName = (line: string): string => line.split(" | ", 1)[0]?.replace(/\(\d.*/, "") ?? "";
 
 /** As it stands in the part's table before: the rows that did not run this time keep what they had. */
-export async function withFormerRows(part: ReportPart, table: string): Promise<string> {
+export async function mergePreviousRows(part: ReportPart, table: string): Promise<string> {
   const path = join(import.meta.dirname, "../docs/performance.md");
-  const [begin, end] = markersOf(part);
-  const former = (await readFile(path, "utf8")).split(begin, 2)[1]?.split(end, 1)[0] ?? "";
+  const [begin, end] = reportMarkers(part);
+  const previous = (await readFile(path, "utf8")).split(begin, 2)[1]?.split(end, 1)[0] ?? "";
   const [head, lines] = [table.split("\n").slice(0, 2), table.split("\n").slice(2)];
-  const made = new Map(lines.map((line) => [nameOf(line), line]));
-  const kept = former.split("\n").filter((line) => line.startsWith("| ") && !head.includes(line));
-  const merged = kept.map((line) => {
-    const again = made.get(nameOf(line));
-    made.delete(nameOf(line));
+  const made = new Map(lines.map((line) => [rowName(line), line]));
+  const previousRows = previous.split("\n").filter((line) => line.startsWith("| ") && !head.includes(line));
+  const merged = previousRows.map((line) => {
+    const again = made.get(rowName(line));
+    made.delete(rowName(line));
     return again ?? line;
   });
   return [...head, ...merged, ...made.values()].join("\n");
 }
 
-function lineOf({ name, comparison, budgets }: Result): string {
-  const cells = [name, budgets.map(({ text }) => text).join("; "), budgets.map(measured).join("; ")];
+function formatLine({ name, comparison, budgets }: BenchmarkResult): string {
+  const cells = [name, budgets.map(({ text }) => text).join("; "), budgets.map(formatMeasured).join("; ")];
   if (!comparison) return `| ${[...cells, "", "", "", ""].join(" | ")} |`;
   const { a, b, ratios } = comparison;
-  const spread = `(${number(ratios.requests.least)} to ${number(ratios.requests.most)})`;
-  const pair = (of: keyof Figures): string => `${number(a[of])}, ${number(b[of])}`;
-  const cpu = ({ nodeUs, postgresUs }: Figures): string => `${number(nodeUs)} + ${number(postgresUs)}`;
+  const spread = `(${formatNumber(ratios.requests.min)} to ${formatNumber(ratios.requests.max)})`;
+  const pair = (of: keyof Figures): string => `${formatNumber(a[of])}, ${formatNumber(b[of])}`;
+  const cpu = ({ nodeUs, postgresUs }: Figures): string =>
+    `${formatNumber(nodeUs)} + ${formatNumber(postgresUs)}`;
   const figures = [
     `${pair("requests")} ${spread}`,
     pair("p50Ms"),
     pair("p99Ms"),
-    `${cpu(a)}, ${cpu(b)}; × ${number(ratios.cpu.median)}`,
+    `${cpu(a)}, ${cpu(b)}; × ${formatNumber(ratios.cpu.median)}`,
   ];
   return `| ${[...cells, ...figures].join(" | ")} |`;
 }
 
-function measured({ value, holds }: Budget): string {
-  return holds ? number(value) : `**${number(value)}**`;
+function formatMeasured({ value, holds }: Budget): string {
+  return holds ? formatNumber(value) : `**${formatNumber(value)}**`;
 }
 
 /** Three figures that mean something. */
-export function number(value: number): string {
+export function formatNumber(value: number): string {
   if (!Number.isFinite(value)) return "-";
   return value >= 100
     ? Math.round(value).toLocaleString("en")

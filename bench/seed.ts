@@ -1,10 +1,10 @@
 /** The made-up world of the bench: 200 organisations of uneven size and their jobs, written set by set in SQL. */
 import type pg from "pg";
-import { newKeyText } from "../src/api-keys/api-key.format.ts";
-import { recountIn } from "../src/jobs/job.counts.ts";
-import type { Queryable } from "../src/platform/database.ts";
+import { generateKey } from "../src/api-keys/api-key.format.ts";
+import { rebuildCountersIn } from "../src/jobs/counters/counters.ts";
+import type { Queryable } from "../src/platform/postgres/database.ts";
 import { newUuid } from "../src/platform/ids.ts";
-import type { Sql } from "../src/platform/sql.ts";
+import type { Sql } from "../src/platform/postgres/sql.ts";
 
 export interface BenchOrganization {
   id: string;
@@ -13,18 +13,18 @@ export interface BenchOrganization {
   key: string;
 }
 
-interface Partners {
+interface OrganizationCounts {
   agents: number;
   contractors: number;
 }
 
-const PARTNERS: Partners = { agents: 100, contractors: 100 };
+const DEFAULT_ORGANIZATION_COUNTS: OrganizationCounts = { agents: 100, contractors: 100 };
 /** Sizes fall with the rank to this power: the biggest agent owns about a tenth of all jobs, the smallest 1 in 250. */
-export const UNEVENNESS = 0.7;
-export const DAYS = 90;
+export const SIZE_EXPONENT = 0.7;
+export const HISTORY_DAYS = 90;
 
 /** What jobs are made of, but for whose they are: the columns that a seed fills. */
-export const MADE_UP_COLUMNS = `(id, marking_number, agent_id, contractor_id, batch_number, group_code, piece_quantity, labels, pts,
+export const SEED_COLUMNS = `(id, marking_number, agent_id, contractor_id, batch_number, group_code, piece_quantity, labels, pts,
     weight, recipient_name, recipient_contact, delivery_address, postal_code, scheduled_date, instructions,
     normalized_status, failure_reason, scheduled_delivery_date, scheduled_delivery_pending, provider_status,
     created_at, updated_at)`;
@@ -33,7 +33,7 @@ export const MADE_UP_COLUMNS = `(id, marking_number, agent_id, contractor_id, ba
  * The values from the group code on. They are drawn from `r1` to `r4` (each from 0 to 1), `n` (the job's number) and `born`
  * (when it came to be).
  */
-export const MADE_UP_VALUES = `(array['EAST-1', 'EAST-2', 'WEST-1', 'NORTH-4'])[1 + (r2 * 4)::int % 4], 1 + (r3 * 8)::int,
+export const SEED_VALUES = `(array['EAST-1', 'EAST-2', 'WEST-1', 'NORTH-4'])[1 + (r2 * 4)::int % 4], 1 + (r3 * 8)::int,
 case when r4 < 0.3 then 'fragile,cold' end, round((r2 * 40)::numeric, 1), round((r3 * 30)::numeric, 2),
 'Recipient ' || substr(md5(n::text), 1, 10), '+65 5550 ' || lpad((r4 * 9999)::int::text, 4, '0'),
 (1 + (r2 * 400)::int) || ' Harbour Street, #' || lpad((r3 * 40)::int::text, 2, '0') || '-01',
@@ -53,9 +53,11 @@ export async function seed(
   client: pg.Client,
   jobs: number,
   onProgress: (text: string) => void,
-  { agents, contractors }: Partners = PARTNERS,
+  { agents, contractors }: OrganizationCounts = DEFAULT_ORGANIZATION_COUNTS,
 ): Promise<void> {
-  await client.query("truncate job, job_event, job_count, job_count_change, api_key, organization cascade");
+  await client.query(
+    "truncate job, job_event, job_counter, job_counter_delta, api_key, organization cascade",
+  );
   await insertOrganizations(client, "agent", agents);
   await insertOrganizations(client, "contractor", contractors);
   const indexes = await dropIndexes(client);
@@ -63,7 +65,13 @@ export async function seed(
   await client.query("set synchronous_commit = off");
   for (let from = 1; from <= jobs; from += CHUNK) {
     const to = Math.min(jobs, from + CHUNK - 1);
-    await client.query(jobsStatement, [from, to, jobs, sharesOf(agents), sharesOf(contractors)]);
+    await client.query(jobsStatement, [
+      from,
+      to,
+      jobs,
+      cumulativeShares(agents),
+      cumulativeShares(contractors),
+    ]);
     onProgress(`${to} jobs`);
   }
   await client.query("set maintenance_work_mem = '512MB'");
@@ -74,14 +82,14 @@ export async function seed(
 }
 
 /** The counters, on a connection of the bench's own: the service's end a statement of this length. */
-export async function recountJobs(client: pg.Client): Promise<void> {
+export async function rebuildJobCounters(client: pg.Client): Promise<void> {
   await client.query("begin");
-  await recountIn(queryableOn(client));
+  await rebuildCountersIn(createQueryable(client));
   await client.query("commit");
 }
 
 /** What the product's own statements run on, without its limits of time. */
-export function queryableOn(client: pg.Client): Queryable {
+export function createQueryable(client: pg.Client): Queryable {
   return {
     async query<Row>(statement: Sql) {
       return (await client.query(statement.compile())).rows as Row[];
@@ -93,9 +101,9 @@ export function queryableOn(client: pg.Client): Queryable {
 export async function issueKeys(client: pg.Client): Promise<BenchOrganization[]> {
   const { rows } = await client.query<{ id: string; type: "agent" | "contractor"; jobs: number }>(
     `select id, type, coalesce(sum(count), 0)::int as jobs
-     from organization left join job_count on organization_id = id and kind = 'status' group by id order by jobs desc`,
+     from organization left join job_counter on organization_id = id and kind = 'status' group by id order by jobs desc`,
   );
-  const keys = rows.map(() => newKeyText());
+  const keys = rows.map(() => generateKey());
   await client.query("delete from api_key");
   await client.query(
     `insert into api_key (id, lookup, secret_hash, organization_id, name, scopes, created_by)
@@ -120,8 +128,8 @@ async function insertOrganizations(client: pg.Client, type: string, count: numbe
 }
 
 /** Where each organisation's share ends: `width_bucket` of a random number in it gives an organisation by its size. */
-function sharesOf(count: number): number[] {
-  const weights = Array.from({ length: count }, (_, at) => (at + 1) ** -UNEVENNESS);
+function cumulativeShares(count: number): number[] {
+  const weights = Array.from({ length: count }, (_, at) => (at + 1) ** -SIZE_EXPONENT);
   const sum = weights.reduce((total, weight) => total + weight, 0);
   let end = 0;
   return weights.slice(0, -1).map((weight) => (end += weight / sum));
@@ -142,15 +150,15 @@ const jobsStatement = `
   drawn as (
     select n, random() as r1, random() as r2, random() as r3, random() as r4,
       width_bucket(random(), $4::float8[]) + 1 as agent, width_bucket(random(), $5::float8[]) + 1 as contractor,
-      date_trunc('milliseconds', now() - interval '${DAYS} days' * (1 - n / $3::float8)) as born
+      date_trunc('milliseconds', now() - interval '${HISTORY_DAYS} days' * (1 - n / $3::float8)) as born
     from generate_series($1::int, $2::int) n
   )
-  insert into job ${MADE_UP_COLUMNS}
+  insert into job ${SEED_COLUMNS}
   select
     (lpad(to_hex((extract(epoch from born) * 1000)::bigint), 12, '0') || '7' || substr(md5(n || 'a'), 1, 3) || '8'
       || substr(md5(n || 'b'), 1, 15))::uuid,
     'MN' || lpad(n::text, 9, '0'), agents.ids[agent],
     case when r1 < 0.8 then contractors.ids[contractor] end,
-    'B-' || agent || '-' || (n * power(agent, -${UNEVENNESS}) / 550)::int,
-    ${MADE_UP_VALUES}
+    'B-' || agent || '-' || (n * power(agent, -${SIZE_EXPONENT}) / 550)::int,
+    ${SEED_VALUES}
   from drawn, agents, contractors`;

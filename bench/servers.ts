@@ -15,9 +15,9 @@ export interface LoadGenerator extends AsyncDisposable {
 }
 
 /** Waymark, as `npm start` and the image start it. */
-export const STARTED_WITH = ["--max-semi-space-size=16", "--heap-growing-percent=100"];
+export const WAYMARK_NODE_FLAGS = ["--max-semi-space-size=16", "--heap-growing-percent=100"];
 
-const ENVIRONMENT = {
+const BENCH_ENVIRONMENT = {
   NODE_ENV: "production",
   MALLOC_MMAP_THRESHOLD_: "1048576",
   GRAPHILE_ENV: "production",
@@ -26,7 +26,7 @@ const ENVIRONMENT = {
   LOG_LEVEL: "info",
   WAYMARK_ROLE: "api",
   // Whoever is measured with more requests at once than it bears shall answer them all; bench/overload measures the rest.
-  OVERLOAD_PROTECTION: "off",
+  LOAD_SHEDDING: "off",
 };
 
 /** `file` beside this one, on the database `url`; its log lines go to /dev/null, written but not kept. */
@@ -36,16 +36,16 @@ export async function startServer(
   execArgv: string[] = [],
   env: Record<string, string> = {},
 ): Promise<BenchServer> {
-  const child = startProcess(`${name}.ts`, { ...ENVIRONMENT, ...env, DATABASE_URL: url }, execArgv);
-  const [message] = (await Promise.race([once(child, "message"), failureOf(child, name)])) as [
+  const child = startProcess(`${name}.ts`, { ...BENCH_ENVIRONMENT, ...env, DATABASE_URL: url }, execArgv);
+  const [message] = (await Promise.race([once(child, "message"), rejectOnExit(child, name)])) as [
     { url: string },
   ];
   return { name, url: message.url, pid: child.pid as number, [Symbol.asyncDispose]: () => endProcess(child) };
 }
 
-export function startLoad(): LoadGenerator {
+export function startLoadGenerator(): LoadGenerator {
   const child = startProcess("load.ts", {}, []);
-  const failure = failureOf(child, "load");
+  const failure = rejectOnExit(child, "load");
   return {
     async run(job) {
       child.send(job);
@@ -67,7 +67,7 @@ export function startProcess(file: string, env: Record<string, string>, execArgv
 }
 
 /** Rejects when the process ends; harmless to whoever waits for it no longer. */
-function failureOf(child: ChildProcess, name: string): Promise<never> {
+function rejectOnExit(child: ChildProcess, name: string): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   child.once("exit", (code) => reject(new Error(`${name} ended early (${code})`)));
   promise.catch(() => undefined);

@@ -1,15 +1,19 @@
 /** Waymark itself, whole, in a process of its own: started by `servers.ts`, which it tells its address. */
-import { createApp } from "../src/app.ts";
+import { createApp } from "../src/app/app.ts";
 import { toConfig } from "../src/config/config.ts";
 import { readEnv } from "../src/config/env.ts";
 import { openMongo } from "../src/platform/mongo.ts";
 import { createSecretBox } from "../src/platform/secret-box.ts";
-import { openTracingIf } from "../src/platform/tracing.open.ts";
+import { openTracingIfConfigured } from "../src/platform/tracing/open.ts";
 
 const config = toConfig(readEnv());
 const mongo = openMongo({ url: config.mongo.url });
 const box = createSecretBox(Buffer.alloc(32));
-const tracing = await openTracingIf(config.tracing);
-const app = await createApp(config, { databaseUrl: config.database.url as string, mongo, box }, { tracing });
+const tracing = await openTracingIfConfigured(config.tracing);
+const app = await createApp(
+  config,
+  { databaseUrl: config.database.url as string, mongo, secretBox: box },
+  { tracing },
+);
 process.send?.({ url: await app.listen() });
 process.once("disconnect", () => void app[Symbol.asyncDispose]().then(() => mongo[Symbol.asyncDispose]()));

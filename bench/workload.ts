@@ -2,10 +2,10 @@
 import type pg from "pg";
 import type { BenchDatabase } from "./database.ts";
 import type { LoadRequest } from "./load.ts";
-import { randomFrom } from "./random.ts";
-import { DAYS } from "./seed.ts";
+import { createRandom } from "./random.ts";
+import { HISTORY_DAYS } from "./seed.ts";
 
-interface DrawnJob {
+interface SampledJob {
   marking_number: string;
   batch_number: string;
   agent_id: string;
@@ -53,25 +53,25 @@ export interface WorkloadOptions {
   /** Of the jobs that are drawn from. */
   samplePercent?: number;
   /** An agent (a uuid) whose jobs are not drawn. */
-  without?: string;
+  excludedAgentId?: string;
 }
 
 export async function createWorkload(
   database: Pick<BenchDatabase, "client" | "organizations" | "seededAt">,
   options: WorkloadOptions = {},
 ): Promise<Workload> {
-  const jobs = await sample(database.client, options);
+  const jobs = await sampleJobs(database.client, options);
   const keys = new Map(database.organizations.map(({ id, key }) => [id, key]));
-  const { pick, chance, queryOf, patch } = createDraws(database.seededAt);
+  const { pick, happens, queryOf, patch } = createRequestSampler(database.seededAt);
   const byOwner = Map.groupBy(
-    jobs.flatMap((job) => ownersOf(job).map((owner) => ({ owner, number: job.marking_number }))),
+    jobs.flatMap((job) => organizationsOf(job).map((owner) => ({ owner, number: job.marking_number }))),
     ({ owner }) => owner,
   );
 
   /** A job and one of the two who see it: so organisations come as often as they have jobs. */
-  const draw = (): { job: DrawnJob; owner: string; key: string } => {
+  const draw = (): { job: SampledJob; owner: string; key: string } => {
     const job = pick(jobs);
-    const owner = job.contractor_id !== null && chance(0.5) ? job.contractor_id : job.agent_id;
+    const owner = job.contractor_id !== null && happens(0.5) ? job.contractor_id : job.agent_id;
     return { job, owner, key: keys.get(owner) as string };
   };
 
@@ -102,28 +102,28 @@ export async function createWorkload(
   };
 }
 
-interface Draws {
+interface RequestSampler {
   pick: <Value>(values: readonly Value[]) => Value;
-  chance: (of: number) => boolean;
+  happens: (of: number) => boolean;
   /** The query that asks for `filter`, so that it finds something of `job`'s kind. */
-  queryOf: (filter: FilterName, job: DrawnJob) => string;
+  queryOf: (filter: FilterName, job: SampledJob) => string;
   /** A change that was never made before. */
   patch: () => Record<string, unknown>;
 }
 
-function createDraws(seededAt: Date): Draws {
+function createRequestSampler(seededAt: Date): RequestSampler {
   // Other draws in every run: a change that the run before has made already would be none.
-  const random = randomFrom(Date.now());
+  const random = createRandom(Date.now());
   const below = (limit: number): number => Math.floor(random() * limit);
-  const pick: Draws["pick"] = (values) => values[below(values.length)] as (typeof values)[number];
+  const pick: RequestSampler["pick"] = (values) => values[below(values.length)] as (typeof values)[number];
   const day = (daysBefore: number): string =>
     new Date(seededAt.getTime() - daysBefore * 86_400_000).toISOString().slice(0, 10);
   let patches = 0;
   return {
     pick,
-    chance: (of) => random() < of,
+    happens: (of) => random() < of,
     queryOf(filter, job) {
-      const from = 3 + below(DAYS - 13);
+      const from = 3 + below(HISTORY_DAYS - 13);
       const to = from - below(3);
       const queries: Record<FilterName, string> = {
         none: "",
@@ -147,7 +147,7 @@ function createDraws(seededAt: Date): Draws {
   };
 }
 
-function ownersOf({ agent_id: agent, contractor_id: contractor }: DrawnJob): string[] {
+function organizationsOf({ agent_id: agent, contractor_id: contractor }: SampledJob): string[] {
   return contractor === null ? [agent] : [agent, contractor];
 }
 
@@ -155,14 +155,14 @@ function times(count: number, make: (at: number) => LoadRequest): LoadRequest[] 
   return Array.from({ length: count }, (_, at) => make(at));
 }
 
-async function sample(
+async function sampleJobs(
   client: pg.Client,
-  { samplePercent = SAMPLE_PERCENT, without }: WorkloadOptions,
-): Promise<DrawnJob[]> {
-  const { rows } = await client.query<DrawnJob>(
+  { samplePercent = SAMPLE_PERCENT, excludedAgentId }: WorkloadOptions,
+): Promise<SampledJob[]> {
+  const { rows } = await client.query<SampledJob>(
     `select marking_number, batch_number, agent_id, contractor_id from job
      tablesample bernoulli (${samplePercent}) where agent_id is distinct from $1`,
-    [without],
+    [excludedAgentId],
   );
   return rows;
 }

@@ -1,6 +1,6 @@
 /** Waymark's server, as `npm start` runs it. */
-import { keepCompiled } from "./platform/compile-cache.ts";
+import { enableNodeCompileCache } from "./platform/compile-cache.ts";
 
-keepCompiled();
-const { runFromEnvironment } = await import("./serve.ts");
+enableNodeCompileCache();
+const { runFromEnvironment } = await import("./app/serve.ts");
 await runFromEnvironment();

@@ -8,7 +8,7 @@ export interface Backend {
 }
 
 /** A request that the balancer answered itself, or cut, because a backend did not answer it. */
-export interface Unanswered {
+export interface UnansweredRequest {
   readonly method: string;
   readonly path: string;
   /** Null: none was ready. */
@@ -16,13 +16,16 @@ export interface Unanswered {
   readonly reason: string;
 }
 
-export interface BalancerParts {
+export interface BalancerDeps {
   /** The one whose turn it is; null: none is ready. */
   readonly choose: () => Backend | null;
-  readonly onUnanswered: (one: Unanswered) => void;
+  readonly onUnanswered: (one: UnansweredRequest) => void;
 }
 
 /** Without its query, which may hold what a log should not. */
-export function nameOf({ method = "", url = "" }: IncomingMessage): { method: string; path: string } {
+export function describeRequest({ method = "", url = "" }: IncomingMessage): {
+  method: string;
+  path: string;
+} {
   return { method, path: url.split("?", 1)[0] ?? "" };
 }

@@ -10,11 +10,11 @@ import { startBalancer, type Balancer } from "./balancer.ts";
 import { readCompose, type ComposeService } from "./compose.ts";
 import { startMongo, startPostgres } from "./databases.ts";
 import { createMember, type Member } from "./member.ts";
-import { findFreePort } from "./port.ts";
-import { endOfLog, startProgram } from "./process.ts";
+import { findFreePort } from "./free-port.ts";
+import { readLogTail, startProgram } from "./process.ts";
 
 export interface ClusterOptions {
-  /** A `mongod` (src/embedded/mongod-binary.ts finds one). */
+  /** A `mongod` (src/embedded/mongo/binary.ts finds one). */
   readonly mongodBinary: string;
   readonly apis?: number;
   readonly workers?: number;
@@ -42,7 +42,7 @@ export interface Cluster extends AsyncDisposable {
 }
 
 /** How long an API that stops is open: to a balancer that looks five times a second, on a machine that may be busy. */
-const SHUTDOWN_DELAY = "3s";
+const SHUTDOWN_DRAIN_DELAY = "3s";
 
 /** Resolves once every member is ready. */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
@@ -60,8 +60,8 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const mongoParts = { folder, binary: options.mongodBinary, command: compose.mongodb.command };
   const { url: mongoUrl } = opened.use(await startMongo(mongoParts));
   const addresses = { DATABASE_URL: databaseUrl, MONGODB_URL: mongoUrl };
-  const environment = { ...ownEnvironment(folder), ...addresses, ...options.env };
-  const run = runner({ folder, environment, service: compose.migrate });
+  const environment = { ...clusterEnvironment(folder), ...addresses, ...options.env };
+  const run = createCommandRunner({ folder, environment, service: compose.migrate });
   onProgress("The schema is migrated.");
   await run("migrate", ...compose.migrate.command.slice(2));
 
@@ -70,7 +70,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const make = (role: "api" | "worker", count: number): Promise<Member[]> =>
     Promise.all(
       Array.from({ length: count }, (_, at) =>
-        memberOf(compose[role], { name: `${role}-${at + 1}`, folder, environment }),
+        createClusterMember(compose[role], { name: `${role}-${at + 1}`, folder, environment }),
       ),
     );
   const members = { apis: await make("api", apis), workers: await make("worker", workers) };
@@ -79,7 +79,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   await Promise.all(all.map((member) => member.start()));
   const backends = members.apis.map((api) => api.url);
   const balancer = opened.use(await startBalancer({ backends, port: publicPort }));
-  const held = opened.move();
+  const resources = opened.move();
   return {
     ...members,
     url,
@@ -88,18 +88,18 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     mongoUrl,
     folder,
     run,
-    [Symbol.asyncDispose]: () => held.disposeAsync(),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
 
 /** What an operator sets in front of docker-compose.yml for more than one API, and this machine in the place of containers. */
-function ownEnvironment(folder: string): Record<string, string> {
+function clusterEnvironment(folder: string): Record<string, string> {
   return {
     HOST: "127.0.0.1",
     TRUST_PROXY: "1",
     // A container has its ports to itself; here they would be the same for all.
     METRICS_PORT: "",
-    SHUTDOWN_DELAY,
+    SHUTDOWN_DRAIN_DELAY,
     // Mails stay in the folder, and webhooks may go to receivers on this machine.
     SMTP_URL: "",
     WEBHOOK_ALLOW_PRIVATE: "on",
@@ -108,44 +108,44 @@ function ownEnvironment(folder: string): Record<string, string> {
   };
 }
 
-interface MemberParts {
+interface MemberDeps {
   readonly name: string;
   readonly folder: string;
   readonly environment: Readonly<Record<string, string>>;
 }
 
 /** A container has its address to itself; here a port tells members apart. */
-async function memberOf(
+async function createClusterMember(
   service: ComposeService,
-  { name, folder, environment }: MemberParts,
+  { name, folder, environment }: MemberDeps,
 ): Promise<Member> {
   const port = await findFreePort();
   return createMember({
     name,
     url: `http://127.0.0.1:${port}`,
-    ...programOf(service, service.command.slice(1)),
+    ...resolveProgram(service, service.command.slice(1)),
     env: { ...service.environment, ...environment, PORT: String(port) },
     logFile: join(folder, `${name}.log`),
   });
 }
 
 /** The image's `node` is the one that runs here. */
-function programOf({ command: [program = ""] }: ComposeService, args: readonly string[]) {
+function resolveProgram({ command: [program = ""] }: ComposeService, args: readonly string[]) {
   return { command: program === "node" ? process.execPath : program, args };
 }
 
-interface RunParts extends Pick<MemberParts, "folder" | "environment"> {
+interface RunDeps extends Pick<MemberDeps, "folder" | "environment"> {
   readonly service: ComposeService;
 }
 
-function runner({ folder, environment, service }: RunParts): Cluster["run"] {
+function createCommandRunner({ folder, environment, service }: RunDeps): Cluster["run"] {
   return async (name, ...args) => {
     const logFile = join(folder, `${name}.log`);
     const env = { ...service.environment, ...environment };
     const [, script = ""] = service.command;
-    const program = await startProgram({ ...programOf(service, [script, ...args]), env, logFile });
+    const program = await startProgram({ ...resolveProgram(service, [script, ...args]), env, logFile });
     const code = await program.ended;
-    const printed = await endOfLog(logFile);
+    const printed = await readLogTail(logFile);
     if (code !== 0) throw new Error(`${name} ended with ${code}:\n${printed}`);
     return printed;
   };

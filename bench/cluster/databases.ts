@@ -3,9 +3,9 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { MongoClient, MongoServerError } from "mongodb";
-import { openEmbeddedPostgres } from "../../src/embedded/postgres.ts";
-import { findFreePort } from "./port.ts";
-import { endOfLog, startProgram, type Program } from "./process.ts";
+import { openEmbeddedPostgres } from "../../src/embedded/postgres/embedded-postgres.ts";
+import { findFreePort } from "./free-port.ts";
+import { readLogTail, startProgram, type Program } from "./process.ts";
 
 export interface ClusterDatabase extends AsyncDisposable {
   readonly url: string;
@@ -25,8 +25,8 @@ interface MongoOptions {
 }
 
 const DATABASE = "waymark";
-const READY_WITHIN_MS = 60_000;
-const LOOK_EVERY_MS = 50;
+const READY_TIMEOUT_MS = 60_000;
+const POLL_INTERVAL_MS = 50;
 const NOT_YET_INITIALIZED = 94;
 /** It is there, and listens on this machine alone; and what it keeps for itself is small. */
 const SETTINGS = ["--nounixsocket", "--oplogSize=64", "--wiredTigerCacheSizeGB=0.25", "--quiet"];
@@ -44,7 +44,7 @@ export async function startMongo({ folder, binary, command }: MongoOptions): Pro
   const program = await startProgram({ command: binary, args, env: {}, logFile });
   const replicaSet = /--replSet=(\S+)/.exec(given.join(" "))?.[1] ?? "";
   try {
-    await untilPrimary({ host: `127.0.0.1:${port}`, replicaSet, program, logFile });
+    await waitUntilPrimary({ host: `127.0.0.1:${port}`, replicaSet, program, logFile });
   } catch (error) {
     program.signal("SIGKILL");
     throw error;
@@ -58,7 +58,7 @@ export async function startMongo({ folder, binary, command }: MongoOptions): Pro
   };
 }
 
-interface Starting {
+interface StartingMongo {
   readonly host: string;
   readonly replicaSet: string;
   readonly program: Program;
@@ -66,18 +66,18 @@ interface Starting {
 }
 
 /** What the health check of docker-compose.yml does: it makes the replica set the first time, and waits until it takes writes. */
-async function untilPrimary({ host, replicaSet, program, logFile }: Starting): Promise<void> {
-  const giveUpAtMs = performance.now() + READY_WITHIN_MS;
+async function waitUntilPrimary({ host, replicaSet, program, logFile }: StartingMongo): Promise<void> {
+  const deadlineMs = performance.now() + READY_TIMEOUT_MS;
   const config = { _id: replicaSet, members: [{ _id: 0, host }] };
   for (;;) {
-    if (program.hasEnded() || performance.now() > giveUpAtMs)
-      throw new Error(`MongoDB did not start:\n${await endOfLog(logFile)}`);
-    if (await takesWrites(host, config).catch(() => false)) return;
-    await pause(LOOK_EVERY_MS);
+    if (program.hasEnded() || performance.now() > deadlineMs)
+      throw new Error(`MongoDB did not start:\n${await readLogTail(logFile)}`);
+    if (await acceptsWrites(host, config).catch(() => false)) return;
+    await pause(POLL_INTERVAL_MS);
   }
 }
 
-async function takesWrites(host: string, config: object): Promise<boolean> {
+async function acceptsWrites(host: string, config: object): Promise<boolean> {
   const url = `mongodb://${host}/admin?directConnection=true`;
   await using client = new MongoClient(url, { serverSelectionTimeoutMS: 500, maxPoolSize: 1 });
   const admin = client.db();

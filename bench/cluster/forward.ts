@@ -1,16 +1,16 @@
 /** One request through the balancer. */
 import { request as requestOf, type IncomingMessage, type ServerResponse } from "node:http";
 import { pipeline } from "node:stream";
-import { nameOf, type BalancerParts } from "./backend.ts";
+import { describeRequest, type BalancerDeps } from "./backend.ts";
 
 /** They are of one connection, and not of the request (RFC 9110, 7.6.1). */
-const OF_A_CONNECTION = new Set(["connection", "keep-alive", "proxy-connection", "te", "upgrade"]);
+const HOP_BY_HOP_HEADERS = new Set(["connection", "keep-alive", "proxy-connection", "te", "upgrade"]);
 
-export function forward(incoming: IncomingMessage, response: ServerResponse, parts: BalancerParts): void {
+export function forward(incoming: IncomingMessage, response: ServerResponse, parts: BalancerDeps): void {
   const backend = parts.choose();
   const fail = (status: 502 | 503, reason: string): void => {
     if (response.destroyed) return;
-    parts.onUnanswered({ ...nameOf(incoming), port: backend?.port ?? null, reason });
+    parts.onUnanswered({ ...describeRequest(incoming), port: backend?.port ?? null, reason });
     // Half an answer is told as such: by its end.
     if (response.headersSent) response.destroy();
     else response.writeHead(status, { "content-type": "text/plain", "retry-after": "1" }).end(`${reason}\n`);
@@ -22,7 +22,7 @@ export function forward(incoming: IncomingMessage, response: ServerResponse, par
   const headers = forwardedHeaders(incoming);
   const outgoing = requestOf({ hostname, port, agent, method, path, headers, setHost: false });
   outgoing.once("response", (answer) => {
-    response.writeHead(answer.statusCode ?? 502, headersOf(answer.rawHeaders));
+    response.writeHead(answer.statusCode ?? 502, filterHeaders(answer.rawHeaders));
     pipeline(answer, response, (error) => error && fail(502, `the answer was cut: ${error.message}`));
   });
   outgoing.once("error", (error) => fail(502, error.message));
@@ -37,14 +37,14 @@ export function forward(incoming: IncomingMessage, response: ServerResponse, par
 function forwardedHeaders({ rawHeaders, headers, socket }: IncomingMessage): string[] {
   const before = headers["x-forwarded-for"];
   const hops = [...(before === undefined ? [] : [before]), socket.remoteAddress ?? ""].join(", ");
-  return [...headersOf(rawHeaders, "x-forwarded-for"), "X-Forwarded-For", hops];
+  return [...filterHeaders(rawHeaders, "x-forwarded-for"), "X-Forwarded-For", hops];
 }
 
-function headersOf(raw: readonly string[], dropped = ""): string[] {
+function filterHeaders(raw: readonly string[], dropped = ""): string[] {
   const kept: string[] = [];
   for (let at = 0; at < raw.length; at += 2) {
     const [name = "", value = ""] = raw.slice(at, at + 2);
-    if (!OF_A_CONNECTION.has(name.toLowerCase()) && name.toLowerCase() !== dropped) kept.push(name, value);
+    if (!HOP_BY_HOP_HEADERS.has(name.toLowerCase()) && name.toLowerCase() !== dropped) kept.push(name, value);
   }
   return kept;
 }

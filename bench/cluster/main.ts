@@ -6,15 +6,21 @@ import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { toConfig } from "../../src/config/config.ts";
 import { readEnv } from "../../src/config/env.ts";
-import { findMongodBinary } from "../../src/embedded/mongod-binary.ts";
+import { findMongodBinary } from "../../src/embedded/mongo/binary.ts";
 import { startCluster, type Cluster } from "./cluster.ts";
 
 /** What may be tried with it, beside what the cluster sets itself. */
-const TAKEN = ["LOG_LEVEL", "SHUTDOWN_DELAY", "WEBHOOK_RETRY_SCHEDULE", "RATE_LIMITS", "DATABASE_POOL_SIZE"];
+const FORWARDED_SETTINGS = [
+  "LOG_LEVEL",
+  "SHUTDOWN_DRAIN_DELAY",
+  "WEBHOOK_RETRY_SCHEDULE",
+  "RATE_LIMITS",
+  "DATABASE_POOL_SIZE",
+];
 
-const LOOK_EVERY_MS = 500;
+const POLL_INTERVAL_MS = 500;
 
-const say = (text: string): void => void process.stderr.write(`${text}\n`);
+const printStatus = (text: string): void => void process.stderr.write(`${text}\n`);
 
 const { values } = parseArgs({
   options: {
@@ -27,28 +33,30 @@ const stopping = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => stopping.abort());
 
 const { mongo, cacheDir } = toConfig(readEnv());
-const mongodBinary = await findMongodBinary({ ...mongo, cacheDir }, say, stopping.signal);
+const mongodBinary = await findMongodBinary({ ...mongo, cacheDir }, printStatus, stopping.signal);
 await using cluster = await startCluster({
   mongodBinary,
   port: Number(values.port),
   apis: Number(values.apis),
   workers: Number(values.workers),
-  env: Object.fromEntries(TAKEN.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))),
-  onProgress: say,
+  env: Object.fromEntries(
+    FORWARDED_SETTINGS.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
+  ),
+  onProgress: printStatus,
 });
-say(await cluster.run("demo", "demo"));
-say(summary(cluster));
+printStatus(await cluster.run("demo", "demo"));
+printStatus(summary(cluster));
 await keepRunning(cluster);
-say("Stopping: what was accepted is answered first.");
+printStatus("Stopping: what was accepted is answered first.");
 
 /** As `restart: unless-stopped` does it. */
 async function keepRunning({ apis, workers }: Cluster): Promise<void> {
   while (!stopping.signal.aborted) {
     for (const member of [...apis, ...workers].filter((one) => one.pid() === 0)) {
-      say(`${member.name} has ended, and is started again.`);
-      await member.start().catch((error: unknown) => say(String(error)));
+      printStatus(`${member.name} has ended, and is started again.`);
+      await member.start().catch((error: unknown) => printStatus(String(error)));
     }
-    await pause(LOOK_EVERY_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+    await pause(POLL_INTERVAL_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
   }
 }
 

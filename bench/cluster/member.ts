@@ -1,7 +1,7 @@
 /** One of the cluster's Waymarks: a process that is stopped and started again at the same address. */
 import { setTimeout as pause } from "node:timers/promises";
-import { readinessOf } from "./readiness.ts";
-import { endOfLog, startProgram, type Program, type ProgramOptions } from "./process.ts";
+import { fetchReadiness } from "./readiness.ts";
+import { readLogTail, startProgram, type Program, type ProgramOptions } from "./process.ts";
 
 export interface MemberOptions extends ProgramOptions {
   /** `api-1`. */
@@ -21,8 +21,8 @@ export interface Member {
   stop(signal?: NodeJS.Signals): Promise<number | string | null>;
 }
 
-const READY_WITHIN_MS = 60_000;
-const LOOK_EVERY_MS = 50;
+const READY_TIMEOUT_MS = 60_000;
+const POLL_INTERVAL_MS = 50;
 
 export function createMember(options: MemberOptions): Member {
   const { name, url, logFile } = options;
@@ -41,7 +41,7 @@ export function createMember(options: MemberOptions): Member {
         if (running === program) running = null;
       });
       forget.catch(() => undefined);
-      await untilReady(options, program);
+      await waitUntilReady(options, program);
     },
     async stop(signal = "SIGTERM") {
       running?.signal(signal);
@@ -50,11 +50,12 @@ export function createMember(options: MemberOptions): Member {
   };
 }
 
-async function untilReady({ name, url, logFile }: MemberOptions, program: Program): Promise<void> {
-  const giveUpAtMs = performance.now() + READY_WITHIN_MS;
-  while ((await readinessOf(url)) !== 200) {
-    if (program.hasEnded()) throw new Error(`${name} ended early:\n${await endOfLog(logFile)}`);
-    if (performance.now() > giveUpAtMs) throw new Error(`${name} is not ready:\n${await endOfLog(logFile)}`);
-    await pause(LOOK_EVERY_MS);
+async function waitUntilReady({ name, url, logFile }: MemberOptions, program: Program): Promise<void> {
+  const deadlineMs = performance.now() + READY_TIMEOUT_MS;
+  while ((await fetchReadiness(url)) !== 200) {
+    if (program.hasEnded()) throw new Error(`${name} ended early:\n${await readLogTail(logFile)}`);
+    if (performance.now() > deadlineMs)
+      throw new Error(`${name} is not ready:\n${await readLogTail(logFile)}`);
+    await pause(POLL_INTERVAL_MS);
   }
 }

@@ -20,7 +20,7 @@ export interface Program {
   signal(signal: NodeJS.Signals): void;
 }
 
-const SHOWN_CHARACTERS = 4_000;
+const LOG_TAIL_CHARACTERS = 4_000;
 
 export async function startProgram({ command, args, env, logFile }: ProgramOptions): Promise<Program> {
   const log = await open(logFile, "a", 0o600);
@@ -53,6 +53,6 @@ export async function startProgram({ command, args, env, logFile }: ProgramOptio
 }
 
 /** The last of what a program has printed. */
-export async function endOfLog(logFile: string): Promise<string> {
-  return (await readFile(logFile, "utf8")).slice(-SHOWN_CHARACTERS);
+export async function readLogTail(logFile: string): Promise<string> {
+  return (await readFile(logFile, "utf8")).slice(-LOG_TAIL_CHARACTERS);
 }

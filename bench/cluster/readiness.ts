@@ -1,13 +1,13 @@
 /** Whether a server wants requests, as balancers and orchestrators ask it. */
 import { get } from "node:http";
 
-const ANSWER_WITHIN_MS = 3_000;
+const RESPONSE_TIMEOUT_MS = 3_000;
 
 /** The status of its /health/ready; null where it does not answer. */
-export async function readinessOf(url: string): Promise<number | null> {
+export async function fetchReadiness(url: string): Promise<number | null> {
   const { promise, resolve } = Promise.withResolvers<number | null>();
   // On a connection of its own: that an old one still stands says nothing of the door.
-  const request = get(`${url}/health/ready`, { agent: false, timeout: ANSWER_WITHIN_MS }, (response) => {
+  const request = get(`${url}/health/ready`, { agent: false, timeout: RESPONSE_TIMEOUT_MS }, (response) => {
     response.resume();
     resolve(response.statusCode ?? null);
   });

@@ -1,12 +1,12 @@
 /** A backlog drained by each engine in turns: Waymark, what it could have been built on, and a bare loop of POSTs. */
-import { cpuOfProcess, peakMemoryOf } from "../cpu.ts";
-import { median, HANGING, ENDPOINTS, type EngineName } from "./protocol.ts";
-import { runSides } from "./sides.ts";
-import { startEngine, type EngineProcess, type Sink, type Stage } from "./stage.ts";
-import type { World } from "./world.ts";
+import { processCpuUs, peakMemoryMb } from "../process-usage.ts";
+import { median, HANGING_ENDPOINTS, ENDPOINTS, type EngineName } from "./protocol.ts";
+import { runAlternating } from "./alternating-runs.ts";
+import { startEngine, type EngineProcess, type Sink, type DeliveryProcesses } from "./processes.ts";
+import type { DeliveryDataset } from "./dataset.ts";
 
 /** Of one drain; microseconds and statements are those of one delivery. */
-export interface Drain {
+export interface DrainResult {
   perSecond: number;
   nodeUs: number;
   postgresUs: number;
@@ -14,10 +14,10 @@ export interface Drain {
   redisUs: number;
   statements: number;
   /** Deliveries that came more than once. */
-  twice: number;
+  duplicates: number;
 }
 
-export interface Side {
+export interface DeliverySide {
   name: string;
   engine: EngineName;
   deliveries: number;
@@ -25,9 +25,9 @@ export interface Side {
 }
 
 export interface BacklogResult {
-  sides: Side[];
+  sides: DeliverySide[];
   /** By the side's name, round by round. */
-  drains: Map<string, Drain[]>;
+  drains: Map<string, DrainResult[]>;
   /** The names of the sides that did not finish. */
   unfinished: Set<string>;
   /** Most memory that Waymark's worker ever held, in MB. */
@@ -38,17 +38,17 @@ export interface BacklogResult {
 const AGENDA_SHARE = 1 / 25;
 const WARM_UP_SHARE = 1 / 10;
 
-export interface Bench {
-  stage: Stage;
-  world: World;
+export interface DeliveryBench {
+  stage: DeliveryProcesses;
+  world: DeliveryDataset;
   sink: Sink;
 }
 
 export async function measureBacklog(
-  bench: Bench,
+  bench: DeliveryBench,
   { deliveries, rounds, only }: { deliveries: number; rounds: number; only: readonly string[] | null },
 ): Promise<BacklogResult> {
-  const sides = sidesOf(bench.stage, deliveries).filter(
+  const sides = listSides(bench.stage, deliveries).filter(
     ({ engine }) => only === null || engine === "waymark" || only.includes(engine),
   );
   await using opened = new AsyncDisposableStack();
@@ -57,8 +57,8 @@ export async function measureBacklog(
     if (!engines.has(engine))
       engines.set(engine, opened.use(await startEngine(engine, bench.world.url, bench.stage)));
 
-  const engineOf = ({ engine }: Side): EngineProcess => engines.get(engine) as EngineProcess;
-  const { results: drains, unfinished } = await runSides<Side, Drain>(sides, {
+  const engineOf = ({ engine }: DeliverySide): EngineProcess => engines.get(engine) as EngineProcess;
+  const { results: drains, unfinished } = await runAlternating<DeliverySide, DrainResult>(sides, {
     rounds,
     warmUp: (side) =>
       drain(bench, engineOf(side), { ...side, deliveries: Math.ceil(side.deliveries * WARM_UP_SHARE) }),
@@ -68,16 +68,16 @@ export async function measureBacklog(
       return result;
     },
     isReference: ({ engine }) => engine === "waymark",
-    async giveUp(side) {
+    async abandon(side) {
       await engineOf(side)[Symbol.asyncDispose]();
     },
     onProgress: (text) => bench.stage.onProgress(text),
   });
-  return { sides, drains, unfinished, workerMemoryMb: peakMemoryOf(engines.get("waymark")?.pid ?? 0) };
+  return { sides, drains, unfinished, workerMemoryMb: peakMemoryMb(engines.get("waymark")?.pid ?? 0) };
 }
 
-function sidesOf({ hasRedis }: Stage, deliveries: number): Side[] {
-  const side = (name: string, engine: EngineName, share = 1): Side => ({
+function listSides({ hasRedis }: DeliveryProcesses, deliveries: number): DeliverySide[] {
+  const side = (name: string, engine: EngineName, share = 1): DeliverySide => ({
     name,
     engine,
     deliveries: Math.ceil(deliveries * share),
@@ -96,27 +96,27 @@ function sidesOf({ hasRedis }: Stage, deliveries: number): Side[] {
 
 /** Fills, begins, waits for the last delivery to come, and stops. */
 export async function drain(
-  { stage, world, sink }: Omit<Bench, "stage"> & { stage: Pick<Stage, "cpu"> },
+  { stage, world, sink }: Omit<DeliveryBench, "stage"> & { stage: Pick<DeliveryProcesses, "cpu"> },
   engine: EngineProcess,
-  { deliveries, isHanging }: Pick<Side, "deliveries" | "isHanging">,
+  { deliveries, isHanging }: Pick<DeliverySide, "deliveries" | "isHanging">,
   clear: () => Promise<void> = () => world.clear(),
-): Promise<Drain> {
+): Promise<DrainResult> {
   await clear();
-  await world.hang(isHanging);
-  await engine.tell({ do: "fill", count: deliveries });
+  await world.setHanging(isHanging);
+  await engine.send({ do: "fill", count: deliveries });
   // Message n goes to endpoint n modulo their number.
-  const healthy = isHanging ? healthyOf(deliveries) : deliveries;
-  sink.tell({ do: "expect", count: healthy, secrets: world.secrets, keepTimes: false });
-  await world.statements();
-  const before = { servers: stage.cpu(), node: cpuOf(engine) };
+  const healthy = isHanging ? countHealthy(deliveries) : deliveries;
+  sink.send({ do: "expect", count: healthy, secrets: world.secrets, keepTimes: false });
+  await world.takeStatementCount();
+  const before = { servers: stage.cpu(), node: processCpu(engine) };
   const received = sink.received();
   // If the engine does not start, do not wait for it.
   received.catch(() => undefined);
-  await engine.tell({ do: "start" });
+  await engine.send({ do: "start" });
   const { firstMs, lastMs, requests, wrongSignatures } = await received;
-  sink.tell({ do: "release" });
-  await engine.tell({ do: "stop" });
-  const after = { servers: stage.cpu(), node: cpuOf(engine) };
+  sink.send({ do: "release" });
+  await engine.send({ do: "stop" });
+  const after = { servers: stage.cpu(), node: processCpu(engine) };
   if (wrongSignatures > 0) throw new Error(`${engine.name} sent ${wrongSignatures} wrong signatures`);
   return {
     perSecond: ((healthy - 1) / (lastMs - firstMs)) * 1000,
@@ -124,23 +124,27 @@ export async function drain(
     postgresUs: (after.servers.postgres - before.servers.postgres) / healthy,
     mongoUs: (after.servers.mongo - before.servers.mongo) / healthy,
     redisUs: (after.servers.redis - before.servers.redis) / healthy,
-    statements: (await world.statements()) / healthy,
-    twice: requests - healthy,
+    statements: (await world.takeStatementCount()) / healthy,
+    duplicates: requests - healthy,
   };
 }
 
-function healthyOf(deliveries: number): number {
+function countHealthy(deliveries: number): number {
   let healthy = 0;
-  for (let n = 1; n <= deliveries; n += 1) if (n % ENDPOINTS >= HANGING) healthy += 1;
+  for (let n = 1; n <= deliveries; n += 1) if (n % ENDPOINTS >= HANGING_ENDPOINTS) healthy += 1;
   return healthy;
 }
 
-function cpuOf({ pid }: EngineProcess): number {
-  return cpuOfProcess(pid);
+function processCpu({ pid }: EngineProcess): number {
+  return processCpuUs(pid);
 }
 
 /** Of one figure, round by round: what stands on the left divided by what stands on the right. */
-export function ratioOf(left: readonly Drain[], right: readonly Drain[], of: (drain: Drain) => number) {
-  const ratios = left.map((drained, at) => of(drained) / of(right[at] as Drain));
+export function medianRatio(
+  left: readonly DrainResult[],
+  right: readonly DrainResult[],
+  of: (drain: DrainResult) => number,
+) {
+  const ratios = left.map((drained, at) => of(drained) / of(right[at] as DrainResult));
   return { median: median(ratios), least: Math.min(...ratios), most: Math.max(...ratios) };
 }

@@ -2,15 +2,15 @@
 import { MongoBackend } from "@agendajs/mongo-backend";
 import { Agenda, type Job } from "agenda";
 import { MongoClient } from "mongodb";
-import { jobDocument } from "../../src/scheduling/job-document.ts";
-import { openDeliverer, readMessages, serveEngine, setting } from "./kit.ts";
+import { taskDocument } from "../../src/scheduling/task-document.ts";
+import { openDeliverer, readMessages, serveEngine, requireSetting } from "./harness.ts";
 import type { Message } from "./protocol.ts";
 
 const COLLECTION = "bench_jobs";
 const CONCURRENCY = 256;
 
 const deliverer = await openDeliverer();
-const mongo = await new MongoClient(setting("MONGODB_URL")).connect();
+const mongo = await new MongoClient(requireSetting("MONGODB_URL")).connect();
 const jobs = mongo.db().collection(COLLECTION);
 await jobs.createIndex({ name: 1, lockedAt: 1, nextRunAt: 1, priority: -1 }, {}, undefined);
 let agenda: Agenda | null = null;
@@ -21,7 +21,7 @@ serveEngine({
     for await (const messages of readMessages(deliverer.pool, count))
       await jobs.insertMany(
         messages.map((payload) =>
-          jobDocument({ name: "deliver", payload, nextRunAt: new Date(), everyMs: null }, "bench"),
+          taskDocument({ name: "deliver", payload, nextRunAt: new Date(), intervalMs: null }, "bench"),
         ),
       );
   },

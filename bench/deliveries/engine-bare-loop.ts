@@ -1,17 +1,17 @@
 /** The floor: signed POSTs with undici's own pool and nothing else. Nothing is recorded. */
 import pg from "pg";
 import { Pool } from "undici";
-import { sign } from "../../src/webhooks/signature.ts";
-import { readMessages, readTargets, serveEngine, setting } from "./kit.ts";
+import { sign } from "../../src/webhooks/signing/signature.ts";
+import { readMessages, readTargets, serveEngine, requireSetting } from "./harness.ts";
 import { CONCURRENCY, type Message } from "./protocol.ts";
 
-const pool = new pg.Pool({ connectionString: setting("DATABASE_URL"), max: 1 });
+const pool = new pg.Pool({ connectionString: requireSetting("DATABASE_URL"), max: 1 });
 const targets = await readTargets(pool);
 const http = new Pool(new URL(targets[0]?.url ?? "").origin, { connections: CONCURRENCY, pipelining: 1 });
 let backlog: Message[] = [];
 let sending: Promise<unknown> = Promise.resolve();
 
-async function post({ endpoint, id, body }: Message): Promise<void> {
+async function sendSigned({ endpoint, id, body }: Message): Promise<void> {
   const timestampS = Math.floor(Date.now() / 1000);
   const target = targets[endpoint];
   if (!target) throw new Error(`There is no endpoint ${endpoint}`);
@@ -30,7 +30,7 @@ async function post({ endpoint, id, body }: Message): Promise<void> {
 }
 
 async function run(): Promise<void> {
-  for (let message = backlog.pop(); message; message = backlog.pop()) await post(message);
+  for (let message = backlog.pop(); message; message = backlog.pop()) await sendSigned(message);
 }
 
 serveEngine({

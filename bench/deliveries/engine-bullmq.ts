@@ -1,12 +1,12 @@
 /** BullMQ on Redis, tuned: one worker with much at once, finished jobs removed. */
 import { Queue, Worker } from "bullmq";
-import { openDeliverer, readMessages, serveEngine, setting } from "./kit.ts";
+import { openDeliverer, readMessages, serveEngine, requireSetting } from "./harness.ts";
 import type { Message } from "./protocol.ts";
 
 const CONCURRENCY = 256;
 
 const deliverer = await openDeliverer();
-const connection = { path: setting("REDIS_SOCKET") };
+const connection = { path: requireSetting("REDIS_SOCKET") };
 const queue = new Queue<Message>("deliver", { connection, defaultJobOptions: { removeOnComplete: true } });
 let worker: Worker<Message> | null = null;
 

@@ -1,14 +1,14 @@
 /** graphile-worker, tuned: jobs fetched into a local queue and completed in batches, one job a delivery. */
 import { Logger, makeWorkerUtils, run, type Runner } from "graphile-worker";
 import pg from "pg";
-import { openDeliverer, serveEngine, setting } from "./kit.ts";
+import { openDeliverer, serveEngine, requireSetting } from "./harness.ts";
 import type { Message } from "./protocol.ts";
 
 const CONCURRENT_JOBS = 128;
 
 const deliverer = await openDeliverer();
 const logger = new Logger(() => () => undefined);
-const utils = await makeWorkerUtils({ connectionString: setting("DATABASE_URL"), logger });
+const utils = await makeWorkerUtils({ connectionString: requireSetting("DATABASE_URL"), logger });
 await utils.migrate();
 // It wants both; connections of ours do not break.
 deliverer.pool
@@ -18,7 +18,7 @@ let runner: Runner | null = null;
 
 serveEngine({
   async fill(count) {
-    const client = new pg.Client({ connectionString: setting("DATABASE_URL") });
+    const client = new pg.Client({ connectionString: requireSetting("DATABASE_URL") });
     await client.connect();
     await client.query("set pg_stat_statements.track = 'none'");
     await client.query("truncate graphile_worker._private_jobs");

@@ -1,6 +1,6 @@
 /** pg-boss, tuned: loops that fetch and complete batches, without the pause between polls that `work` has. */
 import { PgBoss } from "pg-boss";
-import { openDeliverer, readMessages, serveEngine, setting } from "./kit.ts";
+import { openDeliverer, readMessages, serveEngine, requireSetting } from "./harness.ts";
 import type { Message } from "./protocol.ts";
 
 const QUEUE = "deliver";
@@ -9,7 +9,11 @@ const BATCH = 128;
 const IDLE_MS = 50;
 
 const deliverer = await openDeliverer();
-const boss = new PgBoss({ connectionString: setting("DATABASE_URL"), supervise: false, schedule: false });
+const boss = new PgBoss({
+  connectionString: requireSetting("DATABASE_URL"),
+  supervise: false,
+  schedule: false,
+});
 boss.on("error", (error) => console.error(error));
 await boss.start();
 await boss.createQueue(QUEUE);

@@ -1,22 +1,22 @@
 /** A worker of Waymark as it runs in production: the dispatcher, and Agenda as its timer. */
 import pg from "pg";
 import { Registry } from "prom-client";
-import { startWorker } from "../../src/app.worker.ts";
+import { startWorker } from "../../src/app/worker.ts";
 import { toConfig } from "../../src/config/config.ts";
 import { readEnv } from "../../src/config/env.ts";
-import { entities } from "../../src/entities.ts";
-import { openDatabase } from "../../src/platform/database.ts";
+import { entities } from "../../src/app/entities.ts";
+import { openDatabase } from "../../src/platform/postgres/database.ts";
 import { systemClock } from "../../src/platform/clock.ts";
-import { newUuidSql } from "../../src/platform/ids.ts";
+import { uuidV7Sql } from "../../src/platform/ids.ts";
 import { createLogger } from "../../src/platform/logger.ts";
 import { openMongo } from "../../src/platform/mongo.ts";
 import { createSecretBox } from "../../src/platform/secret-box.ts";
-import { ensurePartitions } from "../../src/webhooks/partitions.ts";
-import { openSender, serveEngine, setting } from "./kit.ts";
-import { SECRET } from "./protocol.ts";
+import { ensurePartitions } from "../../src/webhooks/deliveries/partitions.ts";
+import { openSender, serveEngine, requireSetting } from "./harness.ts";
+import { BENCH_SECRET } from "./protocol.ts";
 
-const databaseUrl = setting("DATABASE_URL");
-const mongo = openMongo({ url: setting("MONGODB_URL") });
+const databaseUrl = requireSetting("DATABASE_URL");
+const mongo = openMongo({ url: requireSetting("MONGODB_URL") });
 const client = new pg.Client({ connectionString: databaseUrl });
 await client.connect();
 await client.query("set pg_stat_statements.track = 'none'");
@@ -31,12 +31,12 @@ async function start(): Promise<void> {
     mainDatabase: database,
     databaseUrl,
     mongo,
-    box: createSecretBox(SECRET),
+    secretBox: createSecretBox(BENCH_SECRET),
     services: {
       sender: openSender(),
       endpoints: { disableFailing: () => Promise.resolve([]) },
-      deliveries: { retire: () => Promise.resolve({ deleted: 0, dropped: [] }) },
-      requests: { retire: () => Promise.resolve([]) },
+      deliveries: { purgeExpired: () => Promise.resolve({ deleted: 0, dropped: [] }) },
+      requests: { purgeExpired: () => Promise.resolve([]) },
     },
     clock: systemClock,
     logger: createLogger("info"),
@@ -48,7 +48,7 @@ serveEngine({
   async fill(count) {
     await client.query(
       `insert into webhook_delivery (id, endpoint_id, event_id, event_type, job_id)
-       select ${newUuidSql.strings.join("")}, bench_endpoint.id, event_id, 'job.status_changed', job_id
+       select ${uuidV7Sql.strings.join("")}, bench_endpoint.id, event_id, 'job.status_changed', job_id
        from bench_message join job_event on job_event.id = event_id join bench_endpoint on bench_endpoint.n = endpoint
        where bench_message.n <= $1 order by bench_message.n`,
       [count],

@@ -1,9 +1,9 @@
 /** From the commit of a change to its receipt, at a steady pace. */
 import { endProcess, startProcess } from "../servers.ts";
-import type { Bench } from "./backlog.ts";
+import type { DeliveryBench } from "./backlog.ts";
 import type { ProducerCommand, Produced } from "./producer.ts";
-import { inTurn, median, percentile, type EngineName } from "./protocol.ts";
-import { nextMessage, startEngine, type EngineProcess } from "./stage.ts";
+import { rotate, median, percentile, type EngineName } from "./protocol.ts";
+import { nextMessage, startEngine, type EngineProcess } from "./processes.ts";
 
 export interface Latency {
   p50Ms: number;
@@ -16,12 +16,15 @@ export interface LatencyResult {
   latencies: Map<EngineName, Latency[]>;
 }
 
-const PACES = [200, 1_000];
+const RATES = [200, 1_000];
 const SECONDS = 4;
 /** Of each run, not counted: engines that have just started open connections and read what they need of each endpoint. */
 const WARM_UP_SECONDS = 1;
 
-export async function measureLatency(bench: Bench, { rounds }: { rounds: number }): Promise<LatencyResult[]> {
+export async function measureLatency(
+  bench: DeliveryBench,
+  { rounds }: { rounds: number },
+): Promise<LatencyResult[]> {
   const { stage, world } = bench;
   await using opened = new AsyncDisposableStack();
   const names: EngineName[] = ["waymark", "graphile-worker", ...(stage.hasRedis ? ["bullmq" as const] : [])];
@@ -36,15 +39,15 @@ export async function measureLatency(bench: Bench, { rounds }: { rounds: number 
     return await nextMessage<Produced>(child, "producer");
   };
 
-  await world.hang(false);
+  await world.setHanging(false);
   const results: LatencyResult[] = [];
-  for (const perSecond of PACES) {
+  for (const perSecond of RATES) {
     const latencies = new Map(names.map((name): [EngineName, Latency[]] => [name, []]));
     const pace = (engine: EngineProcess): Promise<Latency> =>
       measureOne(bench, engine, { perSecond, produce });
     for (const engine of engines) await pace(engine);
     for (let round = 0; round < rounds; round += 1)
-      for (const engine of inTurn(engines, round)) latencies.get(engine.name)?.push(await pace(engine));
+      for (const engine of rotate(engines, round)) latencies.get(engine.name)?.push(await pace(engine));
     results.push({ perSecond, latencies });
     for (const [name, all] of latencies) {
       const of = (pick: (latency: Latency) => number): string => median(all.map(pick)).toFixed(1);
@@ -57,19 +60,19 @@ export async function measureLatency(bench: Bench, { rounds }: { rounds: number 
 }
 
 async function measureOne(
-  { world, sink }: Bench,
+  { world, sink }: DeliveryBench,
   engine: EngineProcess,
   { perSecond, produce }: { perSecond: number; produce: (command: ProducerCommand) => Promise<Produced> },
 ): Promise<Latency> {
   const count = perSecond * (WARM_UP_SECONDS + SECONDS);
   await world.clear();
-  await engine.tell({ do: "fill", count: 0 });
-  sink.tell({ do: "expect", count, secrets: world.secrets, keepTimes: true });
+  await engine.send({ do: "fill", count: 0 });
+  sink.send({ do: "expect", count, secrets: world.secrets, keepTimes: true });
   const received = sink.received();
-  await engine.tell({ do: "start" });
+  await engine.send({ do: "start" });
   const committed = await produce({ engine: engine.name, perSecond, count });
   const { times } = await received;
-  await engine.tell({ do: "stop" });
+  await engine.send({ do: "stop" });
   const countedFromMs = Math.min(...committed.values()) + WARM_UP_SECONDS * 1000;
   const latenciesMs = [...times].flatMap(([id, receivedMs]) => {
     const committedMs = committed.get(id) ?? Number.NaN;

@@ -1,10 +1,10 @@
 /** The delivery rows: `--only=deliveries` (backlog and latency) or one of them, and `--only=growth`. */
 import { measureBacklog } from "./backlog.ts";
-import { measureGrowth } from "./growth.ts";
+import { measureLogGrowth } from "./log-growth.ts";
 import { measureLatency } from "./latency.ts";
-import { openStage, startSink } from "./stage.ts";
+import { startDeliveryProcesses, startSink } from "./processes.ts";
 import { backlogTable, growthTable, latencyTable } from "./tables.ts";
-import { createWorld } from "./world.ts";
+import { createDeliveryDataset } from "./dataset.ts";
 
 export interface DeliveryOptions {
   folder: string;
@@ -30,11 +30,11 @@ export async function measureDeliveries(
   { folder, deliveries, rounds, engines, onProgress }: DeliveryOptions,
 ): Promise<Map<DeliveryPart, string>> {
   const tables = new Map<DeliveryPart, string>();
-  await using stage = await openStage(folder, onProgress);
+  await using stage = await startDeliveryProcesses(folder, onProgress);
   await using sink = await startSink();
   if (parts.includes("backlog") || parts.includes("latency")) {
     const world = { name: "deliveries", events: deliveries, sinkUrl: sink.url };
-    await using bench = await createWorld(stage.postgresUrl, world);
+    await using bench = await createDeliveryDataset(stage.postgresUrl, world);
     onProgress(`${deliveries} events`);
     if (parts.includes("backlog")) {
       const result = await measureBacklog(
@@ -48,7 +48,7 @@ export async function measureDeliveries(
   }
   if (parts.includes("growth")) {
     const largest = deliveries * 20;
-    tables.set("growth", growthTable(await measureGrowth(stage, sink, { rounds, largest })));
+    tables.set("growth", growthTable(await measureLogGrowth(stage, sink, { rounds, largest })));
   }
   return tables;
 }

@@ -1,14 +1,15 @@
 /** Changes of jobs one by one at a steady pace, in a process of its own: each is committed, and announced to one engine. */
 import { setTimeout as pause } from "node:timers/promises";
 import { Queue } from "bullmq";
-import { entities } from "../../src/entities.ts";
-import { openDatabase } from "../../src/platform/database.ts";
+import { entities } from "../../src/app/entities.ts";
+import { openDatabase } from "../../src/platform/postgres/database.ts";
 import { newUuid, toTypedId } from "../../src/platform/ids.ts";
-import { createNotifier } from "../../src/platform/notifications.ts";
-import { raw, sql, type Sql } from "../../src/platform/sql.ts";
-import { DELIVERIES_CHANNEL, fanOut } from "../../src/webhooks/fan-out.service.ts";
-import { setting } from "./kit.ts";
-import { sharedNow, type EngineName } from "./protocol.ts";
+import { createNotifier } from "../../src/platform/postgres/notify.ts";
+import { raw, sql, type Sql } from "../../src/platform/postgres/sql.ts";
+import { fanOutSql } from "../../src/jobs/update/fan-out.sql.ts";
+import { DELIVERIES_CHANNEL } from "../../src/webhooks/deliveries/channel.ts";
+import { requireSetting } from "./harness.ts";
+import { sharedNowMs, type EngineName } from "./protocol.ts";
 
 export interface ProducerCommand {
   engine: EngineName;
@@ -19,7 +20,7 @@ export interface ProducerCommand {
 /** When the commit of each change was answered, by `webhook-id`. */
 export type Produced = Map<string, number>;
 
-const database = await openDatabase({ url: setting("DATABASE_URL"), poolSize: 20, entities });
+const database = await openDatabase({ url: requireSetting("DATABASE_URL"), poolSize: 20, entities });
 const notify = createNotifier(database, DELIVERIES_CHANNEL);
 const redis = process.env["REDIS_SOCKET"];
 const queue =
@@ -30,32 +31,32 @@ const messages = await database.query<{ event_id: string; body: string }>(
   sql`select event_id, body from bench_message order by n limit 2000`,
 );
 
-const MOST_UNDER_WAY = 200;
+const MAX_IN_FLIGHT = 200;
 /** A job counts its events; these come after all that are there. */
 let sequence = 1_000_000;
 
 /** Records the event, as the statement that changes a job does; `announced` is a step of the same statement. */
-function change(id: string, source: string, announced: Sql): Sql {
+function change(id: string, source: string, notification: Sql): Sql {
   return sql`with recorded as (
       insert into job_event
         (id, type, job_id, agent_id, contractor_id, sequence, actor_type, actor_id, request_id, changes, job)
       select ${id}::uuid, type, job_id, agent_id, null, ${(sequence += 1)}::int, actor_type, actor_id, request_id, changes, job
       from job_event where id = ${source}::uuid
       returning id, type, job_id, agent_id, contractor_id
-    ) ${announced}`;
+    ) ${notification}`;
 }
 
 /** Answers with when the commit was known. */
-async function produce(engine: EngineName, id: string, at: number): Promise<number> {
-  const { event_id: source, body } = messages[at % messages.length] as { event_id: string; body: string };
-  const message = { endpoint: at % 100, id: toTypedId("evt", id), body };
+async function produce(engine: EngineName, id: string, index: number): Promise<number> {
+  const { event_id: source, body } = messages[index % messages.length] as { event_id: string; body: string };
+  const message = { endpoint: index % 100, id: toTypedId("evt", id), body };
   let announced = sql`select from recorded`;
   if (engine === "waymark")
-    announced = sql`, announced as (${fanOut(raw("recorded"))}) select from announced`;
+    announced = sql`, announced as (${fanOutSql(raw("recorded"))}) select from announced`;
   if (engine === "graphile-worker")
     announced = sql`select from graphile_worker.add_job('deliver', ${JSON.stringify(message)}::json)`;
   await database.query(change(id, source, announced));
-  const committedMs = sharedNow();
+  const committedMs = sharedNowMs();
   if (engine === "waymark") notify();
   if (engine === "bullmq") await queue?.add("deliver", message);
   return committedMs;
@@ -64,15 +65,15 @@ async function produce(engine: EngineName, id: string, at: number): Promise<numb
 /** Keeps the pace while PostgreSQL does; what counts begins with a commit, so falling behind hides nothing. */
 async function run({ engine, perSecond, count }: ProducerCommand): Promise<Produced> {
   const produced: Produced = new Map();
-  const startedMs = sharedNow();
+  const startedMs = sharedNowMs();
   let begun = 0;
   const begin = async (at: number): Promise<void> => {
     const id = newUuid();
     produced.set(toTypedId("evt", id), await produce(engine, id, at));
   };
   while (produced.size < count) {
-    const due = Math.min(count, Math.floor(((sharedNow() - startedMs) / 1000) * perSecond) + 1);
-    for (; begun < due && begun - produced.size < MOST_UNDER_WAY; begun += 1) void begin(begun);
+    const due = Math.min(count, Math.floor(((sharedNowMs() - startedMs) / 1000) * perSecond) + 1);
+    for (; begun < due && begun - produced.size < MAX_IN_FLIGHT; begun += 1) void begin(begun);
     await pause(1);
   }
   return produced;

@@ -14,15 +14,15 @@ export type EngineCommand = { do: "fill"; count: number } | { do: "start" } | { 
 
 /** The first ones of 200 endpoints hang where they are told to: 1 %. */
 export const ENDPOINTS = 200;
-export const HANGING = 2;
+export const HANGING_ENDPOINTS = 2;
 /** Deliveries on their way at once; Waymark's own limit. */
 export const CONCURRENCY = 512;
 
 /** Opens the secrets of the bench's endpoints. */
-export const SECRET = Buffer.alloc(32, 7);
+export const BENCH_SECRET = Buffer.alloc(32, 7);
 
 /** Milliseconds by a clock that all processes of the machine share. */
-export function sharedNow(): number {
+export function sharedNowMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
@@ -36,7 +36,7 @@ export function median(values: readonly number[]): number {
 }
 
 /** In this order when it is measured: each side comes first, second, third in turns. */
-export function inTurn<T>(sides: readonly T[], round: number): T[] {
+export function rotate<T>(sides: readonly T[], round: number): T[] {
   const from = round % sides.length;
   return [...sides.slice(from), ...sides.slice(0, from)];
 }

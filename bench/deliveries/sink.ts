@@ -1,15 +1,15 @@
 /** The receiver, in a process of its own: answers 200, counts by `webhook-id`, checks the signature of one in a hundred. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { verify } from "../../src/webhooks/signature.ts";
-import { sharedNow } from "./protocol.ts";
+import { verify } from "../../src/webhooks/signing/signature.ts";
+import { sharedNowMs } from "./protocol.ts";
 
 export type SinkCommand =
   | { do: "expect"; count: number; secrets: readonly string[]; keepTimes: boolean }
   /** Breaks off what hangs. */
   | { do: "release" };
 
-export interface Received {
+export interface SinkTotals {
   distinct: number;
   /** Of all requests, those that came a second time included. */
   requests: number;
@@ -21,7 +21,7 @@ export interface Received {
 }
 
 const CHECK_EVERY = 100;
-const none = (): Received => ({
+const emptyReceived = (): SinkTotals => ({
   distinct: 0,
   requests: 0,
   wrongSignatures: 0,
@@ -37,7 +37,7 @@ let expected: Extract<SinkCommand, { do: "expect" }> = {
   keepTimes: false,
 };
 let seen = new Set<string>();
-let received = none();
+let received = emptyReceived();
 const hanging = new Set<ServerResponse>();
 
 const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
@@ -51,7 +51,7 @@ const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) =>
   request.on("data", (chunk: Buffer) => chunks.push(chunk));
   request.on("end", () => {
     response.writeHead(200, { "content-type": "text/plain", "content-length": 2 }).end("ok");
-    note(request, chunks);
+    recordRequest(request, chunks);
   });
 });
 
@@ -66,16 +66,16 @@ process.on("message", (command: SinkCommand) => {
   }
   expected = command;
   seen = new Set();
-  received = none();
+  received = emptyReceived();
 });
 process.once("disconnect", () => {
   server.closeAllConnections();
   server.close();
 });
 
-function note({ headers, url }: IncomingMessage, chunks: readonly Buffer[]): void {
+function recordRequest({ headers, url }: IncomingMessage, chunks: readonly Buffer[]): void {
   const id = String(headers["webhook-id"]);
-  const nowMs = sharedNow();
+  const nowMs = sharedNowMs();
   received.requests += 1;
   if (seen.has(id)) return;
   seen.add(id);

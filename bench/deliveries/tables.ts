@@ -1,7 +1,7 @@
 /** The results of the delivery rows as Markdown. */
-import { number } from "../report.ts";
-import { ratioOf, type BacklogResult, type Drain } from "./backlog.ts";
-import type { GrowthResult } from "./growth.ts";
+import { formatNumber } from "../report.ts";
+import { medianRatio, type BacklogResult, type DrainResult } from "./backlog.ts";
+import type { LogGrowthResult } from "./log-growth.ts";
 import type { Latency, LatencyResult } from "./latency.ts";
 import { median, type EngineName } from "./protocol.ts";
 
@@ -11,13 +11,13 @@ const budgets: Record<string, number> = {
   "Agenda, one job each": 20,
   "bare loop of signed POSTs": 0.5,
 };
-const HANGING = "Waymark, 1 % of endpoints hanging";
-const KEPT = 0.8;
+const HANGING_SIDE = "Waymark, 1 % of endpoints hanging";
+const MIN_HEALTHY_SHARE = 0.8;
 const MAX_STATEMENTS = 0.05;
 const MAX_MEMORY_MB = 250;
 const MAX_GROWTH = 1.5;
-const LATENCY_P50 = 2.5;
-const latencyP99 = (perSecond: number): number => (perSecond <= 200 ? 2 : 3);
+const MAX_LATENCY_P50 = 2.5;
+const maxLatencyP99 = (perSecond: number): number => (perSecond <= 200 ? 2 : 3);
 
 export function backlogTable({ sides, drains, unfinished, workerMemoryMb }: BacklogResult): string {
   const waymark = drains.get("Waymark") ?? [];
@@ -25,7 +25,7 @@ export function backlogTable({ sides, drains, unfinished, workerMemoryMb }: Back
     if (unfinished.has(name))
       return `| ${name} | ${deliveries.toLocaleString("en")} | | did not finish | | | | |`;
     const own = drains.get(name) ?? [];
-    const of = (pick: (drained: Drain) => number): string => number(median(own.map(pick)));
+    const of = (pick: (drained: DrainResult) => number): string => formatNumber(median(own.map(pick)));
     const cells = [
       name,
       deliveries.toLocaleString("en"),
@@ -38,7 +38,7 @@ export function backlogTable({ sides, drains, unfinished, workerMemoryMb }: Back
         of(({ redisUs }) => redisUs),
       ].join(" + "),
       of(({ statements }) => statements),
-      String(own.reduce((sum, { twice }) => sum + twice, 0)),
+      String(own.reduce((sum, { duplicates }) => sum + duplicates, 0)),
     ];
     return `| ${cells.join(" | ")} |`;
   });
@@ -53,17 +53,21 @@ export function backlogTable({ sides, drains, unfinished, workerMemoryMb }: Back
   ].join("\n");
 }
 
-const rateOf = (drained: Drain): number => drained.perSecond;
-const cpu = ({ nodeUs, postgresUs }: Drain): number => nodeUs + postgresUs;
+const rateOf = (drained: DrainResult): number => drained.perSecond;
+const cpu = ({ nodeUs, postgresUs }: DrainResult): number => nodeUs + postgresUs;
 
-function ratioCells(name: string, waymark: readonly Drain[], own: readonly Drain[]): [string, string] {
+function ratioCells(
+  name: string,
+  waymark: readonly DrainResult[],
+  own: readonly DrainResult[],
+): [string, string] {
   if (name === "Waymark") return ["", ""];
-  const isHanging = name === HANGING;
-  const ratio = isHanging ? ratioOf(own, waymark, rateOf) : ratioOf(waymark, own, rateOf);
-  const limit = isHanging ? KEPT : budgets[name];
-  const measured = limit === undefined ? number(ratio.median) : atLeast(ratio.median, limit);
+  const isHanging = name === HANGING_SIDE;
+  const ratio = isHanging ? medianRatio(own, waymark, rateOf) : medianRatio(waymark, own, rateOf);
+  const limit = isHanging ? MIN_HEALTHY_SHARE : budgets[name];
+  const measured = limit === undefined ? formatNumber(ratio.median) : atLeast(ratio.median, limit);
   const budget = limit === undefined ? "" : `≥ ${limit}${isHanging ? " of all healthy" : ""}`;
-  return [budget, `${measured} (${number(ratio.least)} to ${number(ratio.most)})`];
+  return [budget, `${measured} (${formatNumber(ratio.least)} to ${formatNumber(ratio.most)})`];
 }
 
 export function latencyTable(results: readonly LatencyResult[]): string {
@@ -71,7 +75,7 @@ export function latencyTable(results: readonly LatencyResult[]): string {
   const lines = results.map(({ perSecond, latencies }) => {
     const figures = names.map((name) => {
       const all = latencies.get(name) ?? [];
-      return `${number(median(all.map(({ p50Ms }) => p50Ms)))} / ${number(median(all.map(({ p99Ms }) => p99Ms)))}`;
+      return `${formatNumber(median(all.map(({ p50Ms }) => p50Ms)))} / ${formatNumber(median(all.map(({ p99Ms }) => p99Ms)))}`;
     });
     const ratio = (pick: (latency: Latency) => number, limit: number): string => {
       const own = latencies.get("waymark") ?? [];
@@ -79,8 +83,8 @@ export function latencyTable(results: readonly LatencyResult[]): string {
       if (other.length === 0) return "-";
       return atMost(median(own.map((latency, at) => pick(latency) / pick(other[at] as Latency))), limit);
     };
-    const ratios = `${ratio(({ p50Ms }) => p50Ms, LATENCY_P50)}; ${ratio(({ p99Ms }) => p99Ms, latencyP99(perSecond))}`;
-    const budget = `p50 ≤ ${LATENCY_P50}; p99 ≤ ${latencyP99(perSecond)}`;
+    const ratios = `${ratio(({ p50Ms }) => p50Ms, MAX_LATENCY_P50)}; ${ratio(({ p99Ms }) => p99Ms, maxLatencyP99(perSecond))}`;
+    const budget = `p50 ≤ ${MAX_LATENCY_P50}; p99 ≤ ${maxLatencyP99(perSecond)}`;
     return `| ${[perSecond.toLocaleString("en"), budget, ratios, ...figures].join(" | ")} |`;
   });
   return [
@@ -90,17 +94,17 @@ export function latencyTable(results: readonly LatencyResult[]): string {
   ].join("\n");
 }
 
-export function growthTable(results: readonly GrowthResult[]): string {
+export function growthTable(results: readonly LogGrowthResult[]): string {
   const [first] = results;
   const lines = results.map(({ finished, drains }) => {
-    const ratio = ratioOf(drains, first?.drains ?? [], cpu);
+    const ratio = medianRatio(drains, first?.drains ?? [], cpu);
     const cells = [
       finished.toLocaleString("en"),
       finished === first?.finished
         ? ""
-        : `${atMost(ratio.median, MAX_GROWTH)} (${number(ratio.least)} to ${number(ratio.most)})`,
-      `${number(median(drains.map(({ nodeUs }) => nodeUs)))} + ${number(median(drains.map(({ postgresUs }) => postgresUs)))}`,
-      number(median(drains.map(({ perSecond }) => perSecond))),
+        : `${atMost(ratio.median, MAX_GROWTH)} (${formatNumber(ratio.least)} to ${formatNumber(ratio.most)})`,
+      `${formatNumber(median(drains.map(({ nodeUs }) => nodeUs)))} + ${formatNumber(median(drains.map(({ postgresUs }) => postgresUs)))}`,
+      formatNumber(median(drains.map(({ perSecond }) => perSecond))),
     ];
     return `| ${cells.join(" | ")} |`;
   });
@@ -112,9 +116,9 @@ export function growthTable(results: readonly GrowthResult[]): string {
 }
 
 function atLeast(value: number, limit: number): string {
-  return value >= limit ? number(value) : `**${number(value)}**`;
+  return value >= limit ? formatNumber(value) : `**${formatNumber(value)}**`;
 }
 
 function atMost(value: number, limit: number): string {
-  return value <= limit ? number(value) : `**${number(value)}**`;
+  return value <= limit ? formatNumber(value) : `**${formatNumber(value)}**`;
 }

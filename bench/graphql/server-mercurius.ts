@@ -6,9 +6,9 @@ import Fastify from "fastify";
 import mercurius from "mercurius";
 import pg from "pg";
 import { readSdl } from "../../src/graphql/sdl.ts";
-import { readCallers } from "../baseline-callers.ts";
-import type { Caller } from "../baseline-sql.ts";
-import { readDashboard } from "./by-hand.ts";
+import { loadCallers } from "../baseline/api-keys.ts";
+import type { BaselineCaller } from "../baseline/statements.ts";
+import { queryDashboard } from "./baseline-resolver.ts";
 
 const asText = (text: string): string => text;
 for (const type of [pg.types.builtins.DATE, pg.types.builtins.TIMESTAMPTZ])
@@ -19,7 +19,7 @@ const pool = new pg.Pool({
   application_name: "mercurius",
   options: "-c timezone=UTC -c plan_cache_mode=force_generic_plan",
 });
-const callerOf = await readCallers(pool);
+const callerOf = await loadCallers(pool);
 
 const app = Fastify();
 await app.register(mercurius, {
@@ -33,8 +33,8 @@ await app.register(mercurius, {
         { filter }: { filter: { normalizedStatus: { eq: string } } },
         context: object,
       ) => {
-        const { caller } = context as { caller: Caller };
-        return { nodes: await readDashboard(pool, caller, filter.normalizedStatus.eq) };
+        const { caller } = context as { caller: BaselineCaller };
+        return { nodes: await queryDashboard(pool, caller, filter.normalizedStatus.eq) };
       },
     },
   },

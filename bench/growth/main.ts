@@ -7,13 +7,13 @@
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { openEmbeddedPostgres } from "../../src/embedded/postgres.ts";
+import { openEmbeddedPostgres } from "../../src/embedded/postgres/embedded-postgres.ts";
 import { postgresFlags, readPostmasterPid } from "../database.ts";
 import { machine, today, writeReport } from "../report.ts";
 import { measureSize } from "./measure.ts";
-import { keepResult, readResults, sizesTable, type SizeResult } from "./results.ts";
+import { saveResult, readResults, formatSizes, type SizeResult } from "./results.ts";
 import { MESSAGES } from "./seed.ts";
-import { openGrowthWorld, type GrowthWorld } from "./world.ts";
+import { openGrowthDataset, type GrowthDataset } from "./dataset.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -52,7 +52,7 @@ await mkdir(folder, { recursive: true });
   });
   for (const jobs of sizes) {
     onProgress(`${jobs.toLocaleString("en")} jobs`);
-    await using world = await openGrowthWorld({
+    await using world = await openGrowthDataset({
       serverUrl: postgres.url,
       jobs,
       fresh: options.fresh,
@@ -62,16 +62,16 @@ await mkdir(folder, { recursive: true });
     const postmasterPid = await readPostmasterPid(folder);
     const costs = await measureSize(world, { folder, postmasterPid, rounds, onProgress });
     const result = { jobs, day: today(), rounds, gigabytes: await sizeOf(world), costs };
-    if (isUsual) await keepResult(folder, result);
+    if (isUsual) await saveResult(folder, result);
     else measured.push(result);
   }
 }
 const heading = `${[machine, ...settings].join(", ")}.`;
-const table = sizesTable(isUsual ? await readResults(folder) : measured);
+const table = formatSizes(isUsual ? await readResults(folder) : measured);
 console.log(`\n${heading}\n\n${table}`);
 if (options.write && isUsual) await writeReport("sizes", heading, table);
 
-async function sizeOf({ client }: GrowthWorld): Promise<number> {
+async function sizeOf({ client }: GrowthDataset): Promise<number> {
   const { rows } = await client.query<{ gb: number }>(
     "select pg_database_size(current_database()) / 1e9::float8 as gb",
   );

@@ -1,20 +1,20 @@
 /** The cost of each operation at one size. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { openEmbeddedMongo } from "../../src/embedded/mongo.ts";
-import { cpuOfProcess, cpuOfTree } from "../cpu.ts";
-import { drain, type Drain } from "../deliveries/backlog.ts";
+import { openEmbeddedMongo } from "../../src/embedded/mongo/embedded-mongo.ts";
+import { processCpuUs, processTreeCpuUs } from "../process-usage.ts";
+import { drain, type DrainResult } from "../deliveries/backlog.ts";
 import { median } from "../deliveries/protocol.ts";
-import { startEngine, startSink } from "../deliveries/stage.ts";
-import { worldOn } from "../deliveries/world.ts";
-import { measure, medians } from "../rounds.ts";
-import { STARTED_WITH, startLoad, startServer } from "../servers.ts";
-import { growthRows, type GrowthRow } from "./rows.ts";
+import { startEngine, startSink } from "../deliveries/processes.ts";
+import { openDeliveryDataset } from "../deliveries/dataset.ts";
+import { measureRound, medianFigures } from "../comparison.ts";
+import { WAYMARK_NODE_FLAGS, startLoadGenerator, startServer } from "../servers.ts";
+import { createGrowthBenchmarks, type GrowthBenchmark } from "./benchmarks.ts";
 import { MESSAGES } from "./seed.ts";
-import type { GrowthWorld } from "./world.ts";
+import type { GrowthDataset } from "./dataset.ts";
 
 /** Of one operation; microseconds, pages and bytes. */
-export interface Cost {
+export interface OperationCost {
   id: string;
   name: string;
   isBounded: boolean;
@@ -31,52 +31,58 @@ export interface CostFigures {
   walBytes: number;
 }
 
-export interface MeasureOptions {
+export interface SizeMeasureOptions {
   folder: string;
   postmasterPid: number;
   rounds: number;
   onProgress: (text: string) => void;
 }
 
-export async function measureSize(world: GrowthWorld, options: MeasureOptions): Promise<Cost[]> {
+export async function measureSize(
+  world: GrowthDataset,
+  options: SizeMeasureOptions,
+): Promise<OperationCost[]> {
   const { onProgress } = options;
-  const costs: Cost[] = [];
-  const rows = await growthRows(world);
+  const costs: OperationCost[] = [];
+  const rows = await createGrowthBenchmarks(world);
   // What reads comes first: changes leave dead rows behind them.
   const changes = new Set(["update", "batch"]);
   const inOrder = [...rows.filter(({ id }) => !changes.has(id)), ...rows.filter(({ id }) => changes.has(id))];
-  await using server = await startServer("waymark", world.url, STARTED_WITH);
-  await using load = startLoad();
+  await using server = await startServer("waymark", world.url, WAYMARK_NODE_FLAGS);
+  await using load = startLoadGenerator();
   for (const row of inOrder) {
     onProgress(row.name);
-    costs.push(await costOf(row, { world, options, server, load }));
+    costs.push(await measureOperation(row, { world, options, server, load }));
   }
   onProgress("deliveries");
-  costs.push(await costOfDelivery(world, options));
-  const place = new Map([...rows.map(({ id }) => id), "delivery"].map((id, at) => [id, at]));
-  return costs.toSorted((a, b) => (place.get(a.id) ?? 0) - (place.get(b.id) ?? 0));
+  costs.push(await measureDelivery(world, options));
+  const order = new Map([...rows.map(({ id }) => id), "delivery"].map((id, at) => [id, at]));
+  return costs.toSorted((a, b) => (order.get(a.id) ?? 0) - (order.get(b.id) ?? 0));
 }
 
-interface Measured {
-  world: GrowthWorld;
-  options: MeasureOptions;
+interface MeasureDeps {
+  world: GrowthDataset;
+  options: SizeMeasureOptions;
   server: Awaited<ReturnType<typeof startServer>>;
-  load: ReturnType<typeof startLoad>;
+  load: ReturnType<typeof startLoadGenerator>;
 }
 
-async function costOf(row: GrowthRow, { world, options, server, load }: Measured): Promise<Cost> {
+async function measureOperation(
+  row: GrowthBenchmark,
+  { world, options, server, load }: MeasureDeps,
+): Promise<OperationCost> {
   const { id, name, isBounded, requests, connections } = row;
   if (!requests) return { id, name, isBounded, figures: null };
   const bench = { load, postmasterPid: options.postmasterPid, rounds: options.rounds };
   const side = { server, requests };
-  await measure(bench, connections, side);
-  await world.counted();
+  await measureRound(bench, connections, side);
+  await world.takeIoCounts();
   const rounds = [];
   for (let round = 0; round < options.rounds; round += 1)
-    rounds.push(await measure(bench, connections, side));
-  const counted = await world.counted();
+    rounds.push(await measureRound(bench, connections, side));
+  const counted = await world.takeIoCounts();
   const all = requests().length * options.rounds;
-  const { nodeUs, postgresUs, p50Ms } = medians(rounds);
+  const { nodeUs, postgresUs, p50Ms } = medianFigures(rounds);
   const figures = {
     nodeUs,
     postgresUs,
@@ -89,7 +95,7 @@ async function costOf(row: GrowthRow, { world, options, server, load }: Measured
 }
 
 /** A backlog drained by a worker, of events that lie anywhere. */
-async function costOfDelivery(world: GrowthWorld, options: MeasureOptions): Promise<Cost> {
+async function measureDelivery(world: GrowthDataset, options: SizeMeasureOptions): Promise<OperationCost> {
   const { folder, postmasterPid, rounds, onProgress } = options;
   const cacheHome = process.env["XDG_CACHE_HOME"] ?? join(process.env["HOME"] ?? "", ".cache");
   const sources = { cacheDir: join(cacheHome, "waymark"), binary: null, download: true };
@@ -97,19 +103,23 @@ async function costOfDelivery(world: GrowthWorld, options: MeasureOptions): Prom
   const env = { MONGODB_URL: await mongo.url };
   const mongodPid = Number(await readFile(join(folder, "mongo", "mongod.lock"), "utf8"));
   const stage = {
-    cpu: () => ({ postgres: cpuOfTree(postmasterPid), mongo: cpuOfProcess(mongodPid), redis: 0 }),
+    cpu: () => ({ postgres: processTreeCpuUs(postmasterPid), mongo: processCpuUs(mongodPid), redis: 0 }),
   };
   await using sink = await startSink();
-  const bench = { stage, world: worldOn(world.url, world.client, await pointAt(world, sink.url)), sink };
+  const bench = {
+    stage,
+    world: openDeliveryDataset(world.url, world.client, await redirectEndpoints(world, sink.url)),
+    sink,
+  };
   await using engine = await startEngine("waymark", world.url, { env });
   const clear = async (): Promise<void> =>
     void (await world.client.query("truncate webhook_delivery_pending"));
-  const drains: Drain[] = [];
+  const drains: DrainResult[] = [];
   for (let round = -1; round < rounds; round += 1) {
     const drained = await drain(bench, engine, { deliveries: MESSAGES, isHanging: false }, clear);
     if (round >= 0) drains.push(drained);
   }
-  const of = (pick: (drained: Drain) => number): number => median(drains.map(pick));
+  const of = (pick: (drained: DrainResult) => number): number => median(drains.map(pick));
   return {
     id: "delivery",
     name: "delivery, of a backlog of 10,000",
@@ -126,7 +136,7 @@ async function costOfDelivery(world: GrowthWorld, options: MeasureOptions): Prom
 }
 
 /** Sends every endpoint's deliveries to the sink, and answers with their secrets. */
-async function pointAt({ client }: GrowthWorld, sinkUrl: string): Promise<string[]> {
+async function redirectEndpoints({ client }: GrowthDataset, sinkUrl: string): Promise<string[]> {
   await client.query(
     `update webhook_endpoint set url = $1 || '/hook/' || n, version = version + 1, circuit_step = null, blocked_until = null
      from bench_endpoint where bench_endpoint.id = webhook_endpoint.id`,

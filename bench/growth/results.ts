@@ -1,8 +1,8 @@
 /** What was measured, size by size, kept beside the data so that sizes can be run one at a time; and its table. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { number } from "../report.ts";
-import type { Cost, CostFigures } from "./measure.ts";
+import { formatNumber } from "../report.ts";
+import type { OperationCost, CostFigures } from "./measure.ts";
 
 export interface SizeResult {
   jobs: number;
@@ -10,25 +10,25 @@ export interface SizeResult {
   day: string;
   rounds: number;
   gigabytes: number;
-  costs: Cost[];
+  costs: OperationCost[];
 }
 
 const MAX_GROWTH = 1.5;
-const fileIn = (folder: string): string => join(folder, "results.json");
+const resultsFile = (folder: string): string => join(folder, "results.json");
 
 /** The smallest first. */
 export async function readResults(folder: string): Promise<SizeResult[]> {
-  const text = await readFile(fileIn(folder), "utf8").catch(() => "[]");
+  const text = await readFile(resultsFile(folder), "utf8").catch(() => "[]");
   return (JSON.parse(text) as SizeResult[]).toSorted((a, b) => a.jobs - b.jobs);
 }
 
 /** In the place of what was kept of the same size. */
-export async function keepResult(folder: string, result: SizeResult): Promise<void> {
+export async function saveResult(folder: string, result: SizeResult): Promise<void> {
   const others = (await readResults(folder)).filter(({ jobs }) => jobs !== result.jobs);
-  await writeFile(fileIn(folder), JSON.stringify([...others, result], null, 1));
+  await writeFile(resultsFile(folder), JSON.stringify([...others, result], null, 1));
 }
 
-export function sizesTable(results: readonly SizeResult[]): string {
+export function formatSizes(results: readonly SizeResult[]): string {
   const costs = results.at(-1)?.costs ?? [];
   const head = [
     "operation",
@@ -41,7 +41,7 @@ export function sizesTable(results: readonly SizeResult[]): string {
   });
   const days = results.map(
     ({ jobs, day, rounds, gigabytes }) =>
-      `${jobs.toLocaleString("en")} jobs on ${day}, ${rounds} rounds, ${number(gigabytes)} GB`,
+      `${jobs.toLocaleString("en")} jobs on ${day}, ${rounds} rounds, ${formatNumber(gigabytes)} GB`,
   );
   return [
     [head, head.map(() => "---"), ...lines].map((cells) => `| ${cells.join(" | ")} |`).join("\n"),
@@ -53,9 +53,9 @@ export function sizesTable(results: readonly SizeResult[]): string {
 function cell(figures: CostFigures | null): string {
   if (!figures) return "-";
   const { nodeUs, postgresUs, hit, read, walBytes } = figures;
-  const log = walBytes >= 100 ? `, ${number(walBytes / 1_000)} kB` : "";
-  const pages = Number.isFinite(hit) ? ` (${number(hit)} + ${number(read)}${log})` : "";
-  return `${number(nodeUs)} + ${number(postgresUs)}${pages}`;
+  const log = walBytes >= 100 ? `, ${formatNumber(walBytes / 1_000)} kB` : "";
+  const pages = Number.isFinite(hit) ? ` (${formatNumber(hit)} + ${formatNumber(read)}${log})` : "";
+  return `${formatNumber(nodeUs)} + ${formatNumber(postgresUs)}${pages}`;
 }
 
 /** From the smallest size that has it to the largest. */
@@ -64,7 +64,7 @@ function growthOf(figures: readonly (CostFigures | null)[], isBounded: boolean):
   const [first, last] = [known[0], known.at(-1)];
   if (!first || !last || known.length < 2) return "-";
   const ratio = (last.nodeUs + last.postgresUs) / (first.nodeUs + first.postgresUs);
-  const ofPostgres = ` (× ${number(last.postgresUs / first.postgresUs)})`;
-  if (!isBounded) return `× ${number(ratio)}${ofPostgres}, grows with the answer's total`;
-  return `${ratio <= MAX_GROWTH ? `× ${number(ratio)}` : `**× ${number(ratio)}**`}${ofPostgres}`;
+  const ofPostgres = ` (× ${formatNumber(last.postgresUs / first.postgresUs)})`;
+  if (!isBounded) return `× ${formatNumber(ratio)}${ofPostgres}, grows with the answer's total`;
+  return `${ratio <= MAX_GROWTH ? `× ${formatNumber(ratio)}` : `**× ${formatNumber(ratio)}**`}${ofPostgres}`;
 }

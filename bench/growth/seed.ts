@@ -3,11 +3,11 @@
  * organisation that has a tenth of everything. Each job has its event; every tenth event was delivered to somebody.
  */
 import pg from "pg";
-import { entities } from "../../src/entities.ts";
-import { migrateDatabase } from "../../src/platform/migrate.ts";
-import { insertFinished } from "../deliveries/growth.ts";
-import { insertEndpoints, OTHER_TABLES } from "../deliveries/world.ts";
-import { DAYS, MADE_UP_COLUMNS, MADE_UP_VALUES, recountJobs } from "../seed.ts";
+import { entities } from "../../src/app/entities.ts";
+import { migrateDatabase } from "../../src/platform/postgres/migrate.ts";
+import { insertFinished } from "../deliveries/log-growth.ts";
+import { insertEndpoints, BENCH_TABLES } from "../deliveries/dataset.ts";
+import { HISTORY_DAYS, SEED_COLUMNS, SEED_VALUES, rebuildJobCounters } from "../seed.ts";
 
 export interface GrowthSeed {
   url: string;
@@ -17,9 +17,9 @@ export interface GrowthSeed {
 }
 
 /** The organisation with a tenth of all jobs. */
-export const LARGE = "large";
+export const LARGE_ORGANIZATION = "large";
 const LARGE_SHARE = 0.1;
-const JOBS_OF_A_PARTNER = 5_000;
+const JOBS_PER_ORGANIZATION = 5_000;
 const CHUNK = 50_000;
 const LARGE_TABLES = ["job", "job_event"];
 /** As many as the machine has cores, at least: PostgreSQL makes the rows. */
@@ -32,18 +32,18 @@ export async function seedGrowth(seed: GrowthSeed): Promise<void> {
   const { url, client, jobs, onProgress } = seed;
   await migrateDatabase({ url, poolSize: 2, entities });
   await using sessions = await openSessions(url);
-  const partners = Math.max(1, Math.round((jobs * (1 - LARGE_SHARE)) / JOBS_OF_A_PARTNER));
-  await client.query(ORGANIZATIONS, [LARGE, partners]);
-  const again = await withoutIndexes(client);
+  const organizations = Math.max(1, Math.round((jobs * (1 - LARGE_SHARE)) / JOBS_PER_ORGANIZATION));
+  await client.query(INSERT_ORGANIZATIONS, [LARGE_ORGANIZATION, organizations]);
+  const dropped = await dropIndexesAndConstraints(client);
   await inChunks(sessions, jobs, onProgress, (session, from, to) =>
-    session.query(JOBS, [from, to, jobs, partners]),
+    session.query(JOBS, [from, to, jobs, organizations]),
   );
-  await inTurns(sessions, again.indexes);
+  await runInParallel(sessions, dropped.indexes);
   onProgress("indexes");
-  for (const constraint of again.constraints) await client.query(constraint);
+  for (const constraint of dropped.constraints) await client.query(constraint);
   await seedDeliveries(seed, sessions);
   onProgress("deliveries");
-  await recountJobs(client);
+  await rebuildJobCounters(client);
   onProgress("counters");
   for (const table of LARGE_TABLES) {
     // At the beginning of each run, for all sizes alike, and not in the middle of some.
@@ -94,7 +94,7 @@ async function inChunks(
   await Promise.all(all.map(run));
 }
 
-async function inTurns({ all }: Sessions, statements: readonly string[]): Promise<void> {
+async function runInParallel({ all }: Sessions, statements: readonly string[]): Promise<void> {
   const left = [...statements];
   await Promise.all(
     all.map(async (session) => {
@@ -104,13 +104,13 @@ async function inTurns({ all }: Sessions, statements: readonly string[]): Promis
   );
 }
 
-interface Again {
+interface DroppedDefinitions {
   indexes: string[];
   constraints: string[];
 }
 
 /** Drops every index and constraint of the two large tables, and answers with what makes them again. */
-async function withoutIndexes(client: pg.Client): Promise<Again> {
+async function dropIndexesAndConstraints(client: pg.Client): Promise<DroppedDefinitions> {
   const { rows: constraints } = await client.query<{ table: string; name: string; definition: string }>(
     `select conrelid::regclass::text as table, quote_ident(conname) as name, pg_get_constraintdef(oid) as definition
      from pg_constraint where conrelid = any($1::text[]::regclass[]) and contype in ('p', 'u', 'f') order by contype desc`,
@@ -134,7 +134,7 @@ async function withoutIndexes(client: pg.Client): Promise<Again> {
 
 /** Endpoints of an organisation without jobs, so that no change is sent anywhere; messages for them, and their log. */
 async function seedDeliveries({ client, jobs }: GrowthSeed, { all }: Sessions): Promise<void> {
-  await client.query(OTHER_TABLES);
+  await client.query(BENCH_TABLES);
   const { rows } = await client.query<{ id: string }>("select id from organization where name = 'receivers'");
   await insertEndpoints(
     client,
@@ -146,7 +146,7 @@ async function seedDeliveries({ client, jobs }: GrowthSeed, { all }: Sessions): 
   await Promise.all(all.map((session) => insertFinished(session, finished)));
 }
 
-const ORGANIZATIONS = `
+const INSERT_ORGANIZATIONS = `
   insert into organization (id, name, type)
   select md5('agent 0')::uuid, $1::text, 'agent'
   union all select md5('receivers')::uuid, 'receivers', 'agent'
@@ -158,15 +158,15 @@ const JOBS = `
     select n, random() as r1, random() as r2, random() as r3, random() as r4,
       case when random() < ${LARGE_SHARE} then 0 else 1 + floor(random() * $4)::int end as agent,
       1 + floor(random() * $4)::int as contractor,
-      date_trunc('milliseconds', now() - interval '${DAYS} days' * (1 - n / $3::float8)) as born
+      date_trunc('milliseconds', now() - interval '${HISTORY_DAYS} days' * (1 - n / $3::float8)) as born
     from generate_series($1::int, $2::int) n
   ), made as (
-    insert into job ${MADE_UP_COLUMNS}
+    insert into job ${SEED_COLUMNS}
     select
       uuidv7(born - now()), 'MN' || lpad(n::text, 9, '0'), md5('agent ' || agent)::uuid,
       case when r1 < 0.8 then md5('contractor ' || contractor)::uuid end,
-      'B-' || agent || '-' || (n / $3::float8 * case agent when 0 then $3 * ${LARGE_SHARE} else ${JOBS_OF_A_PARTNER} end / 50)::int,
-      ${MADE_UP_VALUES}
+      'B-' || agent || '-' || (n / $3::float8 * case agent when 0 then $3 * ${LARGE_SHARE} else ${JOBS_PER_ORGANIZATION} end / 50)::int,
+      ${SEED_VALUES}
     from drawn
     returning *
   )

@@ -4,45 +4,51 @@
  */
 import type { Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { exchangesOn, openConnection, toBytes } from "../exchange.ts";
-import { NUMBER_PLACE, type Phase, type Sent, type TrafficJob, type TrafficRequest } from "./protocol.ts";
+import { createExchange, openConnection, encodeRequest } from "../raw-http-client.ts";
+import {
+  NUMBER_PLACEHOLDER,
+  type Phase,
+  type SentRequest,
+  type TrafficJob,
+  type TrafficRequest,
+} from "./protocol.ts";
 
-const GIVEN_UP_AFTER_MS = 2_000;
+const CONNECTION_WAIT_MS = 2_000;
 
 process.on("message", (job: TrafficJob) => void run(job).then((sent) => process.send?.(sent)));
 
-interface Text {
+interface EncodedRequest {
   kind: string;
   bytes: Buffer;
   /** Where a number is to be written. */
-  places: number[];
+  numberOffsets: number[];
 }
 
-type Send = (due: Due) => Promise<void>;
+type Send = (due: DueRequest) => Promise<void>;
 
-interface Due {
+interface DueRequest {
   phase: Phase;
   /** By the clock of the process. */
   atMs: number;
   startedMs: number;
 }
 
-async function run({ url, requests, phases }: TrafficJob): Promise<Sent[]> {
+async function run({ url, requests, phases }: TrafficJob): Promise<SentRequest[]> {
   const { hostname, port } = new URL(url);
-  const texts = requests.map((request) => textOf(request, hostname));
-  const results: Sent[] = [];
+  const texts = requests.map((request) => encodeTrafficRequest(request, hostname));
+  const results: SentRequest[] = [];
   const open: Socket[] = [];
   let numbers = 0;
 
-  const begin = async (): Promise<{ socket: Socket; exchange: ReturnType<typeof exchangesOn> }> => {
+  const begin = async (): Promise<{ socket: Socket; exchange: ReturnType<typeof createExchange> }> => {
     const socket = await openConnection(hostname, Number(port));
     open.push(socket);
-    return { socket, exchange: exchangesOn(socket) };
+    return { socket, exchange: createExchange(socket) };
   };
   const connect = async (): Promise<Send> => {
     let connection = await begin();
     return async ({ phase, atMs, startedMs }) => {
-      const { kind, bytes } = numbered(texts[numbers % texts.length] as Text, (numbers += 1));
+      const { kind, bytes } = withNumber(texts[numbers % texts.length] as EncodedRequest, (numbers += 1));
       // The server lets go of those on which nothing has come for a while, as it does of a partner's.
       if (connection.socket.destroyed) connection = await begin();
       const sentMs = performance.now();
@@ -53,9 +59,9 @@ async function run({ url, requests, phases }: TrafficJob): Promise<Sent[]> {
     };
   };
 
-  const most = Math.max(...phases.map(({ connections }) => connections));
-  const connections = await Promise.all(Array.from({ length: most }, connect));
-  const waiting = createWaiting(connections, (due) => results.push(givenUp(due)));
+  const maxConnections = Math.max(...phases.map(({ connections }) => connections));
+  const connections = await Promise.all(Array.from({ length: maxConnections }, connect));
+  const waiting = createDispatchQueue(connections, (due) => results.push(abandonedRequest(due)));
   for (const phase of phases) {
     if (phase.rate === null) await closedLoop(phase, connections);
     else await openLoop(phase, phase.rate, (due) => waiting.send(due));
@@ -65,18 +71,22 @@ async function run({ url, requests, phases }: TrafficJob): Promise<Sent[]> {
   return results;
 }
 
-function textOf(request: TrafficRequest, host: string): Text {
-  const bytes = toBytes(request, host);
-  const places: number[] = [];
-  for (let at = bytes.indexOf(NUMBER_PLACE); at !== -1; at = bytes.indexOf(NUMBER_PLACE, at + 1))
-    places.push(at);
-  return { kind: request.kind, bytes, places };
+function encodeTrafficRequest(request: TrafficRequest, host: string): EncodedRequest {
+  const bytes = encodeRequest(request, host);
+  const numberOffsets: number[] = [];
+  for (let at = bytes.indexOf(NUMBER_PLACEHOLDER); at !== -1; at = bytes.indexOf(NUMBER_PLACEHOLDER, at + 1))
+    numberOffsets.push(at);
+  return { kind: request.kind, bytes, numberOffsets };
 }
 
-function numbered({ kind, bytes, places }: Text, number: number): { kind: string; bytes: Buffer } {
-  if (places.length === 0) return { kind, bytes };
+function withNumber(
+  { kind, bytes, numberOffsets }: EncodedRequest,
+  number: number,
+): { kind: string; bytes: Buffer } {
+  if (numberOffsets.length === 0) return { kind, bytes };
   const copy = Buffer.from(bytes);
-  for (const place of places) copy.write(String(number).padStart(NUMBER_PLACE.length, "0"), place, "latin1");
+  for (const place of numberOffsets)
+    copy.write(String(number).padStart(NUMBER_PLACEHOLDER.length, "0"), place, "latin1");
   return { kind, bytes: copy };
 }
 
@@ -92,44 +102,44 @@ async function closedLoop(phase: Phase, connections: readonly Send[]): Promise<v
 }
 
 /** Arrivals of a Poisson process. It does not sleep in between: a timer would be late by a millisecond, and send in bursts. */
-async function openLoop(phase: Phase, rate: number, send: (due: Due) => void): Promise<void> {
+async function openLoop(phase: Phase, rate: number, send: (due: DueRequest) => void): Promise<void> {
   const startedMs = performance.now();
   const untilMs = startedMs + phase.seconds * 1000;
   let atMs = startedMs;
   while (atMs < untilMs) {
-    for (const nowMs = performance.now(); atMs <= nowMs && atMs < untilMs; atMs += gap(rate))
+    for (const nowMs = performance.now(); atMs <= nowMs && atMs < untilMs; atMs += exponentialGapMs(rate))
       send({ phase, atMs, startedMs });
     await nextTurn();
   }
 }
 
-function gap(rate: number): number {
+function exponentialGapMs(rate: number): number {
   return (-Math.log(1 - Math.random()) * 1000) / rate;
 }
 
 /** Sends on whichever connection is free, the oldest first. */
-function createWaiting(connections: readonly Send[], giveUp: (due: Due) => void) {
+function createDispatchQueue(connections: readonly Send[], giveUp: (due: DueRequest) => void) {
   const free = [...connections];
-  const waiting: Due[] = [];
+  const waiting: DueRequest[] = [];
   let busy = 0;
   let idle = Promise.withResolvers<void>();
 
-  const next = (): Due | undefined => {
+  const next = (): DueRequest | undefined => {
     for (;;) {
       const due = waiting.shift();
-      if (!due || performance.now() - due.atMs < GIVEN_UP_AFTER_MS) return due;
+      if (!due || performance.now() - due.atMs < CONNECTION_WAIT_MS) return due;
       giveUp(due);
     }
   };
-  const use = async (send: Send, first: Due): Promise<void> => {
+  const use = async (send: Send, first: DueRequest): Promise<void> => {
     busy += 1;
-    for (let due: Due | undefined = first; due; due = next()) await send(due);
+    for (let due: DueRequest | undefined = first; due; due = next()) await send(due);
     busy -= 1;
     free.push(send);
     if (busy === 0) idle.resolve();
   };
   return {
-    send(due: Due): void {
+    send(due: DueRequest): void {
       const send = free.pop();
       if (send) void use(send, due);
       else waiting.push(due);
@@ -143,7 +153,7 @@ function createWaiting(connections: readonly Send[], giveUp: (due: Due) => void)
   };
 }
 
-function givenUp({ phase, atMs, startedMs }: Due): Sent {
+function abandonedRequest({ phase, atMs, startedMs }: DueRequest): SentRequest {
   const dueMs = atMs - startedMs;
   return { kind: "", phase: phase.name, dueMs, sentMs: Number.NaN, answeredMs: Number.NaN, status: 0 };
 }

@@ -6,10 +6,10 @@
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { openBenchDatabase } from "../database.ts";
-import { headingOf, writeReport } from "../report.ts";
-import { bindTo, cores } from "./cores.ts";
+import { reportHeading, writeReport } from "../report.ts";
+import { pinToCore, cores } from "./cpu-affinity.ts";
 import { measureOverload } from "./measure.ts";
-import { brokenIn, recoveryOf, tableHead, tableOf, verdictOf } from "./tables.ts";
+import { findBrokenPromises, formatRecovery, tableHead, formatOverload, formatVerdict } from "./tables.ts";
 import { createTraffic, mixtures, type Mixture } from "./traffic.ts";
 
 const { values: options } = parseArgs({
@@ -34,19 +34,19 @@ const lines = tableHead();
 const recoveries: string[] = [];
 const broken: string[] = [];
 await using database = await openBenchDatabase({ folder, jobs, fresh: options.fresh, onProgress });
-if (database.postmasterPid !== null) bindTo(cores?.server, database.postmasterPid);
+if (database.postmasterPid !== null) pinToCore(cores?.server, database.postmasterPid);
 const traffic = await createTraffic(database);
 for (const mixture of (options.only?.split(",") ?? mixtures) as Mixture[]) {
   onProgress(mixture);
   const measured = await measureOverload({ database, requests: traffic[mixture], seconds, onProgress });
-  lines.push(...tableOf(mixture, measured));
-  recoveries.push(recoveryOf(mixture, measured));
-  broken.push(...brokenIn(mixture, measured));
+  lines.push(...formatOverload(mixture, measured));
+  recoveries.push(formatRecovery(mixture, measured));
+  broken.push(...findBrokenPromises(mixture, measured));
   console.error(lines.join("\n"));
 }
 
-const heading = headingOf(`${jobs.toLocaleString("en")} jobs`, `${seconds} s of overload`);
-const verdict = isJudged ? verdictOf(broken) : "Too short to judge.";
+const heading = reportHeading(`${jobs.toLocaleString("en")} jobs`, `${seconds} s of overload`);
+const verdict = isJudged ? formatVerdict(broken) : "Too short to judge.";
 const report = `${lines.join("\n")}\n\n${recoveries.join("\n")}\n\n${verdict}`;
 console.log(`\n${heading}\n\n${report}`);
 if (options.write) await writeReport("overload", heading, report);

@@ -7,7 +7,7 @@ export interface TrafficRequest extends LoadRequest {
 }
 
 /** Where these digits stand in a body, another number is sent each time, so that each change is one. */
-export const NUMBER_PLACE = "0000000000";
+export const NUMBER_PLACEHOLDER = "0000000000";
 
 export interface Phase {
   name: string;
@@ -25,7 +25,7 @@ export interface TrafficJob {
 }
 
 /** One request, by the clock of the load; its phase is the one in which it was to be sent. */
-export interface Sent {
+export interface SentRequest {
   kind: string;
   phase: string;
   /** When it was to be sent, since its phase began. */

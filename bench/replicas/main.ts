@@ -6,13 +6,13 @@
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { openBenchDatabase } from "../database.ts";
-import { headingOf, writeReport } from "../report.ts";
-import { startLoad, startServer, STARTED_WITH } from "../servers.ts";
+import { reportHeading, writeReport } from "../report.ts";
+import { startLoadGenerator, startServer, WAYMARK_NODE_FLAGS } from "../servers.ts";
 import { createWorkload } from "../workload.ts";
 import { createGraphqlWorkload } from "../graphql/workload.ts";
-import { compareSides, sharesUnderChanges, type ReplicaBench } from "./measure.ts";
+import { compareSides, measureSharesUnderChanges, type ReplicaBench } from "./measure.ts";
 import { primaryFlags, startStandby } from "./standby.ts";
-import { tablesOf } from "./tables.ts";
+import { formatReplicas } from "./tables.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -42,10 +42,10 @@ onProgress("standby");
 await using standby = await startStandby({ dataDir: folder, primaryUrl: database.url });
 await standby.catchUp();
 const env = { DATABASE_REPLICA_URLS: standby.url };
-await using withReplica = await startServer("waymark", database.url, STARTED_WITH, env);
-await using without = await startServer("waymark", database.url, STARTED_WITH);
-await using load = startLoad();
-await using changes = startLoad();
+await using withReplica = await startServer("waymark", database.url, WAYMARK_NODE_FLAGS, env);
+await using without = await startServer("waymark", database.url, WAYMARK_NODE_FLAGS);
+await using load = startLoadGenerator();
+await using changes = startLoadGenerator();
 
 const rest = await createWorkload(database);
 const agents = database.organizations.filter(({ type }) => type === "agent");
@@ -71,11 +71,15 @@ for (const row of rows) {
   compared.push({ name: row.name, ...(await compareSides(bench, row.requests)) });
 }
 onProgress("lists while jobs are changed");
-const shares = await sharesUnderChanges(bench, {
+const shares = await measureSharesUnderChanges(bench, {
   lists: () => rest.lists(requests, 10),
   updates: () => rest.updates(requests),
 });
-const tables = tablesOf(compared, shares);
+const tables = formatReplicas(compared, shares);
 console.log(`\n${tables}\n`);
 if (options.write)
-  await writeReport("replicas", headingOf(`${jobs.toLocaleString("en")} jobs`, `${rounds} rounds`), tables);
+  await writeReport(
+    "replicas",
+    reportHeading(`${jobs.toLocaleString("en")} jobs`, `${rounds} rounds`),
+    tables,
+  );

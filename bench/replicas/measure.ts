@@ -1,7 +1,7 @@
 /** The same requests to a server with a replica and to one without, in turns. */
-import { cpuOfTree } from "../cpu.ts";
+import { processTreeCpuUs } from "../process-usage.ts";
 import type { LoadRequest } from "../load.ts";
-import { measure, type Figures } from "../rounds.ts";
+import { measureRound, type Figures } from "../comparison.ts";
 import type { BenchServer, LoadGenerator } from "../servers.ts";
 
 export interface ReplicaBench {
@@ -15,18 +15,18 @@ export interface ReplicaBench {
   standbyPid: number;
 }
 
-export interface SideFigures extends Figures {
+export interface ReplicaFigures extends Figures {
   /** Microseconds a request of the standby's CPU. */
   standbyUs: number;
 }
 
-export interface Compared {
-  withReplica: SideFigures;
-  without: SideFigures;
+export interface ReplicaComparison {
+  withReplica: ReplicaFigures;
+  without: ReplicaFigures;
 }
 
 /** Of the lists that might go to the replica, in percent, by what became of them. */
-export interface Share {
+export interface ReplicaShare {
   /** A second, while they were asked. */
   changes: number;
   current: number;
@@ -37,8 +37,11 @@ export interface Share {
 const CONNECTIONS = 16;
 const WARM_UP_ROUNDS = 2;
 
-export async function compareSides(bench: ReplicaBench, requests: () => LoadRequest[]): Promise<Compared> {
-  const found = { withReplica: [] as SideFigures[], without: [] as SideFigures[] };
+export async function compareSides(
+  bench: ReplicaBench,
+  requests: () => LoadRequest[],
+): Promise<ReplicaComparison> {
+  const found = { withReplica: [] as ReplicaFigures[], without: [] as ReplicaFigures[] };
   for (let round = 0; round < WARM_UP_ROUNDS + bench.rounds; round += 1) {
     const sides = ["withReplica", "without"] as const;
     for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
@@ -53,39 +56,42 @@ async function measureSide(
   { load, primaryPid, standbyPid }: ReplicaBench,
   server: BenchServer,
   requests: () => LoadRequest[],
-): Promise<SideFigures> {
+): Promise<ReplicaFigures> {
   const asked = requests();
-  const before = cpuOfTree(standbyPid);
+  const before = processTreeCpuUs(standbyPid);
   const side = { server, requests: () => asked };
-  const figures = await measure({ load, postmasterPid: primaryPid, rounds: 1 }, CONNECTIONS, side);
-  return { ...figures, standbyUs: (cpuOfTree(standbyPid) - before) / asked.length };
+  const figures = await measureRound({ load, postmasterPid: primaryPid, rounds: 1 }, CONNECTIONS, side);
+  return { ...figures, standbyUs: (processTreeCpuUs(standbyPid) - before) / asked.length };
 }
 
-function medians(rounds: readonly SideFigures[]): SideFigures {
-  const names = Object.keys(rounds[0] ?? {}) as (keyof SideFigures)[];
-  const median = (name: keyof SideFigures): number =>
+function medians(rounds: readonly ReplicaFigures[]): ReplicaFigures {
+  const names = Object.keys(rounds[0] ?? {}) as (keyof ReplicaFigures)[];
+  const median = (name: keyof ReplicaFigures): number =>
     rounds.map((round) => round[name]).toSorted((a, b) => a - b)[Math.floor(rounds.length / 2)] as number;
-  return Object.fromEntries(names.map((name) => [name, median(name)])) as unknown as SideFigures;
+  return Object.fromEntries(names.map((name) => [name, median(name)])) as unknown as ReplicaFigures;
 }
 
-interface Asked {
+interface ReplicaRequests {
   lists: () => LoadRequest[];
   updates: () => LoadRequest[];
 }
 
 /** Who answers while so many connections change jobs as fast as they can. */
-export async function sharesUnderChanges(bench: ReplicaBench, asked: Asked): Promise<Share[]> {
-  const shares: Share[] = [];
-  for (const connections of [0, 1, 4]) shares.push(await shareUnder(bench, asked, connections));
+export async function measureSharesUnderChanges(
+  bench: ReplicaBench,
+  asked: ReplicaRequests,
+): Promise<ReplicaShare[]> {
+  const shares: ReplicaShare[] = [];
+  for (const connections of [0, 1, 4]) shares.push(await measureShare(bench, asked, connections));
   return shares;
 }
 
-async function shareUnder(
+async function measureShare(
   { load, changes, withReplica: { url } }: ReplicaBench,
-  { lists, updates }: Asked,
+  { lists, updates }: ReplicaRequests,
   connections: number,
-): Promise<Share> {
-  const before = await answersOf(url);
+): Promise<ReplicaShare> {
+  const before = await readAnswerCounts(url);
   let listing = true;
   const listed = load
     .run({ url, connections: CONNECTIONS, requests: lists() })
@@ -102,7 +108,7 @@ async function shareUnder(
     tookMs += wallMs;
   }
   await listed;
-  const after = await answersOf(url);
+  const after = await readAnswerCounts(url);
   const [current = 0, changed = 0, other = 0] = after.map((count, at) => count - (before[at] ?? 0));
   const percent = (count: number): number => (100 * count) / (current + changed + other);
   return {
@@ -113,10 +119,10 @@ async function shareUnder(
   };
 }
 
-async function answersOf(url: string): Promise<number[]> {
+async function readAnswerCounts(url: string): Promise<number[]> {
   const text = await (await fetch(`${url}/metrics`)).text();
   const sum = (reason: string): number =>
-    [...text.matchAll(new RegExp(`^waymark_list_statements_total\\{.*reason="${reason}"\\} (\\d+)`, "gm"))]
+    [...text.matchAll(new RegExp(`^waymark_read_queries_total\\{.*reason="${reason}"\\} (\\d+)`, "gm"))]
       .map(([, count]) => Number(count))
       .reduce((a, b) => a + b, 0);
   return [sum("current"), sum("changed"), sum("failed") + sum("no_replica")];

@@ -4,12 +4,12 @@ import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { spawnAs } from "../../src/embedded/postgres-account.ts";
-import { prepareCluster } from "../../src/embedded/postgres-cluster.ts";
-import { entities } from "../../src/entities.ts";
-import { openDatabase, type Database } from "../../src/platform/database.ts";
-import { sql, type Sql } from "../../src/platform/sql.ts";
-import { findFreePort } from "../cluster/port.ts";
+import { spawnAs } from "../../src/embedded/postgres/account.ts";
+import { prepareCluster } from "../../src/embedded/postgres/cluster.ts";
+import { entities } from "../../src/app/entities.ts";
+import { openDatabase, type Database } from "../../src/platform/postgres/database.ts";
+import { sql, type Sql } from "../../src/platform/postgres/sql.ts";
+import { findFreePort } from "../cluster/free-port.ts";
 import { takeBaseBackup } from "./base-backup.ts";
 
 export interface Standby extends AsyncDisposable {
@@ -34,9 +34,9 @@ export interface StandbyOptions {
 }
 
 /** What the primary has to be started with beside what it always is. */
-export const primaryFlags = flagsOf(["wal_level=replica", "max_wal_senders=8", "wal_keep_size=128MB"]);
+export const primaryFlags = toFlags(["wal_level=replica", "max_wal_senders=8", "wal_keep_size=128MB"]);
 
-export function flagsOf(settings: readonly string[]): string[] {
+export function toFlags(settings: readonly string[]): string[] {
   return settings.flatMap((setting) => ["-c", setting]);
 }
 
@@ -48,7 +48,7 @@ export async function startStandby({ dataDir, primaryUrl, flags = [] }: StandbyO
   const folder = join(dataDir, `standby-${port}`);
   opened.defer(() => rm(folder, { recursive: true, force: true }));
   await takeBaseBackup({ cluster, url: primaryUrl, folder }, "standby.signal");
-  const follows = Object.entries(addressOf(primaryUrl)).map(([name, value]) => `${name}=${value}`);
+  const follows = Object.entries(connectionParameters(primaryUrl)).map(([name, value]) => `${name}=${value}`);
   const settings = [
     `primary_conninfo=${follows.join(" ")}`,
     "listen_addresses=127.0.0.1",
@@ -56,27 +56,27 @@ export async function startStandby({ dataDir, primaryUrl, flags = [] }: StandbyO
     "max_wal_senders=8",
     "wal_retrieve_retry_interval=100ms",
   ];
-  const args = ["-D", folder, "-p", String(port), ...flagsOf(settings), ...flags];
+  const args = ["-D", folder, "-p", String(port), ...toFlags(settings), ...flags];
   const server = spawnAs(cluster.runAs, cluster.binaries.postgres, args, { stdio: "ignore" });
-  opened.defer(() => end(server));
+  opened.defer(() => killServer(server));
   const url = Object.assign(new URL(primaryUrl), { port: String(port) }).href;
   const own = opened.use(await openDatabase({ url, poolSize: 2, entities }));
-  await until(async () => (await own.query(sql`select`)).length === 1);
-  const held = opened.move();
+  await waitUntil(async () => (await own.query(sql`select`)).length === 1);
+  const resources = opened.move();
   return {
     url,
     pid: server.pid ?? 0,
-    ...actsOn(own, primary),
-    [Symbol.asyncDispose]: () => held.disposeAsync(),
+    ...createStandbyControls(own, primary),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
 
-function addressOf(url: string): Record<string, string> {
+function connectionParameters(url: string): Record<string, string> {
   const { hostname, port, username, password } = new URL(url);
   return { host: hostname, port, user: username, password };
 }
 
-function actsOn(
+function createStandbyControls(
   standby: Database,
   primary: Database,
 ): Pick<Standby, "pause" | "resume" | "catchUp" | "promote"> {
@@ -87,7 +87,7 @@ function actsOn(
   return {
     async pause() {
       await standby.query(sql`select pg_wal_replay_pause()`);
-      await until(() => holds(sql`pg_get_wal_replay_pause_state() = 'paused'`));
+      await waitUntil(() => holds(sql`pg_get_wal_replay_pause_state() = 'paused'`));
     },
     async resume() {
       await standby.query(sql`select pg_wal_replay_resume()`);
@@ -98,7 +98,7 @@ function actsOn(
       const [at] = await primary.query<{ place: string }>(
         sql`select pg_current_wal_flush_lsn()::text as place`,
       );
-      await until(() => holds(sql`pg_last_wal_replay_lsn() >= ${at?.place}::pg_lsn`));
+      await waitUntil(() => holds(sql`pg_last_wal_replay_lsn() >= ${at?.place}::pg_lsn`));
     },
     async promote() {
       await standby.query(sql`select pg_promote()`);
@@ -107,19 +107,23 @@ function actsOn(
 }
 
 /** At once: nothing of it is wanted any more. */
-async function end(server: ChildProcess): Promise<void> {
+async function killServer(server: ChildProcess): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return;
   const ended = once(server, "exit");
   server.kill("SIGQUIT");
   await ended;
 }
 
-const WAIT_MS = 60_000;
-const LOOK_EVERY_MS = 10;
+const TIMEOUT_MS = 60_000;
+const POLL_INTERVAL_MS = 10;
 
 /** What fails counts as not yet. */
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (const sinceMs = performance.now(); performance.now() - sinceMs < WAIT_MS; await pause(LOOK_EVERY_MS))
+async function waitUntil(holds: () => Promise<boolean>): Promise<void> {
+  for (
+    const sinceMs = performance.now();
+    performance.now() - sinceMs < TIMEOUT_MS;
+    await pause(POLL_INTERVAL_MS)
+  )
     if (await holds().catch(() => false)) return;
   throw new Error("The standby does not get there");
 }

@@ -1,32 +1,33 @@
 /** What was measured, as Markdown. */
-import type { Compared, Share, SideFigures } from "./measure.ts";
+import type { ReplicaComparison, ReplicaShare, ReplicaFigures } from "./measure.ts";
 
-export function tablesOf(
-  compared: readonly (Compared & { name: string })[],
-  shares: readonly Share[],
+export function formatReplicas(
+  compared: readonly (ReplicaComparison & { name: string })[],
+  shares: readonly ReplicaShare[],
 ): string {
   return [
     "a: with a replica; b: without",
     "",
     "| | requests/s a, b | p50 ms a, b | p99 ms a, b | CPU µs a request, Node a, b | primary a, b | standby a |",
     "|---|---|---|---|---|---|---|",
-    ...compared.map(lineOf),
+    ...compared.map(formatLine),
     "",
     "| changes a second meanwhile | lists of 10 by the replica | by the primary, as the organisation's jobs had just changed | by the primary, for another reason |",
     "|---|---|---|---|",
     ...shares.map(
       ({ changes, current, changed, other }) =>
-        `| ${shown(changes)} | ${shown(current)} % | ${shown(changed)} % | ${shown(other)} % |`,
+        `| ${formatNumber(changes)} | ${formatNumber(current)} % | ${formatNumber(changed)} % | ${formatNumber(other)} % |`,
     ),
   ].join("\n");
 }
 
-function lineOf({ name, withReplica: a, without: b }: Compared & { name: string }): string {
-  const both = (figure: keyof SideFigures): string => `${shown(a[figure])}, ${shown(b[figure])}`;
+function formatLine({ name, withReplica: a, without: b }: ReplicaComparison & { name: string }): string {
+  const both = (figure: keyof ReplicaFigures): string =>
+    `${formatNumber(a[figure])}, ${formatNumber(b[figure])}`;
   const cells = [both("requests"), both("p50Ms"), both("p99Ms"), both("nodeUs"), both("postgresUs")];
-  return `| ${name} | ${cells.join(" | ")} | ${shown(a.standbyUs)} |`;
+  return `| ${name} | ${cells.join(" | ")} | ${formatNumber(a.standbyUs)} |`;
 }
 
-function shown(value: number): string {
+function formatNumber(value: number): string {
   return value >= 100 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(2)));
 }

@@ -43,7 +43,7 @@ export const ASSUMPTIONS: Assumptions = {
   endpointInFlight: 64,
 };
 
-/** Deliveries that a worker has on their way at most (`src/webhooks/dispatcher.ts`). */
+/** Deliveries that a worker has on their way at most (`src/webhooks/dispatcher/dispatcher.ts`). */
 export const WORKER_SLOTS = 512;
 
 /** Connections to the primary, with the default pool (docs/operations.md): REST, GraphQL, and those that listen. */

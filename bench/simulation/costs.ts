@@ -52,7 +52,7 @@ const figureNames = [
   "mongoCommands",
 ] as const satisfies readonly (keyof Figures)[];
 
-export function figuresOf(of: (name: keyof Figures) => number): Figures {
+export function mapFigures(of: (name: keyof Figures) => number): Figures {
   return Object.fromEntries(figureNames.map((name) => [name, of(name)])) as unknown as Figures;
 }
 
@@ -73,61 +73,63 @@ export interface PhaseCosts extends Omit<Costs, "bytes"> {
 }
 
 /** Each phase does one thing more than those before it, whose costs are taken off. */
-export function costsOf({ rest, lists, changes, batches, deliveries, retries }: Phases): PhaseCosts {
+export function computeCosts({ rest, lists, changes, batches, deliveries, retries }: Phases): PhaseCosts {
   const atRest = perSecond(rest);
-  const batchedChange = share(withoutRest(batches, atRest), batches.changes);
+  const batchedChange = costPerItem(withoutRest(batches, atRest), batches.changes);
   const ofDelivery = (phase: Phase): Figures => {
-    const others = sum([{ figures: batchedChange, count: phase.changes }]);
-    return share(withoutRest(phase, atRest), phase.deliveries, others);
+    const others = sumFigures([{ figures: batchedChange, count: phase.changes }]);
+    return costPerItem(withoutRest(phase, atRest), phase.deliveries, others);
   };
   const byRate = deliveries.map(({ meant, phase }) => ({
     meant,
     reached: phase.deliveries / phase.seconds,
     figures: ofDelivery(phase),
   }));
-  const nearest = deliveries.toSorted((a, b) => distance(a.phase, retries) - distance(b.phase, retries))[0];
+  const nearest = deliveries.toSorted(
+    (a, b) => rateDistance(a.phase, retries) - rateDistance(b.phase, retries),
+  )[0];
   const last = byRate.at(-1);
   if (!nearest || !last) throw new Error("No deliveries were measured");
-  const withoutRetries = sum([
+  const withoutRetries = sumFigures([
     { figures: batchedChange, count: retries.changes },
     { figures: ofDelivery(nearest.phase), count: retries.deliveries },
   ]);
   return {
     rest: atRest,
-    read: share(withoutRest(lists, atRest), lists.reads),
-    change: share(withoutRest(changes, atRest), changes.changes),
+    read: costPerItem(withoutRest(lists, atRest), lists.reads),
+    change: costPerItem(withoutRest(changes, atRest), changes.changes),
     batchedChange,
     deliveries: byRate,
     delivery: last.figures,
-    retry: share(withoutRest(retries, atRest), retries.retries, withoutRetries),
+    retry: costPerItem(withoutRest(retries, atRest), retries.retries, withoutRetries),
   };
 }
 
 /** How far two rates of deliveries are apart. */
-function distance(a: Phase, b: Phase): number {
+function rateDistance(a: Phase, b: Phase): number {
   return Math.abs(a.deliveries / a.seconds - b.deliveries / b.seconds);
 }
 
 /** What the processes do whether or not anything comes, a second. */
 function perSecond({ seconds, figures }: Phase): Figures {
-  return figuresOf((name) => figures[name] / seconds);
+  return mapFigures((name) => figures[name] / seconds);
 }
 
 /** What the processes did because of the work: without what they do at rest. */
 function withoutRest({ seconds, figures }: Phase, rest: Figures): Figures {
-  return figuresOf((name) => figures[name] - rest[name] * seconds);
+  return mapFigures((name) => figures[name] - rest[name] * seconds);
 }
 
 /**
  * Of one of `count`, where `others` is what the rest of the phase's work cost. Never below zero: what is too small to be
  * told from what else the machine does counts as nothing.
  */
-function share(figures: Figures, count: number, others: Figures = NOTHING): Figures {
-  return figuresOf((name) => (count === 0 ? 0 : Math.max(0, (figures[name] - others[name]) / count)));
+function costPerItem(figures: Figures, count: number, others: Figures = ZERO_FIGURES): Figures {
+  return mapFigures((name) => (count === 0 ? 0 : Math.max(0, (figures[name] - others[name]) / count)));
 }
 
-export function sum(parts: readonly { figures: Figures; count: number }[]): Figures {
-  return figuresOf((name) => parts.reduce((total, { figures, count }) => total + figures[name] * count, 0));
+export function sumFigures(parts: readonly { figures: Figures; count: number }[]): Figures {
+  return mapFigures((name) => parts.reduce((total, { figures, count }) => total + figures[name] * count, 0));
 }
 
-const NOTHING = figuresOf(() => 0);
+const ZERO_FIGURES = mapFigures(() => 0);

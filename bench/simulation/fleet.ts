@@ -1,9 +1,9 @@
 /** The arithmetic: what it takes to carry the load at its peak, from what one of each thing costs. */
 import { API_CONNECTIONS, WORKER_CONNECTIONS, WORKER_SLOTS, type Assumptions } from "./assumptions.ts";
-import { sum, type Costs, type Figures } from "./costs.ts";
+import { sumFigures, type Costs, type Figures } from "./costs.ts";
 
 /** A second. */
-export interface Load {
+export interface FleetLoad {
   reads: number;
   changes: number;
   deliveries: number;
@@ -20,13 +20,13 @@ interface Cores {
 }
 
 export interface FleetSize {
-  load: Load;
+  load: FleetLoad;
   /** CPU seconds a second, each kind fully used. */
   busyCores: Cores;
   apis: number;
   workers: number;
   /** At the chosen utilisation; `withLists`: where no replica answers them. */
-  primaryCores: { withLists: number; without: number };
+  primaryCoreCounts: { withLists: number; without: number };
   replicaCores: number;
   statements: number;
   walBytes: number;
@@ -35,12 +35,12 @@ export interface FleetSize {
   /** Of `coresOfPrimary` each, with lists on replicas. */
   shards: number;
   /** That one primary carries, with lists on replicas. */
-  deliveriesOfPrimary: number;
+  deliveriesPerPrimary: number;
   /** That can be sent a second after an outage, while as much comes as ever, with nothing held back for safety. */
-  deliveriesAtMost: number;
+  maxDeliveries: number;
 }
 
-function loadAt(deliveries: number, assumptions: Assumptions): Load {
+function computeLoad(deliveries: number, assumptions: Assumptions): FleetLoad {
   const changes = deliveries / assumptions.deliveriesPerChange;
   return {
     reads: changes * assumptions.readsPerChange,
@@ -51,8 +51,8 @@ function loadAt(deliveries: number, assumptions: Assumptions): Load {
 }
 
 /** Of all that writes and sends; lists are apart, since replicas can answer them. */
-function figuresOfWork(load: Load, costs: Costs, { batchedShare }: Assumptions): Figures {
-  return sum([
+function sumWork(load: FleetLoad, costs: Costs, { batchedShare }: Assumptions): Figures {
+  return sumFigures([
     { figures: costs.change, count: load.changes * (1 - batchedShare) },
     { figures: costs.batchedChange, count: load.changes * batchedShare },
     { figures: costs.delivery, count: load.deliveries },
@@ -62,9 +62,9 @@ function figuresOfWork(load: Load, costs: Costs, { batchedShare }: Assumptions):
 
 export function sizeFleet(costs: Costs, assumptions: Assumptions): FleetSize {
   const { utilisation, answerS, coresOfPrimary, deliveriesPerSecond } = assumptions;
-  const load = loadAt(deliveriesPerSecond, assumptions);
-  const work = figuresOfWork(load, costs, assumptions);
-  const lists = sum([{ figures: costs.read, count: load.reads }]);
+  const load = computeLoad(deliveriesPerSecond, assumptions);
+  const work = sumWork(load, costs, assumptions);
+  const lists = sumFigures([{ figures: costs.read, count: load.reads }]);
   const cores: Cores = {
     api: (work.apiUs + lists.apiUs) / 1e6,
     worker: work.workerUs / 1e6,
@@ -80,7 +80,7 @@ export function sizeFleet(costs: Costs, assumptions: Assumptions): FleetSize {
     busyCores: cores,
     apis,
     workers,
-    primaryCores: {
+    primaryCoreCounts: {
       withLists: (cores.primary + cores.lists) / utilisation,
       without: cores.primary / utilisation,
     },
@@ -90,34 +90,34 @@ export function sizeFleet(costs: Costs, assumptions: Assumptions): FleetSize {
     mongoCommands: work.mongoCommands,
     connections: apis * API_CONNECTIONS + workers * WORKER_CONNECTIONS,
     shards: Math.max(1, Math.ceil(cores.primary / utilisation / coresOfPrimary)),
-    deliveriesOfPrimary: (deliveriesPerSecond * coresOfPrimary * utilisation) / cores.primary,
-    deliveriesAtMost: Math.min(
+    deliveriesPerPrimary: (deliveriesPerSecond * coresOfPrimary * utilisation) / cores.primary,
+    maxDeliveries: Math.min(
       (load.deliveries * workers) / cores.worker,
       (workers * WORKER_SLOTS) / answerS,
-      sentBesideChanges(costs, assumptions, { cores, load }),
+      deliveriesBesideChanges(costs, assumptions, { cores, load }),
     ),
   };
 }
 
 /** By a primary of the size that it was given, whose changes go on. */
-function sentBesideChanges(
+function deliveriesBesideChanges(
   costs: Costs,
   assumptions: Assumptions,
-  { cores, load }: { cores: Cores; load: Load },
+  { cores, load }: { cores: Cores; load: FleetLoad },
 ): number {
-  const changes = figuresOfWork({ ...load, deliveries: 0, retries: 0 }, costs, assumptions).postgresUs / 1e6;
+  const changes = sumWork({ ...load, deliveries: 0, retries: 0 }, costs, assumptions).postgresUs / 1e6;
   const ofDelivery = (cores.primary - changes) / load.deliveries;
   return (cores.primary / assumptions.utilisation - changes) / ofDelivery;
 }
 
 /** Bytes on disk after the retention. Events are kept for good: theirs are those of a year. */
-export interface Disk {
+export interface DiskUsage {
   deliveries: number;
   attempts: number;
   eventsOfYear: number;
 }
 
-export function diskOf(deliveriesPerDay: number, costs: Costs, assumptions: Assumptions): Disk {
+export function estimateDisk(deliveriesPerDay: number, costs: Costs, assumptions: Assumptions): DiskUsage {
   const { retentionDays, retriedShare, deliveriesPerChange } = assumptions;
   const kept = deliveriesPerDay * retentionDays;
   return {

@@ -6,14 +6,14 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { randomFrom } from "../random.ts";
-import { headingOf, writeReport } from "../report.ts";
+import { createRandom } from "../random.ts";
+import { reportHeading, writeReport } from "../report.ts";
 import { ASSUMPTIONS } from "./assumptions.ts";
-import { costsOf } from "./costs.ts";
-import { diskOf, sizeFleet } from "./fleet.ts";
-import { measure, type Measured } from "./measure.ts";
-import { partnersOf, perDay } from "./partners.ts";
-import { runScenarios, waitsAtPeak } from "./scenarios.ts";
+import { computeCosts } from "./costs.ts";
+import { estimateDisk, sizeFleet } from "./fleet.ts";
+import { measure, type SimulationMeasurement } from "./measure.ts";
+import { createOrganizations, computeDeliveriesPerDay } from "./organizations.ts";
+import { runScenarios, computeWaitsAtPeak } from "./scenarios.ts";
 import { costsTable, fleetTable } from "./tables.ts";
 
 const { values: options } = parseArgs({
@@ -29,9 +29,9 @@ const { values: options } = parseArgs({
 });
 
 /** With when and where it was measured. */
-interface Kept {
+interface SavedMeasurement {
   heading: string;
-  measured: Measured;
+  measured: SimulationMeasurement;
 }
 
 const startedMs = performance.now();
@@ -41,10 +41,10 @@ const folder = join(
   resolve(process.env["BENCH_DATA_DIR"] ?? join(import.meta.dirname, "../../.waymark-bench")),
   "simulation",
 );
-const keptIn = join(folder, "measured.json");
+const measurementFile = join(folder, "measured.json");
 
-const { heading, measured } = options.model ? await readKept() : await measureAnew();
-const costs = costsOf(measured);
+const { heading, measured } = options.model ? await readSaved() : await measureAndSave();
+const costs = computeCosts(measured);
 const table = costsTable(measured, costs);
 console.log(`\n${heading}\n\n${table}`);
 
@@ -60,31 +60,35 @@ if (options.write) {
   await writeReport("fleet", modelHeading, fleet);
 }
 
-async function measureAnew(): Promise<Kept> {
+async function measureAndSave(): Promise<SavedMeasurement> {
   await mkdir(folder, { recursive: true });
   const [jobs, seconds] = [Number(options.jobs), Number(options.seconds)];
   const rates = options.rates.split(",").map(Number);
   const warmUpSeconds = Number(options["warm-up"]);
   const figures = await measure({ folder, jobs, seconds, warmUpSeconds, rates, onProgress });
-  const kept: Kept = {
-    heading: headingOf("1,000 organisations", `${jobs.toLocaleString("en")} jobs`, `phases of ${seconds} s`),
+  const kept: SavedMeasurement = {
+    heading: reportHeading(
+      "1,000 organisations",
+      `${jobs.toLocaleString("en")} jobs`,
+      `phases of ${seconds} s`,
+    ),
     measured: figures,
   };
-  await writeFile(keptIn, JSON.stringify(kept, null, 1));
+  await writeFile(measurementFile, JSON.stringify(kept, null, 1));
   return kept;
 }
 
-async function readKept(): Promise<Kept> {
-  return JSON.parse(await readFile(keptIn, "utf8")) as Kept;
+async function readSaved(): Promise<SavedMeasurement> {
+  return JSON.parse(await readFile(measurementFile, "utf8")) as SavedMeasurement;
 }
 
 function simulate(): string {
   const ofOne = { ...costs, bytes: measured.bytes };
-  const partners = partnersOf(ASSUMPTIONS, randomFrom(1));
+  const partners = createOrganizations(ASSUMPTIONS, createRandom(1));
   const size = sizeFleet(ofOne, ASSUMPTIONS);
-  const deliveriesPerDay = perDay(partners, ASSUMPTIONS.nightShare);
-  const disk = diskOf(deliveriesPerDay, ofOne, ASSUMPTIONS);
-  const scenarios = runScenarios(partners, size.deliveriesAtMost, ASSUMPTIONS);
-  const computed = { size, disk, waits: waitsAtPeak(size), deliveriesPerDay };
+  const deliveriesPerDay = computeDeliveriesPerDay(partners, ASSUMPTIONS.nightShare);
+  const disk = estimateDisk(deliveriesPerDay, ofOne, ASSUMPTIONS);
+  const scenarios = runScenarios(partners, size.maxDeliveries, ASSUMPTIONS);
+  const computed = { size, disk, waits: computeWaitsAtPeak(size), deliveriesPerDay };
   return fleetTable(computed, ASSUMPTIONS, scenarios);
 }

@@ -1,25 +1,31 @@
 /** The measured part: the real processes under steady load, phase by phase. */
 import { setTimeout as pause } from "node:timers/promises";
 import { MongoClient } from "mongodb";
-import { cpuOfProcess } from "../cpu.ts";
-import { openStage, startEngine, startSink, type EngineProcess, type Stage } from "../deliveries/stage.ts";
-import { startServer, STARTED_WITH, type BenchServer } from "../servers.ts";
-import { openCalls, type Calls } from "../soak/calls.ts";
-import { startPaced } from "../soak/pace.ts";
-import { startHelper } from "../soak/stage.ts";
+import { processCpuUs } from "../process-usage.ts";
+import {
+  startDeliveryProcesses,
+  startEngine,
+  startSink,
+  type EngineProcess,
+  type DeliveryProcesses,
+} from "../deliveries/processes.ts";
+import { startServer, WAYMARK_NODE_FLAGS, type BenchServer } from "../servers.ts";
+import { openHttpClient, type HttpClient } from "../soak/http-client.ts";
+import { startOpenLoop } from "../soak/open-loop-rate.ts";
+import { startHelperProcess } from "../soak/processes.ts";
 import type { ReceiversCommand } from "../soak/receivers.ts";
 import { createWorkload, type Workload } from "../workload.ts";
-import { figuresOf, type Figures, type Phase, type Phases, type RowBytes } from "./costs.ts";
+import { mapFigures, type Figures, type Phase, type Phases, type RowBytes } from "./costs.ts";
 import {
   countConnections,
   countPending,
   countWritten,
-  openWorld,
+  openSimulationDataset,
   readRowBytes,
-  type SimulationWorld,
-} from "./world.ts";
+  type SimulationDataset,
+} from "./dataset.ts";
 
-export interface MeasureOptions {
+export interface SimulationOptions {
   folder: string;
   jobs: number;
   /** Of each phase. */
@@ -31,7 +37,7 @@ export interface MeasureOptions {
   onProgress: (text: string) => void;
 }
 
-export interface Measured extends Phases {
+export interface SimulationMeasurement extends Phases {
   bytes: RowBytes;
   /** To PostgreSQL, by their application's name. */
   connections: [name: string, count: number][];
@@ -44,73 +50,73 @@ const [LISTS_PER_SECOND, CHANGES_PER_SECOND, BATCHED_PER_SECOND, RETRIED_PER_SEC
 const DELIVERIES_PER_CHANGE = 1.8;
 /** As where several APIs stand behind a balancer. */
 const API_ENVIRONMENT = { RATE_LIMITS: "on", RATE_LIMIT_STORE: "postgres" };
-const MOST_QUIET_MS = 120_000;
+const DRAIN_TIMEOUT_MS = 120_000;
 
-interface Bench {
-  stage: Stage;
-  world: SimulationWorld;
+interface SimulationBench {
+  stage: DeliveryProcesses;
+  world: SimulationDataset;
   api: BenchServer;
   worker: EngineProcess;
-  calls: Calls;
+  calls: HttpClient;
   workload: Workload;
   mongo: MongoClient;
 }
 
-export async function measure(options: MeasureOptions): Promise<Measured> {
+export async function measure(options: SimulationOptions): Promise<SimulationMeasurement> {
   const { folder, jobs, seconds, warmUpSeconds, rates, onProgress } = options;
-  await using stage = await openStage(folder, onProgress);
-  await using world = await openWorld(stage.postgresUrl, jobs, onProgress);
+  await using stage = await startDeliveryProcesses(folder, onProgress);
+  await using world = await openSimulationDataset(stage.postgresUrl, jobs, onProgress);
   await using sink = await startSink();
-  await using receivers = startHelper<ReceiversCommand, unknown>("receivers.ts");
-  const { url: flakyUrl } = (await receivers.message()) as { url: string };
-  await using api = await startServer("waymark", world.url, STARTED_WITH, {
+  await using receivers = startHelperProcess<ReceiversCommand, unknown>("receivers.ts");
+  const { url: flakyUrl } = (await receivers.nextMessage()) as { url: string };
+  await using api = await startServer("waymark", world.url, WAYMARK_NODE_FLAGS, {
     ...stage.env,
     ...API_ENVIRONMENT,
   });
   await using worker = await startEngine("waymark", world.url, stage);
-  await worker.tell({ do: "start" });
-  await using calls = openCalls(api.url);
+  await worker.send({ do: "start" });
+  await using calls = openHttpClient(api.url);
   await using mongo = new MongoClient(stage.env["MONGODB_URL"] ?? "");
   const workload = await createWorkload(world, { samplePercent: 100 });
-  const bench: Bench = { stage, world, api, worker, calls, workload, mongo };
-  const run = async (name: string, secondsOfPhase: number, load: Work): Promise<Phase> => {
+  const bench: SimulationBench = { stage, world, api, worker, calls, workload, mongo };
+  const run = async (name: string, secondsOfPhase: number, load: SimulatedWork): Promise<Phase> => {
     const phase = await runPhase(bench, secondsOfPhase, load);
     onProgress(`${name}: ${phase.reads} lists, ${phase.changes} changes, ${phase.deliveries} deliveries`);
     return phase;
   };
 
-  const listsLoad: Work = { kind: "lists", perSecond: LISTS_PER_SECOND };
-  const changesLoad: Work = { kind: "changes", perSecond: CHANGES_PER_SECOND };
+  const listsLoad: SimulatedWork = { kind: "lists", perSecond: LISTS_PER_SECOND };
+  const changesLoad: SimulatedWork = { kind: "changes", perSecond: CHANGES_PER_SECOND };
   for (const load of [listsLoad, changesLoad, batchesFor(BATCHED_PER_SECOND)])
     await run("warming up", warmUpSeconds, load);
   const rest = await run("at rest", seconds, { kind: "nothing", perSecond: 1 });
   const lists = await run("lists", seconds, listsLoad);
   const changes = await run("changes", seconds, changesLoad);
   const batches = await run("batches", seconds, batchesFor(BATCHED_PER_SECOND));
-  sink.tell({ do: "expect", count: Infinity, secrets: await world.addEndpoints(sink.url), keepTimes: false });
+  sink.send({ do: "expect", count: Infinity, secrets: await world.addEndpoints(sink.url), keepTimes: false });
   await run("warming up", warmUpSeconds, forDeliveries((rates.at(-1) ?? 0) / 2));
-  const deliveries: Measured["deliveries"] = [];
+  const deliveries: SimulationMeasurement["deliveries"] = [];
   for (const meant of rates)
     deliveries.push({ meant, phase: await run(`${meant} deliveries/s`, seconds, forDeliveries(meant)) });
   const connections = [...(await countConnections(world.client))];
-  await world.pointTo(`${flakyUrl}/flaky`);
+  await world.redirectEndpoints(`${flakyUrl}/flaky`);
   const retries = await run("a third fails once", seconds, forDeliveries(RETRIED_PER_SECOND));
   const bytes = await readRowBytes(world.client);
-  await worker.tell({ do: "stop" });
+  await worker.send({ do: "stop" });
   return { rest, lists, changes, batches, deliveries, retries, bytes, connections };
 }
 
-const batchesFor = (changes: number): Work => ({ kind: "batches", perSecond: changes / BATCH });
-const forDeliveries = (rate: number): Work => batchesFor(rate / DELIVERIES_PER_CHANGE);
+const batchesFor = (changes: number): SimulatedWork => ({ kind: "batches", perSecond: changes / BATCH });
+const forDeliveries = (rate: number): SimulatedWork => batchesFor(rate / DELIVERIES_PER_CHANGE);
 
-interface Work {
+interface SimulatedWork {
   kind: "nothing" | "lists" | "changes" | "batches";
   /** Requests. */
   perSecond: number;
 }
 
 /** From the first request until nothing waits; what the processes do meanwhile counts. */
-async function runPhase(bench: Bench, seconds: number, work: Work): Promise<Phase> {
+async function runPhase(bench: SimulationBench, seconds: number, work: SimulatedWork): Promise<Phase> {
   const { world, calls } = bench;
   // What the phase before left would otherwise be cleaned up in this one.
   await world.client.query("vacuum analyze");
@@ -120,17 +126,17 @@ async function runPhase(bench: Bench, seconds: number, work: Work): Promise<Phas
   const startedMs = performance.now();
   let [reads, failed] = [0, 0];
   const next = requestsOf(bench.workload, work);
-  const paced = startPaced(work.perSecond, async () => {
+  const paced = startOpenLoop(work.perSecond, async () => {
     const request = next();
     if (!request) return;
-    await calls.ask(request).then(
+    await calls.sendOk(request).then(
       () => (reads += request.method === "GET" ? 1 : 0),
       () => (failed += 1),
     );
   });
   await pause(seconds * 1_000);
   await paced.stop();
-  await untilQuiet(world);
+  await waitUntilDrained(world);
   const took = (performance.now() - startedMs) / 1_000;
   const figuresAfter = await readFigures(bench);
   const statements = await world.statements();
@@ -144,14 +150,14 @@ async function runPhase(bench: Bench, seconds: number, work: Work): Promise<Phas
     deliveries,
     retries: written.attempts - writtenBefore.attempts - deliveries,
     figures: {
-      ...figuresOf((name) => figuresAfter[name] - figuresBefore[name]),
+      ...mapFigures((name) => figuresAfter[name] - figuresBefore[name]),
       statements,
     },
   };
 }
 
 /** The next at each call. */
-function requestsOf(workload: Workload, { kind }: Work) {
+function requestsOf(workload: Workload, { kind }: SimulatedWork) {
   return () => {
     if (kind === "lists") return workload.lists(1, 10)[0];
     if (kind === "changes") return workload.updates(1)[0];
@@ -160,8 +166,8 @@ function requestsOf(workload: Workload, { kind }: Work) {
   };
 }
 
-async function untilQuiet({ client }: SimulationWorld): Promise<void> {
-  const deadlineMs = performance.now() + MOST_QUIET_MS;
+async function waitUntilDrained({ client }: SimulationDataset): Promise<void> {
+  const deadlineMs = performance.now() + DRAIN_TIMEOUT_MS;
   for (;;) {
     const pending = await countPending(client);
     if (pending === 0) return;
@@ -170,7 +176,7 @@ async function untilQuiet({ client }: SimulationWorld): Promise<void> {
   }
 }
 
-async function readFigures({ stage, world, api, worker, mongo }: Bench): Promise<Figures> {
+async function readFigures({ stage, world, api, worker, mongo }: SimulationBench): Promise<Figures> {
   const { rows } = await world.client.query<{ wal: number }>(
     "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 as wal",
   );
@@ -178,8 +184,8 @@ async function readFigures({ stage, world, api, worker, mongo }: Bench): Promise
   const counters = status["opcounters"] as Record<string, unknown>;
   const { postgres, mongo: mongoUs } = stage.cpu();
   return {
-    apiUs: cpuOfProcess(api.pid),
-    workerUs: cpuOfProcess(worker.pid),
+    apiUs: processCpuUs(api.pid),
+    workerUs: processCpuUs(worker.pid),
     postgresUs: postgres,
     mongoUs,
     statements: 0,

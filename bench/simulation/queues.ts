@@ -4,44 +4,44 @@
  */
 import { poisson } from "../random.ts";
 import type { Assumptions } from "./assumptions.ts";
-import { rateOf, type Partner } from "./partners.ts";
-import { Circuit, fairShares, Lanes, type Waiting } from "./lines.ts";
+import { organizationRate, type SimulatedOrganization } from "./organizations.ts";
+import { SimulatedCircuit, fairShares, AttemptQueues, type PendingGroup } from "./queue-model.ts";
 
-export interface Outage {
+export interface SimulatedOutage {
   /** `receiver`: of the biggest organisation. */
-  of: "receiver" | "workers" | "mongo" | "nothing";
+  target: "receiver" | "workers" | "mongo" | "nothing";
   /** Seconds since the beginning of the run. */
   fromS: number;
   untilS: number;
 }
 
-export interface Run {
-  partners: readonly Partner[];
+export interface SimulationRun {
+  organizations: readonly SimulatedOrganization[];
   assumptions: Assumptions;
   /** That all workers together can send. */
   capacityPerSecond: number;
-  outage: Outage;
+  outage: SimulatedOutage;
   /** Second of the day at which it begins. */
   startS: number;
   lengthS: number;
   random: () => number;
 }
 
-export interface Outcome {
+export interface SimulationOutcome {
   arrived: number;
   delivered: number;
   /** At the end: those that could be sent now, or are to be sent again later, or have been given up. */
-  waiting: number;
+  pending: number;
   scheduled: number;
-  dead: number;
+  failed: number;
   /** Those that wait for endpoints which never answer. */
-  held: number;
+  onHold: number;
   /** The most that waited at once for endpoints that are not broken. */
-  mostWaiting: number;
+  maxPending: number;
   /** After the outage, until nobody has more waiting than some seconds bring it; null: not within the run. */
   caughtUpS: number | null;
   /** The same of 99 in 100 organisations. */
-  mostCaughtUpS: number | null;
+  p99CaughtUpS: number | null;
   /** Seconds that first attempts waited (99 of 100 waited no longer): the biggest organisation's, and everybody else's. */
   biggestP99S: number;
   othersP99S: number;
@@ -50,35 +50,35 @@ export interface Outcome {
 /** The wait before each attempt (WEBHOOK_RETRY_SCHEDULE). */
 const SCHEDULE_S = [0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
 /** The sweep that finds what nobody was woken for. */
-const SWEEP_S = 5;
+const SWEEP_INTERVAL_S = 5;
 const MINUTE_S = 60;
 /** What so many bring at an organisation's peak, and is no backlog yet. */
-const SECONDS_BEHIND = 5;
-const MOST = 0.99;
+const TOLERATED_LAG_S = 5;
+const P99 = 0.99;
 
-export function simulateQueues(run: Run): Outcome {
+export function simulateQueues(run: SimulationRun): SimulationOutcome {
   const simulation = new Simulation(run);
   for (let second = 0; second < run.lengthS; second += 1) simulation.step(second);
   return simulation.outcome();
 }
 
 class Simulation {
-  readonly #run: Run;
-  readonly #lines: Lanes[];
-  readonly #circuits: Circuit[];
+  readonly #run: SimulationRun;
+  readonly #lines: AttemptQueues[];
+  readonly #circuits: SimulatedCircuit[];
   readonly #limit: number;
   /** In this minute, a second. */
   #rates: number[] = [];
   /** What is to be sent again, by its second. */
-  readonly #later = new Map<number, { line: number; waiting: Waiting }[]>();
-  #tally = { arrived: 0, delivered: 0, scheduled: 0, dead: 0, mostWaiting: 0 };
+  readonly #later = new Map<number, { line: number; waiting: PendingGroup }[]>();
+  #tally = { arrived: 0, delivered: 0, scheduled: 0, failed: 0, maxPending: 0 };
   readonly #caughtUp: { all: number | null; most: number | null } = { all: null, most: null };
   readonly #waits = { biggest: new Map<number, number>(), others: new Map<number, number>() };
 
-  constructor(run: Run) {
+  constructor(run: SimulationRun) {
     this.#run = run;
-    this.#lines = run.partners.map(() => new Lanes());
-    this.#circuits = run.partners.map(() => new Circuit());
+    this.#lines = run.organizations.map(() => new AttemptQueues());
+    this.#circuits = run.organizations.map(() => new SimulatedCircuit());
     const { endpointPerSecond, endpointInFlight, answerS } = run.assumptions;
     this.#limit = Math.floor(Math.min(endpointPerSecond, endpointInFlight / answerS));
   }
@@ -88,53 +88,55 @@ class Simulation {
     this.#bringBack(second);
     if (!this.#isOut("workers", second)) this.#send(second);
     const waiting = this.#waiting();
-    this.#tally.mostWaiting = Math.max(this.#tally.mostWaiting, waiting);
+    this.#tally.maxPending = Math.max(this.#tally.maxPending, waiting);
     if (second >= this.#run.outage.untilS && this.#caughtUp.all === null) this.#lookBehind(second);
   }
 
-  outcome(): Outcome {
-    const held = this.#lines.reduce((sum, line, at) => sum + (this.#isBroken(at) ? line.length : 0), 0);
+  outcome(): SimulationOutcome {
+    const onHold = this.#lines.reduce((sum, line, at) => sum + (this.#isBroken(at) ? line.length : 0), 0);
     return {
       ...this.#tally,
-      held,
-      waiting: this.#waiting(),
+      onHold,
+      pending: this.#waiting(),
       caughtUpS: this.#caughtUp.all,
-      mostCaughtUpS: this.#caughtUp.most,
+      p99CaughtUpS: this.#caughtUp.most,
       biggestP99S: p99Of(this.#waits.biggest),
       othersP99S: p99Of(this.#waits.others),
     };
   }
 
   #arrive(second: number): void {
-    const { partners, assumptions, startS, random } = this.#run;
+    const { organizations, assumptions, startS, random } = this.#run;
     if (second % MINUTE_S === 0)
-      this.#rates = partners.map((partner) => rateOf(partner, startS + second, assumptions.nightShare));
+      this.#rates = organizations.map((partner) =>
+        organizationRate(partner, startS + second, assumptions.nightShare),
+      );
     for (const [at, rate] of this.#rates.entries()) {
       const count = poisson(rate, random);
-      this.#lines[at]?.add({ sinceS: second, count, attempt: 1 });
+      this.#lines[at]?.enqueue({ sinceS: second, count, attempt: 1 });
       this.#tally.arrived += count;
     }
   }
 
   #lookBehind(second: number): void {
-    const { partners, outage } = this.#run;
-    const behind = partners.filter(
+    const { organizations, outage } = this.#run;
+    const behind = organizations.filter(
       ({ isBroken, peakPerSecond }, at) =>
-        !isBroken && (this.#lines[at]?.length ?? 0) > SECONDS_BEHIND * (peakPerSecond + 1),
+        !isBroken && (this.#lines[at]?.length ?? 0) > TOLERATED_LAG_S * (peakPerSecond + 1),
     ).length;
     if (behind === 0) this.#caughtUp.all = second - outage.untilS;
-    if (behind <= partners.length * (1 - MOST)) this.#caughtUp.most ??= second - outage.untilS;
+    if (behind <= organizations.length * (1 - P99)) this.#caughtUp.most ??= second - outage.untilS;
   }
 
   /** Without MongoDB nobody is woken; once it is back the sweep finds what is overdue. */
   #bringBack(second: number): void {
     for (const { line, waiting } of this.#later.get(second) ?? []) {
       if (this.#isOut("mongo", second)) {
-        this.#wake(this.#run.outage.untilS + SWEEP_S, line, waiting);
+        this.#wake(this.#run.outage.untilS + SWEEP_INTERVAL_S, line, waiting);
         continue;
       }
       this.#tally.scheduled -= waiting.count;
-      this.#lines[line]?.add(waiting);
+      this.#lines[line]?.enqueue(waiting);
     }
     this.#later.delete(second);
   }
@@ -142,13 +144,13 @@ class Simulation {
   #send(second: number): void {
     const wanted = this.#lines.map((line, at) => {
       const isDown = this.#isBroken(at) || (at === 0 && this.#isOut("receiver", second));
-      return this.#circuits[at]?.lets(second, isDown) ? Math.min(line.length, this.#limit) : 0;
+      return this.#circuits[at]?.allows(second, isDown) ? Math.min(line.length, this.#limit) : 0;
     });
     for (const [at, count] of fairShares(wanted, Math.floor(this.#run.capacityPerSecond)).entries())
-      for (const waiting of this.#lines[at]?.take(count) ?? []) this.#attempt(second, at, waiting);
+      for (const waiting of this.#lines[at]?.dequeue(count) ?? []) this.#attempt(second, at, waiting);
   }
 
-  #attempt(second: number, line: number, { sinceS, count, attempt }: Waiting): void {
+  #attempt(second: number, line: number, { sinceS, count, attempt }: PendingGroup): void {
     const { assumptions, random } = this.#run;
     if (attempt === 1) {
       const waits = line === 0 ? this.#waits.biggest : this.#waits.others;
@@ -159,14 +161,14 @@ class Simulation {
     if (failed === 0) return;
     const waitS = SCHEDULE_S[attempt];
     if (waitS === undefined) {
-      this.#tally.dead += failed;
+      this.#tally.failed += failed;
       return;
     }
     this.#tally.scheduled += failed;
     this.#wake(second + waitS, line, { sinceS: second + waitS, count: failed, attempt: attempt + 1 });
   }
 
-  #wake(second: number, line: number, waiting: Waiting): void {
+  #wake(second: number, line: number, waiting: PendingGroup): void {
     const due = this.#later.get(second) ?? [];
     due.push({ line, waiting });
     this.#later.set(second, due);
@@ -177,12 +179,12 @@ class Simulation {
   }
 
   #isBroken(at: number): boolean {
-    return this.#run.partners[at]?.isBroken === true;
+    return this.#run.organizations[at]?.isBroken === true;
   }
 
-  #isOut(what: Outage["of"], second: number): boolean {
-    const { of, fromS, untilS } = this.#run.outage;
-    return of === what && second >= fromS && second < untilS;
+  #isOut(what: SimulatedOutage["target"], second: number): boolean {
+    const { target, fromS, untilS } = this.#run.outage;
+    return target === what && second >= fromS && second < untilS;
   }
 }
 

@@ -2,22 +2,22 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type pg from "pg";
 import { toTypedId } from "../../src/platform/ids.ts";
-import { FAITHFUL, type Behaviour } from "./plan.ts";
-import type { Received } from "./receivers.ts";
-import type { ToldEvents } from "./subscribers.ts";
-import type { SoakEndpoint } from "./world.ts";
+import { RELIABLE_BEHAVIOURS, type Behaviour } from "./plan.ts";
+import type { ReceivedTotals } from "./receivers.ts";
+import type { SubscribedEvents } from "./subscribers.ts";
+import type { SoakEndpoint } from "./dataset.ts";
 
 export interface EndpointOutcome {
   behaviour: Behaviour;
   /** Events that are for it. */
   events: number;
   /** Distinct ones that it answered with 200. */
-  taken: number;
+  accepted: number;
   missing: number;
   /** Events that are not for it. */
-  strange: number;
+  unexpected: number;
   /** Answered with 200 more than once. */
-  twice: number;
+  duplicates: number;
   requests: number;
   attemptsOnRecord: number;
   wrongSignatures: number;
@@ -33,30 +33,33 @@ export interface DeliveryOutcome {
   /** Waiting without anybody to wake them, or leased to nobody who lives. */
   stuck: number;
   /** From the last change until the receivers that take everything had everything. */
-  quietAfterS: number;
+  drainedAfterS: number;
 }
 
 /** A lease may have to run out, and then the sweep comes; and a slow receiver has its backlog. */
-const PATIENCE_MS = 180_000;
-const LOOK_EVERY_MS = 500;
+const TIMEOUT_MS = 180_000;
+const POLL_INTERVAL_MS = 500;
 const OVERDUE = "60 s";
 
 /** Uuids of those that take everything. */
-export function faithfulOf(endpoints: readonly SoakEndpoint[]): string[] {
-  return endpoints.filter(({ behaviour }) => FAITHFUL.has(behaviour)).map(({ id }) => id);
+export function reliableEndpointIds(endpoints: readonly SoakEndpoint[]): string[] {
+  return endpoints.filter(({ behaviour }) => RELIABLE_BEHAVIOURS.has(behaviour)).map(({ id }) => id);
 }
 
 /** Resolves once those who take everything have nothing left to get, or it has taken too long: with the seconds. */
-export async function untilQuiet(client: pg.Client, endpoints: readonly SoakEndpoint[]): Promise<number> {
-  const faithful = faithfulOf(endpoints);
+export async function waitUntilDrained(
+  client: pg.Client,
+  endpoints: readonly SoakEndpoint[],
+): Promise<number> {
+  const faithful = reliableEndpointIds(endpoints);
   const startedMs = Date.now();
-  while (Date.now() - startedMs < PATIENCE_MS) {
+  while (Date.now() - startedMs < TIMEOUT_MS) {
     const { rows } = await client.query(
       "select from webhook_delivery where status = 'pending' and endpoint_id = any($1) limit 1",
       [faithful],
     );
     if (rows.length === 0) break;
-    await pause(LOOK_EVERY_MS);
+    await pause(POLL_INTERVAL_MS);
   }
   return (Date.now() - startedMs) / 1_000;
 }
@@ -65,19 +68,19 @@ export async function untilQuiet(client: pg.Client, endpoints: readonly SoakEndp
 export async function checkDeliveries(
   client: pg.Client,
   endpoints: readonly SoakEndpoint[],
-  received: ReadonlyMap<number, Received>,
-): Promise<Omit<DeliveryOutcome, "quietAfterS">> {
+  received: ReadonlyMap<number, ReceivedTotals>,
+): Promise<Omit<DeliveryOutcome, "drainedAfterS">> {
   const outcomes: EndpointOutcome[] = [];
   for (const [number, endpoint] of endpoints.entries())
-    outcomes.push(await outcomeOf(client, endpoint, received.get(number)));
+    outcomes.push(await checkEndpoint(client, endpoint, received.get(number)));
   return {
     events: await count(client, "select count(*)::int as count from job_event"),
     endpoints: outcomes,
-    stuck: await count(client, STUCK, [OVERDUE]),
+    stuck: await count(client, COUNT_STUCK, [OVERDUE]),
   };
 }
 
-const STUCK = `
+const COUNT_STUCK = `
   select count(*)::int as count from webhook_delivery delivery
     join webhook_endpoint endpoint on endpoint.id = delivery.endpoint_id
   where delivery.status = 'pending' and delivery.due_at < now() - $1::interval
@@ -97,7 +100,7 @@ export interface SubscriptionOutcome {
 
 export async function checkSubscriptions(
   client: pg.Client,
-  told: readonly ToldEvents[],
+  told: readonly SubscribedEvents[],
 ): Promise<SubscriptionOutcome> {
   const outcome = { missed: 0, strange: 0 };
   for (const [organizationId, subscriptions] of Map.groupBy(told, (one) => one.organizationId)) {
@@ -116,33 +119,33 @@ export async function checkSubscriptions(
   return outcome;
 }
 
-async function outcomeOf(
+async function checkEndpoint(
   client: pg.Client,
   { id, organizationId, behaviour }: SoakEndpoint,
-  received: Received = { requests: 0, taken: new Map(), wrongSignatures: 0 },
+  received: ReceivedTotals = { requests: 0, accepted: new Map(), wrongSignatures: 0 },
 ): Promise<EndpointOutcome> {
   const { rows } = await client.query<{ id: string }>(
     "select id from job_event where agent_id = $1 or contractor_id = $1",
     [organizationId],
   );
   const expected = new Set(rows.map((row) => toTypedId("evt", row.id)));
-  const { taken } = received;
+  const { accepted } = received;
   return {
     behaviour,
     events: expected.size,
-    taken: taken.size,
-    missing: expected.difference(taken).size,
-    strange: [...taken.keys()].filter((eventId) => !expected.has(eventId)).length,
-    twice: [...taken.values()].filter((times) => times > 1).length,
+    accepted: accepted.size,
+    missing: expected.difference(accepted).size,
+    unexpected: [...accepted.keys()].filter((eventId) => !expected.has(eventId)).length,
+    duplicates: [...accepted.values()].filter((times) => times > 1).length,
     requests: received.requests,
     wrongSignatures: received.wrongSignatures,
-    ...(await recordsOf(client, id)),
+    ...(await readRecords(client, id)),
   };
 }
 
 type Records = Pick<EndpointOutcome, "attemptsOnRecord" | "delivered" | "dead" | "waiting" | "status">;
 
-async function recordsOf(client: pg.Client, endpointId: string): Promise<Records> {
+async function readRecords(client: pg.Client, endpointId: string): Promise<Records> {
   const { rows } = await client.query<Records>(
     `select count(*) filter (where status = 'delivered')::int as delivered,
        count(*) filter (where status = 'dead')::int as dead,

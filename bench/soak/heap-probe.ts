@@ -13,9 +13,9 @@ type Collection = PerformanceEntry & { detail: { kind: number } };
 
 const COLLECT_AFTER_MS = 120_000;
 /** New objects that have come since the collection are none of what it left. */
-const YOUNG = new Set(["new_space", "new_large_object_space"]);
+const YOUNG_SPACES = new Set(["new_space", "new_large_object_space"]);
 
-function watchInto(file: string): void {
+function recordHeapTo(file: string): void {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const timer = setTimeout(collect, COLLECT_AFTER_MS);
@@ -28,7 +28,7 @@ function watchInto(file: string): void {
     if (!isFull) return;
     timer.refresh();
     const bytes = getHeapSpaceStatistics()
-      .filter(({ space_name: name }) => !YOUNG.has(name))
+      .filter(({ space_name: name }) => !YOUNG_SPACES.has(name))
       .reduce((sum, { space_used_size: used }) => sum + used, 0);
     appendFileSync(file, `${JSON.stringify({ atMs: Date.now(), mb: bytes / 1024 ** 2 })}\n`);
   });
@@ -36,4 +36,4 @@ function watchInto(file: string): void {
 }
 
 const folder = process.env["SOAK_HEAP_FOLDER"];
-if (folder !== undefined) watchInto(join(folder, String(process.pid)));
+if (folder !== undefined) recordHeapTo(join(folder, String(process.pid)));

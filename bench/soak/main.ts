@@ -4,10 +4,10 @@
  * something does not hold.
  */
 import { parseArgs } from "node:util";
-import { headingOf, writeReport } from "../report.ts";
-import { soak } from "./run.ts";
-import { reportOf } from "./tables.ts";
-import { verdictsOf } from "./verdicts.ts";
+import { reportHeading, writeReport } from "../report.ts";
+import { runSoak } from "./run.ts";
+import { formatSoakReport } from "./tables.ts";
+import { evaluateSoak } from "./assertions.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -24,10 +24,10 @@ const onProgress = (text: string): void =>
 const stopping = new AbortController();
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(name, () => stopping.abort());
 const [minutes, load] = [Number(options.minutes), Number(options.load)];
-const result = await soak({ minutes, load, signal: stopping.signal, onProgress });
-const verdicts = verdictsOf(result);
-const report = reportOf(result, verdicts);
-const heading = headingOf(`${options.minutes} minutes`);
+const result = await runSoak({ minutes, load, signal: stopping.signal, onProgress });
+const verdicts = evaluateSoak(result);
+const report = formatSoakReport(result, verdicts);
+const heading = reportHeading(`${options.minutes} minutes`);
 console.log(`\n${heading}\n\n${report}`);
 if (options.write) await writeReport("soak", heading, report);
 process.exitCode = verdicts.every(({ holds }) => holds) ? 0 : 1;

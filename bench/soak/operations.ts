@@ -5,18 +5,18 @@ import { toUpdate } from "../graphql/workload.ts";
 import type { LoadRequest } from "../load.ts";
 import type { BenchOrganization } from "../seed.ts";
 import { filterNames, type Workload } from "../workload.ts";
-import type { Calls } from "./calls.ts";
+import type { HttpClient } from "./http-client.ts";
 import type { OperationName } from "./plan.ts";
-import type { Visits } from "./visits.ts";
+import type { ConsoleUsers } from "./console-users.ts";
 
 export type Operation = () => Promise<number>;
 
-export interface OperationParts {
-  calls: Calls;
+export interface OperationDeps {
+  client: HttpClient;
   workload: Workload;
   /** The biggest first. */
   organizations: readonly BenchOrganization[];
-  visits: Visits;
+  consoleUsers: ConsoleUsers;
 }
 
 const STATUSES = ["completed", "in_transit", "pending", "failed", "on_hold"];
@@ -33,15 +33,15 @@ interface Envelope<Data> {
   data: Data;
 }
 
-export function operationsOf(parts: OperationParts): Record<OperationName, Operation> {
-  const { calls, workload, organizations, visits } = parts;
+export function createOperations(parts: OperationDeps): Record<OperationName, Operation> {
+  const { client, workload, organizations, consoleUsers } = parts;
   let turn = 0;
   const next = (): number => (turn += 1);
   const someKey = (): string => (organizations[next() % organizations.length] as BenchOrganization).key;
   const reading =
     (request: () => LoadRequest | undefined): Operation =>
     async () => {
-      await calls.ask(request() as LoadRequest);
+      await client.sendOk(request() as LoadRequest);
       return 0;
     };
   const listing = (pageSize: number): Operation =>
@@ -50,38 +50,39 @@ export function operationsOf(parts: OperationParts): Record<OperationName, Opera
     "list of 10": listing(10),
     "list of 100": listing(100),
     async "PATCH one"() {
-      await calls.ask(workload.updates(1)[0] as LoadRequest);
+      await client.sendOk(workload.updates(1)[0] as LoadRequest);
       return 1;
     },
-    "PATCH one, twice with its Idempotency-Key": () => repeated(calls, workload.updates(1)[0] as LoadRequest),
+    "PATCH one, twice with its Idempotency-Key": () =>
+      sendIdempotentTwice(client, workload.updates(1)[0] as LoadRequest),
     async "PATCH batch of 20"() {
-      const answer = await calls.ask(workload.batches(1, BATCH)[0] as LoadRequest);
+      const answer = await client.sendOk(workload.batches(1, BATCH)[0] as LoadRequest);
       return (answer as unknown as Envelope<{ updated_count: number }>).data.updated_count;
     },
     async "GraphQL updateJobs of 20"() {
-      const answer = await calls.ask(toUpdate(workload.batches(1, BATCH)[0] as LoadRequest));
+      const answer = await client.sendOk(toUpdate(workload.batches(1, BATCH)[0] as LoadRequest));
       return (answer as unknown as Envelope<{ updateJobs: { updatedCount: number } }>).data.updateJobs
         .updatedCount;
     },
     "GraphQL dashboard": reading(() =>
       graphql.dashboard(someKey(), STATUSES[next() % STATUSES.length] ?? "pending"),
     ),
-    "GraphQL connections": () => walk(calls, someKey()),
+    "GraphQL connections": () => readTwoPages(client, someKey()),
     "GraphQL jobStats": reading(() => graphql.stats(someKey())),
-    "event feed": followed(calls, organizations),
+    "event feed": followFeed(client, organizations),
     history: reading(() => {
       const { path, key } = workload.updates(1)[0] as LoadRequest;
       return { method: "GET", path: `${path}/history`, key };
     }),
     "console visit": async () => {
-      await visits.make();
+      await consoleUsers.visit();
       return 0;
     },
   };
 }
 
 /** Through whichever API comes next each time: the second has to answer what the first did, and to change nothing. */
-async function repeated(calls: Calls, request: LoadRequest): Promise<number> {
+async function sendIdempotentTwice(calls: HttpClient, request: LoadRequest): Promise<number> {
   const headers = { "x-api-key": request.key, "idempotency-key": randomUUID() };
   const [first, second] = [await calls.send(request, headers), await calls.send(request, headers)];
   if (first.status !== 200) throw new Error(`${first.status} ${first.body.slice(0, 200)}`);
@@ -92,7 +93,7 @@ async function repeated(calls: Calls, request: LoadRequest): Promise<number> {
 }
 
 /** Two pages of a connection, the second by the cursor of the first. */
-async function walk(calls: Calls, key: string): Promise<number> {
+async function readTwoPages(calls: HttpClient, key: string): Promise<number> {
   type Page = Envelope<{ jobs: { pageInfo: { endCursor: string | null } } }>;
   const page = (after: string | null): LoadRequest => ({
     method: "POST",
@@ -100,20 +101,20 @@ async function walk(calls: Calls, key: string): Promise<number> {
     key,
     body: JSON.stringify({ query: CONNECTION, variables: { after } }),
   });
-  const first = (await calls.ask(page(null))) as unknown as Page;
-  await calls.ask(page(first.data.jobs.pageInfo.endCursor));
+  const first = (await calls.sendOk(page(null))) as unknown as Page;
+  await calls.sendOk(page(first.data.jobs.pageInfo.endCursor));
   return 0;
 }
 
 /** Some readers of the feed, each of which goes on where it stood. */
-function followed(calls: Calls, organizations: readonly BenchOrganization[]): Operation {
+function followFeed(calls: HttpClient, organizations: readonly BenchOrganization[]): Operation {
   const readers = organizations.slice(0, 10).map(({ key }) => ({ key, after: "" }));
   let turn = 0;
   return async () => {
     turn += 1;
     const reader = readers[turn % readers.length] as (typeof readers)[number];
     const from = reader.after === "" ? "" : `&after=${encodeURIComponent(reader.after)}`;
-    const answer = await calls.ask({
+    const answer = await calls.sendOk({
       method: "GET",
       path: `/v1/events?page_size=50${from}`,
       key: reader.key,

@@ -19,41 +19,46 @@ export const operationNames = Object.keys(OPERATIONS) as OperationName[];
 
 /** Sockets that follow changes at any moment; each stays for a while and is followed by another. */
 export const SUBSCRIBERS = 24;
-export const SUBSCRIBER_STAYS_S = 20;
+export const SUBSCRIBER_MEAN_STAY_S = 20;
 
 /** How a receiver behaves. All but the last three take everything in the end. */
 export type Behaviour = "healthy" | "flaky" | "busy" | "slow" | "failing" | "hanging" | "gone";
-export const FAITHFUL: ReadonlySet<Behaviour> = new Set<Behaviour>(["healthy", "flaky", "busy", "slow"]);
+export const RELIABLE_BEHAVIOURS: ReadonlySet<Behaviour> = new Set<Behaviour>([
+  "healthy",
+  "flaky",
+  "busy",
+  "slow",
+]);
 
 export interface EndpointPlan {
   behaviour: Behaviour;
   /** Place of its organisation among them all, the biggest first. */
-  place: number;
+  organizationRank: number;
 }
 
-const at = (behaviour: Behaviour, ...places: number[]): EndpointPlan[] =>
-  places.map((place) => ({ behaviour, place }));
+const planEndpoints = (behaviour: Behaviour, ...organizationRanks: number[]): EndpointPlan[] =>
+  organizationRanks.map((organizationRank) => ({ behaviour, organizationRank }));
 
 /** An organisation of a healthy one has a hanging or failing one beside it, and two small ones have two each. */
 export const ENDPOINTS: readonly EndpointPlan[] = [
-  ...at("healthy", 0, 1, 2, 3, 4, 5, 6, 7, 30, 31),
-  ...at("flaky", 8),
-  ...at("busy", 9),
-  ...at("slow", 40),
-  ...at("failing", 7, 30),
-  ...at("hanging", 31, 41),
-  ...at("gone", 42),
+  ...planEndpoints("healthy", 0, 1, 2, 3, 4, 5, 6, 7, 30, 31),
+  ...planEndpoints("flaky", 8),
+  ...planEndpoints("busy", 9),
+  ...planEndpoints("slow", 40),
+  ...planEndpoints("failing", 7, 30),
+  ...planEndpoints("hanging", 31, 41),
+  ...planEndpoints("gone", 42),
 ];
 
 /** Short, so that what fails is soon tried again; while a circuit is open what waits behind it uses up no attempt. */
 export const RETRY_SCHEDULE = "0s,2s,5s,10s,20s,40s";
 export const JOBS = 50_000;
-export const PEOPLE = 12;
-export const PASSWORD = "a heron waits at the weir";
+export const USER_COUNT = 12;
+export const USER_PASSWORD = "a heron waits at the weir";
 
 export const SAMPLE_EVERY_MS = 5_000;
 /** Before the clock starts: code is compiled, connections are opened. A tenth of the run, at most this. */
-export const MOST_WARM_UP_S = 60;
+export const MAX_WARM_UP_S = 60;
 
 /** What must hold at the end. */
 export const LIMITS = {
@@ -69,4 +74,4 @@ export const LIMITS = {
   countChanges: 20_000,
 } as const;
 /** A line through fewer points says nothing. */
-export const LEAST_MINUTES = 5;
+export const MIN_MINUTES = 5;

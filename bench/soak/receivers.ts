@@ -4,16 +4,16 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { verify } from "../../src/webhooks/signature.ts";
+import { verify } from "../../src/webhooks/signing/signature.ts";
 import type { Behaviour } from "./plan.ts";
 
 export type ReceiversCommand = { do: "expect"; secrets: readonly string[] } | { do: "tell" };
 
 /** Of one endpoint. */
-export interface Received {
+export interface ReceivedTotals {
   requests: number;
   /** How often each `webhook-id` was answered with 200. */
-  taken: Map<string, number>;
+  accepted: Map<string, number>;
   wrongSignatures: number;
 }
 
@@ -26,7 +26,7 @@ const BUSY_MS = 1_000;
 const BUSY_S = 2;
 const CHECK_EVERY = 100;
 
-const received = new Map<number, Received>();
+const received = new Map<number, ReceivedTotals>();
 const seen = new Map<number, Set<string>>();
 const busyUntilMs = new Map<number, number>();
 let secrets: readonly string[] = [];
@@ -50,51 +50,51 @@ process.once("disconnect", () => {
   server.close();
 });
 
-interface Arrived {
+interface ArrivedRequest {
   number: number;
   id: string;
-  record: Received;
+  record: ReceivedTotals;
 }
 
 function handle(request: IncomingMessage, response: ServerResponse, body: Buffer): void {
   const [, behaviour, text] = request.url?.split("/") ?? [];
   const number = Number(text);
   const id = String(request.headers["webhook-id"]);
-  const record = received.get(number) ?? { requests: 0, taken: new Map(), wrongSignatures: 0 };
+  const record = received.get(number) ?? { requests: 0, accepted: new Map(), wrongSignatures: 0 };
   received.set(number, record);
   record.requests += 1;
   if (record.requests % CHECK_EVERY === 0 && !isSigned(request, body, number)) record.wrongSignatures += 1;
   behaviours[behaviour as Behaviour]({ number, id, record }, response);
 }
 
-const take = ({ id, record }: Arrived, response: ServerResponse): void => {
+const accept = ({ id, record }: ArrivedRequest, response: ServerResponse): void => {
   // What is broken off before the answer was not taken.
-  response.on("finish", () => record.taken.set(id, (record.taken.get(id) ?? 0) + 1));
+  response.on("finish", () => record.accepted.set(id, (record.accepted.get(id) ?? 0) + 1));
   response.writeHead(200, { "content-type": "text/plain", "content-length": 2 }).end("ok");
 };
-const refuse = (status: number, headers: Record<string, string>, response: ServerResponse): void =>
+const reject = (status: number, headers: Record<string, string>, response: ServerResponse): void =>
   void response.writeHead(status, { "content-length": 0, ...headers }).end();
 
-const behaviours: Record<Behaviour, (arrived: Arrived, response: ServerResponse) => void> = {
-  healthy: take,
+const behaviours: Record<Behaviour, (arrived: ArrivedRequest, response: ServerResponse) => void> = {
+  healthy: accept,
   flaky(arrived, response) {
     const ids = seen.get(arrived.number) ?? new Set();
     seen.set(arrived.number, ids);
     const isNew = !ids.has(arrived.id);
     ids.add(arrived.id);
-    if (isNew && ids.size % FLAKY_EVERY === 0) refuse(500, {}, response);
-    else take(arrived, response);
+    if (isNew && ids.size % FLAKY_EVERY === 0) reject(500, {}, response);
+    else accept(arrived, response);
   },
   busy(arrived, response) {
     const { number, record } = arrived;
     if (record.requests % BUSY_EVERY === 0) busyUntilMs.set(number, Date.now() + BUSY_MS);
-    if (Date.now() < (busyUntilMs.get(number) ?? 0)) refuse(429, { "retry-after": String(BUSY_S) }, response);
-    else take(arrived, response);
+    if (Date.now() < (busyUntilMs.get(number) ?? 0)) reject(429, { "retry-after": String(BUSY_S) }, response);
+    else accept(arrived, response);
   },
-  slow: (arrived, response) => void setTimeout(() => take(arrived, response), SLOW_MS),
-  failing: (_arrived, response) => refuse(500, {}, response),
+  slow: (arrived, response) => void setTimeout(() => accept(arrived, response), SLOW_MS),
+  failing: (_arrived, response) => reject(500, {}, response),
   hanging: () => undefined,
-  gone: (_arrived, response) => refuse(410, {}, response),
+  gone: (_arrived, response) => reject(410, {}, response),
 };
 
 function isSigned({ headers }: IncomingMessage, body: Buffer, number: number): boolean {

@@ -2,23 +2,23 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { MongoClient } from "mongodb";
-import { JOBS_COLLECTION } from "../../src/scheduling/job-document.ts";
-import { cpuOfProcess } from "../cpu.ts";
+import { TASKS_COLLECTION } from "../../src/scheduling/task-document.ts";
+import { processCpuUs } from "../process-usage.ts";
 import {
   checkDeliveries,
   checkSubscriptions,
-  faithfulOf,
-  untilQuiet,
+  reliableEndpointIds,
+  waitUntilDrained,
   type DeliveryOutcome,
   type SubscriptionOutcome,
 } from "./deliveries.ts";
-import type { Point } from "./fit.ts";
-import { MOST_WARM_UP_S, SAMPLE_EVERY_MS } from "./plan.ts";
-import type { Received, ReceiversCommand } from "./receivers.ts";
-import { takeSample, type Sample, type Sampled } from "./samples.ts";
-import { openStage, startHelper, type SoakProcess } from "./stage.ts";
+import type { Point } from "./linear-regression.ts";
+import { MAX_WARM_UP_S, SAMPLE_EVERY_MS } from "./plan.ts";
+import type { ReceivedTotals, ReceiversCommand } from "./receivers.ts";
+import { takeSample, type Sample, type SampleSource } from "./samples.ts";
+import { startSoakProcesses, startHelperProcess, type SoakProcess } from "./processes.ts";
 import type { TrafficJob, TrafficMessage, TrafficResult } from "./traffic.ts";
-import { makeWorld } from "./world.ts";
+import { createSoakDataset } from "./dataset.ts";
 
 export interface SoakOptions {
   minutes: number;
@@ -41,53 +41,53 @@ export interface SoakResult {
   /** Requests that the balancer found nobody to answer. */
   unanswered: number;
   /** Lines that a process logged as warnings and errors, and one of each kind. */
-  logged: Logged;
+  loggedMessages: LoggedMessages;
   /** CPU seconds a second of the callers, the receivers and the balancer with the sampler. */
   ownCpu: number;
 }
 
-export interface Logged {
+export interface LoggedMessages {
   warnings: Map<string, number>;
   errors: Map<string, number>;
 }
 
-export async function soak(options: SoakOptions): Promise<SoakResult> {
+export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   const { minutes, load, signal, onProgress } = options;
   const runMs = minutes * 60_000;
-  const warmUpMs = Math.min(MOST_WARM_UP_S * 1_000, runMs / 10);
-  await using stage = await openStage(onProgress);
-  await using receivers = startHelper<ReceiversCommand, unknown>("receivers.ts");
-  await using traffic = startHelper<TrafficJob, TrafficMessage>("traffic.ts");
-  const { url: receiverUrl } = (await receivers.message()) as { url: string };
-  const world = await makeWorld(stage, receiverUrl);
-  const { organizations, people, seededAt, endpoints } = world;
-  receivers.tell({ do: "expect", secrets: endpoints.map(({ secret }) => secret) });
+  const warmUpMs = Math.min(MAX_WARM_UP_S * 1_000, runMs / 10);
+  await using stage = await startSoakProcesses(onProgress);
+  await using receivers = startHelperProcess<ReceiversCommand, unknown>("receivers.ts");
+  await using traffic = startHelperProcess<TrafficJob, TrafficMessage>("traffic.ts");
+  const { url: receiverUrl } = (await receivers.nextMessage()) as { url: string };
+  const world = await createSoakDataset(stage, receiverUrl);
+  const { organizations, users, seededAt, endpoints } = world;
+  receivers.send({ do: "expect", secrets: endpoints.map(({ secret }) => secret) });
 
   const { cluster, client } = stage;
   const { databaseUrl, url } = cluster;
-  traffic.tell({ url, databaseUrl, organizations, people, seededAt, load, warmUpMs, runMs });
-  await traffic.message();
+  traffic.send({ url, databaseUrl, organizations, users, seededAt, load, warmUpMs, runMs });
+  await traffic.nextMessage();
   onProgress(`traffic begins: ${warmUpMs / 1_000} s to warm up, then ${minutes} minutes`);
-  const finished = traffic.message();
+  const finished = traffic.nextMessage();
   // Should it fail meanwhile, that is told below, once everything else can be ended.
   finished.catch(() => undefined);
   await pause(warmUpMs, undefined, { signal });
   const ownCpu = (): number =>
-    [process.pid, receivers.pid, traffic.pid].reduce((sum, pid) => sum + cpuOfProcess(pid), 0) / 1e6;
+    [process.pid, receivers.pid, traffic.pid].reduce((sum, pid) => sum + processCpuUs(pid), 0) / 1e6;
   const before = { cpu: ownCpu(), ms: Date.now() };
   await using mongo = new MongoClient(cluster.mongoUrl);
-  const agenda = mongo.db().collection(JOBS_COLLECTION);
-  const sampled = { stage, agenda, faithful: faithfulOf(endpoints) };
+  const agenda = mongo.db().collection(TASKS_COLLECTION);
+  const sampled = { stage, agenda, reliableEndpointIds: reliableEndpointIds(endpoints) };
   const samples = await sampleUntil(sampled, before.ms + runMs, options);
   const ownShare = (ownCpu() - before.cpu) / ((Date.now() - before.ms) / 1_000);
   const message = await finished;
   if (!("result" in message)) throw new Error("The traffic has no result");
 
   onProgress("the traffic is over; what is left is delivered");
-  const quietAfterS = await untilQuiet(client, endpoints);
-  const told = receivers.message();
-  receivers.tell({ do: "tell" });
-  const received = (await told) as Map<number, Received>;
+  const drainedAfterS = await waitUntilDrained(client, endpoints);
+  const told = receivers.nextMessage();
+  receivers.send({ do: "tell" });
+  const received = (await told) as Map<number, ReceivedTotals>;
   const deliveries = await checkDeliveries(client, endpoints, received);
   return {
     minutes,
@@ -95,16 +95,16 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
     samples,
     heaps: await readHeaps(stage.processes, before.ms),
     traffic: message.result,
-    deliveries: { ...deliveries, quietAfterS },
-    subscriptions: await checkSubscriptions(client, message.result.subscribers.told),
+    deliveries: { ...deliveries, drainedAfterS },
+    subscriptions: await checkSubscriptions(client, message.result.subscribers.subscriptions),
     unanswered: cluster.balancer.unanswered.length,
-    logged: await readLogs(stage.processes),
+    loggedMessages: await readLogs(stage.processes),
     ownCpu: ownShare,
   };
 }
 
 async function sampleUntil(
-  sampled: Sampled,
+  sampled: SampleSource,
   untilMs: number,
   { signal, onProgress }: SoakOptions,
 ): Promise<Sample[]> {
@@ -138,8 +138,8 @@ async function readHeaps(processes: readonly SoakProcess[], fromMs: number): Pro
   return heaps;
 }
 
-async function readLogs(processes: readonly SoakProcess[]): Promise<Logged> {
-  const logged: Logged = { warnings: new Map(), errors: new Map() };
+async function readLogs(processes: readonly SoakProcess[]): Promise<LoggedMessages> {
+  const logged: LoggedMessages = { warnings: new Map(), errors: new Map() };
   for (const { logFile } of processes)
     for (const line of (await readFile(logFile, "utf8")).split("\n")) {
       const kind = /^\{"level":"(?:warn|(error|fatal))"/.exec(line);

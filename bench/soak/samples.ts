@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import type { Collection } from "mongodb";
 import type pg from "pg";
-import { cpuOfProcess, cpuOfTree } from "../cpu.ts";
-import type { SoakProcess, SoakStage } from "./stage.ts";
+import { processCpuUs, processTreeCpuUs } from "../process-usage.ts";
+import type { SoakProcess, SoakProcesses } from "./processes.ts";
 
 export interface ProcessSample {
   name: string;
@@ -12,7 +12,7 @@ export interface ProcessSample {
   heapMb: number;
   /** Since the sample before. */
   loopP99Ms: number;
-  loopMostMs: number;
+  loopMaxMs: number;
   /** Requests without a connection to PostgreSQL, at this moment. */
   poolWaiting: number;
   descriptors: number;
@@ -30,9 +30,9 @@ export interface Sample {
   processes: ProcessSample[];
   tables: TableSample[];
   connections: number;
-  agendaJobs: number;
+  agendaTasks: number;
   /** The oldest delivery that is due to somebody who takes everything, in seconds; 0: none is. */
-  dueS: number;
+  oldestDueS: number;
   /** CPU seconds so far. */
   cpu: Record<CpuOwner, number>;
 }
@@ -43,46 +43,46 @@ export type CpuOwner = "APIs" | "workers" | "PostgreSQL" | "MongoDB";
 const TABLES = [
   "job",
   "job_event",
-  "job_count_change",
+  "job_counter_delta",
   "webhook_delivery_pending",
   "idempotency_record",
   "rate_limit_bucket",
   "user_session",
 ];
-const METRICS_WITHIN_MS = 10_000;
+const METRICS_TIMEOUT_MS = 10_000;
 
-export interface Sampled {
-  stage: SoakStage;
+export interface SampleSource {
+  stage: SoakProcesses;
   agenda: Collection;
   /** Uuids of the endpoints that take everything. */
-  faithful: readonly string[];
+  reliableEndpointIds: readonly string[];
 }
 
-export async function takeSample({ stage, agenda, faithful }: Sampled): Promise<Sample> {
+export async function takeSample({ stage, agenda, reliableEndpointIds }: SampleSource): Promise<Sample> {
   const { client } = stage;
-  const [processes, agendaJobs] = await Promise.all([
+  const [processes, agendaTasks] = await Promise.all([
     Promise.all(stage.processes.map(sampleProcess)),
     agenda.countDocuments(),
   ]);
   const tables = await sampleTables(client);
-  const connections = await figureOf(client, CONNECTIONS);
-  const dueS = await figureOf(client, LONGEST_DUE, [faithful]);
-  return { atMs: Date.now(), processes, tables, connections, dueS, agendaJobs, cpu: cpuOf(stage) };
+  const connections = await queryFigure(client, CONNECTIONS);
+  const oldestDueS = await queryFigure(client, OLDEST_DUE, [reliableEndpointIds]);
+  return { atMs: Date.now(), processes, tables, connections, oldestDueS, agendaTasks, cpu: readCpu(stage) };
 }
 
-function cpuOf({ processes, postmasterPid, mongodPid }: SoakStage): Sample["cpu"] {
+function readCpu({ processes, postmasterPid, mongodPid }: SoakProcesses): Sample["cpu"] {
   const ofRole = (role: SoakProcess["role"]): number =>
-    processes.filter((one) => one.role === role).reduce((sum, { pid }) => sum + cpuOfProcess(pid), 0) / 1e6;
+    processes.filter((one) => one.role === role).reduce((sum, { pid }) => sum + processCpuUs(pid), 0) / 1e6;
   return {
     APIs: ofRole("api"),
     workers: ofRole("worker"),
-    PostgreSQL: cpuOfTree(postmasterPid) / 1e6,
-    MongoDB: cpuOfProcess(mongodPid) / 1e6,
+    PostgreSQL: processTreeCpuUs(postmasterPid) / 1e6,
+    MongoDB: processCpuUs(mongodPid) / 1e6,
   };
 }
 
 async function sampleProcess({ name, role, url, pid }: SoakProcess): Promise<ProcessSample> {
-  const response = await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(METRICS_WITHIN_MS) });
+  const response = await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(METRICS_TIMEOUT_MS) });
   const figure = readFigures(await response.text());
   return {
     name,
@@ -90,8 +90,8 @@ async function sampleProcess({ name, role, url, pid }: SoakProcess): Promise<Pro
     rssMb: residentMb(pid),
     heapMb: figure("nodejs_heap_size_used_bytes") / 1024 ** 2,
     loopP99Ms: figure("nodejs_eventloop_lag_p99_seconds") * 1_000,
-    loopMostMs: figure("nodejs_eventloop_lag_max_seconds") * 1_000,
-    poolWaiting: figure('waymark_database_connections{state="waiting"}'),
+    loopMaxMs: figure("nodejs_eventloop_lag_max_seconds") * 1_000,
+    poolWaiting: figure('waymark_db_pool_connections{state="waiting"}'),
     descriptors: readdirSync(`/proc/${pid}/fd`).length,
   };
 }
@@ -124,13 +124,13 @@ const CONNECTIONS =
   "select count(*)::float8 as figure from pg_stat_activity where backend_type = 'client backend'";
 
 /** Not counting what the receiver has asked to wait, nor what is on its way. */
-const LONGEST_DUE = `
+const OLDEST_DUE = `
   select coalesce(extract(epoch from now() - min(due_at)), 0)::float8 as figure
   from webhook_delivery join webhook_endpoint endpoint on endpoint.id = endpoint_id
   where webhook_delivery.status = 'pending' and endpoint_id = any($1) and lease_token is null and due_at < now()
     and coalesce(endpoint.blocked_until, '-infinity') < now()`;
 
-async function figureOf(client: pg.Client, text: string, values: unknown[] = []): Promise<number> {
+async function queryFigure(client: pg.Client, text: string, values: unknown[] = []): Promise<number> {
   const { rows } = await client.query<{ figure: number }>(text, values);
   return rows[0]?.figure ?? 0;
 }

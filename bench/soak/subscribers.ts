@@ -3,10 +3,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
 import type { BenchOrganization } from "../seed.ts";
-import { SUBSCRIBER_STAYS_S } from "./plan.ts";
+import { SUBSCRIBER_MEAN_STAY_S } from "./plan.ts";
 
 /** Of one subscription. */
-export interface ToldEvents {
+export interface SubscribedEvents {
   /** Of who follows, a uuid. */
   organizationId: string;
   /** `evt_…` */
@@ -17,9 +17,9 @@ export interface SubscriberCounts {
   opened: number;
   events: number;
   /** Of one subscription, the same event again. */
-  twice: number;
+  duplicates: number;
   /** What each was told, to be held against what happened. */
-  told: ToldEvents[];
+  subscriptions: SubscribedEvents[];
   /** Ended by the server or an error, with what was said. */
   failures: string[];
 }
@@ -29,23 +29,27 @@ export interface Subscribers {
   stop(): Promise<void>;
 }
 
-const CHANGED = `subscription { jobChanged { id type sequence cursor job { markingNumber normalizedStatus } } }`;
-const LEAVES_WITHOUT_A_WORD = 0.3;
+const JOB_CHANGED_SUBSCRIPTION = `subscription { jobChanged { id type sequence cursor job { markingNumber normalizedStatus } } }`;
+const ABRUPT_LEAVE_SHARE = 0.3;
 
 export function startSubscribers(
   count: number,
   apiUrl: string,
   organizations: readonly BenchOrganization[],
 ): Subscribers {
-  const counts: SubscriberCounts = { opened: 0, events: 0, twice: 0, told: [], failures: [] };
+  const counts: SubscriberCounts = { opened: 0, events: 0, duplicates: 0, subscriptions: [], failures: [] };
   const stopping = new AbortController();
   const url = `${apiUrl.replace("http", "ws")}/graphql`;
   const slot = async (number: number): Promise<void> => {
     for (let turn = number; !stopping.signal.aborted; turn += count) {
-      const follower = follow(url, organizations[turn % organizations.length] as BenchOrganization, counts);
-      const stayMs = -Math.log(1 - Math.random()) * SUBSCRIBER_STAYS_S * 1_000;
+      const follower = openSubscription(
+        url,
+        organizations[turn % organizations.length] as BenchOrganization,
+        counts,
+      );
+      const stayMs = -Math.log(1 - Math.random()) * SUBSCRIBER_MEAN_STAY_S * 1_000;
       await pause(Math.max(500, stayMs), undefined, { signal: stopping.signal }).catch(() => undefined);
-      await follower.leave(Math.random() < LEAVES_WITHOUT_A_WORD);
+      await follower.leave(Math.random() < ABRUPT_LEAVE_SHARE);
     }
   };
   const slots = Array.from({ length: count }, (_, number) => slot(number));
@@ -58,14 +62,18 @@ export function startSubscribers(
   };
 }
 
-interface Follower {
+interface SoakSubscription {
   leave(withoutAWord: boolean): Promise<void>;
 }
 
-function follow(url: string, { id, key }: BenchOrganization, counts: SubscriberCounts): Follower {
+function openSubscription(
+  url: string,
+  { id, key }: BenchOrganization,
+  counts: SubscriberCounts,
+): SoakSubscription {
   counts.opened += 1;
   const seen = new Set<string>();
-  counts.told.push({ organizationId: id, eventIds: seen });
+  counts.subscriptions.push({ organizationId: id, eventIds: seen });
   let socket: WebSocket | null = null;
   let isLeaving = false;
   const client = createClient({
@@ -81,14 +89,14 @@ function follow(url: string, { id, key }: BenchOrganization, counts: SubscriberC
     if (!isLeaving) counts.failures.push(describe(reason));
   };
   client.subscribe<{ jobChanged: { id: string } }>(
-    { query: CHANGED },
+    { query: JOB_CHANGED_SUBSCRIPTION },
     {
       next({ data, errors }) {
         if (errors) failed(errors);
         const eventId = data?.jobChanged.id;
         if (eventId === undefined) return;
         counts.events += 1;
-        if (seen.has(eventId)) counts.twice += 1;
+        if (seen.has(eventId)) counts.duplicates += 1;
         seen.add(eventId);
       },
       error: failed,

@@ -1,13 +1,13 @@
 /** The report of a soak as Markdown. */
 import { cpus } from "node:os";
 import { median, percentile } from "../deliveries/protocol.ts";
-import { number } from "../report.ts";
+import { formatNumber } from "../report.ts";
 import { JOBS, LIMITS, operationNames, OPERATIONS, SUBSCRIBERS } from "./plan.ts";
 import type { SoakResult } from "./run.ts";
 import type { CpuOwner, ProcessSample, Sample } from "./samples.ts";
-import { memoryOf, slopeText, type Verdict } from "./verdicts.ts";
+import { measureMemoryTrends, formatSlope, type SoakAssertion } from "./assertions.ts";
 
-export function reportOf(result: SoakResult, verdicts: readonly Verdict[]): string {
+export function formatSoakReport(result: SoakResult, verdicts: readonly SoakAssertion[]): string {
   return [
     introduction(result),
     operationsTable(result),
@@ -19,7 +19,7 @@ export function reportOf(result: SoakResult, verdicts: readonly Verdict[]): stri
   ].join("\n\n");
 }
 
-const table = (head: readonly string[], lines: readonly (readonly string[])[]): string =>
+const formatTable = (head: readonly string[], lines: readonly (readonly string[])[]): string =>
   [head, head.map(() => "---"), ...lines].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 
 function introduction({ load, samples, ownCpu, traffic, deliveries }: SoakResult): string {
@@ -28,35 +28,35 @@ function introduction({ load, samples, ownCpu, traffic, deliveries }: SoakResult
   const shareOf = (owner: CpuOwner): number => (last.cpu[owner] - first.cpu[owner]) / seconds;
   const owners: CpuOwner[] = ["APIs", "workers", "PostgreSQL", "MongoDB"];
   const shares = [
-    ...owners.map((owner) => `${owner} ${number(shareOf(owner))}`),
-    `callers, receivers and balancer ${number(ownCpu)}`,
+    ...owners.map((owner) => `${owner} ${formatNumber(shareOf(owner))}`),
+    `callers, receivers and balancer ${formatNumber(ownCpu)}`,
   ];
   const all = owners.reduce((sum, owner) => sum + shareOf(owner), ownCpu);
   const { subscribers } = traffic;
   return [
     `Two APIs behind a balancer, two workers, ${JOBS.toLocaleString("en")} jobs; the rates below, times ${load}.`,
-    `Cores in use: ${number(all)} of ${cpus().length} (${shares.join(", ")}).`,
+    `Cores in use: ${formatNumber(all)} of ${cpus().length} (${shares.join(", ")}).`,
     `${deliveries.events.toLocaleString("en")} events; ${subscribers.opened.toLocaleString("en")} subscriptions opened, ` +
       `${Math.ceil(SUBSCRIBERS * load)} at a time, which were told ${subscribers.events.toLocaleString("en")} events.`,
-    `After the last change the receivers that take everything had all of it within ${number(deliveries.quietAfterS)} s.`,
+    `After the last change the receivers that take everything had all of it within ${formatNumber(deliveries.drainedAfterS)} s.`,
   ].join(" ");
 }
 
 function operationsTable({ traffic, load }: SoakResult): string {
   const lines = operationNames.map((name) => {
-    const { quartersMs, done } = traffic.operations[name];
+    const { quartersMs, done } = traffic.operationFigures[name];
     const pair = (part: number): string =>
-      [0, 3].map((quarter) => number(percentile(quartersMs[quarter] ?? [], part))).join(", ");
-    return [name, number(OPERATIONS[name] * load), done.toLocaleString("en"), pair(0.5), pair(0.99)];
+      [0, 3].map((quarter) => formatNumber(percentile(quartersMs[quarter] ?? [], part))).join(", ");
+    return [name, formatNumber(OPERATIONS[name] * load), done.toLocaleString("en"), pair(0.5), pair(0.99)];
   });
-  return table(
+  return formatTable(
     ["operation", "a second", "in all", "p50 ms: first, last quarter", "p99 ms: first, last quarter"],
     lines,
   );
 }
 
 function processesTable(result: SoakResult): string {
-  const memory = new Map(memoryOf(result).map((one) => [one.name, one]));
+  const memory = new Map(measureMemoryTrends(result).map((one) => [one.name, one]));
   const names = [...new Set(result.samples.flatMap(({ processes }) => processes.map(({ name }) => name)))];
   const lines = names.map((name) => {
     const own = result.samples.flatMap(({ processes }) => processes.filter((one) => one.name === name));
@@ -64,16 +64,16 @@ function processesTable(result: SoakResult): string {
     const heap = (result.heaps.get(name) ?? []).map(({ value }) => value);
     return [
       name,
-      `${number(median(all(({ rssMb }) => rssMb)))}, ${number(Math.max(...all(({ rssMb }) => rssMb)))}`,
-      slopeText(memory.get(name)?.rss ?? null),
-      heap.length === 0 ? "-" : number(median(heap)),
-      slopeText(memory.get(name)?.heap ?? null),
-      `${number(median(all(({ loopP99Ms }) => loopP99Ms)))}, ${number(Math.max(...all(({ loopMostMs }) => loopMostMs)))}`,
-      number(Math.max(...all(({ poolWaiting }) => poolWaiting))),
-      number(Math.max(...all(({ descriptors }) => descriptors))),
+      `${formatNumber(median(all(({ rssMb }) => rssMb)))}, ${formatNumber(Math.max(...all(({ rssMb }) => rssMb)))}`,
+      formatSlope(memory.get(name)?.rss ?? null),
+      heap.length === 0 ? "-" : formatNumber(median(heap)),
+      formatSlope(memory.get(name)?.heap ?? null),
+      `${formatNumber(median(all(({ loopP99Ms }) => loopP99Ms)))}, ${formatNumber(Math.max(...all(({ loopMaxMs }) => loopMaxMs)))}`,
+      formatNumber(Math.max(...all(({ poolWaiting }) => poolWaiting))),
+      formatNumber(Math.max(...all(({ descriptors }) => descriptors))),
     ];
   });
-  return table(
+  return formatTable(
     [
       "process",
       "resident MB: median, most",
@@ -97,14 +97,14 @@ function receiversTable({ deliveries }: SoakResult): string {
       behaviour,
       String(endpoints.length),
       sum(({ events }) => events),
-      sum(({ taken }) => taken),
+      sum(({ accepted }) => accepted),
       sum(({ requests }) => requests),
       sum(({ dead }) => dead),
       sum(({ waiting }) => waiting),
       [...new Set(endpoints.map(({ status }) => status))].join("; "),
     ];
   });
-  return table(
+  return formatTable(
     ["receivers", "endpoints", "events for them", "taken", "requests", "dead", "waiting", "at the end"],
     lines,
   );
@@ -117,28 +117,31 @@ function tablesTable({ samples }: SoakResult): string {
     const dead = samples.map((sample) => sample.tables.find((one) => one.name === name)?.deadRows ?? 0);
     return [
       name,
-      `${number(before?.mb ?? 0)}, ${number(mb)}`,
-      `${number(before?.rows ?? 0)}, ${number(rows)}`,
-      `${number(Math.max(...dead))}, ${number(dead.at(-1) ?? 0)}`,
+      `${formatNumber(before?.mb ?? 0)}, ${formatNumber(mb)}`,
+      `${formatNumber(before?.rows ?? 0)}, ${formatNumber(rows)}`,
+      `${formatNumber(Math.max(...dead))}, ${formatNumber(dead.at(-1) ?? 0)}`,
     ];
   });
-  const agenda = samples.map(({ agendaJobs }) => agendaJobs);
+  const agenda = samples.map(({ agendaTasks }) => agendaTasks);
   const connections = samples.map((sample) => sample.connections);
   return [
-    table(["table", "MB with indexes: first, last", "rows: first, last", "dead rows: most, last"], lines),
+    formatTable(
+      ["table", "MB with indexes: first, last", "rows: first, last", "dead rows: most, last"],
+      lines,
+    ),
     `Agenda's collection held at most ${Math.max(...agenda)} jobs and ${agenda.at(-1)} at the end; PostgreSQL had at most ` +
       `${Math.max(...connections)} connections.`,
   ].join("\n\n");
 }
 
-function verdictsTable(verdicts: readonly Verdict[]): string {
-  return table(
+function verdictsTable(verdicts: readonly SoakAssertion[]): string {
+  return formatTable(
     ["what must hold", "measured"],
-    verdicts.map(({ promise, measured, holds }) => [promise, holds ? measured : `**${measured}**`]),
+    verdicts.map(({ expectation, measured, holds }) => [expectation, holds ? measured : `**${measured}**`]),
   );
 }
 
-function conclusion(verdicts: readonly Verdict[]): string {
+function conclusion(verdicts: readonly SoakAssertion[]): string {
   const broken = verdicts.filter(({ holds }) => !holds).length;
   const held = broken === 0 ? "All of it held." : `**${broken} did not hold.**`;
   return (

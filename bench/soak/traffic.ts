@@ -2,20 +2,20 @@
 import pg from "pg";
 import type { BenchOrganization } from "../seed.ts";
 import { createWorkload } from "../workload.ts";
-import { openCalls } from "./calls.ts";
-import { operationsOf, type Operation } from "./operations.ts";
-import { startPaced } from "./pace.ts";
+import { openHttpClient } from "./http-client.ts";
+import { createOperations, type Operation } from "./operations.ts";
+import { startOpenLoop } from "./open-loop-rate.ts";
 import { operationNames, OPERATIONS, SUBSCRIBERS, type OperationName } from "./plan.ts";
 import { startSubscribers, type SubscriberCounts } from "./subscribers.ts";
-import { createVisits } from "./visits.ts";
-import type { SoakPerson } from "./world.ts";
+import { createConsoleUsers } from "./console-users.ts";
+import type { SoakUser } from "./dataset.ts";
 
 export interface TrafficJob {
   /** The balancer's. */
   url: string;
   databaseUrl: string;
   organizations: readonly BenchOrganization[];
-  people: readonly SoakPerson[];
+  users: readonly SoakUser[];
   seededAt: Date;
   /** Times the rates of the plan. */
   load: number;
@@ -34,7 +34,7 @@ export interface OperationFigures {
 }
 
 export interface TrafficResult {
-  operations: Record<OperationName, OperationFigures>;
+  operationFigures: Record<OperationName, OperationFigures>;
   /** Changes that were answered with success, those of the warm-up included. */
   changes: number;
   /** The first of what went wrong. */
@@ -45,60 +45,60 @@ export interface TrafficResult {
 export type TrafficMessage = { ready: true } | { result: TrafficResult };
 
 const QUARTERS = 4;
-const MOST_FAILURES = 20;
+const MAX_FAILURES = 20;
 
 process.once("message", (job: TrafficJob) => void run(job));
 process.once("disconnect", () => process.exit());
 
 async function run(job: TrafficJob): Promise<void> {
-  const { url, people, warmUpMs, runMs, load } = job;
+  const { url, users, warmUpMs, runMs, load } = job;
   const organizations = [...job.organizations];
   const client = new pg.Client({ connectionString: job.databaseUrl });
   await client.connect();
   const workload = await createWorkload({ client, organizations, seededAt: job.seededAt });
   await client.end();
-  await using calls = openCalls(url);
-  const visits = createVisits(calls, people);
-  const operations = operationsOf({ calls, workload, organizations, visits });
-  const tally = createTally(performance.now() + warmUpMs, runMs);
+  await using calls = openHttpClient(url);
+  const consoleUsers = createConsoleUsers(calls, users);
+  const operations = createOperations({ client: calls, workload, organizations, consoleUsers });
+  const tally = createTrafficRecorder(performance.now() + warmUpMs, runMs);
 
   process.send?.({ ready: true } satisfies TrafficMessage);
   const paced = operationNames.map((name) => ({
     name,
-    pace: startPaced(OPERATIONS[name] * load, () => tally.time(name, operations[name])),
+    pace: startOpenLoop(OPERATIONS[name] * load, () => tally.time(name, operations[name])),
   }));
   const subscribers = startSubscribers(Math.ceil(SUBSCRIBERS * load), url, organizations.slice(0, 40));
   await new Promise((resolve) => setTimeout(resolve, warmUpMs + runMs));
   await Promise.all(paced.map(({ pace }) => pace.stop()));
   await subscribers.stop();
-  for (const { name, pace } of paced) tally.result.operations[name].skipped = pace.skipped;
+  for (const { name, pace } of paced) tally.result.operationFigures[name].skipped = pace.skipped;
   const result: TrafficResult = { ...tally.result, subscribers: subscribers.counts };
   process.send?.({ result } satisfies TrafficMessage);
 }
 
-interface Tally {
+interface TrafficRecorder {
   result: Omit<TrafficResult, "subscribers">;
   /** Never rejects. */
   time(name: OperationName, operation: Operation): Promise<void>;
 }
 
-const none = (): OperationFigures => ({
+const emptyFigures = (): OperationFigures => ({
   quartersMs: Array.from({ length: QUARTERS }, () => []),
   done: 0,
   failed: 0,
   skipped: 0,
 });
 
-function createTally(beginsMs: number, runMs: number): Tally {
-  const operations = Object.fromEntries(operationNames.map((name) => [name, none()])) as Record<
+function createTrafficRecorder(beginsMs: number, runMs: number): TrafficRecorder {
+  const operationFigures = Object.fromEntries(operationNames.map((name) => [name, emptyFigures()])) as Record<
     OperationName,
     OperationFigures
   >;
-  const result: Tally["result"] = { operations, changes: 0, failures: [] };
+  const result: TrafficRecorder["result"] = { operationFigures, changes: 0, failures: [] };
   return {
     result,
     async time(name, operation) {
-      const figures = operations[name];
+      const figures = operationFigures[name];
       const sentMs = performance.now();
       try {
         const changes = await operation();
@@ -106,7 +106,7 @@ function createTally(beginsMs: number, runMs: number): Tally {
         figures.done += 1;
       } catch (error) {
         figures.failed += 1;
-        if (result.failures.length < MOST_FAILURES)
+        if (result.failures.length < MAX_FAILURES)
           result.failures.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
       }
       const quarter = Math.floor(((sentMs - beginsMs) / runMs) * QUARTERS);

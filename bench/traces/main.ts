@@ -8,9 +8,9 @@ import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { openBenchDatabase } from "../database.ts";
-import { headingOf, writeReport } from "../report.ts";
-import { compare, type Comparison, type Ratio } from "../rounds.ts";
-import { STARTED_WITH, startLoad, startServer } from "../servers.ts";
+import { reportHeading, writeReport } from "../report.ts";
+import { compare, type Comparison, type Ratio } from "../comparison.ts";
+import { WAYMARK_NODE_FLAGS, startLoadGenerator, startServer } from "../servers.ts";
 import { createWorkload } from "../workload.ts";
 
 const { values: options } = parseArgs({
@@ -23,7 +23,7 @@ const { values: options } = parseArgs({
 });
 
 const CONNECTIONS = 16;
-const KEPT = ["0", "0.01", "1"];
+const SAMPLING_RATIOS = ["0", "0.01", "1"];
 
 const folder = resolve(process.env["BENCH_DATA_DIR"] ?? join(import.meta.dirname, "../../.waymark-bench"));
 const [jobs, rounds] = [Number(options.jobs), Number(options.rounds)];
@@ -34,8 +34,8 @@ const onProgress = (text: string): void =>
 await using opened = new AsyncDisposableStack();
 const database = opened.use(await openBenchDatabase({ folder, jobs, fresh: options.fresh, onProgress }));
 const workload = await createWorkload(database);
-const collectorUrl = await startSink(opened);
-const load = opened.use(startLoad());
+const collectorUrl = await startDiscardingCollector(opened);
+const load = opened.use(startLoadGenerator());
 const bench = { load, postmasterPid: database.postmasterPid, rounds };
 const rows = [
   { name: "list of 10", requests: () => workload.lists(1_500, 10) },
@@ -46,27 +46,27 @@ const lines = [
   "| traces that are kept | request | requests/s with, without | p99 ms with, without | CPU µs of Node with, without | of PostgreSQL |",
   "|---|---|---|---|---|---|",
 ];
-for (const ratio of KEPT) {
+for (const ratio of SAMPLING_RATIOS) {
   // Both anew, so that neither is the warmer.
-  await using off = await startServer("waymark", database.url, STARTED_WITH);
-  await using on = await startServer("waymark", database.url, STARTED_WITH, {
+  await using off = await startServer("waymark", database.url, WAYMARK_NODE_FLAGS);
+  await using on = await startServer("waymark", database.url, WAYMARK_NODE_FLAGS, {
     OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl,
     OTEL_TRACES_SAMPLER_ARG: ratio,
   });
   for (const { name, requests } of rows) {
     onProgress(`${ratio}, ${name}`);
     const comparison = await compare(bench, CONNECTIONS, { server: on, requests }, { server: off, requests });
-    lines.push(lineOf(`${Number(ratio) * 100} %`, name, comparison));
+    lines.push(formatLine(`${Number(ratio) * 100} %`, name, comparison));
     console.error(lines.at(-1));
   }
 }
 
-const heading = headingOf(`${jobs.toLocaleString("en")} jobs`, `${rounds} rounds`);
+const heading = reportHeading(`${jobs.toLocaleString("en")} jobs`, `${rounds} rounds`);
 console.log(`\n${heading}\n\n${lines.join("\n")}`);
 if (options.write) await writeReport("traces", heading, lines.join("\n"));
 
 /** A collector that takes everything and keeps nothing; answers with its address. */
-async function startSink(scope: AsyncDisposableStack): Promise<string> {
+async function startDiscardingCollector(scope: AsyncDisposableStack): Promise<string> {
   const server = createServer((request, response) => {
     request
       .resume()
@@ -81,13 +81,13 @@ async function startSink(scope: AsyncDisposableStack): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function lineOf(kept: string, name: string, { a, b, ratios }: Comparison): string {
+function formatLine(kept: string, name: string, { a, b, ratios }: Comparison): string {
   const cell = (digits: number, of: keyof typeof a): string =>
-    `${a[of].toFixed(digits)}, ${b[of].toFixed(digits)}; × ${spread(ratios[of])}`;
+    `${a[of].toFixed(digits)}, ${b[of].toFixed(digits)}; × ${formatSpread(ratios[of])}`;
   const cells = [kept, name, cell(0, "requests"), cell(1, "p99Ms"), cell(0, "nodeUs"), cell(0, "postgresUs")];
   return `| ${cells.join(" | ")} |`;
 }
 
-function spread({ median, least, most }: Ratio): string {
-  return `${median.toFixed(2)} (${least.toFixed(2)} to ${most.toFixed(2)})`;
+function formatSpread({ median, min, max }: Ratio): string {
+  return `${median.toFixed(2)} (${min.toFixed(2)} to ${max.toFixed(2)})`;
 }

@@ -1,45 +1,49 @@
 /** Accounts: who somebody is, and what they do with their own account. Requests, members and the audit log stand beside it. */
 import type { Registry } from "prom-client";
-import type { Afterwards } from "../platform/afterwards.ts";
+import type { BackgroundQueue } from "../platform/concurrency/background-queue.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/database.ts";
-import type { MailService } from "../mail/mail.service.ts";
+import type { Database } from "../platform/postgres/database.ts";
+import type { MailService } from "../mail/api.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
-import { createAuthMetrics } from "./auth.metrics.ts";
-import { signInSecret } from "./auth.secret.ts";
-import { createSignIn, type SignIn } from "./auth.sign-in.ts";
-import { createAuth } from "./auth.ts";
-import { createKnownBrowsers } from "./known-browser.ts";
-import type { LinkService } from "./link.service.ts";
-import { createPasswordHasher } from "./password.hash.ts";
-import { createPasswordService, type PasswordService } from "./password.service.ts";
-import { createReauthentication, type Reauthentication } from "./reauthentication.service.ts";
-import { createSessionService, type SessionService } from "./session.service.ts";
-import type { SecondFactorRule } from "./session.holder.ts";
-import { createSessionVerifier, type SessionVerifier } from "./session.verifier.ts";
-import { createThrottle, type BucketStore, type Throttle } from "./throttle.ts";
-import { createRecoveryCodes } from "./two-factor.recovery-codes.ts";
-import { createSecondFactorSecrets } from "./two-factor.secrets.ts";
-import { createTwoFactorService, type TwoFactorService } from "./two-factor.service.ts";
-import { createProfile, type Profile } from "./user.profile.ts";
+import { createAuthMetrics } from "./auth/metrics.ts";
+import { deriveAuthSecret } from "./auth/secret.ts";
+import { createSignInService, type SignInService } from "./auth/sign-in.service.ts";
+import { createBetterAuth } from "./auth/better-auth.ts";
+import { createKnownBrowsers } from "./auth/known-browser.ts";
+import type { EmailTokenService } from "./email-token.service.ts";
+import { createPasswordHasher } from "./passwords/hasher.ts";
+import { createPasswordService, type PasswordService } from "./passwords/service.ts";
+import {
+  createReauthenticationService,
+  type ReauthenticationService,
+} from "./auth/reauthentication.service.ts";
+import { createSessionService, type SessionService } from "./sessions/service.ts";
+import type { TwoFactorPolicy } from "./sessions/principal.ts";
+import { createSessionVerifier, type SessionVerifier } from "./sessions/verifier.ts";
+import { createThrottle, type TokenBucketStore, type Throttle } from "./auth/throttle.ts";
+import { createRecoveryCodes } from "./two-factor/recovery-codes.ts";
+import { createTwoFactorDiagnostics } from "./two-factor/diagnostics.ts";
+import { createTwoFactorService, type TwoFactorService } from "./two-factor/service.ts";
+import { createProfileService, type ProfileService } from "./user.profile.ts";
 import { createUserService, type UserService } from "./user.service.ts";
 
-export interface AccountService extends SignIn, UserService, Profile, PasswordService, Reauthentication {
+export interface AccountService
+  extends SignInService, UserService, ProfileService, PasswordService, ReauthenticationService {
   readonly sessions: SessionVerifier & SessionService;
   readonly twoFactor: TwoFactorService;
   /** For whatever else anybody may try. */
   readonly throttle: Throttle;
 }
 
-export interface AccountParts {
+export interface AccountDeps {
   database: Database;
   clock: Clock;
-  box: SecretBox;
+  secretBox: SecretBox;
   /** Shared by all processes. */
-  buckets: BucketStore;
-  afterwards: Afterwards;
-  links: LinkService;
+  bucketStore: TokenBucketStore;
+  backgroundQueue: BackgroundQueue;
+  emailTokens: EmailTokenService;
   mails: Pick<MailService, "enqueue">;
   /** An address of the console, such as `https://api.example.com/sign-in`. */
   pageUrl: (path: string) => string;
@@ -47,21 +51,21 @@ export interface AccountParts {
   registry: Registry;
   /** Null: the address that a request names. */
   publicUrl: string | null;
-  secondFactorRule: SecondFactorRule;
+  twoFactorPolicy: TwoFactorPolicy;
 }
 
-export function createAccountService(given: AccountParts): AccountService {
-  const metrics = createAuthMetrics(given.registry);
+export function createAccountService(deps: AccountDeps): AccountService {
+  const metrics = createAuthMetrics(deps.registry);
   const hasher = createPasswordHasher(() => metrics.passwordHashes.inc());
-  const throttle = createThrottle(given.buckets);
-  const secret = signInSecret(given.box);
-  const auth = createAuth({ connections: given.database.lend(), secret, hasher });
+  const throttle = createThrottle(deps.bucketStore);
+  const secret = deriveAuthSecret(deps.secretBox);
+  const auth = createBetterAuth({ pgPool: deps.database.asPgPool(), secret, hasher });
   const users = createUserService({ hasher });
-  const secondFactors = createSecondFactorSecrets({ ...given, auth });
-  const recoveryCodes = createRecoveryCodes({ ...given, auth, hasher });
-  const knownBrowsers = createKnownBrowsers(given);
-  const parts = {
-    ...given,
+  const twoFactorDiagnostics = createTwoFactorDiagnostics({ ...deps, auth });
+  const recoveryCodes = createRecoveryCodes({ ...deps, auth, hasher });
+  const knownBrowsers = createKnownBrowsers(deps);
+  const serviceDeps = {
+    ...deps,
     knownBrowsers,
     metrics,
     hasher,
@@ -69,18 +73,18 @@ export function createAccountService(given: AccountParts): AccountService {
     secret,
     auth,
     users,
-    secondFactors,
+    twoFactorDiagnostics: twoFactorDiagnostics,
     recoveryCodes,
   };
-  const passwords = createPasswordService(parts);
+  const passwords = createPasswordService(serviceDeps);
   return {
     throttle,
     ...users,
-    ...createProfile(parts),
-    ...createSignIn(parts),
+    ...createProfileService(serviceDeps),
+    ...createSignInService(serviceDeps),
     ...passwords,
-    ...createReauthentication(parts, passwords),
-    sessions: { ...createSessionVerifier(parts), ...createSessionService(parts) },
-    twoFactor: createTwoFactorService(parts),
+    ...createReauthenticationService(serviceDeps, passwords),
+    sessions: { ...createSessionVerifier(serviceDeps), ...createSessionService(serviceDeps) },
+    twoFactor: createTwoFactorService(serviceDeps),
   };
 }

@@ -1,6 +1,6 @@
 /** A view of the console's table of jobs that a person has kept: gone when they are. */
 import { defineEntity, p } from "@mikro-orm/postgresql";
-import { User } from "./user.entity.ts";
+import { User } from "../organizations/api.ts";
 
 export const SavedView = defineEntity({
   name: "SavedView",

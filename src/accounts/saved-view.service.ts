@@ -1,12 +1,12 @@
 /** Views of the table of jobs: each person keeps their own, by name. */
 import { z } from "zod";
-import type { Database, Queryable, Transaction } from "../platform/database.ts";
+import type { Database, Queryable, Transaction } from "../platform/postgres/database.ts";
 import { AppError } from "../platform/errors.ts";
 import { fromTypedId, newUuid, toTypedId } from "../platform/ids.ts";
-import { sql } from "../platform/sql.ts";
-import { checked, viewName } from "./account.fields.ts";
+import { sql } from "../platform/postgres/sql.ts";
+import { parseOrThrow, savedViewNameField } from "./account.fields.ts";
 
-export interface SavedViewView {
+export interface SavedViewDto {
   /** Typed. */
   readonly id: string;
   readonly name: string;
@@ -16,59 +16,59 @@ export interface SavedViewView {
 /** `userId`: a uuid. A view of somebody else is answered as one that is not there: NotFoundException. */
 export interface SavedViewService {
   /** By name. */
-  list(userId: string, on?: Queryable): Promise<SavedViewView[]>;
+  list(userId: string, on?: Queryable): Promise<SavedViewDto[]>;
   /**
    * Keeps a view, in the place of one of the same name. Throws BadRequestException for what is no name or no query, and
    * ConflictException where there are too many.
    */
-  save(userId: string, view: { name: string; query: string }): Promise<SavedViewView>;
+  save(userId: string, view: { name: string; query: string }): Promise<SavedViewDto>;
   /** Throws NotFoundException. */
   delete(userId: string, id: string): Promise<void>;
 }
 
 const MAX_VIEWS = 50;
-const MAX_QUERY = 2_000;
+const MAX_QUERY_LENGTH = 2_000;
 
-const shape = z.object({
-  name: viewName,
+const savedViewBody = z.object({
+  name: savedViewNameField,
   query: z
     .string()
-    .max(MAX_QUERY, { error: `must be at most ${MAX_QUERY} characters` })
+    .max(MAX_QUERY_LENGTH, { error: `must be at most ${MAX_QUERY_LENGTH} characters` })
     .regex(/^[!-~]*$/, { error: "must be the query of an address, percent-encoded" }),
 });
 
 export function createSavedViewService({ database }: { database: Database }): SavedViewService {
   return {
     async list(userId, on = database) {
-      const rows = await on.query<SavedViewView>(sql`
+      const rows = await on.query<SavedViewDto>(sql`
         select id, name, query from saved_view where user_id = ${userId}::uuid order by lower(name), name`);
       return rows.map(toView);
     },
 
     async save(userId, view) {
-      const { name, query } = checked(shape, view);
+      const { name, query } = parseOrThrow(savedViewBody, view);
       return await database.transaction(async (tx) => {
-        await refuseTooMany(tx, userId, name);
-        const [saved] = await tx.query<SavedViewView>(sql`
+        await assertViewQuota(tx, userId, name);
+        const [saved] = await tx.query<SavedViewDto>(sql`
           insert into saved_view (id, user_id, name, query) values (${newUuid()}, ${userId}::uuid, ${name}, ${query})
           on conflict (user_id, name) do update set query = excluded.query, updated_at = now()
           returning id, name, query`);
-        return toView(saved as SavedViewView);
+        return toView(saved as SavedViewDto);
       });
     },
 
     async delete(userId, id) {
-      const gone = await database.query(sql`
+      const deleted = await database.query(sql`
         delete from saved_view where id = ${fromTypedId("viw", id)}::uuid and user_id = ${userId}::uuid returning 1`);
-      if (gone.length === 0) throw new AppError("NotFoundException", "There is no such view");
+      if (deleted.length === 0) throw new AppError("NotFoundException", "There is no such view");
     },
   };
 }
 
 /** Locks the person, so that of two views saved at once neither is one too many. */
-async function refuseTooMany(tx: Transaction, userId: string, name: string): Promise<void> {
-  const people = await tx.query(sql`select from user_account where id = ${userId}::uuid for no key update`);
-  if (people.length === 0) throw new AppError("UnauthorizedException", "You are not a member any more");
+async function assertViewQuota(tx: Transaction, userId: string, name: string): Promise<void> {
+  const users = await tx.query(sql`select from user_account where id = ${userId}::uuid for no key update`);
+  if (users.length === 0) throw new AppError("UnauthorizedException", "You are not a member any more");
   const [others] = await tx.query<{ count: number }>(sql`
     select count(*)::int as count from saved_view where user_id = ${userId}::uuid and name <> ${name}`);
   if ((others?.count ?? 0) < MAX_VIEWS) return;
@@ -77,6 +77,6 @@ async function refuseTooMany(tx: Transaction, userId: string, name: string): Pro
   });
 }
 
-function toView({ id, ...view }: SavedViewView): SavedViewView {
+function toView({ id, ...view }: SavedViewDto): SavedViewDto {
   return { ...view, id: toTypedId("viw", id) };
 }

@@ -1,25 +1,32 @@
 /** What people say of themselves. */
-import type { Database } from "../platform/database.ts";
-import { sql } from "../platform/sql.ts";
-import { record } from "./audit.service.ts";
-import type { Visit } from "./auth.visit.ts";
-import type { SessionHolder } from "./session.holder.ts";
+import type { Database } from "../platform/postgres/database.ts";
+import { sql } from "../platform/postgres/sql.ts";
+import { recordAuditEvent } from "../audit/api.ts";
+import type { ClientInfo } from "./auth/client-info.ts";
+import type { SessionPrincipal } from "./sessions/principal.ts";
 
-export interface Profile {
+export interface ProfileService {
   /** `name`: one line (`personName`). */
-  rename(holder: SessionHolder, name: string, visit: Visit): Promise<void>;
+  updateName(holder: SessionPrincipal, name: string, visit: ClientInfo): Promise<void>;
 }
 
-export function createProfile({ database }: { database: Database }): Profile {
+export function createProfileService({ database }: { database: Database }): ProfileService {
   return {
-    async rename({ user, actor, organizationId }, name, { address, requestId }) {
+    async updateName({ user, actor, organizationId }, name, { address, requestId }) {
       if (name === user.name) return;
       await database.transaction(async (tx) => {
         await tx.query(
           sql`update user_account set name = ${name}, updated_at = now() where id = ${user.id}::uuid`,
         );
         const details = { from: user.name, to: name };
-        await record(tx, { action: "person.renamed", actor, organizationId, details, address, requestId });
+        await recordAuditEvent(tx, {
+          action: "user.renamed",
+          actor,
+          organizationId,
+          details,
+          address,
+          requestId,
+        });
       });
     },
   };

@@ -1,12 +1,12 @@
 /** People: made when they register, renamed by themselves, and signed out by whoever may end their sessions. */
-import type { Queryable } from "../platform/database.ts";
+import type { Queryable } from "../platform/postgres/database.ts";
 import { AppError } from "../platform/errors.ts";
 import { newUuid } from "../platform/ids.ts";
-import { sql } from "../platform/sql.ts";
-import { forgetBrowsers } from "./known-browser.ts";
-import type { PasswordHasher } from "./password.hash.ts";
-import { checkPassword } from "./password.rules.ts";
-import type { UserRole } from "./user.entity.ts";
+import { sql } from "../platform/postgres/sql.ts";
+import { forgetBrowsers } from "./auth/known-browser.ts";
+import type { PasswordHasher } from "./passwords/hasher.ts";
+import { checkPassword } from "./passwords/rules.ts";
+import type { UserRole } from "../organizations/api.ts";
 
 export interface NewUser {
   /** In small letters (`accountEmail`). */
@@ -19,7 +19,7 @@ export interface NewUser {
 }
 
 /** With the password's hash in its place (`hashPassword`). */
-export interface InsertedUser extends Omit<NewUser, "password"> {
+export interface HashedUser extends Omit<NewUser, "password"> {
   readonly passwordHash: string;
 }
 
@@ -30,17 +30,17 @@ export interface UserService {
    */
   hashPassword(password: string, email: string): Promise<string>;
   /** In the transaction of the link that was followed; answers with the uuid. Throws ConflictException where the address has an account. */
-  insertUser(tx: Queryable, user: InsertedUser): Promise<string>;
+  insertUser(tx: Queryable, user: HashedUser): Promise<string>;
   /** Both, where nobody else waits for the transaction. */
   createUser(tx: Queryable, user: NewUser): Promise<string>;
   /** Unbounded: whoever asks has counted the try. */
-  isPasswordOf(on: Queryable, userId: string, password: string): Promise<boolean>;
+  verifyPasswordHash(on: Queryable, userId: string, password: string): Promise<boolean>;
   /** Ends a user's sessions but for `kept`, and forgets the browsers that are known; returns how many sessions ended. */
-  endSessions(on: Queryable, userId: string, kept?: KeptSession): Promise<number>;
+  revokeSessions(on: Queryable, userId: string, kept?: SessionToKeep): Promise<number>;
 }
 
 /** By its uuid, or by the token that its cookie holds. */
-export interface KeptSession {
+export interface SessionToKeep {
   readonly id?: string | undefined;
   readonly token?: string | null;
 }
@@ -56,33 +56,33 @@ export function createUserService({ hasher }: { hasher: PasswordHasher }): UserS
     insertUser,
     createUser: async (tx, { password, ...user }) =>
       insertUser(tx, { ...user, passwordHash: await hashPassword(password, user.email) }),
-    async isPasswordOf(on, userId, password) {
+    async verifyPasswordHash(on, userId, password) {
       const [credential] = await on.query<{ password: string }>(
         sql`select password from user_credential where user_id = ${userId}::uuid`,
       );
       return credential !== undefined && (await hasher.verify(credential.password, password));
     },
-    endSessions,
+    revokeSessions,
   };
 }
 
-export const endSessions: UserService["endSessions"] = async (on, userId, { id, token } = {}) => {
+export const revokeSessions: UserService["revokeSessions"] = async (on, userId, { id, token } = {}) => {
   // The credential before the sessions, in the order in which a password is replaced.
   await forgetBrowsers(on, userId);
-  const ended = await on.query(sql`
+  const revoked = await on.query(sql`
     delete from user_session
     where user_id = ${userId}::uuid and id is distinct from ${id ?? null}::uuid
       and token is distinct from ${token ?? null}
     returning id`);
-  return ended.length;
+  return revoked.length;
 };
 
 async function insertUser(
   tx: Queryable,
-  { email, name, passwordHash, organizationId, role }: InsertedUser,
+  { email, name, passwordHash, organizationId, role }: HashedUser,
 ): Promise<string> {
   const id = newUuid();
-  const made = await tx.query(sql`
+  const inserted = await tx.query(sql`
     with person as (
       insert into user_account (id, email, name, organization_id, role)
       values (${id}::uuid, ${email}, ${name}, ${organizationId}::uuid, ${role})
@@ -91,7 +91,7 @@ async function insertUser(
     insert into user_credential (id, user_id, account_id, provider_id, password)
     select ${newUuid()}::uuid, id, id::text, 'credential', ${passwordHash} from person
     returning user_id`);
-  if (made.length === 0)
+  if (inserted.length === 0)
     throw new AppError("ConflictException", "There is an account with this e-mail address already");
   return id;
 }

@@ -1,26 +1,26 @@
 /** What keys and people may do to keys: make, rotate and end those that can do no more than themselves. */
 import type { EntityManager } from "@mikro-orm/postgresql";
-import { Organization } from "../organizations/organization.entity.ts";
+import { Organization } from "../organizations/api.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { Database, Queryable } from "../platform/database.ts";
+import type { Database, Queryable } from "../platform/postgres/database.ts";
 import { AppError, badRequest } from "../platform/errors.ts";
 import { requireFreshAuthentication } from "../platform/fresh-authentication.ts";
-import type { KeepAccessAct } from "../accounts/access-notices.service.ts";
-import { keepKeyAct, revokeKeys } from "./api-key.acts.ts";
-import { askerOf, requireNoMore, requireScopes, type Asking } from "./api-key.asker.ts";
-import { checkGraceHours, checkKeyRequest, type KeyRequest } from "./api-key.checks.ts";
+import type { RecordAccessChange } from "../mail/api.ts";
+import { recordKeyEvent, revokeKeys } from "./api-key.audit.ts";
+import { loadGrantor, assertWithinGrant, assertScopes, type GrantorPrincipal } from "./api-key.grantor.ts";
+import { checkGraceHours, checkKeyRequest, type KeyRequest } from "./api-key.validation.ts";
 import { ApiKey } from "./api-key.entity.ts";
 import {
-  changeAccess,
+  withAccessRevision,
   getKey,
   keysCreatedByKey,
   issueKey,
-  lockAccess,
+  lockAccessRevision,
   replaceKey,
   type IssuedKey,
   type RevokedKeys,
 } from "./api-key.issue.ts";
-import { listKeys, type KeyView } from "./api-key.lookup.ts";
+import { listKeys, type KeyView } from "./api-key.queries.ts";
 
 /**
  * Ids are uuids. A key of another organisation is answered as one that is not there: NotFoundException. Whether whoever
@@ -31,112 +31,119 @@ export interface KeyDelegation {
    * Of the organisation of whoever asks, or for an operator all, the oldest first: those that are good, and those that have
    * ended within 30 days.
    */
-  listFor(asking: Asking, on?: Queryable): Promise<KeyView[]>;
-  getFor(asking: Asking, id: string): Promise<ApiKey>;
+  listFor(asking: GrantorPrincipal, on?: Queryable): Promise<KeyView[]>;
+  getFor(asking: GrantorPrincipal, id: string): Promise<ApiKey>;
   /**
    * Throws BadRequestException with every wrong value, ForbiddenException for more than whoever asks may do,
    * and ConflictException where there are too many.
    * Throws ReauthenticationRequiredError for a user without a fresh authentication, as does `rotateFor`.
    */
-  createFor(asking: Asking, request: KeyRequest): Promise<IssuedKey>;
+  createFor(asking: GrantorPrincipal, request: KeyRequest): Promise<IssuedKey>;
   /** A new key with the old one's bounds; the old one stays good for `graceHours` (0 to 24) more. */
-  rotateFor(asking: Asking, id: string, graceHours: number): Promise<IssuedKey>;
-  /** Every process refuses it within a second. Revoking again is no error. `withCreated`: the keys as well that it created. */
-  revokeFor(asking: Asking, id: string, options?: { withCreated: boolean }): Promise<RevokedKeys>;
+  rotateFor(asking: GrantorPrincipal, id: string, graceHours: number): Promise<IssuedKey>;
+  /** Every process refuses it within a second. Revoking again is no error. `includeCreatedKeys`: the keys as well that it created. */
+  revokeFor(
+    asking: GrantorPrincipal,
+    id: string,
+    options?: { includeCreatedKeys: boolean },
+  ): Promise<RevokedKeys>;
 }
 
 /** Unrevoked and unexpired, of one organisation (or of the operators). */
-const MAX_KEYS = 100;
+const MAX_ACTIVE_KEYS = 100;
 /** How long a key that was revoked or has expired is still listed. */
-const ENDED_KEYS_SHOWN_MS = 30 * 86_400_000;
+const ENDED_KEYS_LISTED_MS = 30 * 86_400_000;
 
-interface Parts {
+interface KeyDelegationDeps {
   database: Database;
   clock: Clock;
   /** Absent: no act is recorded. */
-  keepAct?: KeepAccessAct | undefined;
+  recordAccessChange?: RecordAccessChange | undefined;
 }
 
-export function createKeyDelegation(parts: Parts): KeyDelegation {
-  const { database } = parts;
+export function createKeyDelegation(deps: KeyDelegationDeps): KeyDelegation {
+  const { database } = deps;
   return {
-    listFor(asking, on = database) {
-      const now = parts.clock.now();
-      return listKeys(on, asking, { now: new Date(now), endedSince: new Date(now - ENDED_KEYS_SHOWN_MS) });
+    listFor(principal, on = database) {
+      const now = deps.clock.now();
+      return listKeys(on, principal, {
+        now: new Date(now),
+        endedSince: new Date(now - ENDED_KEYS_LISTED_MS),
+      });
     },
-    getFor: (asking, id) => getKey(database.em(), { id, ...visibleTo(asking) }),
-    createFor: (asking, request) => create(parts, asking, request),
-    rotateFor: (asking, id, graceHours) => rotate(parts, asking, { id, graceHours }),
-    revokeFor: (asking, id, { withCreated } = { withCreated: false }) =>
-      changeAccess(database, async (em, noteChange) => {
-        const asker = await askerOf(em, parts.clock, asking);
-        const key = await getKey(em, { id, ...visibleTo(asking) });
-        const created = withCreated ? await keysCreatedByKey(em, parts.clock, key) : [];
+    getFor: (asking, id) => getKey(database.em(), { id, ...tenantFilter(asking) }),
+    createFor: (asking, request) => create(deps, asking, request),
+    rotateFor: (asking, id, graceHours) => rotate(deps, asking, { id, graceHours }),
+    revokeFor: (asking, id, { includeCreatedKeys } = { includeCreatedKeys: false }) =>
+      withAccessRevision(database, async (em, markChanged) => {
+        const grantor = await loadGrantor(em, deps.clock, asking);
+        const key = await getKey(em, { id, ...tenantFilter(asking) });
+        const created = includeCreatedKeys ? await keysCreatedByKey(em, deps.clock, key) : [];
         const keys = [key, ...created];
-        if (asking.organizationId !== null) for (const { scopes } of keys) requireScopes(asker, scopes);
-        await revokeKeys(parts, em, { keys, by: asking, noteChange });
+        if (asking.organizationId !== null) for (const { scopes } of keys) assertScopes(grantor, scopes);
+        await revokeKeys(deps, em, { keys, by: asking, noteChange: markChanged });
         return { key, created };
       }),
   };
 }
 
-function visibleTo({ organizationId }: Asking): { organization?: string } {
+function tenantFilter({ organizationId }: GrantorPrincipal): { organization?: string } {
   return organizationId === null ? {} : { organization: organizationId };
 }
 
 async function create(
-  { database, clock, keepAct }: Parts,
-  asking: Asking,
+  { database, clock, recordAccessChange }: KeyDelegationDeps,
+  principal: GrantorPrincipal,
   request: KeyRequest,
 ): Promise<IssuedKey> {
-  requireFreshAuthentication(asking, clock.now());
+  requireFreshAuthentication(principal, clock.now());
   return await database.em().transactional(async (em) => {
-    await lockAccess(em);
-    const asker = await askerOf(em, clock, asking);
-    const organizationId = await ownerOf(em, asking, request);
+    await lockAccessRevision(em);
+    const grantor = await loadGrantor(em, clock, principal);
+    const organizationId = await resolveOrganization(em, principal, request);
     const problems = checkKeyRequest(request, clock);
     if (problems.length > 0) throw badRequest(problems);
-    const bounds = {
-      scopes: [...new Set(request.scopes ?? asker.scopes)],
-      expiresAt: request.expiresAt ?? asker.expiresAt ?? null,
-      cidrs: request.cidrs ?? asker.cidrs ?? null,
+    const grant = {
+      scopes: [...new Set(request.scopes ?? grantor.scopes)],
+      expiresAt: request.expiresAt ?? grantor.expiresAt ?? null,
+      cidrs: request.cidrs ?? grantor.cidrs ?? null,
     };
-    requireNoMore(asker, bounds);
-    await requireRoom(em, clock, { organizationId, leaving: 0 });
+    assertWithinGrant(grantor, grant);
+    await assertKeyQuota(em, clock, { organizationId, leaving: 0 });
     const issued = issueKey(em, clock, {
       organizationId,
       name: request.name,
-      ...bounds,
+      ...grant,
       // Another organisation's key has the limits that the service gives it.
-      rateLimits: organizationId === asking.organizationId ? asker.rateLimits : null,
-      createdBy: asker.name,
+      rateLimits: organizationId === principal.organizationId ? grantor.rateLimits : null,
+      createdBy: grantor.typedId,
     });
-    await keepKeyAct(keepAct, em, { action: "key.created", key: issued.key, by: asking });
+    await recordKeyEvent(recordAccessChange, em, { action: "key.created", key: issued.key, by: principal });
     return issued;
   });
 }
 
 async function rotate(
-  { database, clock, keepAct }: Parts,
-  asking: Asking,
+  { database, clock, recordAccessChange }: KeyDelegationDeps,
+  principal: GrantorPrincipal,
   { id, graceHours }: { id: string; graceHours: number },
 ): Promise<IssuedKey> {
-  requireFreshAuthentication(asking, clock.now());
+  requireFreshAuthentication(principal, clock.now());
   const problems = checkGraceHours(graceHours);
   if (problems.length > 0) throw badRequest(problems);
-  return await changeAccess(database, async (em, noteChange) => {
-    const asker = await askerOf(em, clock, asking);
-    const old = await getKey(em, { id, ...visibleTo(asking) });
+  return await withAccessRevision(database, async (em, markChanged) => {
+    const grantor = await loadGrantor(em, clock, principal);
+    const old = await getKey(em, { id, ...tenantFilter(principal) });
     // The new key's secret goes to whoever asks, so all that it could do counts.
-    requireNoMore(asker, old);
+    assertWithinGrant(grantor, old);
     const organizationId = old.organization?.id ?? null;
-    await requireRoom(em, clock, { organizationId, leaving: graceHours === 0 ? 1 : 0 });
-    const issued = replaceKey(em, clock, { old, graceHours, createdBy: asker.name });
-    noteChange(old);
-    await keepKeyAct(keepAct, em, {
+    await assertKeyQuota(em, clock, { organizationId, leaving: graceHours === 0 ? 1 : 0 });
+    const issued = replaceKey(em, clock, { old, graceHours, createdBy: grantor.typedId });
+    markChanged(old);
+    await recordKeyEvent(recordAccessChange, em, {
       action: "key.rotated",
       key: issued.key,
-      by: asking,
+      by: principal,
       details: { replaces: `wmk_${old.lookup}`, grace_hours: graceHours },
     });
     return issued;
@@ -144,31 +151,31 @@ async function rotate(
 }
 
 /** Whose the new key is. Loads the organisation. */
-async function ownerOf(
+async function resolveOrganization(
   em: EntityManager,
-  asking: Asking,
+  principal: GrantorPrincipal,
   { organizationId }: KeyRequest,
 ): Promise<string | null> {
-  const id = organizationId ?? asking.organizationId;
+  const id = organizationId ?? principal.organizationId;
   if (id === null) return null;
-  const isVisible = asking.organizationId === null || asking.organizationId === id;
+  const isVisible = principal.organizationId === null || principal.organizationId === id;
   if (isVisible && (await em.findOne(Organization, { id }))) return id;
   throw new AppError("NotFoundException", "There is no such organisation");
 }
 
 /** Throws ConflictException where there are too many keys already; `leaving` of them are about to end. */
-async function requireRoom(
+async function assertKeyQuota(
   em: EntityManager,
   clock: Clock,
-  { organizationId, leaving }: { organizationId: string | null; leaving: number },
+  { organizationId, leaving: freed }: { organizationId: string | null; leaving: number },
 ): Promise<void> {
   const count = await em.count(ApiKey, {
     organization: organizationId,
     revokedAt: null,
     $or: [{ expiresAt: null }, { expiresAt: { $gt: new Date(clock.now()) } }],
   });
-  if (count - leaving < MAX_KEYS) return;
-  throw new AppError("ConflictException", `There are ${MAX_KEYS} keys already; revoke one first`, {
-    details: { limit: MAX_KEYS },
+  if (count - freed < MAX_ACTIVE_KEYS) return;
+  throw new AppError("ConflictException", `There are ${MAX_ACTIVE_KEYS} keys already; revoke one first`, {
+    details: { limit: MAX_ACTIVE_KEYS },
   });
 }

@@ -1,16 +1,10 @@
 /** An API key: what is kept of it (never the secret), what it may do and from where. */
 import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
-import { Organization } from "../organizations/organization.entity.ts";
+import { Organization } from "../organizations/api.ts";
+import type { RateLimitOverrides } from "../rate-limits/api.ts";
 
 export const scopes = ["jobs:read", "jobs:write", "webhooks:manage"] as const;
 export type Scope = (typeof scopes)[number];
-
-/** Requests a second and the burst above it, per class of request; null: no limit, absent: the service's. */
-export interface KeyRateLimits {
-  read?: { perSecond: number; burst: number } | null | undefined;
-  write?: { perSecond: number; burst: number } | null | undefined;
-  batch?: { perSecond: number; burst: number } | null | undefined;
-}
 
 export const ApiKey = defineEntity({
   name: "ApiKey",
@@ -26,7 +20,7 @@ export const ApiKey = defineEntity({
     scopes: p.array().$type<Scope[]>(),
     /** CIDR ranges that the key may be used from; null: anywhere. */
     cidrs: p.array().nullable(),
-    rateLimits: p.json<KeyRateLimits | null>().nullable(),
+    rateLimits: p.json<RateLimitOverrides | null>().nullable(),
     createdBy: p.text(),
     createdAt: p.datetime(3).defaultRaw("now()"),
     expiresAt: p.datetime(3).nullable(),

@@ -3,38 +3,38 @@ import { createHash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const KEY = /^wmk_[0-9a-z]{8}_[\w-]{43}[0-9A-Za-z]{6}$/;
+const KEY_PATTERN = /^wmk_[0-9a-z]{8}_[\w-]{43}[0-9A-Za-z]{6}$/;
 const CHECKSUM_LENGTH = 6;
 
-export interface NewKeyText {
+export interface GeneratedKey {
   /** The whole key: shown once, never stored. */
   text: string;
   lookup: string;
   hash: Buffer;
 }
 
-export function newKeyText(): NewKeyText {
+export function generateKey(): GeneratedKey {
   const lookup = BigInt(`0x${randomBytes(8).toString("hex")}`)
     .toString(36)
     .slice(-8)
     .padStart(8, "0");
   const body = `wmk_${lookup}_${randomBytes(32).toString("base64url")}`;
   const text = body + checksumOf(body);
-  return { text, lookup, hash: hashOf(text) };
+  return { text, lookup, hash: hashKey(text) };
 }
 
 /**
  * The part of `text` that finds its key, or null where `text` is no key of ours. The checksum is no secret: it spares
  * the database every mistyped and made-up key.
  */
-export function lookupOf(text: string): string | null {
-  if (!KEY.test(text)) return null;
+export function parseLookup(text: string): string | null {
+  if (!KEY_PATTERN.test(text)) return null;
   const body = text.slice(0, -CHECKSUM_LENGTH);
   return checksumOf(body) === text.slice(-CHECKSUM_LENGTH) ? text.slice(4, 12) : null;
 }
 
 /** 256 random bits need no slow hash: SHA-256 keeps a leaked table useless. */
-export function hashOf(text: string): Buffer {
+export function hashKey(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 

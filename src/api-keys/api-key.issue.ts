@@ -1,19 +1,14 @@
 /** How keys come to be and are replaced, within the caller's transaction. */
 import { LockMode, type EntityManager, type FilterQuery, type InferEntity } from "@mikro-orm/postgresql";
-import { Organization } from "../organizations/organization.entity.ts";
+import { Organization } from "../organizations/api.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/database.ts";
+import type { Database } from "../platform/postgres/database.ts";
 import { AppError } from "../platform/errors.ts";
 import { newUuid, toTypedId } from "../platform/ids.ts";
-import {
-  AccessRevision,
-  ApiKey,
-  scopes as allScopes,
-  type KeyRateLimits,
-  type Scope,
-} from "./api-key.entity.ts";
-import { newKeyText } from "./api-key.format.ts";
-import { parseCidr } from "./cidr.ts";
+import type { RateLimitOverrides } from "../rate-limits/api.ts";
+import { AccessRevision, ApiKey, scopes as allScopes, type Scope } from "./api-key.entity.ts";
+import { generateKey } from "./api-key.format.ts";
+import { parseCidr } from "../platform/cidr.ts";
 
 export interface NewKey {
   /** Null: an operator's. */
@@ -25,7 +20,7 @@ export interface NewKey {
   /** CIDR ranges that it may be used from; absent or null: anywhere. */
   cidrs?: readonly string[] | null;
   /** Its own limits instead of the service's. */
-  rateLimits?: KeyRateLimits | null;
+  rateLimits?: RateLimitOverrides | null;
   createdBy: string;
   /** Whose token buckets it draws from; absent or null: its own. */
   rateBucket?: string | null;
@@ -45,7 +40,7 @@ export function issueKey(em: EntityManager, clock: Clock, request: NewKey): Issu
   if (request.expiresAt && request.expiresAt.getTime() <= clock.now()) {
     throw new AppError("BadRequestException", "The expiry is in the past");
   }
-  for (const limit of Object.values<KeyRateLimits["read"]>({ ...request.rateLimits })) {
+  for (const limit of Object.values<RateLimitOverrides["read"]>({ ...request.rateLimits })) {
     if (limit && !(limit.perSecond > 0 && limit.burst >= 1)) {
       throw new AppError(
         "BadRequestException",
@@ -53,7 +48,7 @@ export function issueKey(em: EntityManager, clock: Clock, request: NewKey): Issu
       );
     }
   }
-  const { text, lookup, hash } = newKeyText();
+  const { text, lookup, hash } = generateKey();
   const key = em.create(ApiKey, {
     id: newUuid(),
     lookup,
@@ -73,7 +68,7 @@ export function issueKey(em: EntityManager, clock: Clock, request: NewKey): Issu
   return { key, text };
 }
 
-export interface Replacement {
+export interface KeyReplacement {
   old: ApiKey;
   graceHours: number;
   createdBy: string;
@@ -86,7 +81,7 @@ export interface Replacement {
 export function replaceKey(
   em: EntityManager,
   clock: Clock,
-  { old, graceHours, createdBy }: Replacement,
+  { old, graceHours, createdBy }: KeyReplacement,
 ): IssuedKey {
   if (old.revokedAt)
     throw new AppError("ConflictException", "A revoked key cannot be rotated; create a new one");
@@ -102,8 +97,8 @@ export function replaceKey(
     createdBy,
     rateBucket: old.rateBucket ?? old.id,
   });
-  const end = new Date(clock.now() + graceHours * 3_600_000);
-  if (!old.expiresAt || old.expiresAt > end) old.expiresAt = end;
+  const graceEnd = new Date(clock.now() + graceHours * 3_600_000);
+  if (!old.expiresAt || old.expiresAt > graceEnd) old.expiresAt = graceEnd;
   return issued;
 }
 
@@ -156,23 +151,23 @@ export function keysCreatedByKey(em: EntityManager, clock: Clock, key: ApiKey): 
 }
 
 /** What a change of access does with each key that it changes: every process then drops it from memory. */
-export type NoteChange = (key: ApiKey) => void;
+export type MarkChanged = (key: ApiKey) => void;
 
 /** Revokes `key` unless it is revoked already; returns whether it did. */
-export function revokeKey(key: ApiKey, clock: Clock, noteChange: NoteChange): boolean {
+export function revokeKey(key: ApiKey, clock: Clock, markChanged: MarkChanged): boolean {
   if (key.revokedAt) return false;
   key.revokedAt = new Date(clock.now());
-  noteChange(key);
+  markChanged(key);
   return true;
 }
 
 /** Runs `change` in a transaction that holds the access lock. Raises the access revision if it changed a key. */
-export function changeAccess<T>(
+export function withAccessRevision<T>(
   database: Database,
-  change: (em: EntityManager, noteChange: NoteChange) => Promise<T>,
+  change: (em: EntityManager, noteChange: MarkChanged) => Promise<T>,
 ): Promise<T> {
   return database.em().transactional(async (em) => {
-    const access = await lockAccess(em);
+    const access = await lockAccessRevision(em);
     const revision = access.revision + 1;
     return await change(em, (key) => {
       access.revision = key.accessRevision = revision;
@@ -181,6 +176,6 @@ export function changeAccess<T>(
 }
 
 /** From here to its end, the transaction is the only one that changes keys. */
-export function lockAccess(em: EntityManager): Promise<InferEntity<typeof AccessRevision>> {
+export function lockAccessRevision(em: EntityManager): Promise<InferEntity<typeof AccessRevision>> {
   return em.findOneOrFail(AccessRevision, { id: true }, { lockMode: LockMode.PESSIMISTIC_WRITE });
 }

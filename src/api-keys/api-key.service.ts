@@ -1,16 +1,17 @@
 /** API keys: issued, listed, rotated and revoked. What a presented key may do is `api-key.verifier.ts`'s. */
-import type { KeepAccessAct } from "../accounts/access-notices.service.ts";
-import type { ActContext } from "../accounts/audit.service.ts";
-import type { Database, Transaction } from "../platform/database.ts";
+import type { RecordAccessChange } from "../mail/api.ts";
+import type { AuditContext } from "../audit/api.ts";
+import type { Database, Transaction } from "../platform/postgres/database.ts";
 import type { Clock } from "../platform/clock.ts";
 import { AppError } from "../platform/errors.ts";
 import { fromTypedId } from "../platform/ids.ts";
-import { sql } from "../platform/sql.ts";
-import { keepKeyAct, revokeKeys } from "./api-key.acts.ts";
+import { sql } from "../platform/postgres/sql.ts";
+import { recordKeyEvent, revokeKeys } from "./api-key.audit.ts";
 import { createKeyDelegation, type KeyDelegation } from "./api-key.delegation.ts";
-import { ApiKey, type KeyRateLimits } from "./api-key.entity.ts";
+import type { RateLimitOverrides } from "../rate-limits/api.ts";
+import { ApiKey } from "./api-key.entity.ts";
 import {
-  changeAccess,
+  withAccessRevision,
   getKey,
   issueKey,
   keysCreatedByKey,
@@ -24,25 +25,25 @@ import {
 /** For those who run the service, without bounds; and what keys may do to keys. */
 export interface ApiKeyService extends KeyDelegation {
   /** `by`: who does it, for the audit log; absent, here and below: it is not recorded. */
-  create(request: NewKey, by?: ActContext): Promise<IssuedKey>;
+  create(request: NewKey, by?: AuditContext): Promise<IssuedKey>;
   list(organizationId?: string): Promise<ApiKey[]>;
   /** A key by typed id or by its eight characters. */
   find(idOrLookup: string): Promise<ApiKey | null>;
   /** Every process refuses it within a second. Revoking again is no error. */
-  revoke(id: string, by?: ActContext, options?: { withCreated: boolean }): Promise<RevokedKeys>;
+  revoke(id: string, by?: AuditContext, options?: { includeCreatedKeys: boolean }): Promise<RevokedKeys>;
   /** A new key like the old one, which stays good for `graceHours` (0 to 24) more. */
-  rotate(id: string, graceHours: number, createdBy: string, by?: ActContext): Promise<IssuedKey>;
+  rotate(id: string, graceHours: number, createdBy: string, by?: AuditContext): Promise<IssuedKey>;
   /** Gives the key these limits of its own; undefined: the service's again, absent: as before, null: none. */
-  setRateLimits(id: string, changes: KeyRateLimits): Promise<ApiKey>;
+  setRateLimits(id: string, changes: RateLimitOverrides): Promise<ApiKey>;
   /** Suspends an organisation (its keys answer 403) or restores it; every process knows within a second. */
   setSuspended(organizationId: string, suspended: boolean): Promise<void>;
 }
 
-export function createApiKeyService(service: Service): ApiKeyService {
-  const { database, clock } = service;
+export function createApiKeyService(deps: ApiKeyDeps): ApiKeyService {
+  const { database, clock } = deps;
   return {
-    ...createKeyDelegation(service),
-    create: (request, by) => create(service, request, by),
+    ...createKeyDelegation(deps),
+    create: (request, by) => create(deps, request, by),
     list: (organizationId) =>
       database.em().find(ApiKey, organizationId ? { organization: organizationId } : {}, {
         orderBy: { createdAt: "asc" },
@@ -52,16 +53,16 @@ export function createApiKeyService(service: Service): ApiKeyService {
       const id = fromTypedId("key", idOrLookup);
       return database.em().findOne(ApiKey, id ? { id } : { lookup: idOrLookup });
     },
-    revoke: (id, by, { withCreated } = { withCreated: false }) =>
-      changeAccess(database, async (em, noteChange) => {
+    revoke: (id, by, { includeCreatedKeys } = { includeCreatedKeys: false }) =>
+      withAccessRevision(database, async (em, markChanged) => {
         const key = await getKey(em, { id });
-        const created = withCreated ? await keysCreatedByKey(em, clock, key) : [];
-        await revokeKeys(service, em, { keys: [key, ...created], by, noteChange });
+        const created = includeCreatedKeys ? await keysCreatedByKey(em, clock, key) : [];
+        await revokeKeys(deps, em, { keys: [key, ...created], by, noteChange: markChanged });
         return { key, created };
       }),
-    rotate: (id, graceHours, createdBy, by) => rotate(service, { id, graceHours, createdBy }, by),
+    rotate: (id, graceHours, createdBy, by) => rotate(deps, { id, graceHours, createdBy }, by),
     setRateLimits: (id, changes) =>
-      changeAccess(database, async (em, noteChange) => {
+      withAccessRevision(database, async (em, noteChange) => {
         const key = await getKey(em, { id });
         const rateLimits = { ...key.rateLimits, ...changes };
         key.rateLimits = Object.values(rateLimits).some((limit) => limit !== undefined) ? rateLimits : null;
@@ -89,48 +90,50 @@ export async function setSuspended(
   );
   if (!organization) throw new AppError("NotFoundException", "No such organisation");
   if (organization.suspended === suspended) return false;
-  const at = suspended ? new Date(nowMs).toISOString() : null;
-  await tx.query(sql`update organization set suspended_at = ${at}::timestamptz where id = ${organizationId}`);
+  const suspendedAt = suspended ? new Date(nowMs).toISOString() : null;
+  await tx.query(
+    sql`update organization set suspended_at = ${suspendedAt}::timestamptz where id = ${organizationId}`,
+  );
   await tx.query(sql`
     with access as (update access_revision set revision = revision + 1 returning revision)
     update api_key set access_revision = access.revision from access where organization_id = ${organizationId}`);
   return true;
 }
 
-interface Service {
+interface ApiKeyDeps {
   database: Database;
   clock: Clock;
   /** Absent: no act is recorded. */
-  keepAct?: KeepAccessAct | undefined;
+  recordAccessChange?: RecordAccessChange | undefined;
 }
 
 function create(
-  { database, clock, keepAct }: Service,
+  { database, clock, recordAccessChange }: ApiKeyDeps,
   request: NewKey,
-  by: ActContext | undefined,
+  by: AuditContext | undefined,
 ): Promise<IssuedKey> {
   return database.em().transactional(async (em) => {
     const issued = issueKey(em, clock, request);
-    if (by) await keepKeyAct(keepAct, em, { action: "key.created", key: issued.key, by });
+    if (by) await recordKeyEvent(recordAccessChange, em, { action: "key.created", key: issued.key, by });
     return issued;
   });
 }
 
 async function rotate(
-  { database, clock, keepAct }: Service,
+  { database, clock, recordAccessChange }: ApiKeyDeps,
   { id, graceHours, createdBy }: { id: string; graceHours: number; createdBy: string },
-  by: ActContext | undefined,
+  by: AuditContext | undefined,
 ): Promise<IssuedKey> {
   if (!(graceHours >= 0 && graceHours <= MAX_GRACE_HOURS)) {
     throw new AppError("BadRequestException", `The old key may stay good for 0 to ${MAX_GRACE_HOURS} hours`);
   }
-  return await changeAccess(database, async (em, noteChange) => {
+  return await withAccessRevision(database, async (em, markChanged) => {
     const old = await getKey(em, { id });
     const issued = replaceKey(em, clock, { old, graceHours, createdBy });
-    noteChange(old);
+    markChanged(old);
     if (by) {
       const details = { replaces: `wmk_${old.lookup}`, grace_hours: graceHours };
-      await keepKeyAct(keepAct, em, { action: "key.rotated", key: issued.key, by, details });
+      await recordKeyEvent(recordAccessChange, em, { action: "key.rotated", key: issued.key, by, details });
     }
     return issued;
   });

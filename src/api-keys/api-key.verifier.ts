@@ -1,13 +1,13 @@
 /** Verifying a presented key: is it one of ours, is it still good, may it come from there. */
 import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "../platform/clock.ts";
-import type { Queryable } from "../platform/database.ts";
+import type { Queryable } from "../platform/postgres/database.ts";
 import { AppError } from "../platform/errors.ts";
-import { sql } from "../platform/sql.ts";
+import { sql } from "../platform/postgres/sql.ts";
 import type { Scope } from "./api-key.entity.ts";
-import { hashOf, lookupOf } from "./api-key.format.ts";
-import { createKeyMemory, type KeyHolder, type KnownKey } from "./api-key.memory.ts";
-import { createUnknownKeyLimit } from "./unknown-keys.ts";
+import { hashKey, parseLookup } from "./api-key.format.ts";
+import { createKeyCache, type ApiKeyPrincipal, type CachedKey } from "./api-key.cache.ts";
+import { createUnknownKeyLimit } from "./api-key.unknown-key-limit.ts";
 
 export interface KeyVerifier extends AsyncDisposable {
   /**
@@ -15,9 +15,9 @@ export interface KeyVerifier extends AsyncDisposable {
    * is outside its ranges or its organisation is suspended. Throws TooManyRequestsException where too many unknown keys came
    * from the address's network.
    */
-  verify(text: string, address: string): Promise<KeyHolder>;
+  verify(text: string, address: string): Promise<ApiKeyPrincipal>;
   /** Writes down when keys were last used, at most once a minute each, whatever processes they are used in. */
-  recordUse(): Promise<void>;
+  flushLastUsed(): Promise<void>;
 }
 
 /** A 401, with what RFC 9110 wants beside it. */
@@ -31,13 +31,13 @@ export function keyRequired(): AppError {
 }
 
 /** Who asks for something: a key, or, where there is none, a person. */
-interface Scoped {
+interface ScopedPrincipal {
   readonly keyId: string | null;
   readonly scopes: readonly Scope[];
 }
 
 /** Throws ForbiddenException where the key, or the person's role, has not `scope`. */
-export function requireScope({ keyId, scopes }: Scoped, scope: Scope): void {
+export function requireScope({ keyId, scopes }: ScopedPrincipal, scope: Scope): void {
   if (scopes.includes(scope)) return;
   const sentence =
     keyId === null
@@ -47,19 +47,19 @@ export function requireScope({ keyId, scopes }: Scoped, scope: Scope): void {
 }
 
 export function createKeyVerifier({ database, clock }: { database: Queryable; clock: Clock }): KeyVerifier {
-  const memory = createKeyMemory(database);
-  const limitUnknown = createUnknownKeyLimit(clock);
+  const cache = createKeyCache(database);
+  const limitUnknownKeys = createUnknownKeyLimit(clock);
 
-  const find = async (lookup: string, address: string): Promise<KnownKey | null> => {
-    const remembered = memory.remembered(lookup);
-    return remembered === undefined ? await limitUnknown(address, () => memory.find(lookup)) : remembered;
+  const find = async (lookup: string, address: string): Promise<CachedKey | null> => {
+    const cached = cache.get(lookup);
+    return cached === undefined ? await limitUnknownKeys(address, () => cache.load(lookup)) : cached;
   };
 
   /** When each key was last used, by its id, as long as that is not written down. */
-  const lastUsedMs = new Map<string, number>();
+  const unsavedUses = new Map<string, number>();
 
-  const recordUse = async (): Promise<void> => {
-    const uses = [...lastUsedMs];
+  const flushLastUsed = async (): Promise<void> => {
+    const uses = [...unsavedUses];
     if (uses.length === 0) return;
     await database.query(sql`
       update api_key set last_used_at = used.at::timestamptz
@@ -67,25 +67,25 @@ export function createKeyVerifier({ database, clock }: { database: Queryable; cl
         ${uses.map(([, ms]) => new Date(ms).toISOString())}::text[]) used (id, at)
       where api_key.id = used.id
         and (last_used_at is null or last_used_at <= used.at::timestamptz - interval '1 minute')`);
-    for (const [id, ms] of uses) if (lastUsedMs.get(id) === ms) lastUsedMs.delete(id);
+    for (const [id, ms] of uses) if (unsavedUses.get(id) === ms) unsavedUses.delete(id);
   };
 
   return {
     async verify(text, address) {
-      const lookup = lookupOf(text);
+      const lookup = parseLookup(text);
       const key = lookup === null ? null : await find(lookup, address);
-      if (!key || !timingSafeEqual(key.hash, hashOf(text))) throw unauthorized("The API key is not valid");
+      if (!key || !timingSafeEqual(key.hash, hashKey(text))) throw unauthorized("The API key is not valid");
       if (key.expiresAtMs <= clock.now()) throw unauthorized("The API key has expired");
       if (key.suspended) throw new AppError("ForbiddenException", "The organisation is suspended");
-      if (!key.admits(address))
+      if (!key.isAllowedFrom(address))
         throw new AppError("ForbiddenException", "The API key may not be used from this address");
-      lastUsedMs.set(key.holder.keyId, clock.now());
-      return key.holder;
+      unsavedUses.set(key.principal.keyId, clock.now());
+      return key.principal;
     },
-    recordUse,
+    flushLastUsed,
     async [Symbol.asyncDispose]() {
-      memory[Symbol.dispose]();
-      await recordUse().catch(() => undefined);
+      cache[Symbol.dispose]();
+      await flushLastUsed().catch(() => undefined);
     },
   };
 }

@@ -3,7 +3,7 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
-import { fileFormats, type FileFormat } from "../jobs/job.import.rows.ts";
+import { type FileFormat, fileFormats } from "../jobs/api.ts";
 import { AppError } from "../platform/errors.ts";
 
 export interface InputFile {
@@ -16,36 +16,40 @@ export interface InputFile {
   open(signal: AbortSignal): Readable;
 }
 
-const extensions: Readonly<Record<string, FileFormat>> = { csv: "csv", ndjson: "ndjson", jsonl: "ndjson" };
+const FORMAT_BY_EXTENSION: Readonly<Record<string, FileFormat>> = {
+  csv: "csv",
+  ndjson: "ndjson",
+  jsonl: "ndjson",
+};
 
 /** `-` is standard input. Throws the system's error where there is no such file. */
-export async function findInput(file: string, format: FileFormat | undefined): Promise<InputFile> {
+export async function resolveInputFile(file: string, format: FileFormat | undefined): Promise<InputFile> {
   if (file === "-") {
     return {
-      format: format ?? unknownFormat("Standard input"),
+      format: format ?? throwUnknownFormat("Standard input"),
       name: undefined,
       size: null,
       open: (signal) => addAbortSignal(signal, process.stdin),
     };
   }
-  const found = await stat(file);
-  if (found.isDirectory()) throw new AppError("BadRequestException", `${file} is a folder`);
+  const stats = await stat(file);
+  if (stats.isDirectory()) throw new AppError("BadRequestException", `${file} is a folder`);
   return {
-    format: format ?? formatOf(file) ?? unknownFormat(file),
+    format: format ?? formatFromFileName(file) ?? throwUnknownFormat(file),
     name: basename(file),
-    size: found.isFile() ? found.size : null,
+    size: stats.isFile() ? stats.size : null,
     open: (signal) => createReadStream(file, { signal }),
   };
 }
 
 /** The format that a file's name speaks of. */
-export function formatOf(file: string): FileFormat | undefined {
-  return extensions[/\.([a-z]+)$/i.exec(file)?.[1]?.toLowerCase() ?? ""];
+export function formatFromFileName(file: string): FileFormat | undefined {
+  return FORMAT_BY_EXTENSION[/\.([a-z]+)$/i.exec(file)?.[1]?.toLowerCase() ?? ""];
 }
 
-function unknownFormat(what: string): never {
+function throwUnknownFormat(source: string): never {
   throw new AppError(
     "BadRequestException",
-    `${what} does not tell its format: give --format ${fileFormats.join(" or --format ")}`,
+    `${source} does not tell its format: give --format ${fileFormats.join(" or --format ")}`,
   );
 }

@@ -1,42 +1,46 @@
 /** The commands put together, and what becomes of a run: its exit code is 0, 1 (it failed) or 2 (wrong use). */
 import { Command, CommanderError } from "commander";
 import manifest from "../../package.json" with { type: "json" };
-import type { Cli } from "./cli.ts";
-import { acceptSecret } from "./accept-secret.ts";
-import { afterRestore } from "./after-restore.ts";
-import { demo } from "./demo.ts";
-import { deliveriesList } from "./deliveries-list.ts";
-import { deliveriesReplay } from "./deliveries-replay.ts";
-import { deliveriesShow } from "./deliveries-show.ts";
-import { endpointCreate } from "./endpoint-create.ts";
-import { endpointList } from "./endpoint-list.ts";
-import { endpointRotateSecret } from "./endpoint-rotate-secret.ts";
-import { endpointDelete, endpointPause, endpointResume } from "./endpoint-status.ts";
-import { endpointTest } from "./endpoint-test.ts";
-import { endpointUpdate } from "./endpoint-update.ts";
-import { failureOf, WrongUse } from "./failure.ts";
-import { jobsExport } from "./jobs-export.ts";
-import { jobsImport } from "./jobs-import.ts";
-import { keyCreate } from "./key-create.ts";
-import { keyList } from "./key-list.ts";
-import { keyRevoke } from "./key-revoke.ts";
-import { keyRotate } from "./key-rotate.ts";
-import { keyUpdate } from "./key-update.ts";
-import { listen } from "./listen.ts";
-import { migrate } from "./migrate.ts";
-import { operatorCreate } from "./operator-create.ts";
-import { orgCreate } from "./org-create.ts";
-import { orgList } from "./org-list.ts";
-import { orgRestore, orgSuspend } from "./org-suspend.ts";
+import type { CliContext } from "./context.ts";
+import { acceptSecretCommand } from "./commands/accept-secret.ts";
+import { afterRestoreCommand } from "./commands/after-restore.ts";
+import { demoCommand } from "./commands/demo.ts";
+import { deliveriesListCommand } from "./commands/deliveries/list.ts";
+import { deliveriesReplayCommand } from "./commands/deliveries/replay.ts";
+import { deliveriesShowCommand } from "./commands/deliveries/show.ts";
+import { endpointCreateCommand } from "./commands/endpoint/create.ts";
+import { endpointListCommand } from "./commands/endpoint/list.ts";
+import { endpointRotateSecretCommand } from "./commands/endpoint/rotate-secret.ts";
+import {
+  endpointDeleteCommand,
+  endpointPauseCommand,
+  endpointResumeCommand,
+} from "./commands/endpoint/lifecycle.ts";
+import { endpointTestCommand } from "./commands/endpoint/test.ts";
+import { endpointUpdateCommand } from "./commands/endpoint/update.ts";
+import { toCliFailure, UsageError } from "./exit.ts";
+import { jobsExportCommand } from "./commands/jobs/export.ts";
+import { jobsImportCommand } from "./commands/jobs/import.ts";
+import { keyCreateCommand } from "./commands/key/create.ts";
+import { keyListCommand } from "./commands/key/list.ts";
+import { keyRevokeCommand } from "./commands/key/revoke.ts";
+import { keyRotateCommand } from "./commands/key/rotate.ts";
+import { keyUpdateCommand } from "./commands/key/update.ts";
+import { listenCommand } from "./commands/listen.ts";
+import { migrateCommand } from "./commands/migrate.ts";
+import { operatorCreateCommand } from "./commands/operator/create.ts";
+import { orgCreateCommand } from "./commands/org/create.ts";
+import { orgListCommand } from "./commands/org/list.ts";
+import { orgRestoreCommand, orgSuspendCommand } from "./commands/org/suspend.ts";
 import { createOutput, type Output } from "./output.ts";
-import { personResetSecondFactor } from "./person-reset-second-factor.ts";
-import { serve } from "./serve.ts";
+import { userResetTwoFactorCommand } from "./commands/user/reset-two-factor.ts";
+import { serveCommand } from "./commands/serve.ts";
 import { withServices } from "./with-services.ts";
 
-const ABOUT = `Runs Waymark and looks after it: organisations, API keys, webhooks, jobs from and to files.
+const DESCRIPTION = `Runs Waymark and looks after it: organisations, API keys, webhooks, jobs from and to files.
 Works on the server's database, the embedded one included, whether or not a server is up.`;
 
-const NOTES = `
+const HELP_TEXT = `
 With --json there is exactly one JSON document on standard output: the command's result, or {"error": {code,
 message, hint, details}}. Everything else goes to standard error.
 
@@ -45,95 +49,101 @@ Exit code: 0, 1 (it failed) or 2 (wrong use). Settings come from the environment
 /** Runs the command that `argv` names and answers with the exit code. */
 export async function runCommandLine(argv: readonly string[]): Promise<number> {
   const output = createOutput(argv.includes("--json"));
-  const cli: Cli = { output, exitCode: 0, withServices };
+  const cli: CliContext = { output, exitCode: 0, withServices };
   try {
-    await programOf(cli).parseAsync(argv, { from: "user" });
+    await createProgram(cli).parseAsync(argv, { from: "user" });
     return cli.exitCode;
   } catch (error) {
-    return concludeWith(error, output);
+    return reportError(error, output);
   }
 }
 
-function programOf(cli: Cli): Command {
-  const program = group("waymark", ABOUT, [
-    serve(cli),
-    migrate(cli),
-    afterRestore(cli),
-    acceptSecret(cli),
-    group("org", "organisations: agents and contractors", [
-      orgCreate(cli),
-      orgList(cli),
-      orgSuspend(cli),
-      orgRestore(cli),
+function createProgram(cli: CliContext): Command {
+  const program = createCommandGroup("waymark", DESCRIPTION, [
+    serveCommand(cli),
+    migrateCommand(cli),
+    afterRestoreCommand(cli),
+    acceptSecretCommand(cli),
+    createCommandGroup("org", "organisations: agents and contractors", [
+      orgCreateCommand(cli),
+      orgListCommand(cli),
+      orgSuspendCommand(cli),
+      orgRestoreCommand(cli),
     ]),
-    group("operator", "people who run the service", [operatorCreate(cli)]),
-    group("person", "people who sign in", [personResetSecondFactor(cli)]),
-    group("key", "API keys", [keyCreate(cli), keyList(cli), keyRevoke(cli), keyRotate(cli), keyUpdate(cli)]),
-    group("jobs", "jobs from and to files", [jobsImport(cli), jobsExport(cli)]),
-    group("endpoint", "where webhooks go", [
-      endpointCreate(cli),
-      endpointList(cli),
-      endpointPause(cli),
-      endpointResume(cli),
-      endpointDelete(cli),
-      endpointRotateSecret(cli),
-      endpointUpdate(cli),
-      endpointTest(cli),
+    createCommandGroup("operator", "people who run the service", [operatorCreateCommand(cli)]),
+    createCommandGroup("user", "people who sign in", [userResetTwoFactorCommand(cli)]),
+    createCommandGroup("key", "API keys", [
+      keyCreateCommand(cli),
+      keyListCommand(cli),
+      keyRevokeCommand(cli),
+      keyRotateCommand(cli),
+      keyUpdateCommand(cli),
     ]),
-    group("deliveries", "what was sent there", [
-      deliveriesList(cli),
-      deliveriesShow(cli),
-      deliveriesReplay(cli),
+    createCommandGroup("jobs", "jobs from and to files", [jobsImportCommand(cli), jobsExportCommand(cli)]),
+    createCommandGroup("endpoint", "where webhooks go", [
+      endpointCreateCommand(cli),
+      endpointListCommand(cli),
+      endpointPauseCommand(cli),
+      endpointResumeCommand(cli),
+      endpointDeleteCommand(cli),
+      endpointRotateSecretCommand(cli),
+      endpointUpdateCommand(cli),
+      endpointTestCommand(cli),
     ]),
-    listen(cli),
-    demo(cli),
+    createCommandGroup("deliveries", "what was sent there", [
+      deliveriesListCommand(cli),
+      deliveriesShowCommand(cli),
+      deliveriesReplayCommand(cli),
+    ]),
+    listenCommand(cli),
+    demoCommand(cli),
   ]);
   program
     .version(manifest.version)
     .option("--json", "print one JSON document on standard output")
-    .addHelpText("after", NOTES)
+    .addHelpText("after", HELP_TEXT)
     // An option's value may read "--json"; here it is known which it was.
     .hook("preAction", () => void (cli.output.isJson = program.opts<{ json?: true }>().json === true));
-  prepare(program, cli.output);
+  configureCommand(program, cli.output);
   return program;
 }
 
-function group(name: string, description: string, commands: readonly Command[]): Command {
+function createCommandGroup(name: string, description: string, commands: readonly Command[]): Command {
   const parent = new Command(name).description(description);
   for (const command of commands) parent.addCommand(command);
   return parent;
 }
 
 /** Commander's own endings become ours, each with the command that it was about. */
-function prepare(command: Command, output: Output): void {
+function configureCommand(command: Command, output: Output): void {
   command
     .exitOverride((error) => {
-      throw error.exitCode === 0 ? error : new WrongUse(error, pathOf(command));
+      throw error.exitCode === 0 ? error : new UsageError(error, commandPath(command));
     })
     .configureOutput({
-      writeOut: (text) => output.held.push(text),
-      writeErr: (text) => output.note(text),
+      writeOut: (text) => output.bufferedHelp.push(text),
+      writeErr: (text) => output.printStatus(text),
       // Told in `concludeWith`, as every other failure.
       outputError: () => undefined,
     });
-  for (const inner of command.commands) prepare(inner, output);
+  for (const subcommand of command.commands) configureCommand(subcommand, output);
 }
 
-function pathOf(command: Command): string {
-  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
+function commandPath(command: Command): string {
+  return command.parent ? `${commandPath(command.parent)} ${command.name()}` : command.name();
 }
 
-function concludeWith(error: unknown, output: Output): number {
+function reportError(error: unknown, output: Output): number {
   if (error instanceof CommanderError && error.exitCode === 0) {
-    const text = output.held.join("");
-    output.result(
+    const text = output.bufferedHelp.join("");
+    output.printResult(
       error.code === "commander.version" ? { version: text.trim() } : { help: text },
       text.trimEnd(),
     );
     return 0;
   }
-  const failure = failureOf(error);
-  if (output.isJson) output.result({ error: failure.document }, "");
-  if (failure.text !== "") output.note(failure.text);
+  const failure = toCliFailure(error);
+  if (output.isJson) output.printResult({ error: failure.document }, "");
+  if (failure.text !== "") output.printStatus(failure.text);
   return failure.exitCode;
 }

@@ -1,14 +1,14 @@
 /** Runs a command's work with the services and what concerns webhooks. */
-import type { Webhooks } from "../webhooks/webhooks.service.ts";
-import type { Cli } from "./cli.ts";
-import type { Services } from "./open-services.ts";
+import type { Webhooks } from "../webhooks/api.ts";
+import type { CliContext } from "./context.ts";
+import type { CliServices } from "./services.ts";
 
-export type WebhookWork = (
-  services: Services & Pick<Webhooks, "endpoints" | "deliveries">,
+export type WebhookCommandWork = (
+  services: CliServices & Pick<Webhooks, "endpoints" | "deliveries">,
   signal: AbortSignal,
 ) => Promise<void>;
 
-export function withWebhooks(cli: Cli, work: WebhookWork): Promise<void> {
+export function withWebhooks(cli: CliContext, work: WebhookCommandWork): Promise<void> {
   return cli.withServices(async (services, signal) => {
     await using webhooks = await services.openWebhooks();
     const { endpoints, deliveries } = webhooks;

@@ -2,9 +2,9 @@
 import { isIP } from "node:net";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import type { Sender } from "../platform/mailer.ts";
-import type { SmtpServer } from "../platform/smtp-url.ts";
-import type { TracingSettings } from "../platform/tracing.ts";
+import type { MailAddress } from "../platform/mail/mailer.ts";
+import type { SmtpServer } from "../platform/mail/smtp-url.ts";
+import type { TracingSettings } from "../platform/tracing/tracing.ts";
 import type { Env } from "./env.ts";
 
 export interface Config {
@@ -22,10 +22,10 @@ export interface Config {
     /** How many may stand open at the same time. */
     readonly connections: { readonly total: number; readonly perAddress: number };
     /** Whether requests are refused that would have to wait for long. */
-    readonly overloadProtection: boolean;
+    readonly loadShedding: boolean;
     readonly corsOrigins: readonly string[];
     /** For how long, once it is told to stop, it says that it is not ready and answers everything all the same. */
-    readonly shutdownDelayMs: number;
+    readonly shutdownDrainDelayMs: number;
     /** How long a connection is kept for its next request. */
     readonly keepAliveMs: number;
     /** Whose pages may ask GraphQL: the same, and outside production Apollo's hosted Sandbox. */
@@ -62,12 +62,12 @@ export interface Config {
   readonly mail: {
     /** Null: mails are kept in files, and in the outbox. */
     readonly smtp: SmtpServer | null;
-    readonly from: Sender;
+    readonly from: MailAddress;
     /** The folder for those files. */
     readonly folder: string;
   };
   /** Whose account is closed until it has a second factor. */
-  readonly secondFactorRule: "nobody" | "operators" | "everybody";
+  readonly twoFactorPolicy: "nobody" | "operators" | "everybody";
   /** How long the log of deliveries is kept. */
   readonly retentionDays: number;
   /** Whether an empty database is seeded with the demo. */
@@ -96,10 +96,10 @@ export function toConfig(env: Env): Config {
       metricsPort: env.METRICS_PORT ?? null,
       publicUrl,
       trustProxy: env.TRUST_PROXY,
-      connections: connectionBounds(env),
-      overloadProtection: env.OVERLOAD_PROTECTION === "on",
+      connections: connectionLimits(env),
+      loadShedding: env.LOAD_SHEDDING === "on",
       corsOrigins: env.CORS_ORIGINS,
-      shutdownDelayMs: shutdownDelayMs(env),
+      shutdownDrainDelayMs: shutdownDrainDelayMs(env),
       keepAliveMs: env.KEEP_ALIVE_TIMEOUT,
       graphqlOrigins: env.NODE_ENV === "production" ? env.CORS_ORIGINS : [...env.CORS_ORIGINS, STUDIO_ORIGIN],
     },
@@ -131,7 +131,7 @@ export function toConfig(env: Env): Config {
       from: env.MAIL_FROM ?? { name: "Waymark", address: `no-reply@${mailHost(publicUrl)}` },
       folder: join(resolve(env.WAYMARK_DATA_DIR), "mails"),
     },
-    secondFactorRule: env.REQUIRE_SECOND_FACTOR,
+    twoFactorPolicy: env.REQUIRE_TWO_FACTOR,
     retentionDays: env.RETENTION_DAYS,
     rateLimits: {
       enabled: env.RATE_LIMITS === "on",
@@ -139,29 +139,36 @@ export function toConfig(env: Env): Config {
       organizationFactor: env.ORGANIZATION_RATE_LIMIT_FACTOR,
     },
     logLevel: env.LOG_LEVEL,
-    tracing: tracingOf(env),
+    tracing: tracingSettings(env),
   };
   return deepFreeze(config);
 }
 
-const SHUTDOWN_DELAY_MS = 5_000;
+const DEFAULT_SHUTDOWN_DRAIN_DELAY_MS = 5_000;
 
 /** Nobody sends requests to a worker, and whoever tries it out has no balancer in front and does not want to wait. */
-function shutdownDelayMs({ WAYMARK_ROLE: role, NODE_ENV: environment, SHUTDOWN_DELAY: given }: Env): number {
+function shutdownDrainDelayMs({
+  WAYMARK_ROLE: role,
+  NODE_ENV: environment,
+  SHUTDOWN_DRAIN_DELAY: given,
+}: Env): number {
   if (role === "worker") return 0;
-  return given ?? (environment === "production" ? SHUTDOWN_DELAY_MS : 0);
+  return given ?? (environment === "production" ? DEFAULT_SHUTDOWN_DRAIN_DELAY_MS : 0);
 }
 
-const CONNECTIONS_PER_ADDRESS = 1_000;
+const DEFAULT_CONNECTIONS_PER_ADDRESS = 1_000;
 
 /** Behind a proxy every connection is the proxy's, so that nothing is to be learnt from where it comes. */
-function connectionBounds({ MAX_CONNECTIONS: total, MAX_CONNECTIONS_PER_ADDRESS: given, TRUST_PROXY }: Env) {
+function connectionLimits({ MAX_CONNECTIONS: total, MAX_CONNECTIONS_PER_ADDRESS: given, TRUST_PROXY }: Env) {
   const isDirect = TRUST_PROXY === 0;
-  return { total, perAddress: given ?? (isDirect ? Math.min(CONNECTIONS_PER_ADDRESS, total) : total) };
+  return {
+    total,
+    perAddress: given ?? (isDirect ? Math.min(DEFAULT_CONNECTIONS_PER_ADDRESS, total) : total),
+  };
 }
 
 /** On where a collector is named; of its two names the one for traces alone is the nearer. */
-function tracingOf(env: Env): TracingSettings | null {
+function tracingSettings(env: Env): TracingSettings | null {
   const base = env.OTEL_EXPORTER_OTLP_ENDPOINT?.replace(/(?<!\/)\/+$/, "");
   const url = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? (base === undefined ? null : `${base}/v1/traces`);
   if (url === null) return null;
@@ -173,11 +180,11 @@ function tracingOf(env: Env): TracingSettings | null {
       "deployment.environment.name": env.NODE_ENV,
       "waymark.role": env.WAYMARK_ROLE,
     },
-    ratio: keptRatio(env),
+    ratio: samplingRatio(env),
   };
 }
 
-function keptRatio({ OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: ratio }: Env): number {
+function samplingRatio({ OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: ratio }: Env): number {
   if (sampler.endsWith("ratio")) return ratio;
   return sampler.endsWith("on") ? 1 : 0;
 }

@@ -2,25 +2,25 @@
 import { z } from "zod";
 import { StartupError } from "../platform/errors.ts";
 import { parseSecret } from "../platform/secret-box.ts";
-import { parseSmtpUrl } from "../platform/smtp-url.ts";
-import { parseOtlpHeaders } from "../platform/tracing.headers.ts";
+import { parseSmtpUrl } from "../platform/mail/smtp-url.ts";
+import { parseOtlpHeaders } from "../platform/tracing/otlp-headers.ts";
 import { parseDuration } from "../platform/time.ts";
-import { parseSender } from "../mail/mail.fields.ts";
+import { parseSender } from "../platform/mail/address.ts";
 import {
   DEFAULT_SCHEDULE_TEXT,
   longestScheduleMs,
   parseSchedule,
   scheduleMs,
-} from "../webhooks/retry-policy.ts";
+} from "../platform/retry-schedule.ts";
 
 const port = z.coerce.number().int().min(0).max(65535);
-const connections = z.coerce.number().int().min(1).max(1_000_000);
+const connectionCount = z.coerce.number().int().min(1).max(1_000_000);
 /** Other common spellings of on and off. */
-const switchNames: ReadonlyMap<unknown, string> = new Map([
+const onOffAliases: ReadonlyMap<unknown, string> = new Map([
   ...["true", "1", "yes"].map((name) => [name, "on"] as const),
   ...["false", "0", "no"].map((name) => [name, "off"] as const),
 ]);
-const switchValue = z.preprocess((text) => switchNames.get(text) ?? text, z.enum(["on", "off"]));
+const onOff = z.preprocess((text) => onOffAliases.get(text) ?? text, z.enum(["on", "off"]));
 const commaList = z.string().transform((text) =>
   text
     .split(",")
@@ -41,7 +41,7 @@ const origin = z.string().refine((text) => URL.canParse(text) && new URL(text).o
 });
 
 /** May name several hosts, which makes it no URL of the usual kind; what follows them the driver checks. */
-const mongoAddress = z.string().regex(/^mongodb(\+srv)?:\/\/[^\s/]+(\/\S*)?$/, {
+const mongoUrl = z.string().regex(/^mongodb(\+srv)?:\/\/[^\s/]+(\/\S*)?$/, {
   error: "Not the address of a MongoDB: it begins with mongodb:// or mongodb+srv://",
 });
 
@@ -51,7 +51,7 @@ const secret = z.string().refine((text) => parseSecret(text) !== null, {
 });
 
 /** It may hold a password: whatever is wrong with it, its value is not told. */
-const smtpServer = z.string().transform((text, context) => {
+const smtpUrl = z.string().transform((text, context) => {
   const server = parseSmtpUrl(text);
   if (server) return server;
   context.addIssue({
@@ -62,50 +62,50 @@ const smtpServer = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-const collector = z.url({ protocol: /^https?$/ });
+const otlpEndpoint = z.url({ protocol: /^https?$/ });
 
 /** They may hold a secret: whatever is wrong with them, their values are not told. */
-const collectorHeaders = z.string().transform((text, context) => {
+const otlpHeaders = z.string().transform((text, context) => {
   const headers = parseOtlpHeaders(text);
   if (headers) return headers;
   context.addIssue({ code: "custom", message: "Not headers as name=value, with commas between them" });
   return z.NEVER;
 });
 
-const sender = z.string().transform((text, context) => {
+const mailFrom = z.string().transform((text, context) => {
   const parsed = parseSender(text);
   if (parsed) return parsed;
   context.addIssue({ code: "custom", message: "Not an e-mail address, with or without a name before it" });
   return z.NEVER;
 });
 
-interface DurationBounds {
-  leastMs: number;
-  mostMs: number;
+interface DurationRange {
+  minMs: number;
+  maxMs: number;
   /** What is said of any other. */
   message: string;
 }
 
-function duration({ leastMs, mostMs, message }: DurationBounds) {
+function duration({ minMs, maxMs, message }: DurationRange) {
   return z.string().transform((text, context) => {
     const ms = parseDuration(text);
-    if (ms !== null && ms >= leastMs && ms <= mostMs) return ms;
+    if (ms !== null && ms >= minMs && ms <= maxMs) return ms;
     context.addIssue({ code: "custom", message });
     return z.NEVER;
   });
 }
 
 /** At most longer than any balancer takes to look, and no orchestrator waits for long. */
-const shutdownDelay = duration({
-  leastMs: 0,
-  mostMs: 300_000,
+const shutdownDrainDelay = duration({
+  minMs: 0,
+  maxMs: 300_000,
   message: "Not a whole number and a unit (ms, s or m), of at most 5 minutes",
 });
 
 /** None would be no bound for Node. */
 const keepAliveTimeout = duration({
-  leastMs: 1_000,
-  mostMs: 3_600_000,
+  minMs: 1_000,
+  maxMs: 3_600_000,
   message: "Not a whole number and a unit (ms, s, m or h), from 1 second to 1 hour",
 });
 
@@ -117,7 +117,7 @@ const retrySchedule = z.string().transform((text, context) => {
 });
 
 /** Every setting, with an example that is shown when its value is refused. */
-const shape = {
+const settings = {
   NODE_ENV: z
     .enum(["development", "production", "test"])
     .default("development")
@@ -125,7 +125,7 @@ const shape = {
   PORT: port.default(4000).meta({ example: "4000" }),
   METRICS_PORT: port.optional().meta({ example: "9464" }),
   HOST: z.string().default("127.0.0.1").meta({ example: "0.0.0.0" }),
-  SHUTDOWN_DELAY: shutdownDelay.optional().meta({ example: "5s" }),
+  SHUTDOWN_DRAIN_DELAY: shutdownDrainDelay.optional().meta({ example: "5s" }),
   KEEP_ALIVE_TIMEOUT: keepAliveTimeout.prefault("65s").meta({ example: "65s" }),
   PUBLIC_URL: z
     .url({ protocol: /^https?$/ })
@@ -134,7 +134,7 @@ const shape = {
   WAYMARK_DATA_DIR: z.string().default(".waymark").meta({ example: ".waymark" }),
   WAYMARK_ROLE: z.enum(["all", "api", "worker"]).default("all").meta({ example: "api" }),
   WAYMARK_SECRET: secret.optional().meta({ example: "$(openssl rand -base64 32)" }),
-  WAYMARK_DEMO: switchValue.optional().meta({ example: "off" }),
+  WAYMARK_DEMO: onOff.optional().meta({ example: "off" }),
   DATABASE_URL: z
     .url({ protocol: /^postgres(ql)?$/ })
     .optional()
@@ -144,24 +144,24 @@ const shape = {
       "postgresql://user:password@db-replica-1:5432/waymark,postgresql://user:password@db-replica-2:5432/waymark",
   }),
   DATABASE_POOL_SIZE: z.coerce.number().int().min(2).max(200).default(10).meta({ example: "10" }),
-  MONGODB_URL: mongoAddress
+  MONGODB_URL: mongoUrl
     .optional()
     .meta({ example: "mongodb://user:password@mongo:27017/waymark?replicaSet=rs0" }),
   MONGOD_BINARY: z.string().optional().meta({ example: "/usr/bin/mongod" }),
-  MONGOD_DOWNLOAD: switchValue.default("on").meta({ example: "off" }),
+  MONGOD_DOWNLOAD: onOff.default("on").meta({ example: "off" }),
   XDG_CACHE_HOME: z.string().optional().meta({ example: "/home/me/.cache" }),
-  WEBHOOK_ALLOW_PRIVATE: switchValue.optional().meta({ example: "off" }),
+  WEBHOOK_ALLOW_PRIVATE: onOff.optional().meta({ example: "off" }),
   WEBHOOK_RETRY_SCHEDULE: retrySchedule
     .prefault(DEFAULT_SCHEDULE_TEXT)
     .meta({ example: DEFAULT_SCHEDULE_TEXT }),
-  SMTP_URL: smtpServer.optional().meta({ example: "smtp://user:password@mail.example.com:587" }),
-  MAIL_FROM: sender.optional().meta({ example: "Waymark <no-reply@example.com>" }),
-  REQUIRE_SECOND_FACTOR: z
+  SMTP_URL: smtpUrl.optional().meta({ example: "smtp://user:password@mail.example.com:587" }),
+  MAIL_FROM: mailFrom.optional().meta({ example: "Waymark <no-reply@example.com>" }),
+  REQUIRE_TWO_FACTOR: z
     .enum(["nobody", "operators", "everybody"])
     .default("nobody")
     .meta({ example: "operators" }),
   RETENTION_DAYS: z.coerce.number().int().min(1).max(365).default(30).meta({ example: "30" }),
-  RATE_LIMITS: switchValue.default("on").meta({ example: "on" }),
+  RATE_LIMITS: onOff.default("on").meta({ example: "on" }),
   RATE_LIMIT_STORE: z.enum(["memory", "postgres"]).default("memory").meta({ example: "postgres" }),
   ORGANIZATION_RATE_LIMIT_FACTOR: z.coerce.number().min(1).max(1_000).default(4).meta({ example: "4" }),
   TRUST_PROXY: z
@@ -175,19 +175,19 @@ const shape = {
     )
     .default(0)
     .meta({ example: "1 (proxies in front), or 10.0.0.0/8" }),
-  OVERLOAD_PROTECTION: switchValue.default("on").meta({ example: "off" }),
-  MAX_CONNECTIONS: connections.default(10_000).meta({ example: "10000" }),
-  MAX_CONNECTIONS_PER_ADDRESS: connections.optional().meta({ example: "1000" }),
+  LOAD_SHEDDING: onOff.default("on").meta({ example: "off" }),
+  MAX_CONNECTIONS: connectionCount.default(10_000).meta({ example: "10000" }),
+  MAX_CONNECTIONS_PER_ADDRESS: connectionCount.optional().meta({ example: "1000" }),
   CORS_ORIGINS: commaList.pipe(z.array(origin)).default([]).meta({ example: "https://app.example.com" }),
   LOG_LEVEL: z
     .enum(["trace", "debug", "info", "warn", "error", "silent"])
     .default("info")
     .meta({ example: "info" }),
-  OTEL_EXPORTER_OTLP_ENDPOINT: collector.optional().meta({ example: "http://collector:4318" }),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: collector
+  OTEL_EXPORTER_OTLP_ENDPOINT: otlpEndpoint.optional().meta({ example: "http://collector:4318" }),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: otlpEndpoint
     .optional()
     .meta({ example: "http://collector:4318/v1/traces" }),
-  OTEL_EXPORTER_OTLP_HEADERS: collectorHeaders.prefault("").meta({ example: "x-api-key=SECRET" }),
+  OTEL_EXPORTER_OTLP_HEADERS: otlpHeaders.prefault("").meta({ example: "x-api-key=SECRET" }),
   OTEL_SERVICE_NAME: z.string().default("waymark").meta({ example: "waymark" }),
   OTEL_TRACES_SAMPLER: z
     .enum([
@@ -204,10 +204,10 @@ const shape = {
 } as const;
 
 const HOUR_MS = 3_600_000;
-const hours = (ms: number): string => `${Number((ms / HOUR_MS).toFixed(1))} h`;
+const formatHours = (ms: number): string => `${Number((ms / HOUR_MS).toFixed(1))} h`;
 
 /** Retention must be longer than the retries take: a delivery must not outlive the log that it ends in. */
-const envSchema = z.object(shape).superRefine((env, context) => {
+const envSchema = z.object(settings).superRefine((env, context) => {
   const { RETENTION_DAYS: days, WEBHOOK_RETRY_SCHEDULE: schedule } = env;
   const neededDays = Math.ceil(longestScheduleMs(schedule) / (24 * HOUR_MS));
   // Below 1 it is refused already.
@@ -217,7 +217,7 @@ const envSchema = z.object(shape).superRefine((env, context) => {
     path: ["RETENTION_DAYS"],
     message:
       `${days} ${days === 1 ? "day" : "days"} (${days * 24} h) is shorter than WEBHOOK_RETRY_SCHEDULE, which takes ` +
-      `${hours(scheduleMs(schedule))}, with jitter up to ${hours(longestScheduleMs(schedule))}. ` +
+      `${formatHours(scheduleMs(schedule))}, with jitter up to ${formatHours(longestScheduleMs(schedule))}. ` +
       `Set RETENTION_DAYS to at least ${neededDays}, or shorten WEBHOOK_RETRY_SCHEDULE`,
   });
 });
@@ -228,12 +228,14 @@ export type Env = z.output<typeof envSchema>;
  * Throws a StartupError that names every wrong setting, what is wrong with it and an example.
  */
 export function readEnv(source: Readonly<Record<string, string | undefined>> = process.env): Env {
-  const given = Object.fromEntries(Object.entries(source).filter(([, value]) => value?.trim() !== ""));
-  const result = envSchema.safeParse(given);
+  const presentSettings = Object.fromEntries(
+    Object.entries(source).filter(([, value]) => value?.trim() !== ""),
+  );
+  const result = envSchema.safeParse(presentSettings);
   if (result.success) return result.data;
   const lines = result.error.issues.map((issue) => {
-    const name = String(issue.path[0]) as keyof typeof shape;
-    return `  ${name}: ${issue.message}. Example: ${name}=${String(shape[name].meta()?.["example"])}`;
+    const name = String(issue.path[0]) as keyof typeof settings;
+    return `  ${name}: ${issue.message}. Example: ${name}=${String(settings[name].meta()?.["example"])}`;
   });
   throw new StartupError(
     `The settings are wrong:\n${lines.join("\n")}`,

@@ -1,5 +1,5 @@
 /**
- * Builds the console into `.console/`. `--when-stale` builds only where sources, packages or Node have changed since, and
+ * Builds the console into `.console/`. `--if-stale` builds only where sources, packages or Node have changed since, and
  * never keeps the server from starting: with a console that cannot be built the API is still of use.
  */
 import { execFile } from "node:child_process";
@@ -12,17 +12,17 @@ import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const SOURCES = import.meta.dirname;
+const SOURCE_DIR = import.meta.dirname;
 const VITE = join(ROOT, "node_modules", "vite", "bin", "vite.js");
-const TARGET = join(ROOT, ".console");
+const OUTPUT_DIR = join(ROOT, ".console");
 /** Holds the fingerprint of what was built. */
-const STAMP = "fingerprint";
+const FINGERPRINT_FILE = "fingerprint";
 
 /** Answers whether there was something to build. */
-export async function buildWhenStale(): Promise<boolean> {
+export async function buildIfStale(): Promise<boolean> {
   const fingerprint = await fingerprintOfSources();
-  const built = await readFile(join(TARGET, STAMP), "utf8").catch(() => null);
-  if (built === fingerprint) return false;
+  const builtFingerprint = await readFile(join(OUTPUT_DIR, FINGERPRINT_FILE), "utf8").catch(() => null);
+  if (builtFingerprint === fingerprint) return false;
   await buildConsole(fingerprint);
   return true;
 }
@@ -30,17 +30,17 @@ export async function buildWhenStale(): Promise<boolean> {
 /** What is built stands in the place of the former at once, and whole. */
 async function buildConsole(fingerprint: string): Promise<void> {
   const started = performance.now();
-  say("Building the console…");
-  const draft = `${TARGET}-${process.pid}`;
+  printStatus("Building the console…");
+  const stagingDir = `${OUTPUT_DIR}-${process.pid}`;
   try {
-    await runVite(draft);
-    await compressAssets(join(draft, "assets"));
-    await writeFile(join(draft, STAMP), fingerprint);
-    await putInPlace(draft);
+    await runVite(stagingDir);
+    await compressAssets(join(stagingDir, "assets"));
+    await writeFile(join(stagingDir, FINGERPRINT_FILE), fingerprint);
+    await replaceOutput(stagingDir);
   } finally {
-    await rm(draft, { recursive: true, force: true });
+    await rm(stagingDir, { recursive: true, force: true });
   }
-  say(`The console is built (${((performance.now() - started) / 1_000).toFixed(1)} s).`);
+  printStatus(`The console is built (${((performance.now() - started) / 1_000).toFixed(1)} s).`);
 }
 
 /** In a process of its own: React and Apollo are built as the environment says, which is not always `production` here. */
@@ -48,7 +48,7 @@ async function runVite(outDir: string): Promise<void> {
   const flags = [
     "build",
     "--config",
-    join(SOURCES, "vite.config.ts"),
+    join(SOURCE_DIR, "vite.config.ts"),
     "--outDir",
     outDir,
     "--logLevel",
@@ -58,16 +58,16 @@ async function runVite(outDir: string): Promise<void> {
   await promisify(execFile)(process.execPath, [VITE, ...flags], { cwd: ROOT, env });
 }
 
-async function putInPlace(draft: string): Promise<void> {
-  const former = `${draft}-former`;
+async function replaceOutput(stagingDir: string): Promise<void> {
+  const previousDir = `${stagingDir}-former`;
   try {
-    if (existsSync(TARGET)) await rename(TARGET, former);
-    await rename(draft, TARGET);
+    if (existsSync(OUTPUT_DIR)) await rename(OUTPUT_DIR, previousDir);
+    await rename(stagingDir, OUTPUT_DIR);
   } catch (error) {
     // Another build came between, of the same sources: its console stands there now.
-    if (!existsSync(join(TARGET, STAMP))) throw error;
+    if (!existsSync(join(OUTPUT_DIR, FINGERPRINT_FILE))) throw error;
   } finally {
-    await rm(former, { recursive: true, force: true });
+    await rm(previousDir, { recursive: true, force: true });
   }
 }
 
@@ -88,7 +88,7 @@ async function compressAssets(folder: string): Promise<void> {
 /** Changes with every source and with every package. */
 async function fingerprintOfSources(): Promise<string> {
   const hash = createHash("sha256");
-  const entries = await readdir(SOURCES, { recursive: true, withFileTypes: true });
+  const entries = await readdir(SOURCE_DIR, { recursive: true, withFileTypes: true });
   const paths = entries
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name));
@@ -99,28 +99,28 @@ async function fingerprintOfSources(): Promise<string> {
   return hash.digest("hex");
 }
 
-function say(sentence: string): void {
-  process.stderr.write(`${sentence}\n`);
+function printStatus(message: string): void {
+  process.stderr.write(`${message}\n`);
 }
 
 async function main(isForStart: boolean): Promise<void> {
   // Without the packages of development (`npm ci --omit=dev`) there is what was built before, or no console.
   if (isForStart && !existsSync(VITE)) return;
   try {
-    if (isForStart) await buildWhenStale();
+    if (isForStart) await buildIfStale();
     else await buildConsole(await fingerprintOfSources());
   } catch (error) {
-    say(`The console could not be built: ${wordsOf(error)}`);
+    printStatus(`The console could not be built: ${errorOutput(error)}`);
     if (isForStart)
-      say("Waymark starts all the same, with the console of the last build where there is one.");
+      printStatus("Waymark starts all the same, with the console of the last build where there is one.");
     else process.exitCode = 1;
   }
 }
 
 /** Vite's own words, where it was Vite that failed. */
-function wordsOf(error: unknown): string {
+function errorOutput(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return "stderr" in error && typeof error.stderr === "string" ? error.stderr : error.message;
 }
 
-if (import.meta.main) await main(process.argv.includes("--when-stale"));
+if (import.meta.main) await main(process.argv.includes("--if-stale"));

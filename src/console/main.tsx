@@ -5,23 +5,23 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import "@mantine/core/styles.css";
 import "./theme/global.css";
-import { whenUnauthorized } from "./app/api.ts";
-import { takeLinkToken } from "./app/link-token.ts";
-import { rememberPresses } from "./app/return-focus.ts";
+import { setUnauthorizedHandler } from "./app/api/client.ts";
+import { captureUrlToken } from "./app/session/url-token.ts";
+import { trackLastPressed } from "./app/interaction/return-focus.ts";
 import { createConsoleRouter, preloadPage } from "./app/router.tsx";
-import { createSessionStore, SessionProvider } from "./app/session.ts";
-import { StartGate } from "./app/start-gate.tsx";
+import { createSessionStore, SessionProvider } from "./app/session/session.ts";
+import { SessionGate } from "./app/session/session-gate.tsx";
 import { cssVariables, theme } from "./theme/theme.ts";
 
-takeLinkToken();
-rememberPresses();
+captureUrlToken();
+trackLastPressed();
 // A browser may keep a page that was left as it was, and show it again to whoever goes back, after signing out too.
 window.addEventListener("pageshow", ({ persisted }) => {
   if (persisted) window.location.reload();
 });
 const session = createSessionStore();
 const router = createConsoleRouter({ session });
-whenUnauthorized(() => session.end());
+setUnauthorizedHandler(() => session.end());
 preloadPage(router);
 
 const colorSchemes = localStorageColorSchemeManager({ key: "waymark-color-scheme" });
@@ -41,9 +41,9 @@ if (container) {
         getStyleNonce={() => nonce}
       >
         <SessionProvider value={session}>
-          <StartGate>
+          <SessionGate>
             <RouterProvider router={router} />
-          </StartGate>
+          </SessionGate>
         </SessionProvider>
       </MantineProvider>
     </StrictMode>,

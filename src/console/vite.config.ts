@@ -46,7 +46,7 @@ export default defineConfig(({ command, mode }) => ({
 /** What the API's own server answers while the console is worked on; WAYMARK_API names another one. */
 function proxyTo(target: string) {
   return {
-    "^/(auth|v1|docs|health|openapi.json|console-data|operator/agenda)(/|$)": { target },
+    "^/(auth|v1|docs|health|openapi.json|console-api|operator/agenda)(/|$)": { target },
     "^/graphql$": { target, ws: true },
   };
 }

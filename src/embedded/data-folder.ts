@@ -3,19 +3,19 @@ import { randomBytes } from "node:crypto";
 import { chown, link, mkdir, open, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { StartupError } from "../platform/errors.ts";
-import { folderError, ignore, systemCode } from "./system-errors.ts";
+import { folderError, ignoreCode, systemCode } from "./system-errors.ts";
 import { temporaryPath } from "./temporary-files.ts";
 
-const wellFormed = /^[A-Za-z0-9_-]{43}$/u;
+const keyPattern = /^[A-Za-z0-9_-]{43}$/u;
 
 /** Creates the folder, readable by its owner alone, and proves that it can be written; StartupError otherwise. */
 export async function prepareDataFolder(dataDir: string): Promise<void> {
   const folder = resolve(dataDir);
   try {
     // The parents get the ordinary mode, so that PostgreSQL's own user can pass through them.
-    await mkdir(dirname(folder), { recursive: true }).catch(replaceCode("EEXIST", "ENOTDIR"));
-    await mkdir(folder, { mode: 0o700 }).catch(ignore("EEXIST"));
-    await proveWritable(folder);
+    await mkdir(dirname(folder), { recursive: true }).catch(mapErrorCode("EEXIST", "ENOTDIR"));
+    await mkdir(folder, { mode: 0o700 }).catch(ignoreCode("EEXIST"));
+    await assertWritable(folder);
   } catch (error) {
     throw folderError(folder, error);
   }
@@ -30,7 +30,7 @@ export async function readOrCreateSecret(dataDir: string): Promise<string> {
 export async function readOrCreateKey(path: string): Promise<string> {
   try {
     const key = (await readIfPresent(path)) ?? (await createKey(path));
-    if (wellFormed.test(key)) return key;
+    if (keyPattern.test(key)) return key;
   } catch (error) {
     throw folderError(path, error);
   }
@@ -42,16 +42,16 @@ export async function readOrCreateKey(path: string): Promise<string> {
 
 /** The file's text, or null where there is none. */
 export async function readIfPresent(path: string): Promise<string | null> {
-  return (await readFile(path, "utf8").catch(ignore("ENOENT"))) ?? null;
+  return (await readFile(path, "utf8").catch(ignoreCode("ENOENT"))) ?? null;
 }
 
-function replaceCode(code: string, better: string): (error: unknown) => never {
+function mapErrorCode(code: string, better: string): (error: unknown) => never {
   return (error) => {
     throw systemCode(error) === code ? Object.assign(new Error("File in the way"), { code: better }) : error;
   };
 }
 
-async function proveWritable(folder: string): Promise<void> {
+async function assertWritable(folder: string): Promise<void> {
   if (!(await stat(folder)).isDirectory())
     throw Object.assign(new Error("File in the way"), { code: "EEXIST" });
   const probe = temporaryPath(join(folder, "probe"));
@@ -61,17 +61,17 @@ async function proveWritable(folder: string): Promise<void> {
 
 /** Written aside, then linked: the name appears with its whole content, and only the first of several wins. */
 async function createKey(path: string): Promise<string> {
-  const draft = temporaryPath(path);
+  const temporaryFile = temporaryPath(path);
   try {
-    await writeDraft(draft, randomBytes(32).toString("base64url"));
-    await link(draft, path).catch(ignore("EEXIST"));
+    await writeTemporaryFile(temporaryFile, randomBytes(32).toString("base64url"));
+    await link(temporaryFile, path).catch(ignoreCode("EEXIST"));
   } finally {
-    await rm(draft, { force: true });
+    await rm(temporaryFile, { force: true });
   }
   return readFile(path, "utf8");
 }
 
-async function writeDraft(draft: string, text: string): Promise<void> {
+async function writeTemporaryFile(draft: string, text: string): Promise<void> {
   const file = await open(draft, "wx", 0o600);
   try {
     await file.writeFile(text);

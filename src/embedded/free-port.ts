@@ -7,14 +7,14 @@ import { createServer } from "node:net";
  * Below those that systems lend to outgoing connections (from 32768 on Linux, 49152 elsewhere): one of these would be lent to
  * anybody while its server is away.
  */
-export const LOWEST_PORT = 15_000;
-export const PORTS_END = 32_768;
-const TRIES = 20;
+export const MIN_PORT = 15_000;
+export const PORT_LIMIT = 32_768;
+const MAX_ATTEMPTS = 20;
 
 /** Null: none was found. */
 export async function findFreePort(): Promise<number | null> {
-  for (let tries = 0; tries < TRIES; tries += 1) {
-    const port = randomInt(LOWEST_PORT, PORTS_END);
+  for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
+    const port = randomInt(MIN_PORT, PORT_LIMIT);
     if (await isFree(port)) return port;
   }
   return null;

@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
-import { ignore, systemCode } from "./system-errors.ts";
+import { ignoreCode, systemCode } from "./system-errors.ts";
 
 /** Whether a process has this number, whosever it is. */
 export function isAlive(pid: number): boolean {
@@ -23,7 +23,7 @@ export function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    ignore("ESRCH")(error);
+    ignoreCode("ESRCH")(error);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Errors of the operating system: told apart by their code, and said in sentences. */
 import { StartupError } from "../platform/errors.ts";
 
-const chooseAnother = "Set WAYMARK_DATA_DIR to a folder that the user who runs Waymark may write.";
+const dataDirHint = "Set WAYMARK_DATA_DIR to a folder that the user who runs Waymark may write.";
 
 /** `ENOENT` and the like, or PostgreSQL's SQLSTATE; undefined for errors of another kind. */
 export function systemCode(error: unknown): string | undefined {
@@ -9,7 +9,7 @@ export function systemCode(error: unknown): string | undefined {
 }
 
 /** A handler for `.catch` that swallows the one system error that was expected. */
-export function ignore(code: string): (error: unknown) => undefined {
+export function ignoreCode(code: string): (error: unknown) => undefined {
   return (error) => {
     if (systemCode(error) !== code) throw error;
     return undefined;
@@ -22,10 +22,10 @@ export function folderError(path: string, error: unknown): Error {
   if (error instanceof StartupError || code === undefined) {
     return error instanceof Error ? error : new Error(String(error));
   }
-  return new StartupError(`Waymark cannot use ${path}: ${reasons[code] ?? code}.`, hintFor(code), error);
+  return new StartupError(`Waymark cannot use ${path}: ${reasonByCode[code] ?? code}.`, hintFor(code), error);
 }
 
-const reasons: Readonly<Record<string, string>> = {
+const reasonByCode: Readonly<Record<string, string>> = {
   EEXIST: "it is a file, not a folder",
   ENOTDIR: "a part of this path is a file, not a folder",
   EACCES: "no permission to read or write it",
@@ -38,5 +38,5 @@ const reasons: Readonly<Record<string, string>> = {
 function hintFor(code: string): string {
   if (code === "ENOSPC" || code === "EDQUOT")
     return "Free some space, or set WAYMARK_DATA_DIR to another disk.";
-  return chooseAnother;
+  return dataDirHint;
 }

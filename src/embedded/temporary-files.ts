@@ -4,7 +4,7 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { isAlive } from "./processes.ts";
 
-const temporary = /\.of-(\d+)-[0-9a-f]+$/u;
+const temporaryPattern = /\.of-(\d+)-[0-9a-f]+$/u;
 const abandonedAfterMs = 60 * 60 * 1000;
 
 /** A name beside `path` for what is to be renamed, linked or removed in a moment. */
@@ -13,9 +13,9 @@ export function temporaryPath(path: string): string {
 }
 
 /** Removes what killed processes left half-made; what is old too, for its maker's number may be in use again. */
-export async function sweepTemporary(folder: string): Promise<void> {
+export async function removeAbandonedFiles(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
-    const pid = temporary.exec(name)?.[1];
+    const pid = temporaryPattern.exec(name)?.[1];
     if (pid === undefined) continue;
     const path = join(folder, name);
     const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));

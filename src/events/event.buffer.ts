@@ -21,9 +21,9 @@ export class EventBuffer<Item> implements AsyncGenerator<Item, void, void> {
   readonly #capacity: number;
   readonly #onEnd: () => void;
   #items: Item[] = [];
-  #waiting: PromiseWithResolvers<Result<Item>>[] = [];
-  #failure: Error | null = null;
-  #isOver = false;
+  #pendingReads: PromiseWithResolvers<Result<Item>>[] = [];
+  #error: Error | null = null;
+  #isClosed = false;
 
   /** `onEnd` is called once, whoever ends it. */
   constructor(capacity: number, onEnd: () => void) {
@@ -32,38 +32,38 @@ export class EventBuffer<Item> implements AsyncGenerator<Item, void, void> {
   }
 
   push(item: Item): void {
-    if (this.#isOver) return;
-    const reader = this.#waiting.shift();
+    if (this.#isClosed) return;
+    const reader = this.#pendingReads.shift();
     if (reader) reader.resolve({ done: false, value: item });
     else if (this.#items.length < this.#capacity) this.#items.push(item);
     else this.fail(new SlowReaderError());
   }
 
   /** What is still unread is dropped; the reader gets `failure` next. */
-  fail(failure: Error): void {
-    if (this.#isOver) return;
-    const reader = this.#waiting.shift();
-    if (reader) reader.reject(failure);
-    else this.#failure = failure;
+  fail(error: Error): void {
+    if (this.#isClosed) return;
+    const reader = this.#pendingReads.shift();
+    if (reader) reader.reject(error);
+    else this.#error = error;
     this.#end();
   }
 
   async next(): Promise<Result<Item>> {
-    const failure = this.#failure;
-    if (failure) {
-      this.#failure = null;
-      throw failure;
+    const error = this.#error;
+    if (error) {
+      this.#error = null;
+      throw error;
     }
     const [item] = this.#items.splice(0, 1);
     if (item !== undefined) return { done: false, value: item };
-    if (this.#isOver) return { done: true, value: undefined };
+    if (this.#isClosed) return { done: true, value: undefined };
     const reader = Promise.withResolvers<Result<Item>>();
-    this.#waiting.push(reader);
+    this.#pendingReads.push(reader);
     return await reader.promise;
   }
 
   async return(): Promise<Result<Item>> {
-    this.#failure = null;
+    this.#error = null;
     this.#end();
     return { done: true, value: undefined };
   }
@@ -82,10 +82,10 @@ export class EventBuffer<Item> implements AsyncGenerator<Item, void, void> {
   }
 
   #end(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     this.#items = [];
-    for (const reader of this.#waiting.splice(0)) reader.resolve({ done: true, value: undefined });
+    for (const reader of this.#pendingReads.splice(0)) reader.resolve({ done: true, value: undefined });
     this.#onEnd();
   }
 }

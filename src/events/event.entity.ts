@@ -19,7 +19,7 @@ export const JobEvent = defineEntity({
       .type("xid8")
       .columnType("xid8")
       .$type<string>()
-      .defaultRaw("feed_number(pg_current_xact_id())"),
+      .defaultRaw("feed_sequence(pg_current_xact_id())"),
     position: p.bigint().autoincrement(),
     type: p.enum(eventTypes),
     jobId: p.uuid(),

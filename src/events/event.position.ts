@@ -1,7 +1,7 @@
 /** Positions in the feed, and those that no cursor names: the newest one, and the oldest from which the feed continues. */
-import type { Queryable } from "../platform/database.ts";
-import { firstUuidOf } from "../platform/ids.ts";
-import { raw, sql, type Sql } from "../platform/sql.ts";
+import type { Queryable } from "../platform/postgres/database.ts";
+import { minUuidAt } from "../platform/ids.ts";
+import { raw, sql, type Sql } from "../platform/postgres/sql.ts";
 
 /** A place in the feed: a transaction's number and the row's place among its rows, both as decimal text. */
 export interface FeedPosition {
@@ -10,7 +10,7 @@ export interface FeedPosition {
 }
 
 /** The same as PostgreSQL gives it. */
-export interface Place {
+export interface FeedPositionRow {
   transaction_id: string;
   position: string;
 }
@@ -19,28 +19,28 @@ export interface Place {
 const FEED_DAYS = 30;
 /** Far longer than a transaction takes from making its ids to its end, and than the clocks of two servers differ. */
 export const ID_SLACK_MS = 3_600_000;
-const BEGINNING: FeedPosition = { transactionId: "0", position: "0" };
+const FEED_START: FeedPosition = { transactionId: "0", position: "0" };
 const columns = raw('transaction_id::text as "transactionId", position::text as position');
 
 /** The time at which the feed begins, in milliseconds. */
-export function oldestOf(nowMs: number): number {
+export function feedStartMs(nowMs: number): number {
   return nowMs - FEED_DAYS * 86_400_000;
 }
 
 /** The position of the newest event that the feed shows, of any organisation. */
 export function newestPosition(database: Queryable): Promise<FeedPosition> {
-  return positionOf(
+  return queryPosition(
     database,
     sql`select ${columns} from job_event
-      where transaction_id < feed_number(pg_snapshot_xmin(pg_current_snapshot()))
+      where transaction_id < feed_sequence(pg_snapshot_xmin(pg_current_snapshot()))
       order by job_event.transaction_id desc, job_event.position desc limit 1`,
   );
 }
 
 /** A position that is near the beginning of the feed, and stays in it for another hour. */
 export function oldestPosition(database: Queryable, nowMs: number): Promise<FeedPosition> {
-  const valid = firstUuidOf(new Date(oldestOf(nowMs) + ID_SLACK_MS));
-  return positionOf(
+  const valid = minUuidAt(new Date(feedStartMs(nowMs) + ID_SLACK_MS));
+  return queryPosition(
     database,
     sql`select ${columns} from job_event where id < ${valid}::uuid order by id desc limit 1`,
   );
@@ -51,16 +51,16 @@ export function oldestPosition(database: Queryable, nowMs: number): Promise<Feed
  * PostgreSQL cluster; 0 if none is withheld.
  */
 export async function feedLagSeconds(database: Queryable): Promise<number> {
-  const [withheld] = await database.query<{ seconds: number }>(
+  const [hidden] = await database.query<{ seconds: number }>(
     raw(`
     select greatest(0, extract(epoch from clock_timestamp() - occurred_at))::float8 as seconds from job_event
-    where transaction_id >= feed_number(pg_snapshot_xmin(pg_current_snapshot()))
+    where transaction_id >= feed_sequence(pg_snapshot_xmin(pg_current_snapshot()))
     order by transaction_id, position limit 1`),
   );
-  return withheld?.seconds ?? 0;
+  return hidden?.seconds ?? 0;
 }
 
-async function positionOf(database: Queryable, statement: Sql): Promise<FeedPosition> {
+async function queryPosition(database: Queryable, statement: Sql): Promise<FeedPosition> {
   const [position] = await database.query<FeedPosition>(statement);
-  return position ?? BEGINNING;
+  return position ?? FEED_START;
 }

@@ -1,24 +1,24 @@
 /** Reading what happened: one job's history, and the feed of everything that an organisation may see. */
-import type { Queryable } from "../platform/database.ts";
-import { firstUuidOf } from "../platform/ids.ts";
+import type { Queryable } from "../platform/postgres/database.ts";
+import { minUuidAt } from "../platform/ids.ts";
 import type { Clock } from "../platform/clock.ts";
 import { AppError } from "../platform/errors.ts";
-import type { Viewer } from "../platform/principal.ts";
-import { raw, sql, type Sql } from "../platform/sql.ts";
-import { visibleTo } from "../jobs/job.visibility.ts";
+import type { Principal } from "../platform/principal.ts";
+import { raw, sql, type Sql } from "../platform/postgres/sql.ts";
+import { visibleTo } from "../jobs/api.ts";
 import type { EventType } from "./event.entity.ts";
 import { feedCursorAt } from "./event.cursor.ts";
 import {
   ID_SLACK_MS,
   newestPosition,
-  oldestOf,
+  feedStartMs,
   oldestPosition,
   type FeedPosition,
-  type Place,
+  type FeedPositionRow,
 } from "./event.position.ts";
 import type { EventRow } from "./event.wire.ts";
 
-export type { FeedPosition, Place };
+export type { FeedPosition, FeedPositionRow as Place };
 
 export interface FeedPage {
   items: EventRow[];
@@ -37,12 +37,12 @@ export interface EventService {
    * The events after `after` in the order of the feed, of the last 30 days; `types` empty: all. Throws GoneException if
    * events after `after` are older than that.
    */
-  feed(viewer: Viewer, query: FeedQuery): Promise<FeedPage>;
+  feed(viewer: Principal, query: FeedQuery): Promise<FeedPage>;
   /** The position from which `feed` continues with what happens from now on. */
-  newest(): Promise<FeedPosition>;
+  newestPosition(): Promise<FeedPosition>;
   /** The events of one visible job, newest first. */
   history(
-    viewer: Viewer,
+    viewer: Principal,
     markingNumber: string,
     page: { offset: number; limit: number },
   ): Promise<HistoryPage>;
@@ -62,9 +62,9 @@ export interface FeedQuery {
 
 export function createEventService({ database, clock }: { database: Queryable; clock: Clock }): EventService {
   return {
-    async feed(viewer, query) {
-      const columns = sql`${eventColumns}, job_event.job, ${placeColumns}`;
-      const { items, hasMore, end } = await readFeed<EventRow>({ database, clock }, viewer, {
+    async feed(principal, query) {
+      const columns = sql`${eventColumns}, job_event.job, ${feedPositionColumns}`;
+      const { items, hasMore, end } = await readFeed<EventRow>({ database, clock }, principal, {
         query,
         columns,
       });
@@ -72,33 +72,35 @@ export function createEventService({ database, clock }: { database: Queryable; c
       return { items, next, hasMore };
     },
 
-    newest: () => newestPosition(database),
+    newestPosition: () => newestPosition(database),
 
     async history(viewer, markingNumber, { offset, limit }) {
-      const ofJob = sql`from job_event join job on job.id = job_event.job_id
+      const fromJobSql = sql`from job_event join job on job.id = job_event.job_id
         where job.marking_number = ${markingNumber} and ${visibleTo(viewer)}`;
       const items = await database.query<Omit<EventRow, "job">>(
-        sql`select ${eventColumns} ${ofJob} order by sequence desc limit ${limit} offset ${offset}`,
+        sql`select ${eventColumns} ${fromJobSql} order by sequence desc limit ${limit} offset ${offset}`,
       );
-      const [counted] = await database.query<{ total: number }>(sql`select count(*)::int as total ${ofJob}`);
+      const [counted] = await database.query<{ total: number }>(
+        sql`select count(*)::int as total ${fromJobSql}`,
+      );
       return { items, total: counted?.total ?? 0 };
     },
   };
 }
 
-export const placeColumns = raw("transaction_id::text as transaction_id, position::text as position");
+export const feedPositionColumns = raw("transaction_id::text as transaction_id, position::text as position");
 
 /** Visible events that one page of a filtered feed reads at most. */
 const MAX_SCANNED = 10_000;
 
 export interface FeedRows<Row> {
-  items: (Row & Place)[];
+  items: (Row & FeedPositionRow)[];
   hasMore: boolean;
   /** Position for the next page: the last item or, if the page reached `MAX_SCANNED`, the last event read. */
-  end: Place | null;
+  end: FeedPositionRow | null;
 }
 
-interface ReadColumns extends Place {
+interface FeedScanColumns extends FeedPositionRow {
   is_expired: boolean;
   id: string | null;
   /** Absent without a filter. */
@@ -109,16 +111,16 @@ interface ReadColumns extends Place {
 /** Returns a page of the feed. Throws GoneException for an expired cursor. */
 export async function readFeed<Row>(
   { database, clock }: { database: Queryable; clock: Clock },
-  viewer: Viewer,
+  principal: Principal,
   { query, columns }: { query: FeedQuery; columns: Sql },
 ): Promise<FeedRows<Row>> {
-  const statement = feedStatement(viewer, query, columns, clock.now());
-  const found = await database.query<Row & ReadColumns>(statement);
-  if (found[0]?.is_expired) throw expiredCursor(await oldestPosition(database, clock.now()));
-  const rows = found.filter(({ id, matches }) => id !== null && matches !== false);
+  const statement = feedStatement(principal, query, columns, clock.now());
+  const scanned = await database.query<Row & FeedScanColumns>(statement);
+  if (scanned[0]?.is_expired) throw expiredCursor(await oldestPosition(database, clock.now()));
+  const rows = scanned.filter(({ id, matches }) => id !== null && matches !== false);
   const items = rows.slice(0, query.limit);
   if (rows.length > query.limit) return { items, hasMore: true, end: items.at(-1) ?? null };
-  const last = found.at(-1);
+  const last = scanned.at(-1);
   if (last?.is_last_scanned) return { items, hasMore: true, end: last };
   return { items, hasMore: false, end: items.at(-1) ?? null };
 }
@@ -133,14 +135,19 @@ function expiredCursor(oldest: FeedPosition): AppError {
 }
 
 /** Selects `columns` of that page beside `is_expired`, in a row of nulls if there are no events. */
-function feedStatement(viewer: Viewer, { after, types, limit }: FeedQuery, columns: Sql, now: number): Sql {
-  const oldestMs = oldestOf(now);
-  const [oldest, surelyOlder] = [oldestMs, oldestMs - ID_SLACK_MS].map((ms) => firstUuidOf(new Date(ms)));
+function feedStatement(
+  principal: Principal,
+  { after, types, limit }: FeedQuery,
+  columns: Sql,
+  now: number,
+): Sql {
+  const oldestMs = feedStartMs(now);
+  const [oldest, oldestWithSlack] = [oldestMs, oldestMs - ID_SLACK_MS].map((ms) => minUuidAt(new Date(ms)));
   const { transactionId, position } = after ?? { transactionId: "0", position: "0" };
   // The first event after the cursor that this viewer may see: if it has left the feed, the reader would miss it.
   const isExpired = after
     ? sql`coalesce((select job_event.id < ${oldest}::uuid from job_event
-        where ${visibleTo(viewer, "job_event")}
+        where ${visibleTo(principal, "job_event")}
           and (transaction_id, position) > (${transactionId}::xid8, ${position}::bigint)
         order by job_event.transaction_id, job_event.position limit 1), false)`
     : sql`false`;
@@ -150,11 +157,11 @@ function feedStatement(viewer: Viewer, { after, types, limit }: FeedQuery, colum
   // No row of a transaction still running, or begun after one that is, is shown: it could be followed by a row that
   // sorts before it, which a reader who had moved on would never see.
   const visible = sql`from job_event
-    where ${visibleTo(viewer, "job_event")}
+    where ${visibleTo(principal, "job_event")}
       and not expired.is_expired
       and (transaction_id, position) > ((select transaction_id from start), (select position from start))
       and job_event.id >= ${oldest}::uuid
-      and transaction_id < feed_number(pg_snapshot_xmin(pg_current_snapshot()))`;
+      and transaction_id < feed_sequence(pg_snapshot_xmin(pg_current_snapshot()))`;
   // Ordered by the table's columns: the bare name would be that of the answer, whose numbers are text.
   const unfiltered = sql`select ${columns} ${visible}
     order by job_event.transaction_id, job_event.position limit ${limit + 1}`;
@@ -162,11 +169,11 @@ function feedStatement(viewer: Viewer, { after, types, limit }: FeedQuery, colum
     with start as materialized (
       select * from (
         values (${transactionId}::xid8, ${position}::bigint)
-        union all (select transaction_id, 0 from job_event where id < ${surelyOlder}::uuid order by id desc limit 1)
+        union all (select transaction_id, 0 from job_event where id < ${oldestWithSlack}::uuid order by id desc limit 1)
       ) place (transaction_id, position) order by transaction_id desc, position desc limit 1
     )
     select expired.is_expired, event.* from (select ${isExpired} as is_expired) expired left join lateral (
-    ${types.length > 0 ? filtered(sql`select job_event.* ${visible}`, { types, limit }, columns) : unfiltered}
+    ${types.length > 0 ? filteredSql(sql`select job_event.* ${visible}`, { types, limit }, columns) : unfiltered}
     ) event on true`;
 }
 
@@ -174,15 +181,15 @@ function feedStatement(viewer: Viewer, { after, types, limit }: FeedQuery, colum
  * The events of `visible` that have one of `types`, and the last event read as a mark if that is the `MAX_SCANNED`th: the
  * scan and its end belong to one snapshot, so the next page continues there without a gap.
  */
-function filtered(visible: Sql, { types, limit }: Pick<FeedQuery, "types" | "limit">, columns: Sql): Sql {
+function filteredSql(visible: Sql, { types, limit }: Pick<FeedQuery, "types" | "limit">, columns: Sql): Sql {
   const matches = sql`type = any(${types}::text[])`;
   const isLast = raw(`scan_number = ${String(MAX_SCANNED)}`);
   // A sub-select hides the number: where PostgreSQL expects fewer rows than it, it would read and sort all of them.
-  const atMost = raw(`(select ${String(MAX_SCANNED)})`);
+  const scanLimit = raw(`(select ${String(MAX_SCANNED)})`);
   return sql`
     select ${columns}, ${matches} as matches, ${isLast} as is_last_scanned from (
       select visible.*, row_number() over (order by visible.transaction_id, visible.position) as scan_number
-      from (${visible} order by job_event.transaction_id, job_event.position limit ${atMost}) visible
+      from (${visible} order by job_event.transaction_id, job_event.position limit ${scanLimit}) visible
     ) job_event
     where ${matches} or ${isLast}
     order by job_event.transaction_id, job_event.position limit ${limit + 1}`;

@@ -4,20 +4,20 @@
  * connection, costs time and no event.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { Queryable } from "../platform/database.ts";
+import type { Queryable } from "../platform/postgres/database.ts";
 import { unavailable } from "../platform/errors.ts";
 import type { Logger } from "../platform/logger.ts";
-import { listenTo } from "../platform/notifications.ts";
-import type { Viewer } from "../platform/principal.ts";
-import { createTurnstile } from "../platform/turnstile.ts";
-import { isVisibleTo } from "../jobs/job.visibility.ts";
-import { lookForEvents, type Look, type TailRow } from "./event.look.ts";
+import { listenToChannel } from "../platform/postgres/notify.ts";
+import type { Principal } from "../platform/principal.ts";
+import { createSemaphore } from "../platform/concurrency/semaphore.ts";
+import { isVisibleTo } from "../jobs/api.ts";
+import { readNewEvents, type TailPage, type TailRow } from "./event.tail-query.ts";
 import { feedCursorAt } from "./event.cursor.ts";
 import { EVENTS_CHANNEL } from "./event.notifier.ts";
 import type { FeedPosition } from "./event.service.ts";
-import { Audience, type Subscription, type TailQuery } from "./event.subscription.ts";
+import { SubscriberGroup, type Subscription, type TailQuery } from "./event.subscription.ts";
 
-export interface EventTailParts {
+export interface EventTailDeps {
   /** For reading. */
   database: Queryable;
   /** For the connection on which it listens; there is none while nobody follows. */
@@ -30,95 +30,96 @@ export interface EventTail extends AsyncDisposable {
    * Resolves once the subscription stands: the events that `viewer` may see and that are committed from then on, each
    * once and in the feed's order. A reader that falls behind gets a SlowReaderError. `return` ends it at any moment.
    */
-  jobChanged(viewer: Viewer, query: TailQuery): Promise<AsyncGenerator<TailRow, void, void>>;
+  subscribe(viewer: Principal, query: TailQuery): Promise<AsyncGenerator<TailRow, void, void>>;
 }
 
 /** What no notification told of. */
-const SWEEP_EVERY_MS = 5_000;
+const SWEEP_INTERVAL_MS = 5_000;
 /** Between looks, so that a flood of changes costs no flood of statements. */
-const GAP_MS = 20;
+const MIN_POLL_INTERVAL_MS = 20;
 /** An event is withheld while an older transaction runs, and nobody tells when that ends. */
-const WITHHELD_MS = { least: 50, most: 1_000 } as const;
-const RETRY_MS = 1_000;
+const HIDDEN_POLL_MS = { least: 50, most: 1_000 } as const;
+const RETRY_DELAY_MS = 1_000;
 /** Who comes back at once finds the connection still there. */
-const LINGER_MS = 30_000;
+const IDLE_TIMEOUT_MS = 30_000;
 /** Filters are held against events for so many audiences at once. */
-const MATCH_AT_ONCE = 2;
+const MAX_CONCURRENT_MATCHES = 2;
 /** The audience of operators, beside those of organisations. */
-const OPERATORS = "operators";
+const OPERATOR_GROUP = "operators";
 
-interface Newcomer {
+interface PendingSubscriber {
   readonly subscription: Subscription;
-  readonly begun: PromiseWithResolvers<void>;
+  readonly started: PromiseWithResolvers<void>;
 }
 
-export function createEventTail(parts: EventTailParts): EventTail {
-  return new Tail(parts);
+export function createEventTail(deps: EventTailDeps): EventTail {
+  return new FeedTail(deps);
 }
 
-class Tail implements EventTail {
-  readonly #parts: EventTailParts;
-  readonly #turnstile = createTurnstile(MATCH_AT_ONCE);
-  readonly #audiences = new Map<string, Audience>();
-  #newcomers: Newcomer[] = [];
+class FeedTail implements EventTail {
+  readonly #deps: EventTailDeps;
+  readonly #semaphore = createSemaphore(MAX_CONCURRENT_MATCHES);
+  readonly #groups = new Map<string, SubscriberGroup>();
+  #pendingSubscribers: PendingSubscriber[] = [];
   /** How far the feed was read. Null: nobody follows yet. */
-  #after: FeedPosition | null = null;
+  #position: FeedPosition | null = null;
   /** A look is wanted, for there may be something new. */
-  #isDue = false;
-  #poked = Promise.withResolvers<void>();
-  #running: Promise<void> | null = null;
-  #listening: AsyncDisposable | null = null;
-  #linger: NodeJS.Timeout | null = null;
-  #isOver = false;
+  #isWoken = false;
+  #woken = Promise.withResolvers<void>();
+  #polling: Promise<void> | null = null;
+  #listener: AsyncDisposable | null = null;
+  #idleTimer: NodeJS.Timeout | null = null;
+  #isClosed = false;
 
-  constructor(parts: EventTailParts) {
-    this.#parts = parts;
+  constructor(deps: EventTailDeps) {
+    this.#deps = deps;
   }
 
-  async jobChanged(viewer: Viewer, query: TailQuery): Promise<AsyncGenerator<TailRow, void, void>> {
-    if (this.#isOver) throw unavailable("The server is stopping", 1);
-    const key = viewer.organizationId ?? OPERATORS;
-    const audience = this.#audiences.get(key) ?? new Audience(viewer, this.#parts.database, this.#turnstile);
-    const subscription = audience.add(query, () => this.#leave(key, audience));
-    this.#audiences.set(key, audience);
+  async subscribe(principal: Principal, query: TailQuery): Promise<AsyncGenerator<TailRow, void, void>> {
+    if (this.#isClosed) throw unavailable("The server is stopping", 1);
+    const key = principal.organizationId ?? OPERATOR_GROUP;
+    const group =
+      this.#groups.get(key) ?? new SubscriberGroup(principal, this.#deps.database, this.#semaphore);
+    const subscription = group.add(query, () => this.#onUnsubscribed(key, group));
+    this.#groups.set(key, group);
     this.#listen();
-    const begun = Promise.withResolvers<void>();
-    this.#newcomers.push({ subscription, begun });
-    this.#poke();
-    await begun.promise;
-    if (this.#isOver) throw unavailable("The server is stopping", 1);
+    const started = Promise.withResolvers<void>();
+    this.#pendingSubscribers.push({ subscription, started });
+    this.#wake();
+    await started.promise;
+    if (this.#isClosed) throw unavailable("The server is stopping", 1);
     return subscription.buffer;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isOver = true;
-    for (const audience of this.#audiences.values()) audience.close();
-    this.#poke();
-    await this.#running;
+    this.#isClosed = true;
+    for (const audience of this.#groups.values()) audience.close();
+    this.#wake();
+    await this.#polling;
     await this.#stopListening();
   }
 
-  #leave(key: string, audience: Audience): void {
-    if (audience.isEmpty) this.#audiences.delete(key);
-    if (this.#audiences.size > 0 || this.#isOver) return;
-    this.#after = null;
-    this.#linger = setTimeout(() => void this.#stopListening(), LINGER_MS);
-    this.#linger.unref();
+  #onUnsubscribed(key: string, group: SubscriberGroup): void {
+    if (group.isEmpty) this.#groups.delete(key);
+    if (this.#groups.size > 0 || this.#isClosed) return;
+    this.#position = null;
+    this.#idleTimer = setTimeout(() => void this.#stopListening(), IDLE_TIMEOUT_MS);
+    this.#idleTimer.unref();
   }
 
   #listen(): void {
-    if (this.#linger) clearTimeout(this.#linger);
-    this.#linger = null;
-    if (this.#listening) return;
-    const listener = listenTo({
-      url: this.#parts.databaseUrl,
+    if (this.#idleTimer) clearTimeout(this.#idleTimer);
+    this.#idleTimer = null;
+    if (this.#listener) return;
+    const listener = listenToChannel({
+      url: this.#deps.databaseUrl,
       channel: EVENTS_CHANNEL,
-      name: "waymark events",
-      logger: this.#parts.logger,
-      onNotification: (payload) => this.#hear(payload),
+      applicationName: "waymark event tail",
+      logger: this.#deps.logger,
+      onNotification: (payload) => this.#onNotify(payload),
     });
-    const sweep = setInterval(() => this.#poke(), SWEEP_EVERY_MS);
-    this.#listening = {
+    const sweep = setInterval(() => this.#wake(), SWEEP_INTERVAL_MS);
+    this.#listener = {
       async [Symbol.asyncDispose]() {
         clearInterval(sweep);
         await listener[Symbol.asyncDispose]();
@@ -127,106 +128,109 @@ class Tail implements EventTail {
   }
 
   async #stopListening(): Promise<void> {
-    if (this.#linger) clearTimeout(this.#linger);
-    this.#linger = null;
-    const listening = this.#listening;
-    this.#listening = null;
+    if (this.#idleTimer) clearTimeout(this.#idleTimer);
+    this.#idleTimer = null;
+    const listening = this.#listener;
+    this.#listener = null;
     await listening?.[Symbol.asyncDispose]();
   }
 
   /** An empty payload means that anybody may have news. */
-  #hear(payload: string): void {
-    const isOurs = (id: string): boolean => this.#audiences.has(id);
-    if (payload === "" || isOurs(OPERATORS) || payload.split(",").some(isOurs)) this.#poke();
+  #onNotify(payload: string): void {
+    const isOurs = (id: string): boolean => this.#groups.has(id);
+    if (payload === "" || isOurs(OPERATOR_GROUP) || payload.split(",").some(isOurs)) this.#wake();
   }
 
-  #poke(): void {
-    this.#isDue = true;
-    this.#poked.resolve();
-    this.#running ??= this.#run().finally(() => this.#hasRun());
+  #wake(): void {
+    this.#isWoken = true;
+    this.#woken.resolve();
+    this.#polling ??= this.#pollUntilIdle().finally(() => this.#onPollingEnd());
   }
 
-  #hasRun(): void {
-    this.#running = null;
-    if (this.#audiences.size > 0 && this.#isDue) return this.#poke();
+  #onPollingEnd(): void {
+    this.#polling = null;
+    if (this.#groups.size > 0 && this.#isWoken) return this.#wake();
     // Whoever left before it began is waited for by nobody, or the server stops.
-    for (const { begun } of this.#newcomers.splice(0)) begun.reject(unavailable("The server is stopping", 1));
+    for (const { started } of this.#pendingSubscribers.splice(0))
+      started.reject(unavailable("The server is stopping", 1));
   }
 
   /** Looks until everything that was there when a look was wanted is shown, and ends. */
-  async #run(): Promise<void> {
-    let withheldMs: number = WITHHELD_MS.least;
-    let wanted = 0n;
-    while (this.#audiences.size > 0) {
-      const isFresh = this.#isDue;
-      this.#isDue = false;
-      this.#poked = Promise.withResolvers();
-      const look = await this.#lookOrFail();
-      if (look && isFresh && look.next > wanted) wanted = look.next;
-      const isShown = look !== null && look.end >= wanted;
-      withheldMs = isFresh ? WITHHELD_MS.least : Math.min(withheldMs * 2, WITHHELD_MS.most);
-      await pause(GAP_MS);
-      if (this.#isDue) continue;
-      if (isShown) return;
-      await this.#restFor(look === null ? RETRY_MS : withheldMs);
+  async #pollUntilIdle(): Promise<void> {
+    let hiddenPollMs: number = HIDDEN_POLL_MS.least;
+    let wantedTransaction = 0n;
+    while (this.#groups.size > 0) {
+      const wasWoken = this.#isWoken;
+      this.#isWoken = false;
+      this.#woken = Promise.withResolvers();
+      const page = await this.#pollOrFail();
+      if (page && wasWoken && page.nextTransaction > wantedTransaction)
+        wantedTransaction = page.nextTransaction;
+      const isCaughtUp = page !== null && page.feedEnd >= wantedTransaction;
+      hiddenPollMs = wasWoken ? HIDDEN_POLL_MS.least : Math.min(hiddenPollMs * 2, HIDDEN_POLL_MS.most);
+      await pause(MIN_POLL_INTERVAL_MS);
+      if (this.#isWoken) continue;
+      if (isCaughtUp) return;
+      await this.#waitFor(page === null ? RETRY_DELAY_MS : hiddenPollMs);
     }
   }
 
   /** Ends early when there is something new. */
-  async #restFor(ms: number): Promise<void> {
+  async #waitFor(ms: number): Promise<void> {
     const early = new AbortController();
     const rest = pause(ms, undefined, { signal: early.signal }).catch(() => undefined);
-    await Promise.race([rest, this.#poked.promise]);
+    await Promise.race([rest, this.#woken.promise]);
     early.abort();
   }
 
   /** The first of the looks, or null where the feed could not be read: then those who just came are refused. */
-  async #lookOrFail(): Promise<Look | null> {
-    const newcomers = this.#newcomers;
-    this.#newcomers = [];
+  async #pollOrFail(): Promise<TailPage | null> {
+    const pendingSubscribers = this.#pendingSubscribers;
+    this.#pendingSubscribers = [];
     try {
-      return await this.#lookThrough(newcomers);
+      return await this.#poll(pendingSubscribers);
     } catch (error) {
       const reason = error instanceof Error ? error.message : "unknown";
-      this.#parts.logger.warn({ reason }, "reading new events failed; it is tried again");
-      for (const { subscription, begun } of newcomers) {
-        if (subscription.from === null) begun.reject(error);
-        if (subscription.from === null) void subscription.buffer.return();
+      this.#deps.logger.warn({ reason }, "reading new events failed; it is tried again");
+      for (const { subscription, started } of pendingSubscribers) {
+        if (subscription.fromTransaction === null) started.reject(error);
+        if (subscription.fromTransaction === null) void subscription.buffer.return();
       }
       return null;
     }
   }
 
-  async #lookThrough(newcomers: readonly Newcomer[]): Promise<Look> {
-    const viewers = [...this.#audiences.values()].map(({ viewer }) => viewer);
-    const first = await lookForEvents(this.#parts.database, viewers, this.#after);
+  async #poll(pendingSubscribers: readonly PendingSubscriber[]): Promise<TailPage> {
+    const principals = [...this.#groups.values()].map(({ principal }) => principal);
+    const firstPage = await readNewEvents(this.#deps.database, principals, this.#position);
     // What is shown by now happened before they came.
-    for (const { subscription, begun } of newcomers) {
-      subscription.from = BigInt(first.newest.transactionId) + 1n;
-      subscription.buffer.cursor = feedCursorAt(first.newest);
-      begun.resolve();
+    for (const { subscription, started } of pendingSubscribers) {
+      subscription.fromTransaction = BigInt(firstPage.newestPosition.transactionId) + 1n;
+      subscription.buffer.cursor = feedCursorAt(firstPage.newestPosition);
+      started.resolve();
     }
-    let look = first;
-    this.#tell(look);
-    while (look.isFull && this.#audiences.size > 0) {
-      look = await lookForEvents(this.#parts.database, viewers, this.#after);
-      this.#tell(look);
+    let page = firstPage;
+    this.#publish(page);
+    while (page.hasMore && this.#groups.size > 0) {
+      page = await readNewEvents(this.#deps.database, principals, this.#position);
+      this.#publish(page);
     }
-    return first;
+    return firstPage;
   }
 
   /** Hands on what was found, and moves on: to the last row, or past everything that is shown. */
-  #tell({ rows, isFull, newest }: Look): void {
+  #publish({ rows, hasMore, newestPosition }: TailPage): void {
     const last = rows.at(-1);
     // Who comes next, perhaps hours later, begins at the feed's end and not here.
-    if (this.#audiences.size === 0) {
-      this.#after = null;
+    if (this.#groups.size === 0) {
+      this.#position = null;
       return;
     }
-    this.#after = isFull && last ? { transactionId: last.transaction_id, position: last.position } : newest;
-    for (const audience of this.#audiences.values()) {
-      const visible = rows.filter((row) => isVisibleTo(audience.viewer, row));
-      if (visible.length > 0) audience.tell(visible);
+    this.#position =
+      hasMore && last ? { transactionId: last.transaction_id, position: last.position } : newestPosition;
+    for (const audience of this.#groups.values()) {
+      const visible = rows.filter((row) => isVisibleTo(audience.principal, row));
+      if (visible.length > 0) audience.push(visible);
     }
   }
 }

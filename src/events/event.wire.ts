@@ -1,18 +1,18 @@
 /** An event as the API tells it: the same body in the feed and in a webhook. */
 import { toTypedId } from "../platform/ids.ts";
-import type { Actor, Viewer } from "../platform/principal.ts";
+import type { Actor, Principal } from "../platform/principal.ts";
 import { toIsoTime } from "../platform/time.ts";
-import { toJobWire, type JobRow, type JobWire } from "../jobs/job.wire.ts";
+import { type JobRow, type JobWire, toJobWire } from "../jobs/api.ts";
 import type { EventType } from "./event.entity.ts";
 
 export const API_VERSION = "v1";
 
-export interface Change {
+export interface EventChange {
   from: unknown;
   to: unknown;
 }
 
-export type Changes = Record<string, Change>;
+export type EventChanges = Record<string, EventChange>;
 
 /** An event as PostgreSQL gives it. */
 export interface EventRow {
@@ -23,7 +23,7 @@ export interface EventRow {
   actor_id: string | null;
   request_id: string | null;
   occurred_at: string;
-  changes: Changes;
+  changes: EventChanges;
   job: JobRow;
 }
 
@@ -37,7 +37,13 @@ export interface EventWire {
   type: EventType;
   api_version: typeof API_VERSION;
   timestamp: string;
-  data: { job: JobWire; changes: Changes; sequence: number; actor: ActorWire; request_id: string | null };
+  data: {
+    job: JobWire;
+    changes: EventChanges;
+    sequence: number;
+    actor: ActorWire;
+    request_id: string | null;
+  };
 }
 
 /** One step of a job's history: the event without the job, which the reader has already. */
@@ -48,14 +54,14 @@ export interface HistoryEntryWire {
   occurred_at: string;
   actor: ActorWire;
   request_id: string | null;
-  changes: Changes;
+  changes: EventChanges;
 }
 
 /** Whose eyes an event is for: what `toEventWire` needs to know of a principal. */
-export type EventViewer = Pick<Viewer, "organizationId" | "organizationType">;
+export type EventAudience = Pick<Principal, "organizationId" | "organizationType">;
 
 /** The event as `viewer` may see it. */
-export function toEventWire(row: EventRow, viewer: EventViewer): EventWire {
+export function toEventWire(row: EventRow, audience: EventAudience): EventWire {
   return {
     id: toTypedId("evt", row.id),
     type: row.type,
@@ -63,7 +69,7 @@ export function toEventWire(row: EventRow, viewer: EventViewer): EventWire {
     timestamp: toIsoTime(row.occurred_at),
     data: {
       job: toJobWire(row.job),
-      changes: toChangesWire(row.changes, viewer),
+      changes: toChangesWire(row.changes, audience),
       sequence: row.sequence,
       actor: toActorWire(row),
       request_id: row.request_id,
@@ -71,7 +77,7 @@ export function toEventWire(row: EventRow, viewer: EventViewer): EventWire {
   };
 }
 
-export function toHistoryEntryWire(row: Omit<EventRow, "job">, viewer: EventViewer): HistoryEntryWire {
+export function toHistoryEntryWire(row: Omit<EventRow, "job">, audience: EventAudience): HistoryEntryWire {
   return {
     id: toTypedId("evt", row.id),
     type: row.type,
@@ -79,13 +85,13 @@ export function toHistoryEntryWire(row: Omit<EventRow, "job">, viewer: EventView
     occurred_at: toIsoTime(row.occurred_at),
     actor: toActorWire(row),
     request_id: row.request_id,
-    changes: toChangesWire(row.changes, viewer),
+    changes: toChangesWire(row.changes, audience),
   };
 }
 
-function toChangesWire(changes: Changes, viewer: EventViewer): Changes {
+function toChangesWire(changes: EventChanges, audience: EventAudience): EventChanges {
   return Object.fromEntries(
-    Object.entries(changes).map(([field, change]) => [field, toChangeWire(field, change, viewer)]),
+    Object.entries(changes).map(([field, change]) => [field, toChangeWire(field, change, audience)]),
   );
 }
 
@@ -93,10 +99,11 @@ function toChangesWire(changes: Changes, viewer: EventViewer): Changes {
  * jsonb keeps no order of keys: `from` stands before `to` here. An assignment shows contractors by their typed ids: all of
  * them to the agent and to operators, to a contractor only itself, since who had the job before or has it now is not its business.
  */
-export function toChangeWire(field: string, { from, to }: Change, viewer: EventViewer): Change {
+export function toChangeWire(field: string, { from, to }: EventChange, audience: EventAudience): EventChange {
   if (field !== "contractor_id") return { from, to };
   const contractor = (uuid: unknown): string | null =>
-    typeof uuid === "string" && (viewer.organizationType !== "contractor" || uuid === viewer.organizationId)
+    typeof uuid === "string" &&
+    (audience.organizationType !== "contractor" || uuid === audience.organizationId)
       ? toTypedId("org", uuid)
       : null;
   return { from: contractor(from), to: contractor(to) };
@@ -108,6 +115,6 @@ export function toActorWire({
   actor_type: type,
   actor_id: id,
 }: Pick<EventRow, "actor_type" | "actor_id">): ActorWire {
-  const known = actorPrefixes[type];
-  return { type, id: id !== null && known ? toTypedId(known, id) : null };
+  const prefix = actorPrefixes[type];
+  return { type, id: id !== null && prefix ? toTypedId(prefix, id) : null };
 }

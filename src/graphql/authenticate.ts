@@ -1,34 +1,32 @@
 /** Who is asking, found out and counted before anything of the operation is read. */
 import type { Request, RequestHandler } from "express";
-import type { KeyVerifier } from "../api-keys/api-key.verifier.ts";
-import { keyRequired } from "../api-keys/api-key.verifier.ts";
-import { findPresentedKey } from "../api-keys/presented-key.ts";
-import { takeToken, type BucketOwner, type RateLimits } from "../api-keys/rate-limit.ts";
+import { findApiKey, keyRequired, type KeyVerifier } from "../api-keys/api.ts";
+import { type RateLimits, type RateLimitSubject, takeToken } from "../rate-limits/api.ts";
 import { networkOf } from "../platform/network.ts";
-import { bucketOf, type Holder } from "./holder.ts";
-import type { HttpDoor } from "./http-door.ts";
-import type { Sessions } from "./sessions.ts";
-import { duringVisit, type Visit } from "./visit.ts";
+import { rateLimitSubjectOf, type AuthenticatedPrincipal } from "./principal.ts";
+import type { AdapterHost } from "./adapter-host.ts";
+import type { SessionAuthenticator } from "./sessions.ts";
+import { runWithRequest, type RequestStore } from "./request-store.ts";
 
-export interface AuthenticationParts {
+export interface AuthenticationDeps {
   verifier: KeyVerifier;
-  sessions: Sessions;
+  sessions: SessionAuthenticator;
   /** Null: rate limits are off. */
   limits: RateLimits | null;
   isProduction: boolean;
 }
 
 /** Finds whoever asks, by key or else by session. Null: nobody known, who outside production comes as far as introspection. */
-function createIdentification({
+function createPrincipalResolver({
   verifier,
   sessions,
   isProduction,
-}: Omit<AuthenticationParts, "limits">): (request: Request) => Promise<Holder | null> {
+}: Omit<AuthenticationDeps, "limits">): (request: Request) => Promise<AuthenticatedPrincipal | null> {
   return async ({ headers, ip = "" }) => {
-    const key = findPresentedKey(headers);
+    const key = findApiKey(headers);
     if (key !== null) return await verifier.verify(key, ip);
-    if (sessions.isPresented(headers)) {
-      sessions.requireOwnPage(headers);
+    if (sessions.hasSessionCookie(headers)) {
+      sessions.requireSameOrigin(headers);
       return await sessions.verify(headers, ip);
     }
     if (isProduction) throw keyRequired();
@@ -40,31 +38,32 @@ function createIdentification({
 const ANONYMOUS_LIMIT = { perSecond: 5, burst: 50 };
 
 /** Requests without a key share a bucket for each network. */
-function anonymousBucketOf({ ip = "" }: Request): BucketOwner {
-  const bucket = `anonymous:${networkOf(ip)}`;
-  return { kind: "network", bucket, organizationId: null, rateLimits: { read: ANONYMOUS_LIMIT } };
+function anonymousSubject({ ip = "" }: Request): RateLimitSubject {
+  const bucketKey = `anonymous:${networkOf(ip)}`;
+  return { kind: "network", bucketKey, organizationId: null, rateLimits: { read: ANONYMOUS_LIMIT } };
 }
 
 /** Begins the visit. In production nobody unknown comes further. */
-export function authenticate(parts: AuthenticationParts, door: HttpDoor): RequestHandler {
-  const identify = createIdentification(parts);
+export function authenticate(deps: AuthenticationDeps, host: AdapterHost): RequestHandler {
+  const identify = createPrincipalResolver(deps);
   return async (request, response, next) => {
     const setHeader = (name: string, value: string): void => void response.setHeader(name, value);
-    const holder = await identify(request);
-    door.noteHolder(response, holder);
-    const owner = holder ? bucketOf(holder) : anonymousBucketOf(request);
-    await takeToken(parts.limits, owner, "read", setHeader);
-    const gone = new AbortController();
+    const principal = await identify(request);
+    host.setPrincipal(response, principal);
+    const subject = principal ? rateLimitSubjectOf(principal) : anonymousSubject(request);
+    await takeToken(deps.limits, subject, "read", setHeader);
+    const disconnected = new AbortController();
     response.once("close", () => {
-      if (!response.writableFinished) gone.abort();
+      if (!response.writableFinished) disconnected.abort();
     });
-    const requestId = door.requestIdOf(response);
+    const requestId = host.requestIdOf(response);
     const { ip: address = null } = request;
-    const noteFailure: Visit["noteFailure"] = (failure) => door.noteFailure(response, failure);
-    const duringExternalCall: Visit["duringExternalCall"] = (call) => door.duringExternalCall(response, call);
-    const { signal } = gone;
-    duringVisit(
-      { requestId, address, holder, signal, setHeader, duringExternalCall, noteFailure, measured: null },
+    const setFailure: RequestStore["setFailure"] = (failure) => host.setFailure(response, failure);
+    const duringExternalCall: RequestStore["duringExternalCall"] = (call) =>
+      host.duringExternalCall(response, call);
+    const { signal } = disconnected;
+    runWithRequest(
+      { requestId, address, principal, signal, setHeader, duringExternalCall, setFailure, measured: null },
       next,
     );
   };

@@ -1,9 +1,9 @@
 /** Mutations of many jobs: from the results of the items to what is answered. */
-import { requireScope } from "../api-keys/api-key.verifier.ts";
-import type { BulkOptions, ItemFailure, ItemResult } from "../jobs/job.bulk.ts";
-import { changeContext } from "./access.ts";
+import { requireScope } from "../api-keys/api.ts";
+import type { BulkOptions, ItemFailure, ItemResult } from "../jobs/api.ts";
+import { changeContext } from "./authorize.ts";
 import type { GraphqlContext } from "./context.ts";
-import type { Holder } from "./holder.ts";
+import type { AuthenticatedPrincipal } from "./principal.ts";
 import { toJobNode, type JobNode } from "./nodes/job.node.ts";
 import { toUserErrors, type UserErrorNode } from "./user-errors.ts";
 
@@ -29,13 +29,13 @@ export interface BulkPayload {
 
 export function bulkOptions(
   context: GraphqlContext,
-  holder: Holder,
+  principal: AuthenticatedPrincipal,
   { errorPolicy, dryRun }: BulkArguments,
 ): BulkOptions {
   // A dry run reads jobs and leaves them unchanged.
-  if (dryRun) requireScope(holder, "jobs:read");
+  if (dryRun) requireScope(principal, "jobs:read");
   const policy = errorPolicy === "SKIP_FAILED" ? "skip_failed" : "all_or_nothing";
-  return { ...changeContext(context, holder), dryRun, errorPolicy: policy };
+  return { ...changeContext(context, principal), dryRun, errorPolicy: policy };
 }
 
 export function toBulkPayload(items: readonly ItemResult[]): BulkPayload {
@@ -54,15 +54,15 @@ export function toBulkResult(item: ItemResult, path: string): BulkResultNode {
     markingNumber: item.markingNumber,
     outcome: item.outcome.toUpperCase() as Uppercase<typeof item.outcome>,
     job: "job" in item ? toJobNode(item.job) : null,
-    userErrors: "failure" in item ? errorsOf(item.failure, path) : [],
+    userErrors: "failure" in item ? toItemErrors(item.failure, path) : [],
   };
 }
 
-function errorsOf(failure: ItemFailure, path: string): UserErrorNode[] {
-  const isOfPatch = failure.code === "BadRequestException";
-  const subject = `${path}.${isOfPatch ? "patch" : "markingNumber"}`;
-  const place = { fields: path, subject, version: `${path}.expectedVersion` };
-  const known = toUserErrors(failure, place);
+function toItemErrors(failure: ItemFailure, path: string): UserErrorNode[] {
+  const isPatchError = failure.code === "BadRequestException";
+  const subject = `${path}.${isPatchError ? "patch" : "markingNumber"}`;
+  const errorPath = { fields: path, subject, version: `${path}.expectedVersion` };
+  const userErrors = toUserErrors(failure, errorPath);
   // What the database itself refuses is refused for its values.
-  return known ?? [{ code: "INVALID", field: path, message: failure.message }];
+  return userErrors ?? [{ code: "INVALID", field: path, message: failure.message }];
 }

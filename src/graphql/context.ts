@@ -1,31 +1,29 @@
 /** What every resolver is given: who asks, on what they read, and the services behind it all. */
-import type { InvitationService } from "../accounts/invitation.service.ts";
-import type { MemberService } from "../accounts/member.service.ts";
-import type { ReviewService } from "../accounts/review.service.ts";
-import type { SavedViewService } from "../accounts/saved-view.service.ts";
-import type { SuspensionService } from "../accounts/suspension.service.ts";
-import type { ApiKeyService } from "../api-keys/api-key.service.ts";
-import type { RateLimits } from "../api-keys/rate-limit.ts";
-import type { EventTail } from "../events/event.tail.ts";
-import type { JobCodes } from "../jobs/job.codes.ts";
-import type { JobOperations } from "../jobs/job.operations.ts";
-import type { JobService } from "../jobs/job.service.ts";
-import type { MailService } from "../mail/mail.service.ts";
+import type {
+  InvitationService,
+  MemberService,
+  ReviewService,
+  SavedViewService,
+  SuspensionService,
+} from "../accounts/api.ts";
+import type { ApiKeyService } from "../api-keys/api.ts";
+import type { RateLimits } from "../rate-limits/api.ts";
+import type { EventTail } from "../events/api.ts";
+import type { JobReferenceData, JobService, OperatorJobService } from "../jobs/api.ts";
+import type { MailService } from "../mail/api.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { Queryable } from "../platform/database.ts";
-import type { Viewer } from "../platform/principal.ts";
-import { createFairTurnstile, type FairTurnstile } from "../platform/turnstile.ts";
-import type { RequestLog } from "../request-log/request-log.service.ts";
-import type { DeliveryService } from "../webhooks/delivery.service.ts";
-import type { SecretReveal } from "../webhooks/endpoint.reveal.ts";
-import type { EndpointService } from "../webhooks/endpoint.service.ts";
-import type { Holder } from "./holder.ts";
-import { createLoaders, type Loaders } from "./loaders.ts";
+import type { Queryable } from "../platform/postgres/database.ts";
+import type { Principal } from "../platform/principal.ts";
+import { createFairSemaphore, type FairSemaphore } from "../platform/concurrency/semaphore.ts";
+import type { RequestLog } from "../request-log/api.ts";
+import type { DeliveryService, EndpointService, SecretReveal } from "../webhooks/api.ts";
+import type { AuthenticatedPrincipal } from "./principal.ts";
+import { createLoaders, type Loaders } from "./nodes/loaders.ts";
 
 export interface GraphqlServices {
   readonly jobs: JobService;
-  readonly operations: JobOperations;
-  readonly codes: JobCodes;
+  readonly operations: OperatorJobService;
+  readonly referenceData: JobReferenceData;
   readonly keys: ApiKeyService;
   readonly endpoints: EndpointService;
   readonly secrets: SecretReveal;
@@ -46,7 +44,7 @@ export interface GraphqlServices {
 /** One operation, or one event of a subscription. */
 export interface OperationRequest {
   /** Null: the anonymous, who may look at the schema. */
-  readonly holder: Holder | null;
+  readonly principal: AuthenticatedPrincipal | null;
   readonly requestId: string;
   /** Where it comes from. */
   readonly address: string | null;
@@ -57,15 +55,15 @@ export interface OperationRequest {
   /** For reading: its statements end with `signal`. */
   readonly database: Queryable;
   /** For the lists and aggregates of jobs that `viewer` sees: the same, or a copy that has all that they may have seen. */
-  readonly readsOf: (viewer: Viewer) => Queryable;
+  readonly readerFor: (viewer: Principal) => Queryable;
 }
 
 /** What a door knows of an operation. */
-export type OperationCall = Omit<OperationRequest, "database" | "readsOf">;
+export type IncomingOperation = Omit<OperationRequest, "database" | "readerFor">;
 
 export interface GraphqlContext extends OperationRequest {
   /** Aggregates over many jobs, by organisation: each may read all of its jobs. */
-  readonly statsTurns: FairTurnstile;
+  readonly statsSemaphore: FairSemaphore;
   readonly services: GraphqlServices;
   readonly loaders: Loaders;
 }
@@ -73,9 +71,9 @@ export interface GraphqlContext extends OperationRequest {
 export type ContextFactory = (request: OperationRequest) => GraphqlContext;
 
 /** In this process: an operation may ask for twenty, and must not take every connection to PostgreSQL. */
-const STATS_AT_ONCE = { places: 8, perKey: 4 };
+const STATS_CONCURRENCY = { places: 8, perKey: 4 };
 
 export function createContextFactory(services: GraphqlServices): ContextFactory {
-  const statsTurns = createFairTurnstile(STATS_AT_ONCE);
-  return (request) => ({ ...request, services, statsTurns, loaders: createLoaders(request, services) });
+  const statsSemaphore = createFairSemaphore(STATS_CONCURRENCY);
+  return (request) => ({ ...request, services, statsSemaphore, loaders: createLoaders(request, services) });
 }

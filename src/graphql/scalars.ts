@@ -5,16 +5,21 @@
 import { GraphQLScalarType } from "graphql";
 import { DateTimeResolver, JSONResolver, LocalDateResolver } from "graphql-scalars";
 
-function rendered(scalar: GraphQLScalarType, name: string): GraphQLScalarType {
+function passThrough(scalar: GraphQLScalarType, name: string): GraphQLScalarType {
   const { parseValue, parseLiteral } = scalar;
-  const rendering = new GraphQLScalarType({ name, parseValue, parseLiteral, serialize: (value) => value });
+  const passThroughScalar = new GraphQLScalarType({
+    name,
+    parseValue,
+    parseLiteral,
+    serialize: (value) => value,
+  });
   // The description and the specification's URL come from the SDL; members of the scalar would replace them.
-  const { description: _description, specifiedByURL: _specifiedByURL, ...members } = rendering;
+  const { description: _description, specifiedByURL: _specifiedByURL, ...members } = passThroughScalar;
   return members as GraphQLScalarType;
 }
 
 export const scalars = {
-  DateTime: rendered(DateTimeResolver, "DateTime"),
-  LocalDate: rendered(LocalDateResolver, "LocalDate"),
-  JSON: rendered(JSONResolver, "JSON"),
+  DateTime: passThrough(DateTimeResolver, "DateTime"),
+  LocalDate: passThrough(LocalDateResolver, "LocalDate"),
+  JSON: passThrough(JSONResolver, "JSON"),
 };

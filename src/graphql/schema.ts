@@ -5,19 +5,19 @@ import type { Resolvers } from "./generated/schema-types.ts";
 import { accountRequest, accountRequestQueries, reviewMutations } from "./resolvers/account-request.ts";
 import { auditEntry, auditQueries } from "./resolvers/audit.ts";
 import { mailMutations, mailQueries } from "./resolvers/mail.ts";
-import { memberMutations, memberQueries } from "./resolvers/members.ts";
+import { memberMutations, memberQueries } from "./resolvers/member.ts";
 import { suspensionMutations } from "./resolvers/suspension.ts";
 import { apiKeyMutations, apiKeyQueries } from "./resolvers/api-key.ts";
 import { eventQueries, jobEvent, subscriptions } from "./resolvers/event.ts";
 import { job, jobQueries } from "./resolvers/job.ts";
-import { changedJob, jobMutations } from "./resolvers/job-mutations.ts";
+import { updatedJob, jobMutations } from "./resolvers/job-mutations.ts";
 import { node, nodeQueries } from "./resolvers/node.ts";
 import { organization, organizationQueries } from "./resolvers/organization.ts";
-import { operatorMutations } from "./resolvers/operator.ts";
+import { operatorMutations } from "./resolvers/operator-mutations.ts";
 import { referenceQueries } from "./resolvers/reference.ts";
 import { requestLogQueries } from "./resolvers/request-log.ts";
 import { savedViewMutations, savedViewQueries } from "./resolvers/saved-view.ts";
-import { statsQueries } from "./resolvers/stats.ts";
+import { statsQueries } from "./resolvers/job-stats.ts";
 import { viewer, viewerQueries } from "./resolvers/viewer.ts";
 import { webhookDelivery, webhookQueries } from "./resolvers/webhook.ts";
 import { webhookMutations } from "./resolvers/webhook-mutations.ts";
@@ -62,8 +62,8 @@ const resolvers: Resolvers = {
   AuditEntry: auditEntry,
   Job: job,
   JobEvent: jobEvent,
-  UpdateJobPayload: changedJob,
-  BulkJobResult: changedJob,
+  UpdateJobPayload: updatedJob,
+  BulkJobResult: updatedJob,
   WebhookDelivery: webhookDelivery,
 };
 

@@ -1,12 +1,12 @@
 /** The contract as it is written: `schema/*.graphql`, put together. */
 import { readdirSync, readFileSync } from "node:fs";
 
-const FOLDER = new URL("../../schema/", import.meta.url);
+const SCHEMA_FOLDER = new URL("../../schema/", import.meta.url);
 
 export function readSdl(): string {
-  const names = readdirSync(FOLDER).filter((name) => name.endsWith(".graphql"));
+  const names = readdirSync(SCHEMA_FOLDER).filter((name) => name.endsWith(".graphql"));
   return names
     .toSorted()
-    .map((name) => readFileSync(new URL(name, FOLDER), "utf8"))
+    .map((name) => readFileSync(new URL(name, SCHEMA_FOLDER), "utf8"))
     .join("\n");
 }

@@ -10,28 +10,28 @@ import {
 import { expressMiddleware } from "@as-integrations/express5";
 import { Router, type ErrorRequestHandler, type Request, type RequestHandler } from "express";
 import type { GraphQLSchema } from "graphql";
-import type { KeyVerifier } from "../api-keys/api-key.verifier.ts";
-import type { RateLimits } from "../api-keys/rate-limit.ts";
+import type { KeyVerifier } from "../api-keys/api.ts";
+import type { RateLimits } from "../rate-limits/api.ts";
 import { AppError } from "../platform/errors.ts";
 import type { Logger } from "../platform/logger.ts";
-import type { Tracing } from "../platform/tracing.ts";
+import type { Tracing } from "../platform/tracing/tracing.ts";
 import { authenticate } from "./authenticate.ts";
-import type { OperationCall } from "./context.ts";
-import { createErrorFormat, type ErrorFormat } from "./error-format.ts";
-import { createGateway } from "./executor.ts";
-import { sendSandbox } from "./explorer.ts";
-import { graphiqlRoutes } from "./graphiql.ts";
-import type { HttpDoor } from "./http-door.ts";
-import { MAX_BODY_BYTES, MAX_RECURSIVE_SELECTIONS, MAX_TOKENS } from "./limits.ts";
-import { createOperationGuard } from "./operation-guard.ts";
-import type { Sessions } from "./sessions.ts";
-import { currentVisit } from "./visit.ts";
+import type { IncomingOperation } from "./context.ts";
+import { createErrorFormatter, type ErrorFormatter } from "./execution/error-formatter.ts";
+import { createGateway } from "./execution/executor.ts";
+import { sendSandbox } from "./explorer/sandbox.ts";
+import { graphiqlRoutes } from "./explorer/graphiql.routes.ts";
+import type { AdapterHost } from "./adapter-host.ts";
+import { MAX_BODY_BYTES, MAX_RECURSIVE_SELECTIONS, MAX_TOKENS } from "./execution/limits.ts";
+import { createOperationGuard } from "./execution/operation-guard.ts";
+import type { SessionAuthenticator } from "./sessions.ts";
+import { currentRequest } from "./request-store.ts";
 
-export interface GraphqlParts<Context extends BaseContext> {
+export interface GraphqlAdapterDeps<Context extends BaseContext> {
   schema: GraphQLSchema;
-  makeContext: (request: OperationCall) => Context;
+  makeContext: (request: IncomingOperation) => Context;
   verifier: KeyVerifier;
-  sessions: Sessions;
+  sessions: SessionAuthenticator;
   /** Null: rate limits are off. */
   limits: RateLimits | null;
   environment: "development" | "production" | "test";
@@ -39,69 +39,69 @@ export interface GraphqlParts<Context extends BaseContext> {
   logger: Logger;
   tracing?: Tracing | undefined;
   /** Whatever else this adapter answers, at addresses of its own. */
-  beside?: ((door: HttpDoor) => RequestHandler) | undefined;
+  extraRoutes?: ((door: AdapterHost) => RequestHandler) | undefined;
 }
 
-export interface Graphql extends AsyncDisposable {
+export interface GraphqlAdapter extends AsyncDisposable {
   readonly path: string;
   /** The endpoint and the explorers. */
-  routes(door: HttpDoor): RequestHandler;
+  routes(door: AdapterHost): RequestHandler;
   /** For what went wrong below `path`. */
-  errorHandler(door: HttpDoor): ErrorRequestHandler;
+  errorHandler(door: AdapterHost): ErrorRequestHandler;
   /** A key that the explorers bring along, outside production. */
-  offerKey(key: string): void;
+  setExplorerKey(key: string): void;
 }
 
 const PATH = "/graphql";
 
-export async function createGraphql<Context extends BaseContext>(
-  parts: GraphqlParts<Context>,
-): Promise<Graphql> {
-  const { environment, makeContext, verifier, sessions, limits } = parts;
+export async function createGraphqlAdapter<Context extends BaseContext>(
+  deps: GraphqlAdapterDeps<Context>,
+): Promise<GraphqlAdapter> {
+  const { environment, makeContext, verifier, sessions, limits } = deps;
   const isProduction = environment === "production";
-  const errors = createErrorFormat(parts.logger);
-  const apollo = createApollo(parts, errors);
+  const errors = createErrorFormatter(deps.logger);
+  const apollo = createApolloServer(deps, errors);
   await apollo.start();
-  let offeredKey: string | null = null;
-  const keyToOffer = (): string | null => (isProduction ? null : offeredKey);
+  let storedKey: string | null = null;
+  const explorerKey = (): string | null => (isProduction ? null : storedKey);
 
   return {
     path: PATH,
-    routes(door) {
+    routes(host) {
       const named: RequestHandler = (_request, response, next) => {
-        door.noteRoute(response, PATH);
+        host.setRoute(response, PATH);
         next();
       };
       const router = Router({ caseSensitive: true });
       router.use(PATH, named);
-      if (!isProduction) router.get(PATH, showSandbox(keyToOffer));
+      if (!isProduction) router.get(PATH, showSandbox(explorerKey));
       router.all(
         PATH,
-        authenticate({ verifier, sessions, limits, isProduction }, door),
-        readBody(door.readJson(MAX_BODY_BYTES)),
+        authenticate({ verifier, sessions, limits, isProduction }, host),
+        readPostBody(host.readJson(MAX_BODY_BYTES)),
       );
       router.all(
         PATH,
-        expressMiddleware(apollo, { context: () => Promise.resolve(makeContext(currentVisit())) }),
+        expressMiddleware(apollo, { context: () => Promise.resolve(makeContext(currentRequest())) }),
       );
       router.use(PATH, () => {
         throw new AppError("NotFoundException", "There is no such route");
       });
-      if (parts.beside) router.use(parts.beside(door));
-      router.use(graphiqlRoutes({ door, key: keyToOffer, publicUrl: parts.publicUrl }));
+      if (deps.extraRoutes) router.use(deps.extraRoutes(host));
+      router.use(graphiqlRoutes({ host, explorerKey: explorerKey, publicUrl: deps.publicUrl }));
       return router;
     },
-    errorHandler: (door) => answerFailure(errors, door),
-    offerKey(key) {
-      offeredKey = key;
+    errorHandler: (door) => createErrorHandler(errors, door),
+    setExplorerKey(key) {
+      storedKey = key;
     },
     [Symbol.asyncDispose]: () => apollo.stop(),
   };
 }
 
-function createApollo<Context extends BaseContext>(
-  { schema, limits, environment, logger, tracing }: GraphqlParts<Context>,
-  errors: ErrorFormat,
+function createApolloServer<Context extends BaseContext>(
+  { schema, limits, environment, logger, tracing }: GraphqlAdapterDeps<Context>,
+  errors: ErrorFormatter,
 ): ApolloServer<Context> {
   return new ApolloServer<Context>({
     gateway: createGateway(schema, errors, tracing),
@@ -121,7 +121,7 @@ function createApollo<Context extends BaseContext>(
     maxRecursiveSelections: MAX_RECURSIVE_SELECTIONS,
     stringifyResult(answer) {
       const code = "errors" in answer ? answer.errors?.[0]?.extensions?.["code"] : undefined;
-      if (typeof code === "string") currentVisit().noteFailure({ code, answer });
+      if (typeof code === "string") currentRequest().setFailure({ code, answer });
       return JSON.stringify(answer);
     },
     formatError: (formatted, error) => errors.formatError(formatted, error),
@@ -138,20 +138,20 @@ function createApollo<Context extends BaseContext>(
   });
 }
 
-function showSandbox(key: () => string | null): RequestHandler {
+function showSandbox(explorerKey: () => string | null): RequestHandler {
   return async (request, response, next) => {
-    if (wantsPage(request)) await sendSandbox(response, key());
+    if (acceptsHtml(request)) await sendSandbox(response, explorerKey());
     else next();
   };
 }
 
 /** A browser that was pointed at the endpoint, and brings no operation. */
-function wantsPage({ headers, url }: Request): boolean {
+function acceptsHtml({ headers, url }: Request): boolean {
   return (headers.accept?.includes("text/html") ?? false) && !url.includes("query=");
 }
 
 /** Only POST has a body; to Apollo's door the others must have none. */
-function readBody(read: RequestHandler): RequestHandler {
+function readPostBody(read: RequestHandler): RequestHandler {
   return (request, response, next) => {
     if (request.method === "POST") {
       void read(request, response, next);
@@ -163,25 +163,25 @@ function readBody(read: RequestHandler): RequestHandler {
 }
 
 /** What went wrong before Apollo was asked is told in GraphQL's words too. */
-function answerFailure(errors: ErrorFormat, door: HttpDoor): ErrorRequestHandler {
+function createErrorHandler(errors: ErrorFormatter, host: AdapterHost): ErrorRequestHandler {
   return (error: unknown, request, response, next) => {
     if (response.headersSent) {
       next(error);
       return;
     }
-    const requestId = door.requestIdOf(response);
-    const failure = door.toAppError(error);
+    const requestId = host.requestIdOf(response);
+    const failure = host.toAppError(error);
     const { status, headers } = failure;
     const { message, extensions } = errors.translate(failure, { requestId });
-    const { http: _, ...told } = extensions;
-    const code = told["code"] === "BAD_USER_INPUT" ? "BAD_REQUEST" : told["code"];
+    const { http: _, ...visibleExtensions } = extensions;
+    const code = visibleExtensions["code"] === "BAD_USER_INPUT" ? "BAD_REQUEST" : visibleExtensions["code"];
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     response.status(status);
     response.type(
       request.accepts("application/json", "application/graphql-response+json") || "application/json",
     );
-    const answer = { errors: [{ message, extensions: { ...told, code, requestId } }] };
-    door.noteFailure(response, { code: String(code), answer });
+    const answer = { errors: [{ message, extensions: { ...visibleExtensions, code, requestId } }] };
+    host.setFailure(response, { code: String(code), answer });
     response.send(JSON.stringify(answer));
   };
 }

@@ -3,11 +3,11 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import express, { type Request, type RequestHandler } from "express";
 import { AppError, badRequest } from "../platform/errors.ts";
-import { bringsBody } from "./arrival.ts";
+import { hasBody } from "./server/request-timeout.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-const bytesOf = new WeakMap<IncomingMessage, Buffer>();
+const rawBodies = new WeakMap<IncomingMessage, Buffer>();
 
 /** Reads a body of at most `limitBytes` (uncompressed); only `application/json` is taken. */
 export function readJson(limitBytes: number): RequestHandler {
@@ -17,27 +17,27 @@ export function readJson(limitBytes: number): RequestHandler {
     type: () => true,
     verify: (request, _response, bytes) => {
       if (!isUtf8(bytes)) throw new Error("not UTF-8");
-      bytesOf.set(request, bytes);
+      rawBodies.set(request, bytes);
     },
   });
   return (request, response, next) => {
-    if (!bringsBody(request)) throw badRequest([], "A JSON body is required");
+    if (!hasBody(request)) throw badRequest([], "A JSON body is required");
     if (!isJsonInUtf8(request.headers["content-type"] ?? "")) {
       throw new AppError("UnsupportedMediaTypeException", "The body must be application/json, in UTF-8");
     }
     // Else the parser would answer no sooner than everything has come.
-    if (Number(request.headers["content-length"] ?? 0) > limitBytes) throw tooLarge();
+    if (Number(request.headers["content-length"] ?? 0) > limitBytes) throw payloadTooLarge();
     parse(request, response, next);
   };
 }
 
-export function tooLarge(): AppError {
+export function payloadTooLarge(): AppError {
   return new AppError("PayloadTooLargeException", "The body is too large");
 }
 
 /** The body as it came, uncompressed. */
-export function bodyBytes(request: Request): Buffer {
-  return bytesOf.get(request) ?? Buffer.alloc(0);
+export function rawBody(request: Request): Buffer {
+  return rawBodies.get(request) ?? Buffer.alloc(0);
 }
 
 /** The body as an object. Throws BadRequestException for any other JSON. */

@@ -4,21 +4,21 @@ import { readFile } from "node:fs/promises";
 import { extname } from "node:path";
 import { Router, type Request, type RequestHandler, type Response } from "express";
 import { AppError } from "../platform/errors.ts";
-import { pathPrefix } from "../platform/page-address.ts";
+import { pathPrefix } from "../platform/public-url.ts";
 import { contextOf } from "./context.ts";
 import { methodNotAllowed } from "./error-handler.ts";
 
 /** Where `npm run build` puts it. */
-const BUILT = new URL("../../.console/", import.meta.url);
+const BUILD_FOLDER = new URL("../../.console/", import.meta.url);
 
 /** What the build has written in the place of the nonce. */
-const NONCE = "WAYMARK_NONCE";
+const NONCE_PLACEHOLDER = "WAYMARK_NONCE";
 
 /** Addresses that answer programs: what is unknown below them is told in the envelope, to browsers too. */
-const OF_THE_SERVER =
-  /^\/(v1|graphql|graphiql|auth|docs|openapi\.json|health|metrics|console-data|assets|operator\/agenda)(\/|$)/;
+const SERVER_PATHS =
+  /^\/(v1|graphql|graphiql|auth|docs|openapi\.json|health|metrics|console-api|assets|operator\/agenda)(\/|$)/;
 
-const TYPES: Readonly<Record<string, string>> = {
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
   ".svg": "image/svg+xml",
@@ -32,7 +32,7 @@ const ENCODINGS = [
 ] as const;
 
 /** Everything of this origin alone; Mantine's own style elements and the one script in the page carry the nonce. */
-function pagePolicy(nonce: string): string {
+function contentSecurityPolicy(nonce: string): string {
   return [
     "default-src 'none'",
     `script-src 'self' 'nonce-${nonce}'`,
@@ -47,11 +47,14 @@ function pagePolicy(nonce: string): string {
 }
 
 /** `folder` is where the built console lies. */
-export function consoleRoutes({ publicUrl }: { publicUrl: string | null }, folder: URL = BUILT): Router {
+export function consoleRoutes(
+  { publicUrl }: { publicUrl: string | null },
+  folder: URL = BUILD_FOLDER,
+): Router {
   const router = Router({ caseSensitive: true });
   router
     .route("/assets/:name")
-    .all(named("/assets/{name}"))
+    .all(tagRoute("/assets/{name}"))
     .get(sendAsset(new URL("assets/", folder)))
     .all(methodNotAllowed("GET, HEAD"));
   router.use(sendPage(folder, `${pathPrefix(publicUrl)}/`));
@@ -67,57 +70,59 @@ function sendPage(folder: URL, base: string): RequestHandler {
     contextOf(response).route = "console";
     response.setHeader("Cache-Control", "no-cache");
     // It is read each time: a build of another moment may have taken its place, and it is small.
-    const page = await readBuilt(new URL("index.html", folder));
-    if (page) sendBuiltPage(response, page.toString("utf8"), base);
-    else response.status(503).type("html").send(NOT_BUILT);
+    const page = await readBuildFile(new URL("index.html", folder));
+    if (page) renderPage(response, page.toString("utf8"), base);
+    else response.status(503).type("html").send(NOT_BUILT_PAGE);
   };
 }
 
 /** A browser that was pointed at an address: programs that ask for JSON keep getting the envelope. */
 function isNavigation({ method, path, headers }: Request): boolean {
   const isReading = method === "GET" || method === "HEAD";
-  return isReading && (headers.accept?.includes("text/html") ?? false) && !OF_THE_SERVER.test(path);
+  return isReading && (headers.accept?.includes("text/html") ?? false) && !SERVER_PATHS.test(path);
 }
 
-function sendBuiltPage(response: Response, page: string, base: string): void {
+function renderPage(response: Response, page: string, base: string): void {
   const nonce = randomBytes(16).toString("base64");
-  response.setHeader("Content-Security-Policy", pagePolicy(nonce));
-  response.type("html").send(page.replaceAll(NONCE, nonce).replace('<base href="/"', `<base href="${base}"`));
+  response.setHeader("Content-Security-Policy", contentSecurityPolicy(nonce));
+  response
+    .type("html")
+    .send(page.replaceAll(NONCE_PLACEHOLDER, nonce).replace('<base href="/"', `<base href="${base}"`));
 }
 
 function sendAsset(folder: URL): RequestHandler<{ name: string }> {
   return async (request, response) => {
     const { name } = request.params;
-    const type = TYPES[extname(name)];
+    const type = CONTENT_TYPES[extname(name)];
     // A name and no path: nothing outside the folder can be asked for.
-    const plain =
-      type === undefined || !/^[\w.-]+$/.test(name) ? null : await readBuilt(new URL(name, folder));
-    if (type === undefined || plain === null)
+    const uncompressed =
+      type === undefined || !/^[\w.-]+$/.test(name) ? null : await readBuildFile(new URL(name, folder));
+    if (type === undefined || uncompressed === null)
       throw new AppError("NotFoundException", "The console has no such file");
     response.setHeader("Cache-Control", "public, max-age=31536000, immutable");
     response.setHeader("Vary", "Accept-Encoding");
     const [encoding, suffix] = ENCODINGS.find(([each]) => request.acceptsEncodings(each) === each) ?? [];
-    const packed = suffix === undefined ? null : await readBuilt(new URL(name + suffix, folder));
-    if (packed && encoding !== undefined) response.setHeader("Content-Encoding", encoding);
-    response.type(type).send(packed ?? plain);
+    const compressed = suffix === undefined ? null : await readBuildFile(new URL(name + suffix, folder));
+    if (compressed && encoding !== undefined) response.setHeader("Content-Encoding", encoding);
+    response.type(type).send(compressed ?? uncompressed);
   };
 }
 
-async function readBuilt(file: URL): Promise<Buffer | null> {
+async function readBuildFile(file: URL): Promise<Buffer | null> {
   return await readFile(file).catch((error: unknown) => {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
     throw error;
   });
 }
 
-function named(route: string): RequestHandler {
+function tagRoute(route: string): RequestHandler {
   return (_request, response, next) => {
     contextOf(response).route = route;
     next();
   };
 }
 
-const NOT_BUILT = `<!doctype html>
+const NOT_BUILT_PAGE = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

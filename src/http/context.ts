@@ -1,7 +1,7 @@
 /** What the adapter knows of a request, from its first middleware on. */
 import type { Response } from "express";
-import type { SessionHolder } from "../accounts/session.holder.ts";
-import type { KeyHolder, KeyPrincipal } from "../api-keys/api-key.memory.ts";
+import type { SessionPrincipal } from "../accounts/api.ts";
+import type { ApiKeyPrincipal, OrganizationKeyPrincipal } from "../api-keys/api.ts";
 import { invariant } from "../platform/errors.ts";
 
 export interface RequestContext {
@@ -9,12 +9,12 @@ export interface RequestContext {
   /** The route as it is written (`/v1/jobs/by-marking/{markingNumber}`), for logs and metrics; never what was asked. */
   route: string;
   /** Whose key or session came, once that is known. */
-  holder: KeyHolder | SessionHolder | null;
+  principal: ApiKeyPrincipal | SessionPrincipal | null;
   /** What went wrong, as the caller is told; null: nothing did. */
-  failure: ToldFailure | null;
+  failure: RecordedFailure | null;
 }
 
-export interface ToldFailure {
+export interface RecordedFailure {
   readonly code: string;
   readonly answer: unknown;
 }
@@ -31,9 +31,9 @@ export function setContext(response: Response, context: RequestContext): void {
 }
 
 /** The authenticated partner; only routes behind `authenticate` may ask. */
-export function principalOf(response: Response): KeyPrincipal {
-  const { holder } = contextOf(response);
-  const isPartnersKey = holder && holder.keyId !== null && holder.organizationId !== null;
-  invariant(isPartnersKey, "the route is behind authenticate");
-  return holder;
+export function principalOf(response: Response): OrganizationKeyPrincipal {
+  const { principal } = contextOf(response);
+  const isOrganizationKey = principal && principal.keyId !== null && principal.organizationId !== null;
+  invariant(isOrganizationKey, "the route is behind authenticate");
+  return principal;
 }

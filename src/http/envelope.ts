@@ -9,38 +9,38 @@ export interface ErrorBody {
   details: unknown;
 }
 
-export const JSON_TYPE = "application/json; charset=utf-8";
+export const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
 
-function successText(requestId: string, data: unknown): string {
+function successJson(requestId: string, data: unknown): string {
   return `{"request_id":"${requestId}","success":true,"data":${JSON.stringify(data)},"error":null}`;
 }
 
-export function failureText(requestId: string, error: ErrorBody): string {
-  return JSON.stringify(failureBody(requestId, error));
+export function errorJson(requestId: string, error: ErrorBody): string {
+  return JSON.stringify(toErrorEnvelope(requestId, error));
 }
 
-function failureBody(requestId: string, error: ErrorBody): object {
+function toErrorEnvelope(requestId: string, error: ErrorBody): object {
   return { request_id: requestId, success: false, data: null, error };
 }
 
 export function sendSuccess(response: Response, data: unknown, status = 200): void {
-  send(response, status, successText(contextOf(response).requestId, data));
+  sendJson(response, status, successJson(contextOf(response).requestId, data));
 }
 
 /** A failure with its status, its headers and what the caller may know of it. */
-export function sendFailure(response: Response, error: AppError): void {
+export function sendError(response: Response, error: AppError): void {
   for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
   const { code, message, details } = error;
   const context = contextOf(response);
-  const answer = failureBody(context.requestId, { code, message, details });
+  const answer = toErrorEnvelope(context.requestId, { code, message, details });
   context.failure = { code, answer };
-  send(response, error.status, JSON.stringify(answer));
+  sendJson(response, error.status, JSON.stringify(answer));
 }
 
 /** Past Express's own `send`, which would hash the body for an ETag and look the type up again. */
-function send(response: Response, status: number, text: string): void {
+function sendJson(response: Response, status: number, text: string): void {
   response.statusCode = status;
-  response.setHeader("Content-Type", JSON_TYPE);
+  response.setHeader("Content-Type", JSON_CONTENT_TYPE);
   response.setHeader("Content-Length", Buffer.byteLength(text));
   response.end(text);
 }

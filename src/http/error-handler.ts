@@ -1,22 +1,22 @@
 /** Whatever a route throws, as an answer in the envelope. */
 import type { ErrorRequestHandler, RequestHandler } from "express";
-import { asUnavailable } from "../platform/database-errors.ts";
+import { toUnavailable } from "../platform/postgres/errors.ts";
 import { AppError } from "../platform/errors.ts";
-import { withoutValues, type Logger } from "../platform/logger.ts";
-import { tooLarge } from "./body.ts";
+import { serializeError, type Logger } from "../platform/logger.ts";
+import { payloadTooLarge } from "./body.ts";
 import { contextOf } from "./context.ts";
-import { sendFailure } from "./envelope.ts";
+import { sendError } from "./envelope.ts";
 
 export function errorHandler(logger: Logger): ErrorRequestHandler {
   return (error: unknown, _request, response, next) => {
     const failure = toAppError(error);
     if (failure.status >= 500) {
       const { requestId } = contextOf(response);
-      logger.error({ request_id: requestId, err: withoutValues(failure.cause ?? failure) }, failure.message);
+      logger.error({ request_id: requestId, err: serializeError(failure.cause ?? failure) }, failure.message);
     }
     // Headers are out: all that is left is to break the connection, so that the caller does not take half for whole.
     if (response.headersSent) next(error);
-    else sendFailure(response, failure);
+    else sendError(response, failure);
   };
 }
 
@@ -38,7 +38,7 @@ export function methodNotAllowed(allow: string): RequestHandler {
 }
 
 /** Errors of Express and of its body parser carry a status and a `type`. */
-interface HttpError extends Error {
+interface ExpressError extends Error {
   status?: number;
   type?: string;
 }
@@ -46,8 +46,8 @@ interface HttpError extends Error {
 /** What Express, its body parser or a service threw, as a failure that a caller can be told about. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
-  const { status, type } = error instanceof Error ? (error as HttpError) : {};
-  if (status === 413) return tooLarge();
+  const { status, type } = error instanceof Error ? (error as ExpressError) : {};
+  if (status === 413) return payloadTooLarge();
   if (status === 415)
     return new AppError(
       "UnsupportedMediaTypeException",
@@ -62,9 +62,9 @@ export function toAppError(error: unknown): AppError {
   if (status !== undefined && status >= 400 && status < 500)
     return new AppError("BadRequestException", "The request could not be read");
   // Not before: a caller who leaves in the middle of a body has codes in common with a database that does.
-  return asUnavailable(error) ?? unexpected(error);
+  return toUnavailable(error) ?? internalError(error);
 }
 
-function unexpected(cause: unknown): AppError {
+function internalError(cause: unknown): AppError {
   return new AppError("InternalServerErrorException", "An unexpected error happened on our side", { cause });
 }

@@ -1,7 +1,7 @@
 /** Comparison of ETags for conditional requests. */
 
 /** True if an `If-None-Match` header is `*` or names `etag`, by the weak comparison of RFC 9110: `W/` does not count. */
-export function namesEtag(header: string, etag: string): boolean {
+export function matchesEtag(header: string, etag: string): boolean {
   if (header.trim() === "*") return true;
   const opaque = etag.replace(/^W\//, "");
   return (header.match(/"[^"]*"/g) ?? []).some((tag) => tag === opaque);

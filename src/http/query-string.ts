@@ -1,7 +1,7 @@
 /** Query strings, read strictly: a parameter stands once, is not empty and is valid percent-encoded UTF-8. */
 import type { Problem } from "../platform/errors.ts";
 
-export interface Query {
+export interface ParsedQuery {
   parameters: Map<string, string>;
   /** Every parameter that is repeated, empty or unreadable. */
   problems: Problem[];
@@ -15,19 +15,19 @@ export function readQuery(
   url: string,
   known: ReadonlySet<string>,
   lists: ReadonlySet<string> = new Set(),
-): Query {
-  const at = url.indexOf("?");
+): ParsedQuery {
+  const queryStart = url.indexOf("?");
   const parameters = new Map<string, string>();
   const problems: Problem[] = [];
-  for (const part of at === -1 ? [] : url.slice(at + 1).split("&")) {
+  for (const part of queryStart === -1 ? [] : url.slice(queryStart + 1).split("&")) {
     const [rawName = "", ...rest] = part.split("=");
     const name = decode(rawName);
     if (name === null || !known.has(name)) continue;
     const value = decode(rest.join("="));
-    const before = lists.has(name) ? parameters.get(name) : undefined;
-    const problem = problemOf(name, value, before === undefined && parameters.has(name));
+    const earlierValues = lists.has(name) ? parameters.get(name) : undefined;
+    const problem = problemOf(name, value, earlierValues === undefined && parameters.has(name));
     if (problem) problems.push(problem);
-    else parameters.set(name, before === undefined ? (value as string) : `${before},${value}`);
+    else parameters.set(name, earlierValues === undefined ? (value as string) : `${earlierValues},${value}`);
   }
   return { parameters, problems };
 }

@@ -3,14 +3,14 @@ import type { RequestHandler } from "express";
 import { newRequestId } from "../platform/ids.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Metrics } from "../platform/metrics.ts";
-import { namesForLog } from "../platform/principal.ts";
-import type { Tracing } from "../platform/tracing.ts";
-import type { RequestRecorder } from "../request-log/request-log.service.ts";
+import { principalLogFields } from "../platform/principal.ts";
+import type { Tracing } from "../platform/tracing/tracing.ts";
+import type { RequestRecorder } from "../request-log/api.ts";
 import { setContext, type RequestContext } from "./context.ts";
 import { logRequest } from "./request-log.ts";
-import { beginTrace, endTrace } from "./request-trace.ts";
+import { startRequestSpan, endRequestSpan } from "./request-span.ts";
 
-export interface RequestContextParts {
+export interface RequestContextDeps {
   logger: Logger;
   metrics: Metrics;
   requests: RequestRecorder;
@@ -21,27 +21,27 @@ export interface RequestContextParts {
 const UNKNOWN_ROUTE = "unknown";
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-export function requestContext({ logger, metrics, requests, tracing }: RequestContextParts): RequestHandler {
+export function requestContext({ logger, metrics, requests, tracing }: RequestContextDeps): RequestHandler {
   return (request, response, next) => {
     const startedMs = performance.now();
     const context: RequestContext = {
       requestId: newRequestId(),
       route: UNKNOWN_ROUTE,
-      holder: null,
+      principal: null,
       failure: null,
     };
     setContext(response, context);
-    const span = beginTrace(tracing, request, context);
+    const span = startRequestSpan(tracing, request, context);
     response.setHeader("X-Request-Id", context.requestId);
     metrics.requestsInFlight.inc();
     response.once("close", () => {
       const durationMs = performance.now() - startedMs;
-      const { route, requestId, holder } = context;
+      const { route, requestId, principal } = context;
       // 499, as nginx has it: the caller went away before the answer.
       const status = response.writableFinished ? response.statusCode : 499;
       const method = METHODS.has(request.method) ? request.method : "other";
       metrics.requestsInFlight.dec();
-      metrics.requestSeconds.observe({ method, route, status: String(status) }, durationMs / 1000);
+      metrics.requestDuration.observe({ method, route, status: String(status) }, durationMs / 1000);
       // The route, not the path: a query may hold names and addresses.
       logger.info({
         request_id: requestId,
@@ -49,13 +49,13 @@ export function requestContext({ logger, metrics, requests, tracing }: RequestCo
         route,
         status,
         duration_ms: Math.round(durationMs * 100) / 100,
-        ...(holder && namesForLog(holder)),
-        ...span?.within(() => tracing?.current()),
+        ...(principal && principalLogFields(principal)),
+        ...span?.run(() => tracing?.currentIds()),
       });
       logRequest(requests, { request, context, status, durationMs });
-      if (span) endTrace(span, { method, status, context, isRouted: route !== UNKNOWN_ROUTE });
+      if (span) endRequestSpan(span, { method, status, context, isRouted: route !== UNKNOWN_ROUTE });
     });
-    if (span) span.within(next);
+    if (span) span.run(next);
     else next();
   };
 }

@@ -1,12 +1,12 @@
 /** What becomes of a request in its organisation's log. */
 import type { Request } from "express";
-import type { RequestRecorder } from "../request-log/request-log.service.ts";
+import type { RequestRecorder } from "../request-log/api.ts";
 import type { RequestContext } from "./context.ts";
 
 /** What partners' programs call. */
-const LOGGED = /^\/(v1\/|graphql$)/;
+const LOGGED_ROUTES = /^\/(v1\/|graphql$)/;
 
-interface Ended {
+interface CompletedRequest {
   readonly request: Request;
   readonly context: RequestContext;
   readonly status: number;
@@ -14,17 +14,23 @@ interface Ended {
 }
 
 /** Logs a request that is over, where it came by an organisation's key: what people do in the console they see there. */
-export function logRequest(recorder: RequestRecorder, ended: Ended): void {
-  const { request, context, status, durationMs } = ended;
-  const { requestId, route, holder, failure } = context;
-  if (!holder || holder.keyId === null || holder.organizationId === null || !LOGGED.test(route)) return;
-  const { organizationId, keyId } = holder;
+export function logRequest(recorder: RequestRecorder, completed: CompletedRequest): void {
+  const { request, context, status, durationMs } = completed;
+  const { requestId, route, principal, failure } = context;
+  if (
+    !principal ||
+    principal.keyId === null ||
+    principal.organizationId === null ||
+    !LOGGED_ROUTES.test(route)
+  )
+    return;
+  const { organizationId, keyId } = principal;
   const { originalUrl, method } = request;
-  const query = originalUrl.indexOf("?");
-  const path = query === -1 ? originalUrl : originalUrl.slice(0, query);
+  const queryStart = originalUrl.indexOf("?");
+  const path = queryStart === -1 ? originalUrl : originalUrl.slice(0, queryStart);
   const errorCode = failure?.code ?? null;
-  const answer = failure?.answer;
-  const body: unknown = request.body;
+  const responseBodyValue = failure?.answer;
+  const requestBodyValue: unknown = request.body;
   recorder.record({
     requestId,
     organizationId,
@@ -34,7 +40,7 @@ export function logRequest(recorder: RequestRecorder, ended: Ended): void {
     status,
     durationMs,
     errorCode,
-    body,
-    answer,
+    requestBodyValue,
+    responseBodyValue,
   });
 }

@@ -3,7 +3,7 @@
  * (`job.queries.ts`, `job.update.ts`), so its properties carry the names of the contract and of the columns.
  */
 import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
-import { Organization } from "../organizations/organization.entity.ts";
+import { Organization } from "../organizations/api.ts";
 import { jobFieldColumns } from "./job.fields.ts";
 
 /** Milliseconds: a cursor holds no more, so finer columns would lose or repeat rows. */

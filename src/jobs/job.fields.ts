@@ -6,17 +6,17 @@ import { p } from "@mikro-orm/postgresql";
 import { z } from "zod";
 import { booleanValue, dateValue, integerValue, numberValue, textValue } from "./job.values.ts";
 
-type Kind = "text" | "integer" | "number" | "date" | "boolean";
+type FieldKind = "text" | "integer" | "number" | "date" | "boolean";
 
 interface Field<Value extends z.ZodType, Column> {
   /** How the field is written where all is text (a CSV cell). */
-  readonly kind: Kind;
+  readonly kind: FieldKind;
   readonly value: Value;
   readonly column: Column;
 }
 
 function field<Value extends z.ZodType, Column>(
-  kind: Kind,
+  kind: FieldKind,
   value: Value,
   column: Column,
 ): Field<Value, Column> {

@@ -1,6 +1,6 @@
 /** A job as PostgreSQL gives it: the columns that the API shows, times and dates as text. */
 import type { OrganizationType } from "../platform/principal.ts";
-import { raw, sql, type Sql } from "../platform/sql.ts";
+import { raw, sql, type Sql } from "../platform/postgres/sql.ts";
 import { jobFieldNames, type JobPatch } from "./job.fields.ts";
 
 export type JobRow = Required<{ [Name in keyof JobPatch]: Exclude<JobPatch[Name], undefined> }> & {
@@ -13,7 +13,7 @@ export type JobRow = Required<{ [Name in keyof JobPatch]: Exclude<JobPatch[Name]
   readonly updated_at: string;
 };
 
-const names = [
+const columnNames = [
   "id",
   "marking_number",
   ...jobFieldNames,
@@ -24,15 +24,15 @@ const names = [
 ];
 
 /** A job with the organisations that see it, for those who see everything. */
-export type AssignedJobRow = JobRow & { readonly agent_id: string; readonly contractor_id: string | null };
+export type JobRowWithOwners = JobRow & { readonly agent_id: string; readonly contractor_id: string | null };
 
 /** The columns of a `JobRow`, each with `prefix` (`job.`) in front. */
 export function jobColumns(prefix: string): Sql {
-  return raw(names.map((name) => prefix + name).join(", "));
+  return raw(columnNames.map((name) => prefix + name).join(", "));
 }
 
-export function assignedJobColumns(prefix: string): Sql {
-  return raw([...names, "agent_id", "contractor_id"].map((name) => prefix + name).join(", "));
+export function jobColumnsWithOwners(prefix: string): Sql {
+  return raw([...columnNames, "agent_id", "contractor_id"].map((name) => prefix + name).join(", "));
 }
 
 export interface OrganizationRow {
@@ -42,10 +42,13 @@ export interface OrganizationRow {
 }
 
 /** A job with its organisations, where they were asked for. */
-export type ReadJobRow = AssignedJobRow & { agent?: OrganizationRow; contractor?: OrganizationRow | null };
+export type JobWithOrganizations = JobRowWithOwners & {
+  agent?: OrganizationRow;
+  contractor?: OrganizationRow | null;
+};
 
 /** The same as PostgreSQL gives it: what `readJobColumns` selects. */
-export type FlatJobRow = AssignedJobRow & {
+export type JobJoinRow = JobRowWithOwners & {
   readonly agent_name?: string;
   readonly agent_type?: OrganizationType;
   readonly contractor_name?: string | null;
@@ -53,8 +56,8 @@ export type FlatJobRow = AssignedJobRow & {
 };
 
 /** The columns of a `FlatJobRow`, `job` being what stands in `from`, and the joins that some of them need. */
-export function readJobColumns(organizations: boolean): { columns: Sql; joins: Sql } {
-  const columns = assignedJobColumns("job.");
+export function jobJoinColumns(organizations: boolean): { columns: Sql; joins: Sql } {
+  const columns = jobColumnsWithOwners("job.");
   if (!organizations) return { columns, joins: raw("") };
   return {
     columns: sql`${columns}, agent.name as agent_name, agent.type as agent_type,
@@ -65,7 +68,7 @@ export function readJobColumns(organizations: boolean): { columns: Sql; joins: S
   };
 }
 
-export function toReadJobRow(row: FlatJobRow): ReadJobRow {
+export function toJobWithOrganizations(row: JobJoinRow): JobWithOrganizations {
   const { agent_id, agent_name, agent_type, contractor_id, contractor_name, contractor_type } = row;
   if (!agent_name || !agent_type) return row;
   const contractor =

@@ -1,24 +1,29 @@
 /** The job service: what partners can do with jobs, the same behind REST and GraphQL. */
-import type { Database, Queryable, Transaction } from "../platform/database.ts";
+import type { Database, Queryable, Transaction } from "../platform/postgres/database.ts";
 import { AppError, badRequest, invariant, type Problem } from "../platform/errors.ts";
-import type { ChangeContext, Principal, Viewer } from "../platform/principal.ts";
+import type { ChangeContext, OrganizationPrincipal, Principal } from "../platform/principal.ts";
 import {
   applyBulk,
   checkedItem,
   JOB_NOT_FOUND,
   markingNumberProblems,
-  requireBulkSize,
+  assertBulkSize,
   type BulkOptions,
-  type BulkParts,
+  type BulkDeps,
   type CheckedItem,
   type ItemResult,
-} from "./job.bulk.ts";
-import type { JobCodes } from "./job.codes.ts";
-import { unknownStatus, checkPatch, type CheckedPatch } from "./job.patch.ts";
-import { findJob, listJobs, type JobListQuery, type JobPage } from "./job.queries.ts";
-import type { AssignedJobRow, JobRow } from "./job.row.ts";
-import { tell } from "./job.tell.ts";
-import { updateRows, type JobUpdate, type UpdateOutcome } from "./job.update.ts";
+} from "./update/bulk.ts";
+import type { JobReferenceData } from "./job.reference-data.ts";
+import { unknownStatusProblem, checkPatch, type CheckedPatch } from "./update/patch.ts";
+import {
+  findJob,
+  listJobsAtOffset,
+  type OffsetListQuery,
+  type OffsetListPage,
+} from "./list/offset-list.sql.ts";
+import type { JobRowWithOwners, JobRow } from "./job.row.ts";
+import { notifyChanges } from "./update/notify.ts";
+import { updateRows, type JobUpdate, type UpdateOutcome } from "./update/update.sql.ts";
 import { visibleTo } from "./job.visibility.ts";
 
 export interface UpdateOptions extends ChangeContext {
@@ -29,7 +34,7 @@ export interface UpdateOptions extends ChangeContext {
 }
 
 export interface UpdatedJob {
-  job: AssignedJobRow;
+  job: JobRowWithOwners;
   ignored: string[];
   /** False: the job had these values already. True in a dry run if the update would change the job. */
   changed: boolean;
@@ -55,7 +60,7 @@ export interface BatchOptions extends BulkOptions {
 }
 
 export interface JobService {
-  list(viewer: Principal, query: JobListQuery): Promise<JobPage>;
+  list(viewer: OrganizationPrincipal, query: OffsetListQuery): Promise<OffsetListPage>;
   /** The problems for which `list` would reject a status code. */
   statusProblems(code: string): Promise<Problem[]>;
   /** What `updateOne` would refuse the fields of `body` for; `path` precedes their names. */
@@ -64,39 +69,41 @@ export interface JobService {
     options: { path?: string; tx: Transaction | undefined },
   ): Promise<Problem[]>;
   /** Throws NotFoundException for a job that is not visible as for one that is not there. */
-  get(viewer: Principal, markingNumber: string): Promise<JobRow>;
+  get(viewer: OrganizationPrincipal, markingNumber: string): Promise<JobRow>;
   /** Throws for wrong fields (400), no visible job (404) and another version than expected (412). */
-  updateOne(viewer: Viewer, command: UpdateOneCommand, options: UpdateOptions): Promise<UpdatedJob>;
+  updateOne(viewer: Principal, command: UpdateOneCommand, options: UpdateOptions): Promise<UpdatedJob>;
   /** 1 to 100 items; an item's failure is its result. The same Marking Number may stand twice, and is applied in order. */
   updateBatch(
-    viewer: Viewer,
+    viewer: Principal,
     items: readonly BatchItem[],
     options: BatchOptions,
   ): Promise<{ results: ItemResult[]; ignored: string[] }>;
 }
 
-export interface JobServiceParts extends BulkParts {
-  codes: JobCodes;
+export interface JobServiceDeps extends BulkDeps {
+  referenceData: JobReferenceData;
   /** Where the lists of somebody are read; `database` unless given. */
-  readsOf?: (viewer: Viewer) => Queryable;
+  readerFor?: (viewer: Principal) => Queryable;
 }
 
-export function createJobService(parts: JobServiceParts): JobService {
-  const { database, codes, readsOf = () => database } = parts;
+export function createJobService(deps: JobServiceDeps): JobService {
+  const { database, referenceData, readerFor = () => database } = deps;
   const statusProblems = async (code: string): Promise<Problem[]> =>
-    (await codes.isKnownStatus(code)) ? [] : [unknownStatus(code, "query", "normalized_status")];
+    (await referenceData.isKnownStatus(code))
+      ? []
+      : [unknownStatusProblem(code, "query", "normalized_status")];
   return {
     statusProblems,
     async fieldProblems(body, { path, tx }) {
-      const checked = await checkPatch(codesOn(codes, tx), body, path);
+      const checked = await checkPatch(referenceDataIn(referenceData, tx), body, path);
       return checked.ok ? [] : checked.problems;
     },
 
-    async list(viewer, query) {
+    async list(principal, query) {
       const status = query.filter?.normalizedStatus;
       const problems = status === undefined ? [] : await statusProblems(status);
       if (problems.length > 0) throw badRequest(problems);
-      return await listJobs(readsOf(viewer), viewer, query);
+      return await listJobsAtOffset(readerFor(principal), principal, query);
     },
 
     async get(viewer, markingNumber) {
@@ -106,35 +113,35 @@ export function createJobService(parts: JobServiceParts): JobService {
     async updateOne(viewer, { markingNumber, body, expectedVersions }, options) {
       const problems = markingNumberProblems(markingNumber);
       const { dryRun, tx } = options;
-      const checked = await checkPatch(codesOn(codes, tx), body);
+      const checked = await checkPatch(referenceDataIn(referenceData, tx), body);
       if (problems.length > 0) throw badRequest(checked.ok ? problems : [...problems, ...checked.problems]);
       if (!checked.ok) throw badRequest(checked.problems, checked.message);
       const update = { markingNumber, patch: checked.patch, expectedVersions };
       const apply = (queryable: Queryable) => updateRows(queryable, viewer, [update], options);
-      const [outcome] = await (dryRun ? applyDry(database, apply, tx) : apply(tx ?? database));
+      const [outcome] = await (dryRun ? applyDryRun(database, apply, tx) : apply(tx ?? database));
       invariant(outcome, "an update has an outcome");
-      if (!dryRun) tell(parts, [outcome], tx);
-      return { job: jobOf(outcome), ignored: checked.ignored, changed: outcome.kind === "updated" };
+      if (!dryRun) notifyChanges(deps, [outcome], tx);
+      return { job: jobOrThrow(outcome), ignored: checked.ignored, changed: outcome.kind === "updated" };
     },
 
     async updateBatch(viewer, items, options) {
-      requireBulkSize(items);
-      const { pathOf = (at) => `jobs[${at}].`, tx } = options;
-      const known = codesOn(codes, tx);
+      assertBulkSize(items);
+      const { pathOf = (index) => `jobs[${index}].`, tx } = options;
+      const referenceDataInTx = referenceDataIn(referenceData, tx);
       const checks = await Promise.all(
-        items.map(({ body }, at) => checkPatch(known, body, pathOf(at), ["marking_number"])),
+        items.map(({ body }, at) => checkPatch(referenceDataInTx, body, pathOf(at), ["marking_number"])),
       );
-      const checked = items.map((item, at) => checkedUpdate(item, checks[at] as CheckedPatch));
+      const checked = items.map((item, at) => toCheckedUpdate(item, checks[at] as CheckedPatch));
       const apply = (queryable: Queryable) => (updates: readonly JobUpdate[]) =>
         updateRows(queryable, viewer, updates, options);
-      const work = { applyIn: apply, alone: apply(database), lockable: visibleTo(viewer) };
-      const results = await applyBulk(parts, checked, work, options);
+      const executor = { inTransaction: apply, alone: apply(database), lockFilter: visibleTo(viewer) };
+      const results = await applyBulk(deps, checked, executor, options);
       return { results, ignored: [...new Set(checks.flatMap((check) => check.ignored))] };
     },
   };
 }
 
-function applyDry<T>(
+function applyDryRun<T>(
   database: Database,
   apply: (tx: Transaction) => Promise<T>,
   tx: Transaction | undefined,
@@ -143,11 +150,14 @@ function applyDry<T>(
 }
 
 /** `codes`, looked up in `tx`: with all connections in transactions, a look-up on the pool would wait for ever. */
-function codesOn(codes: JobCodes, tx: Transaction | undefined): Pick<JobCodes, "isKnownStatus"> {
-  return tx ? { isKnownStatus: (code) => codes.isKnownStatus(code, tx) } : codes;
+function referenceDataIn(
+  referenceData: JobReferenceData,
+  tx: Transaction | undefined,
+): Pick<JobReferenceData, "isKnownStatus"> {
+  return tx ? { isKnownStatus: (code) => referenceData.isKnownStatus(code, tx) } : referenceData;
 }
 
-function checkedUpdate(
+function toCheckedUpdate(
   { markingNumber, expectedVersions }: BatchItem,
   check: CheckedPatch,
 ): CheckedItem<JobUpdate> {
@@ -159,7 +169,7 @@ function checkedUpdate(
     : checkedItem({ markingNumber, patch: {} }, check.problems, check.message);
 }
 
-function jobOf(outcome: UpdateOutcome): AssignedJobRow {
+function jobOrThrow(outcome: UpdateOutcome): JobRowWithOwners {
   if (outcome.kind === "not_found") return notFound();
   if (outcome.kind !== "version_mismatch") return outcome.job;
   const { version } = outcome.job;

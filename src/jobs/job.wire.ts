@@ -3,8 +3,6 @@ import { toTypedId } from "../platform/ids.ts";
 import { toIsoTime } from "../platform/time.ts";
 import type { JobRow } from "./job.row.ts";
 
-export type { JobRow };
-
 export type JobWire = Omit<JobRow, "version">;
 
 /** A job in a list: with its version, so that `If-Match` needs no further request. */

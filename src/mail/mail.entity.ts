@@ -14,7 +14,7 @@ export const Mail = defineEntity({
     kind: p.text(),
     subject: p.text(),
     /** Its text without its links, for whoever looks at the outbox. */
-    shownText: p.text(),
+    redactedText: p.text(),
     /** Text and HTML, encrypted, since links in them open doors; null once it has been sent. */
     sealedBody: p.text().nullable(),
     status: p.enum(mailStatuses).default("waiting"),

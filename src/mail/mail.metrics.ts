@@ -1,6 +1,6 @@
 /** What operators see of mails: whether they go out. */
 import { Counter, type Registry } from "prom-client";
-import type { MailEnd } from "./mail.queue.ts";
+import type { MailResult } from "./mail.queue.ts";
 
 export type MailCounter = Counter<"outcome">;
 
@@ -13,7 +13,7 @@ export function createMailCounter(registry: Registry): MailCounter {
     registers: [registry],
   });
   // There from the start: a rate knows nothing of a first failure that comes with its own series.
-  for (const outcome of ["sent", "kept", "waiting", "failed"] satisfies MailEnd[])
+  for (const outcome of ["sent", "kept", "waiting", "failed"] satisfies MailResult[])
     counter.inc({ outcome }, 0);
   return counter;
 }

@@ -1,13 +1,13 @@
 /** The outbox: what operators see of mails, and what they can do about one that was given up. */
 import { decodeIdCursor, encodeCursor } from "../platform/cursor.ts";
-import { record, type ActContext } from "../accounts/audit.service.ts";
-import type { Database, Queryable } from "../platform/database.ts";
+import { type AuditContext, recordAuditEvent } from "../audit/api.ts";
+import type { Database, Queryable } from "../platform/postgres/database.ts";
 import { AppError } from "../platform/errors.ts";
 import { fromTypedId, toTypedId } from "../platform/ids.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
-import { raw, sql } from "../platform/sql.ts";
+import { raw, sql } from "../platform/postgres/sql.ts";
 import { toIsoTime } from "../platform/time.ts";
-import { openBody } from "./mail.body.ts";
+import { openBody } from "./mail.encryption.ts";
 import type { MailStatus } from "./mail.entity.ts";
 import { MAILS_CHANNEL } from "./mail.queue.ts";
 
@@ -27,7 +27,7 @@ export interface MailView {
   readonly text: string;
 }
 
-export interface MailPageRequest {
+export interface MailListOptions {
   readonly status?: MailStatus | undefined;
   readonly limit: number;
   /** Where to go on: after the mail with this uuid. */
@@ -40,10 +40,10 @@ export interface MailPage {
   readonly hasNext: boolean;
 }
 
-interface Parts {
+interface MailOutboxDeps {
   database: Queryable;
-  box: Pick<SecretBox, "open">;
-  isDelivered: boolean;
+  secretBox: Pick<SecretBox, "open">;
+  isSmtpConfigured: boolean;
 }
 
 interface MailRow {
@@ -57,13 +57,13 @@ interface MailRow {
   created_at: string;
   sent_at: string | null;
   due_at: string | null;
-  shown_text: string;
-  kept_body: string | null;
+  redacted_text: string;
+  stored_body: string | null;
 }
 
-const columns =
-  raw(`id, recipient, subject, kind, status, attempts, last_error, created_at, sent_at, due_at, shown_text,
-  case when status = 'kept' then sealed_body end as kept_body`);
+const mailColumns =
+  raw(`id, recipient, subject, kind, status, attempts, last_error, created_at, sent_at, due_at, redacted_text,
+  case when status = 'kept' then sealed_body end as stored_body`);
 
 const CURSOR = "mails";
 
@@ -78,64 +78,68 @@ export function readMailCursor(text: string): string | null {
 }
 
 export async function listMails(
-  parts: Parts,
-  { status, limit, afterId }: MailPageRequest,
+  deps: MailOutboxDeps,
+  { status, limit, afterId }: MailListOptions,
 ): Promise<MailPage> {
-  const rows = await parts.database.query<MailRow>(sql`
-    select ${columns} from mail
+  const rows = await deps.database.query<MailRow>(sql`
+    select ${mailColumns} from mail
     where ${status === undefined ? raw("true") : sql`status = ${status}`}
       and ${afterId === undefined ? raw("true") : sql`id < ${afterId}::uuid`}
     order by id desc limit ${limit + 1}`);
-  return { items: rows.slice(0, limit).map((row) => toView(parts, row)), hasNext: rows.length > limit };
+  return { items: rows.slice(0, limit).map((row) => toMailView(deps, row)), hasNext: rows.length > limit };
 }
 
 /** A mail that lies in a file can be sent once a mail server is named. */
 export async function resendMail(
-  parts: Parts & { database: Database },
-  context: ActContext,
+  deps: MailOutboxDeps & { database: Database },
+  context: AuditContext,
   id: string,
 ): Promise<MailView> {
   const uuid = fromTypedId("eml", id);
-  if (uuid === null) throw unknownMail();
-  return await parts.database.transaction(async (tx) => {
-    const row = await makeWait(tx, uuid, parts.isDelivered);
-    if (!row) throw (await exists(tx, uuid)) ? notGivenUp() : unknownMail();
+  if (uuid === null) throw mailNotFound();
+  return await deps.database.transaction(async (tx) => {
+    const row = await requeueMail(tx, uuid, deps.isSmtpConfigured);
+    if (!row) throw (await mailExists(tx, uuid)) ? notFailedError() : mailNotFound();
     const { kind, recipient } = row;
-    await record(tx, {
+    await recordAuditEvent(tx, {
       ...context,
       action: "mail.resent",
       organizationId: null,
       subject: id,
       details: { kind, to: recipient },
     });
-    return toView(parts, row);
+    return toMailView(deps, row);
   });
 }
 
-async function makeWait(tx: Queryable, uuid: string, isDelivered: boolean): Promise<MailRow | undefined> {
-  const again = isDelivered ? raw("('failed', 'kept')") : raw("('failed')");
+async function requeueMail(
+  tx: Queryable,
+  uuid: string,
+  isSmtpConfigured: boolean,
+): Promise<MailRow | undefined> {
+  const resendableStatuses = isSmtpConfigured ? raw("('failed', 'kept')") : raw("('failed')");
   const [row] = await tx.query<MailRow>(sql`
     with again as (
       update mail set status = 'waiting', attempts = 0, due_at = clock_timestamp(), lease_token = null
-      where id = ${uuid}::uuid and status in ${again} and sealed_body is not null
-      returning ${columns}
+      where id = ${uuid}::uuid and status in ${resendableStatuses} and sealed_body is not null
+      returning ${mailColumns}
     ) select again.*, pg_notify(${MAILS_CHANNEL}, '') from again`);
   return row;
 }
 
-function unknownMail(): AppError {
+function mailNotFound(): AppError {
   return new AppError("NotFoundException", "There is no such mail");
 }
 
-function notGivenUp(): AppError {
+function notFailedError(): AppError {
   return new AppError("ConflictException", "Only a mail that was given up can be sent again");
 }
 
-async function exists(database: Queryable, uuid: string): Promise<boolean> {
+async function mailExists(database: Queryable, uuid: string): Promise<boolean> {
   return (await database.query(sql`select from mail where id = ${uuid}::uuid`)).length > 0;
 }
 
-function toView(parts: Parts, row: MailRow): MailView {
+function toMailView(deps: MailOutboxDeps, row: MailRow): MailView {
   return {
     id: toTypedId("eml", row.id),
     to: row.recipient,
@@ -147,16 +151,19 @@ function toView(parts: Parts, row: MailRow): MailView {
     createdAt: toIsoTime(row.created_at),
     sentAt: row.sent_at === null ? null : toIsoTime(row.sent_at),
     nextAttemptAt: row.status === "waiting" && row.due_at !== null ? toIsoTime(row.due_at) : null,
-    text: textOf(parts, row),
+    text: visibleText(deps, row),
   };
 }
 
-function textOf({ box, isDelivered }: Parts, { id, shown_text: shown, kept_body: kept }: MailRow): string {
-  if (isDelivered || kept === null) return shown;
+function visibleText(
+  { secretBox, isSmtpConfigured }: MailOutboxDeps,
+  { id, redacted_text: redactedText, stored_body: storedBody }: MailRow,
+): string {
+  if (isSmtpConfigured || storedBody === null) return redactedText;
   try {
-    return openBody(box, id, kept).text;
+    return openBody(secretBox, id, storedBody).text;
   } catch {
     // Sealed with another WAYMARK_SECRET: the rest of the page is of use all the same.
-    return shown;
+    return redactedText;
   }
 }

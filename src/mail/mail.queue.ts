@@ -2,10 +2,10 @@
  * The queue of mails. Exclusivity comes from PostgreSQL alone: mails are claimed with SKIP LOCKED, and whoever records how
  * one ended must hold the token that its claim gave.
  */
-import type { Queryable } from "../platform/database.ts";
-import { databaseNowMs } from "../platform/database-time.ts";
+import type { Queryable } from "../platform/postgres/database.ts";
+import { databaseNowMs } from "../platform/postgres/clock.ts";
 import { newUuid } from "../platform/ids.ts";
-import { sql } from "../platform/sql.ts";
+import { sql } from "../platform/postgres/sql.ts";
 import { toIsoTime } from "../platform/time.ts";
 import type { TransportOutcome } from "./mail.transport.ts";
 
@@ -17,7 +17,7 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /** The delay before each attempt, from the one before. Past the last, a day and a half, the mail is given up. */
-export const SCHEDULE: readonly number[] = [
+export const RETRY_SCHEDULE: readonly number[] = [
   0,
   30 * SECOND_MS,
   2 * MINUTE_MS,
@@ -80,36 +80,36 @@ export async function leaseDue(database: Queryable): Promise<LeasedMail | null> 
     : null;
 }
 
-export type MailEnd = "sent" | "kept" | "failed" | "waiting";
+export type MailResult = "sent" | "kept" | "failed" | "waiting";
 
 /** Records how an attempt ended. Once sent, nothing of the body stays: its links are nobody's business any more. */
 export async function recordAttempt(
   database: Queryable,
   { id, token, attempt }: LeasedMail,
   outcome: TransportOutcome,
-): Promise<MailEnd> {
-  const end = endOf(outcome, attempt);
-  const delayMs = end === "waiting" ? SCHEDULE[attempt] : null;
+): Promise<MailResult> {
+  const result = resultOf(outcome, attempt);
+  const delayMs = result === "waiting" ? RETRY_SCHEDULE[attempt] : null;
   await database.query(sql`
-    update mail set status = ${end}, lease_token = null,
+    update mail set status = ${result}, lease_token = null,
       due_at = clock_timestamp() + ${delayMs}::float8 * interval '1 ms',
       last_error = ${outcome.kind === "refused" ? outcome.reason : null},
-      sent_at = case when ${end === "sent"}::boolean then clock_timestamp() end,
-      sealed_body = case when ${end === "sent"}::boolean then null else sealed_body end
+      sent_at = case when ${result === "sent"}::boolean then clock_timestamp() end,
+      sealed_body = case when ${result === "sent"}::boolean then null else sealed_body end
     where id = ${id}::uuid and lease_token = ${token}::uuid`);
-  return end;
+  return result;
 }
 
-function endOf(outcome: TransportOutcome, attempt: number): MailEnd {
+function resultOf(outcome: TransportOutcome, attempt: number): MailResult {
   if (outcome.kind === "accepted") return "sent";
   if (outcome.kind === "kept") return "kept";
-  return outcome.isPermanent || attempt >= SCHEDULE.length ? "failed" : "waiting";
+  return outcome.isPermanent || attempt >= RETRY_SCHEDULE.length ? "failed" : "waiting";
 }
 
 const RETENTION_MS = 30 * 24 * HOUR_MS;
 
 /** Deletes mails older than 30 days by PostgreSQL's clock, and returns that limit in milliseconds since 1970. */
-export async function deleteOld(database: Queryable): Promise<number> {
+export async function deleteExpiredMails(database: Queryable): Promise<number> {
   const beforeMs = (await databaseNowMs(database)) - RETENTION_MS;
   await database.query(sql`delete from mail where created_at < ${new Date(beforeMs)}::timestamptz`);
   return beforeMs;

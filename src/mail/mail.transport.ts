@@ -6,9 +6,9 @@ import {
   renderMail,
   type MailOutcome,
   type OutgoingMail,
-  type Sender,
-} from "../platform/mailer.ts";
-import type { SmtpServer } from "../platform/smtp-url.ts";
+  type MailAddress,
+} from "../platform/mail/mailer.ts";
+import type { SmtpServer } from "../platform/mail/smtp-url.ts";
 
 export type TransportOutcome = MailOutcome | { readonly kind: "kept" };
 
@@ -16,37 +16,37 @@ export interface MailTransport {
   /** Never rejects. */
   deliver(mail: OutgoingMail, signal: AbortSignal): Promise<TransportOutcome>;
   /** Removes what was written before then. */
-  retire(beforeMs: number): Promise<void>;
+  purgeExpired(beforeMs: number): Promise<void>;
 }
 
 export interface MailTransportOptions {
   /** Null: mails are written into files. */
   readonly smtp: SmtpServer | null;
-  readonly from: Sender;
+  readonly from: MailAddress;
   /** The folder for the files. */
-  readonly folder: string;
+  readonly directory: string;
 }
 
-export function createMailTransport({ smtp, from, folder }: MailTransportOptions): MailTransport {
-  if (smtp === null) return fileTransport(folder, from);
+export function createMailTransport({ smtp, from, directory }: MailTransportOptions): MailTransport {
+  if (smtp === null) return createFileTransport(directory, from);
   const mailer = createMailer({ server: smtp, from });
   return {
     deliver: (mail, signal) => mailer.send(mail, signal),
-    retire: (beforeMs) => retireFiles(folder, beforeMs),
+    purgeExpired: (beforeMs) => purgeFiles(directory, beforeMs),
   };
 }
 
 /** For nobody but the owner of the process: links in them open doors. */
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
-const SUFFIX = ".eml";
+const FILE_SUFFIX = ".eml";
 
-function fileTransport(folder: string, from: Sender): MailTransport {
+function createFileTransport(folder: string, from: MailAddress): MailTransport {
   return {
     async deliver(mail) {
       try {
         await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
-        const name = `${mail.writtenAt.toISOString().replaceAll(":", "-")}-${mail.id}${SUFFIX}`;
+        const name = `${mail.createdAt.toISOString().replaceAll(":", "-")}-${mail.id}${FILE_SUFFIX}`;
         await writeFile(join(folder, name), await renderMail(mail, from), { mode: FILE_MODE });
         return { kind: "kept" };
       } catch (error) {
@@ -58,13 +58,13 @@ function fileTransport(folder: string, from: Sender): MailTransport {
         };
       }
     },
-    retire: (beforeMs) => retireFiles(folder, beforeMs),
+    purgeExpired: (beforeMs) => purgeFiles(folder, beforeMs),
   };
 }
 
-async function retireFiles(folder: string, beforeMs: number): Promise<void> {
+async function purgeFiles(folder: string, beforeMs: number): Promise<void> {
   const names = await readdir(folder).catch(() => [] as string[]);
-  for (const name of names.filter((each) => each.endsWith(SUFFIX))) {
+  for (const name of names.filter((each) => each.endsWith(FILE_SUFFIX))) {
     const path = join(folder, name);
     const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Infinity }));
     if (mtimeMs < beforeMs) await rm(path, { force: true });

@@ -9,7 +9,7 @@ import { Migration } from "@mikro-orm/migrations";
  * replaces both, so that no event number or job version is used twice (`src/restoration`).
  */
 const FUNCTIONS = [
-  `create function feed_number(transaction_id xid8) returns xid8 language sql immutable parallel safe
+  `create function feed_sequence(transaction_id xid8) returns xid8 language sql immutable parallel safe
     as $$ select (transaction_id::text::bigint + 0)::text::xid8 $$;`,
   `create function next_version(version int) returns int language sql immutable parallel safe
     as $$ select greatest(version, 0) + 1 $$;`,
@@ -52,13 +52,13 @@ const DELIVERIES = [
   `create table webhook_delivery_pending partition of webhook_delivery for values in ('pending')
     with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 5000);`,
   // Two lanes: never sent, and to be retried or being sent.
-  `create index webhook_delivery_first on webhook_delivery_pending (endpoint_id, id) where attempts = 0;`,
-  `create index webhook_delivery_again on webhook_delivery_pending (endpoint_id, due_at) where attempts > 0;`,
+  `create index webhook_delivery_never_attempted on webhook_delivery_pending (endpoint_id, id) where attempts = 0;`,
+  `create index webhook_delivery_retrying on webhook_delivery_pending (endpoint_id, due_at) where attempts > 0;`,
   `create table webhook_delivery_finished partition of webhook_delivery
     for values in ('delivered', 'dead', 'discarded') partition by range (id);`,
   `create index webhook_delivery_log on webhook_delivery_finished (endpoint_id, id);`,
   // Failed deliveries are listed and replayed on their own, and are rare among the delivered ones.
-  `create index webhook_delivery_dead on webhook_delivery_finished (endpoint_id, id) where status = 'dead';`,
+  `create index webhook_delivery_failed on webhook_delivery_finished (endpoint_id, id) where status = 'dead';`,
 
   `create table webhook_attempt (
     id uuid not null,
@@ -219,11 +219,11 @@ export class Initial extends Migration {
     );
 
     this.addSql(
-      `create table "account_link" ("kind" text not null, "subject_id" uuid not null, "token_hash" bytea not null, "email" text not null, "expires_at" timestamptz(3) not null, "used_at" timestamptz(3) null, primary key ("kind", "subject_id"));`,
+      `create table "email_token" ("kind" text not null, "subject_id" uuid not null, "token_hash" bytea not null, "email" text not null, "expires_at" timestamptz(3) not null, "used_at" timestamptz(3) null, primary key ("kind", "subject_id"));`,
     );
-    this.addSql(`alter table "account_link" add constraint "account_link_token_hash" unique ("token_hash");`);
+    this.addSql(`alter table "email_token" add constraint "email_token_token_hash" unique ("token_hash");`);
     this.addSql(
-      `alter table "account_link" add constraint "account_link_kind_check" check ("kind" in ('registration', 'invitation', 'password_reset', 'account_request_answer'));`,
+      `alter table "email_token" add constraint "email_token_kind_check" check ("kind" in ('registration', 'invitation', 'password_reset', 'account_request_answer'));`,
     );
 
     this.addSql(
@@ -236,7 +236,7 @@ export class Initial extends Migration {
     );
 
     this.addSql(
-      `create table "database_mark" ("id" boolean not null, "system_identifier" text null, "database_oid" text not null, "timeline" int not null, "secret_check" text null, primary key ("id"));`,
+      `create table "database_identity" ("id" boolean not null, "system_identifier" text null, "database_oid" text not null, "timeline" int not null, "secret_check" text null, primary key ("id"));`,
     );
 
     this.addSql(
@@ -255,22 +255,22 @@ export class Initial extends Migration {
     );
 
     this.addSql(
-      `create table "job_count" ("organization_id" uuid not null, "kind" text not null, "value" text not null, "count" int not null, primary key ("organization_id", "kind", "value"));`,
+      `create table "job_counter" ("organization_id" uuid not null, "kind" text not null, "value" text not null, "count" int not null, primary key ("organization_id", "kind", "value"));`,
     );
     this.addSql(
-      `alter table "job_count" add constraint "job_count_kind_check" check ("kind" in ('status', 'created_day'));`,
-    );
-
-    this.addSql(
-      `create table "job_count_change" ("id" bigserial primary key, "organization_id" uuid not null, "kind" text not null, "value" text not null, "change" int not null);`,
-    );
-    this.addSql(`create index "job_count_change_organization" on "job_count_change" ("organization_id");`);
-    this.addSql(
-      `alter table "job_count_change" add constraint "job_count_change_kind_check" check ("kind" in ('status', 'created_day'));`,
+      `alter table "job_counter" add constraint "job_counter_kind_check" check ("kind" in ('status', 'created_day'));`,
     );
 
     this.addSql(
-      `create table "job_event" ("id" uuid not null, "transaction_id" xid8 not null default feed_number(pg_current_xact_id()), "position" bigserial, "type" text not null, "job_id" uuid not null, "agent_id" uuid not null, "contractor_id" uuid null, "sequence" int not null, "actor_type" text not null, "actor_id" uuid null, "request_id" text null, "trace_parent" text null, "occurred_at" timestamptz(3) not null default now(), "changes" jsonb not null, "job" jsonb not null, primary key ("id"));`,
+      `create table "job_counter_delta" ("id" bigserial primary key, "organization_id" uuid not null, "kind" text not null, "value" text not null, "change" int not null);`,
+    );
+    this.addSql(`create index "job_counter_delta_organization" on "job_counter_delta" ("organization_id");`);
+    this.addSql(
+      `alter table "job_counter_delta" add constraint "job_counter_delta_kind_check" check ("kind" in ('status', 'created_day'));`,
+    );
+
+    this.addSql(
+      `create table "job_event" ("id" uuid not null, "transaction_id" xid8 not null default feed_sequence(pg_current_xact_id()), "position" bigserial, "type" text not null, "job_id" uuid not null, "agent_id" uuid not null, "contractor_id" uuid null, "sequence" int not null, "actor_type" text not null, "actor_id" uuid null, "request_id" text null, "trace_parent" text null, "occurred_at" timestamptz(3) not null default now(), "changes" jsonb not null, "job" jsonb not null, primary key ("id"));`,
     );
     this.addSql(`create index "job_event_feed" on "job_event" ("transaction_id", "position");`);
     this.addSql(
@@ -295,7 +295,7 @@ export class Initial extends Migration {
     );
 
     this.addSql(
-      `create table "mail" ("id" uuid not null, "recipient" text not null, "kind" text not null, "subject" text not null, "shown_text" text not null, "sealed_body" text null, "status" text not null default 'waiting', "attempts" int not null default 0, "due_at" timestamptz(3) null default now(), "lease_token" uuid null, "last_error" text null, "created_at" timestamptz(3) not null default now(), "sent_at" timestamptz(3) null, primary key ("id"));`,
+      `create table "mail" ("id" uuid not null, "recipient" text not null, "kind" text not null, "subject" text not null, "redacted_text" text not null, "sealed_body" text null, "status" text not null default 'waiting', "attempts" int not null default 0, "due_at" timestamptz(3) null default now(), "lease_token" uuid null, "last_error" text null, "created_at" timestamptz(3) not null default now(), "sent_at" timestamptz(3) null, primary key ("id"));`,
     );
     this.addSql(`create index "mail_due" on "mail" ("status", "due_at");`);
     this.addSql(`create index "mail_outbox" on "mail" ("status", "id");`);
@@ -431,7 +431,7 @@ export class Initial extends Migration {
     this.addSql(`create index "user_verification_expires_at" on "user_verification" ("expires_at");`);
 
     this.addSql(
-      `create table "webhook_endpoint" ("id" uuid not null, "organization_id" uuid not null, "url" text not null, "description" text not null default '', "event_types" text[] null, "sealed_headers" text null, "secrets" jsonb not null, "max_in_flight" int not null default 8, "per_second" int not null default 50, "status" text not null default 'active', "disabled_reason" text null, "status_since" timestamptz(3) not null default now(), "blocked_until" timestamptz(3) null, "circuit_step" int null, "failing_since" timestamptz(3) null, "trouble_told_at" timestamptz(3) null, "version" int not null default 1, "created_by" text not null, "created_at" timestamptz(3) not null default now(), "updated_at" timestamptz(3) not null default now(), "deleted_at" timestamptz(3) null, primary key ("id"));`,
+      `create table "webhook_endpoint" ("id" uuid not null, "organization_id" uuid not null, "url" text not null, "description" text not null default '', "event_types" text[] null, "sealed_headers" text null, "secrets" jsonb not null, "max_in_flight" int not null default 8, "per_second" int not null default 50, "status" text not null default 'active', "disabled_reason" text null, "status_since" timestamptz(3) not null default now(), "blocked_until" timestamptz(3) null, "circuit_step" int null, "failing_since" timestamptz(3) null, "last_alert_at" timestamptz(3) null, "version" int not null default 1, "created_by" text not null, "created_at" timestamptz(3) not null default now(), "updated_at" timestamptz(3) not null default now(), "deleted_at" timestamptz(3) null, primary key ("id"));`,
     );
     this.addSql(`create index "webhook_endpoint_organization" on "webhook_endpoint" ("organization_id");`);
     this.addSql(

@@ -1,10 +1,10 @@
 /** Organisations: created, listed, suspended and restored by operators. */
 import { UniqueConstraintViolationException } from "@mikro-orm/postgresql";
-import type { Database, Queryable } from "../platform/database.ts";
+import type { Database, Queryable } from "../platform/postgres/database.ts";
 import { AppError } from "../platform/errors.ts";
 import { fromTypedId, newUuid } from "../platform/ids.ts";
 import type { OrganizationType } from "../platform/principal.ts";
-import { sql } from "../platform/sql.ts";
+import { sql } from "../platform/postgres/sql.ts";
 import { Organization } from "./organization.entity.ts";
 
 export interface OrganizationService {

@@ -7,6 +7,6 @@ import { join } from "node:path";
  * takes a third of the CPU to start (decision 0041). Where the folder cannot be written nothing is kept, and nobody is told.
  * Modules that are loaded already are too early for it: call this first, and import the program afterwards.
  */
-export function keepCompiled(): void {
+export function enableNodeCompileCache(): void {
   enableCompileCache(join(import.meta.dirname, "..", "..", "node_modules", ".cache", "waymark"));
 }

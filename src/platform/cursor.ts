@@ -21,8 +21,8 @@ export function decodeCursor<Shape extends z.ZodType>(
     const bytes = Buffer.from(text, "base64url");
     // The decoder passes over what does not belong; a cursor is good as it came, or not at all.
     if (bytes.toString("base64url") !== text) return null;
-    const [version, itsKind, ...values] = z.array(z.unknown()).parse(JSON.parse(bytes.toString()));
-    if (version !== VERSION || itsKind !== kind) return null;
+    const [version, cursorKind, ...values] = z.array(z.unknown()).parse(JSON.parse(bytes.toString()));
+    if (version !== VERSION || cursorKind !== kind) return null;
     return shape.parse(values);
   } catch {
     return null;

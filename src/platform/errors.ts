@@ -11,7 +11,7 @@ export interface Problem {
   message: string;
 }
 
-const kinds = {
+const statusByCode = {
   BadRequestException: 400,
   UnauthorizedException: 401,
   ForbiddenException: 403,
@@ -28,8 +28,8 @@ const kinds = {
   ServiceUnavailableException: 503,
 } as const;
 
-export type ErrorCode = keyof typeof kinds;
-export const errorCodes = Object.keys(kinds) as ErrorCode[];
+export type ErrorCode = keyof typeof statusByCode;
+export const errorCodes = Object.keys(statusByCode) as ErrorCode[];
 
 export interface AppErrorOptions {
   details?: unknown;
@@ -48,7 +48,7 @@ export class AppError extends Error {
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     super(message, { cause: options.cause });
     this.code = code;
-    this.status = kinds[code];
+    this.status = statusByCode[code];
     this.details = options.details ?? null;
     this.headers = options.headers ?? {};
   }

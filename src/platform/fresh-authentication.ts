@@ -2,9 +2,9 @@
 import { AppError } from "./errors.ts";
 import type { Actor } from "./principal.ts";
 
-const FRESH_AUTHENTICATION_MS = 10 * 60_000;
+const MAX_AUTHENTICATION_AGE_MS = 10 * 60_000;
 
-export interface Authenticated {
+export interface AuthenticatedActor {
   readonly actor: Actor;
   /** When a signed-in user last entered the password; absent for API keys. */
   readonly authenticatedAt?: Date | undefined;
@@ -20,8 +20,11 @@ export class ReauthenticationRequiredError extends AppError {
 }
 
 /** Throws ReauthenticationRequiredError for a user whose last authentication is older than ten minutes, or unknown. */
-export function requireFreshAuthentication({ actor, authenticatedAt }: Authenticated, nowMs: number): void {
+export function requireFreshAuthentication(
+  { actor, authenticatedAt }: AuthenticatedActor,
+  nowMs: number,
+): void {
   if (actor.type !== "user") return;
-  if (authenticatedAt && nowMs - authenticatedAt.getTime() < FRESH_AUTHENTICATION_MS) return;
+  if (authenticatedAt && nowMs - authenticatedAt.getTime() < MAX_AUTHENTICATION_AGE_MS) return;
   throw new ReauthenticationRequiredError();
 }

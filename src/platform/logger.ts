@@ -7,19 +7,19 @@ export type { Logger };
  * `stream` defaults to standard output; what `contextOf` answers stands in each line. No secret and no personal data is ever
  * passed to it at info level.
  */
-export function createLogger(level: string, stream?: DestinationStream, contextOf?: () => object): Logger {
+export function createLogger(level: string, stream?: DestinationStream, logContext?: () => object): Logger {
   const options = {
     level,
     base: null,
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: { level: (label: string) => ({ level: label }) },
-    ...(contextOf && { mixin: contextOf }),
+    ...(logContext && { mixin: logContext }),
   };
   return stream ? pino(options, stream) : pino(options);
 }
 
 /** What a log may hold of an error: PostgreSQL's `detail` and `where` quote values of rows, which are people's data. */
-export function withoutValues(error: unknown): {
+export function serializeError(error: unknown): {
   name: string;
   message: string;
   code: unknown;

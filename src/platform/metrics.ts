@@ -3,10 +3,10 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom
 
 export interface Metrics {
   readonly registry: Registry;
-  readonly requestSeconds: Histogram<"method" | "route" | "status">;
+  readonly requestDuration: Histogram<"method" | "route" | "status">;
   readonly requestsInFlight: Gauge;
-  readonly connectionsRefused: Counter<"bound">;
-  readonly foldedCounts: Counter;
+  readonly connectionsRejected: Counter<"bound">;
+  readonly compactedJobCounterDeltas: Counter;
   readonly feedLag: Gauge;
   readonly trimmedIdempotencyRecords: Counter;
 }
@@ -16,7 +16,7 @@ export function createMetrics(pool: () => { total: number; idle: number; waiting
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
   const connections = new Gauge({
-    name: "waymark_database_connections",
+    name: "waymark_db_pool_connections",
     help: "Connections to PostgreSQL by state; waiting are requests without one",
     labelNames: ["state"] as const,
     registers,
@@ -26,7 +26,7 @@ export function createMetrics(pool: () => { total: number; idle: number; waiting
   });
   return {
     registry,
-    requestSeconds: new Histogram({
+    requestDuration: new Histogram({
       name: "waymark_http_request_duration_seconds",
       help: "Time from a request's first byte to its answer's last, by route and status",
       labelNames: ["method", "route", "status"] as const,
@@ -38,8 +38,8 @@ export function createMetrics(pool: () => { total: number; idle: number; waiting
       help: "Requests being answered",
       registers,
     }),
-    connectionsRefused: new Counter({
-      name: "waymark_http_connections_refused_total",
+    connectionsRejected: new Counter({
+      name: "waymark_http_connections_rejected_total",
       help: "Connections that were closed at once because too many stood open, in total or of one address",
       labelNames: ["bound"] as const,
       registers,
@@ -54,8 +54,8 @@ export function createMetrics(pool: () => { total: number; idle: number; waiting
       help: "Age of the oldest event that the feed and subscriptions withhold behind an open transaction; 0 if none",
       registers,
     }),
-    foldedCounts: new Counter({
-      name: "waymark_job_count_changes_folded_total",
+    compactedJobCounterDeltas: new Counter({
+      name: "waymark_job_counter_deltas_compacted_total",
       help: "Recorded changes of the job counters that were folded into them",
       registers,
     }),

@@ -19,7 +19,7 @@ export interface Mongo extends AsyncDisposable {
    * one connection of this process and is closed by disposing this. Waits while MongoDB is away, for ever where there is
    * none; rejects with the reason of `signal`, or when this is disposed.
    */
-  whenUp(signal?: AbortSignal): Promise<Db>;
+  waitUntilUp(signal?: AbortSignal): Promise<Db>;
 }
 
 export interface MongoOptions {
@@ -29,15 +29,15 @@ export interface MongoOptions {
    */
   readonly url: string | null | Promise<string | null>;
   /** Shown as the status where `url` is null. */
-  readonly absent?: string;
+  readonly absentMessage?: string;
 }
 
 const DATABASE_NAME = "waymark";
-const RETRY_PAUSE_MS = 1_000;
-const AWAY = "out of reach";
+const RETRY_DELAY_MS = 1_000;
+const UNREACHABLE = "out of reach";
 
 /** Where the address does not say otherwise. */
-const defaults: Readonly<Record<string, string | number>> = {
+const defaultOptions: Readonly<Record<string, string | number>> = {
   appName: "waymark",
   serverSelectionTimeoutMS: 2_500,
   connectTimeoutMS: 2_500,
@@ -47,11 +47,11 @@ const defaults: Readonly<Record<string, string | number>> = {
 };
 
 /** Begins to look for MongoDB and returns at once. Throws a StartupError where an address given as text is no address. */
-export function openMongo({ url, absent = "no MongoDB is set up" }: MongoOptions): Mongo {
-  return new MongoConnection(typeof url === "string" ? makeClient(url) : url, absent);
+export function openMongo({ url, absentMessage = "no MongoDB is set up" }: MongoOptions): Mongo {
+  return new MongoConnection(typeof url === "string" ? createClient(url) : url, absentMessage);
 }
 
-type Given = NamedDatabase | null | Promise<string | null>;
+type UrlSource = NamedDatabase | null | Promise<string | null>;
 
 interface NamedDatabase {
   readonly client: MongoClient;
@@ -60,37 +60,37 @@ interface NamedDatabase {
 
 class MongoConnection implements Mongo {
   readonly #disposed = new AbortController();
-  readonly #running: Promise<void>;
+  readonly #connecting: Promise<void>;
   #client: MongoClient | null = null;
   #status: MongoStatus = { state: "starting", message: "is starting" };
   #up = Promise.withResolvers<Db>();
 
-  constructor(given: Given, absent: string) {
-    this.#running = this.#run(given, absent);
+  constructor(given: UrlSource, absent: string) {
+    this.#connecting = this.#connectUntilUp(given, absent);
   }
 
   status(): MongoStatus {
     return this.#status;
   }
 
-  async whenUp(signal?: AbortSignal): Promise<Db> {
+  async waitUntilUp(signal?: AbortSignal): Promise<Db> {
     const ends = signal ? AbortSignal.any([signal, this.#disposed.signal]) : this.#disposed.signal;
-    return await unlessAborted(ends, this.#up.promise);
+    return await rejectOnAbort(ends, this.#up.promise);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposed.abort(new Error("The connection to MongoDB is closed."));
     // The first ends an attempt that is under way, the second what that attempt had opened by then.
     await this.#client?.close().catch(() => undefined);
-    await this.#running;
+    await this.#connecting;
     await this.#client?.close().catch(() => undefined);
   }
 
-  async #run(given: Given, absent: string): Promise<void> {
+  async #connectUntilUp(given: UrlSource, absent: string): Promise<void> {
     const database = await this.#databaseOf(given, absent);
     if (database === null || this.#disposed.signal.aborted) return;
     this.#client = database.client;
-    const follow = this.#follow(database);
+    const follow = this.#followTopology(database);
     while (!this.#disposed.signal.aborted) {
       const failure = await connect(database.client);
       if (failure === null) {
@@ -98,17 +98,17 @@ class MongoConnection implements Mongo {
         return;
       }
       this.#status = { state: "down", message: failure };
-      await pause(RETRY_PAUSE_MS, undefined, { signal: this.#disposed.signal }).catch(() => undefined);
+      await pause(RETRY_DELAY_MS, undefined, { signal: this.#disposed.signal }).catch(() => undefined);
     }
   }
 
   /** Null: there is none, and the status says why. */
-  async #databaseOf(given: Given, absent: string): Promise<NamedDatabase | null> {
+  async #databaseOf(given: UrlSource, absent: string): Promise<NamedDatabase | null> {
     if (given !== null && "client" in given) return given;
     try {
       // Who stops meanwhile does not wait for it.
-      const url = await unlessAborted(this.#disposed.signal, Promise.resolve(given));
-      if (url !== null) return makeClient(url);
+      const url = await rejectOnAbort(this.#disposed.signal, Promise.resolve(given));
+      if (url !== null) return createClient(url);
       this.#status = { state: "absent", message: absent };
     } catch {
       this.#status = { state: "absent", message: "could not be started" };
@@ -120,7 +120,7 @@ class MongoConnection implements Mongo {
    * The driver watches the servers, and tells what it sees through a loss and a return alike. Only what comes after the
    * returned function was called counts, and what was seen last: before it no server has accepted us.
    */
-  #follow({ client, name }: NamedDatabase): () => void {
+  #followTopology({ client, name }: NamedDatabase): () => void {
     let isAccepted = false;
     let isWritable = false;
     const judge = (): void => {
@@ -129,7 +129,7 @@ class MongoConnection implements Mongo {
         this.#status = { state: "up", message: null };
         this.#up.resolve(client.db(name));
       } else {
-        this.#status = { state: "down", message: AWAY };
+        this.#status = { state: "down", message: UNREACHABLE };
         this.#up = Promise.withResolvers();
       }
     };
@@ -144,9 +144,11 @@ class MongoConnection implements Mongo {
   }
 }
 
-function makeClient(url: string): NamedDatabase {
+function createClient(url: string): NamedDatabase {
   const given = url.toLowerCase();
-  const missing = Object.entries(defaults).filter(([name]) => !given.includes(`${name.toLowerCase()}=`));
+  const missing = Object.entries(defaultOptions).filter(
+    ([name]) => !given.includes(`${name.toLowerCase()}=`),
+  );
   const [, name] = /^[^:]+:\/\/[^/]+\/([^?]+)/.exec(url) ?? [];
   try {
     const client = new MongoClient(url, Object.fromEntries(missing));
@@ -167,13 +169,13 @@ async function connect(client: MongoClient): Promise<string | null> {
     return null;
   } catch (error) {
     if (error instanceof MongoServerError) return `refuses Waymark: ${error.codeName ?? "unknown"}`;
-    if (!(error instanceof MongoServerSelectionError)) return AWAY;
+    if (!(error instanceof MongoServerSelectionError)) return UNREACHABLE;
     const isAnswering = [...(error.reason?.servers.values() ?? [])].some(({ error: failure }) => !failure);
-    return isAnswering ? "has no server that takes writes" : AWAY;
+    return isAnswering ? "has no server that takes writes" : UNREACHABLE;
   }
 }
 
-async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+async function rejectOnAbort<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = (): void => reject(signal.reason as Error);

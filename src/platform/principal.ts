@@ -13,21 +13,21 @@ export interface Actor {
 }
 
 /** A partner. It sees the jobs of `organizationId`, and nothing else. */
-export interface Principal {
+export interface OrganizationPrincipal {
   readonly organizationId: string;
   readonly organizationType: OrganizationType;
   readonly actor: Actor;
 }
 
 /** Who runs the service: belongs to no organisation, and sees what is every one's. */
-export interface Operator {
+export interface OperatorPrincipal {
   readonly organizationId: null;
   readonly organizationType: null;
   readonly actor: Actor;
 }
 
 /** Whoever may read jobs. */
-export type Viewer = Principal | Operator;
+export type Principal = OrganizationPrincipal | OperatorPrincipal;
 
 /** What a change is recorded with. */
 export interface ChangeContext {
@@ -36,7 +36,7 @@ export interface ChangeContext {
 }
 
 /** Who it was, for a line of the log. */
-export function namesForLog({ organizationId, actor }: Viewer): Record<string, string> {
+export function principalLogFields({ organizationId, actor }: Principal): Record<string, string> {
   return {
     ...(organizationId !== null && { organization: toTypedId("org", organizationId) }),
     ...(actor.id !== null && { [actor.type]: toTypedId(actor.type === "key" ? "key" : "usr", actor.id) }),

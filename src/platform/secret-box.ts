@@ -11,13 +11,13 @@ export interface SecretBox {
 }
 
 /** What was sealed, and what for. */
-export interface Sealed {
+export interface SealedValue {
   readonly sealed: string;
   readonly context: string;
 }
 
 /** Whether `box` opens it. */
-export function opens(box: Pick<SecretBox, "open">, { sealed, context }: Sealed): boolean {
+export function canOpen(box: Pick<SecretBox, "open">, { sealed, context }: SealedValue): boolean {
   try {
     box.open(sealed, context);
     return true;
@@ -27,7 +27,7 @@ export function opens(box: Pick<SecretBox, "open">, { sealed, context }: Sealed)
 }
 
 /** Says how the rest is to be read, so that another cipher, or another key, can follow while this one is still read. */
-const VERSION = "s1.";
+const VERSION_PREFIX = "s1.";
 const CIPHER = "aes-256-gcm";
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
@@ -56,11 +56,12 @@ export function createSecretBox(secret: Uint8Array): SecretBox {
       const iv = randomBytes(IV_BYTES);
       const cipher = createCipheriv(CIPHER, key, iv).setAAD(Buffer.from(context));
       const sealed = Buffer.concat([iv, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]);
-      return VERSION + sealed.toString("base64url");
+      return VERSION_PREFIX + sealed.toString("base64url");
     },
     open(sealed, context) {
-      const bytes = Buffer.from(sealed.slice(VERSION.length), "base64url");
-      if (!sealed.startsWith(VERSION) || bytes.length < IV_BYTES + TAG_BYTES) throw unreadable(context);
+      const bytes = Buffer.from(sealed.slice(VERSION_PREFIX.length), "base64url");
+      if (!sealed.startsWith(VERSION_PREFIX) || bytes.length < IV_BYTES + TAG_BYTES)
+        throw unreadable(context);
       try {
         const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES))
           .setAAD(Buffer.from(context))

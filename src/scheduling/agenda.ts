@@ -1,35 +1,35 @@
 /** Agenda, set up for handlers that only poke and for processes that share the work. */
 import { Agenda, type Job } from "agenda";
 import type { Logger } from "../platform/logger.ts";
-import { during, type Tracing } from "../platform/tracing.ts";
-import type { SharedJobRepository } from "./job-repository.ts";
-import type { Handler } from "./task.ts";
+import { withSpan, type Tracing } from "../platform/tracing/tracing.ts";
+import type { TaskRepository } from "./task-repository.ts";
+import type { TaskHandler } from "./task.ts";
 
-export interface AgendaParts {
-  readonly repository: SharedJobRepository;
-  readonly handlers: readonly Handler[];
+export interface AgendaDeps {
+  readonly repository: TaskRepository;
+  readonly handlers: readonly TaskHandler[];
   readonly logger: Logger;
   readonly tracing?: Tracing | undefined;
   /** Of this process, and of no other: by it, its locks are known. */
-  readonly name: string;
+  readonly processName: string;
   readonly processEveryMs: number;
   /** How often the lock of a job that runs is made to begin anew. */
   readonly extendEveryMs: number;
 }
 
 /** Jobs of one task that run once: how many are worked at, and how many are held, by this process. */
-const CONCURRENCY = 20;
-const LOCK_LIMIT = 100;
+const MAX_CONCURRENCY = 20;
+const MAX_LOCKED = 100;
 
 /**
  * Agenda watches each run with a timer of half the lifetime that it believes in, and leaves it there when the run is over:
  * with 30 s, a process that has stopped would not end for 15 s. Whether a lock has run out the repository decides.
  */
-const WATCH_MS = 500;
+const RUN_WATCH_MS = 500;
 
 /** Begins to look for jobs. */
-export async function startAgenda(parts: AgendaParts): Promise<Agenda> {
-  const { repository, handlers, logger } = parts;
+export async function startAgenda(deps: AgendaDeps): Promise<Agenda> {
+  const { repository, handlers, logger } = deps;
   const agenda = new Agenda({
     // It connects nothing and makes no index, so that it cannot fail: Agenda would not catch it. Nor has it a channel of
     // notifications; change streams cost eight findAndModify a job with four processes.
@@ -40,10 +40,10 @@ export async function startAgenda(parts: AgendaParts): Promise<Agenda> {
       connect: () => repository.connect(),
       disconnect: () => Promise.resolve(),
     },
-    name: parts.name,
-    processEvery: parts.processEveryMs,
-    maxConcurrency: CONCURRENCY + handlers.length,
-    defaultLockLifetime: WATCH_MS * 2,
+    name: deps.processName,
+    processEvery: deps.processEveryMs,
+    maxConcurrency: MAX_CONCURRENCY + handlers.length,
+    defaultLockLifetime: RUN_WATCH_MS * 2,
     logging: false,
   });
   agenda.on("error", (error: Error) => {
@@ -55,32 +55,34 @@ export async function startAgenda(parts: AgendaParts): Promise<Agenda> {
   for (const handler of handlers) {
     // One parameter: with two, Agenda would wait for a callback, which is the overload that the rule looks at.
     // oxlint-disable-next-line typescript/no-misused-promises
-    agenda.define(handler.name, (job: Job) => run(handler, job, parts), {
-      concurrency: handler.everyMs === null ? CONCURRENCY : 1,
-      lockLimit: handler.everyMs === null ? LOCK_LIMIT : 1,
+    agenda.define(handler.name, (job: Job) => runTask(handler, job, deps), {
+      concurrency: handler.intervalMs === null ? MAX_CONCURRENCY : 1,
+      lockLimit: handler.intervalMs === null ? MAX_LOCKED : 1,
     });
   }
   await agenda.start();
   return agenda;
 }
 
-async function run(
-  handler: Handler,
+async function runTask(
+  handler: TaskHandler,
   { attrs: job }: Job,
-  { repository, logger, tracing, extendEveryMs }: AgendaParts,
+  { repository, logger, tracing, extendEveryMs }: AgendaDeps,
 ): Promise<void> {
   const startedAt = performance.now();
   const timer = setInterval(() => {
-    if (performance.now() - startedAt < handler.longestRunMs) {
+    if (performance.now() - startedAt < handler.maxRunMs) {
       void repository.extendLock(job);
       return;
     }
     clearInterval(timer);
     logger.error({ task: handler.name }, "a scheduled job takes too long; another process may take it over");
-    repository.giveUp(job);
+    repository.abandon(job);
   }, extendEveryMs);
   try {
-    await during(tracing?.begin(`task ${handler.name}`, { kind: "internal" }), () => handler.run(job.data));
+    await withSpan(tracing?.startTrace(`task ${handler.name}`, { kind: "internal" }), () =>
+      handler.run(job.data),
+    );
   } finally {
     clearInterval(timer);
   }

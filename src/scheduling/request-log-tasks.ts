@@ -1,18 +1,20 @@
 /** The task behind the request log: days that are over are dropped. */
-import { defineTask, noPayload, repeat, type Handler } from "./task.ts";
+import { defineTask, noPayload, recurringHandler, type TaskHandler } from "./task.ts";
 
 /** What the composition root gives to be poked. */
 export interface RequestLogWork {
   /** Removes what is past its retention. */
-  retire(): Promise<void>;
+  purgeExpired(): Promise<void>;
 }
 
-const RETENTION_EVERY_MS = 60 * 60 * 1_000;
+const PURGE_INTERVAL_MS = 60 * 60 * 1_000;
 
-const retentionTask = defineTask("requests.retention", noPayload);
+const purgeTask = defineTask("requests.retention", noPayload);
 
-export function requestLogHandlers(work: RequestLogWork): Handler[] {
+export function requestLogHandlers(work: RequestLogWork): TaskHandler[] {
   return [
-    repeat(retentionTask, RETENTION_EVERY_MS, () => work.retire(), { longestRunMs: RETENTION_EVERY_MS }),
+    recurringHandler(purgeTask, PURGE_INTERVAL_MS, () => work.purgeExpired(), {
+      maxRunMs: PURGE_INTERVAL_MS,
+    }),
   ];
 }

@@ -6,15 +6,15 @@ import type { Agenda } from "agenda";
 import { MongoServerError } from "mongodb";
 import type { Logger } from "../platform/logger.ts";
 import type { Mongo } from "../platform/mongo.ts";
-import type { Tracing } from "../platform/tracing.ts";
+import type { Tracing } from "../platform/tracing/tracing.ts";
 import { startAgenda } from "./agenda.ts";
-import { answered } from "./answered.ts";
-import { JOBS_COLLECTION, type JobCollection } from "./job-document.ts";
-import { SharedJobRepository } from "./job-repository.ts";
-import { ensureIndex, ensureRepeatingJobs, mendLocks } from "./repeating-jobs.ts";
+import { withMongoTimeout } from "./mongo-timeout.ts";
+import { TASKS_COLLECTION, type TaskCollection } from "./task-document.ts";
+import { TaskRepository } from "./task-repository.ts";
+import { ensureIndex, ensureRecurringTasks, repairLocks } from "./recurring-tasks.ts";
 import { ScheduleBuffer } from "./schedule-buffer.ts";
-import { watchClock } from "./set-clock.ts";
-import { checkPayload, type Handler, type Task } from "./task.ts";
+import { createClockJumpDetector } from "./clock-jump.ts";
+import { checkPayload, type TaskHandler, type Task } from "./task.ts";
 
 export interface SchedulerStatus {
   readonly status: "up" | "down";
@@ -33,9 +33,9 @@ export interface Scheduler extends AsyncDisposable {
    */
   schedule<P>(task: Task<P>, payload: P, at: Date): void;
   /** Begins to do these, as soon as MongoDB is up; once in a scheduler's life. */
-  start(handlers: readonly Handler[]): void;
+  start(handlers: readonly TaskHandler[]): void;
   /** Takes no more jobs. Others do, from now on: to be called before what the handlers poke is stopped. */
-  stopTaking(): void;
+  stopClaiming(): void;
   status(): SchedulerStatus;
 }
 
@@ -45,14 +45,14 @@ export interface SchedulerTimes {
   readonly lockLifetimeMs: number;
   readonly extendEveryMs: number;
   /** How often the repeating jobs are looked after. */
-  readonly tendEveryMs: number;
+  readonly maintainEveryMs: number;
   /** How often it is looked whether there is something to tell the log. */
-  readonly watchEveryMs: number;
+  readonly checkEveryMs: number;
   /** How long a stop waits for what is to be written, and then for running handlers. */
-  readonly stopMs: number;
+  readonly stopTimeoutMs: number;
 }
 
-export interface SchedulerParts {
+export interface SchedulerDeps {
   readonly mongo: Mongo;
   readonly logger: Logger;
   readonly tracing?: Tracing | undefined;
@@ -63,127 +63,127 @@ export interface SchedulerParts {
   readonly capacity?: number;
 }
 
-const usualTimes: SchedulerTimes = {
+const defaultTimes: SchedulerTimes = {
   processEveryMs: 250,
   lockLifetimeMs: 30_000,
   extendEveryMs: 10_000,
-  tendEveryMs: 60_000,
-  watchEveryMs: 1_000,
-  stopMs: 5_000,
+  maintainEveryMs: 60_000,
+  checkEveryMs: 1_000,
+  stopTimeoutMs: 5_000,
 };
-const CAPACITY = 10_000;
-const RETRY_PAUSE_MS = 1_000;
+const DEFAULT_CAPACITY = 10_000;
+const RETRY_DELAY_MS = 1_000;
 
 /** Returns at once and waits for MongoDB in the background. */
-export function createScheduler(parts: SchedulerParts): Scheduler {
-  return new AgendaScheduler(parts);
+export function createScheduler(deps: SchedulerDeps): Scheduler {
+  return new AgendaScheduler(deps);
 }
 
 class AgendaScheduler implements Scheduler {
   readonly #mongo: Mongo;
   readonly #logger: Logger;
   readonly #tracing: Tracing | undefined;
-  readonly #name: string;
+  readonly #processName: string;
   readonly #times: SchedulerTimes;
   readonly #buffer: ScheduleBuffer;
   readonly #stopping = new AbortController();
-  #handlers: readonly Handler[] = [];
-  #running: Promise<void> = Promise.resolve();
-  #repository: SharedJobRepository | null = null;
+  #handlers: readonly TaskHandler[] = [];
+  #maintaining: Promise<void> = Promise.resolve();
+  #repository: TaskRepository | null = null;
   #agenda: Agenda | null = null;
   /** Of the last look for jobs, or of what precedes the first. */
   #failure: string | null = null;
   #watch: NodeJS.Timeout | undefined;
-  #isTroubleTold = false;
-  readonly #clockSetBy = watchClock();
+  #isProblemLogged = false;
+  readonly #clockJumpMs = createClockJumpDetector();
   /** Resolved: everything is looked after at once. */
-  #hurry = Promise.withResolvers<void>();
+  #maintainNow = Promise.withResolvers<void>();
 
-  constructor({ mongo, logger, tracing, times, ...parts }: SchedulerParts) {
+  constructor({ mongo, logger, tracing, times, ...deps }: SchedulerDeps) {
     this.#mongo = mongo;
     this.#logger = logger;
     this.#tracing = tracing;
-    this.#name = parts.name ?? `${hostname()}:${process.pid}:${randomBytes(4).toString("hex")}`;
-    this.#times = { ...usualTimes, ...times };
+    this.#processName = deps.name ?? `${hostname()}:${process.pid}:${randomBytes(4).toString("hex")}`;
+    this.#times = { ...defaultTimes, ...times };
     this.#buffer = new ScheduleBuffer({
-      processName: this.#name,
+      processName: this.#processName,
       logger,
-      capacity: parts.capacity ?? CAPACITY,
-      collection: async (signal) => (await mongo.whenUp(signal)).collection(JOBS_COLLECTION),
+      capacity: deps.capacity ?? DEFAULT_CAPACITY,
+      collection: async (signal) => (await mongo.waitUntilUp(signal)).collection(TASKS_COLLECTION),
     });
   }
 
-  schedule<P>(task: Task<P>, payload: P, at: Date): void {
+  schedule<P>(task: Task<P>, payload: P, runAt: Date): void {
     this.#buffer.add({
       name: task.name,
       payload: checkPayload(task, payload),
-      nextRunAt: at,
-      everyMs: null,
+      nextRunAt: runAt,
+      intervalMs: null,
     });
   }
 
-  start(handlers: readonly Handler[]): void {
+  start(handlers: readonly TaskHandler[]): void {
     this.#handlers = handlers;
-    this.#running = this.#run();
+    this.#maintaining = this.#maintainLoop();
     this.#watch = setInterval(() => {
-      this.#tellOfTrouble();
-      this.#lookAtClock();
-    }, this.#times.watchEveryMs);
+      this.#logProblem();
+      this.#checkClock();
+    }, this.#times.checkEveryMs);
   }
 
-  stopTaking(): void {
+  stopClaiming(): void {
     this.#stopping.abort(new Error("The scheduler is stopping."));
-    this.#repository?.stopTaking();
+    this.#repository?.stopClaiming();
     clearInterval(this.#watch);
   }
 
   status(): SchedulerStatus {
     if (this.#stopping.signal.aborted) return { status: "down", message: "is stopping" };
-    const trouble = this.#trouble();
-    if (trouble !== null) return { status: "down", message: trouble };
+    const problem = this.#problem();
+    if (problem !== null) return { status: "down", message: problem };
     const isStarting = this.#handlers.length > 0 && this.#agenda === null;
     return isStarting ? { status: "down", message: "is starting" } : { status: "up" };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.stopTaking();
-    await within(this.#times.stopMs, this.#running);
-    const { stopMs } = this.#times;
-    await this.#buffer.close(this.#isReachable() ? AbortSignal.timeout(stopMs) : AbortSignal.abort());
-    await this.#agenda?.drain(stopMs);
-    await within(stopMs, this.#release());
+    this.stopClaiming();
+    await waitAtMost(this.#times.stopTimeoutMs, this.#maintaining);
+    const { stopTimeoutMs } = this.#times;
+    await this.#buffer.close(this.#isReachable() ? AbortSignal.timeout(stopTimeoutMs) : AbortSignal.abort());
+    await this.#agenda?.drain(stopTimeoutMs);
+    await waitAtMost(stopTimeoutMs, this.#release());
   }
 
-  async #run(): Promise<void> {
+  async #maintainLoop(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      const pauseMs = (await this.#tend()) ? this.#times.tendEveryMs : RETRY_PAUSE_MS;
-      await this.#rest(pauseMs);
+      const pauseMs = (await this.#maintain()) ? this.#times.maintainEveryMs : RETRY_DELAY_MS;
+      await this.#wait(pauseMs);
     }
   }
 
-  async #rest(ms: number): Promise<void> {
+  async #wait(ms: number): Promise<void> {
     const early = new AbortController();
     const signal = AbortSignal.any([early.signal, this.#stopping.signal]);
     const rest = pause(ms, undefined, { signal }).catch(() => undefined);
-    await Promise.race([rest, this.#hurry.promise]);
+    await Promise.race([rest, this.#maintainNow.promise]);
     early.abort();
-    this.#hurry = Promise.withResolvers();
+    this.#maintainNow = Promise.withResolvers();
   }
 
   /** Everything is in its place: at the start, and again from time to time, for somebody may have removed it. */
-  async #tend(): Promise<boolean> {
+  async #maintain(): Promise<boolean> {
     const { signal } = this.#stopping;
     try {
-      const db = await this.#mongo.whenUp(signal);
-      const jobs: JobCollection = db.collection(JOBS_COLLECTION);
-      await answered(ensureIndex(jobs));
-      await answered(ensureRepeatingJobs(jobs, this.#handlers, this.#name));
-      await answered(mendLocks(jobs, this.#handlers, this.#times.lockLifetimeMs));
+      const db = await this.#mongo.waitUntilUp(signal);
+      const tasks: TaskCollection = db.collection(TASKS_COLLECTION);
+      await withMongoTimeout(ensureIndex(tasks));
+      await withMongoTimeout(ensureRecurringTasks(tasks, this.#handlers, this.#processName));
+      await withMongoTimeout(repairLocks(tasks, this.#handlers, this.#times.lockLifetimeMs));
       if (!signal.aborted) await this.#open();
       return true;
     } catch (error) {
-      if (!signal.aborted) this.#keepFailure(error);
+      if (!signal.aborted) this.#recordFailure(error);
       return false;
     }
   }
@@ -191,19 +191,19 @@ class AgendaScheduler implements Scheduler {
   async #open(): Promise<void> {
     if (this.#agenda !== null) return;
     const { processEveryMs, lockLifetimeMs, extendEveryMs } = this.#times;
-    this.#repository = new SharedJobRepository({
-      db: await this.#mongo.whenUp(this.#stopping.signal),
-      name: this.#name,
+    this.#repository = new TaskRepository({
+      db: await this.#mongo.waitUntilUp(this.#stopping.signal),
+      processName: this.#processName,
       lockLifetimeMs,
       isReachable: () => this.#isReachable(),
-      onLook: (failure) => this.#keepFailure(failure),
+      onPoll: (failure) => this.#recordFailure(failure),
     });
     this.#agenda = await startAgenda({
       repository: this.#repository,
       handlers: this.#handlers,
       logger: this.#logger,
       tracing: this.#tracing,
-      name: this.#name,
+      processName: this.#processName,
       processEveryMs,
       extendEveryMs,
     });
@@ -220,37 +220,37 @@ class AgendaScheduler implements Scheduler {
     return this.#mongo.status().state === "up";
   }
 
-  #keepFailure(failure: unknown): void {
+  #recordFailure(failure: unknown): void {
     const reason = failure instanceof MongoServerError ? (failure.codeName ?? "unknown") : "out of reach";
     this.#failure = failure === null ? null : `MongoDB: ${reason}`;
   }
 
-  #trouble(): string | null {
+  #problem(): string | null {
     const { state, message } = this.#mongo.status();
     return state === "up" ? this.#failure : `MongoDB: ${message ?? state}`;
   }
 
   /** What was to run in a second may be due in an hour now, and the other way round. */
-  #lookAtClock(): void {
-    const setByMs = this.#clockSetBy();
-    if (setByMs === 0) return;
-    this.#logger.warn({ setByMs }, "the clock was set; what is scheduled again and again is set right by it");
-    this.#hurry.resolve();
+  #checkClock(): void {
+    const jumpMs = this.#clockJumpMs();
+    if (jumpMs === 0) return;
+    this.#logger.warn({ jumpMs }, "the clock was set; what is scheduled again and again is set right by it");
+    this.#maintainNow.resolve();
   }
 
   /** A line when it comes and one when it goes, not one for each look that fails. */
-  #tellOfTrouble(): void {
-    const trouble = this.#mongo.status().state === "starting" ? null : this.#trouble();
-    const isTrouble = trouble !== null;
-    if (isTrouble === this.#isTroubleTold) return;
-    this.#isTroubleTold = isTrouble;
-    if (isTrouble) this.#logger.warn({ trouble }, "scheduled jobs wait; everything else goes on");
+  #logProblem(): void {
+    const problem = this.#mongo.status().state === "starting" ? null : this.#problem();
+    const isTrouble = problem !== null;
+    if (isTrouble === this.#isProblemLogged) return;
+    this.#isProblemLogged = isTrouble;
+    if (isTrouble) this.#logger.warn({ trouble: problem }, "scheduled jobs wait; everything else goes on");
     else this.#logger.info("scheduled jobs are run again");
   }
 }
 
 /** Resolves when `work` does, or after `ms`. */
-async function within(ms: number, work: Promise<void>): Promise<void> {
+async function waitAtMost(ms: number, work: Promise<void>): Promise<void> {
   const done = new AbortController();
   const late = pause(ms, undefined, { signal: done.signal }).catch(() => undefined);
   await Promise.race([work, late]);

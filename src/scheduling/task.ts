@@ -16,48 +16,48 @@ export const noPayload = z.strictObject({});
 export type NoPayload = z.infer<typeof noPayload>;
 
 /** A task and what this process does for it. */
-export interface Handler {
+export interface TaskHandler {
   readonly name: string;
   /** Null: it runs when it was scheduled for, and is then gone. */
-  readonly everyMs: number | null;
+  readonly intervalMs: number | null;
   /** After this long the job's lock is no longer kept, so that another process may do what hangs here. */
-  readonly longestRunMs: number;
+  readonly maxRunMs: number;
   /** Throws an InvalidPayloadError where it is no payload of this task. */
   run(payload: unknown): Promise<void>;
 }
 
-export interface HandlerOptions {
-  readonly longestRunMs?: number;
+export interface TaskHandlerOptions {
+  readonly maxRunMs?: number;
 }
 
-const LONGEST_RUN_MS = 60_000;
+const DEFAULT_MAX_RUN_MS = 60_000;
 
 class InvalidPayloadError extends Error {
   override readonly name = "InvalidPayloadError";
 }
 
 /** Runs once for each payload that was scheduled; what fails is reported and gone, for a sweep finds what it was to do. */
-export function handle<P>(
+export function taskHandler<P>(
   task: Task<P>,
   work: (payload: P) => Promise<void> | void,
-  { longestRunMs = LONGEST_RUN_MS }: HandlerOptions = {},
-): Handler {
+  { maxRunMs = DEFAULT_MAX_RUN_MS }: TaskHandlerOptions = {},
+): TaskHandler {
   return {
     name: task.name,
-    everyMs: null,
-    longestRunMs,
+    intervalMs: null,
+    maxRunMs,
     run: async (payload) => await work(checkPayload(task, payload)),
   };
 }
 
 /** Runs once in each interval, over all processes. */
-export function repeat(
+export function recurringHandler(
   task: Task<NoPayload>,
-  everyMs: number,
+  intervalMs: number,
   work: () => Promise<void> | void,
-  options?: HandlerOptions,
-): Handler {
-  return { ...handle(task, work, options), everyMs };
+  options?: TaskHandlerOptions,
+): TaskHandler {
+  return { ...taskHandler(task, work, options), intervalMs };
 }
 
 export function checkPayload<P>(task: Task<P>, payload: unknown): P {

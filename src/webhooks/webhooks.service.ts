@@ -1,30 +1,30 @@
 /** The webhooks put together: their endpoints, their deliveries, and the sender that both the test event and a worker use. */
-import type { KeepAccessAct } from "../accounts/access-notices.service.ts";
-import { createAddressGuard, type UrlVerdict } from "../platform/address-guard.ts";
+import type { RecordAccessChange } from "../mail/api.ts";
+import { createAddressGuard, type UrlVerdict } from "../platform/http-client/address-guard.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/database.ts";
-import { databaseNowMs } from "../platform/database-time.ts";
-import { InFlightLimit } from "../platform/in-flight.ts";
+import type { Database } from "../platform/postgres/database.ts";
+import { databaseNowMs } from "../platform/postgres/clock.ts";
+import { InFlightLimit } from "../platform/concurrency/in-flight-limit.ts";
 import type { Logger } from "../platform/logger.ts";
-import { createOutgoingHttp } from "../platform/outgoing-http.ts";
+import { createHttpClient } from "../platform/http-client/client.ts";
 import type { SecretBox } from "../platform/secret-box.ts";
-import type { TokenRate } from "../platform/token-bucket.ts";
-import type { Tracing } from "../platform/tracing.ts";
-import { createDeliveryService, type DeliveryService } from "./delivery.service.ts";
-import { createEndpointService, type EndpointService } from "./endpoint.service.ts";
-import type { TellOfTrouble } from "./endpoint.trouble.ts";
-import { ensurePartitions } from "./partitions.ts";
-import { createSender, type Sender } from "./sender.ts";
+import type { TokenRate } from "../platform/concurrency/token-bucket.ts";
+import type { Tracing } from "../platform/tracing/tracing.ts";
+import { createDeliveryService, type DeliveryService } from "./deliveries/service.ts";
+import { createEndpointService, type EndpointService } from "./endpoints/service.ts";
+import type { AlertNotifier } from "./endpoints/alerts.ts";
+import { ensurePartitions } from "./deliveries/partitions.ts";
+import { createSender, type Sender } from "./dispatcher/sender.ts";
 
-export interface WebhooksParts {
+export interface WebhooksDeps {
   database: Database;
-  box: SecretBox;
+  secretBox: SecretBox;
   /** Tells workers that there may be something to deliver. */
-  announce: () => void;
+  notifyWorkers: () => void;
   /** Absent: nobody is told of endpoints in trouble. */
-  tellOfTrouble?: TellOfTrouble | undefined;
+  alertNotifier?: AlertNotifier | undefined;
   /** Absent: changes of endpoints are not recorded. */
-  keepAct?: KeepAccessAct | undefined;
+  recordAccessChange?: RecordAccessChange | undefined;
   clock: Clock;
   /** Also http, loopback and private networks. */
   allowPrivate: boolean;
@@ -49,22 +49,22 @@ export interface Webhooks extends AsyncDisposable {
 }
 
 /** Also makes the weeks of the log that are missing, in which whatever ends finds its place. */
-export async function openWebhooks(parts: WebhooksParts): Promise<Webhooks> {
-  await ensurePartitions(parts.database, await databaseNowMs(parts.database), parts.retentionDays);
+export async function openWebhooks(deps: WebhooksDeps): Promise<Webhooks> {
+  await ensurePartitions(deps.database, await databaseNowMs(deps.database), deps.retentionDays);
   const guard = createAddressGuard({
-    allowPrivate: parts.allowPrivate,
-    onRefusedName: (host, { reason, addresses }) =>
-      parts.logger?.info({ host, reason, addresses }, "refused the host name of a webhook endpoint"),
+    allowPrivate: deps.allowPrivate,
+    onDnsError: (host, { reason, addresses }) =>
+      deps.logger?.info({ host, reason, addresses }, "refused the host name of a webhook endpoint"),
   });
-  const http = createOutgoingHttp({ guard });
-  const { clock, docsUrl, tracing } = parts;
+  const http = createHttpClient({ guard });
+  const { clock, docsUrl, tracing } = deps;
   const sender = createSender({ http, clock, docsUrl, tracing });
-  const urlChecks = new InFlightLimit({ most: MAX_URL_CHECKS, what: "URL checks", retryAfterS: 5 });
+  const urlChecks = new InFlightLimit({ max: MAX_URL_CHECKS, noun: "URL checks", retryAfterS: 5 });
   const checkUrl = (organizationId: string, url: string): Promise<UrlVerdict> =>
     urlChecks.run(organizationId, () => guard.checkUrl(url));
   return {
-    endpoints: createEndpointService({ ...parts, checkUrl }),
-    deliveries: createDeliveryService({ ...parts, sender }),
+    endpoints: createEndpointService({ ...deps, checkUrl }),
+    deliveries: createDeliveryService({ ...deps, sender }),
     sender,
     [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),
   };

@@ -1,11 +1,11 @@
 /** What the audit log and the owners learn of keys and endpoints. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { MAILED_PER_HOUR } from "../../src/accounts/access-notices.service.ts";
+import { MAX_NOTICES_PER_HOUR } from "../../src/mail/access-notices.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
-import { mailsTo, ACCOUNT_ENV } from "../support/account-mails.ts";
-import { newPerson, type SignedIn } from "../support/graphql-person.ts";
-import { ask } from "../support/graphql.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { listMailsTo, ACCOUNT_ENV } from "../support/accounts/mails.ts";
+import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
+import { queryData } from "../support/graphql/client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
 beforeAll(async () => {
@@ -13,13 +13,15 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-async function place(): Promise<{ partner: Partner; owner: SignedIn }> {
-  const partner = await app.partner("agent");
-  return { partner, owner: await newPerson(app, partner.id) };
+async function place(): Promise<{ partner: TestOrganization; owner: SignedInTestUser }> {
+  const partner = await app.createOrganization("agent");
+  return { partner, owner: await createSignedInUser(app, partner.id) };
 }
 
-async function actionsOf(owner: SignedIn): Promise<{ action: string; actor: string; subject: string }[]> {
-  const { auditLog } = await owner.ask(
+async function actionsOf(
+  owner: SignedInTestUser,
+): Promise<{ action: string; actor: string; subject: string }[]> {
+  const { auditLog } = await owner.queryData(
     "{ auditLog(first: 50) { nodes { action actor subject details address requestId } } }",
   );
   const nodes = auditLog.nodes as { action: string; actor: string; subject: string }[];
@@ -33,14 +35,14 @@ describe("keys", () => {
   // evidence: key-changes-audited-and-mailed
   it("created, rotated and revoked by an owner are in the log of the organisation and in mails", async () => {
     const { owner } = await place();
-    const { createApiKey } = await owner.ask(CREATE_KEY);
+    const { createApiKey } = await owner.queryData(CREATE_KEY);
     const { id, startsWith } = createApiKey.apiKey as { id: string; startsWith: string };
-    const rotated = await owner.ask(
+    const rotated = await owner.queryData(
       `mutation { rotateApiKey(id: "${id}", graceHours: 1) { apiKey { id } userErrors { message } } }`,
     );
     const revoke = `mutation { revokeApiKey(id: "${id}") { apiKey { id } userErrors { message } } }`;
-    await owner.ask(revoke);
-    await owner.ask(revoke);
+    await owner.queryData(revoke);
+    await owner.queryData(revoke);
     expect(await actionsOf(owner)).toMatchObject([
       {
         action: "key.created",
@@ -52,7 +54,7 @@ describe("keys", () => {
       { action: "key.rotated", subject: rotated.rotateApiKey.apiKey.id, details: { replaces: startsWith } },
       { action: "key.revoked", subject: id },
     ]);
-    const mails = (await mailsTo(app, owner.email)).filter(({ kind }) => kind === "access_changed");
+    const mails = (await listMailsTo(app, owner.email)).filter(({ kind }) => kind === "access_changed");
     expect(mails.map(({ subject }) => subject)).toEqual([
       `An API key was created: till (${startsWith})`,
       expect.stringMatching(/^An API key was rotated: till \(wmk_/),
@@ -62,7 +64,7 @@ describe("keys", () => {
 
   it("created by a key name the key, and by a command the operator", async () => {
     const { partner, owner } = await place();
-    await ask(app, CREATE_KEY, { key: partner.key });
+    await queryData(app, CREATE_KEY, { key: partner.key });
     const [first] = await app.keys.list(partner.id);
     const by = { actor: { type: "system", id: null }, address: null, requestId: null } as const;
     await app.keys.create({ organizationId: partner.id, name: "of the operator", createdBy: "cli" }, by);
@@ -76,15 +78,15 @@ describe("keys", () => {
     const { partner, owner } = await place();
     const makeBy = async (key: string): Promise<string> => {
       const query = 'mutation { createApiKey(input: { name: "n" }) { secret } }';
-      return (await ask(app, query, { key })).createApiKey.secret as string;
+      return (await queryData(app, query, { key })).createApiKey.secret as string;
     };
     const second = await makeBy(partner.key);
     await makeBy(second);
-    await owner.ask(CREATE_KEY);
+    await owner.queryData(CREATE_KEY);
     const [first] = await app.keys.list(partner.id);
-    const query = `mutation { revokeApiKey(id: "${toTypedId("key", first?.id ?? "")}", withCreated: true) {
+    const query = `mutation { revokeApiKey(id: "${toTypedId("key", first?.id ?? "")}", includeCreatedKeys: true) {
       apiKey { revokedAt } alsoRevoked { name revokedAt } userErrors { message } } }`;
-    const { revokeApiKey } = await owner.ask(query);
+    const { revokeApiKey } = await owner.queryData(query);
     expect(revokeApiKey.alsoRevoked).toHaveLength(2);
     const left = (await app.keys.list(partner.id)).filter(({ revokedAt }) => !revokedAt);
     expect(left.map(({ name }) => name)).toEqual(["till"]);
@@ -95,15 +97,15 @@ it("a key that was created by a revoked key is revoked with the key that created
   const { partner, owner } = await place();
   const created = async (key: string): Promise<{ id: string; secret: string }> => {
     const query = 'mutation { createApiKey(input: { name: "n" }) { apiKey { id } secret } }';
-    const { createApiKey } = await ask(app, query, { key });
+    const { createApiKey } = await queryData(app, query, { key });
     return { id: createApiKey.apiKey.id, secret: createApiKey.secret };
   };
   const [first] = await app.keys.list(partner.id);
   const second = await created(partner.key);
   const third = await created(second.secret);
-  await owner.ask(`mutation { revokeApiKey(id: "${second.id}") { userErrors { message } } }`);
-  const { revokeApiKey } = await owner.ask(
-    `mutation { revokeApiKey(id: "${toTypedId("key", first?.id ?? "")}", withCreated: true) { alsoRevoked { id } } }`,
+  await owner.queryData(`mutation { revokeApiKey(id: "${second.id}") { userErrors { message } } }`);
+  const { revokeApiKey } = await owner.queryData(
+    `mutation { revokeApiKey(id: "${toTypedId("key", first?.id ?? "")}", includeCreatedKeys: true) { alsoRevoked { id } } }`,
   );
   expect(revokeApiKey.alsoRevoked).toEqual([{ id: third.id }]);
 });
@@ -114,18 +116,20 @@ describe("endpoints", () => {
     const { owner } = await place();
     const create =
       'mutation { createWebhookEndpoint(input: { url: "http://127.0.0.1:9/token" }) { endpoint { id } userErrors { message } } }';
-    const { createWebhookEndpoint } = await owner.ask(create);
+    const { createWebhookEndpoint } = await owner.queryData(create);
     const id = createWebhookEndpoint.endpoint.id as string;
     const update = (patch: string): Promise<unknown> =>
-      owner.ask(`mutation { updateWebhookEndpoint(id: "${id}", patch: { ${patch} }) { endpoint { id } } }`);
+      owner.queryData(
+        `mutation { updateWebhookEndpoint(id: "${id}", patch: { ${patch} }) { endpoint { id } } }`,
+      );
     await update('description: "shop"');
     await update('url: "http://127.0.0.1:10/token"');
-    await owner.ask(`mutation { rotateWebhookSecret(id: "${id}") { endpoint { id } } }`);
-    await owner.ask(`mutation { deleteWebhookEndpoint(id: "${id}") { deletedId } }`);
+    await owner.queryData(`mutation { rotateWebhookSecret(id: "${id}") { endpoint { id } } }`);
+    await owner.queryData(`mutation { deleteWebhookEndpoint(id: "${id}") { deletedId } }`);
     const acts = await actionsOf(owner);
     expect(acts).toMatchObject([
       { action: "endpoint.created", subject: id, details: { host: "127.0.0.1:9" } },
-      { action: "endpoint.moved", details: { host: "127.0.0.1:10", former_host: "127.0.0.1:9" } },
+      { action: "endpoint.url_changed", details: { host: "127.0.0.1:10", former_host: "127.0.0.1:9" } },
       { action: "endpoint.secret_rotated" },
       { action: "endpoint.deleted" },
     ]);
@@ -133,10 +137,10 @@ describe("endpoints", () => {
   });
 });
 
-it(`an organisation gets ${MAILED_PER_HOUR} of these mails an hour; the log has all acts`, async () => {
+it(`an organisation gets ${MAX_NOTICES_PER_HOUR} of these mails an hour; the log has all acts`, async () => {
   const { owner } = await place();
-  for (let at = 0; at < MAILED_PER_HOUR + 2; at += 1) await owner.ask(CREATE_KEY);
-  expect(await actionsOf(owner)).toHaveLength(MAILED_PER_HOUR + 2);
-  const mails = (await mailsTo(app, owner.email)).filter(({ kind }) => kind === "access_changed");
-  expect(mails).toHaveLength(MAILED_PER_HOUR);
+  for (let at = 0; at < MAX_NOTICES_PER_HOUR + 2; at += 1) await owner.queryData(CREATE_KEY);
+  expect(await actionsOf(owner)).toHaveLength(MAX_NOTICES_PER_HOUR + 2);
+  const mails = (await listMailsTo(app, owner.email)).filter(({ kind }) => kind === "access_changed");
+  expect(mails).toHaveLength(MAX_NOTICES_PER_HOUR);
 });

@@ -1,49 +1,60 @@
 /** The links of mails: good once, for a time, for one thing, and told of in one way when they are not. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createLinkService } from "../../src/accounts/link.service.ts";
-import type { LinkKind } from "../../src/accounts/link.entity.ts";
+import { createEmailTokenService } from "../../src/accounts/email-token.service.ts";
+import type { EmailTokenKind } from "../../src/accounts/email-token.entity.ts";
 import { fromTypedId, newUuid } from "../../src/platform/ids.ts";
-import { raw, sql } from "../../src/platform/sql.ts";
-import { GOOD_PASSWORD, makePerson, openBrowser, signIn, type Browser } from "../support/account.ts";
-import { ACCOUNT_ENV, mailOf, somewhere, tokenIn } from "../support/account-mails.ts";
-import { expectData, expectFailure, expectProblems, withoutRequest } from "../support/answers.ts";
+import { raw, sql } from "../../src/platform/postgres/sql.ts";
+import {
+  VALID_PASSWORD,
+  createTestUser,
+  createSessionClient,
+  signIn,
+  type SessionClient,
+} from "../support/accounts/session-client.ts";
+import {
+  ACCOUNT_ENV,
+  waitForMail,
+  randomClientIpHeader,
+  extractLinkToken,
+} from "../support/accounts/mails.ts";
+import { expectData, expectFailure, expectProblems, withoutRequestId } from "../support/app/assertions.ts";
 import { createFakeClock, HOUR_MS, type FakeClock } from "../support/fake-clock.ts";
-import { ask } from "../support/graphql.ts";
-import type { Answer } from "../support/instance.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { queryData } from "../support/graphql/client.ts";
+import type { ApiResponse } from "../support/app/app-instance.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
 let clock: FakeClock;
-let agent: Partner;
+let agent: TestOrganization;
 let operatorKey: string;
 /** An owner's. */
-let browser: Browser;
+let browser: SessionClient;
 
 beforeAll(async () => {
   clock = createFakeClock();
   app = await startTestApp(ACCOUNT_ENV, { clock });
-  agent = await app.partner("agent");
+  agent = await app.createOrganization("agent");
   operatorKey = (await app.keys.create({ organizationId: null, name: "operator", createdBy: "test" })).text;
-  browser = await signIn(app, await makePerson(app, { organizationId: agent.id, role: "owner" }));
+  browser = await signIn(app, await createTestUser(app, { organizationId: agent.id, role: "owner" }));
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
 function asOperator(query: string, variables: Record<string, unknown> = {}) {
-  return ask(app, query, { key: operatorKey, variables });
+  return queryData(app, query, { key: operatorKey, variables });
 }
 
 function asOwner(query: string, variables: Record<string, unknown> = {}) {
-  return ask(app, query, { headers: { cookie: browser.cookie, origin: app.url }, variables });
+  return queryData(app, query, { headers: { cookie: browser.cookie, origin: app.url }, variables });
 }
 
-function post(path: string, body: unknown, headers = somewhere()): Promise<Answer> {
+function post(path: string, body: unknown, headers = randomClientIpHeader()): Promise<ApiResponse> {
   const init = { method: "POST", headers, body: JSON.stringify(body) };
-  return openBrowser(app).call(`/auth/links/${path}`, init);
+  return createSessionClient(app).call(`/auth/links/${path}`, init);
 }
 
-const accept = (token: string, change: object = {}): Promise<Answer> =>
-  post("accept", { token, name: "New Person", password: GOOD_PASSWORD, ...change });
+const accept = (token: string, change: object = {}): Promise<ApiResponse> =>
+  post("accept", { token, name: "New Person", password: VALID_PASSWORD, ...change });
 
 interface Sent {
   id: string;
@@ -56,13 +67,13 @@ async function registration(): Promise<Sent> {
   const name = randomBytes(6).toString("hex");
   const email = `${name}@test.example`;
   const body = { email, organization_name: `Org ${name}`, organization_type: "contractor" };
-  const init = { method: "POST", headers: somewhere(), body: JSON.stringify(body) };
-  await openBrowser(app).call("/auth/account-requests", init);
-  await mailOf(app, email, "account_request_received");
+  const init = { method: "POST", headers: randomClientIpHeader(), body: JSON.stringify(body) };
+  await createSessionClient(app).call("/auth/account-requests", init);
+  await waitForMail(app, email, "account_request_received");
   const { accountRequests } = await asOperator(`{ accountRequests { nodes { id email } } }`);
   const { id } = accountRequests.nodes.find((node: { email: string }) => node.email === email);
   await asOperator(`mutation ($id: ID!) { approveAccountRequest(id: $id) { userErrors { code } } }`, { id });
-  return { id, email, token: tokenIn(await mailOf(app, email, "registration"), "register") };
+  return { id, email, token: extractLinkToken(await waitForMail(app, email, "registration"), "register") };
 }
 
 async function invitation(): Promise<Sent> {
@@ -71,12 +82,12 @@ async function invitation(): Promise<Sent> {
     `mutation ($email: String!) { inviteMember(input: { email: $email }) { invitation { id } userErrors { code } } }`,
     { email },
   );
-  const token = tokenIn(await mailOf(app, email, "invitation"), "invitation");
+  const token = extractLinkToken(await waitForMail(app, email, "invitation"), "invitation");
   return { id: data.inviteMember.invitation.id, email, token };
 }
 
-function issued(kind: LinkKind, email: string): Promise<string> {
-  const links = createLinkService({ database: app.database, clock });
+function issued(kind: EmailTokenKind, email: string): Promise<string> {
+  const links = createEmailTokenService({ database: app.database, clock });
   return links.issue(app.database, { kind, subjectId: newUuid(), email, lifetimeMs: HOUR_MS });
 }
 
@@ -97,7 +108,7 @@ describe("200", () => {
       });
     expect(expectData(await accept(token))).toEqual({});
     const session = expectData(
-      await (await signIn(app, { email, password: GOOD_PASSWORD })).get("/auth/session"),
+      await (await signIn(app, { email, password: VALID_PASSWORD })).get("/auth/session"),
     );
     expect(session).toMatchObject({ user: { role: "owner" }, organization: { type: "contractor" } });
   });
@@ -111,7 +122,7 @@ describe("200", () => {
     });
     expectData(await accept(token));
     const session = expectData(
-      await (await signIn(app, { email, password: GOOD_PASSWORD })).get("/auth/session"),
+      await (await signIn(app, { email, password: VALID_PASSWORD })).get("/auth/session"),
     );
     expect(session).toMatchObject({
       user: { role: "member", name: "New Person" },
@@ -124,8 +135,8 @@ describe("200", () => {
   // evidence: account-link-never-signs-in
   it("lets nobody sign in by the link alone", async () => {
     const { token } = await registration();
-    const stranger = openBrowser(app);
-    await stranger.post("/auth/links/accept", { token, name: "New Person", password: GOOD_PASSWORD });
+    const stranger = createSessionClient(app);
+    await stranger.post("/auth/links/accept", { token, name: "New Person", password: VALID_PASSWORD });
     expect(stranger.cookie).toBe("");
   });
 
@@ -136,7 +147,7 @@ describe("200", () => {
       { id },
     );
     expect(resent.resendRegistration.userErrors).toEqual([]);
-    const second = tokenIn(await mailOf(app, email, "registration"), "register");
+    const second = extractLinkToken(await waitForMail(app, email, "registration"), "register");
     expect(second).not.toBe(token);
     expectFailure(await accept(token), 404);
     expectData(await accept(second));
@@ -166,7 +177,7 @@ describe("409", () => {
     const person = {
       email,
       name: "P",
-      password: GOOD_PASSWORD,
+      password: VALID_PASSWORD,
       organizationId: agent.id,
       role: "member",
     } as const;
@@ -195,7 +206,7 @@ describe("of several acceptances at once", () => {
 describe("a link by itself", () => {
   // evidence: account-link-single-use
   it("is used up by one of several at once, and by none that fails", async () => {
-    const links = createLinkService({ database: app.database, clock });
+    const links = createEmailTokenService({ database: app.database, clock });
     const token = await issued("invitation", "somebody@test.example");
     const use = (fails: boolean): Promise<unknown> =>
       app.database.transaction(async (tx) => {
@@ -212,7 +223,7 @@ describe("a link by itself", () => {
 
   // evidence: account-link-purpose-bound
   it("is good for its own kind alone", async () => {
-    const links = createLinkService({ database: app.database, clock });
+    const links = createEmailTokenService({ database: app.database, clock });
     const token = await issued("password_reset", "somebody@test.example");
     await expect(links.consume(app.database, token, "invitation")).rejects.toMatchObject({ status: 404 });
     expect(await links.consume(app.database, token, "password_reset")).toMatchObject({
@@ -230,10 +241,10 @@ it("holds nothing while the password is hashed, which has to wait for its turn",
     return rows.length > 0;
   };
   const strangers = Array.from({ length: 60 }, (_, at) =>
-    openBrowser(app).call("/auth/sign-in", {
+    createSessionClient(app).call("/auth/sign-in", {
       method: "POST",
-      headers: somewhere(),
-      body: JSON.stringify({ email: `stranger${at}@test.example`, password: GOOD_PASSWORD }),
+      headers: randomClientIpHeader(),
+      body: JSON.stringify({ email: `stranger${at}@test.example`, password: VALID_PASSWORD }),
     }),
   );
   await strangers[0];
@@ -250,7 +261,7 @@ it("holds nothing while the password is hashed, which has to wait for its turn",
 describe("429", () => {
   // evidence: account-link-tries-limit-per-ip
   it("takes so many tries of one address", async () => {
-    const from = somewhere();
+    const from = randomClientIpHeader();
     const statuses: number[] = [];
     for (let tried = 0; tried < 70; tried += 1)
       statuses.push((await post("check", { token: randomBytes(32).toString("base64url") }, from)).status);
@@ -261,7 +272,7 @@ describe("429", () => {
 
 it("keeps no token that could be followed", async () => {
   const { token } = await registration();
-  const tables = ["account_link", "audit_entry", "account_request", "mail", "account_request_note"];
+  const tables = ["email_token", "audit_entry", "account_request", "mail", "account_request_note"];
   for (const table of tables) {
     const rows = await app.database.query<{ row: string }>(
       sql`select kept::text as row from ${raw(table)} kept`,
@@ -293,11 +304,13 @@ describe("404: one answer", () => {
     for (const token of Object.values(tokens)) {
       for (const answer of [await post("check", { token }), await accept(token)]) {
         expectFailure(answer, 404);
-        answers.add(JSON.stringify(withoutRequest(answer)));
+        answers.add(JSON.stringify(withoutRequestId(answer)));
       }
     }
     for (const kind of ["password_reset", "account_request_answer"] as const)
-      answers.add(JSON.stringify(withoutRequest(await accept(await issued(kind, "somebody@test.example")))));
+      answers.add(
+        JSON.stringify(withoutRequestId(await accept(await issued(kind, "somebody@test.example")))),
+      );
     expect([...answers]).toHaveLength(1);
     expect(await usersOf(expired.email)).toBe(0);
     expect(await usersOf(revoked.email)).toBe(0);

@@ -1,72 +1,78 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { sql } from "../../src/platform/sql.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
 import {
-  GOOD_PASSWORD,
-  makePerson,
-  openBrowser,
+  VALID_PASSWORD,
+  createTestUser,
+  createSessionClient,
   signIn,
-  type Browser,
-  type Person,
-  turnOnSecondFactor,
-} from "../support/account.ts";
-import { ACCOUNT_ENV, mailOf, mailsTo, somewhere, tokenIn } from "../support/account-mails.ts";
+  type SessionClient,
+  type TestUser,
+  enableTwoFactor,
+} from "../support/accounts/session-client.ts";
+import {
+  ACCOUNT_ENV,
+  waitForMail,
+  listMailsTo,
+  randomClientIpHeader,
+  extractLinkToken,
+} from "../support/accounts/mails.ts";
 import {
   expectData,
   expectEnvelope,
   expectFailure,
   expectProblems,
-  withoutRequest,
-} from "../support/answers.ts";
+  withoutRequestId,
+} from "../support/app/assertions.ts";
 import { createFakeClock, HOUR_MS, type FakeClock } from "../support/fake-clock.ts";
-import { startInstance, type Answer } from "../support/instance.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { startAppInstance, type ApiResponse } from "../support/app/app-instance.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 const NEW_PASSWORD = "two herons wait at the weir";
 
 let app: TestApp;
 let clock: FakeClock;
-let agent: Partner;
+let agent: TestOrganization;
 
 beforeAll(async () => {
   clock = createFakeClock();
   app = await startTestApp(ACCOUNT_ENV, { clock });
-  agent = await app.partner("agent");
+  agent = await app.createOrganization("agent");
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-function newPerson(): Promise<Person> {
-  return makePerson(app, { organizationId: agent.id, role: "member" });
+function newPerson(): Promise<TestUser> {
+  return createTestUser(app, { organizationId: agent.id, role: "member" });
 }
 
 /** From an address of its own each time. */
-function post(path: string, body: object): Promise<Answer> {
-  const headers = somewhere();
-  return openBrowser(app).call(path, { method: "POST", body: JSON.stringify(body), headers });
+function post(path: string, body: object): Promise<ApiResponse> {
+  const headers = randomClientIpHeader();
+  return createSessionClient(app).call(path, { method: "POST", body: JSON.stringify(body), headers });
 }
 
-function reset(token: string, password = NEW_PASSWORD): Promise<Answer> {
+function reset(token: string, password = NEW_PASSWORD): Promise<ApiResponse> {
   return post("/auth/password/reset", { token, password });
 }
 
 async function resetToken(email: string): Promise<string> {
   expect((await post("/auth/password/forgotten", { email })).status).toBe(202);
-  return tokenIn(await mailOf(app, email, "password_reset"), "reset-password");
+  return extractLinkToken(await waitForMail(app, email, "password_reset"), "reset-password");
 }
 
-async function isSignedIn(browser: Browser): Promise<boolean> {
+async function isSignedIn(browser: SessionClient): Promise<boolean> {
   const { status } = await browser.get("/auth/session");
   expect([200, 401]).toContain(status);
   return status === 200;
 }
 
-async function signsIn({ email }: Person, password: string): Promise<boolean> {
+async function signsIn({ email }: TestUser, password: string): Promise<boolean> {
   const { status } = await post("/auth/sign-in", { email, password });
   expect([200, 401]).toContain(status);
   return status === 200;
 }
 
-function change(browser: Browser, current: string, next = NEW_PASSWORD): Promise<Answer> {
+function change(browser: SessionClient, current: string, next = NEW_PASSWORD): Promise<ApiResponse> {
   return browser.post("/auth/password/change", { current_password: current, new_password: next });
 }
 
@@ -81,9 +87,9 @@ async function triesOf(email: string, address: string | undefined): Promise<numb
 }
 
 /** Turns the second factor on. */
-async function secure(person: Person): Promise<void> {
+async function secure(person: TestUser): Promise<void> {
   const browser = await signIn(app, person);
-  await turnOnSecondFactor(browser, person);
+  await enableTwoFactor(browser, person);
 }
 
 async function actsOf(email: string): Promise<string[]> {
@@ -100,9 +106,9 @@ describe("a password that is forgotten", () => {
     const browsers = [await signIn(app, person), await signIn(app, person)];
     expectData(await reset(await resetToken(person.email)));
     for (const browser of browsers) expect(await isSignedIn(browser)).toBe(false);
-    expect(await signsIn(person, GOOD_PASSWORD)).toBe(false);
+    expect(await signsIn(person, VALID_PASSWORD)).toBe(false);
     expect(await signsIn(person, NEW_PASSWORD)).toBe(true);
-    expect((await mailsTo(app, person.email)).map(({ kind }) => kind)).toEqual([
+    expect((await listMailsTo(app, person.email)).map(({ kind }) => kind)).toEqual([
       "password_reset",
       "password_changed",
     ]);
@@ -118,13 +124,13 @@ describe("a password that is forgotten", () => {
       if (what === "a second factor") await secure(person);
       const token = await resetToken(person.email);
       // Another process, whose hashes wait for nobody; here they wait for those of strangers.
-      await using other = await startInstance(app.databaseUrl, ACCOUNT_ENV, { clock });
+      await using other = await startAppInstance(app.databaseUrl, ACCOUNT_ENV, { clock });
       const strangers = Array.from({ length: 40 }, (_, at) =>
         post("/auth/sign-in", { email: `stranger${at}@test.example`, password: NEW_PASSWORD }),
       );
-      const thief = openBrowser(app);
+      const thief = createSessionClient(app);
       const { email, password } = person;
-      const headers = somewhere();
+      const headers = randomClientIpHeader();
       const address = headers["x-forwarded-for"];
       const underWay = thief.call("/auth/sign-in", {
         method: "POST",
@@ -136,7 +142,7 @@ describe("a password that is forgotten", () => {
         interval: 5,
       });
       const body = JSON.stringify({ token, password: NEW_PASSWORD });
-      expectData(await openBrowser(other).call("/auth/password/reset", { method: "POST", body }));
+      expectData(await createSessionClient(other).call("/auth/password/reset", { method: "POST", body }));
       expectFailure(await underWay, 401);
       expect(await isSignedIn(thief)).toBe(false);
       await Promise.all(strangers);
@@ -152,9 +158,9 @@ describe("a password that is forgotten", () => {
     const known = await post("/auth/password/forgotten", { email: person.email });
     const unknown = await post("/auth/password/forgotten", { email: "nobody@test.example" });
     expectEnvelope(known);
-    expect(withoutRequest(unknown)).toEqual(withoutRequest(known));
-    await mailOf(app, person.email, "password_reset");
-    expect(await mailsTo(app, "nobody@test.example")).toEqual([]);
+    expect(withoutRequestId(unknown)).toEqual(withoutRequestId(known));
+    await waitForMail(app, person.email, "password_reset");
+    expect(await listMailsTo(app, "nobody@test.example")).toEqual([]);
   });
 
   // evidence: password-reset-link-single-use
@@ -168,8 +174,8 @@ describe("a password that is forgotten", () => {
     expectFailure(gone, 404, "not good any more");
     expectData(await reset(token));
     const replayed = await reset(token, "three herons at the weir");
-    expect(withoutRequest(replayed)).toEqual(withoutRequest(gone));
-    expect(withoutRequest(await reset("x".repeat(43)))).toEqual(withoutRequest(gone));
+    expect(withoutRequestId(replayed)).toEqual(withoutRequestId(gone));
+    expect(withoutRequestId(await reset("x".repeat(43)))).toEqual(withoutRequestId(gone));
     expect(await signsIn(person, NEW_PASSWORD)).toBe(true);
   });
 
@@ -188,7 +194,7 @@ describe("a password that is forgotten", () => {
     const token = await resetToken(person.email);
     clock.advance(HOUR_MS);
     expectFailure(await reset(token), 404);
-    expect(await signsIn(person, GOOD_PASSWORD)).toBe(true);
+    expect(await signsIn(person, VALID_PASSWORD)).toBe(true);
     clock.advance(-HOUR_MS);
   });
 
@@ -209,7 +215,7 @@ describe("a password that is forgotten", () => {
   it("is kept as a hash alone", async () => {
     const token = await resetToken((await newPerson()).email);
     const [row] = await app.database.query<{ text: string }>(
-      sql`select coalesce(string_agg(account_link::text, ''), '') as text from account_link`,
+      sql`select coalesce(string_agg(email_token::text, ''), '') as text from email_token`,
     );
     expect(row?.text).not.toContain(token);
     expect(row?.text).not.toContain(Buffer.from(token).toString("hex"));
@@ -217,12 +223,12 @@ describe("a password that is forgotten", () => {
 
   it("writes to one mailbox only three times, and takes twenty wishes from one address", async () => {
     const { email } = await newPerson();
-    const headers = somewhere();
-    const answers: Answer[] = [];
+    const headers = randomClientIpHeader();
+    const answers: ApiResponse[] = [];
     for (let at = 0; at < 21; at += 1) {
       const body = JSON.stringify({ email });
       answers.push(
-        await openBrowser(app).call("/auth/password/forgotten", { method: "POST", body, headers }),
+        await createSessionClient(app).call("/auth/password/forgotten", { method: "POST", body, headers }),
       );
     }
     expect(answers.slice(0, 20).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 202));
@@ -230,7 +236,7 @@ describe("a password that is forgotten", () => {
     // Whatever waited before it is done by then.
     const other = await newPerson();
     await resetToken(other.email);
-    expect((await mailsTo(app, email)).length).toBe(3);
+    expect((await listMailsTo(app, email)).length).toBe(3);
   });
 });
 
@@ -248,7 +254,7 @@ describe("a password that is changed", () => {
   it("ends the link for a new one that was asked for before", async () => {
     const person = await newPerson();
     const token = await resetToken(person.email);
-    expectData(await change(await signIn(app, person), GOOD_PASSWORD));
+    expectData(await change(await signIn(app, person), VALID_PASSWORD));
     expectFailure(await reset(token, "another heron at the weir"), 404);
     expect(await signsIn(person, NEW_PASSWORD)).toBe(true);
   });
@@ -257,13 +263,13 @@ describe("a password that is changed", () => {
   it("ends the other sessions, and leaves the one that changed it", async () => {
     const person = await newPerson();
     const [own, other] = [await signIn(app, person), await signIn(app, person)];
-    expectData(await change(own, GOOD_PASSWORD));
+    expectData(await change(own, VALID_PASSWORD));
     expect(await isSignedIn(own)).toBe(true);
     expect(await isSignedIn(other)).toBe(false);
-    expect(await signsIn(person, GOOD_PASSWORD)).toBe(false);
+    expect(await signsIn(person, VALID_PASSWORD)).toBe(false);
     expect(await signsIn(person, NEW_PASSWORD)).toBe(true);
     expect(await actsOf(person.email)).toContain("password.changed");
-    await mailOf(app, person.email, "password_changed");
+    await waitForMail(app, person.email, "password_changed");
   });
 
   it("and one that is replaced at the same time: only one of the two is, and says so", async () => {
@@ -290,8 +296,8 @@ describe("a password that is changed", () => {
     const browser = await signIn(app, person);
     const [problem] = expectProblems(await change(browser, "not my password"), "body", ["current_password"]);
     expect(problem?.message).toBe("is not your password");
-    expectFailure(await change(openBrowser(app), GOOD_PASSWORD), 401);
-    expect(await signsIn(person, GOOD_PASSWORD)).toBe(true);
+    expectFailure(await change(createSessionClient(app), VALID_PASSWORD), 401);
+    expect(await signsIn(person, VALID_PASSWORD)).toBe(true);
   });
 });
 
@@ -313,7 +319,7 @@ describe("a new password", () => {
   ])("of %s", async (_, password, isGood) => {
     const browser = await signIn(app, await newPerson());
     const answer = await browser.post("/auth/password/change", {
-      current_password: GOOD_PASSWORD,
+      current_password: VALID_PASSWORD,
       new_password: password,
     });
     if (isGood) expectData(answer);
@@ -325,7 +331,7 @@ describe("a new password", () => {
     const person = await newPerson();
     const browser = await signIn(app, person);
     for (const password of [person.email, person.email.toUpperCase()]) {
-      const body = { current_password: GOOD_PASSWORD, new_password: password };
+      const body = { current_password: VALID_PASSWORD, new_password: password };
       expectProblems(await browser.post("/auth/password/change", body), "body", ["new_password"]);
     }
   });
@@ -346,14 +352,14 @@ describe("a new password", () => {
     await app.database.query(sql`
       update user_credential set created_at = now() - interval '10 years', updated_at = now() - interval '10 years'
       where user_id = ${person.id}::uuid`);
-    expect(await signsIn(person, GOOD_PASSWORD)).toBe(true);
+    expect(await signsIn(person, VALID_PASSWORD)).toBe(true);
   });
 
   // evidence: password-unicode-normalized
   it("is the same however its accents are typed", async () => {
     const person = await newPerson();
     const browser = await signIn(app, person);
-    const body = { current_password: GOOD_PASSWORD, new_password: "un héron au déversoir" };
+    const body = { current_password: VALID_PASSWORD, new_password: "un héron au déversoir" };
     expectData(await browser.post("/auth/password/change", body));
     expect(await signsIn(person, "un héron au déversoir".normalize("NFD"))).toBe(true);
   });

@@ -1,23 +1,27 @@
 /** Asking for an account, and its review: everything that is refused. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sql } from "../../src/platform/sql.ts";
-import { GOOD_PASSWORD, makePerson } from "../support/account.ts";
-import { mailsTo, somewhere } from "../support/account-mails.ts";
-import { newRequest, openAccountRequestRig, type AccountRequestRig } from "../support/account-request-rig.ts";
-import { expectFailure, expectProblems } from "../support/answers.ts";
-import { newPerson, type SignedIn } from "../support/graphql-person.ts";
-import { ask, graphql } from "../support/graphql.ts";
-import type { Partner, TestApp } from "../support/start-app.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { VALID_PASSWORD, createTestUser } from "../support/accounts/session-client.ts";
+import { listMailsTo, randomClientIpHeader } from "../support/accounts/mails.ts";
+import {
+  newAccountRequest,
+  openAccountRequestFixture,
+  type AccountRequestFixture,
+} from "../support/accounts/account-request.fixture.ts";
+import { expectFailure, expectProblems } from "../support/app/assertions.ts";
+import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
+import { queryData, graphql } from "../support/graphql/client.ts";
+import type { TestOrganization, TestApp } from "../support/app/app.fixture.ts";
 
-let rig: AccountRequestRig;
+let rig: AccountRequestFixture;
 let app: TestApp;
-let agent: Partner;
-let owner: SignedIn;
+let agent: TestOrganization;
+let owner: SignedInTestUser;
 
 beforeAll(async () => {
-  rig = await openAccountRequestRig();
+  rig = await openAccountRequestFixture();
   ({ app, agent } = rig);
-  owner = await newPerson(app, agent.id);
+  owner = await createSignedInUser(app, agent.id);
 });
 afterAll(() => rig[Symbol.asyncDispose]());
 
@@ -44,16 +48,16 @@ describe("400", () => {
     ["a message with U+0000", { message: "a\0b" }],
     ["a message that is no text", { message: ["hello"] }],
   ])("refuses %s", async (_what, change) => {
-    expectProblems(await rig.submit({ ...newRequest(), ...change }), "body", Object.keys(change));
+    expectProblems(await rig.submit({ ...newAccountRequest(), ...change }), "body", Object.keys(change));
   });
 
   // evidence: account-request-text-rejected
   it("refuses words that cannot be sent", async () => {
-    const { id } = await rig.submitted();
+    const { id } = await rig.submitAndWait();
     for (const [field, name] of [
       ["rejectAccountRequest", "reason"],
-      ["askAccountRequest", "question"],
-      ["noteAccountRequest", "text"],
+      ["askAccountRequestQuestion", "question"],
+      ["addAccountRequestNote", "text"],
     ] as const)
       expect(await rig.decide(field, { id, [name]: "  " })).toMatchObject({
         accountRequest: null,
@@ -70,7 +74,7 @@ describe("403", () => {
   it("refuses a form of another site", async () => {
     const init = {
       method: "POST",
-      body: JSON.stringify(newRequest()),
+      body: JSON.stringify(newAccountRequest()),
       headers: { origin: "https://evil.example" },
     };
     expectFailure(await app.call("/auth/account-requests", init), 403);
@@ -80,7 +84,7 @@ describe("403", () => {
     ["an owner", () => owner.headers],
     ["a partner's key", () => ({ "x-api-key": agent.key })],
   ])("shows and does nothing to %s", async (_who, asking) => {
-    const { id } = await rig.submitted();
+    const { id } = await rig.submitAndWait();
     const listed = await graphql(
       app,
       `
@@ -112,7 +116,7 @@ describe("403", () => {
       },
     );
     expect(approved.errors?.[0]?.extensions.code).toBe("FORBIDDEN");
-    const found = await ask(app, `query ($id: ID!) { node(id: $id) { id } }`, {
+    const found = await queryData(app, `query ($id: ID!) { node(id: $id) { id } }`, {
       headers: asking(),
       variables: { id },
     });
@@ -132,7 +136,7 @@ describe("404", () => {
 
 describe("409", () => {
   it("keeps two organisations from one name", async () => {
-    const { id } = await rig.submitted({ ...newRequest(), organization_name: agent.name });
+    const { id } = await rig.submitAndWait({ ...newAccountRequest(), organization_name: agent.name });
     expect(await rig.decide("approveAccountRequest", { id })).toMatchObject({
       accountRequest: null,
       userErrors: [{ code: "CONFLICT", field: "organizationName" }],
@@ -145,12 +149,12 @@ describe("409", () => {
   });
 
   it("decides once", async () => {
-    const { id } = await rig.submitted();
+    const { id } = await rig.submitAndWait();
     await rig.decide("rejectAccountRequest", { id, reason: "No." });
     for (const [field, args] of [
       ["approveAccountRequest", { id }],
       ["rejectAccountRequest", { id, reason: "No." }],
-      ["askAccountRequest", { id, question: "Why?" }],
+      ["askAccountRequestQuestion", { id, question: "Why?" }],
       ["resendRegistration", { id }],
     ] as const)
       expect(await rig.decide(field, args)).toMatchObject({
@@ -162,23 +166,25 @@ describe("409", () => {
   });
 
   it("approves nobody who has an account by now", async () => {
-    const { id, email } = await rig.submitted();
+    const { id, email } = await rig.submitAndWait();
     const person = {
       email,
       name: "P",
-      password: GOOD_PASSWORD,
+      password: VALID_PASSWORD,
       organizationId: agent.id,
       role: "member",
     } as const;
     await app.database.transaction((tx) => app.accounts.createUser(tx, person));
-    expect((await rig.rowsOf(email))[0]?.warnings).toEqual(["An account has this e-mail address already"]);
+    expect((await rig.findRequests(email))[0]?.warnings).toEqual([
+      "An account has this e-mail address already",
+    ]);
     expect(await rig.decide("approveAccountRequest", { id })).toMatchObject({
       userErrors: [{ code: "CONFLICT" }],
     });
   });
 
   it("of two approvals at once makes one organisation and one mail", async () => {
-    const { id, email, organization_name: name } = await rig.submitted();
+    const { id, email, organization_name: name } = await rig.submitAndWait();
     // By several names, since one name alone would be taken once.
     const names = [1, 2, 3, 4].map((at) => `${name} ${at}`);
     const results = await Promise.all(
@@ -187,7 +193,7 @@ describe("409", () => {
     expect(results.filter(({ userErrors }) => userErrors.length === 0)).toHaveLength(1);
     const made = await app.database.query(sql`select from organization where name = any(${names})`);
     expect(made).toHaveLength(1);
-    expect((await mailsTo(app, email)).filter(({ kind }) => kind === "registration")).toHaveLength(1);
+    expect((await listMailsTo(app, email)).filter(({ kind }) => kind === "registration")).toHaveLength(1);
     const acts = await app.database.query(
       sql`select from audit_entry where action = 'account_request.approved' and subject = ${id}`,
     );
@@ -198,7 +204,7 @@ describe("409", () => {
 describe("405, 413, 415", () => {
   it("takes a JSON form of bounded size by POST alone", async () => {
     expectFailure(await app.call("/auth/account-requests"), 405);
-    const large = await rig.submit({ ...newRequest(), message: "x".repeat(20_000) });
+    const large = await rig.submit({ ...newAccountRequest(), message: "x".repeat(20_000) });
     expectFailure(large, 413);
     const init = {
       method: "POST",
@@ -212,22 +218,23 @@ describe("405, 413, 415", () => {
 describe("429", () => {
   // evidence: account-request-limit-per-ip
   it("takes so many requests of one address and then says when to come back", async () => {
-    const from = somewhere();
+    const from = randomClientIpHeader();
     const statuses: number[] = [];
-    for (let sent = 0; sent < 21; sent += 1) statuses.push((await rig.submit(newRequest(), from)).status);
+    for (let sent = 0; sent < 21; sent += 1)
+      statuses.push((await rig.submit(newAccountRequest(), from)).status);
     expect(statuses.slice(0, 20)).toEqual(Array.from({ length: 20 }, () => 202));
-    const refused = await rig.submit(newRequest(), from);
+    const refused = await rig.submit(newAccountRequest(), from);
     expectFailure(refused, 429);
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
-    expect((await rig.submit(newRequest())).status).toBe(202);
+    expect((await rig.submit(newAccountRequest())).status).toBe(202);
   });
 
   // evidence: account-mail-limit-per-recipient
   it("sends at most three mails in a row to one address, whoever asks", async () => {
-    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     for (let sent = 0; sent < 6; sent += 1)
-      expect((await rig.submit({ ...newRequest(), email: person.email })).status).toBe(202);
-    await rig.submitted();
-    expect(await mailsTo(app, person.email)).toHaveLength(3);
+      expect((await rig.submit({ ...newAccountRequest(), email: person.email })).status).toBe(202);
+    await rig.submitAndWait();
+    expect(await listMailsTo(app, person.email)).toHaveLength(3);
   });
 });

@@ -3,26 +3,26 @@ import { Writable } from "node:stream";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { createLogger } from "../../src/platform/logger.ts";
 import {
-  makePerson,
-  openBrowser,
+  createTestUser,
+  createSessionClient,
   signIn,
-  type Browser,
-  type Person,
-  turnOnSecondFactor,
-} from "../support/account.ts";
-import { expectData, expectFailure } from "../support/answers.ts";
-import { startInstance, type Instance } from "../support/instance.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
-import { totpCode } from "../support/totp.ts";
+  type SessionClient,
+  type TestUser,
+  enableTwoFactor,
+} from "../support/accounts/session-client.ts";
+import { expectData, expectFailure } from "../support/app/assertions.ts";
+import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import { totpCode } from "../support/accounts/totp.ts";
 
 let before: TestApp;
-let after: Instance;
-let agent: Partner;
+let after: AppInstance;
+let agent: TestOrganization;
 let lines: string[];
 
 beforeAll(async () => {
   before = await startTestApp();
-  agent = await before.partner("agent");
+  agent = await before.createOrganization("agent");
 });
 afterAll(() => before[Symbol.asyncDispose]());
 
@@ -31,17 +31,17 @@ beforeEach(async () => {
   const stream = new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) });
   // Nothing sends mails here: those that wait were sealed with the former secret, too.
   const settings = { WAYMARK_ROLE: "api", WAYMARK_SECRET: Buffer.alloc(32, "another").toString("base64") };
-  after = await startInstance(before.databaseUrl, settings, { logger: createLogger("warn", stream) });
+  after = await startAppInstance(before.databaseUrl, settings, { logger: createLogger("warn", stream) });
   return () => after[Symbol.asyncDispose]();
 });
 
-interface Begun extends Person {
-  browser: Browser;
+interface Begun extends TestUser {
+  browser: SessionClient;
   uri: string;
 }
 
 async function begun(): Promise<Begun> {
-  const person = await makePerson(before, { organizationId: agent.id, role: "member" });
+  const person = await createTestUser(before, { organizationId: agent.id, role: "member" });
   const browser = await signIn(before, person);
   const { password } = person;
   const { totp_uri: uri } = expectData(await browser.post("/auth/two-factor/begin", { password }));
@@ -54,7 +54,7 @@ it("the second step says why no code is right and whom to ask, for either kind, 
   const confirmed = await person.browser.post("/auth/two-factor/confirm", { code: totpCode(person.uri) });
   const [recoveryCode = ""] = expectData(confirmed).recovery_codes;
 
-  const halfway = openBrowser(after);
+  const halfway = createSessionClient(after);
   expectData(await halfway.post("/auth/sign-in", { email, password }));
   const entered = [
     { code: totpCode(person.uri, 1), kind: "totp" },
@@ -62,7 +62,7 @@ it("the second step says why no code is right and whom to ask, for either kind, 
     { code: "000000", kind: "totp" },
   ];
   for (const answer of entered) {
-    const refused = await halfway.post("/auth/second-factor", answer);
+    const refused = await halfway.post("/auth/two-factor", answer);
     expectFailure(refused, 409, "secret has changed");
     expect(refused.body.error?.message).toContain("runs the service");
     expect(refused.headers.getSetCookie()).toEqual([]);
@@ -70,7 +70,7 @@ it("the second step says why no code is right and whom to ask, for either kind, 
 
   const told = lines.filter((line) => line.includes("WAYMARK_SECRET"));
   expect(told).toHaveLength(1);
-  expect(told[0]).toContain("waymark person reset-second-factor");
+  expect(told[0]).toContain("waymark user reset-two-factor");
   expect(lines.join("")).not.toContain(email);
   expect(lines).toEqual(told);
 });
@@ -83,5 +83,5 @@ it("what was begun under the former secret is begun again", async () => {
     409,
     "secret has changed",
   );
-  await turnOnSecondFactor(browser, person);
+  await enableTwoFactor(browser, person);
 });

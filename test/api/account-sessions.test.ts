@@ -1,28 +1,34 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { sql } from "../../src/platform/sql.ts";
-import { makePerson, openBrowser, signIn, type Browser, type Person } from "../support/account.ts";
-import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import {
+  createTestUser,
+  createSessionClient,
+  signIn,
+  type SessionClient,
+  type TestUser,
+} from "../support/accounts/session-client.ts";
+import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
 import { createFakeClock, MINUTE_MS, SECOND_MS, type FakeClock } from "../support/fake-clock.ts";
-import { startInstance } from "../support/instance.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { startAppInstance } from "../support/app/app-instance.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
 let clock: FakeClock;
-let agent: Partner;
+let agent: TestOrganization;
 
 beforeAll(async () => {
   clock = createFakeClock();
   app = await startTestApp({}, { clock });
-  agent = await app.partner("agent");
+  agent = await app.createOrganization("agent");
 });
 afterEach(() => clock.advance(Date.now() - clock.now()));
 afterAll(() => app[Symbol.asyncDispose]());
 
-function newPerson(): Promise<Person> {
-  return makePerson(app, { organizationId: agent.id, role: "member" });
+function newPerson(): Promise<TestUser> {
+  return createTestUser(app, { organizationId: agent.id, role: "member" });
 }
 
-async function idOf(browser: Browser): Promise<string> {
+async function idOf(browser: SessionClient): Promise<string> {
   return expectData(await browser.get("/auth/session")).session_id;
 }
 
@@ -30,7 +36,7 @@ describe("GET /auth/sessions", () => {
   // evidence: session-list
   it("lists a person's own, which one asks, from where and with what", async () => {
     const person = await newPerson();
-    const [own, other] = [await signIn(app, person), openBrowser(app)];
+    const [own, other] = [await signIn(app, person), createSessionClient(app)];
     const body = JSON.stringify({ email: person.email, password: person.password });
     const headers = { "user-agent": "Heron/1.0 \u00e9 (weir)" };
     expectData(await other.call("/auth/sign-in", { method: "POST", body, headers }));
@@ -53,9 +59,9 @@ describe("GET /auth/sessions", () => {
 
   it("believes no header about where somebody is", async () => {
     const person = await newPerson();
-    const browser = openBrowser(app);
+    const browser = createSessionClient(app);
     const body = JSON.stringify({ email: person.email, password: person.password });
-    const headers = { "x-forwarded-for": "203.0.113.9", "x-waymark-address": "203.0.113.9" };
+    const headers = { "x-forwarded-for": "203.0.113.9", "x-waymark-client-ip": "203.0.113.9" };
     expectData(await browser.call("/auth/sign-in", { method: "POST", body, headers }));
     const [session] = expectData(await browser.get("/auth/sessions"));
     expect(session.address).toBe("127.0.0.1");
@@ -63,8 +69,8 @@ describe("GET /auth/sessions", () => {
 
   it("names the address that a trusted proxy names", async () => {
     const person = await newPerson();
-    await using behind = await startInstance(app.databaseUrl, { TRUST_PROXY: "1" }, { clock });
-    const browser = openBrowser(behind);
+    await using behind = await startAppInstance(app.databaseUrl, { TRUST_PROXY: "1" }, { clock });
+    const browser = createSessionClient(behind);
     const body = JSON.stringify({ email: person.email, password: person.password });
     const headers = { "x-forwarded-for": "203.0.113.9" };
     expectData(await browser.call("/auth/sign-in", { method: "POST", body, headers }));
@@ -129,7 +135,7 @@ describe("DELETE /auth/sessions", () => {
   });
 
   it("401 without a session", async () => {
-    const browser = openBrowser(app);
+    const browser = createSessionClient(app);
     expectFailure(await browser.get("/auth/sessions"), 401);
     expectFailure(await browser.send("DELETE", "/auth/sessions"), 401);
     expectFailure(await browser.send("DELETE", "/auth/sessions/00000000-0000-7000-8000-000000000000"), 401);

@@ -1,28 +1,33 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { sql } from "../../src/platform/sql.ts";
-import { makePerson, openBrowser, signIn, type Person } from "../support/account.ts";
-import { expectData, expectFailure, expectProblems, withoutRequest } from "../support/answers.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import {
+  createTestUser,
+  createSessionClient,
+  signIn,
+  type TestUser,
+} from "../support/accounts/session-client.ts";
+import { expectData, expectFailure, expectProblems, withoutRequestId } from "../support/app/assertions.ts";
 import { createFakeClock, HOUR_MS, MINUTE_MS, type FakeClock } from "../support/fake-clock.ts";
-import { startInstance, type Answer } from "../support/instance.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
-import { beginWith, untilSessionsWait } from "../support/waiting-sessions.ts";
+import { startAppInstance, type ApiResponse } from "../support/app/app-instance.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import { openTransaction, waitForBlockedSessions } from "../support/database/blocked-sessions.ts";
 
 let app: TestApp;
 let clock: FakeClock;
-let agent: Partner;
-let owner: Person;
+let agent: TestOrganization;
+let owner: TestUser;
 
 beforeAll(async () => {
   clock = createFakeClock();
   app = await startTestApp({}, { clock });
-  agent = await app.partner("agent");
-  owner = await makePerson(app, { organizationId: agent.id, role: "owner" });
+  agent = await app.createOrganization("agent");
+  owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });
 });
 afterEach(() => clock.advance(Date.now() - clock.now()));
 afterAll(() => app[Symbol.asyncDispose]());
 
-function trySignIn(email: string, password: string): Promise<Answer> {
-  return openBrowser(app).post("/auth/sign-in", { email, password });
+function trySignIn(email: string, password: string): Promise<ApiResponse> {
+  return createSessionClient(app).post("/auth/sign-in", { email, password });
 }
 
 /** Passwords that were hashed, whether to be kept or compared. */
@@ -40,7 +45,7 @@ async function actsOf(email: string): Promise<string[]> {
 
 describe("200", () => {
   it("counts as having been there, from the first moment", async () => {
-    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     await signIn(app, person);
     const [seen] = await app.database.query<{ at: string }>(
       sql`select to_json(last_seen_at) as at from user_account where id = ${person.id}::uuid`,
@@ -56,8 +61,8 @@ describe("200", () => {
         name: owner.name,
         email: owner.email,
         role: "owner",
-        has_second_factor: false,
-        must_have_second_factor: false,
+        has_two_factor: false,
+        requires_two_factor: false,
       },
       organization: { id: expect.stringMatching(/^org_/), name: agent.name, type: "agent" },
       scopes: ["jobs:read", "jobs:write", "webhooks:manage"],
@@ -67,13 +72,13 @@ describe("200", () => {
     const { cookie } = browser;
     expectData(await browser.post("/auth/sign-out"));
     expect(browser.cookie).not.toContain("__Host-waymark_session");
-    expectFailure(await openBrowser(app, cookie).get("/auth/session"), 401);
+    expectFailure(await createSessionClient(app, cookie).get("/auth/session"), 401);
   });
 
   it("gives a member fewer scopes, and an operator no organisation", async () => {
-    const member = await makePerson(app, { organizationId: agent.id, role: "member" });
-    const operator = await makePerson(app, { organizationId: null, role: "operator" });
-    const sessionOf = async (person: Person) =>
+    const member = await createTestUser(app, { organizationId: agent.id, role: "member" });
+    const operator = await createTestUser(app, { organizationId: null, role: "operator" });
+    const sessionOf = async (person: TestUser) =>
       expectData(await (await signIn(app, person)).get("/auth/session"));
     expect((await sessionOf(member)).scopes).toEqual(["jobs:read", "jobs:write"]);
     expect(await sessionOf(operator)).toMatchObject({
@@ -88,7 +93,7 @@ describe("200", () => {
   });
 
   it("takes a domain of another alphabet, however it is spelled", async () => {
-    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     await app.database.query(
       sql`update user_account set email = 'heron@xn--mnchen-3ya.example' where id = ${person.id}`,
     );
@@ -109,13 +114,13 @@ describe("200", () => {
 
   // evidence: sign-in-audited
   it("keeps account of it", async () => {
-    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     expectFailure(await trySignIn(person.email, "not my password"), 401);
     const browser = await signIn(app, person);
     expectData(await browser.post("/auth/sign-out"));
     await vi.waitFor(async () =>
       expect(new Set(await actsOf(person.email))).toEqual(
-        new Set(["session.refused", "session.opened", "session.closed"]),
+        new Set(["session.sign_in_failed", "session.opened", "session.closed"]),
       ),
     );
   });
@@ -125,18 +130,18 @@ describe("fixation", () => {
   // evidence: session-new-per-sign-in
   it("each sign-in has a session of its own, whatever cookie came with it", async () => {
     const planted = (await signIn(app, owner)).cookie;
-    const browser = openBrowser(app, planted);
+    const browser = createSessionClient(app, planted);
     expectData(await browser.post("/auth/sign-in", { email: owner.email, password: owner.password }));
     expect(browser.cookie).not.toBe(planted);
     expectData(await browser.get("/auth/session"));
     // Who planted the former has nothing of it.
-    expectFailure(await openBrowser(app, planted).get("/auth/session"), 401);
+    expectFailure(await createSessionClient(app, planted).get("/auth/session"), 401);
   });
 
   it("takes no session that nobody was given", async () => {
     const made = encodeURIComponent(`${"a".repeat(32)}.${Buffer.alloc(32).toString("base64")}`);
     for (const value of [made, "a", "", "%", "a.b", `${"x".repeat(5000)}.y`]) {
-      const browser = openBrowser(app, `__Host-waymark_session=${value}`);
+      const browser = createSessionClient(app, `__Host-waymark_session=${value}`);
       expectFailure(await browser.get("/auth/session"), 401);
     }
   });
@@ -146,7 +151,10 @@ describe("fixation", () => {
     await signIn(app, owner);
     const [row] = await app.database.query<{ token: string }>(sql`select token from user_session limit 1`);
     const forged = encodeURIComponent(`${row!.token}.${Buffer.alloc(32).toString("base64")}`);
-    expectFailure(await openBrowser(app, `__Host-waymark_session=${forged}`).get("/auth/session"), 401);
+    expectFailure(
+      await createSessionClient(app, `__Host-waymark_session=${forged}`).get("/auth/session"),
+      401,
+    );
   });
 });
 
@@ -158,7 +166,7 @@ describe("401", () => {
     const between = await hashesCounted();
     const unknown = await trySignIn("nobody@test.example", "not my password at all");
     expectFailure(wrong, 401, "The e-mail address or the password is wrong");
-    expect(withoutRequest(unknown)).toEqual(withoutRequest(wrong));
+    expect(withoutRequestId(unknown)).toEqual(withoutRequestId(wrong));
     expect([between - before, (await hashesCounted()) - between]).toEqual([1, 1]);
   });
 
@@ -177,8 +185,8 @@ describe("401", () => {
   );
 
   it("without a session", async () => {
-    expectFailure(await openBrowser(app).get("/auth/session"), 401, "not signed in");
-    expectFailure(await openBrowser(app).post("/auth/sign-out"), 401);
+    expectFailure(await createSessionClient(app).get("/auth/session"), 401, "not signed in");
+    expectFailure(await createSessionClient(app).post("/auth/sign-out"), 401);
   });
 
   // evidence: session-idle-timeout
@@ -205,7 +213,7 @@ describe("401", () => {
   });
 
   it("at once when the person is removed", async () => {
-    const member = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const member = await createTestUser(app, { organizationId: agent.id, role: "member" });
     const browser = await signIn(app, member);
     expectData(await browser.get("/auth/session"));
     await app.database.query(sql`delete from user_account where id = ${member.id}`);
@@ -216,8 +224,8 @@ describe("401", () => {
 
 describe("403", () => {
   it("at once when the organisation is suspended, also for a new sign-in; and no more when it is restored", async () => {
-    const partner = await app.partner("contractor");
-    const person = await makePerson(app, { organizationId: partner.id, role: "owner" });
+    const partner = await app.createOrganization("contractor");
+    const person = await createTestUser(app, { organizationId: partner.id, role: "owner" });
     const browser = await signIn(app, person);
     expectData(await browser.get("/auth/session"));
     await app.keys.setSuspended(partner.id, true);
@@ -233,15 +241,15 @@ describe("403", () => {
 
   // evidence: suspension-stops-sign-in
   it("for a sign-in in progress when the organisation is suspended, and leaves no session", async () => {
-    const partner = await app.partner("contractor");
-    const person = await makePerson(app, { organizationId: partner.id, role: "owner" });
-    const suspension = await beginWith(
+    const partner = await app.createOrganization("contractor");
+    const person = await createTestUser(app, { organizationId: partner.id, role: "owner" });
+    const suspension = await openTransaction(
       app.database,
       sql`update organization set suspended_at = now() where id = ${partner.id}::uuid`,
       sql`delete from user_session where user_id = ${person.id}::uuid`,
     );
     const answer = trySignIn(person.email, person.password);
-    await untilSessionsWait(app.database, 1);
+    await waitForBlockedSessions(app.database, 1);
     await suspension.commit();
     expectFailure(await answer, 403, "suspended");
     const left = await app.database.query(sql`select from user_session where user_id = ${person.id}::uuid`);
@@ -267,7 +275,7 @@ describe("403", () => {
     expectFailure(signedIn, 403);
     expect(signedIn.headers.getSetCookie()).toEqual([]);
     expectFailure(await app.call("/auth/sessions", { method: "DELETE", headers: { ...from, cookie } }), 403);
-    expectData(await openBrowser(app, cookie).get("/auth/session"));
+    expectData(await createSessionClient(app, cookie).get("/auth/session"));
   });
 
   it("for a sign-in over plain http from elsewhere, whose cookie no browser would keep", async () => {
@@ -277,7 +285,7 @@ describe("403", () => {
       ["https://console.example", 200],
       ["http://localhost", 200],
     ] as const) {
-      await using other = await startInstance(app.databaseUrl, { PUBLIC_URL: publicUrl });
+      await using other = await startAppInstance(app.databaseUrl, { PUBLIC_URL: publicUrl });
       const headers = { origin: publicUrl };
       const answer = await other.call("/auth/sign-in", { method: "POST", body, headers });
       expect(answer.status).toBe(status);
@@ -287,7 +295,7 @@ describe("403", () => {
   });
 
   it("for a page of the right host by the wrong protocol", async () => {
-    await using other = await startInstance(app.databaseUrl, { PUBLIC_URL: "https://console.example" });
+    await using other = await startAppInstance(app.databaseUrl, { PUBLIC_URL: "https://console.example" });
     const headers = { origin: "http://console.example" };
     expectFailure(
       await other.call("/auth/sign-in", { method: "POST", body: "{}", headers }),
@@ -298,7 +306,7 @@ describe("403", () => {
 
   // evidence: cors-never-with-cookies
   it("never lets another origin read an answer with a cookie", async () => {
-    await using other = await startInstance(app.databaseUrl, { CORS_ORIGINS: "https://app.example" });
+    await using other = await startAppInstance(app.databaseUrl, { CORS_ORIGINS: "https://app.example" });
     const answer = await other.request("/auth/session", { headers: { origin: "https://app.example" } });
     expect(answer.headers.get("access-control-allow-credentials")).toBeNull();
   });
@@ -307,7 +315,7 @@ describe("403", () => {
 describe("400", () => {
   it("for what is missing or of the wrong kind", async () => {
     for (const body of [{}, { email: 1, password: ["x"] }, { email: "", password: "" }]) {
-      const answer = await openBrowser(app).post("/auth/sign-in", body);
+      const answer = await createSessionClient(app).post("/auth/sign-in", body);
       expectProblems(answer, "body", ["email", "password"]);
     }
     for (const email of ["a\0@test.example", "nobody", `${"x".repeat(300)}@test.example`])
@@ -317,7 +325,7 @@ describe("400", () => {
 
 describe("405, 413, 415", () => {
   it("as everywhere", async () => {
-    const browser = openBrowser(app);
+    const browser = createSessionClient(app);
     const answer = await browser.get("/auth/sign-in");
     expectFailure(answer, 405);
     expect(answer.headers.get("allow")).toBe("POST");
@@ -330,9 +338,9 @@ describe("405, 413, 415", () => {
 describe("429 with Retry-After", () => {
   // evidence: sign-in-throttle-per-account
   it("after ten wrong passwords for an account, in all processes together, also for the right one", async () => {
-    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
-    await using other = await startInstance(app.databaseUrl);
-    const from = (at: number) => openBrowser(at % 2 === 0 ? app : other);
+    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
+    await using other = await startAppInstance(app.databaseUrl);
+    const from = (at: number) => createSessionClient(at % 2 === 0 ? app : other);
     for (let at = 0; at < 10; at += 1) {
       const body = { email: person.email, password: `not my password ${at}` };
       expectFailure(await from(at).post("/auth/sign-in", body), 401);
@@ -350,7 +358,7 @@ describe("429 with Retry-After", () => {
 
   // evidence: sign-in-throttle-no-hash
   it("and costs no hash then, known or unknown alike", async () => {
-    const answers: Answer[] = [];
+    const answers: ApiResponse[] = [];
     for (let at = 0; at < 11; at += 1)
       answers.push(await trySignIn("nobody.else@test.example", "some password"));
     expect(answers.map(({ status }) => status)).toEqual([...Array.from({ length: 10 }, () => 401), 429]);
@@ -361,14 +369,14 @@ describe("429 with Retry-After", () => {
 
   // evidence: sign-in-throttle-all-attempts
   it("after a hundred sign-ins at once, also for who knows the password: each costs a hash that others wait for", async () => {
-    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     expectData(await trySignIn(person.email, person.password));
-    while (await app.accounts.throttle.allows(["sign-ins-account", person.email])) continue;
+    while (await app.accounts.throttle.tryTake(["sign-in-total-account", person.email])) continue;
     expectFailure(await trySignIn(person.email, person.password), 429);
   });
 
   it("costs those nothing who know their password", async () => {
-    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     for (let at = 0; at < 15; at += 1) expectData(await trySignIn(person.email, person.password));
   });
 });

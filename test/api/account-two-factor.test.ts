@@ -1,59 +1,62 @@
 import { symmetricDecrypt, symmetricEncrypt } from "better-auth/crypto";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { SECRET_VERSION, signInSecret } from "../../src/accounts/auth.secret.ts";
-import { sql } from "../../src/platform/sql.ts";
+import { SECRET_VERSION, deriveAuthSecret } from "../../src/accounts/auth/secret.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
 import {
-  makePerson,
-  openBrowser,
+  createTestUser,
+  createSessionClient,
   signIn,
-  type Browser,
-  type Person,
-  turnOnSecondFactor,
-  type SecondFactor,
-} from "../support/account.ts";
-import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
-import { startInstance } from "../support/instance.ts";
-import { testBox } from "../support/secret.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
-import { totpCode } from "../support/totp.ts";
-import { beginWith, untilSessionsWait } from "../support/waiting-sessions.ts";
+  type SessionClient,
+  type TestUser,
+  enableTwoFactor,
+  type TwoFactorSetup,
+} from "../support/accounts/session-client.ts";
+import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
+import { startAppInstance } from "../support/app/app-instance.ts";
+import { testSecretBox } from "../support/test-secret.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import { totpCode } from "../support/accounts/totp.ts";
+import { openTransaction, waitForBlockedSessions } from "../support/database/blocked-sessions.ts";
 
 /** What the service opens second factors with. */
-const sealing = { keys: new Map([[SECRET_VERSION, signInSecret(testBox)]]), currentVersion: SECRET_VERSION };
+const sealing = {
+  keys: new Map([[SECRET_VERSION, deriveAuthSecret(testSecretBox)]]),
+  currentVersion: SECRET_VERSION,
+};
 
 let app: TestApp;
-let agent: Partner;
+let agent: TestOrganization;
 
 beforeAll(async () => {
   app = await startTestApp();
-  agent = await app.partner("agent");
+  agent = await app.createOrganization("agent");
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-interface Secured extends Person, SecondFactor {
-  browser: Browser;
+interface Secured extends TestUser, TwoFactorSetup {
+  browser: SessionClient;
 }
 
 /** A person who has turned the second factor on. */
 async function securedPerson(): Promise<Secured> {
-  const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+  const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
   const browser = await signIn(app, person);
-  return { ...person, ...(await turnOnSecondFactor(browser, person)), browser };
+  return { ...person, ...(await enableTwoFactor(browser, person)), browser };
 }
 
 /** A browser in which the password was right. */
 async function halfway(
-  { email, password }: Person,
+  { email, password }: TestUser,
   api: Pick<TestApp, "call" | "url"> = app,
-): Promise<Browser> {
-  const browser = openBrowser(api);
+): Promise<SessionClient> {
+  const browser = createSessionClient(api);
   const data = expectData(await browser.post("/auth/sign-in", { email, password }));
-  expect(data).toEqual({ second_factor_required: true });
+  expect(data).toEqual({ two_factor_required: true });
   return browser;
 }
 
-const enter = (browser: Browser, code: string, kind = "totp") =>
-  browser.post("/auth/second-factor", { code, kind });
+const enter = (browser: SessionClient, code: string, kind = "totp") =>
+  browser.post("/auth/two-factor", { code, kind });
 
 /** What is kept of a person's recovery codes, opened with WAYMARK_SECRET. */
 async function keptCodes(userId: string): Promise<string[]> {
@@ -77,8 +80,8 @@ describe("turning it on", () => {
     expect(uri).toMatch(/^otpauth:\/\/totp\/Waymark:/);
     expect(recoveryCodes).toHaveLength(10);
     expect(new Set(recoveryCodes).size).toBe(10);
-    expect(expectData(await browser.get("/auth/session")).user.has_second_factor).toBe(true);
-    expect(await actsOf(email)).toContain("second_factor.enabled");
+    expect(expectData(await browser.get("/auth/session")).user.has_two_factor).toBe(true);
+    expect(await actsOf(email)).toContain("two_factor.enabled");
   });
 
   // evidence: two-factor-secrets-encrypted
@@ -113,8 +116,11 @@ describe("turning it on", () => {
 
   // evidence: two-factor-enrollment-ends-other-sessions
   it("ends the person's other sessions, which were opened by the password alone, and nobody else's", async () => {
-    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
-    const colleague = await signIn(app, await makePerson(app, { organizationId: agent.id, role: "member" }));
+    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
+    const colleague = await signIn(
+      app,
+      await createTestUser(app, { organizationId: agent.id, role: "member" }),
+    );
     const [here, elsewhere] = [await signIn(app, person), await signIn(app, person)];
     const { totp_uri: uri } = expectData(
       await here.post("/auth/two-factor/begin", { password: person.password }),
@@ -125,24 +131,24 @@ describe("turning it on", () => {
     expect(expectData(await here.get("/auth/sessions"))).toHaveLength(1);
     expect((await colleague.get("/auth/session")).status).toBe(200);
     const [entry] = await app.database.query(
-      sql`select details from audit_entry where actor = ${person.email} and action = 'second_factor.enabled'`,
+      sql`select details from audit_entry where actor = ${person.email} and action = 'two_factor.enabled'`,
     );
     expect(entry).toEqual({ details: { sessions_ended: 1 } });
   });
 
   // evidence: two-factor-enrollment-ends-partial-sign-in
   it("ends a sign-in with the password alone that is under way", async () => {
-    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     // The password was right, and no second factor asked for; the session is about to be written.
-    const enabling = await beginWith(
+    const enabling = await openTransaction(
       app.database,
       sql`lock table user_session in share row exclusive mode`,
       sql`update user_account set two_factor_enabled = true where id = ${person.id}::uuid`,
     );
-    const thief = openBrowser(app);
+    const thief = createSessionClient(app);
     const { email, password } = person;
     const underWay = thief.post("/auth/sign-in", { email, password });
-    await untilSessionsWait(app.database, 1);
+    await waitForBlockedSessions(app.database, 1);
     await enabling.commit();
     expectFailure(await underWay, 401);
     expect((await thief.get("/auth/session")).status).toBe(401);
@@ -151,14 +157,14 @@ describe("turning it on", () => {
   });
 
   it("makes no recovery codes for what is only begun", async () => {
-    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     const browser = await signIn(app, person);
     expectData(await browser.post("/auth/two-factor/begin", { password: person.password }));
     expect(await keptCodes(person.id)).toEqual([]);
   });
 
   it("does not count before a code was right, and a wrong password begins nothing", async () => {
-    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     const browser = await signIn(app, person);
     expectProblems(await browser.post("/auth/two-factor/begin", { password: "not my password" }), "body", [
       "password",
@@ -179,17 +185,20 @@ describe("turning it on", () => {
     expectFailure(await browser.post("/auth/two-factor/begin", { password }), 409);
     expectFailure(await browser.post("/auth/two-factor/confirm", { code: totpCode(uri) }), 409);
     for (const path of ["begin", "confirm", "recovery-codes", "disable"])
-      expectFailure(await openBrowser(app).post(`/auth/two-factor/${path}`, { password, code: "1" }), 401);
+      expectFailure(
+        await createSessionClient(app).post(`/auth/two-factor/${path}`, { password, code: "1" }),
+        401,
+      );
   });
 
   // evidence: session-token-renewed-by-two-factor
   it("ends the former session's id: the cookie from before is good no more", async () => {
-    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     const browser = await signIn(app, person);
     const before = browser.cookie;
-    await turnOnSecondFactor(browser, person);
+    await enableTwoFactor(browser, person);
     expect(browser.cookie).not.toBe(before);
-    expectFailure(await openBrowser(app, before).get("/auth/session"), 401);
+    expectFailure(await createSessionClient(app, before).get("/auth/session"), 401);
   });
 });
 
@@ -201,17 +210,17 @@ describe("signing in", () => {
     const code = totpCode(person.uri, 1);
     expectData(await enter(browser, `${code.slice(0, 3)} ${code.slice(3)}`));
     expectData(await browser.get("/auth/session"));
-    expect(browser.cookie).not.toContain("second_factor");
+    expect(browser.cookie).not.toContain("two_factor");
   });
 
   // evidence: two-factor-sign-in-cookie
   it("sets a second cookie no looser than the first, for ten minutes", async () => {
     const { email, password } = await securedPerson();
-    const answer = await openBrowser(app).post("/auth/sign-in", { email, password });
+    const answer = await createSessionClient(app).post("/auth/sign-in", { email, password });
     const [text = "", ...others] = answer.headers.getSetCookie().filter((one) => !one.includes("Max-Age=0"));
     expect(others).toEqual([]);
     const [pair, ...attributes] = text.split("; ");
-    expect(pair).toMatch(/^__Host-waymark_second_factor=/);
+    expect(pair).toMatch(/^__Host-waymark_two_factor=/);
     expect(new Set(attributes)).toEqual(
       new Set(["Max-Age=600", "Path=/", "HttpOnly", "Secure", "SameSite=Lax"]),
     );
@@ -232,7 +241,7 @@ describe("signing in", () => {
     const person = await securedPerson();
     const code = totpCode(person.uri, 1);
     expectData(await enter(await halfway(person), code));
-    await using other = await startInstance(app.databaseUrl);
+    await using other = await startAppInstance(app.databaseUrl);
     for (const api of [app, other]) {
       const browser = await halfway(person, api);
       const answer = await enter(browser, code);
@@ -256,7 +265,7 @@ describe("signing in", () => {
 
   it("does not take the code that turned it on", async () => {
     const person = await securedPerson();
-    expectFailure(await enter(await halfway(person), person.confirmedWith), 401);
+    expectFailure(await enter(await halfway(person), person.confirmationCode), 401);
   });
 
   // evidence: recovery-code-single-use
@@ -307,7 +316,7 @@ describe("signing in", () => {
 
   it("does not take one kind of code for the other, nor a code without the password", async () => {
     const person = await securedPerson();
-    expectFailure(await enter(openBrowser(app), totpCode(person.uri, 1)), 401);
+    expectFailure(await enter(createSessionClient(app), totpCode(person.uri, 1)), 401);
     expectFailure(await enter(await halfway(person), totpCode(person.uri, 1), "recovery_code"), 401);
     expectFailure(await enter(await halfway(person), person.recoveryCodes[0]!, "totp"), 401);
     expectProblems(await enter(await halfway(person), "1", "other"), "body", ["kind"]);
@@ -336,9 +345,9 @@ describe("signing in", () => {
     expectFailure(locked, 429);
     expect(Number(locked.headers.get("retry-after"))).toBeGreaterThan(0);
     await vi.waitFor(async () =>
-      expect((await actsOf(person.email)).filter((act) => act === "session.refused").length).toBeGreaterThan(
-        9,
-      ),
+      expect(
+        (await actsOf(person.email)).filter((act) => act === "session.sign_in_failed").length,
+      ).toBeGreaterThan(9),
     );
   });
 
@@ -355,10 +364,10 @@ describe("signing in", () => {
   });
 
   it("is refused with 403 when the organisation is suspended meanwhile", async () => {
-    const partner = await app.partner("agent");
-    const person = await makePerson(app, { organizationId: partner.id, role: "owner" });
+    const partner = await app.createOrganization("agent");
+    const person = await createTestUser(app, { organizationId: partner.id, role: "owner" });
     const browser = await signIn(app, person);
-    const { uri } = await turnOnSecondFactor(browser, person);
+    const { uri } = await enableTwoFactor(browser, person);
     const half = await halfway(person);
     await app.keys.setSuspended(partner.id, true);
     expectFailure(await enter(half, totpCode(uri, 1)), 403, "suspended");
@@ -378,19 +387,19 @@ describe("recovery codes anew, and turning it off", () => {
   it("signs in with the password alone afterwards, and tells the person", async () => {
     const { browser, password, email } = await securedPerson();
     expectData(await browser.post("/auth/two-factor/disable", {}));
-    expect(expectData(await browser.get("/auth/session")).user.has_second_factor).toBe(false);
+    expect(expectData(await browser.get("/auth/session")).user.has_two_factor).toBe(false);
     await signIn(app, { email, password });
     expectFailure(await browser.post("/auth/two-factor/disable", {}), 409);
-    expect(await actsOf(email)).toContain("second_factor.disabled");
+    expect(await actsOf(email)).toContain("two_factor.disabled");
     const mails = await app.database.query<{ kind: string }>(
       sql`select kind from mail where recipient = ${email} order by id`,
     );
-    expect(mails.map(({ kind }) => kind)).toEqual(["second_factor_enabled", "second_factor_disabled"]);
+    expect(mails.map(({ kind }) => kind)).toEqual(["two_factor_enabled", "two_factor_disabled"]);
   });
 
   // evidence: password-check-throttle-in-session
   it("bounds how often a signed-in thief may guess the password", async () => {
-    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     const browser = await signIn(app, person);
     for (let at = 0; at < 10; at += 1)
       expectFailure(await browser.post("/auth/two-factor/begin", { password: `guess number ${at}` }), 400);

@@ -1,35 +1,35 @@
 /** Agenda's dashboard: for operators who are signed in, to look at. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MongoClient } from "mongodb";
-import { JOBS_COLLECTION } from "../../src/scheduling/job-document.ts";
-import { expectFailure } from "../support/answers.ts";
-import { makePerson, signIn, type Browser } from "../support/account.ts";
-import { startCuttableProxy, type CuttableProxy } from "../support/cuttable-proxy.ts";
-import { startTestApp, type TestApp } from "../support/start-app.ts";
-import { createTestMongo } from "../support/test-mongo.ts";
+import { TASKS_COLLECTION } from "../../src/scheduling/task-document.ts";
+import { expectFailure } from "../support/app/assertions.ts";
+import { createTestUser, signIn, type SessionClient } from "../support/accounts/session-client.ts";
+import { startFaultProxy, type FaultProxy } from "../support/database/fault-proxy.ts";
+import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+import { createTestMongo } from "../support/database/test-mongo.ts";
 
 const PAGE = { accept: "text/html" };
 
 let app: TestApp;
-let proxy: CuttableProxy;
+let proxy: FaultProxy;
 let mongo: MongoClient;
-let operator: Browser;
-let owner: Browser;
+let operator: SessionClient;
+let owner: SessionClient;
 const opened = new AsyncDisposableStack();
 
 beforeAll(async () => {
   const { url } = opened.use(createTestMongo());
   mongo = new MongoClient(url);
   opened.defer(() => mongo.close());
-  proxy = opened.use(await startCuttableProxy(url));
+  proxy = opened.use(await startFaultProxy(url));
   // A process of the API alone has no Agenda that runs.
   app = opened.use(await startTestApp({ MONGODB_URL: proxy.url, WAYMARK_ROLE: "api" }));
-  const { id: organizationId } = await app.partner("agent");
-  owner = await signIn(app, await makePerson(app, { organizationId, role: "owner" }));
-  operator = await signIn(app, await makePerson(app, { organizationId: null, role: "operator" }));
+  const { id: organizationId } = await app.createOrganization("agent");
+  owner = await signIn(app, await createTestUser(app, { organizationId, role: "owner" }));
+  operator = await signIn(app, await createTestUser(app, { organizationId: null, role: "operator" }));
   await mongo
     .db()
-    .collection(JOBS_COLLECTION)
+    .collection(TASKS_COLLECTION)
     .insertMany([
       {
         name: "mails.sweep",
@@ -117,7 +117,7 @@ describe("an operator", () => {
     "/api/jobs/create",
     "/api/jobs/pause",
   ])("cannot change any by %s, from whichever page", async (path) => {
-    const before = await mongo.db().collection(JOBS_COLLECTION).find().toArray();
+    const before = await mongo.db().collection(TASKS_COLLECTION).find().toArray();
     const jobIds = before.map(({ _id: id }) => String(id));
     for (const origin of [app.url, "https://evil.example"]) {
       const response = await app.request(`/operator/agenda${path}`, {
@@ -127,7 +127,7 @@ describe("an operator", () => {
       });
       expect(response.status).toBe(405);
     }
-    expect(await mongo.db().collection(JOBS_COLLECTION).find().toArray()).toEqual(before);
+    expect(await mongo.db().collection(TASKS_COLLECTION).find().toArray()).toEqual(before);
   });
 });
 
@@ -144,7 +144,7 @@ describe("anybody else", () => {
     async (path) => {
       expectFailure(await app.call(`/operator/agenda${path}`), 401);
       expectFailure(await owner.get(`/operator/agenda${path}`), 403);
-      const { key } = await app.partner("agent");
+      const { key } = await app.createOrganization("agent");
       expectFailure(await app.call(`/operator/agenda${path}`, { key }), 401);
     },
   );
@@ -156,13 +156,13 @@ describe("anybody else", () => {
 
 describe("while MongoDB is away", () => {
   it("says so in a sentence, on the page and to its requests", async () => {
-    proxy.cut();
+    proxy.disconnect();
     await expect.poll(async () => (await get("/", operator, PAGE)).status, { timeout: 15_000 }).toBe(503);
     const page = await get("/", operator, PAGE);
     expect(page.headers.get("content-type")).toContain("text/html");
     expect(await page.text()).toContain("MongoDB, which keeps them, is out of reach");
     expectFailure(await operator.get("/operator/agenda/api"), 503);
-    proxy.mend();
+    proxy.restore();
     await expect.poll(async () => (await get("/api", operator)).status, { timeout: 20_000 }).toBe(200);
   });
 });

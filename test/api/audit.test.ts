@@ -1,25 +1,31 @@
 /** The audit log, and the act that it matters most for: shutting an organisation out, and letting it in again. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { record } from "../../src/accounts/audit.service.ts";
+import { recordAuditEvent } from "../../src/audit/audit.service.ts";
 import { createLogger } from "../../src/platform/logger.ts";
-import { listenTo } from "../../src/platform/notifications.ts";
-import { DELIVERIES_CHANNEL } from "../../src/webhooks/fan-out.service.ts";
+import { listenToChannel } from "../../src/platform/postgres/notify.ts";
+import { DELIVERIES_CHANNEL } from "../../src/webhooks/deliveries/channel.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
-import { makePerson, openBrowser, signIn, type Browser, type Person } from "../support/account.ts";
-import { ACCOUNT_ENV } from "../support/account-mails.ts";
-import { expectData, expectFailure } from "../support/answers.ts";
-import { ask, graphql } from "../support/graphql.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
-import { startRig, type WebhookRig } from "../support/webhook-rig.ts";
-import { startReceiver } from "../support/webhook-receiver.ts";
+import {
+  createTestUser,
+  createSessionClient,
+  signIn,
+  type SessionClient,
+  type TestUser,
+} from "../support/accounts/session-client.ts";
+import { ACCOUNT_ENV } from "../support/accounts/mails.ts";
+import { expectData, expectFailure } from "../support/app/assertions.ts";
+import { queryData, graphql } from "../support/graphql/client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import { startDispatcherFixture, type DispatcherFixture } from "../support/webhooks/dispatcher.fixture.ts";
+import { startTestReceiver } from "../support/webhooks/receiver.ts";
 
 let app: TestApp;
-let operator: Person;
-let operatorBrowser: Browser;
+let operator: TestUser;
+let operatorBrowser: SessionClient;
 
 beforeAll(async () => {
   app = await startTestApp(ACCOUNT_ENV);
-  operator = await makePerson(app, { organizationId: null, role: "operator" });
+  operator = await createTestUser(app, { organizationId: null, role: "operator" });
   operatorBrowser = await signIn(app, operator);
 });
 afterAll(() => app[Symbol.asyncDispose]());
@@ -40,16 +46,21 @@ const LOG = `query ($first: Int, $after: String, $actions: [String!], $organizat
     nodes { id at action actor subject details address requestId organization { id } }
     edges { cursor } pageInfo { hasNextPage endCursor } } }`;
 
-const headersOf = ({ cookie }: Browser) => ({ cookie, origin: app.url });
+const headersOf = ({ cookie }: SessionClient) => ({ cookie, origin: app.url });
 
-async function log(browser: Browser, variables: Record<string, unknown> = {}): Promise<Entry[]> {
-  return (await ask(app, LOG, { headers: headersOf(browser), variables })).auditLog.nodes as Entry[];
+async function log(browser: SessionClient, variables: Record<string, unknown> = {}): Promise<Entry[]> {
+  return (await queryData(app, LOG, { headers: headersOf(browser), variables })).auditLog.nodes as Entry[];
 }
 
 /** An organisation and its owner, signed in. */
-async function place(): Promise<{ partner: Partner; owner: Person; browser: Browser; id: string }> {
-  const partner = await app.partner("agent");
-  const owner = await makePerson(app, { organizationId: partner.id, role: "owner" });
+async function place(): Promise<{
+  partner: TestOrganization;
+  owner: TestUser;
+  browser: SessionClient;
+  id: string;
+}> {
+  const partner = await app.createOrganization("agent");
+  const owner = await createTestUser(app, { organizationId: partner.id, role: "owner" });
   return { partner, owner, browser: await signIn(app, owner), id: toTypedId("org", partner.id) };
 }
 
@@ -63,12 +74,15 @@ async function suspend(
   id: string,
   reason = "They asked for it",
 ): Promise<{ userErrors: unknown[]; organization: { suspendedAt: string } }> {
-  const data = await ask(app, SUSPEND, { headers: headersOf(operatorBrowser), variables: { id, reason } });
+  const data = await queryData(app, SUSPEND, {
+    headers: headersOf(operatorBrowser),
+    variables: { id, reason },
+  });
   return data.suspendOrganization;
 }
 
 async function restore(id: string): Promise<{ userErrors: unknown[] }> {
-  return (await ask(app, RESTORE, { headers: headersOf(operatorBrowser), variables: { id } }))
+  return (await queryData(app, RESTORE, { headers: headersOf(operatorBrowser), variables: { id } }))
     .restoreOrganization;
 }
 
@@ -76,7 +90,7 @@ describe("the audit log", () => {
   // evidence: audit-log-fields
   it("keeps who did what to whom, from where and in which request", async () => {
     const { partner, owner, browser, id } = await place();
-    const person = await makePerson(app, { organizationId: partner.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: partner.id, role: "member" });
     const removed = await graphql(app, REMOVE, {
       headers: headersOf(browser),
       variables: { id: toTypedId("usr", person.id) },
@@ -96,11 +110,17 @@ describe("the audit log", () => {
 
   it("tells who somebody was when they are gone", async () => {
     const { partner, browser } = await place();
-    const second = await makePerson(app, { organizationId: partner.id, role: "owner" });
-    const third = await makePerson(app, { organizationId: partner.id, role: "member" });
+    const second = await createTestUser(app, { organizationId: partner.id, role: "owner" });
+    const third = await createTestUser(app, { organizationId: partner.id, role: "member" });
     const theirs = await signIn(app, second);
-    await ask(app, REMOVE, { headers: headersOf(theirs), variables: { id: toTypedId("usr", third.id) } });
-    await ask(app, REMOVE, { headers: headersOf(browser), variables: { id: toTypedId("usr", second.id) } });
+    await queryData(app, REMOVE, {
+      headers: headersOf(theirs),
+      variables: { id: toTypedId("usr", third.id) },
+    });
+    await queryData(app, REMOVE, {
+      headers: headersOf(browser),
+      variables: { id: toTypedId("usr", second.id) },
+    });
     const removals = await log(browser, { actions: ["member.removed"] });
     expect(removals[1]).toMatchObject({ actor: second.email });
   });
@@ -129,14 +149,14 @@ describe("the audit log", () => {
   it("shows an organisation from where strangers have tried to sign in as one of its people", async () => {
     const { owner, browser } = await place();
     const body = JSON.stringify({ email: owner.email, password: "not my password" });
-    const refused = await openBrowser(app).call("/auth/sign-in", {
+    const refused = await createSessionClient(app).call("/auth/sign-in", {
       method: "POST",
       headers: { "x-forwarded-for": "203.0.113.7" },
       body,
     });
     expectFailure(refused, 401);
     const entry = await vi.waitFor(async () => {
-      const [found] = await log(browser, { actions: ["session.refused"] });
+      const [found] = await log(browser, { actions: ["session.sign_in_failed"] });
       expect(found).toBeDefined();
       return found;
     });
@@ -145,11 +165,14 @@ describe("the audit log", () => {
 
   it("is for owners and operators alone", async () => {
     const { partner, id } = await place();
-    const member = await signIn(app, await makePerson(app, { organizationId: partner.id, role: "member" }));
+    const member = await signIn(
+      app,
+      await createTestUser(app, { organizationId: partner.id, role: "member" }),
+    );
     const byMember = await graphql(app, LOG, { headers: headersOf(member) });
     expect(byMember.errors?.[0]?.extensions.code).toBe("FORBIDDEN");
     expect((await graphql(app, LOG, { key: partner.key })).errors?.[0]?.extensions.code).toBe("FORBIDDEN");
-    const owner = await signIn(app, await makePerson(app, { organizationId: partner.id, role: "owner" }));
+    const owner = await signIn(app, await createTestUser(app, { organizationId: partner.id, role: "owner" }));
     const asking = await graphql(app, LOG, { headers: headersOf(owner), variables: { organizationId: id } });
     expect(asking.errors?.[0]?.extensions.problems).toMatchObject([{ field: "organizationId" }]);
     const { text } = await app.keys.create({ organizationId: null, name: "operator", createdBy: "test" });
@@ -160,7 +183,7 @@ describe("the audit log", () => {
     const { partner, browser } = await place();
     const actor = { type: "system", id: null } as const;
     for (let at = 0; at < 7; at += 1)
-      await record(app.database, {
+      await recordAuditEvent(app.database, {
         action: "test.happened",
         actor,
         organizationId: partner.id,
@@ -170,7 +193,7 @@ describe("the audit log", () => {
     let after: string | null = null;
     do {
       const variables = { first: 3, after, actions: ["test.happened"] };
-      const { auditLog } = await ask(app, LOG, { headers: headersOf(browser), variables });
+      const { auditLog } = await queryData(app, LOG, { headers: headersOf(browser), variables });
       seen.push(...auditLog.nodes.map(({ subject }: Entry) => subject));
       after = auditLog.pageInfo.hasNextPage ? auditLog.pageInfo.endCursor : null;
     } while (after !== null);
@@ -252,38 +275,38 @@ describe("a suspended organisation", () => {
 });
 
 describe("deliveries of a suspended organisation", () => {
-  let rig: WebhookRig;
+  let rig: DispatcherFixture;
   beforeAll(async () => {
-    rig = await startRig();
+    rig = await startDispatcherFixture();
   });
   afterAll(() => rig[Symbol.asyncDispose]());
 
   it("wait, and go out when it is restored", async () => {
-    await using receiver = await startReceiver();
-    const { suspensions } = rig.app.people;
+    await using receiver = await startTestReceiver();
+    const { suspensions } = rig.app.membership;
     const context = { actor: { type: "system", id: null }, address: null, requestId: null } as const;
-    const endpoint = await rig.endpoint({ url: receiver.url });
-    const dispatcher = await rig.dispatcher();
+    const endpoint = await rig.createEndpoint({ url: receiver.url });
+    const dispatcher = await rig.startDispatcher();
     const id = toTypedId("org", rig.agent.id);
     await suspensions.suspend(context, id, null);
-    await rig.app.jobs(rig.agent, [{}, {}]);
-    dispatcher.poke();
+    await rig.app.createJobs(rig.agent, [{}, {}]);
+    dispatcher.wake();
     await rig.sweep(dispatcher);
     // Another's delivery shows that the dispatcher has had its turn.
-    const neighbour = await rig.endpoint({ url: receiver.url }, rig.contractor);
-    await rig.app.jobs(rig.agent, [{ contractor: rig.contractor }]);
-    dispatcher.poke();
-    await rig.all(neighbour, "delivered");
+    const neighbour = await rig.createEndpoint({ url: receiver.url }, rig.contractor);
+    await rig.app.createJobs(rig.agent, [{ contractor: rig.contractor }]);
+    dispatcher.wake();
+    await rig.waitForStatus(neighbour, "delivered");
     const waiting = await rig.deliveries(endpoint);
     expect(waiting.map(({ status, attempts }) => ({ status, attempts }))).toEqual(
       waiting.map(() => ({ status: "pending", attempts: 0 })),
     );
     expect(waiting.length).toBeGreaterThanOrEqual(3);
     let told = 0;
-    const listening = listenTo({
+    const listening = listenToChannel({
       url: rig.app.databaseUrl,
       channel: DELIVERIES_CHANNEL,
-      name: "test",
+      applicationName: "test",
       logger: createLogger("silent"),
       onNotification() {
         told += 1;
@@ -294,7 +317,7 @@ describe("deliveries of a suspended organisation", () => {
     await vi.waitFor(() => expect(told).toBe(1));
     await suspensions.restore(context, id);
     await vi.waitFor(() => expect(told).toBe(2));
-    dispatcher.poke();
-    expect(await rig.all(endpoint, "delivered")).toHaveLength(waiting.length);
+    dispatcher.wake();
+    expect(await rig.waitForStatus(endpoint, "delivered")).toHaveLength(waiting.length);
   });
 });

@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { startInstance, type Instance, type Answer } from "../support/instance.ts";
-import { expectData, expectFailure } from "../support/answers.ts";
-import { startCuttableProxy, type CuttableProxy } from "../support/cuttable-proxy.ts";
+import { startAppInstance, type AppInstance, type ApiResponse } from "../support/app/app-instance.ts";
+import { expectData, expectFailure } from "../support/app/assertions.ts";
+import { startFaultProxy, type FaultProxy } from "../support/database/fault-proxy.ts";
 import { SECOND_MS } from "../support/fake-clock.ts";
-import { listJobs } from "../support/job-calls.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { listJobs } from "../support/app/job-client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
-let proxy: CuttableProxy;
+let proxy: FaultProxy;
 /** Another process, whose every word with the database is read. */
-let other: Instance;
+let other: AppInstance;
 
 beforeAll(async () => {
   app = await startTestApp();
-  proxy = await startCuttableProxy(app.databaseUrl);
-  other = await startInstance(proxy.url);
+  proxy = await startFaultProxy(app.databaseUrl);
+  other = await startAppInstance(proxy.url);
 });
 afterAll(async () => {
   await other[Symbol.asyncDispose]();
@@ -22,14 +22,14 @@ afterAll(async () => {
   await app[Symbol.asyncDispose]();
 });
 
-async function keyIdOf({ id }: Partner): Promise<string> {
+async function keyIdOf({ id }: TestOrganization): Promise<string> {
   const [key] = await app.keys.list(id);
   return key?.id ?? "";
 }
 
 /** A partner whose key the other process knows by heart, so that it does not ask the database for it. */
-async function rememberedPartner(): Promise<Partner> {
-  const partner = await app.partner("agent");
+async function rememberedPartner(): Promise<TestOrganization> {
+  const partner = await app.createOrganization("agent");
   await vi.waitFor(
     async () => {
       const start = proxy.statements.length;
@@ -43,7 +43,7 @@ async function rememberedPartner(): Promise<Partner> {
 
 /** That no request lets the key through which begins a second after `change` or later. */
 async function expectWithinASecond(
-  call: () => Promise<Answer>,
+  call: () => Promise<ApiResponse>,
   change: () => Promise<void>,
   status: number,
 ): Promise<void> {
@@ -101,10 +101,10 @@ describe("within a second, in a process that knows the key by heart", () => {
   it("503 when it has lost the database and could not hear of a revocation", async () => {
     const partner = await rememberedPartner();
     // An answer that needs nothing of the database but who is asking.
-    const call = (): Promise<Answer> => listJobs(other, partner, "page=0");
-    const cut = async (): Promise<void> => proxy.cut();
+    const call = (): Promise<ApiResponse> => listJobs(other, partner, "page=0");
+    const cut = async (): Promise<void> => proxy.disconnect();
     await expectWithinASecond(call, cut, 503);
-    proxy.mend();
+    proxy.restore();
     await vi.waitFor(async () => expectData(await listJobs(other, partner)), 10_000);
   });
 });
@@ -130,7 +130,7 @@ it("keeps the other keys in memory when one is rotated, or rotated, revoked and 
 });
 
 it("403 for every key of a suspended organisation, wherever it is used first", async () => {
-  const partner = await app.partner("agent");
+  const partner = await app.createOrganization("agent");
   const second = await app.keys.create({ organizationId: partner.id, name: "second", createdBy: "test" });
   await app.keys.setSuspended(partner.id, true);
   for (const key of [partner.key, second.text])

@@ -1,46 +1,46 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { newKeyText } from "../../src/api-keys/api-key.format.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { startInstance, type Instance, type Answer } from "../support/instance.ts";
-import { expectData, expectFailure } from "../support/answers.ts";
+import { generateKey } from "../../src/api-keys/api-key.format.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { startAppInstance, type AppInstance, type ApiResponse } from "../support/app/app-instance.ts";
+import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { createFakeClock, HOUR_MS, MINUTE_MS, type FakeClock } from "../support/fake-clock.ts";
-import { listJobs, patchJob, type Api } from "../support/job-calls.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { listJobs, patchJob, type ApiClient } from "../support/app/job-client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
 let clock: FakeClock;
-let agent: Partner;
+let agent: TestOrganization;
 
 beforeAll(async () => {
   clock = createFakeClock();
   app = await startTestApp({}, { clock });
-  agent = await app.partner("agent");
+  agent = await app.createOrganization("agent");
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-function withHeaders(headers: Record<string, string>, api: Api = app): Promise<Answer> {
+function withHeaders(headers: Record<string, string>, api: ApiClient = app): Promise<ApiResponse> {
   return api.call("/v1/jobs", { headers });
 }
 
-function expectUnauthorized(answer: Answer, message?: string): void {
+function expectUnauthorized(answer: ApiResponse, message?: string): void {
   expectFailure(answer, 401, message);
   expect(answer.headers.get("www-authenticate")).toBe("Bearer");
 }
 
-async function keyIdOf({ id }: Partner): Promise<string> {
+async function keyIdOf({ id }: TestOrganization): Promise<string> {
   const [key] = await app.keys.list(id);
   return key?.id ?? "";
 }
 
-async function lastUsed(partner: Partner): Promise<number | null> {
+async function lastUsed(partner: TestOrganization): Promise<number | null> {
   const [row] = await app.database.query<{ at: string | null }>(sql`
     select to_char(last_used_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at from api_key where organization_id = ${partner.id}`);
   return row?.at ? Date.parse(row.at) : null;
 }
 
 /** Uses the key in a process of its own, which writes it down at its end at the latest. */
-async function use(partner: Partner): Promise<void> {
-  await using process = await startInstance(app.databaseUrl, {}, { clock });
+async function use(partner: TestOrganization): Promise<void> {
+  await using process = await startAppInstance(app.databaseUrl, {}, { clock });
   expectData(await listJobs(process, partner));
 }
 
@@ -86,7 +86,7 @@ describe("401 with WWW-Authenticate: Bearer", () => {
   it.each([
     ["empty", () => ""],
     ["no key of ours", () => "secret"],
-    ["of the right shape and unknown", () => newKeyText().text],
+    ["of the right shape and unknown", () => generateKey().text],
     ["cut short", () => agent.key.slice(0, -1)],
     ["one character longer", () => `${agent.key}x`],
     ["wrong in its checksum", () => agent.key.slice(0, -1) + (agent.key.endsWith("x") ? "y" : "x")],
@@ -98,7 +98,7 @@ describe("401 with WWW-Authenticate: Bearer", () => {
 
   it("when the id is a known key's and the secret another's", async () => {
     const [, lookup = ""] = agent.key.split("_");
-    const forged = newKeyText();
+    const forged = generateKey();
     // A made-up secret with a right checksum, under the known id.
     await app.database.query(sql`update api_key set lookup = ${forged.lookup} where lookup = ${lookup}`);
     expectUnauthorized(await withHeaders({ "x-api-key": forged.text }, await instance()));
@@ -106,7 +106,7 @@ describe("401 with WWW-Authenticate: Bearer", () => {
   });
 
   it("when the two headers hold two different keys, both of them good", async () => {
-    const other = await app.partner("agent");
+    const other = await app.createOrganization("agent");
     expectUnauthorized(
       await withHeaders({ "x-api-key": agent.key, authorization: `Bearer ${other.key}` }),
       "two different keys",
@@ -114,7 +114,7 @@ describe("401 with WWW-Authenticate: Bearer", () => {
   });
 
   it("when the key has expired, from that instant on", async () => {
-    const partner = await app.partner("agent", { expiresAt: new Date(clock.now() + HOUR_MS) });
+    const partner = await app.createOrganization("agent", { expiresAt: new Date(clock.now() + HOUR_MS) });
     expectData(await listJobs(app, partner));
     clock.advance(HOUR_MS - 1);
     expectData(await listJobs(app, partner));
@@ -123,13 +123,13 @@ describe("401 with WWW-Authenticate: Bearer", () => {
   });
 
   it("when the key is revoked", async () => {
-    const partner = await app.partner("agent");
+    const partner = await app.createOrganization("agent");
     await app.keys.revoke(await keyIdOf(partner));
     expectUnauthorized(await listJobs(await instance(), partner));
   });
 
   it("for a rotated key when its grace is over; the new one is good at once", async () => {
-    const partner = await app.partner("agent");
+    const partner = await app.createOrganization("agent");
     const { text } = await app.keys.rotate(await keyIdOf(partner), 2, "test");
     const fresh = await instance();
     expectData(await listJobs(fresh, { key: text }));
@@ -141,10 +141,10 @@ describe("401 with WWW-Authenticate: Bearer", () => {
 
   // evidence: api-key-errors-identical
   it("says the same of an unknown, a revoked and a mistyped key", async () => {
-    const partner = await app.partner("agent");
+    const partner = await app.createOrganization("agent");
     await app.keys.revoke(await keyIdOf(partner));
     const fresh = await instance();
-    const texts = [partner.key, newKeyText().text, "nonsense"];
+    const texts = [partner.key, generateKey().text, "nonsense"];
     const messages = await Promise.all(
       texts.map(async (key) => (await listJobs(fresh, { key })).body.error?.message),
     );
@@ -155,11 +155,11 @@ describe("401 with WWW-Authenticate: Bearer", () => {
 describe("403 when the key is good and may not do this", () => {
   // evidence: api-key-scope-403
   it("for lack of a scope", async () => {
-    const reader = await app.partner("agent", { scopes: ["jobs:read"] });
-    const [number = ""] = await app.jobs(reader, [{}]);
+    const reader = await app.createOrganization("agent", { scopes: ["jobs:read"] });
+    const [number = ""] = await app.createJobs(reader, [{}]);
     expectData(await listJobs(app, reader));
     expectFailure(await patchJob(app, reader, number, { weight: 1 }), 403, "jobs:write");
-    const hooks = await app.partner("agent", { scopes: ["webhooks:manage"] });
+    const hooks = await app.createOrganization("agent", { scopes: ["webhooks:manage"] });
     expectFailure(await listJobs(app, hooks), 403, "jobs:read");
     expect((await listJobs(app, hooks)).headers.has("www-authenticate")).toBe(false);
   });
@@ -173,12 +173,12 @@ describe("403 when the key is good and may not do this", () => {
     [["0.0.0.0/0"], 200],
     [[], 403],
   ])("when the address is outside the key's ranges %j: %i", async (cidrs, status) => {
-    expect((await listJobs(app, await app.partner("agent", { cidrs }))).status).toBe(status);
+    expect((await listJobs(app, await app.createOrganization("agent", { cidrs }))).status).toBe(status);
   });
 
   // evidence: forwarded-for-ignored-without-proxy
   it("takes no word of X-Forwarded-For unless it is told to trust proxies", async () => {
-    const partner = await app.partner("agent", { cidrs: ["203.0.113.0/24"] });
+    const partner = await app.createOrganization("agent", { cidrs: ["203.0.113.0/24"] });
     const headers = { "x-api-key": partner.key, "x-forwarded-for": "203.0.113.9" };
     expectFailure(await withHeaders(headers), 403);
     expectFailure(
@@ -200,7 +200,7 @@ describe("403 when the key is good and may not do this", () => {
 
 describe("last used", () => {
   it("is written, at most once a minute, whatever process a key is used in", async () => {
-    const partner = await app.partner("agent");
+    const partner = await app.createOrganization("agent");
     expect(await lastUsed(partner)).toBeNull();
     const startMs = clock.now();
     await use(partner);
@@ -214,8 +214,8 @@ describe("last used", () => {
   });
 
   it("is not lost when what is known of keys is forgotten meanwhile", async () => {
-    const [partner, revoked] = [await app.partner("agent"), await app.partner("agent")];
-    const process = await startInstance(app.databaseUrl, {}, { clock });
+    const [partner, revoked] = [await app.createOrganization("agent"), await app.createOrganization("agent")];
+    const process = await startAppInstance(app.databaseUrl, {}, { clock });
     expectData(await listJobs(process, partner));
     expectData(await listJobs(process, revoked));
     await app.keys.revoke(await keyIdOf(revoked));
@@ -225,20 +225,20 @@ describe("last used", () => {
   });
 
   it("is not written for a request that was refused", async () => {
-    const partner = await app.partner("agent", { cidrs: ["203.0.113.0/24"] });
-    await using process = await startInstance(app.databaseUrl, {}, { clock });
+    const partner = await app.createOrganization("agent", { cidrs: ["203.0.113.0/24"] });
+    await using process = await startAppInstance(app.databaseUrl, {}, { clock });
     expectFailure(await listJobs(process, partner), 403);
     await process[Symbol.asyncDispose]();
     expect(await lastUsed(partner)).toBeNull();
   });
 });
 
-const instances: Instance[] = [];
+const instances: AppInstance[] = [];
 afterAll(() => Promise.all(instances.map((one) => one[Symbol.asyncDispose]())));
 
 /** Another process on the same database, which knows nothing yet. */
-async function instance(env: Record<string, string> = {}): Promise<Instance> {
-  const started = await startInstance(app.databaseUrl, env, { clock });
+async function instance(env: Record<string, string> = {}): Promise<AppInstance> {
+  const started = await startAppInstance(app.databaseUrl, env, { clock });
   instances.push(started);
   return started;
 }

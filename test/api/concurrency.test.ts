@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { assignRows } from "../../src/jobs/job.upsert.ts";
+import { assignContractors } from "../../src/jobs/update/upsert.sql.ts";
 import { systemActor } from "../../src/platform/principal.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { startInstance } from "../support/instance.ts";
-import { expectData, expectFailure } from "../support/answers.ts";
-import { getJob, jobPath, patchBatch, patchJob } from "../support/job-calls.ts";
-import { holdJob } from "../support/row-lock.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { startAppInstance } from "../support/app/app-instance.ts";
+import { expectData, expectFailure } from "../support/app/assertions.ts";
+import { getJob, jobPath, patchBatch, patchJob } from "../support/app/job-client.ts";
+import { lockJobRow } from "../support/database/row-lock.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 interface Step {
   sequence: number;
@@ -14,18 +14,18 @@ interface Step {
 }
 
 let app: TestApp;
-let agent: Partner;
+let agent: TestOrganization;
 
 beforeAll(async () => {
   app = await startTestApp();
-  agent = await app.partner("agent");
+  agent = await app.createOrganization("agent");
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
 const range = (length: number): number[] => Array.from({ length }, (_, at) => at + 1);
 
 function newJobs(count: number): Promise<string[]> {
-  return app.jobs(
+  return app.createJobs(
     agent,
     range(count).map(() => ({})),
   );
@@ -58,7 +58,7 @@ describe("many updates of one job at once", () => {
   // evidence: concurrent-updates-no-lost-version
   it("lose no version, and its events have the sequence 1 to n without a gap, each going on where the last ended", async () => {
     const [number = ""] = await newJobs(1);
-    await using other = await startInstance(app.databaseUrl);
+    await using other = await startAppInstance(app.databaseUrl);
     const answers = await Promise.all(
       range(60).map((weight) => patchJob(weight % 2 ? app : other, agent, number, { weight })),
     );
@@ -121,8 +121,8 @@ describe("many batches at once", () => {
       const before = await deadlocks();
       const numbers = await newJobs(12);
       await (async () => {
-        await using one = await startInstance(app.databaseUrl);
-        await using other = await startInstance(app.databaseUrl);
+        await using one = await startAppInstance(app.databaseUrl);
+        await using other = await startAppInstance(app.databaseUrl);
         for (const round of range(200)) {
           const items = numbers.map((marking_number, at) => ({
             marking_number,
@@ -173,11 +173,14 @@ describe("many batches at once", () => {
 
 describe("a job that changes hands while an update waits for it", () => {
   it("404 for the contractor that has lost it meanwhile, and nothing changes", async () => {
-    const [former, next] = [await app.partner("contractor"), await app.partner("contractor")];
-    const [number = ""] = await app.jobs(agent, [{ contractor: former }]);
+    const [former, next] = [
+      await app.createOrganization("contractor"),
+      await app.createOrganization("contractor"),
+    ];
+    const [number = ""] = await app.createJobs(agent, [{ contractor: former }]);
     let updating: ReturnType<typeof patchJob> | undefined;
     await app.database.transaction(async (tx) => {
-      await assignRows(tx, [{ markingNumber: number, contractorId: next.id }], {
+      await assignContractors(tx, [{ markingNumber: number, contractorId: next.id }], {
         actor: systemActor,
         requestId: null,
       });
@@ -196,9 +199,9 @@ describe("a job that changes hands while an update waits for it", () => {
 describe("a read while a job is being changed", () => {
   it("does not wait and shows what was before", async () => {
     const [number = ""] = await newJobs(1);
-    const held = await holdJob(app.databaseUrl, number);
+    const held = await lockJobRow(app.databaseUrl, number);
     const updating = patchJob(app, agent, number, { weight: 1 });
-    await held.untilSomeoneWaits();
+    await held.waitForBlockedSessions();
     expect(expectData(await getJob(app, agent, number)).weight).toBeNull();
     await held.release();
     expect(expectData(await updating).weight).toBe(1);

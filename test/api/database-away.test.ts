@@ -1,31 +1,31 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { sql } from "../../src/platform/sql.ts";
-import { startInstance, type Instance, type Answer } from "../support/instance.ts";
-import { expectData, expectFailure } from "../support/answers.ts";
-import { startCuttableProxy, type CuttableProxy } from "../support/cuttable-proxy.ts";
-import { getJob, listJobs, patchBatch, patchJob } from "../support/job-calls.ts";
-import { holdJob } from "../support/row-lock.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { startAppInstance, type AppInstance, type ApiResponse } from "../support/app/app-instance.ts";
+import { expectData, expectFailure } from "../support/app/assertions.ts";
+import { startFaultProxy, type FaultProxy } from "../support/database/fault-proxy.ts";
+import { getJob, listJobs, patchBatch, patchJob } from "../support/app/job-client.ts";
+import { lockJobRow } from "../support/database/row-lock.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
-let agent: Partner;
+let agent: TestOrganization;
 let number: string;
 
 beforeAll(async () => {
   app = await startTestApp();
-  agent = await app.partner("agent");
-  [number = ""] = await app.jobs(agent, [{}]);
+  agent = await app.createOrganization("agent");
+  [number = ""] = await app.createJobs(agent, [{}]);
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-function expectUnavailable(answer: Answer): void {
+function expectUnavailable(answer: ApiResponse): void {
   const error = expectFailure(answer, 503);
   expect(Number(answer.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
   expect(error.details).toBeNull();
   expect(error.message).not.toMatch(/ECONN|127\.0\.0\.1|terminat|timeout|5\d{4}/i);
 }
 
-async function expectReady(instance: Instance, ready: boolean): Promise<void> {
+async function expectReady(instance: AppInstance, ready: boolean): Promise<void> {
   const response = await instance.request("/health/ready");
   const body = await response.json();
   const [status, said, postgres] = ready ? [200, "ready", "up"] : [503, "not_ready", "down"];
@@ -36,16 +36,16 @@ async function expectReady(instance: Instance, ready: boolean): Promise<void> {
 }
 
 /** What it found is kept for a moment. */
-const untilReady = (instance: Instance): Promise<void> =>
+const untilReady = (instance: AppInstance): Promise<void> =>
   vi.waitFor(() => expectReady(instance, true), 5_000);
 
 describe("503 with Retry-After when PostgreSQL is out of reach", () => {
-  let proxy: CuttableProxy;
-  let instance: Instance;
+  let proxy: FaultProxy;
+  let instance: AppInstance;
 
   beforeAll(async () => {
-    proxy = await startCuttableProxy(app.databaseUrl);
-    instance = await startInstance(proxy.url);
+    proxy = await startFaultProxy(app.databaseUrl);
+    instance = await startAppInstance(proxy.url);
     expectData(await listJobs(instance, agent));
   });
   afterAll(async () => {
@@ -53,7 +53,7 @@ describe("503 with Retry-After when PostgreSQL is out of reach", () => {
     await proxy[Symbol.asyncDispose]();
   });
 
-  const everyCall = (): Promise<Answer[]> =>
+  const everyCall = (): Promise<ApiResponse[]> =>
     Promise.all([
       listJobs(instance, agent),
       getJob(instance, agent, number),
@@ -67,14 +67,14 @@ describe("503 with Retry-After when PostgreSQL is out of reach", () => {
 
   // evidence: postgres-unreachable-503
   it("for every call, alive but not ready, and it recovers by itself", async () => {
-    proxy.cut();
+    proxy.disconnect();
     for (let round = 0; round < 3; round += 1)
       for (const answer of await everyCall()) expectUnavailable(answer);
     await expectReady(instance, false);
     expect((await instance.request("/health/live")).status).toBe(200);
     expectFailure(await instance.call("/v1/nothing"), 404);
 
-    proxy.mend();
+    proxy.restore();
     await vi.waitFor(async () => expectData(await listJobs(instance, agent)), 10_000);
     await untilReady(instance);
     for (const answer of await everyCall()) expectData(answer);
@@ -82,24 +82,24 @@ describe("503 with Retry-After when PostgreSQL is out of reach", () => {
 
   // evidence: broken-connection-rolls-back
   it("when the connection breaks in the middle of a request, which is not done then", async () => {
-    const [own = ""] = await app.jobs(agent, [{}]);
-    const held = await holdJob(app.databaseUrl, own);
+    const [own = ""] = await app.createJobs(agent, [{}]);
+    const held = await lockJobRow(app.databaseUrl, own);
     const patched = patchJob(instance, agent, own, { weight: 2 });
     const dry = patchJob(instance, { ...agent, query: "dry_run=true" }, own, { weight: 2 });
-    await held.untilSomeoneWaits(2);
-    proxy.cut();
+    await held.waitForBlockedSessions(2);
+    proxy.disconnect();
     expectUnavailable(await patched);
     expectUnavailable(await dry);
-    proxy.mend();
+    proxy.restore();
     await held.release();
     await vi.waitFor(async () => expectData(await getJob(instance, agent, own)), 10_000);
   });
 
   it("when sessions are ended by the server, and the next request is served", async () => {
-    const [own = ""] = await app.jobs(agent, [{}]);
-    const held = await holdJob(app.databaseUrl, own);
+    const [own = ""] = await app.createJobs(agent, [{}]);
+    const held = await lockJobRow(app.databaseUrl, own);
     const patched = patchJob(instance, agent, own, { weight: 2 });
-    await held.untilSomeoneWaits();
+    await held.waitForBlockedSessions();
     await app.database.query(sql`
       select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);
     expectUnavailable(await patched);
@@ -116,7 +116,7 @@ describe("503 with Retry-After when PostgreSQL is out of reach", () => {
       proxy.stall();
       for (const answer of await everyCall()) expectUnavailable(answer);
       await expectReady(instance, false);
-      proxy.mend();
+      proxy.restore();
       await vi.waitFor(async () => expectData(await listJobs(instance, agent)), 20_000);
       await untilReady(instance);
     },
@@ -128,13 +128,13 @@ describe("503 with Retry-After when the server is overloaded", () => {
 
   // evidence: overload-503-retry-after
   it("for requests beyond those that may wait; those that waited are served", async () => {
-    await using small = await startInstance(app.databaseUrl, { DATABASE_POOL_SIZE: String(POOL_SIZE) });
+    await using small = await startAppInstance(app.databaseUrl, { DATABASE_POOL_SIZE: String(POOL_SIZE) });
     expectData(await listJobs(small, agent));
-    const held = await holdJob(app.databaseUrl, number);
+    const held = await lockJobRow(app.databaseUrl, number);
     const changeOne = (_: unknown, at: number) => patchJob(small, agent, number, { piece_quantity: at + 1 });
     const holders = Array.from({ length: POOL_SIZE }, changeOne);
     // Only then no connection comes free by what runs at intervals, and nobody leaves the line.
-    await held.untilSomeoneWaits(POOL_SIZE);
+    await held.waitForBlockedSessions(POOL_SIZE);
     const patches = [...holders, ...Array.from({ length: 60 }, changeOne)];
     const answers = Promise.all(patches);
     const firstRefused = await Promise.any(

@@ -1,21 +1,28 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
-import { getJob, jobPath, listJobs, numbersOf, patchBatch, patchJob } from "../support/job-calls.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
+import {
+  getJob,
+  jobPath,
+  listJobs,
+  markingNumbersOf,
+  patchBatch,
+  patchJob,
+} from "../support/app/job-client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
-let agent: Partner;
+let agent: TestOrganization;
 
 beforeAll(async () => {
   app = await startTestApp();
-  agent = await app.partner("agent");
+  agent = await app.createOrganization("agent");
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
 /** Jobs at version 2. */
 async function newJobs(count: number): Promise<string[]> {
-  const contractor = await app.partner("contractor");
-  return await app.jobs(
+  const contractor = await app.createOrganization("contractor");
+  return await app.createJobs(
     agent,
     Array.from({ length: count }, () => ({ contractor })),
   );
@@ -121,7 +128,7 @@ describe("dry_run of a batch", () => {
         expectData(await app.call(`${jobPath(number)}/history`, { key: agent.key })).pagination.total,
       ).toBe(2);
     }
-    expect(numbersOf(await listJobs(app, agent, "normalized_status=completed"))).not.toContain(two);
+    expect(markingNumbersOf(await listJobs(app, agent, "normalized_status=completed"))).not.toContain(two);
 
     const done = expectData(await patchBatch(app, agent, items));
     expect(withoutTimes(done)).toEqual(withoutTimes(dry));

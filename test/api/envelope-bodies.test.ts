@@ -1,19 +1,19 @@
 import { gzipSync, brotliCompressSync, deflateSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
-import { getJob, jobPath } from "../support/job-calls.ts";
-import { callExactly } from "../support/raw-http.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
-import type { Answer } from "../support/instance.ts";
+import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
+import { getJob, jobPath } from "../support/app/job-client.ts";
+import { sendRawRequest } from "../support/app/raw-http-client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { ApiResponse } from "../support/app/app-instance.ts";
 
 let app: TestApp;
-let agent: Partner;
+let agent: TestOrganization;
 let number: string;
 
 beforeAll(async () => {
   app = await startTestApp();
-  agent = await app.partner("agent");
-  [number = ""] = await app.jobs(agent, [{}]);
+  agent = await app.createOrganization("agent");
+  [number = ""] = await app.createJobs(agent, [{}]);
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -26,9 +26,9 @@ function send(
   body: string | Uint8Array,
   headers: Record<string, string> = {},
   path = jobPath(number),
-): Promise<Answer> {
+): Promise<ApiResponse> {
   const all = { "content-type": JSON_TYPE, "x-api-key": agent.key, ...headers };
-  return callExactly(app.url, path, {
+  return sendRawRequest(app.url, path, {
     method: "PATCH",
     headers: { ...all, "content-length": Buffer.byteLength(body) },
     body,
@@ -85,7 +85,7 @@ describe("400 for a body that is no JSON object in UTF-8", () => {
 
   it("a chunked body without a byte", async () => {
     const headers = { "content-type": JSON_TYPE, "x-api-key": agent.key, "transfer-encoding": "chunked" };
-    expectFailure(await callExactly(app.url, jobPath(number), { method: "PATCH", headers }), 400);
+    expectFailure(await sendRawRequest(app.url, jobPath(number), { method: "PATCH", headers }), 400);
   });
 
   it.each([
@@ -126,7 +126,7 @@ describe("415 for a body that is not application/json", () => {
   it("without a Content-Type", async () => {
     const headers = { "x-api-key": agent.key, "content-length": "12" };
     expectFailure(
-      await callExactly(app.url, jobPath(number), { method: "PATCH", headers, body: '{"weight":1}' }),
+      await sendRawRequest(app.url, jobPath(number), { method: "PATCH", headers, body: '{"weight":1}' }),
       415,
     );
   });
@@ -161,16 +161,19 @@ describe("413 for a body over its bound", () => {
   it("counted in bytes, in chunks too", async () => {
     const wide = `{"weight":14,"pad":"${"字".repeat(ONE_JOB / 3)}"}`;
     const headers = { "content-type": JSON_TYPE, "x-api-key": agent.key, "transfer-encoding": "chunked" };
-    expectFailure(await callExactly(app.url, jobPath(number), { method: "PATCH", headers, body: wide }), 413);
+    expectFailure(
+      await sendRawRequest(app.url, jobPath(number), { method: "PATCH", headers, body: wide }),
+      413,
+    );
   });
 
   // evidence: body-limit-content-length
   it("by what it says of its length, before it is sent", async () => {
     const headers = { "content-type": JSON_TYPE, "x-api-key": agent.key, "content-length": String(2 ** 40) };
-    const answer = await callExactly(app.url, jobPath(number), {
+    const answer = await sendRawRequest(app.url, jobPath(number), {
       method: "PATCH",
       headers,
-      unfinished: true,
+      isUnfinished: true,
     });
     expectFailure(answer, 413);
   });
@@ -218,7 +221,7 @@ describe("the order of refusals", () => {
   });
 
   it("403 comes before a look at the body", async () => {
-    const reader = await app.partner("agent", { scopes: ["jobs:read"] });
+    const reader = await app.createOrganization("agent", { scopes: ["jobs:read"] });
     expectFailure(await send("{", { "x-api-key": reader.key }), 403);
   });
 });

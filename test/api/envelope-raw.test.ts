@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { expectData, expectEnvelope, expectFailure } from "../support/answers.ts";
-import { getJob } from "../support/job-calls.ts";
-import { parseAnswer, sendBytes } from "../support/raw-http.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { expectData, expectEnvelope, expectFailure } from "../support/app/assertions.ts";
+import { getJob } from "../support/app/job-client.ts";
+import { parseLastResponse, sendBytes } from "../support/app/raw-http-client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
-let agent: Partner;
+let agent: TestOrganization;
 
 beforeAll(async () => {
   app = await startTestApp();
-  agent = await app.partner("agent");
+  agent = await app.createOrganization("agent");
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -42,7 +42,7 @@ describe("400 in the envelope for what is no HTTP", () => {
   ])("%s", async (_, text) => {
     const received = await sendBytes(app.url, Buffer.from(text, "latin1"));
     expect(received.match(/HTTP\/1\.1 /g)).toHaveLength(1);
-    expectFailure(parseAnswer(received), 400);
+    expectFailure(parseLastResponse(received), 400);
   });
 
   // evidence: http-broken-chunk-rejected
@@ -55,7 +55,7 @@ describe("400 in the envelope for what is no HTTP", () => {
     ];
     const received = await sendBytes(app.url, `${lines(...head, "Transfer-Encoding: chunked")}ZZ\r\n{}`);
     expect(received.match(/HTTP\/1\.1 /g)).toHaveLength(1);
-    expectFailure(parseAnswer(received), 400);
+    expectFailure(parseLastResponse(received), 400);
   });
 
   it("nothing of the parser's own words in it", async () => {
@@ -71,7 +71,7 @@ describe("headers beyond all bounds", () => {
     ["a path that is too long", []],
   ])("are refused in the envelope: %s", async (title, headers) => {
     const path = title.includes("path") ? `/v1/jobs?q=${"a".repeat(20_000)}` : "/v1/jobs";
-    const answer = parseAnswer(
+    const answer = parseLastResponse(
       await sendBytes(app.url, lines(`GET ${path} HTTP/1.1`, ...closing, ...headers)),
     );
     expectEnvelope(answer);
@@ -87,20 +87,20 @@ describe("headers beyond all bounds", () => {
   it("many small ones are fine", async () => {
     const many = Array.from({ length: 300 }, (_, at) => `x-${at}: 1`);
     const text = lines("GET /v1/jobs HTTP/1.1", ...closing, `x-api-key: ${agent.key}`, ...many);
-    expectData(parseAnswer(await sendBytes(app.url, text)));
+    expectData(parseLastResponse(await sendBytes(app.url, text)));
   });
 });
 
 describe("what is HTTP, if rarely seen", () => {
   it("HTTP/1.0, with and without a Host", async () => {
     expectData(
-      parseAnswer(await sendBytes(app.url, lines("GET /v1/jobs HTTP/1.0", `x-api-key: ${agent.key}`))),
+      parseLastResponse(await sendBytes(app.url, lines("GET /v1/jobs HTTP/1.0", `x-api-key: ${agent.key}`))),
     );
   });
 
   it("an absolute address in the request line", async () => {
     expectData(
-      parseAnswer(
+      parseLastResponse(
         await sendBytes(
           app.url,
           lines("GET http://elsewhere.example/v1/jobs?page_size=1 HTTP/1.1", ...keyed()),
@@ -117,13 +117,15 @@ describe("what is HTTP, if rarely seen", () => {
       "Connection: Upgrade, close",
       "Upgrade: websocket",
     );
-    expectData(parseAnswer(await sendBytes(app.url, text)));
+    expectData(parseLastResponse(await sendBytes(app.url, text)));
   });
 
   // evidence: http-unsupported-method-405
   it("405 for a method that HTTP knows and the path does not have", async () => {
     for (const method of ["TRACE", "PROPFIND", "PURGE", "M-SEARCH"]) {
-      const answer = parseAnswer(await sendBytes(app.url, lines(`${method} /v1/jobs HTTP/1.1`, ...keyed())));
+      const answer = parseLastResponse(
+        await sendBytes(app.url, lines(`${method} /v1/jobs HTTP/1.1`, ...keyed())),
+      );
       expectFailure(answer, 405);
       expect(answer.headers.get("allow")?.trim()).toBe("GET, HEAD");
     }
@@ -131,14 +133,14 @@ describe("what is HTTP, if rarely seen", () => {
 
   it("an expectation that it cannot meet is no reason to answer outside the envelope", async () => {
     expectData(
-      parseAnswer(
+      parseLastResponse(
         await sendBytes(app.url, lines("GET /v1/jobs HTTP/1.1", ...keyed(), "Expect: the-unexpected")),
       ),
     );
   });
 
   it("Expect: 100-continue", async () => {
-    const [number = ""] = await app.jobs(agent, [{}]);
+    const [number = ""] = await app.createJobs(agent, [{}]);
     const body = '{"weight":8}';
     const head = [
       `PATCH /v1/jobs/by-marking/${number} HTTP/1.1`,
@@ -147,7 +149,9 @@ describe("what is HTTP, if rarely seen", () => {
       "Expect: 100-continue",
     ];
     expectData(
-      parseAnswer(await sendBytes(app.url, `${lines(...head, `Content-Length: ${body.length}`)}${body}`)),
+      parseLastResponse(
+        await sendBytes(app.url, `${lines(...head, `Content-Length: ${body.length}`)}${body}`),
+      ),
     );
     expect(expectData(await getJob(app, agent, number)).weight).toBe(8);
   });

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLogger } from "../../src/platform/logger.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { expectData, expectEnvelope, expectFailure } from "../support/answers.ts";
-import { getJob, listJobs, patchBatch, patchJob } from "../support/job-calls.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
-import type { Answer } from "../support/instance.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { expectData, expectEnvelope, expectFailure } from "../support/app/assertions.ts";
+import { getJob, listJobs, patchBatch, patchJob } from "../support/app/job-client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { ApiResponse } from "../support/app/app-instance.ts";
 
 let app: TestApp;
-let agent: Partner;
+let agent: TestOrganization;
 
 beforeAll(async () => {
   app = await startTestApp();
-  agent = await app.partner("agent");
+  agent = await app.createOrganization("agent");
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -43,7 +43,7 @@ describe("the envelope", () => {
   });
 
   it("is compressed where the caller allows it, and says so", async () => {
-    await app.jobs(
+    await app.createJobs(
       agent,
       Array.from({ length: 30 }, () => ({})),
     );
@@ -52,7 +52,7 @@ describe("the envelope", () => {
         key: agent.key,
         headers: { "accept-encoding": accepted },
       });
-      expect(((await response.json()) as Answer["body"]).data.items).toHaveLength(30);
+      expect(((await response.json()) as ApiResponse["body"]).data.items).toHaveLength(30);
       expect(response.headers.get("vary")).toMatch(/accept-encoding/i);
       return response;
     };
@@ -118,7 +118,7 @@ describe("405 with Allow for a known path and another method", () => {
         allow,
       });
       if (method === "HEAD") continue;
-      const body = (await response.json()) as Answer["body"];
+      const body = (await response.json()) as ApiResponse["body"];
       expectFailure({ status: response.status, headers: response.headers, body }, 405);
     }
   });
@@ -159,8 +159,8 @@ describe("500 when something unexpected happens, with nothing of the cause in th
       write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>),
     });
     await using broken = await startTestApp({}, { logger });
-    const partner = await broken.partner("agent");
-    const [number = ""] = await broken.jobs(partner, [{ patch: { recipient_name: "Secret Name" } }]);
+    const partner = await broken.createOrganization("agent");
+    const [number = ""] = await broken.createJobs(partner, [{ patch: { recipient_name: "Secret Name" } }]);
     await broken.database.query(sql`alter table job add constraint no_gold check (labels <> 'gold')`);
     // PostgreSQL's own words on this one quote the whole row.
     expectFailure(await patchJob(broken, partner, number, { labels: "gold" }), 500);

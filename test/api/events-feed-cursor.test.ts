@@ -2,13 +2,13 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { encodeCursor } from "../../src/platform/cursor.ts";
-import { expectData, expectFailure } from "../support/answers.ts";
+import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { createFakeClock, DAY_MS, HOUR_MS } from "../support/fake-clock.ts";
-import { eventsOf, eventuallyEvents, feed, type FeedEvent } from "../support/feed.ts";
-import { ask, graphql } from "../support/graphql.ts";
-import { startInstance } from "../support/instance.ts";
-import { patchJob } from "../support/job-calls.ts";
-import { startTestApp, type TestApp } from "../support/start-app.ts";
+import { listFeedEvents, waitForFeedEvents, getFeed, type FeedEvent } from "../support/app/feed-client.ts";
+import { queryData, graphql } from "../support/graphql/client.ts";
+import { startAppInstance } from "../support/app/app-instance.ts";
+import { patchJob } from "../support/app/job-client.ts";
+import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
 
@@ -27,20 +27,20 @@ async function lag(): Promise<number> {
 describe("GET /v1/events", () => {
   describe("410 when an event after the cursor has left the feed", () => {
     it("with the oldest cursor that is valid, also in GraphQL; a client that has seen it goes on", async () => {
-      const agent = await app.partner("agent");
-      await app.jobs(agent, [{}]);
-      await eventuallyEvents(app, agent, 1);
-      const { next_cursor: seen } = expectData(await feed(app, agent));
+      const agent = await app.createOrganization("agent");
+      await app.createJobs(agent, [{}]);
+      await waitForFeedEvents(app, agent, 1);
+      const { next_cursor: seen } = expectData(await getFeed(app, agent));
       const before = encodeCursor("events", ["0", "0"]);
       const clock = createFakeClock();
-      await using later = await startInstance(app.databaseUrl, {}, { clock });
+      await using later = await startAppInstance(app.databaseUrl, {}, { clock });
       clock.advance(30 * DAY_MS + HOUR_MS);
-      const { message, details } = expectFailure(await feed(later, agent, `after=${before}`), 410);
+      const { message, details } = expectFailure(await getFeed(later, agent, `after=${before}`), 410);
       expect(message).toMatch(/Take a new cursor with after=latest, list the jobs, then follow the feed/);
       const { oldest_cursor: oldest } = details as { oldest_cursor: string };
-      expect(expectData(await feed(later, agent, `after=${oldest}`)).items).toEqual([]);
-      expect(expectData(await feed(later, agent, `after=${seen}`)).items).toEqual([]);
-      expect(expectData(await feed(later, agent)).items).toEqual([]);
+      expect(expectData(await getFeed(later, agent, `after=${oldest}`)).items).toEqual([]);
+      expect(expectData(await getFeed(later, agent, `after=${seen}`)).items).toEqual([]);
+      expect(expectData(await getFeed(later, agent)).items).toEqual([]);
 
       const query = `{ events(after: "${before}") { nodes { id } } }`;
       const { status, errors } = await graphql(later, query, { key: agent.key });
@@ -54,12 +54,12 @@ describe("GET /v1/events", () => {
 
   describe("after=latest", () => {
     it("has no events, and a cursor that continues with what happens from then on, in GraphQL too", async () => {
-      const agent = await app.partner("agent");
-      const [number = ""] = await app.jobs(agent, [{}]);
-      await eventuallyEvents(app, agent, 1);
-      const { items, next_cursor: rest, has_more } = expectData(await feed(app, agent, "after=latest"));
+      const agent = await app.createOrganization("agent");
+      const [number = ""] = await app.createJobs(agent, [{}]);
+      await waitForFeedEvents(app, agent, 1);
+      const { items, next_cursor: rest, has_more } = expectData(await getFeed(app, agent, "after=latest"));
       expect([items, has_more]).toEqual([[], false]);
-      const { events } = await ask(
+      const { events } = await queryData(
         app,
         '{ events(after: "latest") { nodes { id } edges { cursor } pageInfo { endCursor hasNextPage } } }',
         { key: agent.key },
@@ -67,20 +67,20 @@ describe("GET /v1/events", () => {
       expect(events).toMatchObject({ nodes: [], edges: [], pageInfo: { hasNextPage: false } });
       await patchJob(app, agent, number, { weight: 1 });
       for (const cursor of [rest, events.pageInfo.endCursor])
-        expect(typesOf(await eventuallyEvents(app, agent, 1, `after=${cursor}`))).toEqual(["job.updated"]);
+        expect(typesOf(await waitForFeedEvents(app, agent, 1, `after=${cursor}`))).toEqual(["job.updated"]);
     });
   });
 
   describe("waymark_feed_lag_seconds", () => {
     it("rises while a transaction that stays open holds the feed back, and falls again", async () => {
-      const agent = await app.partner("agent");
+      const agent = await app.createOrganization("agent");
       const open = new pg.Client(app.databaseUrl);
       await open.connect();
       await open.query("begin");
       await open.query("select pg_current_xact_id()");
       try {
-        await app.jobs(agent, [{}]);
-        expect(await eventsOf(app, agent)).toEqual([]);
+        await app.createJobs(agent, [{}]);
+        expect(await listFeedEvents(app, agent)).toEqual([]);
         await vi.waitFor(async () => expect(await lag()).toBeGreaterThan(0), {
           timeout: 30_000,
           interval: 200,
@@ -88,7 +88,7 @@ describe("GET /v1/events", () => {
       } finally {
         await open.end();
       }
-      await eventuallyEvents(app, agent, 1);
+      await waitForFeedEvents(app, agent, 1);
       await vi.waitFor(async () => expect(await lag()).toBe(0), { timeout: 30_000, interval: 200 });
     }, 80_000);
   });

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { assignRows, upsertRows } from "../../src/jobs/job.upsert.ts";
+import { assignContractors, upsertRows } from "../../src/jobs/update/upsert.sql.ts";
 import { newUuid } from "../../src/platform/ids.ts";
 import { systemActor } from "../../src/platform/principal.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { expectData } from "../support/answers.ts";
-import { eventuallyEvents, feed, type FeedEvent } from "../support/feed.ts";
-import { patchJob } from "../support/job-calls.ts";
-import { startTestApp, type TestApp } from "../support/start-app.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { expectData } from "../support/app/assertions.ts";
+import { waitForFeedEvents, getFeed, type FeedEvent } from "../support/app/feed-client.ts";
+import { patchJob } from "../support/app/job-client.ts";
+import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
 
@@ -16,26 +16,26 @@ beforeAll(async () => {
 afterAll(() => app[Symbol.asyncDispose]());
 
 it("skips nothing of a transaction that is held open while later ones are done", async () => {
-  const agent = await app.partner("agent");
+  const agent = await app.createOrganization("agent");
   const context = { actor: systemActor, requestId: null };
-  const [later = ""] = await app.jobs(agent, [{}]);
-  await eventuallyEvents(app, agent, 1);
+  const [later = ""] = await app.createJobs(agent, [{}]);
+  await waitForFeedEvents(app, agent, 1);
   let cursor = "";
 
   await app.database.transaction(async (tx) => {
     await upsertRows(tx, [{ markingNumber: "HELD-OPEN", agentId: agent.id, patch: {} }], context);
     expectData(await patchJob(app, agent, later, { weight: 1 }));
-    const data = expectData(await feed(app, agent));
+    const data = expectData(await getFeed(app, agent));
     expect(data.items).toHaveLength(1);
     cursor = data.next_cursor as string;
-    await assignRows(
+    await assignContractors(
       tx,
-      [{ markingNumber: "HELD-OPEN", contractorId: (await app.partner("contractor")).id }],
+      [{ markingNumber: "HELD-OPEN", contractorId: (await app.createOrganization("contractor")).id }],
       context,
     );
   });
 
-  const events = await eventuallyEvents(app, agent, 3, `after=${cursor}`);
+  const events = await waitForFeedEvents(app, agent, 3, `after=${cursor}`);
   const seen = events.map((event) => [event.data.job.marking_number, event.type]);
   expect(seen).toEqual([
     ["HELD-OPEN", "job.created"],
@@ -46,25 +46,25 @@ it("skips nothing of a transaction that is held open while later ones are done",
 
 it("shows the first events that there ever were, whichever of them has the smallest id", async () => {
   await using young = await startTestApp({ WAYMARK_ROLE: "api" });
-  const agent = await young.partner("agent");
-  await young.jobs(agent, [{}, {}]);
+  const agent = await young.createOrganization("agent");
+  await young.createJobs(agent, [{}, {}]);
   // Ids are made before their statement: the later of two may be the smaller.
   const now = Date.now();
   await young.database.query(sql`
     update job_event set id = case position when 1 then ${newUuid(now)}::uuid else ${newUuid(now - 1_000)}::uuid end`);
-  expect(await eventuallyEvents(young, agent, 2)).toHaveLength(2);
+  expect(await waitForFeedEvents(young, agent, 2)).toHaveLength(2);
 });
 
 it("a reader who polls while many write gets each event once, and each job's in order", async () => {
-  const agent = await app.partner("agent");
-  const numbers = await app.jobs(
+  const agent = await app.createOrganization("agent");
+  const numbers = await app.createJobs(
     agent,
     Array.from({ length: 8 }, () => ({})),
   );
   const read: FeedEvent[] = [];
   let after = "";
   const poll = async (): Promise<void> => {
-    const data = expectData(await feed(app, agent, `page_size=7${after}`));
+    const data = expectData(await getFeed(app, agent, `page_size=7${after}`));
     read.push(...(data.items as FeedEvent[]));
     if (data.next_cursor) after = `&after=${data.next_cursor}`;
   };

@@ -1,16 +1,21 @@
 /** The feed filtered by type, over many events of other types. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { eventFeed } from "../../src/events/event.lookup.ts";
+import { listFeedEvents } from "../../src/events/event.queries.ts";
 import { createEventService } from "../../src/events/event.service.ts";
-import type { Queryable } from "../../src/platform/database.ts";
-import { fromTypedId, newUuidSql } from "../../src/platform/ids.ts";
-import { systemActor, type Viewer } from "../../src/platform/principal.ts";
-import { sql, type Sql } from "../../src/platform/sql.ts";
-import { expectData } from "../support/answers.ts";
+import type { Queryable } from "../../src/platform/postgres/database.ts";
+import { fromTypedId, uuidV7Sql } from "../../src/platform/ids.ts";
+import { systemActor, type Principal } from "../../src/platform/principal.ts";
+import { sql, type Sql } from "../../src/platform/postgres/sql.ts";
+import { expectData } from "../support/app/assertions.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
-import { eventuallyEvents, feed, untilShown, type FeedEvent } from "../support/feed.ts";
-import { ask } from "../support/graphql.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import {
+  waitForFeedEvents,
+  getFeed,
+  waitUntilFeedIsComplete,
+  type FeedEvent,
+} from "../support/app/feed-client.ts";
+import { queryData } from "../support/graphql/client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 const MAX_READ = 10_000;
 const EVENTS = 40_000;
@@ -18,23 +23,23 @@ const EVENTS = 40_000;
 const ASSIGNED = [2, 3, 9_999, 10_000, 10_001, 10_002, 35_000];
 
 let app: TestApp;
-let agent: Partner;
-let viewer: Viewer;
+let agent: TestOrganization;
+let viewer: Principal;
 
 beforeAll(async () => {
   app = await startTestApp();
-  agent = await app.partner("agent");
+  agent = await app.createOrganization("agent");
   const organizationId = fromTypedId("org", agent.id) ?? agent.id;
   viewer = { organizationId, organizationType: "agent", actor: systemActor };
-  await app.jobs(agent, [{}]);
-  await eventuallyEvents(app, agent, 1);
+  await app.createJobs(agent, [{}]);
+  await waitForFeedEvents(app, agent, 1);
   await app.database.query(sql`
     insert into job_event (id, type, job_id, agent_id, sequence, actor_type, changes, job)
-    select ${newUuidSql}, case when n = any(${ASSIGNED}::int[]) then 'job.assigned' else 'job.updated' end,
+    select ${uuidV7Sql}, case when n = any(${ASSIGNED}::int[]) then 'job.assigned' else 'job.updated' end,
       job_id, agent_id, n, actor_type, changes, job
     from job_event cross join generate_series(2, ${EVENTS}::int) n where agent_id = ${organizationId} order by n`);
   await app.database.query(sql`analyze job_event`);
-  await untilShown(app.database);
+  await waitUntilFeedIsComplete(app.database);
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -76,7 +81,7 @@ describe("the feed with types", () => {
     const query = { after: null, types: ["job.status_changed"], limit: 100 } as const;
     const page = await createEventService(parts).feed(viewer, query);
     expect(page).toMatchObject({ items: [], hasMore: true });
-    expect(await eventFeed(parts, viewer, query)).toMatchObject({ items: [], hasMore: true });
+    expect(await listFeedEvents(parts, viewer, query)).toMatchObject({ items: [], hasMore: true });
     await createEventService(parts).feed(viewer, { ...query, after: page.next });
     expect(read).toHaveLength(3);
     // A cursor also looks up the first event after it, and where the feed begins.
@@ -100,7 +105,7 @@ describe("the feed with types", () => {
       const pages: number[] = [];
       let query = `types=job.assigned&page_size=${size}`;
       for (let isMore = true; isMore;) {
-        const data = expectData(await feed(app, agent, query));
+        const data = expectData(await getFeed(app, agent, query));
         const items = data.items as FeedEvent[];
         found.push(...items.map((event) => event.data.sequence));
         pages.push(items.length);
@@ -122,7 +127,7 @@ describe("the feed with types", () => {
       const pages: number[] = [];
       let after: string | null = null;
       for (let isMore = true; isMore;) {
-        const { events } = await ask(app, question, { key: agent.key, variables: { after, first } });
+        const { events } = await queryData(app, question, { key: agent.key, variables: { after, first } });
         found.push(...events.nodes.map((node: { sequence: number }) => node.sequence));
         pages.push(events.nodes.length);
         isMore = events.pageInfo.hasNextPage;

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { encodeCursor } from "../../src/platform/cursor.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
-import { startInstance } from "../support/instance.ts";
-import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
+import { startAppInstance } from "../support/app/app-instance.ts";
+import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
 import { createFakeClock, DAY_MS, HOUR_MS } from "../support/fake-clock.ts";
-import { eventsOf, eventuallyEvents, feed, type FeedEvent } from "../support/feed.ts";
-import { jobPath, listJobs, patchBatch, patchJob } from "../support/job-calls.ts";
-import { startTestApp, type TestApp } from "../support/start-app.ts";
+import { listFeedEvents, waitForFeedEvents, getFeed, type FeedEvent } from "../support/app/feed-client.ts";
+import { jobPath, listJobs, patchBatch, patchJob } from "../support/app/job-client.ts";
+import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
 
@@ -19,12 +19,12 @@ const typesOf = (events: readonly FeedEvent[]): string[] => events.map((event) =
 
 describe("GET /v1/events", () => {
   it("200 with every event of the visible jobs in order, each as a webhook carries it", async () => {
-    const agent = await app.partner("agent");
-    const [number = ""] = await app.jobs(agent, [{ patch: { weight: 1 } }]);
+    const agent = await app.createOrganization("agent");
+    const [number = ""] = await app.createJobs(agent, [{ patch: { weight: 1 } }]);
     const updated = await patchJob(app, agent, number, { weight: 2 });
     const changed = await patchJob(app, agent, number, { normalized_status: "completed", labels: "x" });
 
-    const events = await eventuallyEvents(app, agent, 3);
+    const events = await waitForFeedEvents(app, agent, 3);
     expect(typesOf(events)).toEqual(["job.created", "job.updated", "job.status_changed"]);
     expect(events[1]).toEqual({
       id: expect.stringMatching(/^evt_[0-7][0-9A-HJKMNP-TV-Z]{25}$/),
@@ -46,46 +46,52 @@ describe("GET /v1/events", () => {
   });
 
   it("200 with nothing for a change that changed nothing, a dry run and a failed item", async () => {
-    const agent = await app.partner("agent");
-    const [number = ""] = await app.jobs(agent, [{ patch: { weight: 1 } }]);
+    const agent = await app.createOrganization("agent");
+    const [number = ""] = await app.createJobs(agent, [{ patch: { weight: 1 } }]);
     await patchJob(app, agent, number, { weight: 1 });
     await patchJob(app, { ...agent, query: "dry_run=true" }, number, { weight: 2 });
     await patchBatch(app, agent, [
       { marking_number: number, weight: "2" },
       { marking_number: number, labels: "last" },
     ]);
-    expect(typesOf(await eventuallyEvents(app, agent, 2))).toEqual(["job.created", "job.updated"]);
+    expect(typesOf(await waitForFeedEvents(app, agent, 2))).toEqual(["job.created", "job.updated"]);
   });
 
   it("200 with what an organisation may see, and only that", async () => {
-    const [agent, stranger] = [await app.partner("agent"), await app.partner("agent")];
-    const [former, next] = [await app.partner("contractor"), await app.partner("contractor")];
-    const [number = ""] = await app.jobs(agent, [{}]);
-    await app.jobs(agent, [{ markingNumber: number, contractor: former }]);
+    const [agent, stranger] = [await app.createOrganization("agent"), await app.createOrganization("agent")];
+    const [former, next] = [
+      await app.createOrganization("contractor"),
+      await app.createOrganization("contractor"),
+    ];
+    const [number = ""] = await app.createJobs(agent, [{}]);
+    await app.createJobs(agent, [{ markingNumber: number, contractor: former }]);
     await patchJob(app, former, number, { weight: 1 });
-    await app.jobs(agent, [{ markingNumber: number, contractor: next }]);
+    await app.createJobs(agent, [{ markingNumber: number, contractor: next }]);
     await patchJob(app, agent, number, { weight: 2 });
 
     const all = ["job.created", "job.assigned", "job.updated", "job.assigned", "job.updated"];
-    expect(typesOf(await eventuallyEvents(app, agent, 5))).toEqual(all);
-    expect((await eventuallyEvents(app, former, 2)).map((event) => event.data.sequence)).toEqual([2, 3]);
-    expect((await eventuallyEvents(app, next, 2)).map((event) => event.data.sequence)).toEqual([4, 5]);
-    expect(await eventsOf(app, stranger)).toEqual([]);
+    expect(typesOf(await waitForFeedEvents(app, agent, 5))).toEqual(all);
+    expect((await waitForFeedEvents(app, former, 2)).map((event) => event.data.sequence)).toEqual([2, 3]);
+    expect((await waitForFeedEvents(app, next, 2)).map((event) => event.data.sequence)).toEqual([4, 5]);
+    expect(await listFeedEvents(app, stranger)).toEqual([]);
   });
 
   it("200 with who had the job before and has it now for the agent, and only itself for a contractor", async () => {
-    const agent = await app.partner("agent");
-    const [former, next] = [await app.partner("contractor"), await app.partner("contractor")];
-    const [markingNumber = ""] = await app.jobs(agent, [{ contractor: former }]);
-    await app.jobs(agent, [{ markingNumber, contractor: next }]);
+    const agent = await app.createOrganization("agent");
+    const [former, next] = [
+      await app.createOrganization("contractor"),
+      await app.createOrganization("contractor"),
+    ];
+    const [markingNumber = ""] = await app.createJobs(agent, [{ contractor: former }]);
+    await app.createJobs(agent, [{ markingNumber, contractor: next }]);
 
     const own = toTypedId("org", next.id);
-    const [, , seenByAgent] = await eventuallyEvents(app, agent, 3);
+    const [, , seenByAgent] = await waitForFeedEvents(app, agent, 3);
     expect(seenByAgent?.data.changes["contractor_id"]).toEqual({
       from: toTypedId("org", former.id),
       to: own,
     });
-    const [seenByNext] = await eventuallyEvents(app, next, 1);
+    const [seenByNext] = await waitForFeedEvents(app, next, 1);
     expect(seenByNext?.data.changes["contractor_id"]).toEqual({ from: null, to: own });
     const history = expectData(await app.call(`${jobPath(markingNumber)}/history`, { key: next.key }));
     expect(JSON.stringify(history)).not.toContain(toTypedId("org", former.id));
@@ -93,49 +99,49 @@ describe("GET /v1/events", () => {
 
   describe("after", () => {
     it("goes on where the answer before ended, and tells whether there is more", async () => {
-      const agent = await app.partner("agent");
-      const [number = ""] = await app.jobs(agent, [{}]);
+      const agent = await app.createOrganization("agent");
+      const [number = ""] = await app.createJobs(agent, [{}]);
       await patchBatch(
         app,
         agent,
         [1, 2, 3, 4].map((weight) => ({ marking_number: number, weight })),
       );
-      await eventuallyEvents(app, agent, 5);
+      await waitForFeedEvents(app, agent, 5);
 
       const sequences: number[] = [];
       let after = "";
       for (const hasMore of [true, true, false]) {
-        const data = expectData(await feed(app, agent, `page_size=2${after}`));
+        const data = expectData(await getFeed(app, agent, `page_size=2${after}`));
         sequences.push(...data.items.map((event: FeedEvent) => event.data.sequence));
         expect(data.has_more).toBe(hasMore);
         after = `&after=${data.next_cursor}`;
       }
       expect(sequences).toEqual([1, 2, 3, 4, 5]);
-      const end = expectData(await feed(app, agent, after));
+      const end = expectData(await getFeed(app, agent, after));
       expect(end).toEqual({ items: [], next_cursor: after.replace("&after=", ""), has_more: false });
 
       await patchJob(app, agent, number, { weight: 9 });
-      expect(typesOf(await eventuallyEvents(app, agent, 1, after))).toEqual(["job.updated"]);
+      expect(typesOf(await waitForFeedEvents(app, agent, 1, after))).toEqual(["job.updated"]);
     });
 
     it("is a place that stays: the same cursor leads to the same events", async () => {
-      const agent = await app.partner("agent");
-      await app.jobs(agent, [{}, {}, {}]);
-      await eventuallyEvents(app, agent, 3);
-      const { next_cursor } = expectData(await feed(app, agent, "page_size=1"));
-      const before = await eventsOf(app, agent, `after=${next_cursor}&page_size=2`);
-      await app.jobs(agent, [{}]);
-      expect(await eventsOf(app, agent, `after=${next_cursor}&page_size=2`)).toEqual(before);
+      const agent = await app.createOrganization("agent");
+      await app.createJobs(agent, [{}, {}, {}]);
+      await waitForFeedEvents(app, agent, 3);
+      const { next_cursor } = expectData(await getFeed(app, agent, "page_size=1"));
+      const before = await listFeedEvents(app, agent, `after=${next_cursor}&page_size=2`);
+      await app.createJobs(agent, [{}]);
+      expect(await listFeedEvents(app, agent, `after=${next_cursor}&page_size=2`)).toEqual(before);
     });
 
     it("is null while nothing ever happened", async () => {
-      const data = expectData(await feed(app, await app.partner("agent")));
+      const data = expectData(await getFeed(app, await app.createOrganization("agent")));
       expect(data).toEqual({ items: [], next_cursor: null, has_more: false });
     });
 
     it("400 when it is no cursor of this feed", async () => {
-      const agent = await app.partner("agent");
-      await app.jobs(agent, [{}, {}]);
+      const agent = await app.createOrganization("agent");
+      await app.createJobs(agent, [{}, {}]);
       const { next_cursor: jobs } = expectData(await listJobs(app, agent, "page_size=1")).pagination;
       const made = [
         ["-1", "1"],
@@ -147,40 +153,47 @@ describe("GET /v1/events", () => {
         [],
       ].map((values) => encodeCursor("events", values));
       for (const after of [jobs, "x", "%00", "é", "a".repeat(513), ...made]) {
-        expectProblems(await feed(app, agent, `after=${after}`), "query", ["after"]);
+        expectProblems(await getFeed(app, agent, `after=${after}`), "query", ["after"]);
       }
     });
 
     it("200 with a place that no event ever had", async () => {
-      const agent = await app.partner("agent");
-      await app.jobs(agent, [{}]);
-      await eventuallyEvents(app, agent, 1);
-      expect(await eventsOf(app, agent, `after=${encodeCursor("events", ["0", "0"])}`)).toHaveLength(1);
+      const agent = await app.createOrganization("agent");
+      await app.createJobs(agent, [{}]);
+      await waitForFeedEvents(app, agent, 1);
+      expect(await listFeedEvents(app, agent, `after=${encodeCursor("events", ["0", "0"])}`)).toHaveLength(1);
       expect(
-        await eventsOf(app, agent, `after=${encodeCursor("events", ["9".repeat(19), "9".repeat(18)])}`),
+        await listFeedEvents(app, agent, `after=${encodeCursor("events", ["9".repeat(19), "9".repeat(18)])}`),
       ).toEqual([]);
     });
   });
 
   describe("types", () => {
     it("narrows the feed to those named", async () => {
-      const agent = await app.partner("agent");
-      const [number = ""] = await app.jobs(agent, [{ contractor: await app.partner("contractor") }]);
+      const agent = await app.createOrganization("agent");
+      const [number = ""] = await app.createJobs(agent, [
+        { contractor: await app.createOrganization("contractor") },
+      ]);
       await patchJob(app, agent, number, { normalized_status: "failed" });
-      await eventuallyEvents(app, agent, 3);
-      expect(typesOf(await eventsOf(app, agent, "types=job.status_changed"))).toEqual(["job.status_changed"]);
-      expect(typesOf(await eventsOf(app, agent, "types=job.assigned,job.created"))).toEqual([
+      await waitForFeedEvents(app, agent, 3);
+      expect(typesOf(await listFeedEvents(app, agent, "types=job.status_changed"))).toEqual([
+        "job.status_changed",
+      ]);
+      expect(typesOf(await listFeedEvents(app, agent, "types=job.assigned,job.created"))).toEqual([
         "job.created",
         "job.assigned",
       ]);
-      expect(await eventsOf(app, agent, "types=job.updated")).toEqual([]);
+      expect(await listFeedEvents(app, agent, "types=job.updated")).toEqual([]);
       const repeated = "types=job.assigned&types=job.created,job.updated";
-      expect(typesOf(await eventsOf(app, agent, repeated))).toEqual(["job.created", "job.assigned"]);
+      expect(typesOf(await listFeedEvents(app, agent, repeated))).toEqual(["job.created", "job.assigned"]);
     });
 
     it("400 with the unknown type in the message", async () => {
       const query = "types=job.created&types=job.nope";
-      const { message, details } = expectFailure(await feed(app, await app.partner("agent"), query), 400);
+      const { message, details } = expectFailure(
+        await getFeed(app, await app.createOrganization("agent"), query),
+        400,
+      );
       const sentence =
         'must be one of job.created, job.updated, job.status_changed, job.assigned; got "job.nope"';
       expect(message).toBe(`types[1] ${sentence}`);
@@ -195,38 +208,40 @@ describe("GET /v1/events", () => {
       "types=JOB.CREATED",
       "types=job.created&types=",
     ])("400 when it is malformed: %s", async (query) => {
-      expectFailure(await feed(app, await app.partner("agent"), query), 400);
+      expectFailure(await getFeed(app, await app.createOrganization("agent"), query), 400);
     });
   });
 
   it.each(["page_size=0", "page_size=101", "page_size=x"])(
     "400 when page_size is malformed: %s",
     async (query) => {
-      expectProblems(await feed(app, await app.partner("agent"), query), "query", ["page_size"]);
+      expectProblems(await getFeed(app, await app.createOrganization("agent"), query), "query", [
+        "page_size",
+      ]);
     },
   );
 
   it("has 100 events an answer unless asked otherwise", async () => {
-    const agent = await app.partner("agent");
-    await app.jobs(
+    const agent = await app.createOrganization("agent");
+    await app.createJobs(
       agent,
       Array.from({ length: 101 }, () => ({})),
     );
-    await eventuallyEvents(app, agent, 100);
-    expect(expectData(await feed(app, agent)).has_more).toBe(true);
-    expect(expectData(await feed(app, agent, "page_size=100")).items).toHaveLength(100);
+    await waitForFeedEvents(app, agent, 100);
+    expect(expectData(await getFeed(app, agent)).has_more).toBe(true);
+    expect(expectData(await getFeed(app, agent, "page_size=100")).items).toHaveLength(100);
   });
 
   it("goes back 30 days", async () => {
-    const agent = await app.partner("agent");
-    await app.jobs(agent, [{}]);
-    await eventuallyEvents(app, agent, 1);
+    const agent = await app.createOrganization("agent");
+    await app.createJobs(agent, [{}]);
+    await waitForFeedEvents(app, agent, 1);
     const clock = createFakeClock();
-    await using later = await startInstance(app.databaseUrl, {}, { clock });
+    await using later = await startAppInstance(app.databaseUrl, {}, { clock });
     clock.advance(30 * DAY_MS - HOUR_MS);
-    expect(expectData(await feed(later, agent, "")).items).toHaveLength(1);
+    expect(expectData(await getFeed(later, agent, "")).items).toHaveLength(1);
     clock.advance(2 * HOUR_MS);
-    expect(expectData(await feed(later, agent, "")).items).toHaveLength(0);
+    expect(expectData(await getFeed(later, agent, "")).items).toHaveLength(0);
   });
 
   it("401 without a key", async () => {
@@ -234,20 +249,26 @@ describe("GET /v1/events", () => {
   });
 
   it("403 when the key lacks jobs:read", async () => {
-    expectFailure(await feed(app, await app.partner("agent", { scopes: ["webhooks:manage"] })), 403);
+    expectFailure(
+      await getFeed(app, await app.createOrganization("agent", { scopes: ["webhooks:manage"] })),
+      403,
+    );
   });
 
   it("405 with Allow for another method", async () => {
-    const answer = await app.call("/v1/events", { method: "POST", key: (await app.partner("agent")).key });
+    const answer = await app.call("/v1/events", {
+      method: "POST",
+      key: (await app.createOrganization("agent")).key,
+    });
     expectFailure(answer, 405);
     expect(answer.headers.get("allow")).toBe("GET, HEAD");
   });
 
   it("is what a job's history says too", async () => {
-    const agent = await app.partner("agent");
-    const [number = ""] = await app.jobs(agent, [{}]);
+    const agent = await app.createOrganization("agent");
+    const [number = ""] = await app.createJobs(agent, [{}]);
     await patchJob(app, agent, number, { weight: 1 });
-    const events = await eventuallyEvents(app, agent, 2);
+    const events = await waitForFeedEvents(app, agent, 2);
     const steps = expectData(await app.call(`${jobPath(number)}/history`, { key: agent.key })).items;
     expect(steps.map((step: { id: string }) => step.id)).toEqual(
       events.map((event) => event.id).toReversed(),

@@ -1,10 +1,10 @@
 /** Requests that wait for another server, a slow receiver or name server: bounded by organisation, and no load for others. */
 import { Resolver } from "node:dns/promises";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { graphql, type GraphqlAnswer } from "../support/graphql.ts";
-import { listJobs } from "../support/job-calls.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
-import { startReceiver, type Receiver } from "../support/webhook-receiver.ts";
+import { graphql, type GraphqlResponse } from "../support/graphql/client.ts";
+import { listJobs } from "../support/app/job-client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import { startTestReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
 
 /** Twenty in flight for each connection to PostgreSQL. */
 const CAPACITY = 40;
@@ -19,27 +19,27 @@ const UPDATE =
   "mutation ($id: ID!, $url: String!) { updateWebhookEndpoint(id: $id, patch: { url: $url }) { userErrors { message } } }";
 
 let app: TestApp;
-let other: Partner;
+let other: TestOrganization;
 
 beforeAll(async () => {
   app = await startTestApp({
-    OVERLOAD_PROTECTION: "on",
+    LOAD_SHEDDING: "on",
     DATABASE_POOL_SIZE: "2",
     WEBHOOK_ALLOW_PRIVATE: "on",
     WAYMARK_ROLE: "api",
   });
-  other = await app.partner("agent");
+  other = await app.createOrganization("agent");
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
 /** A receiver that answers nothing until `release` is called. */
-async function startHangingReceiver(): Promise<{ receiver: Receiver; release: () => void }> {
+async function startHangingReceiver(): Promise<{ receiver: TestReceiver; release: () => void }> {
   const { promise, resolve: release } = Promise.withResolvers<void>();
   const respond = async () => {
     await promise;
     return { status: 200 };
   };
-  const receiver = await startReceiver({ respond });
+  const receiver = await startTestReceiver({ respond });
   onTestFinished(async () => {
     release();
     await receiver[Symbol.asyncDispose]();
@@ -47,22 +47,22 @@ async function startHangingReceiver(): Promise<{ receiver: Receiver; release: ()
   return { receiver, release };
 }
 
-async function newEndpoint({ key }: Partner, url: string): Promise<string> {
+async function newEndpoint({ key }: TestOrganization, url: string): Promise<string> {
   const { data } = await graphql(app, CREATE, { key, variables: { url } });
   return String(data.createWebhookEndpoint.endpoint.id);
 }
 
 async function inFlight(): Promise<number> {
   const text = await (await app.request("/metrics")).text();
-  return Number(/^waymark_http_requests_in_work (\d+)$/m.exec(text)?.[1]);
+  return Number(/^waymark_http_concurrency_in_use (\d+)$/m.exec(text)?.[1]);
 }
 
 /** Sends `count` requests at once, ten after ten, and lists another organisation's jobs after each ten. */
 async function flood(
   count: number,
-  send: (at: number) => Promise<GraphqlAnswer>,
-): Promise<{ answers: Promise<GraphqlAnswer>[]; listed: Set<number> }> {
-  const answers: Promise<GraphqlAnswer>[] = [];
+  send: (at: number) => Promise<GraphqlResponse>,
+): Promise<{ answers: Promise<GraphqlResponse>[]; listed: Set<number> }> {
+  const answers: Promise<GraphqlResponse>[] = [];
   const listed = new Set<number>();
   for (let at = 0; at < count; at += 1) {
     answers.push(send(at));
@@ -74,15 +74,15 @@ async function flood(
 /** Resolves when all but `left` have been answered. */
 async function settledBut(
   left: number,
-  answers: readonly Promise<GraphqlAnswer>[],
-): Promise<GraphqlAnswer[]> {
-  const settled: GraphqlAnswer[] = [];
+  answers: readonly Promise<GraphqlResponse>[],
+): Promise<GraphqlResponse[]> {
+  const settled: GraphqlResponse[] = [];
   for (const answer of answers) void answer.then((one) => settled.push(one));
   await vi.waitFor(() => expect(settled).toHaveLength(answers.length - left), PATIENCE);
   return settled;
 }
 
-function expectRefused(answers: readonly GraphqlAnswer[], what: string): void {
+function expectRefused(answers: readonly GraphqlResponse[], what: string): void {
   for (const { status, headers, errors } of answers) {
     expect({ status, code: errors?.[0]?.extensions.code }).toEqual({ status: 429, code: "RATE_LIMITED" });
     expect(headers.get("retry-after")).toBe("5");
@@ -103,7 +103,7 @@ function silenceNameServer(): () => void {
 describe("354 test events of one key to a receiver that hangs", () => {
   // evidence: external-calls-test-events-limited
   it("leave every list request of another organisation answered, and all but five are refused with 429", async () => {
-    const agent = await app.partner("agent");
+    const agent = await app.createOrganization("agent");
     const { receiver, release } = await startHangingReceiver();
     const id = await newEndpoint(agent, receiver.url);
     const { answers, listed } = await flood(354, () =>
@@ -125,7 +125,7 @@ describe("354 test events of one key to a receiver that hangs", () => {
   // evidence: external-calls-limit-per-organization
   it("are limited separately for each organisation", async () => {
     const { receiver, release } = await startHangingReceiver();
-    const partners = [await app.partner("agent"), await app.partner("contractor")];
+    const partners = [await app.createOrganization("agent"), await app.createOrganization("contractor")];
     const sent = await Promise.all(
       partners.map(async (partner) => {
         const id = await newEndpoint(partner, receiver.url);
@@ -143,7 +143,7 @@ describe("354 test events of one key to a receiver that hangs", () => {
 describe("URL checks against a name server that does not answer", () => {
   // evidence: external-calls-url-checks-limited
   it("do not count as in flight, and more than five of one organisation are refused with 429", async () => {
-    const agent = await app.partner("agent");
+    const agent = await app.createOrganization("agent");
     const id = await newEndpoint(agent, "http://127.0.0.1:9/hook");
     const release = silenceNameServer();
     const { answers, listed } = await flood(2 * CAPACITY, (at) => {

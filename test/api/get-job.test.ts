@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { expectData, expectFailure, withoutRequest } from "../support/answers.ts";
-import { getJob, jobPath, listJobs } from "../support/job-calls.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { expectData, expectFailure, withoutRequestId } from "../support/app/assertions.ts";
+import { getJob, jobPath, listJobs } from "../support/app/job-client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
-let agent: Partner;
-let contractor: Partner;
+let agent: TestOrganization;
+let contractor: TestOrganization;
 let number: string;
 
 beforeAll(async () => {
   app = await startTestApp();
-  [agent, contractor] = [await app.partner("agent"), await app.partner("contractor")];
-  [number = ""] = await app.jobs(agent, [{ contractor, patch: { weight: 1 } }]);
+  [agent, contractor] = [await app.createOrganization("agent"), await app.createOrganization("contractor")];
+  [number = ""] = await app.createJobs(agent, [{ contractor, patch: { weight: 1 } }]);
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -65,17 +65,17 @@ describe("GET /v1/jobs/by-marking/{markingNumber}", () => {
     it("for a job of others exactly as for one that does not exist", async () => {
       const none = await getJob(app, contractor, "NO-SUCH-JOB");
       expectFailure(none, 404, "Delivery job not found");
-      const [foreign = ""] = await app.jobs(await app.partner("agent"), [{}]);
-      const [unassigned = ""] = await app.jobs(agent, [{}]);
+      const [foreign = ""] = await app.createJobs(await app.createOrganization("agent"), [{}]);
+      const [unassigned = ""] = await app.createJobs(agent, [{}]);
       for (const other of [foreign, unassigned])
-        expect(withoutRequest(await getJob(app, contractor, other))).toEqual(withoutRequest(none));
+        expect(withoutRequestId(await getJob(app, contractor, other))).toEqual(withoutRequestId(none));
     });
 
     it("for a contractor from the moment that the job is given to another", async () => {
-      const next = await app.partner("contractor");
-      const [given = ""] = await app.jobs(agent, [{ contractor }]);
+      const next = await app.createOrganization("contractor");
+      const [given = ""] = await app.createJobs(agent, [{ contractor }]);
       expectData(await getJob(app, contractor, given));
-      await app.jobs(agent, [{ markingNumber: given, contractor: next }]);
+      await app.createJobs(agent, [{ markingNumber: given, contractor: next }]);
       expectFailure(await getJob(app, contractor, given), 404);
       expectData(await getJob(app, next, given));
       expectData(await getJob(app, agent, given));
@@ -87,7 +87,7 @@ describe("GET /v1/jobs/by-marking/{markingNumber}", () => {
   });
 
   it("403 when the key lacks jobs:read", async () => {
-    const writer = await app.partner("agent", { scopes: ["jobs:write"] });
+    const writer = await app.createOrganization("agent", { scopes: ["jobs:write"] });
     expectFailure(await getJob(app, writer, number), 403, "jobs:read");
   });
 });

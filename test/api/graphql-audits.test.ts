@@ -1,12 +1,12 @@
 import { serverAudits, type AuditResult } from "graphql-http";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startGraphqlRig, type GraphqlRig } from "../support/graphql-rig.ts";
+import { startGraphqlFixture, type GraphqlFixture } from "../support/graphql/server.fixture.ts";
 
-let rig: GraphqlRig;
+let rig: GraphqlFixture;
 const results: AuditResult[] = [];
 
 beforeAll(async () => {
-  rig = await startGraphqlRig({ typeDefs: "type Query { word: String }" });
+  rig = await startGraphqlFixture({ typeDefs: "type Query { word: String }" });
   const key = await rig.newKey();
   const fetchFn = (url: string, init: RequestInit = {}): Promise<Response> => {
     const headers = new Headers(init.headers);

@@ -1,18 +1,18 @@
 import { request } from "node:http";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { sql } from "../../src/platform/sql.ts";
-import { startGraphqlRig, type GraphqlRig } from "../support/graphql-rig.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { startGraphqlFixture, type GraphqlFixture } from "../support/graphql/server.fixture.ts";
 
 /** The rig's pool holds so many connections. */
 const POOL = 2;
 
-let rig: GraphqlRig;
+let rig: GraphqlFixture;
 let key: string;
 let watcher: pg.Client;
 
 beforeAll(async () => {
-  rig = await startGraphqlRig({
+  rig = await startGraphqlFixture({
     // Longer than any test: what ends before was cancelled.
     statementTimeoutMs: 600_000,
     typeDefs: "type Query { waits: Int word: String pid: Int }",
@@ -75,12 +75,12 @@ describe("a client that goes away", () => {
   it("leaves room for others, also where it had not yet got a connection", async () => {
     const clients = Array.from({ length: POOL + 3 }, () => ask("{ waits }"));
     await untilWaiting(POOL);
-    await vi.waitFor(() => expect(rig.reading.pool().waiting).toBe(3));
+    await vi.waitFor(() => expect(rig.readDatabase.pool().waiting).toBe(3));
     for (const { leave } of clients) leave();
     await untilWaiting(0);
     const { body } = await rig.post({ query: "{ pid }" }, { "x-api-key": key });
     expect(body.data.pid).toEqual(expect.any(Number));
-    await vi.waitFor(() => expect(rig.reading.pool().waiting).toBe(0));
+    await vi.waitFor(() => expect(rig.readDatabase.pool().waiting).toBe(0));
   });
 
   it("is 499 in the log, and no error", async () => {
@@ -90,7 +90,7 @@ describe("a client that goes away", () => {
     leave();
     await vi.waitFor(() => expect(rig.log).toMatchObject([{ route: "/graphql", status: 499 }]));
     await untilWaiting(0);
-    await vi.waitFor(() => expect(rig.reading.pool()).toMatchObject({ waiting: 0 }));
+    await vi.waitFor(() => expect(rig.readDatabase.pool()).toMatchObject({ waiting: 0 }));
     expect(rig.log.filter(({ level }) => level === "error")).toEqual([]);
   });
 
@@ -110,7 +110,7 @@ describe("a client that goes away", () => {
 
 describe("the connections for GraphQL", () => {
   it("have the settings of their own, beside those that all have", async () => {
-    const [row] = await rig.reading.query<Record<string, string>>(sql`
+    const [row] = await rig.readDatabase.query<Record<string, string>>(sql`
       select current_setting('statement_timeout') as statement_timeout, current_setting('plan_cache_mode') as plan_cache_mode,
         current_setting('TimeZone') as time_zone`);
     expect(row).toEqual({ statement_timeout: "10min", plan_cache_mode: "auto", time_zone: "UTC" });

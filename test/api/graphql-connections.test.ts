@@ -2,15 +2,15 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createSchema } from "../../src/graphql/schema.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { newPerson, type SignedIn } from "../support/graphql-person.ts";
-import { ask, graphql, type GraphqlQuestion } from "../support/graphql.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
+import { queryData, graphql, type GraphqlRequestOptions } from "../support/graphql/client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
-let agent: Partner;
-let owner: SignedIn;
-let operator: SignedIn;
+let agent: TestOrganization;
+let owner: SignedInTestUser;
+let operator: SignedInTestUser;
 /** The id of a key whose requests are all in the log. */
 let loggedKey: string;
 
@@ -19,11 +19,11 @@ const JOBS = 17;
 
 beforeAll(async () => {
   app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on" });
-  agent = await app.partner("agent");
-  owner = await newPerson(app, agent.id);
-  operator = await newPerson(app, null);
+  agent = await app.createOrganization("agent");
+  owner = await createSignedInUser(app, agent.id);
+  operator = await createSignedInUser(app, null);
   const numbers = Array.from({ length: JOBS }, (_, n) => `C-${n}`);
-  await app.jobs(
+  await app.createJobs(
     agent,
     numbers.map((markingNumber) => ({ markingNumber })),
   );
@@ -31,24 +31,26 @@ beforeAll(async () => {
   await app.database.query(sql`
     update job set created_at = '2026-11-01T00:00:00Z', updated_at = '2026-11-01T00:00:00Z',
       scheduled_date = case when right(marking_number, 1) in ('1', '4', '7') then null else '2026-12-01'::date end`);
-  const made = await ask(
+  const made = await queryData(
     app,
     'mutation { createWebhookEndpoint(input: { url: "http://127.0.0.1:9/" }) { endpoint { id } } }',
     { key: agent.key },
   );
   const { id } = made.createWebhookEndpoint.endpoint;
   for (let n = 0; n < 5; n += 1) {
-    await ask(app, `mutation { sendTestEvent(endpointId: "${id}") { delivery { id } } }`, { key: agent.key });
+    await queryData(app, `mutation { sendTestEvent(endpointId: "${id}") { delivery { id } } }`, {
+      key: agent.key,
+    });
     const patch = `{ weight: ${n + 1} }`;
-    await ask(
+    await queryData(
       app,
       `mutation { updateJob(input: { markingNumber: "${NUMBER}", patch: ${patch} }) { job { id } } }`,
       {
         key: agent.key,
       },
     );
-    await app.partner("contractor");
-    await owner.ask(
+    await app.createOrganization("contractor");
+    await owner.queryData(
       `mutation { inviteMember(input: { email: "c-${n}@test.example" }) { userErrors { code } } }`,
     );
     await app.request("/auth/account-requests", {
@@ -74,8 +76,8 @@ beforeAll(async () => {
 /** The log of requests and the requests for accounts are written after their answers. */
 async function whatComesLater(): Promise<void> {
   const query = `{ requestLog(keyId: "${loggedKey}") { nodes { requestId } } }`;
-  expect((await ask(app, query, byKey())).requestLog.nodes).toHaveLength(5);
-  const { accountRequests } = await operator.ask("{ accountRequests { totalCount } }");
+  expect((await queryData(app, query, byKey())).requestLog.nodes).toHaveLength(5);
+  const { accountRequests } = await operator.queryData("{ accountRequests { totalCount } }");
   expect(accountRequests.totalCount).toBe(5);
 }
 
@@ -104,7 +106,7 @@ interface Connection {
   read: (data: Record<string, never>) => Page;
   backward: boolean;
   /** Whoever may walk it. */
-  by: () => GraphqlQuestion;
+  by: () => GraphqlRequestOptions;
 }
 
 const byKey = () => ({ key: agent.key });
@@ -159,7 +161,7 @@ const connections: Connection[] = [
 ];
 
 async function pageOf({ query, read, by }: Connection, page: string): Promise<Page> {
-  return read((await ask(app, query(page), by())) as Record<string, never>);
+  return read((await queryData(app, query(page), by())) as Record<string, never>);
 }
 
 type Item = Record<string, string>;
@@ -256,9 +258,9 @@ it("each job is met once while others are changed, made and reordered behind and
       size: 2,
       async between() {
         n += 1;
-        await app.jobs(agent, [{ markingNumber: `new-${way}-${n}` }]);
+        await app.createJobs(agent, [{ markingNumber: `new-${way}-${n}` }]);
         const patch = `{ instructions: "${way} ${n}" }`;
-        await ask(
+        await queryData(
           app,
           `mutation { updateJob(input: { markingNumber: "C-${n % JOBS}", patch: ${patch} }) { job { id } } }`,
           { key: agent.key },

@@ -1,21 +1,21 @@
 /** What GraphQL has for the console alone: views, secrets shown, organisations and endpoints in trouble. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toTypedId } from "../../src/platform/ids.ts";
-import { raw, sql } from "../../src/platform/sql.ts";
-import { newPerson, signedIn, type SignedIn } from "../support/graphql-person.ts";
-import { ask, graphql } from "../support/graphql.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { raw, sql } from "../../src/platform/postgres/sql.ts";
+import { createSignedInUser, signInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
+import { queryData, graphql } from "../support/graphql/client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
-let agent: Partner;
-let owner: SignedIn;
-let operator: SignedIn;
+let agent: TestOrganization;
+let owner: SignedInTestUser;
+let operator: SignedInTestUser;
 
 beforeAll(async () => {
   app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on" });
-  agent = await app.partner("agent");
-  owner = await newPerson(app, agent.id);
-  operator = await newPerson(app, null);
+  agent = await app.createOrganization("agent");
+  owner = await createSignedInUser(app, agent.id);
+  operator = await createSignedInUser(app, null);
 });
 
 afterAll(() => app[Symbol.asyncDispose]());
@@ -25,35 +25,35 @@ describe("savedViews", () => {
   const SAVE = `mutation ($name: String!, $query: String!) {
     saveView(name: $name, query: $query) { view { id name query } userErrors { code field message } } }`;
   const REMOVE = "mutation ($id: ID!) { deleteView(id: $id) { id userErrors { code field } } }";
-  const save = async (person: SignedIn, name: string, query = "?status=failed") =>
-    (await person.ask(SAVE, { name, query })).saveView;
+  const save = async (person: SignedInTestUser, name: string, query = "?status=failed") =>
+    (await person.queryData(SAVE, { name, query })).saveView;
 
   it("are a person's own, by name, whichever session saved them", async () => {
-    const person = await newPerson(app, agent.id, "member");
+    const person = await createSignedInUser(app, agent.id, "member");
     const { view } = await save(person, " Late ");
     await save(person, "by day", "?scheduled=2031-01-01");
     expect(view).toMatchObject({ name: "Late", query: "?status=failed" });
-    const elsewhere = await signedIn(app, person);
-    const names = (await elsewhere.ask(VIEWS)).savedViews.map(({ name }: { name: string }) => name);
+    const elsewhere = await signInUser(app, person);
+    const names = (await elsewhere.queryData(VIEWS)).savedViews.map(({ name }: { name: string }) => name);
     expect(names).toEqual(["by day", "Late"]);
-    expect((await owner.ask(VIEWS)).savedViews).toEqual([]);
+    expect((await owner.queryData(VIEWS)).savedViews).toEqual([]);
   });
 
   it("one of the same name takes the other's place", async () => {
-    const person = await newPerson(app, agent.id);
+    const person = await createSignedInUser(app, agent.id);
     const { view } = await save(person, "mine");
     expect((await save(person, "mine", "?q=2")).view).toEqual({ ...view, query: "?q=2" });
-    expect((await person.ask(VIEWS)).savedViews).toHaveLength(1);
+    expect((await person.queryData(VIEWS)).savedViews).toHaveLength(1);
   });
 
   it("are deleted by whose they are, and by nobody else", async () => {
-    const person = await newPerson(app, agent.id);
+    const person = await createSignedInUser(app, agent.id);
     const { id } = (await save(person, "mine")).view;
     const missing = { id: null, userErrors: [{ code: "NOT_FOUND", field: "id" }] };
-    expect((await owner.ask(REMOVE, { id })).deleteView).toEqual(missing);
-    expect((await person.ask(REMOVE, { id: "viw_x" })).deleteView).toEqual(missing);
-    expect((await person.ask(REMOVE, { id })).deleteView).toEqual({ id, userErrors: [] });
-    expect((await person.ask(REMOVE, { id })).deleteView).toEqual(missing);
+    expect((await owner.queryData(REMOVE, { id })).deleteView).toEqual(missing);
+    expect((await person.queryData(REMOVE, { id: "viw_x" })).deleteView).toEqual(missing);
+    expect((await person.queryData(REMOVE, { id })).deleteView).toEqual({ id, userErrors: [] });
+    expect((await person.queryData(REMOVE, { id })).deleteView).toEqual(missing);
   });
 
   it.each([
@@ -72,12 +72,12 @@ describe("savedViews", () => {
 
   // evidence: saved-views-limit-concurrent
   it("are at most 50 a person, also when saved at once", async () => {
-    const person = await newPerson(app, agent.id);
+    const person = await createSignedInUser(app, agent.id);
     const results = await Promise.all(Array.from({ length: 55 }, (_, n) => save(person, `view ${n}`)));
     const refused = results.filter(({ view }) => view === null);
     expect(refused).toHaveLength(5);
     expect(refused[0].userErrors).toMatchObject([{ code: "LIMIT_EXCEEDED" }]);
-    expect((await person.ask(VIEWS)).savedViews).toHaveLength(50);
+    expect((await person.queryData(VIEWS)).savedViews).toHaveLength(50);
     const kept = results.find(({ view }) => view !== null).view.name;
     expect((await save(person, kept, "?new")).userErrors).toEqual([]);
   });
@@ -90,10 +90,10 @@ describe("savedViews", () => {
   });
 
   it("go with the person", async () => {
-    const person = await newPerson(app, agent.id, "member");
+    const person = await createSignedInUser(app, agent.id, "member");
     await save(person, "mine");
     const id = toTypedId("usr", person.id);
-    await owner.ask(`mutation { removeMember(id: "${id}") { id } }`);
+    await owner.queryData(`mutation { removeMember(id: "${id}") { id } }`);
     expect(
       await app.database.query(sql`select 1 from saved_view where user_id = ${person.id}::uuid`),
     ).toEqual([]);
@@ -101,7 +101,7 @@ describe("savedViews", () => {
 });
 
 async function newEndpoint(key: string, host = "127.0.0.1:9"): Promise<{ id: string; secret: string }> {
-  const { createWebhookEndpoint } = await ask(
+  const { createWebhookEndpoint } = await queryData(
     app,
     `mutation { createWebhookEndpoint(input: { url: "http://${host}/" }) { secret endpoint { id } } }`,
     { key },
@@ -128,14 +128,14 @@ describe("revealWebhookSecret", () => {
 
   it("shows an operator any endpoint's, in the log of whose it is", async () => {
     const { id, secret } = await newEndpoint(agent.key);
-    const { revealWebhookSecret } = await operator.ask(REVEAL, { id, password: operator.password });
+    const { revealWebhookSecret } = await operator.queryData(REVEAL, { id, password: operator.password });
     expect(revealWebhookSecret.secret).toBe(secret);
   });
 
   it("shows nothing for a wrong password, and keeps no account of it as shown", async () => {
-    const person = await newPerson(app, agent.id);
+    const person = await createSignedInUser(app, agent.id);
     const { id } = await newEndpoint(agent.key);
-    const { revealWebhookSecret } = await person.ask(REVEAL, { id, password: "not theirs at all" });
+    const { revealWebhookSecret } = await person.queryData(REVEAL, { id, password: "not theirs at all" });
     expect(revealWebhookSecret).toMatchObject({
       secret: null,
       userErrors: [{ code: "INVALID", field: "password" }],
@@ -147,25 +147,28 @@ describe("revealWebhookSecret", () => {
   });
 
   it("429 RATE_LIMITED for who guesses, also with the right one then", async () => {
-    const person = await newPerson(app, agent.id);
+    const person = await createSignedInUser(app, agent.id);
     const { id } = await newEndpoint(agent.key);
-    for (let n = 0; n < 10; n += 1) await person.ask(REVEAL, { id, password: `guess number ${n}` });
+    for (let n = 0; n < 10; n += 1) await person.queryData(REVEAL, { id, password: `guess number ${n}` });
     const { status, errors } = await person.graphql(REVEAL, { id, password: person.password });
     expect({ status, code: errors?.[0]?.extensions.code }).toEqual({ status: 429, code: "RATE_LIMITED" });
   });
 
   it("an endpoint of another organisation is not there", async () => {
-    const other = await app.partner("agent");
+    const other = await app.createOrganization("agent");
     const { id } = await newEndpoint(other.key);
     for (const missing of [id, "whe_x"]) {
-      const { revealWebhookSecret } = await owner.ask(REVEAL, { id: missing, password: owner.password });
+      const { revealWebhookSecret } = await owner.queryData(REVEAL, {
+        id: missing,
+        password: owner.password,
+      });
       expect(revealWebhookSecret).toMatchObject({ secret: null, userErrors: [{ code: "NOT_FOUND" }] });
     }
   });
 
   it("403 for members and for keys", async () => {
     const { id } = await newEndpoint(agent.key);
-    const member = await newPerson(app, agent.id, "member");
+    const member = await createSignedInUser(app, agent.id, "member");
     const asked = { id, password: member.password };
     expect((await member.graphql(REVEAL, asked)).status).toBe(403);
     expect((await graphql(app, REVEAL, { key: agent.key, variables: asked })).status).toBe(403);
@@ -180,13 +183,13 @@ describe("organizations", () => {
   it("are all of them by name, with who belongs to them and since when they are shut out", async () => {
     const name = `agent %_\\ ${Date.now()}`;
     const { id } = await app.organizations.create({ name, type: "agent" });
-    await newPerson(app, id);
-    await newPerson(app, id, "member");
+    await createSignedInUser(app, id);
+    await createSignedInUser(app, id, "member");
     const uuid = toTypedId("org", id);
-    await operator.ask(
+    await operator.queryData(
       `mutation { suspendOrganization(id: "${uuid}", reason: "test") { userErrors { code } } }`,
     );
-    const { organizations } = await operator.ask(LIST);
+    const { organizations } = await operator.queryData(LIST);
     const names = organizations.nodes.map((node: Node) => node.name);
     expect(names.length).toBe(organizations.totalCount);
     const found = organizations.nodes.find((node: Node) => node.id === uuid);
@@ -201,10 +204,10 @@ describe("organizations", () => {
   it("are found by any part of their name, whatever its case, and by what means something elsewhere", async () => {
     await app.organizations.create({ name: "100% ÄGIR_\\ Logistics", type: "contractor" });
     for (const search of ["ägir", "LOGIST", "100%", "_\\", "R_"]) {
-      const { organizations } = await operator.ask(LIST, { search });
+      const { organizations } = await operator.queryData(LIST, { search });
       expect(organizations.nodes.map(({ name }: Node) => name)).toContain("100% ÄGIR_\\ Logistics");
     }
-    const none = await operator.ask(LIST, { search: "100_" });
+    const none = await operator.queryData(LIST, { search: "100_" });
     expect(none.organizations).toEqual({ totalCount: 0, nodes: [] });
   });
 
@@ -216,10 +219,10 @@ describe("organizations", () => {
   });
 
   it("to others a partner's organisation tells no more than its name and kind", async () => {
-    const contractor = await app.partner("contractor");
-    const [number] = await app.jobs(agent, [{ contractor }]);
-    const person = await newPerson(app, contractor.id);
-    const { job } = await person.ask(`{ job(markingNumber: "${number}") {
+    const contractor = await app.createOrganization("contractor");
+    const [number] = await app.createJobs(agent, [{ contractor }]);
+    const person = await createSignedInUser(app, contractor.id);
+    const { job } = await person.queryData(`{ job(markingNumber: "${number}") {
       agent { name createdAt suspendedAt memberCount } contractor { name createdAt suspendedAt memberCount } } }`);
     expect(job).toEqual({
       agent: { name: agent.name, createdAt: null, suspendedAt: null, memberCount: null },
@@ -233,9 +236,12 @@ describe("organizations", () => {
   });
 });
 
-describe("endpointsInTrouble", () => {
+describe("failingWebhookEndpoints", () => {
   it("are those that are disabled or fail, the longest trouble first, of all organisations", async () => {
-    const [first, second] = [await app.partner("agent"), await app.partner("contractor")];
+    const [first, second] = [
+      await app.createOrganization("agent"),
+      await app.createOrganization("contractor"),
+    ];
     const ids = [];
     for (const { key } of [first, second, first, second, first]) ids.push((await newEndpoint(key)).id);
     const uuids = await app.database.query<{ id: string }>(
@@ -252,10 +258,10 @@ describe("endpointsInTrouble", () => {
       await app.database.query(
         sql`update webhook_endpoint set ${raw(state)} where id = ${uuids[at]?.id ?? ""}::uuid`,
       );
-    const { endpointsInTrouble } = await operator.ask(
-      "{ endpointsInTrouble { id status organization { name } } }",
+    const { failingWebhookEndpoints } = await operator.queryData(
+      "{ failingWebhookEndpoints { id status organization { name } } }",
     );
-    expect(endpointsInTrouble).toEqual([
+    expect(failingWebhookEndpoints).toEqual([
       { id: ids[3], status: "DISABLED", organization: { name: second.name } },
       { id: ids[1], status: "ACTIVE", organization: { name: second.name } },
       { id: ids[0], status: "DISABLED", organization: { name: first.name } },

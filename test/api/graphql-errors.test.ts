@@ -1,8 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { AppError, badRequest, unavailable } from "../../src/platform/errors.ts";
-import { raw, sql } from "../../src/platform/sql.ts";
-import { startGraphqlRig, type GraphqlRig, type RigContext } from "../support/graphql-rig.ts";
+import { raw, sql } from "../../src/platform/postgres/sql.ts";
+import {
+  startGraphqlFixture,
+  type GraphqlFixture,
+  type FixtureContext,
+} from "../support/graphql/server.fixture.ts";
 
 const typeDefs = /* GraphQL */ `
   type Query {
@@ -26,7 +30,7 @@ const typeDefs = /* GraphQL */ `
 
 const SECRET = "Ann Onymous, 1 Hidden Lane";
 
-const ways: Record<string, (context: RigContext) => unknown> = {
+const ways: Record<string, (context: FixtureContext) => unknown> = {
   problems: () => {
     throw badRequest([
       { location: "query", field: "filter.status", code: "unknown", message: "is no status" },
@@ -65,14 +69,14 @@ const ways: Record<string, (context: RigContext) => unknown> = {
   },
 };
 
-const fails = (_: unknown, { how }: Record<string, unknown>, context: RigContext): unknown =>
+const fails = (_: unknown, { how }: Record<string, unknown>, context: FixtureContext): unknown =>
   ways[String(how)]?.(context);
 
-let rig: GraphqlRig;
+let rig: GraphqlFixture;
 let own: Record<string, string>;
 
 beforeAll(async () => {
-  rig = await startGraphqlRig({
+  rig = await startGraphqlFixture({
     typeDefs,
     resolvers: {
       Query: {
@@ -92,7 +96,7 @@ beforeEach(() => {
   rig.log.length = 0;
 });
 
-const ask = (how: string, beside = ""): ReturnType<GraphqlRig["post"]> =>
+const ask = (how: string, beside = ""): ReturnType<GraphqlFixture["post"]> =>
   rig.post({ query: `query ($how: String!) { fails(how: $how) ${beside} }`, variables: { how } }, own);
 
 const errorLines = (): Record<string, unknown>[] => rig.log.filter(({ level }) => level === "error");

@@ -1,24 +1,24 @@
 import { Kind, parse, validate } from "graphql";
 import { makeExecutableSchema } from "@graphql-tools/schema";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { exampleDocument } from "../../src/graphql/explorer-document.ts";
-import { measureOperation } from "../../src/graphql/operation-guard.ts";
-import { planOf } from "../../src/graphql/plan.ts";
+import { exampleDocument } from "../../src/graphql/explorer/example-document.ts";
+import { measureOperation } from "../../src/graphql/execution/operation-guard.ts";
+import { planOf } from "../../src/graphql/execution/operation-plan.ts";
 import { readSdl } from "../../src/graphql/sdl.ts";
-import { startGraphqlRig, type GraphqlRig } from "../support/graphql-rig.ts";
+import { startGraphqlFixture, type GraphqlFixture } from "../support/graphql/server.fixture.ts";
 
 const typeDefs = "type Query { word: String }";
 const html = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 const KEY = "wmk_demo0000_key";
 
-let rig: GraphqlRig;
-let production: GraphqlRig;
+let rig: GraphqlFixture;
+let production: GraphqlFixture;
 
 beforeAll(async () => {
-  rig = await startGraphqlRig({ typeDefs });
-  rig.offerKey(KEY);
-  production = await startGraphqlRig({ typeDefs, env: { NODE_ENV: "production" } });
-  production.offerKey(KEY);
+  rig = await startGraphqlFixture({ typeDefs });
+  rig.setExplorerKey(KEY);
+  production = await startGraphqlFixture({ typeDefs, env: { NODE_ENV: "production" } });
+  production.setExplorerKey(KEY);
 });
 afterAll(async () => {
   await rig[Symbol.asyncDispose]();

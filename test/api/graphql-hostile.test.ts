@@ -3,31 +3,35 @@ import fc from "fast-check";
 import { getNamedType } from "graphql";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSchema } from "../../src/graphql/schema.ts";
-import { argumentsOf, everythingBelow, objectTypesOf } from "../support/graphql-documents.ts";
-import { newPerson } from "../support/graphql-person.ts";
-import { ask, graphql, type GraphqlQuestion } from "../support/graphql.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import {
+  generateArguments,
+  selectAllFields,
+  possibleObjectTypes,
+} from "../support/graphql/document-generator.ts";
+import { createSignedInUser } from "../support/accounts/signed-in-user.ts";
+import { queryData, graphql, type GraphqlRequestOptions } from "../support/graphql/client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
-let agent: Partner;
+let agent: TestOrganization;
 let operator: string;
 let endpoint: string;
 /** Everybody who may ask, and what they would ask with. */
-let askers: GraphqlQuestion[];
+let askers: GraphqlRequestOptions[];
 
 beforeAll(async () => {
   app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on" });
-  agent = await app.partner("agent");
+  agent = await app.createOrganization("agent");
   operator = (await app.keys.create({ organizationId: null, name: "operator", createdBy: "test" })).text;
-  await app.jobs(agent, [{ markingNumber: "H-1" }]);
+  await app.createJobs(agent, [{ markingNumber: "H-1" }]);
   askers = [
     { key: agent.key },
     { key: operator },
-    { headers: (await newPerson(app, agent.id)).headers },
-    { headers: (await newPerson(app, agent.id, "member")).headers },
-    { headers: (await newPerson(app, null)).headers },
+    { headers: (await createSignedInUser(app, agent.id)).headers },
+    { headers: (await createSignedInUser(app, agent.id, "member")).headers },
+    { headers: (await createSignedInUser(app, null)).headers },
   ];
-  const made = await ask(
+  const made = await queryData(
     app,
     'mutation { createWebhookEndpoint(input: { url: "http://127.0.0.1:9/" }) { endpoint { id } } }',
     { key: agent.key },
@@ -72,7 +76,7 @@ describe("400 BAD_USER_INPUT", () => {
 it("a key for an organisation of an empty id is refused, and is no operator's", async () => {
   const query =
     'mutation { createApiKey(input: { name: "x", organizationId: "" }) { secret userErrors { code field } } }';
-  const { createApiKey } = await ask(app, query, { key: operator });
+  const { createApiKey } = await queryData(app, query, { key: operator });
   expect(createApiKey).toEqual({
     secret: null,
     userErrors: [{ code: "INVALID", field: "input.organizationId" }],
@@ -82,17 +86,17 @@ it("a key for an organisation of an empty id is refused, and is no operator's", 
 it.each(["0001-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "9999-12-31T23:59:59Z"])(
   "an endpoint is resumed with what happened since %s",
   async (since) => {
-    await ask(app, `mutation { pauseWebhookEndpoint(id: "${endpoint}") { endpoint { id } } }`, {
+    await queryData(app, `mutation { pauseWebhookEndpoint(id: "${endpoint}") { endpoint { id } } }`, {
       key: agent.key,
     });
     const query = `mutation { resumeWebhookEndpoint(id: "${endpoint}", held: SEND_SINCE, since: "${since}") { endpoint { status } } }`;
-    const { resumeWebhookEndpoint } = await ask(app, query, { key: agent.key });
+    const { resumeWebhookEndpoint } = await queryData(app, query, { key: agent.key });
     expect(resumeWebhookEndpoint.endpoint.status).toBe("ACTIVE");
   },
 );
 
 it("a panel that the key may not see leaves the others as they are", async () => {
-  const reader = await app.partner("agent", { scopes: ["jobs:read"] });
+  const reader = await app.createOrganization("agent", { scopes: ["jobs:read"] });
   const query = `{ jobs { totalCount } webhookEndpoints { id } nodes(ids: ["${endpoint}"]) { id } jobStatuses { code } }`;
   const { status, data, errors } = await graphql(app, query, { key: reader.key });
   expect(status).toBe(200);
@@ -149,10 +153,10 @@ describe("arbitrary documents", () => {
     await fc.assert(
       fc.asyncProperty(call, async ({ at, pick, values, by }) => {
         const { field, root } = fields[at] as (typeof fields)[number];
-        const lists = argumentsOf(field, { of: (_name, type) => [values[type] ?? "null"] });
-        const [type] = objectTypesOf(schema, getNamedType(field.type));
+        const lists = generateArguments(field, { literalsFor: (_name, type) => [values[type] ?? "null"] });
+        const [type] = possibleObjectTypes(schema, getNamedType(field.type));
         if (!type) throw new Error("A root field gives objects");
-        const selection = `... on ${type.name} ${everythingBelow(type, 1)}`;
+        const selection = `... on ${type.name} ${selectAllFields(type, 1)}`;
         const document = `${root} { ${field.name}${lists[pick % lists.length]} { ${selection} } }`;
         const { status, errors } = await graphql(app, document, askers[by]);
         const failures = (errors ?? []).filter(

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import type { WebSockets } from "../../src/http/server.ts";
-import { startGraphqlRig, type GraphqlRig } from "../support/graphql-rig.ts";
-import { sendBytes } from "../support/raw-http.ts";
+import type { WebSocketHandler } from "../../src/http/server/server.ts";
+import { startGraphqlFixture, type GraphqlFixture } from "../support/graphql/server.fixture.ts";
+import { sendBytes } from "../support/app/raw-http-client.ts";
 
 const typeDefs = /* GraphQL */ `
   type Query {
@@ -22,11 +22,11 @@ const resolvers = {
   Mutation: { change: () => "changed" },
 };
 
-let rig: GraphqlRig;
+let rig: GraphqlFixture;
 let key: string;
 
 beforeAll(async () => {
-  rig = await startGraphqlRig({ typeDefs, resolvers });
+  rig = await startGraphqlFixture({ typeDefs, resolvers });
   key = await rig.newKey();
 });
 afterAll(() => rig[Symbol.asyncDispose]());
@@ -124,7 +124,7 @@ describe("POST /graphql", () => {
   });
 });
 
-function askByGet(query: string): ReturnType<GraphqlRig["request"]> {
+function askByGet(query: string): ReturnType<GraphqlFixture["request"]> {
   return rig.request(`/graphql?query=${encodeURIComponent(query)}`, {
     headers: { "x-api-key": key, "apollo-require-preflight": "1" },
   });
@@ -306,9 +306,9 @@ describe("the key", () => {
 });
 
 describe("in production", () => {
-  let production: GraphqlRig;
+  let production: GraphqlFixture;
   beforeAll(async () => {
-    production = await startGraphqlRig({ typeDefs, resolvers, env: { NODE_ENV: "production" } });
+    production = await startGraphqlFixture({ typeDefs, resolvers, env: { NODE_ENV: "production" } });
   });
   afterAll(() => production[Symbol.asyncDispose]());
 
@@ -340,9 +340,9 @@ describe("in production", () => {
 });
 
 describe("rate limits", () => {
-  let limited: GraphqlRig;
+  let limited: GraphqlFixture;
   beforeAll(async () => {
-    limited = await startGraphqlRig({
+    limited = await startGraphqlFixture({
       typeDefs: `${typeDefs} extend type Mutation { updateJobs: String }`,
       resolvers,
       env: { RATE_LIMITS: "on" },
@@ -396,7 +396,7 @@ describe("rate limits", () => {
   });
 });
 
-const preflight = (server: GraphqlRig, origin: string): Promise<{ headers: Headers }> =>
+const preflight = (server: GraphqlFixture, origin: string): Promise<{ headers: Headers }> =>
   server.request("/graphql", {
     method: "OPTIONS",
     headers: {
@@ -417,7 +417,7 @@ describe("CORS", () => {
   });
 
   it("lets in production in whom the settings name", async () => {
-    await using production = await startGraphqlRig({
+    await using production = await startGraphqlFixture({
       typeDefs,
       env: { NODE_ENV: "production", CORS_ORIGINS: "https://app.example.com" },
     });
@@ -429,7 +429,7 @@ describe("CORS", () => {
 });
 
 /** What came back for a request that wants to change the protocol. */
-function wish(server: GraphqlRig, path: string, protocol: string): Promise<string> {
+function wish(server: GraphqlFixture, path: string, protocol: string): Promise<string> {
   return sendBytes(
     server.url,
     `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, close\r\nUpgrade: ${protocol}\r\nAccept: application/json\r\n\r\n`,
@@ -440,7 +440,7 @@ describe("an upgrade", () => {
   it("to WebSocket at /graphql is handed on, any other request is answered as it is", async () => {
     const handed: string[] = [];
     let closed = 0;
-    const webSockets: WebSockets = {
+    const webSockets: WebSocketHandler = {
       path: "/graphql",
       upgrade(request, socket) {
         handed.push(String(request.url));
@@ -452,7 +452,7 @@ describe("an upgrade", () => {
       },
     };
     {
-      await using server = await startGraphqlRig({ typeDefs, resolvers, webSockets });
+      await using server = await startGraphqlFixture({ typeDefs, resolvers, webSockets });
       expect(await wish(server, "/graphql?x=1", "websocket")).toContain("418");
       expect(handed).toEqual(["/graphql?x=1"]);
       // Java's client asks so for HTTP/2, and means to be answered all the same.

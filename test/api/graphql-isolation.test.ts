@@ -7,28 +7,48 @@ import { getNamedType, type GraphQLField } from "graphql";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createSchema } from "../../src/graphql/schema.ts";
 import { newUuid } from "../../src/platform/ids.ts";
-import { sql, type Sql } from "../../src/platform/sql.ts";
-import { GOOD_PASSWORD } from "../support/account.ts";
-import { argumentsOf, everythingBelow, objectTypesOf, type Attempts } from "../support/graphql-documents.ts";
-import { liveClient, standing, subscribe, type Following } from "../support/graphql-live.ts";
-import { newPerson, type SignedIn } from "../support/graphql-person.ts";
-import { createVictim, MARK, rowsOf, type Victim } from "../support/graphql-victim.ts";
-import { ask, graphql, type GraphqlAnswer, type GraphqlQuestion } from "../support/graphql.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { sql, type Sql } from "../../src/platform/postgres/sql.ts";
+import { VALID_PASSWORD } from "../support/accounts/session-client.ts";
+import {
+  generateArguments,
+  selectAllFields,
+  possibleObjectTypes,
+  type ArgumentLiterals,
+} from "../support/graphql/document-generator.ts";
+import {
+  createSubscriptionClient,
+  countSubscriptions,
+  subscribe,
+  type JobSubscription,
+} from "../support/graphql/subscription-client.ts";
+import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
+import {
+  createTenantCanary,
+  CANARY_MARKER,
+  snapshotRows,
+  type TenantCanary,
+} from "../support/graphql/tenant-canary.ts";
+import {
+  queryData,
+  graphql,
+  type GraphqlResponse,
+  type GraphqlRequestOptions,
+} from "../support/graphql/client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 const schema = createSchema();
 
 let app: TestApp;
-let victim: Victim;
-let stranger: Partner;
-let strangersOwner: SignedIn;
-let operator: SignedIn;
+let victim: TenantCanary;
+let stranger: TestOrganization;
+let strangersOwner: SignedInTestUser;
+let operator: SignedInTestUser;
 /** What no answer to the stranger may hold. */
 let secrets: string[];
-let attempts: Attempts;
+let attempts: ArgumentLiterals;
 
 /** Whoever asks: by a key, or by a session. */
-type Question = Pick<GraphqlQuestion, "key" | "headers">;
+type Question = Pick<GraphqlRequestOptions, "key" | "headers">;
 let strangers: Question[];
 /** Those who may see what is the victim's, one thing or another. */
 let entitled: Question[];
@@ -36,15 +56,15 @@ let entitled: Question[];
 beforeAll(async () => {
   // Without a worker, which would change deliveries and mails by itself.
   app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on", WAYMARK_ROLE: "api" });
-  operator = await newPerson(app, null);
-  stranger = await app.partner("agent");
-  strangersOwner = await newPerson(app, stranger.id);
-  await app.jobs(stranger, [{ markingNumber: "own-1", patch: { recipient_name: "own" } }]);
-  victim = await createVictim(app, operator);
+  operator = await createSignedInUser(app, null);
+  stranger = await app.createOrganization("agent");
+  strangersOwner = await createSignedInUser(app, stranger.id);
+  await app.createJobs(stranger, [{ markingNumber: "own-1", patch: { recipient_name: "own" } }]);
+  victim = await createTenantCanary(app, operator);
   const { headers } = strangersOwner;
   strangers = [{ key: stranger.key }, { headers }];
   entitled = [{ key: victim.key }, { headers: victim.owner.headers }, { headers: operator.headers }];
-  ({ secrets } = victim);
+  ({ forbiddenTexts: secrets } = victim);
   attempts = createAttempts(victim.ids, victim.cursors);
 }, 60_000);
 
@@ -53,7 +73,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const quoted = (values: readonly string[]) => values.map((value) => JSON.stringify(value));
 
 /** What a stranger who knows all of the victim's values would try. */
-function createAttempts(ids: readonly string[], cursors: readonly string[]): Attempts {
+function createAttempts(ids: readonly string[], cursors: readonly string[]): ArgumentLiterals {
   const byName: Record<string, readonly string[]> = {
     after: quoted(cursors),
     before: quoted(cursors),
@@ -64,7 +84,7 @@ function createAttempts(ids: readonly string[], cursors: readonly string[]): Att
     code: quoted(["stolen"]),
     cidrs: quoted(["10.0.0.0/8"]),
     email: quoted(["somebody@invited.example"]),
-    password: quoted([GOOD_PASSWORD]),
+    password: quoted([VALID_PASSWORD]),
     actions: quoted(["member.invited", "session.signed_in"]),
     days: ["30"],
     // As the request log has it.
@@ -73,7 +93,7 @@ function createAttempts(ids: readonly string[], cursors: readonly string[]): Att
   const organizations = ids.filter((id) => id.startsWith("org_"));
   const byType: Record<string, readonly string[]> = {
     ID: quoted([...new Map(ids.map((id) => [id.slice(0, 3), id])).values()]),
-    String: quoted([`${MARK}-1`, MARK]),
+    String: quoted([`${CANARY_MARKER}-1`, CANARY_MARKER]),
     Int: ["77"],
     Float: ["31.5"],
     Boolean: ["true", "false"],
@@ -81,7 +101,7 @@ function createAttempts(ids: readonly string[], cursors: readonly string[]): Att
     LocalDate: quoted(["2031-05-06"]),
   };
   return {
-    of(name, type) {
+    literalsFor(name, type) {
       if (/^(organization|agent|contractor)Id$/.test(name)) return quoted(organizations);
       const literals = byName[name] ?? byType[type];
       if (!literals) throw new Error(`Say what a stranger would try for ${name}: ${type}`);
@@ -94,15 +114,15 @@ type Field = GraphQLField<unknown, unknown>;
 
 /** Each call of a root field that can be made of `attempts`. */
 function callsOf(field: Field): string[] {
-  return argumentsOf(field, attempts).map(
+  return generateArguments(field, attempts).map(
     (list) => `${field.name}${withShortPage(field, list)} { ...everything }`,
   );
 }
 
 /** What the calls ask for: one document's worth for each type of object that may come. */
 function everything(field: Field, depth: number): string[] {
-  return objectTypesOf(schema, getNamedType(field.type)).map(
-    (type) => `fragment everything on ${type.name} ${everythingBelow(type, depth)}`,
+  return possibleObjectTypes(schema, getNamedType(field.type)).map(
+    (type) => `fragment everything on ${type.name} ${selectAllFields(type, depth)}`,
   );
 }
 
@@ -174,21 +194,23 @@ describe("reading", () => {
 });
 
 /** Subscribes in each of these ways, and resolves once all stand. */
-async function followAll(key: string, calls: readonly string[]): Promise<Following[]> {
-  const before = await standing(app);
+async function followAll(key: string, calls: readonly string[]): Promise<JobSubscription[]> {
+  const before = await countSubscriptions(app);
   const all = chunksOf(calls, 15).flatMap((part) => {
-    const client = liveClient(app, { "x-api-key": key });
+    const client = createSubscriptionClient(app, { "x-api-key": key });
     return part.map((call) =>
       subscribe(client, {}, `subscription { ${call} { id type sequence cursor job { markingNumber } } }`),
     );
   });
-  await vi.waitFor(async () => expect(await standing(app)).toBe(before + all.length), { timeout: 20_000 });
+  await vi.waitFor(async () => expect(await countSubscriptions(app)).toBe(before + all.length), {
+    timeout: 20_000,
+  });
   return all;
 }
 
 function changeJob(key: string, markingNumber: string): Promise<unknown> {
   const input = `{ markingNumber: "${markingNumber}", patch: { instructions: "${newUuid()}" } }`;
-  return ask(app, `mutation { updateJob(input: ${input}) { userErrors { code } } }`, { key });
+  return queryData(app, `mutation { updateJob(input: ${input}) { userErrors { code } } }`, { key });
 }
 
 /** Different filters of one organisation, of which there may be 50. */
@@ -211,7 +233,7 @@ describe("watching", () => {
     ];
     const own = await followAll(stranger.key, calls);
     const victims = await followAll(victim.key, calls);
-    await changeJob(victim.key, `${MARK}-2`);
+    await changeJob(victim.key, `${CANARY_MARKER}-2`);
     // The same subscriptions do tell those who may see it.
     const told = () => victims.flatMap(({ events }) => events).length;
     await vi.waitFor(() => expect(told()).toBeGreaterThan(3), 20_000);
@@ -231,7 +253,7 @@ const before: Record<string, Sql> = {
   inviteMember: sql`delete from rate_limit_bucket`,
   approveAccountRequest: sql`update account_request set status = 'pending'`,
   rejectAccountRequest: sql`update account_request set status = 'pending', organization_id = null`,
-  askAccountRequest: sql`update account_request set status = 'pending', organization_id = null`,
+  askAccountRequestQuestion: sql`update account_request set status = 'pending', organization_id = null`,
   resendRegistration: sql`update account_request set status = 'approved', organization_id = (
     select id from organization order by created_at desc limit 1)`,
   resendMail: sql`update mail set status = 'failed', sealed_body = coalesce(sealed_body, 'x')`,
@@ -242,7 +264,7 @@ describe("changing", () => {
   it.each(mutations.map((field) => [field.name, field] as const))(
     "%s changes nothing of the victim's for a stranger, and tells nothing of it",
     async (_name, field) => {
-      const rows = await rowsOf(app, victim);
+      const rows = await snapshotRows(app, victim);
       for (const call of callsOf(field)) {
         for (const asker of strangers) {
           const { data } = await graphql(app, changing(field, call), asker);
@@ -253,7 +275,7 @@ describe("changing", () => {
             expect(told).not.toContain(secret);
         }
       }
-      expect(await rowsOf(app, victim)).toEqual(rows);
+      expect(await snapshotRows(app, victim)).toEqual(rows);
     },
     60_000,
   );
@@ -275,7 +297,7 @@ describe("changing", () => {
     ];
     const inOrder = mutations.toSorted((one, other) => last.indexOf(one.name) - last.indexOf(other.name));
     for (const field of inOrder) {
-      const answers: GraphqlAnswer[] = [];
+      const answers: GraphqlResponse[] = [];
       for (const asker of entitled) {
         const prepare = before[field.name];
         if (prepare) await app.database.query(prepare);

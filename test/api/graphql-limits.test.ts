@@ -1,9 +1,13 @@
 import { getIntrospectionQuery } from "graphql";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createMemoryStore, createPostgresStore } from "../../src/api-keys/rate-limit.store.ts";
-import { limits } from "../../src/graphql/limits.ts";
+import { createMemoryStore, createPostgresStore } from "../../src/rate-limits/rate-limit.store.ts";
+import { limits } from "../../src/graphql/execution/limits.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
-import { startGraphqlRig, type GraphqlAnswer, type GraphqlRig } from "../support/graphql-rig.ts";
+import {
+  startGraphqlFixture,
+  type RawGraphqlResponse,
+  type GraphqlFixture,
+} from "../support/graphql/server.fixture.ts";
 
 const typeDefs = /* GraphQL */ `
   interface Node {
@@ -36,23 +40,23 @@ const typeDefs = /* GraphQL */ `
 `;
 const item = { __typename: "Item", id: "a", name: "A", items: { nodes: [], totalCount: 0 } };
 
-let rig: GraphqlRig;
+let rig: GraphqlFixture;
 let own: Record<string, string>;
 
 beforeAll(async () => {
   const reads = { item: () => item, items: () => item.items, nodes: () => [item] };
-  rig = await startGraphqlRig({ typeDefs, resolvers: { Query: reads } });
+  rig = await startGraphqlFixture({ typeDefs, resolvers: { Query: reads } });
   own = { "x-api-key": await rig.newKey() };
 });
 afterAll(() => rig[Symbol.asyncDispose]());
 
 /** Without the id that differs. */
-function comparable({ status, body }: GraphqlAnswer): unknown {
+function comparable({ status, body }: RawGraphqlResponse): unknown {
   return { status, body: JSON.parse(JSON.stringify(body).replaceAll(/"req_\w+"/g, '""')) as unknown };
 }
 
 /** The same twice: as a document that is new, and as one that is known. */
-async function askTwice(query: string, variables: object = {}): Promise<GraphqlAnswer> {
+async function askTwice(query: string, variables: object = {}): Promise<RawGraphqlResponse> {
   const first = await rig.post({ query, variables }, own);
   const second = await rig.post({ query, variables }, own);
   expect(comparable(second)).toEqual(comparable(first));
@@ -215,8 +219,8 @@ describe("introspection", () => {
   // evidence: introspection-rate-limit-per-network
   it("without a key is limited by network: an IPv6 /64 counts as one, and another is not affected", async () => {
     const env = { RATE_LIMITS: "on", TRUST_PROXY: "1" };
-    await using limited = await startGraphqlRig({ typeDefs, env, clock: createFakeClock() });
-    const ask = async (address: string): Promise<GraphqlAnswer> =>
+    await using limited = await startGraphqlFixture({ typeDefs, env, clock: createFakeClock() });
+    const ask = async (address: string): Promise<RawGraphqlResponse> =>
       await limited.post({ query: "{ __schema { description } }" }, { "x-forwarded-for": address });
     const statuses: number[] = [];
     for (let host = 1; host <= 51; host += 1)
@@ -230,7 +234,7 @@ describe("introspection", () => {
 });
 
 describe("a mutation takes a token for each of its root fields", () => {
-  let limited: GraphqlRig;
+  let limited: GraphqlFixture;
   let changed = 0;
   const change = (): unknown => {
     changed += 1;
@@ -240,7 +244,7 @@ describe("a mutation takes a token for each of its root fields", () => {
   beforeAll(async () => {
     const env = { RATE_LIMITS: "on" };
     const resolvers = { Mutation: { change, updateJobs: change } };
-    limited = await startGraphqlRig({ typeDefs, resolvers, env, clock: createFakeClock() });
+    limited = await startGraphqlFixture({ typeDefs, resolvers, env, clock: createFakeClock() });
   });
   afterAll(() => limited[Symbol.asyncDispose]());
 
@@ -281,7 +285,9 @@ describe("a mutation takes a token for each of its root fields", () => {
     "all or none of them where buckets are kept %s",
     async (where) => {
       const store =
-        where === "in PostgreSQL" ? createPostgresStore(rig.reading) : createMemoryStore(createFakeClock());
+        where === "in PostgreSQL"
+          ? createPostgresStore(rig.readDatabase)
+          : createMemoryStore(createFakeClock());
       const slow = { perSecond: 0.001, burst: 10 };
       const take = async (bucket: string, count: number): Promise<boolean> =>
         (await store.take(bucket, slow, count)).allowed;

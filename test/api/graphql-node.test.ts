@@ -2,22 +2,22 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { isInterfaceType } from "graphql";
 import { createSchema } from "../../src/graphql/schema.ts";
-import { newPerson, type SignedIn } from "../support/graphql-person.ts";
-import { createVictim, type Victim } from "../support/graphql-victim.ts";
-import { ask } from "../support/graphql.ts";
-import { startTestApp, type TestApp } from "../support/start-app.ts";
+import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
+import { createTenantCanary, type TenantCanary } from "../support/graphql/tenant-canary.ts";
+import { queryData } from "../support/graphql/client.ts";
+import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
-let owner: Victim;
-let operator: SignedIn;
-let stranger: SignedIn;
+let owner: TenantCanary;
+let operator: SignedInTestUser;
+let stranger: SignedInTestUser;
 
 beforeAll(async () => {
   // Without a worker, which would change deliveries and mails.
   app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on", WAYMARK_ROLE: "api" });
-  operator = await newPerson(app, null);
-  owner = await createVictim(app, operator);
-  stranger = await newPerson(app, (await app.partner("agent")).id);
+  operator = await createSignedInUser(app, null);
+  owner = await createTenantCanary(app, operator);
+  stranger = await createSignedInUser(app, (await app.createOrganization("agent")).id);
 }, 60_000);
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -38,11 +38,11 @@ it.each(Object.entries(accepted))(
   "returns the object of an id with the prefix %s_, and null to another organization",
   async (prefix, type) => {
     const id = owner.ids.find((other) => other.startsWith(`${prefix}_`));
-    expect(await operator.ask(query, { id })).toEqual({ node: { id, __typename: type } });
+    expect(await operator.queryData(query, { id })).toEqual({ node: { id, __typename: type } });
     // Account requests are for operators only.
     const own = prefix === "arq" ? null : { id, __typename: type };
-    expect(await ask(app, query, { key: owner.key, variables: { id } })).toEqual({ node: own });
-    expect(await stranger.ask(query, { id })).toEqual({ node: null });
+    expect(await queryData(app, query, { key: owner.key, variables: { id } })).toEqual({ node: own });
+    expect(await stranger.queryData(query, { id })).toEqual({ node: null });
   },
 );
 

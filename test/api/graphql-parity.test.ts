@@ -1,21 +1,21 @@
 /** REST and GraphQL answer the same: for the same filter, and for the same patch. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { camelCase } from "../../src/graphql/names.ts";
+import { camelCase } from "../../src/graphql/field-names.ts";
 import { jobFieldNames } from "../../src/jobs/job.fields.ts";
-import { ask } from "../support/graphql.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { queryData } from "../support/graphql/client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
-let agent: Partner;
-let contractor: Partner;
+let agent: TestOrganization;
+let contractor: TestOrganization;
 
 const STATUSES = ["pending", "in_transit", "failed", "completed"];
 
 beforeAll(async () => {
   app = await startTestApp();
-  agent = await app.partner("agent");
-  contractor = await app.partner("contractor");
-  await app.jobs(
+  agent = await app.createOrganization("agent");
+  contractor = await app.createOrganization("contractor");
+  await app.createJobs(
     agent,
     Array.from({ length: 40 }, (_, n) => ({
       markingNumber: `P-${100 + n}`,
@@ -91,7 +91,7 @@ describe.each([
       query.set("sort", sort);
       query.set("page_size", "100");
       const { body } = await app.call(`/v1/jobs?${query.toString()}`, { key: partner().key });
-      const { jobs } = await ask(
+      const { jobs } = await queryData(
         app,
         `{ jobs(first: 100, filter: ${filter}, orderBy: ${orderBy}) { totalCount nodes { ${FIELDS.join(" ")} version } } }`,
         { key: partner().key },
@@ -99,7 +99,8 @@ describe.each([
       expect(jobs.nodes).toEqual(body.data.items.map(inCamelCase));
       expect(jobs.totalCount).toBe(body.data.pagination.total);
       expect(
-        (await ask(app, `{ jobStats(filter: ${filter}) { total } }`, { key: partner().key })).jobStats.total,
+        (await queryData(app, `{ jobStats(filter: ${filter}) { total } }`, { key: partner().key })).jobStats
+          .total,
       ).toBe(body.data.pagination.total);
     }
   });
@@ -108,7 +109,7 @@ describe.each([
 it("the filters that were compared do tell jobs apart", async () => {
   const totals = await Promise.all(
     filters.map(async ([, filter]) => {
-      const { jobs } = await ask(app, `{ jobs(filter: ${filter}) { totalCount } }`, { key: agent.key });
+      const { jobs } = await queryData(app, `{ jobs(filter: ${filter}) { totalCount } }`, { key: agent.key });
       return jobs.totalCount as number;
     }),
   );
@@ -123,7 +124,7 @@ const UPDATE = `mutation ($input: UpdateJobInput!) {
 /** A fresh job each for REST and GraphQL. */
 async function twins(): Promise<[string, string]> {
   const patch = { weight: 4, recipient_name: "before", normalized_status: "failed", failure_reason: "other" };
-  const [one = "", other = ""] = await app.jobs(agent, [{ patch }, { patch }]);
+  const [one = "", other = ""] = await app.createJobs(agent, [{ patch }, { patch }]);
   return [one, other];
 }
 
@@ -160,7 +161,7 @@ async function patchBoth(patch: Record<string, unknown>) {
   const init = { method: "PATCH", key: agent.key, body: JSON.stringify(patch) };
   const rest = await app.call(`/v1/jobs/by-marking/${one}`, init);
   const variables = { input: { markingNumber: other, patch: inCamelCase(patch) } };
-  const { updateJob } = await ask(app, UPDATE, { key: agent.key, variables });
+  const { updateJob } = await queryData(app, UPDATE, { key: agent.key, variables });
   return { one, other, rest, updateJob };
 }
 

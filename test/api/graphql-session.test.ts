@@ -3,19 +3,19 @@ import { Writable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toTypedId } from "../../src/platform/ids.ts";
 import { createLogger } from "../../src/platform/logger.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { makePerson } from "../support/account.ts";
-import { newPerson, signedIn, type SignedIn } from "../support/graphql-person.ts";
-import { ask, graphql } from "../support/graphql.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { createTestUser } from "../support/accounts/session-client.ts";
+import { createSignedInUser, signInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
+import { queryData, graphql } from "../support/graphql/client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
-let agent: Partner;
-let owner: SignedIn;
-let member: SignedIn;
-let operator: SignedIn;
+let agent: TestOrganization;
+let owner: SignedInTestUser;
+let member: SignedInTestUser;
+let operator: SignedInTestUser;
 
-const VIEWER = "{ viewer { kind scopes organization { id } user { id name email role hasSecondFactor } } }";
+const VIEWER = "{ viewer { kind scopes organization { id } user { id name email role hasTwoFactor } } }";
 const ANY = "{ jobs { totalCount } }";
 const NEW_KEY =
   'mutation { createApiKey(input: { name: "new" }) { secret apiKey { id createdBy scopes } userErrors { code message } } }';
@@ -25,11 +25,11 @@ const newKey = (input: string) =>
 
 beforeAll(async () => {
   app = await startTestApp({ CORS_ORIGINS: "https://friend.example", WEBHOOK_ALLOW_PRIVATE: "on" });
-  agent = await app.partner("agent");
-  await app.jobs(agent, [{ markingNumber: "S-1" }, { markingNumber: "S-2" }]);
-  owner = await newPerson(app, agent.id);
-  member = await newPerson(app, agent.id, "member");
-  operator = await newPerson(app, null);
+  agent = await app.createOrganization("agent");
+  await app.createJobs(agent, [{ markingNumber: "S-1" }, { markingNumber: "S-2" }]);
+  owner = await createSignedInUser(app, agent.id);
+  member = await createSignedInUser(app, agent.id, "member");
+  operator = await createSignedInUser(app, null);
 });
 
 afterAll(() => app[Symbol.asyncDispose]());
@@ -41,7 +41,7 @@ const codeOf = async (answer: ReturnType<typeof graphql>) => {
 
 describe("200", () => {
   it("an owner is told who they are, whose, and what they may do", async () => {
-    expect((await owner.ask(VIEWER)).viewer).toEqual({
+    expect((await owner.queryData(VIEWER)).viewer).toEqual({
       kind: "AGENT",
       scopes: ["JOBS_READ", "JOBS_WRITE", "WEBHOOKS_MANAGE"],
       organization: { id: toTypedId("org", agent.id) },
@@ -50,17 +50,17 @@ describe("200", () => {
         name: owner.name,
         email: owner.email,
         role: "OWNER",
-        hasSecondFactor: false,
+        hasTwoFactor: false,
       },
     });
   });
 
   it("a member has not the scope for webhooks and keys; an operator has all, and belongs to nobody", async () => {
-    expect((await member.ask(VIEWER)).viewer).toMatchObject({
+    expect((await member.queryData(VIEWER)).viewer).toMatchObject({
       scopes: ["JOBS_READ", "JOBS_WRITE"],
       user: { role: "MEMBER" },
     });
-    expect((await operator.ask(VIEWER)).viewer).toMatchObject({
+    expect((await operator.queryData(VIEWER)).viewer).toMatchObject({
       kind: "OPERATOR",
       scopes: ["JOBS_READ", "JOBS_WRITE", "WEBHOOKS_MANAGE"],
       organization: null,
@@ -69,29 +69,29 @@ describe("200", () => {
   });
 
   it("a key is nobody", async () => {
-    expect((await ask(app, VIEWER, { key: agent.key })).viewer.user).toBeNull();
+    expect((await queryData(app, VIEWER, { key: agent.key })).viewer.user).toBeNull();
   });
 
   it("reads and changes the jobs of the organisation alone, and history names the person", async () => {
-    const stranger = await newPerson(app, (await app.partner("agent")).id);
+    const stranger = await createSignedInUser(app, (await app.createOrganization("agent")).id);
     const change = `mutation { updateJob(input: { markingNumber: "S-1", patch: { labels: "by a person" } }) {
       job { history(first: 1) { nodes { actor { type id } } } } userErrors { code } } }`;
-    expect((await stranger.ask(change)).updateJob.userErrors).toEqual([{ code: "NOT_FOUND" }]);
-    expect((await stranger.ask(ANY)).jobs.totalCount).toBe(0);
-    const { job } = (await member.ask(change)).updateJob;
+    expect((await stranger.queryData(change)).updateJob.userErrors).toEqual([{ code: "NOT_FOUND" }]);
+    expect((await stranger.queryData(ANY)).jobs.totalCount).toBe(0);
+    const { job } = (await member.queryData(change)).updateJob;
     expect(job.history.nodes[0].actor).toEqual({ type: "USER", id: toTypedId("usr", member.id) });
-    expect((await operator.ask(ANY)).jobs.totalCount).toBe(2);
+    expect((await operator.queryData(ANY)).jobs.totalCount).toBe(2);
   });
 
   it("a key beside the cookie is what counts", async () => {
-    const other = await app.partner("contractor");
-    const { viewer } = await ask(app, VIEWER, { key: other.key, headers: owner.headers });
+    const other = await app.createOrganization("contractor");
+    const { viewer } = await queryData(app, VIEWER, { key: other.key, headers: owner.headers });
     expect(viewer).toMatchObject({ kind: "CONTRACTOR", user: null });
   });
 
   it("Sec-Fetch-Site: same-origin is as good as an Origin of ours", async () => {
-    const headers = { cookie: owner.browser.cookie, "sec-fetch-site": "same-origin" };
-    expect((await ask(app, VIEWER, { headers })).viewer.user.email).toBe(owner.email);
+    const headers = { cookie: owner.client.cookie, "sec-fetch-site": "same-origin" };
+    expect((await queryData(app, VIEWER, { headers })).viewer.user.email).toBe(owner.email);
   });
 });
 
@@ -109,17 +109,17 @@ describe("401 UNAUTHENTICATED", () => {
 
   // evidence: session-ended-401
   it("once the session has ended, wherever that was", async () => {
-    const { headers, browser } = await signedIn(app, owner);
+    const { headers, client } = await signInUser(app, owner);
     expect((await graphql(app, ANY, { headers })).status).toBe(200);
-    await browser.post("/auth/sign-out");
+    await client.post("/auth/sign-out");
     expect(await codeOf(graphql(app, ANY, { headers }))).toEqual(refused);
   });
 
   it("for who was removed from their organisation, at once", async () => {
-    const leaving = await newPerson(app, agent.id, "member");
-    await leaving.ask(ANY);
+    const leaving = await createSignedInUser(app, agent.id, "member");
+    await leaving.queryData(ANY);
     const remove = `mutation { removeMember(id: "${toTypedId("usr", leaving.id)}") { id userErrors { code } } }`;
-    expect((await owner.ask(remove)).removeMember.userErrors).toEqual([]);
+    expect((await owner.queryData(remove)).removeMember.userErrors).toEqual([]);
     expect(await codeOf(leaving.graphql(ANY))).toEqual(refused);
   });
 });
@@ -136,7 +136,7 @@ describe("403 FORBIDDEN", () => {
     ["a neighbour under the same domain", { "sec-fetch-site": "same-site" }],
     ["the address bar", { "sec-fetch-site": "none" }],
   ])("for a cookie from %s", async (_where, where) => {
-    const headers = { cookie: owner.browser.cookie, ...where };
+    const headers = { cookie: owner.client.cookie, ...where };
     expect(await codeOf(graphql(app, ANY, { headers }))).toEqual(refused);
     const byGet = await fetch(`${app.url}/graphql?query=${encodeURIComponent(ANY)}`, {
       headers: { "content-type": "application/json", ...headers },
@@ -147,21 +147,21 @@ describe("403 FORBIDDEN", () => {
   it("changes nothing then", async () => {
     const mutation =
       'mutation { updateJob(input: { markingNumber: "S-2", patch: { labels: "forged" } }) { job { id } } }';
-    const headers = { cookie: owner.browser.cookie, origin: "https://evil.example" };
+    const headers = { cookie: owner.client.cookie, origin: "https://evil.example" };
     await graphql(app, mutation, { headers });
-    const { job } = await owner.ask('{ job(markingNumber: "S-2") { labels } }');
+    const { job } = await owner.queryData('{ job(markingNumber: "S-2") { labels } }');
     expect(job.labels).toBeNull();
   });
 
   it("401 after the organisation was suspended, also once it is restored", async () => {
-    const other = await app.partner("agent");
-    const person = await newPerson(app, other.id);
+    const other = await app.createOrganization("agent");
+    const person = await createSignedInUser(app, other.id);
     const id = toTypedId("org", other.id);
     const suspend = `mutation { suspendOrganization(id: "${id}", reason: "unpaid") { userErrors { code } } }`;
-    expect((await operator.ask(suspend)).suspendOrganization.userErrors).toEqual([]);
+    expect((await operator.queryData(suspend)).suspendOrganization.userErrors).toEqual([]);
     const signedOut = { status: 401, code: "UNAUTHENTICATED" };
     expect(await codeOf(person.graphql(ANY))).toMatchObject(signedOut);
-    await operator.ask(`mutation { restoreOrganization(id: "${id}") { userErrors { code } } }`);
+    await operator.queryData(`mutation { restoreOrganization(id: "${id}") { userErrors { code } } }`);
     expect(await codeOf(person.graphql(ANY))).toMatchObject(signedOut);
   });
 
@@ -177,24 +177,24 @@ describe("403 FORBIDDEN", () => {
   // evidence: operator-queries-403
   it("for an owner who asks for what is the operators'", async () => {
     expect(await codeOf(owner.graphql("{ organizations { totalCount } }"))).toEqual(refused);
-    expect(await codeOf(owner.graphql("{ endpointsInTrouble { id } }"))).toEqual(refused);
+    expect(await codeOf(owner.graphql("{ failingWebhookEndpoints { id } }"))).toEqual(refused);
   });
 });
 
 describe("a key that a person makes", () => {
   it("is created by them, can do as much as they, and does it", async () => {
-    const { createApiKey } = await owner.ask(NEW_KEY);
+    const { createApiKey } = await owner.queryData(NEW_KEY);
     expect(createApiKey.apiKey).toMatchObject({
       createdBy: toTypedId("usr", owner.id),
       scopes: ["JOBS_READ", "JOBS_WRITE", "WEBHOOKS_MANAGE"],
     });
-    expect((await ask(app, ANY, { key: createApiKey.secret })).jobs.totalCount).toBe(2);
+    expect((await queryData(app, ANY, { key: createApiKey.secret })).jobs.totalCount).toBe(2);
   });
 
   it("has its own bounds, which the person's session does not bound", async () => {
     const input =
       '{ name: "narrow", scopes: [JOBS_READ], cidrs: ["10.0.0.0/8"], expiresAt: "2040-01-01T00:00:00Z" }';
-    const { createApiKey } = await owner.ask(
+    const { createApiKey } = await owner.queryData(
       `mutation { createApiKey(input: ${input}) { secret apiKey { scopes cidrs expiresAt } userErrors { code } } }`,
     );
     expect(createApiKey.apiKey).toEqual({
@@ -206,14 +206,14 @@ describe("a key that a person makes", () => {
   });
 
   it("is rotated and revoked by them", async () => {
-    const { id } = (await owner.ask(NEW_KEY)).createApiKey.apiKey;
+    const { id } = (await owner.queryData(NEW_KEY)).createApiKey.apiKey;
     const rotated = (
-      await owner.ask(
+      await owner.queryData(
         `mutation { rotateApiKey(id: "${id}", graceHours: 0) { apiKey { id createdBy } userErrors { code } } }`,
       )
     ).rotateApiKey;
     expect(rotated).toMatchObject({ apiKey: { createdBy: toTypedId("usr", owner.id) }, userErrors: [] });
-    const revoked = await owner.ask(
+    const revoked = await owner.queryData(
       `mutation { revokeApiKey(id: "${rotated.apiKey.id}") { apiKey { revokedAt } userErrors { code } } }`,
     );
     expect(revoked.revokeApiKey.apiKey.revokedAt).not.toBeNull();
@@ -221,18 +221,20 @@ describe("a key that a person makes", () => {
 
   it("an operator makes one for an organisation, and one of the operators' own", async () => {
     const input = `{ name: "theirs", organizationId: "${toTypedId("org", agent.id)}" }`;
-    expect((await operator.ask(newKey(input))).createApiKey.apiKey).toEqual({
+    expect((await operator.queryData(newKey(input))).createApiKey.apiKey).toEqual({
       createdBy: toTypedId("usr", operator.id),
       organization: { id: toTypedId("org", agent.id) },
     });
-    expect((await operator.ask(newKey('{ name: "ours" }'))).createApiKey.apiKey.organization).toBeNull();
+    expect(
+      (await operator.queryData(newKey('{ name: "ours" }'))).createApiKey.apiKey.organization,
+    ).toBeNull();
   });
 
   it.each([
     ["removed", sql`delete from user_account where id = `, "UnauthorizedException"],
     ["made a member", sql`update user_account set role = 'member' where id = `, "ForbiddenException"],
   ])("is not made by who was %s while they asked", async (_what, change, code) => {
-    const { id } = await makePerson(app, { organizationId: agent.id, role: "owner" });
+    const { id } = await createTestUser(app, { organizationId: agent.id, role: "owner" });
     const asking = {
       keyId: null,
       scopes: ["jobs:read", "jobs:write", "webhooks:manage"],
@@ -249,9 +251,9 @@ describe("a key that a person makes", () => {
 
 it("a person has one bucket of tokens with however many sessions, and their organisation one for its users and one for its keys", async () => {
   await using limited = await startTestApp({ RATE_LIMITS: "on", RATE_LIMIT_STORE: "postgres" });
-  const partner = await limited.partner("agent");
-  const first = await newPerson(limited, partner.id);
-  const second = await signedIn(limited, first);
+  const partner = await limited.createOrganization("agent");
+  const first = await createSignedInUser(limited, partner.id);
+  const second = await signInUser(limited, first);
   const { headers } = await first.graphql(ANY);
   expect(headers.get("ratelimit-policy")).toBe('"read";q=100;w=2, "read-organization";q=400;w=2');
   await second.graphql(ANY);
@@ -281,9 +283,9 @@ it("the log names the person by an id, and tells neither address nor cookie", as
     new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }),
   );
   await using logged = await startTestApp({}, { logger });
-  const partner = await logged.partner("agent");
-  const person = await newPerson(logged, partner.id);
-  await person.ask(ANY);
+  const partner = await logged.createOrganization("agent");
+  const person = await createSignedInUser(logged, partner.id);
+  await person.queryData(ANY);
   const line = lines
     .map((text) => JSON.parse(text) as Record<string, unknown>)
     .find(({ route }) => route === "/graphql");
@@ -294,6 +296,6 @@ it("the log names the person by an id, and tells neither address nor cookie", as
   });
   expect(line).not.toHaveProperty("key");
   const log = lines.join("");
-  for (const secret of [person.email, person.password, person.browser.cookie.split("=")[1] ?? "?"])
+  for (const secret of [person.email, person.password, person.client.cookie.split("=")[1] ?? "?"])
     expect(log).not.toContain(secret);
 });

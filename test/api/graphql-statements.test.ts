@@ -2,42 +2,46 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { toTypedId } from "../../src/platform/ids.ts";
-import { startCuttableProxy, type CuttableProxy } from "../support/cuttable-proxy.ts";
-import { untilShown } from "../support/feed.ts";
-import { ask } from "../support/graphql.ts";
-import { startInstance, type Instance } from "../support/instance.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { startFaultProxy, type FaultProxy } from "../support/database/fault-proxy.ts";
+import { waitUntilFeedIsComplete } from "../support/app/feed-client.ts";
+import { queryData } from "../support/graphql/client.ts";
+import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let whole: TestApp;
-let agent: Partner;
-let proxy: CuttableProxy;
-let app: Instance;
+let agent: TestOrganization;
+let proxy: FaultProxy;
+let app: AppInstance;
 
 const JOBS = 50;
 /** What runs at intervals, whoever asks. */
-const beside = /access_revision|waymark\.job_count|last_used_at|from api_key|request_log|delete from/;
+const beside = /access_revision|waymark\.job_counter|last_used_at|from api_key|request_log|delete from/;
 
 beforeAll(async () => {
   whole = await startTestApp({ WAYMARK_ROLE: "api" });
-  agent = await whole.partner("agent");
-  const contractors = await Promise.all([1, 2, 3].map(() => whole.partner("contractor")));
-  const numbers = await whole.jobs(
+  agent = await whole.createOrganization("agent");
+  const contractors = await Promise.all([1, 2, 3].map(() => whole.createOrganization("contractor")));
+  const numbers = await whole.createJobs(
     agent,
     Array.from({ length: JOBS }, (_, n) => ({
       markingNumber: `S-${n}`,
-      ...(n % 4 > 0 && { contractor: contractors[n % 3] as Partner }),
+      ...(n % 4 > 0 && { contractor: contractors[n % 3] as TestOrganization }),
     })),
   );
   for (const weight of [1, 2]) {
     const items = numbers.map((markingNumber) => ({ markingNumber, patch: { weight } }));
-    await ask(whole, "mutation ($items: [UpdateJobInput!]!) { updateJobs(items: $items) { updatedCount } }", {
-      key: agent.key,
-      variables: { items },
-    });
+    await queryData(
+      whole,
+      "mutation ($items: [UpdateJobInput!]!) { updateJobs(items: $items) { updatedCount } }",
+      {
+        key: agent.key,
+        variables: { items },
+      },
+    );
   }
-  await untilShown(whole.database);
-  proxy = await startCuttableProxy(whole.databaseUrl);
-  app = await startInstance(proxy.url, { WAYMARK_ROLE: "api" });
+  await waitUntilFeedIsComplete(whole.database);
+  proxy = await startFaultProxy(whole.databaseUrl);
+  app = await startAppInstance(proxy.url, { WAYMARK_ROLE: "api" });
 });
 
 afterAll(async () => {
@@ -49,9 +53,9 @@ afterAll(async () => {
 /** The statements of an operation, and its data, which makes sure that it did answer. */
 async function statementsOf(query: string, variables: Record<string, unknown> = {}) {
   // The key, and what a process remembers, are asked for before.
-  await ask(app, "{ viewer { kind } jobStatuses { code } }", { key: agent.key });
+  await queryData(app, "{ viewer { kind } jobStatuses { code } }", { key: agent.key });
   const start = proxy.statements.length;
-  const data = await ask(app, query, { key: agent.key, variables });
+  const data = await queryData(app, query, { key: agent.key, variables });
   const statements = proxy.statements.slice(start).filter((statement) => !beside.test(statement));
   return { data, statements };
 }
@@ -90,7 +94,7 @@ describe("a list of 50 jobs", () => {
       { with: false },
     );
     expect(statements).toHaveLength(1);
-    expect(statements[0]).not.toMatch(/organization agent|job_count/);
+    expect(statements[0]).not.toMatch(/organization agent|job_counter/);
   });
 });
 
@@ -127,7 +131,7 @@ describe("counts", () => {
   it("come from the counters where nothing but counts is asked", async () => {
     const { statements } = await statementsOf("{ jobStats(groupBy: [STATUS]) { total groups { count } } }");
     expect(statements).toHaveLength(1);
-    expect(statements[0]).toContain("job_count");
+    expect(statements[0]).toContain("job_counter");
   });
 });
 
@@ -140,7 +144,7 @@ async function idsOfKeys(count: number): Promise<string[]> {
 
 describe("keys by their ids", () => {
   it("are one statement, in the order asked, without those of others", async () => {
-    const other = await whole.partner("agent");
+    const other = await whole.createOrganization("agent");
     const { key } = await whole.keys.create({
       organizationId: other.id,
       name: "another's",
@@ -149,10 +153,14 @@ describe("keys by their ids", () => {
     const ids = [...(await idsOfKeys(20)), toTypedId("key", key.id)];
     await statementsOf("{ viewer { kind } }");
     const start = proxy.statements.length;
-    const data = await ask(app, "query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on ApiKey { name } } }", {
-      key: agent.key,
-      variables: { ids },
-    });
+    const data = await queryData(
+      app,
+      "query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on ApiKey { name } } }",
+      {
+        key: agent.key,
+        variables: { ids },
+      },
+    );
     expect(data.nodes.map((node: { id: string } | null) => node?.id ?? null)).toEqual([
       ...ids.slice(0, -1),
       null,
@@ -176,14 +184,14 @@ describe("a client that goes away", () => {
     ["accountRequests", "account_request", "{ accountRequests { nodes { id } } }"],
     ["auditLog", "audit_entry", "{ auditLog { nodes { id } } }"],
     ["mailOutbox", "mail", "{ mailOutbox { nodes { id } } }"],
-    ["endpointsInTrouble", "webhook_endpoint", "{ endpointsInTrouble { id } }"],
+    ["failingWebhookEndpoints", "webhook_endpoint", "{ failingWebhookEndpoints { id } }"],
     ["apiKeys", "api_key", "{ apiKeys { id } }"],
     ["webhookEndpoints", "webhook_endpoint", "{ webhookEndpoints { id } }"],
     ["a key by its id", "api_key", `{ node(id: "${toTypedId("key", NOBODYS)}") { id } }`],
     ["an endpoint by its id", "webhook_endpoint", `{ node(id: "${toTypedId("whe", NOBODYS)}") { id } }`],
   ])("leaves no statement behind: %s", async (_, table, query) => {
     const { text: key } = await whole.keys.create({ organizationId: null, name: "test", createdBy: "test" });
-    await ask(app, "{ viewer { kind } }", { key });
+    await queryData(app, "{ viewer { kind } }", { key });
     const locker = new pg.Client(whole.databaseUrl);
     await locker.connect();
     try {

@@ -1,20 +1,20 @@
 /** What a socket of subscriptions refuses: documents, messages, and more of anything than one may have. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createEventNotifier } from "../../src/events/event.notifier.ts";
-import { sql } from "../../src/platform/sql.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
 import {
-  figure,
-  follow,
-  ofJobs,
-  openKnownSocket,
-  openSocket,
-  refusedSocket,
-  standing,
-  whileNoneCanBegin,
-  type BareSocket,
-} from "../support/graphql-live.ts";
-import { startInstance } from "../support/instance.ts";
-import { startTestApp, type TestApp } from "../support/start-app.ts";
+  readMetric,
+  subscribeAndWait,
+  subscribeMessage,
+  openAuthenticatedWebSocket,
+  openRawWebSocket,
+  openRejectedWebSocket,
+  countSubscriptions,
+  withFeedLocked,
+  type RawWebSocket,
+} from "../support/graphql/subscription-client.ts";
+import { startAppInstance } from "../support/app/app-instance.ts";
+import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
 let happened: (organizationIds: readonly string[]) => void;
@@ -24,11 +24,11 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-function talk(socket: BareSocket): void {
+function talk(socket: RawWebSocket): void {
   for (let at = 0; at < 300; at += 1) socket.send({ type: "ping" });
 }
 
-function pingOn({ socket }: BareSocket): void {
+function pingOn({ socket }: RawWebSocket): void {
   for (let at = 0; at < 300; at += 1) socket.ping();
 }
 
@@ -40,13 +40,13 @@ interface ErrorMessage {
   payload: { message: string; extensions: Record<string, unknown> }[];
 }
 
-const refusal = async (socket: BareSocket): Promise<ErrorMessage> =>
-  (await socket.message("error")) as unknown as ErrorMessage;
+const refusal = async (socket: RawWebSocket): Promise<ErrorMessage> =>
+  (await socket.waitForMessage("error")) as unknown as ErrorMessage;
 
 describe("what is refused", () => {
   it("queries and mutations, which go by POST, and the socket lives on", async () => {
-    const agent = await app.partner("agent");
-    const socket = await openKnownSocket(app, agent.key);
+    const agent = await app.createOrganization("agent");
+    const socket = await openAuthenticatedWebSocket(app, agent.key);
     for (const query of ["{ __typename }", "mutation { __typename }"]) {
       socket.messages.length = 0;
       socket.send({ type: "subscribe", id: "1", payload: { query } });
@@ -58,13 +58,13 @@ describe("what is refused", () => {
         },
       ]);
     }
-    socket.send(ofJobs("2"));
-    await vi.waitFor(async () => expect(await standing(app)).toBeGreaterThan(0), 20_000);
+    socket.send(subscribeMessage("2"));
+    await vi.waitFor(async () => expect(await countSubscriptions(app)).toBeGreaterThan(0), 20_000);
   });
 
   it("documents that are wrong, too deep, too dear, or a bomb of fragments: with the code that HTTP has", async () => {
-    const agent = await app.partner("agent");
-    const socket = await openKnownSocket(app, agent.key);
+    const agent = await app.createOrganization("agent");
+    const socket = await openAuthenticatedWebSocket(app, agent.key);
     const bomb = Array.from(
       { length: 40 },
       (_, at) => `fragment F${at} on Job { id ...F${at + 1} history { nodes { job { ...F${at + 1} } } } }`,
@@ -113,42 +113,42 @@ describe("what is refused", () => {
   });
 
   it("a subscription beyond those that one socket may hold, and an id that is no id", async () => {
-    const agent = await app.partner("agent");
-    const socket = await openKnownSocket(app, agent.key);
-    const before = await standing(app);
-    for (let at = 0; at < 20; at += 1) socket.send(ofJobs(String(at)));
-    await vi.waitFor(async () => expect(await standing(app)).toBe(before + 20), 20_000);
-    socket.send(ofJobs("one too many"));
+    const agent = await app.createOrganization("agent");
+    const socket = await openAuthenticatedWebSocket(app, agent.key);
+    const before = await countSubscriptions(app);
+    for (let at = 0; at < 20; at += 1) socket.send(subscribeMessage(String(at)));
+    await vi.waitFor(async () => expect(await countSubscriptions(app)).toBe(before + 20), 20_000);
+    socket.send(subscribeMessage("one too many"));
     expect(await refusal(socket)).toMatchObject({
       id: "one too many",
       payload: [{ extensions: { code: "RATE_LIMITED" } }],
     });
     socket.messages.length = 0;
     socket.send({ type: "complete", id: "7" });
-    socket.send(ofJobs("x".repeat(129)));
+    socket.send(subscribeMessage("x".repeat(129)));
     expect(await refusal(socket)).toMatchObject({ payload: [{ extensions: { code: "BAD_USER_INPUT" } }] });
   });
 
   it("a subscription beyond those that one socket may hold, also where `complete` follows each at once", async () => {
-    const agent = await app.partner("agent");
-    const socket = await openKnownSocket(app, agent.key);
-    await whileNoneCanBegin(app, async () => {
+    const agent = await app.createOrganization("agent");
+    const socket = await openAuthenticatedWebSocket(app, agent.key);
+    await withFeedLocked(app, async () => {
       for (let at = 0; at < 20; at += 1) {
-        socket.send(ofJobs(String(at)));
+        socket.send(subscribeMessage(String(at)));
         socket.send({ type: "complete", id: String(at) });
       }
-      socket.send(ofJobs("one too many"));
+      socket.send(subscribeMessage("one too many"));
       expect(await refusal(socket)).toMatchObject({
         id: "one too many",
         payload: [{ extensions: { code: "RATE_LIMITED" } }],
       });
     });
     // Those that were completed before they stood have ended: there is room again, and nothing else is told.
-    await follow(app, agent.key);
-    const before = await standing(app);
-    for (let at = 20; at < 40; at += 1) socket.send(ofJobs(String(at)));
-    await vi.waitFor(async () => expect(await standing(app)).toBe(before + 20), 20_000);
-    await app.jobs(agent, [{}]);
+    await subscribeAndWait(app, agent.key);
+    const before = await countSubscriptions(app);
+    for (let at = 20; at < 40; at += 1) socket.send(subscribeMessage(String(at)));
+    await vi.waitFor(async () => expect(await countSubscriptions(app)).toBe(before + 20), 20_000);
+    await app.createJobs(agent, [{}]);
     happened([agent.id]);
     const those = Array.from({ length: 20 }, (_, at) => at + 20);
     await vi.waitFor(() => {
@@ -162,12 +162,12 @@ describe("what is refused", () => {
   });
 
   it("1013 for a subscription that cannot begin for now, as for one that cannot go on", async () => {
-    const agent = await app.partner("agent");
-    const socket = await openKnownSocket(app, agent.key);
+    const agent = await app.createOrganization("agent");
+    const socket = await openAuthenticatedWebSocket(app, agent.key);
     let closed: unknown = null;
     void socket.closed.then((how) => (closed = how));
-    await whileNoneCanBegin(app, async () => {
-      socket.send(ofJobs("a"));
+    await withFeedLocked(app, async () => {
+      socket.send(subscribeMessage("a"));
       await vi.waitFor(async () => {
         await app.database.query(sql`select pg_terminate_backend(pid) from pg_locks
           where not granted and database = (select oid from pg_database where datname = current_database())`);
@@ -177,74 +177,74 @@ describe("what is refused", () => {
   });
 
   it("4409 for an id whose subscription still begins, also once `complete` was said of it", async () => {
-    const agent = await app.partner("agent");
-    const socket = await openKnownSocket(app, agent.key);
-    const before = await standing(app);
-    await whileNoneCanBegin(app, async () => {
+    const agent = await app.createOrganization("agent");
+    const socket = await openAuthenticatedWebSocket(app, agent.key);
+    const before = await countSubscriptions(app);
+    await withFeedLocked(app, async () => {
       for (let at = 0; at < 60; at += 1) {
-        socket.send(ofJobs("a"));
+        socket.send(subscribeMessage("a"));
         socket.send({ type: "complete", id: "a" });
       }
-      socket.send(ofJobs("a"));
+      socket.send(subscribeMessage("a"));
       expect(await socket.closed).toEqual({ code: 4409, reason: "Subscriber for a already exists" });
     });
-    const following = await follow(app, agent.key);
-    expect(await standing(app)).toBe(before + 1);
+    const following = await subscribeAndWait(app, agent.key);
+    expect(await countSubscriptions(app)).toBe(before + 1);
     following.stop();
   });
 
   it("a socket beyond those that one organisation may hold with all its keys", async () => {
-    const agent = await app.partner("agent");
+    const agent = await app.createOrganization("agent");
     const create = () => app.keys.create({ organizationId: agent.id, name: "more", createdBy: "test" });
     for (let of = 0; of < 4; of += 1) {
       const { text } = await create();
       for (let at = 0; at < 5; at += 1)
-        await Promise.all(Array.from({ length: 10 }, () => openKnownSocket(app, text)));
+        await Promise.all(Array.from({ length: 10 }, () => openAuthenticatedWebSocket(app, text)));
     }
-    const socket = await openSocket(app);
+    const socket = await openRawWebSocket(app);
     socket.send({ type: "connection_init", payload: { "x-api-key": agent.key } });
     expect(await socket.closed).toEqual({
       code: 4403,
       reason: "At most 200 WebSockets are open for one organisation",
     });
-    await openKnownSocket(app, (await app.partner("agent")).key);
+    await openAuthenticatedWebSocket(app, (await app.createOrganization("agent")).key);
   });
 
   // evidence: websocket-unauthenticated-limit-per-ip
   it("503 for more of one address than may stand at the door without a word, and for no other address", async () => {
-    const open = await startInstance(app.databaseUrl, { TRUST_PROXY: "1" });
+    const open = await startAppInstance(app.databaseUrl, { TRUST_PROXY: "1" });
     onTestFinished(() => open[Symbol.asyncDispose]());
     const [first] = await Promise.all(
-      Array.from({ length: 20 }, () => openSocket(open, from("203.0.113.7"))),
+      Array.from({ length: 20 }, () => openRawWebSocket(open, from("203.0.113.7"))),
     );
-    const { status, body } = await refusedSocket(open, from("203.0.113.7"));
+    const { status, body } = await openRejectedWebSocket(open, from("203.0.113.7"));
     expect(status).toBe(503);
     expect(body.errors[0]?.message).toMatch(/^Too many WebSockets of this address/);
-    await openSocket(open, from("203.0.113.8"));
+    await openRawWebSocket(open, from("203.0.113.8"));
     // Who says who it is, makes room.
-    const agent = await app.partner("agent");
+    const agent = await app.createOrganization("agent");
     first?.send({ type: "connection_init", payload: { "x-api-key": agent.key } });
-    await first?.message("connection_ack");
-    await openSocket(open, from("203.0.113.7"));
+    await first?.waitForMessage("connection_ack");
+    await openRawWebSocket(open, from("203.0.113.7"));
   });
 
   // evidence: websocket-unauthenticated-limit-ipv6-network
   it("503 for more of one IPv6 /64 than may be open before connection_init, and for no other /64", async () => {
-    const open = await startInstance(app.databaseUrl, { TRUST_PROXY: "1" });
+    const open = await startAppInstance(app.databaseUrl, { TRUST_PROXY: "1" });
     onTestFinished(() => open[Symbol.asyncDispose]());
     await Promise.all(
-      Array.from({ length: 20 }, (_, host) => openSocket(open, from(`2001:db8:0:7::${host + 1}`))),
+      Array.from({ length: 20 }, (_, host) => openRawWebSocket(open, from(`2001:db8:0:7::${host + 1}`))),
     );
-    const { status, body } = await refusedSocket(open, from("2001:db8:0:7:ffff::1"));
+    const { status, body } = await openRejectedWebSocket(open, from("2001:db8:0:7:ffff::1"));
     expect(status).toBe(503);
     expect(body.errors[0]?.message).toMatch(/^Too many WebSockets of this address/);
-    await openSocket(open, from("2001:db8:0:8::1"));
+    await openRawWebSocket(open, from("2001:db8:0:8::1"));
   });
 
   it("a socket beyond those that one key may hold", async () => {
-    const agent = await app.partner("agent");
-    for (let at = 0; at < 50; at += 1) await openKnownSocket(app, agent.key);
-    const socket = await openSocket(app);
+    const agent = await app.createOrganization("agent");
+    for (let at = 0; at < 50; at += 1) await openAuthenticatedWebSocket(app, agent.key);
+    const socket = await openRawWebSocket(app);
     socket.send({ type: "connection_init", payload: { "x-api-key": agent.key } });
     expect(await socket.closed).toEqual({
       code: 4403,
@@ -253,30 +253,30 @@ describe("what is refused", () => {
   });
 
   it("503 for more than may stand at the door without a word, until some of them are gone", async () => {
-    const crowded = await startInstance(app.databaseUrl, { TRUST_PROXY: "1" });
+    const crowded = await startAppInstance(app.databaseUrl, { TRUST_PROXY: "1" });
     onTestFinished(() => crowded[Symbol.asyncDispose]());
     const strangers = await Promise.all(
       Array.from({ length: 500 }, (_, at) =>
-        openSocket(crowded, { "x-forwarded-for": `203.0.113.${at % 50}` }),
+        openRawWebSocket(crowded, { "x-forwarded-for": `203.0.113.${at % 50}` }),
       ),
     );
-    const { status, body } = await refusedSocket(crowded, {});
+    const { status, body } = await openRejectedWebSocket(crowded, {});
     expect(status).toBe(503);
     expect(body.errors[0]?.message).toBe("Too many WebSockets are open. Try again shortly");
     strangers[0]?.socket.terminate();
     await vi.waitFor(
-      async () => expect(await figure(crowded, "waymark_subscription_sockets")).toBe(499),
+      async () => expect(await readMetric(crowded, "waymark_websocket_connections")).toBe(499),
       20_000,
     );
-    await openSocket(crowded);
+    await openRawWebSocket(crowded);
   });
 
   it("what takes more than the key's reading rate", async () => {
-    const limited = await startInstance(app.databaseUrl, { RATE_LIMITS: "on" });
+    const limited = await startAppInstance(app.databaseUrl, { RATE_LIMITS: "on" });
     onTestFinished(() => limited[Symbol.asyncDispose]());
-    const agent = await app.partner("agent", { rateLimits: { read: { perSecond: 1, burst: 2 } } });
-    const socket = await openKnownSocket(limited, agent.key);
-    for (const id of ["1", "2", "3"]) socket.send(ofJobs(id));
+    const agent = await app.createOrganization("agent", { rateLimits: { read: { perSecond: 1, burst: 2 } } });
+    const socket = await openAuthenticatedWebSocket(limited, agent.key);
+    for (const id of ["1", "2", "3"]) socket.send(subscribeMessage(id));
     expect(await refusal(socket)).toMatchObject({
       id: "3",
       payload: [{ extensions: { code: "RATE_LIMITED" } }],
@@ -285,9 +285,9 @@ describe("what is refused", () => {
 
   // evidence: websocket-message-limits
   it("messages that are no messages: 4400, and too large ones or too many: 1009 and 1008", async () => {
-    const agent = await app.partner("agent");
-    const closeOf = async (act: (socket: BareSocket) => void): Promise<number> => {
-      const socket = await openKnownSocket(app, agent.key);
+    const agent = await app.createOrganization("agent");
+    const closeOf = async (act: (socket: RawWebSocket) => void): Promise<number> => {
+      const socket = await openAuthenticatedWebSocket(app, agent.key);
       act(socket);
       return (await socket.closed).code;
     };

@@ -1,26 +1,26 @@
 /** `jobChanged` over WebSocket: what arrives, to whom, and in what order. */
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { assignRows } from "../../src/jobs/job.upsert.ts";
+import { assignContractors } from "../../src/jobs/update/upsert.sql.ts";
 import { createEventNotifier } from "../../src/events/event.notifier.ts";
 import { systemActor } from "../../src/platform/principal.ts";
-import { expectData } from "../support/answers.ts";
-import { untilShown } from "../support/feed.ts";
-import { ask } from "../support/graphql.ts";
+import { expectData } from "../support/app/assertions.ts";
+import { waitUntilFeedIsComplete } from "../support/app/feed-client.ts";
+import { queryData } from "../support/graphql/client.ts";
 import {
-  arrive,
-  follow,
-  liveClient,
-  ofJobs,
-  openKnownSocket,
-  shownJobs,
-  standing,
+  waitForEventCount,
+  subscribeAndWait,
+  createSubscriptionClient,
+  subscribeMessage,
+  openAuthenticatedWebSocket,
+  createVisibleJobs,
+  countSubscriptions,
   subscribe,
-  whileNoneCanBegin,
-  type LiveEvent,
-} from "../support/graphql-live.ts";
-import { patchBatch, patchJob } from "../support/job-calls.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
-import { untilSessionsWait } from "../support/waiting-sessions.ts";
+  withFeedLocked,
+  type SubscriptionEvent,
+} from "../support/graphql/subscription-client.ts";
+import { patchBatch, patchJob } from "../support/app/job-client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import { waitForBlockedSessions } from "../support/database/blocked-sessions.ts";
 
 let app: TestApp;
 let happened: (organizationIds: readonly string[]) => void;
@@ -30,42 +30,43 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-const numbersOf = (events: readonly LiveEvent[]): unknown[] => events.map(({ job }) => job?.markingNumber);
+const numbersOf = (events: readonly SubscriptionEvent[]): unknown[] =>
+  events.map(({ job }) => job?.markingNumber);
 
-async function change(agent: Partner, number: string, weight: number): Promise<void> {
+async function change(agent: TestOrganization, number: string, weight: number): Promise<void> {
   expectData(await patchJob(app, agent, number, { weight }));
 }
 
-async function assign(agent: Partner, number: string, contractor: Partner): Promise<void> {
+async function assign(agent: TestOrganization, number: string, contractor: TestOrganization): Promise<void> {
   const assignment = [{ markingNumber: number, contractorId: contractor.id }];
   const context = { actor: systemActor, requestId: null };
-  await app.database.transaction((tx) => assignRows(tx, assignment, context));
+  await app.database.transaction((tx) => assignContractors(tx, assignment, context));
   happened([agent.id, contractor.id]);
 }
 
 describe("what arrives", () => {
   it("goes to the agent and the contractor, from its assignment on, to operators, and to nobody else", async () => {
     const [agent, other, contractor] = [
-      await app.partner("agent"),
-      await app.partner("agent"),
-      await app.partner("contractor"),
+      await app.createOrganization("agent"),
+      await app.createOrganization("agent"),
+      await app.createOrganization("contractor"),
     ];
     const operator = await app.keys.create({ organizationId: null, name: "operator", createdBy: "test" });
-    const [number = ""] = await shownJobs(app, agent, [{}]);
-    const [others = ""] = await shownJobs(app, other, [{}]);
-    const byAgent = await follow(app, agent.key);
-    const byContractor = await follow(app, contractor.key);
-    const byOther = await follow(app, other.key);
-    const byOperator = await follow(app, operator.text);
+    const [number = ""] = await createVisibleJobs(app, agent, [{}]);
+    const [others = ""] = await createVisibleJobs(app, other, [{}]);
+    const byAgent = await subscribeAndWait(app, agent.key);
+    const byContractor = await subscribeAndWait(app, contractor.key);
+    const byOther = await subscribeAndWait(app, other.key);
+    const byOperator = await subscribeAndWait(app, operator.text);
 
     await change(agent, number, 1);
     await assign(agent, number, contractor);
     await change(contractor, number, 2);
     await change(other, others, 3);
-    await arrive(byOperator, 4);
-    await arrive(byAgent, 3);
-    await arrive(byContractor, 2);
-    await arrive(byOther, 1);
+    await waitForEventCount(byOperator, 4);
+    await waitForEventCount(byAgent, 3);
+    await waitForEventCount(byContractor, 2);
+    await waitForEventCount(byOther, 1);
     expect(byAgent.events.map(({ type }) => type)).toEqual(["JOB_UPDATED", "JOB_ASSIGNED", "JOB_UPDATED"]);
     expect(byContractor.events).toEqual(byAgent.events.slice(1));
     expect(numbersOf(byOther.events)).toEqual([others]);
@@ -73,29 +74,29 @@ describe("what arrives", () => {
   });
 
   it("is each event once, in the order of `events`, while batches run at the same time", async () => {
-    const agent = await app.partner("agent");
-    const numbers = await shownJobs(
+    const agent = await app.createOrganization("agent");
+    const numbers = await createVisibleJobs(
       app,
       agent,
       Array.from({ length: 20 }, () => ({})),
     );
     const { cursor } = await lastEvent(agent, numbers.length);
-    const following = await follow(app, agent.key);
+    const following = await subscribeAndWait(app, agent.key);
     const batch = async (weight: number): Promise<void> => {
       const items = numbers.map((marking_number) => ({ marking_number, weight }));
       expectData(await patchBatch(app, agent, items));
     };
     await Promise.all([1, 2, 3, 4, 5].map(batch));
-    await arrive(following, 100);
+    await waitForEventCount(following, 100);
     expect(following.events).toEqual(await eventsAfter(agent, cursor));
   });
 
   it("is only what the filter and the types ask for, by the job as the change left it", async () => {
-    const agent = await app.partner("agent");
-    const [one = "", two = ""] = await shownJobs(app, agent, [{}, {}]);
-    const all = await follow(app, agent.key);
-    const heavy = await follow(app, agent.key, { filter: { weight: { gte: 10 } } });
-    const delivered = await follow(app, agent.key, {
+    const agent = await app.createOrganization("agent");
+    const [one = "", two = ""] = await createVisibleJobs(app, agent, [{}, {}]);
+    const all = await subscribeAndWait(app, agent.key);
+    const heavy = await subscribeAndWait(app, agent.key, { filter: { weight: { gte: 10 } } });
+    const delivered = await subscribeAndWait(app, agent.key, {
       filter: { statusCategory: ["SUCCESS"] },
       types: ["JOB_STATUS_CHANGED"],
     });
@@ -103,72 +104,72 @@ describe("what arrives", () => {
     await change(agent, two, 5);
     expectData(await patchJob(app, agent, two, { normalized_status: "completed" }));
     await change(agent, one, 5);
-    await arrive(all, 4);
-    await arrive(heavy, 1);
-    await arrive(delivered, 1);
+    await waitForEventCount(all, 4);
+    await waitForEventCount(heavy, 1);
+    await waitForEventCount(delivered, 1);
     expect(heavy.events).toEqual(all.events.slice(0, 1));
     expect(delivered.events).toEqual(all.events.slice(2, 3));
   });
 
   it("is all of it: who comes back asks `events(after:)` with the last cursor for exactly what was missed", async () => {
-    const agent = await app.partner("agent");
-    const [number = ""] = await shownJobs(app, agent, [{}]);
-    const first = await follow(app, agent.key);
+    const agent = await app.createOrganization("agent");
+    const [number = ""] = await createVisibleJobs(app, agent, [{}]);
+    const first = await subscribeAndWait(app, agent.key);
     await change(agent, number, 1);
-    await arrive(first, 1);
+    await waitForEventCount(first, 1);
     first.stop();
     for (const weight of [2, 3, 4]) await change(agent, number, weight);
-    await untilShown(app.database);
-    const second = await follow(app, agent.key);
+    await waitUntilFeedIsComplete(app.database);
+    const second = await subscribeAndWait(app, agent.key);
     await change(agent, number, 5);
-    await arrive(second, 1);
+    await waitForEventCount(second, 1);
     const missed = await eventsAfter(agent, first.events[0]?.cursor ?? "", 4);
     expect(missed.map(({ sequence }) => sequence)).toEqual([3, 4, 5, 6]);
     expect(missed.at(-1)).toEqual(second.events[0]);
   });
 
   it("is everything from the server's ping on, which comes once the subscription stands", async () => {
-    const agent = await app.partner("agent");
-    const [number = ""] = await shownJobs(app, agent, [{}]);
-    const socket = await openKnownSocket(app, agent.key);
-    await whileNoneCanBegin(app, async () => {
-      socket.send(ofJobs("mine"));
-      await untilSessionsWait(app.database, 1);
+    const agent = await app.createOrganization("agent");
+    const [number = ""] = await createVisibleJobs(app, agent, [{}]);
+    const socket = await openAuthenticatedWebSocket(app, agent.key);
+    await withFeedLocked(app, async () => {
+      socket.send(subscribeMessage("mine"));
+      await waitForBlockedSessions(app.database, 1);
       expect(socket.messages.filter(({ type }) => type === "ping")).toEqual([]);
     });
-    const ping = await socket.message("ping");
+    const ping = await socket.waitForMessage("ping");
     expect(ping).toEqual({ type: "ping", payload: { subscribed: "mine", cursor: expect.any(String) } });
     await change(agent, number, 1);
-    expect(await socket.message("next")).toMatchObject({ id: "mine" });
+    expect(await socket.waitForMessage("next")).toMatchObject({ id: "mine" });
     // The ping's cursor continues with exactly what the subscription sends.
     const { cursor } = ping["payload"] as { cursor: string };
     expect((await eventsAfter(agent, cursor, 1)).map(({ sequence }) => sequence)).toEqual([2]);
   });
 
   it("on one socket, each of several subscriptions gets its own, and the end of one ends no other", async () => {
-    const agent = await app.partner("agent");
-    const [number = ""] = await shownJobs(app, agent, [{}]);
-    const before = await standing(app);
-    const client = liveClient(app, { authorization: `Bearer ${agent.key}` });
+    const agent = await app.createOrganization("agent");
+    const [number = ""] = await createVisibleJobs(app, agent, [{}]);
+    const before = await countSubscriptions(app);
+    const client = createSubscriptionClient(app, { authorization: `Bearer ${agent.key}` });
     const [one, two] = [subscribe(client), subscribe(client)];
-    await vi.waitFor(async () => expect(await standing(app)).toBe(before + 2), 20_000);
+    await vi.waitFor(async () => expect(await countSubscriptions(app)).toBe(before + 2), 20_000);
     await change(agent, number, 1);
-    await arrive(one, 1);
+    await waitForEventCount(one, 1);
     one.stop();
-    await vi.waitFor(async () => expect(await standing(app)).toBe(before + 1), 20_000);
+    await vi.waitFor(async () => expect(await countSubscriptions(app)).toBe(before + 1), 20_000);
     await change(agent, number, 2);
-    await arrive(two, 2);
+    await waitForEventCount(two, 2);
     expect(one.events).toHaveLength(1);
   });
 
   it("is whole for each of many who follow the same jobs: they do not ask the database all at once", async () => {
-    const agent = await app.partner("agent");
-    const [number = ""] = await shownJobs(app, agent, [{}]);
-    const before = await standing(app);
-    const followings = Array.from({ length: 16 }, () => liveClient(app, { "x-api-key": agent.key })).flatMap(
-      (client) => Array.from({ length: 20 }, () => subscribe(client)),
-    );
-    await vi.waitFor(async () => expect(await standing(app)).toBe(before + 320), 20_000);
+    const agent = await app.createOrganization("agent");
+    const [number = ""] = await createVisibleJobs(app, agent, [{}]);
+    const before = await countSubscriptions(app);
+    const followings = Array.from({ length: 16 }, () =>
+      createSubscriptionClient(app, { "x-api-key": agent.key }),
+    ).flatMap((client) => Array.from({ length: 20 }, () => subscribe(client)));
+    await vi.waitFor(async () => expect(await countSubscriptions(app)).toBe(before + 320), 20_000);
     await change(agent, number, 1);
     await vi.waitFor(() => {
       for (const { events } of followings) expect(numbersOf(events)).toEqual([number]);
@@ -176,20 +177,20 @@ describe("what arrives", () => {
   });
 });
 
-async function lastEvent(agent: Partner, count: number): Promise<LiveEvent> {
+async function lastEvent(agent: TestOrganization, count: number): Promise<SubscriptionEvent> {
   const events = await eventsAfter(agent, null, count);
-  return events.at(-1) as LiveEvent;
+  return events.at(-1) as SubscriptionEvent;
 }
 
 /** The feed after a cursor, once it shows so many events. */
-function eventsAfter(agent: Partner, after: string | null, count = 0): Promise<LiveEvent[]> {
+function eventsAfter(agent: TestOrganization, after: string | null, count = 0): Promise<SubscriptionEvent[]> {
   const query = `query ($after: String) { events(first: 100, after: $after) {
     nodes { id type sequence cursor job { markingNumber } } } }`;
   return vi.waitFor(
     async () => {
-      const { events } = await ask(app, query, { key: agent.key, variables: { after } });
+      const { events } = await queryData(app, query, { key: agent.key, variables: { after } });
       expect(events.nodes.length).toBeGreaterThanOrEqual(count);
-      return events.nodes as LiveEvent[];
+      return events.nodes as SubscriptionEvent[];
     },
     { timeout: 20_000, interval: 50 },
   );

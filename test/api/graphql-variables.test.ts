@@ -1,15 +1,15 @@
 /** Wrong variables: each error names the variable and what is wrong with it. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openKnownSocket } from "../support/graphql-live.ts";
-import { graphql } from "../support/graphql.ts";
-import { startTestApp, type TestApp } from "../support/start-app.ts";
+import { openAuthenticatedWebSocket } from "../support/graphql/subscription-client.ts";
+import { graphql } from "../support/graphql/client.ts";
+import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
 let key: string;
 
 beforeAll(async () => {
   app = await startTestApp();
-  ({ key } = await app.partner("agent"));
+  ({ key } = await app.createOrganization("agent"));
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -56,14 +56,14 @@ describe("wrong variables", () => {
   });
 
   it("of a subscription are answered the same way", async () => {
-    const socket = await openKnownSocket(app, key);
+    const socket = await openAuthenticatedWebSocket(app, key);
     const subscription = "subscription ($types: [JobEventType!]) { jobChanged(types: $types) { id } }";
     socket.send({
       type: "subscribe",
       id: "1",
       payload: { query: subscription, variables: { types: ["NONE"] } },
     });
-    expect(await socket.message("error")).toMatchObject({
+    expect(await socket.waitForMessage("error")).toMatchObject({
       payload: [{ extensions: { code: "BAD_USER_INPUT", problems: [{ field: "variables.types.0" }] } }],
     });
   });

@@ -1,32 +1,32 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sql } from "../../src/platform/sql.ts";
-import { startInstance, type Answer } from "../support/instance.ts";
-import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
-import { getJob, jobPath, patchBatch, patchJob, type CallOptions } from "../support/job-calls.ts";
-import { holdJob } from "../support/row-lock.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { startAppInstance, type ApiResponse } from "../support/app/app-instance.ts";
+import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
+import { getJob, jobPath, patchBatch, patchJob, type JobRequestOptions } from "../support/app/job-client.ts";
+import { lockJobRow } from "../support/database/row-lock.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
-let agent: Partner;
+let agent: TestOrganization;
 
 beforeAll(async () => {
   app = await startTestApp();
-  agent = await app.partner("agent");
+  agent = await app.createOrganization("agent");
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-const key = (text: string): CallOptions => ({ headers: { "idempotency-key": text } });
-const matching = (text: string, tag: string): CallOptions => ({
+const key = (text: string): JobRequestOptions => ({ headers: { "idempotency-key": text } });
+const matching = (text: string, tag: string): JobRequestOptions => ({
   headers: { "idempotency-key": text, "if-match": tag },
 });
 
 async function newJob(): Promise<string> {
-  const [number] = await app.jobs(agent, [{}]);
+  const [number] = await app.createJobs(agent, [{}]);
   return number as string;
 }
 
 /** The answer again, except that it has a request_id of its own. */
-function expectReplay(repeat: Answer, first: Answer): void {
+function expectReplay(repeat: ApiResponse, first: ApiResponse): void {
   expect(repeat.headers.get("idempotency-replayed")).toBe("true");
   expect({ ...repeat.body, request_id: "" }).toEqual({ ...first.body, request_id: "" });
   expect(repeat.body.request_id).not.toBe(first.body.request_id);
@@ -96,7 +96,7 @@ describe("Idempotency-Key", () => {
   it("is one of an organisation: another's same key is independent, its other API key is not", async () => {
     const number = await newJob();
     const first = await patchJob(app, { ...agent, ...key("mine") }, number, { weight: 1 });
-    const other = await app.partner("agent");
+    const other = await app.createOrganization("agent");
     expectFailure(await patchJob(app, { ...other, ...key("mine") }, number, { weight: 1 }), 404);
     const second = await app.keys.create({ organizationId: agent.id, name: "second", createdBy: "test" });
     expectReplay(await patchJob(app, { key: second.text, ...key("mine") }, number, { weight: 1 }), first);
@@ -105,7 +105,7 @@ describe("Idempotency-Key", () => {
   it("is good in every process", async () => {
     const number = await newJob();
     const first = await patchJob(app, { ...agent, ...key("processes") }, number, { weight: 1 });
-    await using other = await startInstance(app.databaseUrl);
+    await using other = await startAppInstance(app.databaseUrl);
     expectReplay(await patchJob(other, { ...agent, ...key("processes") }, number, { weight: 1 }), first);
   });
 
@@ -177,7 +177,7 @@ describe("Idempotency-Key", () => {
   });
 
   it("needs one connection for each request, also where a status has to be looked up", async () => {
-    await using small = await startInstance(app.databaseUrl, { DATABASE_POOL_SIZE: "2" });
+    await using small = await startAppInstance(app.databaseUrl, { DATABASE_POOL_SIZE: "2" });
     const number = await newJob();
     const unknown = { normalized_status: "unheard_of" };
     const answers = await Promise.all(
@@ -222,10 +222,10 @@ describe("Idempotency-Key", () => {
   describe("409 while the first request is still being answered", () => {
     it("in whatever process, and the answer afterwards", async () => {
       const number = await newJob();
-      await using other = await startInstance(app.databaseUrl);
-      const held = await holdJob(app.databaseUrl, number);
+      await using other = await startAppInstance(app.databaseUrl);
+      const held = await lockJobRow(app.databaseUrl, number);
       const first = patchJob(app, { ...agent, ...key("flight") }, number, { weight: 1 });
-      await held.untilSomeoneWaits();
+      await held.waitForBlockedSessions();
       for (const api of [app, other]) {
         expectFailure(await patchJob(api, { ...agent, ...key("flight") }, number, { weight: 1 }), 409);
         expectFailure(await patchJob(api, { ...agent, ...key("flight") }, number, { weight: 2 }), 409);
@@ -251,7 +251,7 @@ describe("Idempotency-Key", () => {
     it("of a 404, 400 or 412, also as another request", async () => {
       const number = await newJob();
       expectFailure(await patchJob(app, { ...agent, ...key("404") }, "NO-SUCH-JOB", { weight: 1 }), 404);
-      await app.jobs(agent, [{ markingNumber: "NO-SUCH-JOB" }]);
+      await app.createJobs(agent, [{ markingNumber: "NO-SUCH-JOB" }]);
       expectData(await patchJob(app, { ...agent, ...key("404") }, "NO-SUCH-JOB", { weight: 1 }));
 
       expectProblems(await patchJob(app, { ...agent, ...key("400") }, number, { weight: "1" }), "body", [
@@ -282,9 +282,9 @@ describe("Idempotency-Key", () => {
     it("when the database was out of reach in the middle of it", async () => {
       const number = await newJob();
       const caller = { ...agent, ...key("503") };
-      const held = await holdJob(app.databaseUrl, number);
+      const held = await lockJobRow(app.databaseUrl, number);
       const first = patchJob(app, caller, number, { weight: 1 });
-      await held.untilSomeoneWaits();
+      await held.waitForBlockedSessions();
       await app.database.query(sql`
         select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'`);

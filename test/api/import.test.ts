@@ -4,21 +4,26 @@ import { Readable } from "node:stream";
 import { text as textOf } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sql } from "../../src/platform/sql.ts";
-import { makePerson, openBrowser, signIn, type Browser } from "../support/account.ts";
-import { expectFailure, expectProblems } from "../support/answers.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import {
+  createTestUser,
+  createSessionClient,
+  signIn,
+  type SessionClient,
+} from "../support/accounts/session-client.ts";
+import { expectFailure, expectProblems } from "../support/app/assertions.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
-let agent: Partner;
-let contractor: Partner;
-let operator: Browser;
+let agent: TestOrganization;
+let contractor: TestOrganization;
+let operator: SessionClient;
 
 beforeAll(async () => {
   app = await startTestApp();
-  agent = await app.partner("agent");
-  contractor = await app.partner("contractor");
-  operator = await signIn(app, await makePerson(app, { organizationId: null, role: "operator" }));
+  agent = await app.createOrganization("agent");
+  contractor = await app.createOrganization("contractor");
+  operator = await signIn(app, await createTestUser(app, { organizationId: null, role: "operator" }));
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -28,7 +33,7 @@ type Line = any;
 const CSV = { "content-type": "text/csv" };
 
 function pathOf(query: Record<string, string> = {}): string {
-  return `/console-data/imports?${new URLSearchParams(query).toString()}`;
+  return `/console-api/imports?${new URLSearchParams(query).toString()}`;
 }
 
 /** Sends the file as the operator's page does, and answers with the lines that came. */
@@ -52,7 +57,7 @@ async function importFile(
 }
 
 function send(
-  browser: Browser,
+  browser: SessionClient,
   file: string,
   query: Record<string, string> = { agent: agent.name },
   headers = CSV,
@@ -237,8 +242,8 @@ describe("a caller who goes away", () => {
 describe("a server that stops", () => {
   it("reports what is in and asks for the file again", async () => {
     const stopping = await startTestApp();
-    const owner = await stopping.partner("agent");
-    const person = await makePerson(stopping, { organizationId: null, role: "operator" });
+    const owner = await stopping.createOrganization("agent");
+    const person = await createTestUser(stopping, { organizationId: null, role: "operator" });
     const { cookie } = await signIn(stopping, person);
     const upload = httpRequest(stopping.url + pathOf({ agent: owner.name }), {
       method: "POST",
@@ -320,10 +325,10 @@ describe("400", () => {
 
 describe("401", () => {
   it("without a session, or with a key", async () => {
-    expectFailure(await send(openBrowser(app), "marking_number\n"), 401);
+    expectFailure(await send(createSessionClient(app), "marking_number\n"), 401);
     const { text } = await app.keys.create({ organizationId: null, name: "operator", createdBy: "test" });
     const headers = { ...CSV, "x-api-key": text };
-    expectFailure(await send(openBrowser(app), "marking_number\n", {}, headers), 401);
+    expectFailure(await send(createSessionClient(app), "marking_number\n", {}, headers), 401);
   });
 });
 
@@ -331,7 +336,7 @@ describe("403", () => {
   // evidence: import-operators-only
   it("for people of an organisation, owners too", async () => {
     for (const role of ["owner", "member"] as const) {
-      const partner = await signIn(app, await makePerson(app, { organizationId: agent.id, role }));
+      const partner = await signIn(app, await createTestUser(app, { organizationId: agent.id, role }));
       const number = newNumber();
       expectFailure(await send(partner, `marking_number\n${number}\n`), 403, /operators/);
       expect(await jobOf(number)).toBeUndefined();

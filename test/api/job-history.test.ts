@@ -1,31 +1,31 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toTypedId } from "../../src/platform/ids.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
-import { jobPath, patchBatch, patchJob } from "../support/job-calls.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
-import type { Answer } from "../support/instance.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
+import { jobPath, patchBatch, patchJob } from "../support/app/job-client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { ApiResponse } from "../support/app/app-instance.ts";
 
 let app: TestApp;
-let agent: Partner;
-let contractor: Partner;
+let agent: TestOrganization;
+let contractor: TestOrganization;
 
 beforeAll(async () => {
   app = await startTestApp();
-  [agent, contractor] = [await app.partner("agent"), await app.partner("contractor")];
+  [agent, contractor] = [await app.createOrganization("agent"), await app.createOrganization("contractor")];
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-function history({ key }: Partner, number: string, query = ""): Promise<Answer> {
+function history({ key }: TestOrganization, number: string, query = ""): Promise<ApiResponse> {
   return app.call(`${jobPath(number)}/history?${query}`, { key });
 }
 
 async function newJob(): Promise<string> {
-  const [number] = await app.jobs(agent, [{ patch: { weight: 1 } }]);
+  const [number] = await app.createJobs(agent, [{ patch: { weight: 1 } }]);
   return number as string;
 }
 
-async function keyIdOf({ id }: Partner): Promise<string> {
+async function keyIdOf({ id }: TestOrganization): Promise<string> {
   const [key] = await app.keys.list(id);
   return toTypedId("key", key?.id ?? "");
 }
@@ -77,7 +77,7 @@ describe("GET /v1/jobs/by-marking/{markingNumber}/history", () => {
 
   it("200 with an assignment as a change of its own", async () => {
     const number = await newJob();
-    await app.jobs(agent, [{ markingNumber: number, contractor }]);
+    await app.createJobs(agent, [{ markingNumber: number, contractor }]);
     const [assigned] = expectData(await history(contractor, number)).items;
     expect(assigned).toMatchObject({ type: "job.assigned", sequence: 2 });
     expect(assigned.changes.contractor_id).toEqual({ from: null, to: expect.stringMatching(/^org_/) });
@@ -118,8 +118,10 @@ describe("GET /v1/jobs/by-marking/{markingNumber}/history", () => {
 
     it("for a contractor that has lost the job", async () => {
       const number = await newJob();
-      await app.jobs(agent, [{ markingNumber: number, contractor }]);
-      await app.jobs(agent, [{ markingNumber: number, contractor: await app.partner("contractor") }]);
+      await app.createJobs(agent, [{ markingNumber: number, contractor }]);
+      await app.createJobs(agent, [
+        { markingNumber: number, contractor: await app.createOrganization("contractor") },
+      ]);
       expectFailure(await history(contractor, number), 404);
     });
   });
@@ -132,7 +134,10 @@ describe("GET /v1/jobs/by-marking/{markingNumber}/history", () => {
   );
 
   it("403 when the key lacks jobs:read", async () => {
-    expectFailure(await history(await app.partner("agent", { scopes: ["jobs:write"] }), "MN"), 403);
+    expectFailure(
+      await history(await app.createOrganization("agent", { scopes: ["jobs:write"] }), "MN"),
+      403,
+    );
   });
 
   it("405 with Allow for another method", async () => {

@@ -1,22 +1,22 @@
 /** GET /v1/jobs far down the list, where the counts by day tell where a page begins. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { foldCounts, recount } from "../../src/jobs/job.counts.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { expectData } from "../support/answers.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { compactCounters, rebuildCounters } from "../../src/jobs/counters/counters.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { expectData } from "../support/app/assertions.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 const JOBS = 700;
 const PAGE_SIZE = 70;
 
 let app: TestApp;
-let agent: Partner;
-let contractor: Partner;
+let agent: TestOrganization;
+let contractor: TestOrganization;
 
 beforeAll(async () => {
   app = await startTestApp();
-  agent = await app.partner("agent");
-  contractor = await app.partner("contractor");
-  await app.jobs(
+  agent = await app.createOrganization("agent");
+  contractor = await app.createOrganization("contractor");
+  await app.createJobs(
     agent,
     Array.from({ length: JOBS - 100 }, (_, at) => (at % 3 === 0 ? {} : { contractor })),
   );
@@ -25,16 +25,16 @@ beforeAll(async () => {
     update job set created_at = date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'
       - (n % 11) * interval '1 day' + (n % 5 - 2) * interval '1 millisecond'
     from (select id, row_number() over (order by id)::int as n from job) numbered where numbered.id = job.id`);
-  await recount(app.database);
+  await rebuildCounters(app.database);
   // And some that are counted by changes which nobody has folded yet.
-  await app.jobs(
+  await app.createJobs(
     agent,
     Array.from({ length: 100 }, () => ({ contractor })),
   );
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-async function everyPage(partner: Partner, sort: string): Promise<string[]> {
+async function everyPage(partner: TestOrganization, sort: string): Promise<string[]> {
   const numbers: string[] = [];
   for (let page = 1; ; page += 1) {
     const path = `/v1/jobs?page_size=${PAGE_SIZE}&page=${page}&sort=${sort}`;
@@ -45,7 +45,7 @@ async function everyPage(partner: Partner, sort: string): Promise<string[]> {
   }
 }
 
-async function inOrder(partner: Partner, sort: string): Promise<string[]> {
+async function inOrder(partner: TestOrganization, sort: string): Promise<string[]> {
   const rows = await app.database.query<{ marking_number: string; created_at: string; id: string }>(
     sql`select marking_number, created_at, id from job where ${partner.id} in (agent_id, contractor_id)
       order by created_at, id`,
@@ -64,14 +64,14 @@ describe("every page down to the last holds what the order puts there", () => {
   });
 
   it("also once the counts are folded, and after jobs have changed hands", async () => {
-    const other = await app.partner("contractor");
+    const other = await app.createOrganization("contractor");
     const numbers = await inOrder(contractor, "created_at");
-    await app.jobs(
+    await app.createJobs(
       agent,
       numbers.slice(50, 350).map((markingNumber) => ({ markingNumber, contractor: other })),
     );
     expect(await everyPage(contractor, "-created_at")).toEqual(await inOrder(contractor, "-created_at"));
-    await foldCounts(app.database);
+    await compactCounters(app.database);
     expect(await everyPage(contractor, "-created_at")).toEqual(await inOrder(contractor, "-created_at"));
     expect(await everyPage(other, "-created_at")).toEqual(await inOrder(other, "-created_at"));
   });

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { jobSortFields } from "../../src/jobs/job.filter.ts";
+import { jobSortFields } from "../../src/jobs/list/list-parameters.ts";
 import { encodeCursor } from "../../src/platform/cursor.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { expectData, expectProblems } from "../support/answers.ts";
-import { listJobs, numbersOf, patchJob, walk } from "../support/job-calls.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { expectData, expectProblems } from "../support/app/assertions.ts";
+import { listJobs, markingNumbersOf, patchJob, listAllPages } from "../support/app/job-client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 interface Row {
   id: string;
@@ -15,7 +15,7 @@ interface Row {
 }
 
 let app: TestApp;
-let agent: Partner;
+let agent: TestOrganization;
 let rows: Row[];
 
 const JOBS = 35;
@@ -23,10 +23,10 @@ const sorts = jobSortFields.flatMap((field) => [field, `-${field}`] as const);
 
 beforeAll(async () => {
   app = await startTestApp();
-  agent = await app.partner("agent");
+  agent = await app.createOrganization("agent");
   // Few different times and dates, so that ties and nulls are many; some of a later page are alike on the page before.
   const dates = [null, "2026-01-01", "2026-01-02", null, "9999-12-31"];
-  await app.jobs(
+  await app.createJobs(
     agent,
     Array.from({ length: JOBS }, (_, at) => ({
       patch: { scheduled_date: dates[at % dates.length] ?? null },
@@ -64,7 +64,7 @@ const pageOfSearch = (number: number): string => `/v1/jobs?q=MN-&page_size=10&fo
 
 describe("GET /v1/jobs in pages", () => {
   it("is newest first, and ties are broken by the id, both descending", async () => {
-    expect(numbersOf(await listJobs(app, agent, "page_size=100"))).toEqual(inOrder("-created_at"));
+    expect(markingNumbersOf(await listJobs(app, agent, "page_size=100"))).toEqual(inOrder("-created_at"));
   });
 
   it("has pages of 10 unless asked otherwise, and 100 at most", async () => {
@@ -77,27 +77,29 @@ describe("GET /v1/jobs in pages", () => {
 
   describe.each(sorts)("sort=%s", (sort) => {
     it("orders by it, then by id, nulls last", async () => {
-      expect(numbersOf(await listJobs(app, agent, `sort=${sort}&page_size=100`))).toEqual(inOrder(sort));
+      expect(markingNumbersOf(await listJobs(app, agent, `sort=${sort}&page_size=100`))).toEqual(
+        inOrder(sort),
+      );
     });
 
     it("pages through all, each once", async () => {
       const pages = await Promise.all(
         [1, 2, 3, 4].map((page) => listJobs(app, agent, `sort=${sort}&page=${page}`)),
       );
-      expect(pages.flatMap(numbersOf)).toEqual(inOrder(sort));
+      expect(pages.flatMap(markingNumbersOf)).toEqual(inOrder(sort));
     });
 
     it.each([1, 3, 10])("a walk by cursor, %i at a time, visits each once", async (size) => {
-      expect(await walk(app, agent, `sort=${sort}&page_size=${size}`)).toEqual(inOrder(sort));
+      expect(await listAllPages(app, agent, `sort=${sort}&page_size=${size}`)).toEqual(inOrder(sort));
     });
 
     it("a walk by cursor through a range of dates visits each once", async () => {
       const expected = inOrder(sort).filter(
         (number) => rows.find((row) => row.marking_number === number)?.scheduled_date,
       );
-      expect(await walk(app, agent, `sort=${sort}&page_size=3&scheduled_date_from=2026-01-01`)).toEqual(
-        expected,
-      );
+      expect(
+        await listAllPages(app, agent, `sort=${sort}&page_size=3&scheduled_date_from=2026-01-01`),
+      ).toEqual(expected);
     });
   });
 
@@ -139,7 +141,7 @@ describe("GET /v1/jobs in pages", () => {
       const numbers: string[] = [];
       for (let next: string | undefined = "/v1/jobs?page_size=9"; next;) {
         const answer = await app.call(next, { key: agent.key });
-        numbers.push(...numbersOf(answer));
+        numbers.push(...markingNumbersOf(answer));
         next = linksOf(answer.headers)["next"];
       }
       expect(numbers).toEqual(inOrder("-created_at"));
@@ -171,7 +173,7 @@ describe("GET /v1/jobs in pages", () => {
     it("carries the order, the total and the next page, and no page number", async () => {
       const first = expectData(await listJobs(app, agent, "sort=scheduled_date&page_size=20"));
       const answer = await listJobs(app, agent, `page_size=20&cursor=${first.pagination.next_cursor}`);
-      expect(numbersOf(answer)).toEqual(inOrder("scheduled_date").slice(20));
+      expect(markingNumbersOf(answer)).toEqual(inOrder("scheduled_date").slice(20));
       expect(expectData(answer).pagination).toEqual({ page_size: 20, total: JOBS, next_cursor: null });
       expect(Object.keys(linksOf(answer.headers))).toEqual(["first"]);
     });
@@ -182,24 +184,24 @@ describe("GET /v1/jobs in pages", () => {
     });
 
     it("visits each job once while others come and change", async () => {
-      const walker = await app.partner("agent");
-      const old = await app.jobs(
+      const walker = await app.createOrganization("agent");
+      const old = await app.createJobs(
         walker,
         Array.from({ length: 12 }, () => ({ patch: { scheduled_date: "2026-03-03" } })),
       );
-      const [restless] = await app.jobs(walker, [{}]);
+      const [restless] = await app.createJobs(walker, [{}]);
       let pieces = 0;
       const disturb = async (): Promise<void> => {
         pieces += 1;
-        await app.jobs(walker, [{ patch: { scheduled_date: "2026-03-03" } }]);
+        await app.createJobs(walker, [{ patch: { scheduled_date: "2026-03-03" } }]);
         await patchJob(app, walker, restless as string, {
           piece_quantity: pieces,
           scheduled_date: `2026-03-0${pieces % 9 || 9}`,
         });
       };
       for (const sort of sorts) {
-        const visited = (await walk(app, walker, `sort=${sort}&page_size=2`, disturb)).filter((number) =>
-          old.includes(number),
+        const visited = (await listAllPages(app, walker, `sort=${sort}&page_size=2`, disturb)).filter(
+          (number) => old.includes(number),
         );
         expect({ sort, visited: visited.toSorted() }).toEqual({ sort, visited: old.toSorted() });
       }

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { foldCounts, recount } from "../../src/jobs/job.counts.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { expectData } from "../support/answers.ts";
-import { listJobs, patchBatch, patchJob } from "../support/job-calls.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { compactCounters, rebuildCounters } from "../../src/jobs/counters/counters.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { expectData } from "../support/app/assertions.ts";
+import { listJobs, patchBatch, patchJob } from "../support/app/job-client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 const STATUSES = ["pending", "completed", "failed"] as const;
 
@@ -15,13 +15,13 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-async function totals(viewer: Partner): Promise<number[]> {
+async function totals(viewer: TestOrganization): Promise<number[]> {
   const queries = ["", ...STATUSES.map((status) => `normalized_status=${status}`)];
   const answers = await Promise.all(queries.map((query) => listJobs(app, viewer, `page_size=1&${query}`)));
   return answers.map((answer) => expectData(answer).pagination.total as number);
 }
 
-async function counted(viewer: Partner): Promise<number[]> {
+async function counted(viewer: TestOrganization): Promise<number[]> {
   const rows = await app.database.query<{ status: string; count: number }>(sql`
     select normalized_status as status, count(*)::int as count from job
     where agent_id = ${viewer.id} or contractor_id = ${viewer.id} group by 1`);
@@ -51,8 +51,11 @@ describe("pagination.total", () => {
     async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
-          const agent = await app.partner("agent");
-          const contractors = [await app.partner("contractor"), await app.partner("contractor")];
+          const agent = await app.createOrganization("agent");
+          const contractors = [
+            await app.createOrganization("contractor"),
+            await app.createOrganization("contractor"),
+          ];
           const numbers: string[] = [];
           for (const one of steps) await apply(one, agent, contractors, numbers);
           for (const viewer of [agent, ...contractors])
@@ -65,8 +68,8 @@ describe("pagination.total", () => {
   );
 
   it("never wavers while jobs change status", async () => {
-    const agent = await app.partner("agent");
-    const numbers = await app.jobs(
+    const agent = await app.createOrganization("agent");
+    const numbers = await app.createJobs(
       agent,
       Array.from({ length: 10 }, () => ({})),
     );
@@ -87,15 +90,15 @@ describe("pagination.total", () => {
     void writing.finally(() => (done = true));
     while (!done) {
       seen.add(expectData(await listJobs(app, agent, "page_size=1")).pagination.total);
-      await foldCounts(app.database);
+      await compactCounters(app.database);
     }
     await writing;
     expect([...seen]).toEqual([10]);
   });
 
   it("is exact for every other filter too", async () => {
-    const agent = await app.partner("agent");
-    await app.jobs(agent, [{ patch: { batch_number: "T" } }, { patch: { batch_number: "T" } }, {}]);
+    const agent = await app.createOrganization("agent");
+    await app.createJobs(agent, [{ patch: { batch_number: "T" } }, { patch: { batch_number: "T" } }, {}]);
     for (const query of [
       "batch_number=T",
       "batch_number=T&normalized_status=pending",
@@ -106,17 +109,22 @@ describe("pagination.total", () => {
   });
 });
 
-async function apply(one: Step, agent: Partner, contractors: Partner[], numbers: string[]): Promise<void> {
+async function apply(
+  one: Step,
+  agent: TestOrganization,
+  contractors: TestOrganization[],
+  numbers: string[],
+): Promise<void> {
   const numberAt = (at: number): string | undefined => numbers[at % Math.max(1, numbers.length)];
   if (one.kind === "create") {
     const contractor = one.contractor === null ? undefined : contractors[one.contractor];
     numbers.push(
-      ...(await app.jobs(agent, [
+      ...(await app.createJobs(agent, [
         { patch: { normalized_status: one.status }, ...(contractor && { contractor }) },
       ])),
     );
   } else if (one.kind === "fold") {
-    await foldCounts(app.database);
+    await compactCounters(app.database);
   } else if (one.kind === "batch") {
     const jobs = one.places.map((at) => ({
       marking_number: numberAt(at) ?? "none",
@@ -127,7 +135,9 @@ async function apply(one: Step, agent: Partner, contractors: Partner[], numbers:
     const markingNumber = numberAt(one.place);
     if (markingNumber === undefined) return;
     if (one.kind === "assign")
-      await app.jobs(agent, [{ markingNumber, contractor: contractors[one.contractor] as Partner }]);
+      await app.createJobs(agent, [
+        { markingNumber, contractor: contractors[one.contractor] as TestOrganization },
+      ]);
     else expectData(await patchJob(app, agent, markingNumber, { normalized_status: one.status }));
   }
 }
@@ -135,9 +145,9 @@ async function apply(one: Step, agent: Partner, contractors: Partner[], numbers:
 /** The counters, folded, are what counting anew gives. */
 async function expectRecountToChangeNothing(): Promise<void> {
   const counts = (): Promise<unknown[]> =>
-    app.database.query(sql`select * from job_count where count <> 0 order by organization_id, kind, value`);
-  await foldCounts(app.database);
+    app.database.query(sql`select * from job_counter where count <> 0 order by organization_id, kind, value`);
+  await compactCounters(app.database);
   const folded = await counts();
-  await recount(app.database);
+  await rebuildCounters(app.database);
   expect(await counts()).toEqual(folded);
 }

@@ -1,49 +1,58 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sql } from "../../src/platform/sql.ts";
-import { expectData, expectFailure } from "../support/answers.ts";
-import { listJobs, numbersOf } from "../support/job-calls.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { expectData, expectFailure } from "../support/app/assertions.ts";
+import { listJobs, markingNumbersOf } from "../support/app/job-client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
-let agent: Partner;
+let agent: TestOrganization;
 
 beforeAll(async () => {
   app = await startTestApp();
-  agent = await app.partner("agent");
+  agent = await app.createOrganization("agent");
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
 describe("GET /v1/jobs", () => {
   describe("200 with the jobs that the key's organisation sees", () => {
     it("shows an agent all of its jobs, a contractor those assigned to it, and nobody another's", async () => {
-      const [owner, stranger] = [await app.partner("agent"), await app.partner("agent")];
-      const [contractor, idle] = [await app.partner("contractor"), await app.partner("contractor")];
-      const own = await app.jobs(owner, [{}, { contractor }]);
-      await app.jobs(stranger, [{}]);
+      const [owner, stranger] = [
+        await app.createOrganization("agent"),
+        await app.createOrganization("agent"),
+      ];
+      const [contractor, idle] = [
+        await app.createOrganization("contractor"),
+        await app.createOrganization("contractor"),
+      ];
+      const own = await app.createJobs(owner, [{}, { contractor }]);
+      await app.createJobs(stranger, [{}]);
 
-      expect(new Set(numbersOf(await listJobs(app, owner)))).toEqual(new Set(own));
-      expect(numbersOf(await listJobs(app, contractor))).toEqual([own[1]]);
-      expect(numbersOf(await listJobs(app, idle))).toEqual([]);
+      expect(new Set(markingNumbersOf(await listJobs(app, owner)))).toEqual(new Set(own));
+      expect(markingNumbersOf(await listJobs(app, contractor))).toEqual([own[1]]);
+      expect(markingNumbersOf(await listJobs(app, idle))).toEqual([]);
     });
 
     it("takes a job from a contractor's list when it is given to another", async () => {
-      const [former, next] = [await app.partner("contractor"), await app.partner("contractor")];
-      const [number] = await app.jobs(await app.partner("agent"), [{ contractor: former }]);
-      expect(numbersOf(await listJobs(app, former))).toEqual([number]);
+      const [former, next] = [
+        await app.createOrganization("contractor"),
+        await app.createOrganization("contractor"),
+      ];
+      const [number] = await app.createJobs(await app.createOrganization("agent"), [{ contractor: former }]);
+      expect(markingNumbersOf(await listJobs(app, former))).toEqual([number]);
 
-      const owner = await app.partner("agent");
-      const [given] = await app.jobs(owner, [{ contractor: former }]);
-      await app.jobs(owner, [{ markingNumber: given as string, contractor: next }]);
+      const owner = await app.createOrganization("agent");
+      const [given] = await app.createJobs(owner, [{ contractor: former }]);
+      await app.createJobs(owner, [{ markingNumber: given as string, contractor: next }]);
 
-      expect(numbersOf(await listJobs(app, former))).toEqual([number]);
-      expect(numbersOf(await listJobs(app, next))).toEqual([given]);
+      expect(markingNumbersOf(await listJobs(app, former))).toEqual([number]);
+      expect(markingNumbersOf(await listJobs(app, next))).toEqual([given]);
       expect((await listJobs(app, former)).body.data.pagination.total).toBe(1);
     });
 
     // evidence: job-response-fields-exact
     it("shows every field of the Job object and its version, and no other", async () => {
-      const owner = await app.partner("agent");
-      const contractor = await app.partner("contractor");
+      const owner = await app.createOrganization("agent");
+      const contractor = await app.createOrganization("contractor");
       const patch = {
         batch_number: "B-1",
         group_code: "EAST-2",
@@ -62,7 +71,7 @@ describe("GET /v1/jobs", () => {
         scheduled_delivery_date: "2026-11-25",
         scheduled_delivery_pending: true,
       };
-      await app.jobs(owner, [{ markingNumber: "MN-ALL", contractor, patch, providerStatus: "OFD" }]);
+      await app.createJobs(owner, [{ markingNumber: "MN-ALL", contractor, patch, providerStatus: "OFD" }]);
 
       const [job] = expectData(await listJobs(app, owner)).items;
       expect(job).toEqual({
@@ -78,18 +87,18 @@ describe("GET /v1/jobs", () => {
     });
 
     it("is empty, with a total of 0, where nothing is visible", async () => {
-      const { items, pagination } = expectData(await listJobs(app, await app.partner("agent")));
+      const { items, pagination } = expectData(await listJobs(app, await app.createOrganization("agent")));
       expect(items).toEqual([]);
       expect(pagination).toEqual({ page: 1, page_size: 10, total: 0, next_cursor: null });
     });
   });
 
   describe("filters", () => {
-    let owner: Partner;
+    let owner: TestOrganization;
     const full = "A day's work at 50%_off\\";
 
     beforeAll(async () => {
-      owner = await app.partner("agent");
+      owner = await app.createOrganization("agent");
       const jobs = [
         {
           markingNumber: "F-1",
@@ -121,7 +130,7 @@ describe("GET /v1/jobs", () => {
           },
         },
       ];
-      await app.jobs(owner, jobs);
+      await app.createJobs(owner, jobs);
       await app.database.query(sql`
         update job set updated_at = given.at::timestamptz from (values
           ('F-1', '2026-11-10T00:00:00.000Z'), ('F-2', '2026-11-10T23:59:59.999Z'), ('f-2', '2026-11-11T00:00:00.000Z')
@@ -169,7 +178,7 @@ describe("GET /v1/jobs", () => {
       ["normalized_status=failed&batch_number=B-1", []],
     ])("%s", async (query, expected) => {
       const answer = await listJobs(app, owner, query);
-      expect(numbersOf(answer).toSorted()).toEqual(expected);
+      expect(markingNumbersOf(answer).toSorted()).toEqual(expected);
       expect(expectData(answer).pagination.total).toBe(expected.length);
     });
 
@@ -180,7 +189,7 @@ describe("GET /v1/jobs", () => {
         "foo=1&foo=2&bar=&baz=%FF&PAGE=x&__proto__=1&&=&marking_number=F-1",
       );
       expectData(answer);
-      expect(numbersOf(answer)).toEqual(["F-1"]);
+      expect(markingNumbersOf(answer)).toEqual(["F-1"]);
     });
 
     it("takes a status that an operator added a moment ago", async () => {
@@ -195,7 +204,7 @@ describe("GET /v1/jobs", () => {
   });
 
   it("403 when the key lacks jobs:read", async () => {
-    const writer = await app.partner("agent", { scopes: ["jobs:write"] });
+    const writer = await app.createOrganization("agent", { scopes: ["jobs:write"] });
     expectFailure(await listJobs(app, writer), 403, "jobs:read");
   });
 

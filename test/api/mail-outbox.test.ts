@@ -1,19 +1,19 @@
 /** The outbox of mails by GraphQL: for operators alone. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createMailService } from "../../src/mail/mail.service.ts";
-import { raw } from "../../src/platform/sql.ts";
-import { ask, graphql } from "../support/graphql.ts";
-import { newPerson } from "../support/graphql-person.ts";
-import { LINK_SECRET, mailTo } from "../support/mail-rig.ts";
-import { testBox } from "../support/secret.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { raw } from "../../src/platform/postgres/sql.ts";
+import { queryData, graphql } from "../support/graphql/client.ts";
+import { createSignedInUser } from "../support/accounts/signed-in-user.ts";
+import { LINK_TOKEN, newMailTo } from "../support/mail.fixture.ts";
+import { testSecretBox } from "../support/test-secret.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 const OUTBOX = `query ($status: MailStatus, $after: String) { mailOutbox(status: $status, first: 2, after: $after) {
   nodes { id to subject kind status attempts text lastError sentAt } pageInfo { hasNextPage endCursor } } }`;
 const RESEND = "mutation ($id: ID!) { resendMail(id: $id) { mail { id status } userErrors { code field } } }";
 
 let app: TestApp;
-let partner: Partner;
+let partner: TestOrganization;
 let operator: string;
 
 interface Outbox {
@@ -25,21 +25,25 @@ interface Outbox {
 
 beforeAll(async () => {
   app = await startTestApp();
-  partner = await app.partner("agent");
+  partner = await app.createOrganization("agent");
   ({ text: operator } = await app.keys.create({ organizationId: null, name: "operator", createdBy: "test" }));
-  const mails = createMailService({ database: app.database, box: testBox, isDelivered: false });
+  const mails = createMailService({
+    database: app.database,
+    secretBox: testSecretBox,
+    isSmtpConfigured: false,
+  });
   for (const name of ["first", "second", "third"])
-    await mails.enqueue(app.database, mailTo(`${name}@waymark.example`));
+    await mails.enqueue(app.database, newMailTo(`${name}@waymark.example`));
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
 async function outbox(variables: Record<string, unknown> = {}): Promise<Outbox["mailOutbox"]> {
-  return ((await ask(app, OUTBOX, { key: operator, variables })) as Outbox).mailOutbox;
+  return ((await queryData(app, OUTBOX, { key: operator, variables })) as Outbox).mailOutbox;
 }
 
 /** The first page. */
 async function asPerson(): Promise<Outbox["mailOutbox"]> {
-  return ((await (await newPerson(app, null)).ask(OUTBOX)) as Outbox).mailOutbox;
+  return ((await (await createSignedInUser(app, null)).queryData(OUTBOX)) as Outbox).mailOutbox;
 }
 
 describe("the outbox", () => {
@@ -48,7 +52,7 @@ describe("the outbox", () => {
     await expect.poll(async () => (await outbox({ status: "WAITING" })).nodes).toEqual([]);
     const first = await outbox();
     expect(first.nodes.map(({ to }) => to)).toEqual(["third@waymark.example", "second@waymark.example"]);
-    expect((await asPerson()).nodes[0]?.text).toContain(`#token=${LINK_SECRET}`);
+    expect((await asPerson()).nodes[0]?.text).toContain(`#token=${LINK_TOKEN}`);
     const second = await outbox({ after: first.pageInfo.endCursor });
     expect(second.nodes.map(({ to }) => to)).toEqual(["first@waymark.example"]);
     expect(second.pageInfo.hasNextPage).toBe(false);
@@ -58,7 +62,7 @@ describe("the outbox", () => {
     await expect.poll(async () => (await outbox({ status: "KEPT" })).pageInfo.hasNextPage).toBe(true);
     const { text } = (await outbox({ status: "KEPT" })).nodes[0]!;
     expect(text).toContain("[link]");
-    expect(text).not.toContain(LINK_SECRET);
+    expect(text).not.toContain(LINK_TOKEN);
   });
 
   it("is nobody else's, neither to see nor to send again", async () => {
@@ -78,7 +82,7 @@ describe("sending again", () => {
     const [mail] = (await outbox()).nodes;
     const id = mail?.id ?? "";
     await app.database.query(raw("update mail set status = 'failed' where recipient like 'third@%'"));
-    const { resendMail } = (await ask(app, RESEND, { key: operator, variables: { id } })) as {
+    const { resendMail } = (await queryData(app, RESEND, { key: operator, variables: { id } })) as {
       resendMail: { mail: { id: string; status: string } };
     };
     expect(resendMail).toEqual({ mail: { id, status: "WAITING" }, userErrors: [] });
@@ -95,7 +99,9 @@ describe("sending again", () => {
     ["what is no mail", () => Promise.resolve("mail"), "NOT_FOUND"],
   ])("refuses %s", async (_what, idOf, code) => {
     const variables = { id: await idOf() };
-    const { resendMail } = (await ask(app, RESEND, { key: operator, variables })) as { resendMail: unknown };
+    const { resendMail } = (await queryData(app, RESEND, { key: operator, variables })) as {
+      resendMail: unknown;
+    };
     expect(resendMail).toEqual({ mail: null, userErrors: [{ code, field: "id" }] });
   });
 });

@@ -1,28 +1,28 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
-import { getJob, patchBatch, patchJob } from "../support/job-calls.ts";
-import { callExactly, type ExactRequest } from "../support/raw-http.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
-import type { Answer } from "../support/instance.ts";
+import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
+import { getJob, patchBatch, patchJob } from "../support/app/job-client.ts";
+import { sendRawRequest, type RawRequest } from "../support/app/raw-http-client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { ApiResponse } from "../support/app/app-instance.ts";
 
 let app: TestApp;
-let agent: Partner;
+let agent: TestOrganization;
 
 beforeAll(async () => {
   app = await startTestApp();
-  agent = await app.partner("agent");
+  agent = await app.createOrganization("agent");
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
 /** A request with the path exactly as it is written here. */
-function exactly(path: string, { headers = {}, ...request }: ExactRequest = {}): Promise<Answer> {
-  return callExactly(app.url, path, {
+function exactly(path: string, { headers = {}, ...request }: RawRequest = {}): Promise<ApiResponse> {
+  return sendRawRequest(app.url, path, {
     ...request,
     headers: { "x-api-key": agent.key, "content-type": "application/json", ...headers },
   });
 }
 
-const patchExactly = (path: string): Promise<Answer> =>
+const patchExactly = (path: string): Promise<ApiResponse> =>
   exactly(path, { method: "PATCH", body: '{"weight":1}' });
 
 describe("the Marking Number in a path", () => {
@@ -57,7 +57,7 @@ describe("the Marking Number in a path", () => {
     ];
 
     beforeAll(async () => {
-      await app.jobs(
+      await app.createJobs(
         agent,
         numbers.map((markingNumber) => ({ markingNumber, patch: { labels: markingNumber } })),
       );

@@ -1,11 +1,11 @@
 /** The keys and invitations that are revoked with a removed member. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { makePerson } from "../support/account.ts";
-import { ACCOUNT_ENV } from "../support/account-mails.ts";
-import { ask } from "../support/graphql.ts";
-import { newPerson, type SignedIn } from "../support/graphql-person.ts";
-import { startTestApp, type TestApp } from "../support/start-app.ts";
+import { createTestUser } from "../support/accounts/session-client.ts";
+import { ACCOUNT_ENV } from "../support/accounts/mails.ts";
+import { queryData } from "../support/graphql/client.ts";
+import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
+import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
 
 let app: TestApp;
@@ -22,19 +22,19 @@ interface Created {
 const CREATE =
   "mutation ($input: CreateApiKeyInput!) { createApiKey(input: $input) { apiKey { id } secret } }";
 
-async function createdBy(person: SignedIn, organizationId?: string): Promise<Created> {
-  const { createApiKey } = await person.ask(CREATE, { input: { name: "of a person", organizationId } });
+async function createdBy(person: SignedInTestUser, organizationId?: string): Promise<Created> {
+  const { createApiKey } = await person.queryData(CREATE, { input: { name: "of a person", organizationId } });
   return { id: createApiKey.apiKey.id, secret: createApiKey.secret };
 }
 
 async function createdByKey(key: string): Promise<Created> {
-  const { createApiKey } = await ask(app, CREATE, { key, variables: { input: { name: "of a key" } } });
+  const { createApiKey } = await queryData(app, CREATE, { key, variables: { input: { name: "of a key" } } });
   return { id: createApiKey.apiKey.id, secret: createApiKey.secret };
 }
 
-async function invite(person: SignedIn, role = "MEMBER"): Promise<string> {
+async function invite(person: SignedInTestUser, role = "MEMBER"): Promise<string> {
   const email = `${randomBytes(6).toString("hex")}@test.example`;
-  const { inviteMember } = await person.ask(
+  const { inviteMember } = await person.queryData(
     `mutation { inviteMember(input: { email: "${email}", role: ${role} }) { invitation { id } userErrors { message } } }`,
   );
   return inviteMember.invitation.id as string;
@@ -47,34 +47,37 @@ interface Removed {
   userErrors: { code: string }[];
 }
 
-async function remove(by: SignedIn, id: string, options = ""): Promise<Removed> {
-  const { removeMember } = await by.ask(
+async function remove(by: SignedInTestUser, id: string, options = ""): Promise<Removed> {
+  const { removeMember } = await by.queryData(
     `mutation { removeMember(id: "${id}"${options}) { id revokedKeys { id } revokedInvitations userErrors { code } } }`,
   );
   return removeMember as Removed;
 }
 
-async function goodKeysOf(person: SignedIn): Promise<string[]> {
-  const { apiKeys } = await person.ask("{ apiKeys { id revokedAt } }");
+async function goodKeysOf(person: SignedInTestUser): Promise<string[]> {
+  const { apiKeys } = await person.queryData("{ apiKeys { id revokedAt } }");
   return (apiKeys as { id: string; revokedAt: string | null }[])
     .filter(({ revokedAt }) => revokedAt === null)
     .map(({ id }) => id);
 }
 
-async function invitationsOf(person: SignedIn): Promise<string[]> {
-  const { invitations } = await person.ask("{ invitations { id } }");
+async function invitationsOf(person: SignedInTestUser): Promise<string[]> {
+  const { invitations } = await person.queryData("{ invitations { id } }");
   return (invitations as { id: string }[]).map(({ id }) => id);
 }
 
 /** Two owners, each with a key, a key that this key created, and an invitation. */
 async function twoOwners() {
-  const { id: organizationId } = await app.partner("agent");
-  const owners = [await newPerson(app, organizationId), await newPerson(app, organizationId)] as const;
+  const { id: organizationId } = await app.createOrganization("agent");
+  const owners = [
+    await createSignedInUser(app, organizationId),
+    await createSignedInUser(app, organizationId),
+  ] as const;
   const [leaving, staying] = await Promise.all(
     owners.map(async (person) => {
       const key = await createdBy(person);
       const further = await createdByKey(key.secret);
-      const { members } = await person.ask("{ members { id email } }");
+      const { members } = await person.queryData("{ members { id email } }");
       const { id } = (members as { id: string; email: string }[]).find(
         ({ email }) => email === person.email,
       )!;
@@ -116,7 +119,7 @@ describe("removing an owner", () => {
   it("records each revoked key and invitation in the audit log, with the owner who did it", async () => {
     const { leaving, staying } = await twoOwners();
     await remove(staying.person, leaving.id, ", revokeKeys: true");
-    const { auditLog } = await staying.person.ask(
+    const { auditLog } = await staying.person.queryData(
       '{ auditLog(first: 20, actions: ["member.removed", "key.revoked", "invitation.revoked"]) { nodes { action actor subject } } }',
     );
     const actor = staying.person.email;
@@ -154,12 +157,12 @@ describe("removing an owner", () => {
 
 describe("removing an operator", () => {
   it("revokes on request the operators' keys that they created, and leaves organisations' keys", async () => {
-    const staying = await newPerson(app, null);
-    const leaving = await newPerson(app, null);
+    const staying = await createSignedInUser(app, null);
+    const leaving = await createSignedInUser(app, null);
     const { organizationId } = await twoOwners();
     const own = await createdBy(leaving);
     const ofOrganization = await createdBy(leaving, toTypedId("org", organizationId));
-    const { members } = await staying.ask("{ members { id email } }");
+    const { members } = await staying.queryData("{ members { id email } }");
     const { id } = (members as { id: string; email: string }[]).find(({ email }) => email === leaving.email)!;
     const removed = await remove(staying, id, ", revokeKeys: true");
     expect(removed.revokedKeys).toEqual([{ id: own.id }]);
@@ -169,7 +172,7 @@ describe("removing an operator", () => {
 
 it("a member without keys and invitations is removed as before", async () => {
   const { organizationId, staying } = await twoOwners();
-  const member = await makePerson(app, { organizationId, role: "member" });
+  const member = await createTestUser(app, { organizationId, role: "member" });
   expect(await remove(staying.person, toTypedId("usr", member.id), ", revokeKeys: true")).toMatchObject({
     revokedKeys: [],
     revokedInvitations: [],

@@ -1,55 +1,61 @@
 /** Members and invitations: who may, whom they reach, and that somebody is always left who can. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import type { UserRole } from "../../src/accounts/user.entity.ts";
+import type { UserRole } from "../../src/organizations/user.entity.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
-import { sql } from "../../src/platform/sql.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
 import {
-  GOOD_PASSWORD,
-  makePerson,
-  openBrowser,
+  VALID_PASSWORD,
+  createTestUser,
+  createSessionClient,
   signIn,
-  type Browser,
-  type Person,
-} from "../support/account.ts";
-import { ACCOUNT_ENV, mailOf, mailsTo, somewhere, tokenIn } from "../support/account-mails.ts";
-import { expectData, expectFailure } from "../support/answers.ts";
-import { ask, graphql } from "../support/graphql.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+  type SessionClient,
+  type TestUser,
+} from "../support/accounts/session-client.ts";
+import {
+  ACCOUNT_ENV,
+  waitForMail,
+  listMailsTo,
+  randomClientIpHeader,
+  extractLinkToken,
+} from "../support/accounts/mails.ts";
+import { expectData, expectFailure } from "../support/app/assertions.ts";
+import { queryData, graphql } from "../support/graphql/client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
-let agent: Partner;
-let other: Partner;
-let owner: Person;
-let browser: Browser;
-let memberBrowser: Browser;
-let otherBrowser: Browser;
-let otherMember: Person;
+let agent: TestOrganization;
+let other: TestOrganization;
+let owner: TestUser;
+let browser: SessionClient;
+let memberBrowser: SessionClient;
+let otherBrowser: SessionClient;
+let otherMember: TestUser;
 
 beforeAll(async () => {
   app = await startTestApp(ACCOUNT_ENV);
-  agent = await app.partner("agent");
-  other = await app.partner("contractor");
-  owner = await makePerson(app, { organizationId: agent.id, role: "owner" });
+  agent = await app.createOrganization("agent");
+  other = await app.createOrganization("contractor");
+  owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });
   browser = await signIn(app, owner);
-  memberBrowser = await signIn(app, await makePerson(app, { organizationId: agent.id, role: "member" }));
-  otherBrowser = await signIn(app, await makePerson(app, { organizationId: other.id, role: "owner" }));
-  otherMember = await makePerson(app, { organizationId: other.id, role: "member" });
+  memberBrowser = await signIn(app, await createTestUser(app, { organizationId: agent.id, role: "member" }));
+  otherBrowser = await signIn(app, await createTestUser(app, { organizationId: other.id, role: "owner" }));
+  otherMember = await createTestUser(app, { organizationId: other.id, role: "member" });
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-function as(from: Browser, query: string, variables: Record<string, unknown> = {}) {
-  return ask(app, query, { headers: { cookie: from.cookie, origin: app.url }, variables });
+function as(from: SessionClient, query: string, variables: Record<string, unknown> = {}) {
+  return queryData(app, query, { headers: { cookie: from.cookie, origin: app.url }, variables });
 }
 
-function tryAs(from: Browser, query: string, variables: Record<string, unknown> = {}) {
+function tryAs(from: SessionClient, query: string, variables: Record<string, unknown> = {}) {
   return graphql(app, query, { headers: { cookie: from.cookie, origin: app.url }, variables });
 }
 
-const userId = ({ id }: Person): string => toTypedId("usr", id);
+const userId = ({ id }: TestUser): string => toTypedId("usr", id);
 const newEmail = (): string => `${randomBytes(6).toString("hex")}@test.example`;
-const member = (organizationId: string | null = agent.id, role: UserRole = "member"): Promise<Person> =>
-  makePerson(app, { organizationId, role });
+const member = (organizationId: string | null = agent.id, role: UserRole = "member"): Promise<TestUser> =>
+  createTestUser(app, { organizationId, role });
 
 const REMOVE = `mutation ($id: ID!) { removeMember(id: $id) { id userErrors { code field message } } }`;
 const SET_ROLE = `mutation ($id: ID!, $role: MemberRole!) {
@@ -60,15 +66,15 @@ const INVITE = `mutation ($email: String!, $role: MemberRole! = MEMBER) {
 const RESEND = `mutation ($id: ID!) { resendInvitation(id: $id) { invitation { id } userErrors { code field } } }`;
 const REVOKE = `mutation ($id: ID!) { revokeInvitation(id: $id) { id userErrors { code field } } }`;
 
-const remove = async (from: Browser, id: string) => (await as(from, REMOVE, { id })).removeMember;
-const setRole = async (from: Browser, id: string, role: string) =>
+const remove = async (from: SessionClient, id: string) => (await as(from, REMOVE, { id })).removeMember;
+const setRole = async (from: SessionClient, id: string, role: string) =>
   (await as(from, SET_ROLE, { id, role })).setMemberRole;
-const invite = async (from: Browser, email: string, role = "MEMBER") =>
+const invite = async (from: SessionClient, email: string, role = "MEMBER") =>
   (await as(from, INVITE, { email, role })).inviteMember;
 
 /** An organisation of its own with two owners who are signed in. */
 async function twoOwners() {
-  const { id: organizationId } = await app.partner("agent");
+  const { id: organizationId } = await app.createOrganization("agent");
   const people = [await member(organizationId, "owner"), await member(organizationId, "owner")] as const;
   const browsers = [await signIn(app, people[0]), await signIn(app, people[1])] as const;
   return { organizationId, people, browsers };
@@ -83,19 +89,23 @@ async function ownersOf(organizationId: string): Promise<number> {
 
 function forgotten(email: string) {
   const body = JSON.stringify({ email });
-  return openBrowser(app).call("/auth/password/forgotten", { method: "POST", headers: somewhere(), body });
+  return createSessionClient(app).call("/auth/password/forgotten", {
+    method: "POST",
+    headers: randomClientIpHeader(),
+    body,
+  });
 }
 
 describe("members", () => {
   it("are shown to the people and keys of their organisation, and to nobody else", async () => {
     const mine = await as(
       memberBrowser,
-      `{ members { id name email role hasSecondFactor lastSeenAt createdAt } }`,
+      `{ members { id name email role hasTwoFactor lastSeenAt createdAt } }`,
     );
     const emails = mine.members.map(({ email }: { email: string }) => email);
     expect(emails).toContain(owner.email);
     expect(emails).not.toContain(otherMember.email);
-    const byKey = await ask(app, `{ members { id } }`, { key: other.key });
+    const byKey = await queryData(app, `{ members { id } }`, { key: other.key });
     expect(byKey.members.map(({ id }: { id: string }) => id)).toContain(userId(otherMember));
     const found = await as(browser, `query ($id: ID!) { node(id: $id) { id } }`, { id: userId(otherMember) });
     expect(found.node).toBeNull();
@@ -103,7 +113,7 @@ describe("members", () => {
 
   // evidence: members-hidden-from-job-keys
   it("are not shown to a key that is for jobs alone", async () => {
-    const { key } = await app.partner("agent", { scopes: ["jobs:read", "jobs:write"] });
+    const { key } = await app.createOrganization("agent", { scopes: ["jobs:read", "jobs:write"] });
     const { errors } = await graphql(
       app,
       `
@@ -124,8 +134,8 @@ describe("members", () => {
     });
     const query = `query ($id: ID!) { node(id: $id) { id } }`;
     const variables = { id: userId(otherMember) };
-    expect((await ask(app, query, { key: inOther.text, variables })).node).toBeNull();
-    expect((await ask(app, query, { key: other.key, variables })).node).toEqual(variables);
+    expect((await queryData(app, query, { key: inOther.text, variables })).node).toBeNull();
+    expect((await queryData(app, query, { key: other.key, variables })).node).toEqual(variables);
   });
 
   it("for an operator are the operators", async () => {
@@ -158,7 +168,7 @@ describe("members", () => {
     const asked = await tryAs(theirs, `{ members { id } }`);
     expect(asked.status).toBe(401);
     expectFailure(
-      await openBrowser(app).post("/auth/sign-in", { email: person.email, password: GOOD_PASSWORD }),
+      await createSessionClient(app).post("/auth/sign-in", { email: person.email, password: VALID_PASSWORD }),
       401,
     );
     expect(await remove(browser, userId(person))).toMatchObject({
@@ -208,7 +218,7 @@ describe("members", () => {
 
 describe("the last owner", () => {
   it("is neither removed nor made a member", async () => {
-    const { id } = await app.partner("agent");
+    const { id } = await app.createOrganization("agent");
     const person = await member(id, "owner");
     const theirs = await signIn(app, person);
     await member(id);
@@ -259,15 +269,15 @@ describe("invitations", () => {
     );
     const { invitations } = await as(browser, `{ invitations { id email } }`);
     expect(invitations[0]).toEqual({ id: invitation.id, email });
-    const mail = await mailOf(app, email, "invitation");
+    const mail = await waitForMail(app, email, "invitation");
     expect(mail.text).toContain(agent.name);
     expect(mail.text).toContain(owner.email);
-    const token = tokenIn(mail, "invitation");
-    const body = { token, name: "Second Owner", password: GOOD_PASSWORD };
+    const token = extractLinkToken(mail, "invitation");
+    const body = { token, name: "Second Owner", password: VALID_PASSWORD };
     expectData(
-      await openBrowser(app).call("/auth/links/accept", {
+      await createSessionClient(app).call("/auth/links/accept", {
         method: "POST",
-        headers: somewhere(),
+        headers: randomClientIpHeader(),
         body: JSON.stringify(body),
       }),
     );
@@ -279,14 +289,14 @@ describe("invitations", () => {
   it("are sent again, which ends the former link, and revoked, which ends it altogether", async () => {
     const email = newEmail();
     const { invitation } = await invite(browser, email);
-    const first = tokenIn(await mailOf(app, email, "invitation"), "invitation");
+    const first = extractLinkToken(await waitForMail(app, email, "invitation"), "invitation");
     const resent = (await as(browser, RESEND, { id: invitation.id })).resendInvitation;
     expect(resent).toEqual({ invitation: { id: invitation.id }, userErrors: [] });
-    const second = tokenIn(await mailOf(app, email, "invitation"), "invitation");
+    const second = extractLinkToken(await waitForMail(app, email, "invitation"), "invitation");
     const check = (token: string) =>
-      openBrowser(app).call("/auth/links/check", {
+      createSessionClient(app).call("/auth/links/check", {
         method: "POST",
-        headers: somewhere(),
+        headers: randomClientIpHeader(),
         body: JSON.stringify({ token }),
       });
     expectFailure(await check(first), 404);
@@ -319,11 +329,11 @@ describe("invitations", () => {
   it.each(["a partner", "the operators"])(
     "are at most 100 for a group, also when several are sent at once: %s",
     async (group) => {
-      const partner = group === "a partner" ? await app.partner("agent") : null;
+      const partner = group === "a partner" ? await app.createOrganization("agent") : null;
       const organizationId = partner?.id ?? null;
       const from = await signIn(
         app,
-        await makePerson(app, { organizationId, role: partner ? "owner" : "operator" }),
+        await createTestUser(app, { organizationId, role: partner ? "owner" : "operator" }),
       );
       const [{ pending }] = (await app.database.query<{ pending: number }>(sql`
       select count(*)::int as pending from invitation
@@ -368,8 +378,10 @@ describe("invitations", () => {
       userErrors,
     });
     expect(shape(known)).toEqual(shape(unknown));
-    expect((await mailsTo(app, otherMember.email)).map(({ kind }) => kind)).toEqual(["invitation_elsewhere"]);
-    expect((await mailsTo(app, otherMember.email))[0]?.text).not.toContain("token=");
+    expect((await listMailsTo(app, otherMember.email)).map(({ kind }) => kind)).toEqual([
+      "invitation_elsewhere",
+    ]);
+    expect((await listMailsTo(app, otherMember.email))[0]?.text).not.toContain("token=");
     // Both wait in the list alike.
     const { invitations } = await as(browser, `{ invitations { email } }`);
     expect(invitations).toContainEqual({ email: otherMember.email });
@@ -378,7 +390,7 @@ describe("invitations", () => {
   it("do not tell it either once somebody has asked for new passwords for the address, nor are they kept back", async () => {
     const person = await member(other.id);
     for (let at = 0; at < 3; at += 1) expect((await forgotten(person.email)).status).toBe(202);
-    await vi.waitFor(async () => expect(await mailsTo(app, person.email)).toHaveLength(3));
+    await vi.waitFor(async () => expect(await listMailsTo(app, person.email)).toHaveLength(3));
     expect((await invite(browser, person.email)).userErrors).toEqual([]);
   });
 
@@ -392,14 +404,16 @@ describe("invitations", () => {
   it("may be of two organisations for one address: the first that is accepted counts", async () => {
     const email = newEmail();
     await invite(browser, email);
-    const first = tokenIn(await mailOf(app, email, "invitation"), "invitation");
+    const first = extractLinkToken(await waitForMail(app, email, "invitation"), "invitation");
     await invite(otherBrowser, email);
-    const second = (await mailsTo(app, email)).map((mail) => tokenIn(mail, "invitation"))[1] as string;
+    const second = (await listMailsTo(app, email)).map((mail) =>
+      extractLinkToken(mail, "invitation"),
+    )[1] as string;
     const accept = (token: string) =>
-      openBrowser(app).call("/auth/links/accept", {
+      createSessionClient(app).call("/auth/links/accept", {
         method: "POST",
-        headers: somewhere(),
-        body: JSON.stringify({ token, name: "Somebody", password: GOOD_PASSWORD }),
+        headers: randomClientIpHeader(),
+        body: JSON.stringify({ token, name: "Somebody", password: VALID_PASSWORD }),
       });
     const answers = await Promise.all([accept(first), accept(second)]);
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
@@ -413,20 +427,24 @@ describe("invitations", () => {
     });
     expect((await invite(operator, email, "OPERATOR")).userErrors).toEqual([]);
     expect((await invite(operator, email, "OPERATOR")).userErrors).toMatchObject([{ code: "CONFLICT" }]);
-    const token = tokenIn(await mailOf(app, email, "invitation"), "invitation");
-    const body = JSON.stringify({ token, name: "Operator", password: GOOD_PASSWORD });
+    const token = extractLinkToken(await waitForMail(app, email, "invitation"), "invitation");
+    const body = JSON.stringify({ token, name: "Operator", password: VALID_PASSWORD });
     expectData(
-      await openBrowser(app).call("/auth/links/accept", { method: "POST", headers: somewhere(), body }),
+      await createSessionClient(app).call("/auth/links/accept", {
+        method: "POST",
+        headers: randomClientIpHeader(),
+        body,
+      }),
     );
     const session = expectData(
-      await (await signIn(app, { email, password: GOOD_PASSWORD })).get("/auth/session"),
+      await (await signIn(app, { email, password: VALID_PASSWORD })).get("/auth/session"),
     );
     expect(session).toMatchObject({ user: { role: "operator" }, organization: null });
   });
 
   // evidence: invitations-limit
   it("are at most a hundred", async () => {
-    const { id } = await app.partner("agent");
+    const { id } = await app.createOrganization("agent");
     const theirs = await signIn(app, await member(id, "owner"));
     await app.database.query(sql`
       insert into invitation (id, organization_id, email, role, invited_by, invited_at)
@@ -435,7 +453,7 @@ describe("invitations", () => {
   });
 
   it("of one organisation go to so many addresses and no more at once", async () => {
-    const { id } = await app.partner("agent");
+    const { id } = await app.createOrganization("agent");
     const theirs = await signIn(app, await member(id, "owner"));
     for (let at = 0; at < 149; at += 1) await app.accounts.throttle.take(["invitation-group", id]);
     expect((await invite(theirs, newEmail())).userErrors).toEqual([]);
@@ -451,6 +469,6 @@ describe("invitations", () => {
     for (let sent = 0; sent < 4; sent += 1)
       codes.push((await tryAs(browser, RESEND, { id: invitation.id })).errors?.[0]?.extensions.code);
     expect(codes).toEqual([undefined, undefined, "RATE_LIMITED", "RATE_LIMITED"]);
-    expect(await mailsTo(app, email)).toHaveLength(3);
+    expect(await listMailsTo(app, email)).toHaveLength(3);
   });
 });

@@ -1,30 +1,30 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { jobFieldNames } from "../../src/jobs/job.fields.ts";
-import { expectData } from "../support/answers.ts";
-import { soundPatch } from "../support/arbitraries.ts";
-import { getJob, jobPath, patchJob } from "../support/job-calls.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { expectData } from "../support/app/assertions.ts";
+import { validPatch } from "../support/app/arbitraries.ts";
+import { getJob, jobPath, patchJob } from "../support/app/job-client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 type Job = Record<string, unknown>;
 
 let app: TestApp;
-let agent: Partner;
+let agent: TestOrganization;
 
 beforeAll(async () => {
   app = await startTestApp();
-  agent = await app.partner("agent");
+  agent = await app.createOrganization("agent");
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
 it("a random sequence of patches leaves the job as a model of it says, its versions and its history too", async () => {
   const patches = fc.array(
-    soundPatch.filter((patch) => Object.keys(patch).length > 0),
+    validPatch.filter((patch) => Object.keys(patch).length > 0),
     { minLength: 1, maxLength: 6 },
   );
   await fc.assert(
     fc.asyncProperty(patches, async (sequence) => {
-      const [markingNumber = ""] = await app.jobs(agent, [{}]);
+      const [markingNumber = ""] = await app.createJobs(agent, [{}]);
       const model: Job = expectData(await getJob(app, agent, markingNumber));
       let version = 1;
       for (const patch of sequence) {

@@ -1,28 +1,28 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { codeOfStatus, expectEnvelope } from "../support/answers.ts";
+import { errorCodeByStatus, expectEnvelope } from "../support/app/assertions.ts";
 import {
   anyJson,
   feedParameters,
   listParameters,
   patch,
-  queryOf,
+  queryStrings,
   text,
-  words,
-} from "../support/arbitraries.ts";
-import { jobPath } from "../support/job-calls.ts";
-import { callExactly, type ExactRequest } from "../support/raw-http.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
-import type { Answer } from "../support/instance.ts";
+  nonEmptyText,
+} from "../support/app/arbitraries.ts";
+import { jobPath } from "../support/app/job-client.ts";
+import { sendRawRequest, type RawRequest } from "../support/app/raw-http-client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { ApiResponse } from "../support/app/app-instance.ts";
 
 let app: TestApp;
-let agent: Partner;
+let agent: TestOrganization;
 let numbers: string[];
 
 beforeAll(async () => {
   app = await startTestApp();
-  agent = await app.partner("agent");
-  numbers = await app.jobs(
+  agent = await app.createOrganization("agent");
+  numbers = await app.createJobs(
     agent,
     Array.from({ length: 12 }, () => ({})),
   );
@@ -34,10 +34,10 @@ const TIMEOUT = { timeout: 60_000 };
 /** Sends exactly this, and accepts any answer in the envelope whose code is its status's, and no 500. */
 async function expectSoundAnswer(
   path: string,
-  { headers = {}, ...request }: ExactRequest = {},
-): Promise<Answer> {
+  { headers = {}, ...request }: RawRequest = {},
+): Promise<ApiResponse> {
   const json = request.body === undefined ? {} : { "content-type": "application/json" };
-  const answer = await callExactly(app.url, path, {
+  const answer = await sendRawRequest(app.url, path, {
     ...request,
     headers: { "x-api-key": agent.key, ...json, ...headers },
   });
@@ -45,11 +45,11 @@ async function expectSoundAnswer(
   const { status, body } = answer;
   const succeeded = status === 200;
   expect(status).not.toBe(500);
-  expect(codeOfStatus).toHaveProperty(succeeded ? "400" : String(status));
+  expect(errorCodeByStatus).toHaveProperty(succeeded ? "400" : String(status));
   expect({ success: body.success, hasData: body.data !== null, code: body.error?.code }).toEqual({
     success: succeeded,
     hasData: succeeded,
-    code: succeeded ? undefined : codeOfStatus[status],
+    code: succeeded ? undefined : errorCodeByStatus[status],
   });
   return answer;
 }
@@ -72,7 +72,7 @@ describe("any JSON body", () => {
     async () => {
       const number = fc.oneof(
         { weight: 20, arbitrary: fc.nat({ max: 11 }).map((at) => numbers[at] ?? "") },
-        { weight: 10, arbitrary: words.filter((one) => one.isWellFormed() && !one.includes("\0")) },
+        { weight: 10, arbitrary: nonEmptyText.filter((one) => one.isWellFormed() && !one.includes("\0")) },
         { weight: 1, arbitrary: anyJson },
       );
       const item = fc.oneof(
@@ -136,7 +136,7 @@ it("any bytes as a body get an answer in the envelope and never a 500", TIMEOUT,
 
 it("any query gets an answer in the envelope and never a 500", TIMEOUT, async () => {
   await fc.assert(
-    fc.asyncProperty(queryOf(listParameters), queryOf(feedParameters), async (query, feed) => {
+    fc.asyncProperty(queryStrings(listParameters), queryStrings(feedParameters), async (query, feed) => {
       await expectSoundAnswer(`/v1/jobs?${query}`);
       await expectSoundAnswer(`/v1/events?${feed}`);
       await expectSoundAnswer(`${jobPath(numbers[0] ?? "")}/history?${query}`);
@@ -160,7 +160,7 @@ it("any path gets an answer in the envelope and never a 500", TIMEOUT, async () 
   const method = fc.constantFrom("GET", "PATCH", "POST", "DELETE", "OPTIONS");
   await fc.assert(
     fc.asyncProperty(path, method, async (one, verb) => {
-      const answer = await callExactly(app.url, one, {
+      const answer = await sendRawRequest(app.url, one, {
         method: verb,
         headers: { "x-api-key": agent.key, "content-type": "application/json", "content-length": 12 },
         body: '{"weight":1}',

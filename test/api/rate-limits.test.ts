@@ -1,13 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startInstance, type Answer } from "../support/instance.ts";
-import { expectData, expectFailure } from "../support/answers.ts";
+import { startAppInstance, type ApiResponse } from "../support/app/app-instance.ts";
+import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { createFakeClock, SECOND_MS, type FakeClock } from "../support/fake-clock.ts";
-import { listJobs, patchBatch, patchJob, type Api } from "../support/job-calls.ts";
-import { newPerson } from "../support/graphql-person.ts";
-import type { Queryable } from "../../src/platform/database.ts";
-import type { Sql } from "../../src/platform/sql.ts";
-import { createMemoryStore, createPostgresStore, type Bucket } from "../../src/api-keys/rate-limit.store.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { listJobs, patchBatch, patchJob, type ApiClient } from "../support/app/job-client.ts";
+import { createSignedInUser } from "../support/accounts/signed-in-user.ts";
+import type { Queryable } from "../../src/platform/postgres/database.ts";
+import type { Sql } from "../../src/platform/postgres/sql.ts";
+import {
+  createMemoryStore,
+  createPostgresStore,
+  type BucketRequest,
+} from "../../src/rate-limits/rate-limit.store.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 const HEADERS = [
   "ratelimit-policy",
@@ -26,21 +30,21 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-function limitsOf({ headers }: Answer): Record<string, string | null> {
+function limitsOf({ headers }: ApiResponse): Record<string, string | null> {
   return Object.fromEntries(HEADERS.map((name) => [name, headers.get(name)]));
 }
 
 /** How many of `count` calls at one instant are let through. */
-async function letThrough(count: number, call: () => Promise<Answer>): Promise<number> {
+async function letThrough(count: number, call: () => Promise<ApiResponse>): Promise<number> {
   let passed = 0;
   for (let at = 0; at < count; at += 1) passed += (await call()).status === 429 ? 0 : 1;
   return passed;
 }
 
 const calls = {
-  read: (partner: Partner) => listJobs(app, partner),
-  write: (partner: Partner) => patchJob(app, partner, "MN", { weight: 1 }),
-  batch: (partner: Partner) => patchBatch(app, partner, [{ marking_number: "MN", weight: 1 }]),
+  read: (partner: TestOrganization) => listJobs(app, partner),
+  write: (partner: TestOrganization) => patchJob(app, partner, "MN", { weight: 1 }),
+  batch: (partner: TestOrganization) => patchBatch(app, partner, [{ marking_number: "MN", weight: 1 }]),
 };
 
 describe("rate limits per key", () => {
@@ -51,8 +55,8 @@ describe("rate limits per key", () => {
   ] as const)(
     "429 for a %s beyond a burst, and %i a second after that (burst %i)",
     async (kind, perSecond, burst) => {
-      const partner = await app.partner("agent");
-      const call = (): Promise<Answer> => calls[kind](partner);
+      const partner = await app.createOrganization("agent");
+      const call = (): Promise<ApiResponse> => calls[kind](partner);
       expect(limitsOf(await call())).toEqual({
         "ratelimit-policy": `"${kind}";q=${burst};w=2, "${kind}-organization";q=${4 * burst};w=2`,
         ratelimit: `"${kind}";r=${burst - 1};t=1, "${kind}-organization";r=${4 * burst - 1};t=1`,
@@ -81,7 +85,7 @@ describe("rate limits per key", () => {
   );
 
   it("one class leaves the others alone, and one key the other", async () => {
-    const partner = await app.partner("agent");
+    const partner = await app.createOrganization("agent");
     await letThrough(11, () => calls.batch(partner));
     expectFailure(await calls.batch(partner), 429);
     expect((await calls.write(partner)).status).toBe(404);
@@ -96,7 +100,9 @@ describe("rate limits per key", () => {
   });
 
   it("429 is counted by the key's own limits where it has some", async () => {
-    const partner = await app.partner("agent", { rateLimits: { read: { perSecond: 0.1, burst: 2 } } });
+    const partner = await app.createOrganization("agent", {
+      rateLimits: { read: { perSecond: 0.1, burst: 2 } },
+    });
     expect(await letThrough(5, () => calls.read(partner))).toBe(2);
     const refused = await calls.read(partner);
     expectFailure(refused, 429);
@@ -106,7 +112,7 @@ describe("rate limits per key", () => {
   });
 
   it("can be switched off for a key", async () => {
-    const partner = await app.partner("agent", { rateLimits: { batch: null } });
+    const partner = await app.createOrganization("agent", { rateLimits: { batch: null } });
     expect(await letThrough(15, () => calls.batch(partner))).toBe(15);
     expect(limitsOf(await calls.batch(partner))).toEqual(
       Object.fromEntries(HEADERS.map((name) => [name, null])),
@@ -115,7 +121,7 @@ describe("rate limits per key", () => {
   });
 
   it("stand on answers to wrong requests too, and count them", async () => {
-    const partner = await app.partner("agent");
+    const partner = await app.createOrganization("agent");
     const wrong = await listJobs(app, partner, "page=0");
     expectFailure(wrong, 400);
     expect(wrong.headers.get("x-ratelimit-remaining")).toBe("99");
@@ -129,7 +135,7 @@ describe("rate limits per key", () => {
   });
 
   it("are read by a browser across origins", async () => {
-    await using open = await startInstance(app.databaseUrl, {
+    await using open = await startAppInstance(app.databaseUrl, {
       RATE_LIMITS: "on",
       CORS_ORIGINS: "https://app.example.com",
     });
@@ -139,8 +145,8 @@ describe("rate limits per key", () => {
   });
 });
 
-async function keysOf(partner: Partner, count: number): Promise<Partner[]> {
-  const keys: Partner[] = [];
+async function keysOf(partner: TestOrganization, count: number): Promise<TestOrganization[]> {
+  const keys: TestOrganization[] = [];
   for (let at = 0; at < count; at += 1) {
     const request = { organizationId: partner.id, name: `key ${at}`, createdBy: "test" };
     keys.push({ ...partner, key: (await app.keys.create(request)).text });
@@ -148,13 +154,13 @@ async function keysOf(partner: Partner, count: number): Promise<Partner[]> {
   return keys;
 }
 
-function bucketOf(id: string, burst: number): Bucket {
+function bucketOf(id: string, burst: number): BucketRequest {
   return { id, limit: { perSecond: 0.001, burst } };
 }
 
 describe("rate limits of all keys of an organization together", () => {
   it("429 beyond four times the limit of one key, however many keys there are", async () => {
-    const partner = await app.partner("agent");
+    const partner = await app.createOrganization("agent");
     for (const key of await keysOf(partner, 4)) expect(await letThrough(10, () => calls.batch(key))).toBe(10);
     const refused = await calls.batch(partner);
     expectFailure(refused, 429, "for all keys of an organisation together is 20 a second, 40 at once");
@@ -170,7 +176,7 @@ describe("rate limits of all keys of an organization together", () => {
   });
 
   it("429 is not lifted by rotating the key", async () => {
-    const partner = await app.partner("agent");
+    const partner = await app.createOrganization("agent");
     expect(await letThrough(11, () => calls.batch(partner))).toBe(10);
     const [key] = await app.keys.list(partner.id);
     const { text } = await app.keys.rotate(key?.id ?? "", 0, "test");
@@ -180,7 +186,7 @@ describe("rate limits of all keys of an organization together", () => {
   });
 
   it("what one key is refused costs the others nothing", async () => {
-    const partner = await app.partner("agent");
+    const partner = await app.createOrganization("agent");
     const others = await keysOf(partner, 3);
     expect(await letThrough(60, () => calls.batch(partner))).toBe(10);
     for (const other of others) expect(await letThrough(10, () => calls.batch(other))).toBe(10);
@@ -188,9 +194,9 @@ describe("rate limits of all keys of an organization together", () => {
 
   it("follow ORGANIZATION_RATE_LIMIT_FACTOR, and a key that was given more never meets them alone", async () => {
     const env = { RATE_LIMITS: "on", ORGANIZATION_RATE_LIMIT_FACTOR: "1.5" };
-    await using instance = await startInstance(app.databaseUrl, env, { clock });
-    const policyOf = async (key: Parameters<typeof app.partner>[1]): Promise<string | null> => {
-      const partner = await app.partner("agent", key);
+    await using instance = await startAppInstance(app.databaseUrl, env, { clock });
+    const policyOf = async (key: Parameters<typeof app.createOrganization>[1]): Promise<string | null> => {
+      const partner = await app.createOrganization("agent", key);
       return (await listJobs(instance, partner)).headers.get("ratelimit-policy");
     };
     expect(await policyOf({})).toBe('"read";q=100;w=2, "read-organization";q=150;w=2');
@@ -200,12 +206,12 @@ describe("rate limits of all keys of an organization together", () => {
   });
 
   it("are not met by users who are signed in, so that they can stop a program from the console", async () => {
-    const partner = await app.partner("agent");
-    const user = await newPerson(app, partner.id);
+    const partner = await app.createOrganization("agent");
+    const user = await createSignedInUser(app, partner.id);
     for (const key of await keysOf(partner, 4)) await letThrough(10, () => calls.batch(key));
     expectFailure(await calls.batch(partner), 429, "all keys");
     const query = "{ viewer { rateLimits { class perSecond burst organization { perSecond burst } } } }";
-    expect(await user.ask(query)).toMatchObject({
+    expect(await user.queryData(query)).toMatchObject({
       viewer: {
         rateLimits: [
           { class: "READ", perSecond: 50, burst: 100, organization: { perSecond: 200, burst: 400 } },
@@ -246,11 +252,11 @@ describe("RATE_LIMIT_STORE=postgres", () => {
   // evidence: rate-limit-shared-by-processes
   it("429 counts what all processes let through together", async () => {
     const env = { RATE_LIMITS: "on", RATE_LIMIT_STORE: "postgres" };
-    await using one = await startInstance(app.databaseUrl, env);
-    await using other = await startInstance(app.databaseUrl, env);
-    const partner = await app.partner("agent", { rateLimits });
+    await using one = await startAppInstance(app.databaseUrl, env);
+    await using other = await startAppInstance(app.databaseUrl, env);
+    const partner = await app.createOrganization("agent", { rateLimits });
     const remaining: (string | null)[] = [];
-    for (const api of [one, other, one] satisfies Api[]) {
+    for (const api of [one, other, one] satisfies ApiClient[]) {
       const answer = await listJobs(api, partner);
       expectData(answer);
       remaining.push(answer.headers.get("x-ratelimit-remaining"));
@@ -266,11 +272,13 @@ describe("RATE_LIMIT_STORE=postgres", () => {
 
   // evidence: rate-limit-exact-burst
   it("lets exactly the burst through when requests come at once", async () => {
-    await using instance = await startInstance(app.databaseUrl, {
+    await using instance = await startAppInstance(app.databaseUrl, {
       RATE_LIMITS: "on",
       RATE_LIMIT_STORE: "postgres",
     });
-    const partner = await app.partner("agent", { rateLimits: { read: { perSecond: 0.001, burst: 7 } } });
+    const partner = await app.createOrganization("agent", {
+      rateLimits: { read: { perSecond: 0.001, burst: 7 } },
+    });
     const answers = await Promise.all(Array.from({ length: 20 }, () => listJobs(instance, partner)));
     expect(answers.filter((answer) => answer.status === 200)).toHaveLength(7);
     expect(answers.filter((answer) => answer.status === 429)).toHaveLength(13);
@@ -279,8 +287,10 @@ describe("RATE_LIMIT_STORE=postgres", () => {
 
 describe("RATE_LIMITS=off", () => {
   it("lets everything through, a key's own limits included, and sends no such header", async () => {
-    await using off = await startInstance(app.databaseUrl, { RATE_LIMITS: "off" });
-    const partner = await app.partner("agent", { rateLimits: { read: { perSecond: 0.001, burst: 1 } } });
+    await using off = await startAppInstance(app.databaseUrl, { RATE_LIMITS: "off" });
+    const partner = await app.createOrganization("agent", {
+      rateLimits: { read: { perSecond: 0.001, burst: 1 } },
+    });
     for (let at = 0; at < 4; at += 1) {
       const answer = await listJobs(off, partner);
       expectData(answer);

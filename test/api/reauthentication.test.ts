@@ -1,30 +1,35 @@
 /** Sensitive actions of signed-in users need the password (and a code, with two-factor) from the last ten minutes. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toTypedId } from "../../src/platform/ids.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { makePerson, signIn, turnOnSecondFactor, type Browser } from "../support/account.ts";
-import { ACCOUNT_ENV } from "../support/account-mails.ts";
-import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import {
+  createTestUser,
+  signIn,
+  enableTwoFactor,
+  type SessionClient,
+} from "../support/accounts/session-client.ts";
+import { ACCOUNT_ENV } from "../support/accounts/mails.ts";
+import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
 import { createFakeClock, MINUTE_MS, type FakeClock } from "../support/fake-clock.ts";
-import { graphql, type GraphqlAnswer } from "../support/graphql.ts";
-import { newPerson, type SignedIn } from "../support/graphql-person.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
-import { totpCode } from "../support/totp.ts";
+import { graphql, type GraphqlResponse } from "../support/graphql/client.ts";
+import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import { totpCode } from "../support/accounts/totp.ts";
 
 const MESSAGE = "Confirm your identity first: enter your password again";
 
 let app: TestApp;
 let clock: FakeClock;
-let agent: Partner;
+let agent: TestOrganization;
 
 beforeAll(async () => {
   clock = createFakeClock();
   app = await startTestApp({ ...ACCOUNT_ENV, WEBHOOK_ALLOW_PRIVATE: "on" }, { clock });
-  agent = await app.partner("agent");
+  agent = await app.createOrganization("agent");
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-const newOwner = (): Promise<SignedIn> => newPerson(app, agent.id);
+const newOwner = (): Promise<SignedInTestUser> => createSignedInUser(app, agent.id);
 
 const CREATE_KEY = `mutation { createApiKey(input: { name: "fresh" }) { apiKey { id } userErrors { code } } }`;
 const MOVE = `mutation ($id: ID!, $url: String!) {
@@ -43,7 +48,7 @@ const actions: Record<string, () => Promise<{ query: string; variables?: Record<
     variables: { email: `owner.${Date.now()}@test.example` },
   }),
   "making a member an owner": async () => {
-    const { id } = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const { id } = await createTestUser(app, { organizationId: agent.id, role: "member" });
     return {
       query: `mutation ($id: ID!) { setMemberRole(id: $id, role: OWNER) { member { id } userErrors { code } } }`,
       variables: { id: toTypedId("usr", id) },
@@ -66,13 +71,13 @@ async function newEndpoint(): Promise<string> {
   return data.createWebhookEndpoint.endpoint.id;
 }
 
-function expectDone({ status, data }: GraphqlAnswer): void {
+function expectDone({ status, data }: GraphqlResponse): void {
   expect(status).toBe(200);
   const [payload] = Object.values(data as Record<string, { userErrors: unknown[] }>);
   expect(payload?.userErrors).toEqual([]);
 }
 
-function expectRefused({ status, errors }: GraphqlAnswer): void {
+function expectRefused({ status, errors }: GraphqlResponse): void {
   expect({ status, code: errors?.[0]?.extensions.code, message: errors?.[0]?.message }).toEqual({
     status: 403,
     code: "REAUTHENTICATION_REQUIRED",
@@ -80,7 +85,7 @@ function expectRefused({ status, errors }: GraphqlAnswer): void {
   });
 }
 
-const confirm = (browser: Browser, proof: object) => browser.post("/auth/reauthenticate", proof);
+const confirm = (browser: SessionClient, proof: object) => browser.post("/auth/reauthenticate", proof);
 
 describe.each(Object.keys(actions))("%s", (name) => {
   const prepare = actions[name]!;
@@ -98,7 +103,7 @@ describe.each(Object.keys(actions))("%s", (name) => {
     const { query, variables } = await prepare();
     clock.advance(10 * MINUTE_MS);
     expectRefused(await owner.graphql(query, variables));
-    expectData(await confirm(owner.browser, { password: owner.password }));
+    expectData(await confirm(owner.client, { password: owner.password }));
     expectDone(await owner.graphql(query, variables));
     clock.advance(10 * MINUTE_MS);
     expectRefused(await owner.graphql(CREATE_KEY));
@@ -126,9 +131,9 @@ describe("other actions", () => {
 describe("two-factor", () => {
   // evidence: reauthentication-two-factor-changes
   it("is turned off, and gets new recovery codes, with a fresh authentication only", async () => {
-    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     const browser = await signIn(app, person);
-    const { uri } = await turnOnSecondFactor(browser, person);
+    const { uri } = await enableTwoFactor(browser, person);
     clock.advance(10 * MINUTE_MS);
     for (const path of ["recovery-codes", "disable"]) {
       const refused = expectFailure(await browser.post(`/auth/two-factor/${path}`, {}), 403, MESSAGE);
@@ -138,16 +143,16 @@ describe("two-factor", () => {
     expectData(await confirm(browser, { password: person.password, code }));
     expectData(await browser.post("/auth/two-factor/recovery-codes", {}));
     expectData(await browser.post("/auth/two-factor/disable", {}));
-    expect(expectData(await browser.get("/auth/session")).user.has_second_factor).toBe(false);
+    expect(expectData(await browser.get("/auth/session")).user.has_two_factor).toBe(false);
   });
 });
 
 describe("POST /auth/reauthenticate", () => {
   it("keeps the session, and is in the audit log", async () => {
-    const { browser, email, password } = await newOwner();
-    const { cookie } = browser;
-    expectData(await confirm(browser, { password }));
-    expect(browser.cookie).toBe(cookie);
+    const { client, email, password } = await newOwner();
+    const { cookie } = client;
+    expectData(await confirm(client, { password }));
+    expect(client.cookie).toBe(cookie);
     const acts = await app.database.query<{ action: string }>(
       sql`select action from audit_entry where actor = ${email} order by id`,
     );
@@ -163,17 +168,17 @@ describe("POST /auth/reauthenticate", () => {
   });
 
   it("400 for a wrong password, and 429 after ten of them", async () => {
-    const { browser, password } = await newOwner();
+    const { client, password } = await newOwner();
     for (let at = 0; at < 10; at += 1)
-      expectProblems(await confirm(browser, { password: `guess number ${at}` }), "body", ["password"]);
-    expectFailure(await confirm(browser, { password }), 429);
+      expectProblems(await confirm(client, { password: `guess number ${at}` }), "body", ["password"]);
+    expectFailure(await confirm(client, { password }), 429);
   });
 
   // evidence: reauthentication-code-required
   it("with two-factor takes a code of either kind, each once, and nothing without one", async () => {
-    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     const browser = await signIn(app, person);
-    const { uri, recoveryCodes } = await turnOnSecondFactor(browser, person);
+    const { uri, recoveryCodes } = await enableTwoFactor(browser, person);
     const { password } = person;
     const code = totpCode(uri, 1);
     const recovery = { password, code: recoveryCodes[0], kind: "recovery_code" };
@@ -189,9 +194,9 @@ describe("POST /auth/reauthenticate", () => {
 
   // evidence: reauthentication-throttle
   it("429 after ten wrong codes", async () => {
-    const person = await makePerson(app, { organizationId: agent.id, role: "member" });
+    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     const browser = await signIn(app, person);
-    const { uri } = await turnOnSecondFactor(browser, person);
+    const { uri } = await enableTwoFactor(browser, person);
     const { password } = person;
     for (let at = 0; at < 10; at += 1)
       expectProblems(await confirm(browser, { password, code: totpCode(uri, 500) }), "body", ["code"]);

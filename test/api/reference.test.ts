@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sql } from "../../src/platform/sql.ts";
-import { expectData, expectFailure } from "../support/answers.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { expectData, expectFailure } from "../support/app/assertions.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
-let agent: Partner;
+let agent: TestOrganization;
 
 beforeAll(async () => {
   app = await startTestApp();
-  agent = await app.partner("agent");
+  agent = await app.createOrganization("agent");
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -80,7 +80,7 @@ describe.each(["/v1/reference/statuses", "/v1/reference/failure-reasons"])("%s",
 
   it("403 when the key lacks jobs:read", async () => {
     expectFailure(
-      await app.call(path, { key: (await app.partner("agent", { scopes: ["jobs:write"] })).key }),
+      await app.call(path, { key: (await app.createOrganization("agent", { scopes: ["jobs:write"] })).key }),
       403,
     );
   });

@@ -1,33 +1,37 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { Registry } from "prom-client";
-import { entities } from "../../src/entities.ts";
-import { openDatabase, type Database, type Queryable } from "../../src/platform/database.ts";
+import { entities } from "../../src/app/entities.ts";
+import { openDatabase, type Database, type Queryable } from "../../src/platform/postgres/database.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
 import { createLogger } from "../../src/platform/logger.ts";
-import { marked, readMarked } from "../../src/platform/replica-answer.ts";
-import { createReplicaMetrics } from "../../src/platform/replica-metrics.ts";
-import { openReplicas, type Replicas } from "../../src/platform/replicas.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { ask } from "../support/graphql.ts";
-import { startCuttableProxy, type CuttableProxy } from "../support/cuttable-proxy.ts";
-import { startInstance, type Instance } from "../support/instance.ts";
-import { expectData } from "../support/answers.ts";
-import { getJob, listJobs, numbersOf, patchJob } from "../support/job-calls.ts";
-import { startReplicatedPostgres, type ReplicatedPostgres, type Standby } from "../support/standby.ts";
-import { makersOf, type Partner } from "../support/start-app.ts";
+import { withHorizon, parseReplicaResult } from "../../src/platform/replicas/query.ts";
+import { createReplicaMetrics } from "../../src/platform/replicas/metrics.ts";
+import { openReplicas, type Replicas } from "../../src/platform/replicas/replicas.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { queryData } from "../support/graphql/client.ts";
+import { startFaultProxy, type FaultProxy } from "../support/database/fault-proxy.ts";
+import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
+import { expectData } from "../support/app/assertions.ts";
+import { getJob, listJobs, markingNumbersOf, patchJob } from "../support/app/job-client.ts";
+import {
+  startReplicatedPostgres,
+  type ReplicatedPostgres,
+  type Standby,
+} from "../support/database/standby.fixture.ts";
+import { createFactories, type TestOrganization } from "../support/app/app.fixture.ts";
 
 /** Two processes of the service as far as PostgreSQL is concerned: each has its own connections, and knows nothing of the other. */
-let one: Instance;
-let other: Instance;
+let one: AppInstance;
+let other: AppInstance;
 let postgres: ReplicatedPostgres;
 let standby: Standby;
-let proxy: CuttableProxy;
+let proxy: FaultProxy;
 /** On the standby itself. */
 let reading: Database;
 const opened = new AsyncDisposableStack();
 
-let agent: Partner;
-let contractor: Partner;
+let agent: TestOrganization;
+let contractor: TestOrganization;
 let operator: string;
 let number: string;
 
@@ -35,20 +39,20 @@ beforeAll(async () => {
   postgres = opened.use(await startReplicatedPostgres());
   standby = await postgres.addStandby(["-c", "max_standby_streaming_delay=100ms"]);
   reading = opened.use(await openDatabase({ url: standby.url, poolSize: 2, entities }));
-  proxy = opened.use(await startCuttableProxy(standby.url));
+  proxy = opened.use(await startFaultProxy(standby.url));
   const settings = { DATABASE_REPLICA_URLS: proxy.url };
-  one = opened.use(await startInstance(postgres.url, settings));
-  other = opened.use(await startInstance(postgres.url, settings));
-  const { partner, jobs } = makersOf(one);
-  [agent, contractor] = await Promise.all([partner("agent"), partner("contractor")]);
-  [number = ""] = await jobs(agent, [{ patch: { weight: 1 } }]);
+  one = opened.use(await startAppInstance(postgres.url, settings));
+  other = opened.use(await startAppInstance(postgres.url, settings));
+  const { createOrganization, createJobs } = createFactories(one);
+  [agent, contractor] = await Promise.all([createOrganization("agent"), createOrganization("contractor")]);
+  [number = ""] = await createJobs(agent, [{ patch: { weight: 1 } }]);
   const key = { organizationId: null, name: "test", createdBy: "test" };
   operator = (await one.keys.create(key)).text;
 });
 afterAll(() => opened.disposeAsync());
 
 /** Every replica as `instance` tells it, being ready whatever it tells of them. */
-async function replicaOf(instance: Instance): Promise<{ status: string; message?: string }> {
+async function replicaOf(instance: AppInstance): Promise<{ status: string; message?: string }> {
   const response = await instance.request("/health/ready");
   expect(response.status).toBe(200);
   const { dependencies } = (await response.json()) as { dependencies: Record<string, { status: string }> };
@@ -68,9 +72,9 @@ beforeEach(async () => {
 });
 
 /** How many statements were answered so by `instance`, by "target reason". */
-async function answered(instance: Instance): Promise<Record<string, number>> {
+async function answered(instance: AppInstance): Promise<Record<string, number>> {
   const text = await (await instance.request("/metrics")).text();
-  const found = text.matchAll(/^waymark_list_statements_total\{target="(\w+)",reason="(\w+)"\} (\d+)/gm);
+  const found = text.matchAll(/^waymark_read_queries_total\{target="(\w+)",reason="(\w+)"\} (\d+)/gm);
   return Object.fromEntries(
     [...found].map(([, target, reason, count]) => [`${target} ${reason}`, Number(count)]),
   );
@@ -78,7 +82,7 @@ async function answered(instance: Instance): Promise<Record<string, number>> {
 
 /** That `work`, once all has settled, adds this to it. */
 async function expectAnswered(
-  instance: Instance,
+  instance: AppInstance,
   how: Record<string, number>,
   work: () => Promise<unknown>,
 ): Promise<void> {
@@ -97,8 +101,8 @@ const connection = `{ jobs(first: 5) { totalCount nodes { markingNumber weight a
 const stats = `{ jobStats(groupBy: [STATUS]) { total groups { count weight } } }`;
 
 /** The weights of the jobs that a partner sees, by REST and by GraphQL. */
-async function weights(instance: Instance, key: string): Promise<unknown[]> {
-  const { jobs } = await ask(instance, connection, { key });
+async function weights(instance: AppInstance, key: string): Promise<unknown[]> {
+  const { jobs } = await queryData(instance, connection, { key });
   const byGraphql = jobs.nodes.map(({ weight }: { weight: number }) => weight);
   const { items } = expectData(await listJobs(instance, { key }));
   expect(items.map(({ weight }: { weight: number }) => weight)).toEqual(byGraphql);
@@ -110,15 +114,15 @@ describe("a replica that has everything", () => {
     await expectAnswered(one, byReplica, async () => {
       const list = await listJobs(one, agent);
       expectData(list);
-      expect(numbersOf(list)).toEqual([number]);
+      expect(markingNumbersOf(list)).toEqual([number]);
     });
     await expectAnswered(one, byReplica, async () => {
-      expect(await ask(one, connection, { key: agent.key })).toEqual({
+      expect(await queryData(one, connection, { key: agent.key })).toEqual({
         jobs: { totalCount: 1, nodes: [{ markingNumber: number, weight: 1, agent: { name: agent.name } }] },
       });
     });
     await expectAnswered(one, byReplica, async () => {
-      expect(await ask(one, stats, { key: agent.key })).toEqual({
+      expect(await queryData(one, stats, { key: agent.key })).toEqual({
         jobStats: { total: 1, groups: [{ count: 1, weight: 1 }] },
       });
     });
@@ -127,10 +131,10 @@ describe("a replica that has everything", () => {
   it("answers an empty list, and for who has never had a job", async () => {
     // REST counts in a statement of its own where a page has no row that could tell the total.
     await expectAnswered(one, { "replica_1 current": 2 }, async () =>
-      expect(numbersOf(await listJobs(one, contractor))).toEqual([]),
+      expect(markingNumbersOf(await listJobs(one, contractor))).toEqual([]),
     );
     await expectAnswered(one, byReplica, async () =>
-      expect(await ask(one, connection, { key: contractor.key })).toEqual({
+      expect(await queryData(one, connection, { key: contractor.key })).toEqual({
         jobs: { totalCount: 0, nodes: [] },
       }),
     );
@@ -144,7 +148,7 @@ describe("a replica that has everything", () => {
     expectData(await one.call("/v1/reference/statuses", { key: agent.key }));
     expectData(await patchJob(one, agent, number, { recipient_name: "A. Recipient" }));
     const single = `{ job(markingNumber: "${number}") { weight history(first: 1) { nodes { type } } } }`;
-    await ask(one, single, { key: agent.key });
+    await queryData(one, single, { key: agent.key });
     expect(proxy.statements.filter((statement) => !statement.includes("pg_last_wal_replay_lsn"))).toEqual([]);
   });
 
@@ -167,7 +171,7 @@ describe("a replica that lags", () => {
       createdBy: "test",
     });
     expect(await weights(other, second)).toEqual([2]);
-    expect(await ask(other, stats, { key: agent.key })).toMatchObject({
+    expect(await queryData(other, stats, { key: agent.key })).toMatchObject({
       jobStats: { groups: [{ weight: 2 }] },
     });
   });
@@ -176,7 +180,7 @@ describe("a replica that lags", () => {
     await standby.pause();
     const assign = `mutation ($items: [AssignJobInput!]!) { assignJobs(items: $items) { failedCount } }`;
     const items = [{ markingNumber: number, contractorId: toTypedId("org", contractor.id) }];
-    await ask(one, assign, { key: operator, variables: { items } });
+    await queryData(one, assign, { key: operator, variables: { items } });
     expect(await weights(other, contractor.key)).toHaveLength(1);
   });
 
@@ -184,28 +188,30 @@ describe("a replica that lags", () => {
     await standby.pause();
     const set = `mutation ($items: [SetProviderStatusInput!]!) { setProviderStatus(items: $items) { failedCount } }`;
     const items = [{ markingNumber: number, providerStatus: "on the way" }];
-    await ask(one, set, { key: operator, variables: { items } });
-    const { jobs } = await ask(other, `{ jobs(first: 5) { nodes { providerStatus } } }`, { key: operator });
+    await queryData(one, set, { key: operator, variables: { items } });
+    const { jobs } = await queryData(other, `{ jobs(first: 5) { nodes { providerStatus } } }`, {
+      key: operator,
+    });
     expect(jobs.nodes).toEqual([{ providerStatus: "on the way" }]);
   });
 
   it("answers those whose jobs nobody has changed meanwhile", async () => {
-    const { partner, jobs } = makersOf(one);
-    const still = await partner("agent");
-    await jobs(still, [{}]);
+    const { createOrganization, createJobs } = createFactories(one);
+    const still = await createOrganization("agent");
+    await createJobs(still, [{}]);
     await expectAnswered(other, byReplica, async () => {
       await standby.resume();
       await standby.catchUp();
       await isUp();
       await standby.pause();
-      await jobs(agent, [{}]);
+      await createJobs(agent, [{}]);
       expectData(await listJobs(other, still));
     });
   });
 
   it("is left out once it is too far behind, which is told, until it has caught up", async () => {
     await standby.pause();
-    await makersOf(one).jobs(agent, [{}]);
+    await createFactories(one).createJobs(agent, [{}]);
     await vi.waitFor(async () => {
       expect(await replicaOf(one)).toEqual({
         status: "down",
@@ -225,7 +231,7 @@ const lists = (): Promise<unknown> =>
   Promise.all(
     Array.from({ length: 8 }, async () => {
       expectData(await listJobs(one, agent));
-      await ask(one, connection, { key: agent.key });
+      await queryData(one, connection, { key: agent.key });
     }),
   );
 const isDown = (): Promise<void> =>
@@ -236,11 +242,11 @@ const isDown = (): Promise<void> =>
 
 describe("a replica that is away", () => {
   it("is missed by nobody when its connections break, and asked again once it is back", async () => {
-    proxy.cut();
+    proxy.disconnect();
     await lists();
     await isDown();
     await expectAnswered(one, { "primary no_replica": 16 }, lists);
-    proxy.mend();
+    proxy.restore();
     await isUp();
     await expectAnswered(one, { "replica_1 current": expect.any(Number) }, lists);
   });
@@ -250,7 +256,7 @@ describe("a replica that is away", () => {
     proxy.stall();
     await lists();
     await isDown();
-    proxy.mend();
+    proxy.restore();
     await isUp();
     await expectAnswered(one, { "replica_1 current": expect.any(Number) }, lists);
   });
@@ -265,19 +271,19 @@ const numberOf = async (queryable: Queryable): Promise<bigint> => {
 describe("an answer of a standby", () => {
   it("tells how new it is, with the statement's rows in their order, and its values", async () => {
     const statement = sql`select value, ${"text"}::text as text from generate_series(1, 50) value order by value % 7, value`;
-    const answer = readMarked(await reading.query<object>(marked(statement)));
+    const answer = parseReplicaResult(await reading.query<object>(withHorizon(statement)));
     expect(answer.rows).toMatchObject(await postgres.primary.query(statement));
     expect(answer.horizon).toBeGreaterThan(0n);
   });
 
   it("tells so without rows, too", async () => {
-    const found = await reading.query<object>(marked(sql`select 1 as one where false`));
-    expect(readMarked(found)).toEqual({ rows: [], horizon: expect.any(BigInt) });
+    const found = await reading.query<object>(withHorizon(sql`select 1 as one where false`));
+    expect(parseReplicaResult(found)).toEqual({ rows: [], horizon: expect.any(BigInt) });
   });
 
   it("tells nothing where it comes from no standby", async () => {
-    const found = await postgres.primary.query<object>(marked(sql`select 1 as one`));
-    expect(readMarked(found)).toMatchObject({ rows: [{ one: 1 }], horizon: null });
+    const found = await postgres.primary.query<object>(withHorizon(sql`select 1 as one`));
+    expect(parseReplicaResult(found)).toMatchObject({ rows: [{ one: 1 }], horizon: null });
   });
 
   it("counts as new only what no transaction that still runs could add to", async () => {
@@ -291,7 +297,7 @@ describe("an answer of a standby", () => {
     const held = await begun;
     const later = await numberOf(postgres.primary);
     await standby.catchUp();
-    const { horizon } = readMarked(await reading.query<object>(marked(sql`select 1`)));
+    const { horizon } = parseReplicaResult(await reading.query<object>(withHorizon(sql`select 1`)));
     finish();
     await holding;
     expect(later).toBeGreaterThan(held);
@@ -308,9 +314,7 @@ describe("a statement that a replica fails", () => {
     replicas = opened.use(await openReplicas({ ...options, logger: createLogger("silent"), metrics }));
   });
   const counted = async (): Promise<string[]> =>
-    (await registry.metrics())
-      .split("\n")
-      .filter((line) => line.startsWith("waymark_list_statements_total{"));
+    (await registry.metrics()).split("\n").filter((line) => line.startsWith("waymark_read_queries_total{"));
   const usable = (): Promise<void> => vi.waitFor(() => expect(replicas.all[0]?.complaint).toBeNull(), 10_000);
 
   it("is answered by the primary where replaying has to end it", async () => {
@@ -318,7 +322,7 @@ describe("a statement that a replica fails", () => {
     await standby.catchUp();
     await usable();
     const connections = await replicas.connect();
-    const reader = connections.reader({ primary: postgres.primary, newest: () => Promise.resolve(0n) });
+    const reader = connections.reader({ primary: postgres.primary, minHorizon: () => Promise.resolve(0n) });
     // It holds the table, until the primary takes it away.
     const asked = reader.query(
       sql`select count(*) as count, pg_is_in_recovery() as "isStandby",
@@ -332,7 +336,7 @@ describe("a statement that a replica fails", () => {
     }, 10_000);
     await postgres.primary.query(sql`truncate in_the_way`);
     expect(await asked).toMatchObject([{ isStandby: false }]);
-    expect(await counted()).toEqual(['waymark_list_statements_total{target="primary",reason="failed"} 1']);
+    expect(await counted()).toEqual(['waymark_read_queries_total{target="primary",reason="failed"} 1']);
   });
 
   it("is answered by the primary where it waits for what replaying holds, once the replica is behind", async () => {
@@ -357,7 +361,7 @@ describe("a statement that a replica fails", () => {
     finish();
     await locking;
     const connections = await replicas.connect();
-    const reader = connections.reader({ primary: postgres.primary, newest: () => Promise.resolve(0n) });
+    const reader = connections.reader({ primary: postgres.primary, minHorizon: () => Promise.resolve(0n) });
     const asked = reader.query(sql`select count(*), pg_is_in_recovery() as "isStandby" from locked`);
     await postgres.primary.query(sql`create table written_meanwhile ()`);
     expect(await asked).toMatchObject([{ isStandby: false }]);
@@ -371,7 +375,7 @@ describe("a statement that a replica fails", () => {
     const query = vi.fn<() => Promise<never[]>>(() => Promise.resolve([]));
     const reader = connections.reader({
       primary: { query },
-      newest: () => Promise.resolve(0n),
+      minHorizon: () => Promise.resolve(0n),
       signal: AbortSignal.abort(new Error("gone")),
     });
     await expect(reader.query(sql`select 1`)).rejects.toThrow("gone");
@@ -382,7 +386,7 @@ describe("a statement that a replica fails", () => {
   it("is not put upon the primary where it took too long", async () => {
     await usable();
     const connections = await replicas.connect({ statement_timeout: "50" });
-    const reader = connections.reader({ primary: postgres.primary, newest: () => Promise.resolve(0n) });
+    const reader = connections.reader({ primary: postgres.primary, minHorizon: () => Promise.resolve(0n) });
     const asked = reader.query(sql`select case when pg_is_in_recovery() then pg_sleep(20) end`);
     await expect(asked).rejects.toMatchObject({ code: "ServiceUnavailableException" });
   });
@@ -390,25 +394,25 @@ describe("a statement that a replica fails", () => {
 
 describe("a replica whose primary is not seen", () => {
   it("is left out, which is told, until the primary is seen again", async () => {
-    await using way = await startCuttableProxy(postgres.url);
+    await using way = await startFaultProxy(postgres.url);
     const options = { urls: [standby.url], poolSize: 2, entities, primaryUrl: way.url };
     const metrics = createReplicaMetrics(new Registry());
     await using replicas = await openReplicas({ ...options, logger: createLogger("silent"), metrics });
     const [replica] = replicas.all;
     await vi.waitFor(() => expect(replica?.complaint).toBeNull(), 10_000);
-    way.cut();
+    way.disconnect();
     await vi.waitFor(
-      () => expect([replica?.complaint, replica?.lagMs]).toEqual(["the primary is not seen", null]),
+      () => expect([replica?.complaint, replica?.lagMs]).toEqual(["primary unreachable", null]),
       10_000,
     );
-    way.mend();
+    way.restore();
     await vi.waitFor(() => expect(replica?.complaint).toBeNull(), 10_000);
   });
 });
 
 describe("what is set for a replica and is none", () => {
   it("is asked nothing, which is told", async () => {
-    await using instance = await startInstance(postgres.url, { DATABASE_REPLICA_URLS: postgres.url });
+    await using instance = await startAppInstance(postgres.url, { DATABASE_REPLICA_URLS: postgres.url });
     expect(await replicaOf(instance)).toEqual({ status: "down", message: "no standby" });
     expectData(await listJobs(instance, agent));
     expect(await answered(instance)).toEqual({ "primary no_replica": 1 });

@@ -1,24 +1,24 @@
 /** The log of an organisation's requests, as its console shows it. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toTypedId } from "../../src/platform/ids.ts";
-import { raw, sql } from "../../src/platform/sql.ts";
-import { ask, graphql, type GraphqlAnswer } from "../support/graphql.ts";
-import { startInstance } from "../support/instance.ts";
-import { listJobs, patchBatch, patchJob } from "../support/job-calls.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { raw, sql } from "../../src/platform/postgres/sql.ts";
+import { queryData, graphql, type GraphqlResponse } from "../support/graphql/client.ts";
+import { startAppInstance } from "../support/app/app-instance.ts";
+import { listJobs, patchBatch, patchJob } from "../support/app/job-client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
-let agent: Partner;
-let other: Partner;
+let agent: TestOrganization;
+let other: TestOrganization;
 let operator: string;
 let number: string;
 
 beforeAll(async () => {
   app = await startTestApp();
-  agent = await app.partner("agent", { name: "first" });
-  other = await app.partner("agent");
+  agent = await app.createOrganization("agent", { name: "first" });
+  other = await app.createOrganization("agent");
   ({ text: operator } = await app.keys.create({ organizationId: null, name: "operator", createdBy: "test" }));
-  [number = ""] = await app.jobs(agent, [{}]);
+  [number = ""] = await app.createJobs(agent, [{}]);
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -44,7 +44,8 @@ const FIELDS = "requestId at method path status durationMs errorCode keyId keyNa
 async function entries(variables: Record<string, unknown>, key = agent.key): Promise<Entry[]> {
   const query = `query ($requestId: String, $status: RequestOutcome, $keyId: ID, $first: Int, $after: String) {
     requestLog(requestId: $requestId, status: $status, keyId: $keyId, first: $first, after: $after) { nodes { ${FIELDS} } } }`;
-  return ((await ask(app, query, { key, variables })) as { requestLog: { nodes: Entry[] } }).requestLog.nodes;
+  return ((await queryData(app, query, { key, variables })) as { requestLog: { nodes: Entry[] } }).requestLog
+    .nodes;
 }
 
 /** What is logged of a request, as soon as it is. */
@@ -155,7 +156,7 @@ describe("GraphQL", () => {
   });
 
   it("keeps what is refused before it is read", async () => {
-    const answer: GraphqlAnswer = await graphql(app, "{ viewer { kind } }", {
+    const answer: GraphqlResponse = await graphql(app, "{ viewer { kind } }", {
       key: agent.key,
       headers: { "content-type": "text/plain" },
     });
@@ -195,14 +196,14 @@ describe("who may read it", () => {
     expect(await entries({ keyId }, other.key)).toEqual([]);
     const all = await entries({ first: 100 }, other.key);
     expect(all.map(({ path }) => path).filter((path) => path !== "/graphql")).toEqual([]);
-    const { usage } = (await ask(app, "{ usage { keyId } }", { key: other.key })) as {
+    const { usage } = (await queryData(app, "{ usage { keyId } }", { key: other.key })) as {
       usage: { keyId: string }[];
     };
     expect(usage.map((row) => row.keyId)).not.toContain(keyId);
   });
 
   it("needs the scope webhooks:manage", async () => {
-    const { key } = await app.partner("agent", { scopes: ["jobs:read", "jobs:write"] });
+    const { key } = await app.createOrganization("agent", { scopes: ["jobs:read", "jobs:write"] });
     for (const query of ["{ requestLog { nodes { path } } }", "{ usage { day } }"]) {
       const { errors } = await graphql(app, query, { key });
       expect(errors?.[0]?.extensions.code).toBe("FORBIDDEN");
@@ -222,7 +223,7 @@ describe("who may read it", () => {
 
 describe("the list", () => {
   it("is filtered by how it ended and by key, newest first, page by page", async () => {
-    const partner = await app.partner("agent");
+    const partner = await app.createOrganization("agent");
     const { text, key } = await app.keys.create({
       organizationId: partner.id,
       name: "second",
@@ -252,7 +253,7 @@ describe("the list", () => {
 
     const page = async (after: string | null) =>
       (
-        (await ask(
+        (await queryData(
           app,
           `query ($after: String) { requestLog(status: REFUSED, first: 1, after: $after) {
              edges { cursor node { requestId } } pageInfo { hasNextPage hasPreviousPage endCursor } } }`,
@@ -279,7 +280,7 @@ describe("the list", () => {
 
 describe("usage", () => {
   it("counts an organisation's requests by day and key", async () => {
-    const partner = await app.partner("agent");
+    const partner = await app.createOrganization("agent");
     await listJobs(app, partner);
     await listJobs(app, partner);
     const { body } = await patchJob(app, partner, "nowhere", { weight: 1 });
@@ -289,7 +290,7 @@ describe("usage", () => {
     interface Usage {
       usage: { keyName: string; day: string; meanDurationMs: number }[];
     }
-    const { usage } = (await ask(app, query, { key: text })) as Usage;
+    const { usage } = (await queryData(app, query, { key: text })) as Usage;
     const row = usage.find(({ keyName }) => keyName === "test");
     expect(row).toMatchObject({ succeeded: 2, refused: 1, failed: 0 });
     expect(row?.day).toBe(new Date().toISOString().slice(0, 10));
@@ -303,7 +304,7 @@ describe("usage", () => {
 
 describe("a server that stops", () => {
   it("has written every request that it answered", async () => {
-    const instance = await startInstance(app.databaseUrl);
+    const instance = await startAppInstance(app.databaseUrl);
     const answers = await Promise.all(Array.from({ length: 20 }, () => listJobs(instance, agent)));
     await instance[Symbol.asyncDispose]();
     const ids = answers.map(({ body }) => body.request_id);

@@ -1,20 +1,20 @@
 /** A key without `jobs:read`: it may change jobs or manage webhooks, and is shown no job. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { expectData, expectFailure } from "../support/answers.ts";
-import { ask, graphql } from "../support/graphql.ts";
-import { getJob, jobPath, patchJob } from "../support/job-calls.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { expectData, expectFailure } from "../support/app/assertions.ts";
+import { queryData, graphql } from "../support/graphql/client.ts";
+import { getJob, jobPath, patchJob } from "../support/app/job-client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
 /** One organisation, with a key for each scope. */
-let all: Partner;
-let writer: Partner;
-let hooks: Partner;
+let all: TestOrganization;
+let writer: TestOrganization;
+let hooks: TestOrganization;
 
 beforeAll(async () => {
   app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on" });
-  all = await app.partner("agent");
-  const keyWith = async (scope: "jobs:write" | "webhooks:manage"): Promise<Partner> => {
+  all = await app.createOrganization("agent");
+  const keyWith = async (scope: "jobs:write" | "webhooks:manage"): Promise<TestOrganization> => {
     const request = { organizationId: all.id, name: scope, scopes: [scope], createdBy: "test" };
     return { ...all, key: (await app.keys.create(request)).text };
   };
@@ -23,12 +23,12 @@ beforeAll(async () => {
 afterAll(() => app[Symbol.asyncDispose]());
 
 async function newJob(): Promise<string> {
-  const [number = ""] = await app.jobs(all, [{ patch: { recipient_name: "Ada Secret" } }]);
+  const [number = ""] = await app.createJobs(all, [{ patch: { recipient_name: "Ada Secret" } }]);
   return number;
 }
 
 /** The codes and texts of the errors, and the whole answer as text. */
-async function asked(partner: Partner, query: string) {
+async function asked(partner: TestOrganization, query: string) {
   const { data, errors = [], text } = await graphql(app, query, { key: partner.key });
   return { data: data as unknown, messages: errors.map(({ message }) => message), text };
 }
@@ -58,7 +58,7 @@ describe("a key with jobs:write alone, over GraphQL", () => {
     const number = await newJob();
     const one = `updateJob(input: { markingNumber: "${number}", patch: { weight: 5 } })`;
     const many = `updateJobs(items: [{ markingNumber: "${number}", patch: { weight: 6 } }])`;
-    expect(await ask(app, `mutation { ${one} { userErrors { code } } }`, { key: writer.key })).toEqual({
+    expect(await queryData(app, `mutation { ${one} { userErrors { code } } }`, { key: writer.key })).toEqual({
       updateJob: { userErrors: [] },
     });
     const query = `mutation { ${one} { job { recipientName } } ${many} { updatedCount results { outcome job { recipientName } } } }`;
@@ -86,7 +86,7 @@ describe("a key with webhooks:manage alone", () => {
     'createWebhookEndpoint(input: { url: "http://127.0.0.1:9/hook" }) { endpoint { id } userErrors { code } }';
 
   it("is refused the body of a delivery, and sees the rest of it", async () => {
-    await ask(app, `mutation { ${created} }`, { key: all.key });
+    await queryData(app, `mutation { ${created} }`, { key: all.key });
     const number = await newJob();
     await patchJob(app, all, number, { weight: 2 });
     const query = "{ webhookDeliveries(first: 5) { nodes { markingNumber requestBody job { id } } } }";
@@ -103,7 +103,7 @@ describe("a key with webhooks:manage alone", () => {
     expect((await asked(hooks, `mutation { ${created} }`)).messages).toEqual([
       expect.stringContaining("jobs:read"),
     ]);
-    const { createWebhookEndpoint } = (await ask(app, `mutation { ${created} }`, { key: all.key })) as {
+    const { createWebhookEndpoint } = (await queryData(app, `mutation { ${created} }`, { key: all.key })) as {
       createWebhookEndpoint: { endpoint: { id: string } };
     };
     const update = (patch: string): string =>

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startInstance, type Answer } from "../support/instance.ts";
-import { expectFailure } from "../support/answers.ts";
-import { listJobs } from "../support/job-calls.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { startAppInstance, type ApiResponse } from "../support/app/app-instance.ts";
+import { expectFailure } from "../support/app/assertions.ts";
+import { listJobs } from "../support/app/job-client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
-let agent: Partner;
+let agent: TestOrganization;
 
 beforeAll(async () => {
   app = await startTestApp();
-  agent = await app.partner("agent");
-  await app.jobs(agent, [{}, {}]);
+  agent = await app.createOrganization("agent");
+  await app.createJobs(agent, [{}, {}]);
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -32,7 +32,7 @@ describe("CORS_ORIGINS", () => {
 
   // evidence: cors-listed-origins-only
   it("allows those named, and no other", async () => {
-    await using open = await startInstance(app.databaseUrl, {
+    await using open = await startAppInstance(app.databaseUrl, {
       CORS_ORIGINS: `${origin}, https://other.example.com`,
     });
     const allowed = async (from: string): Promise<string | null> =>
@@ -57,7 +57,7 @@ describe("CORS_ORIGINS", () => {
   });
 
   it("a failure can be read across origins as well", async () => {
-    await using open = await startInstance(app.databaseUrl, { CORS_ORIGINS: origin });
+    await using open = await startAppInstance(app.databaseUrl, { CORS_ORIGINS: origin });
     const response = await open.request("/v1/jobs", { headers: { origin } });
     expect({ status: response.status, allowed: response.headers.get("access-control-allow-origin") }).toEqual(
       { status: 401, allowed: origin },
@@ -66,17 +66,17 @@ describe("CORS_ORIGINS", () => {
 });
 
 /** Past the OpenAPI document, which speaks of a process that has the API. */
-async function readAnswer(response: Response): Promise<Answer> {
+async function readAnswer(response: Response): Promise<ApiResponse> {
   return {
     status: response.status,
     headers: response.headers,
-    body: (await response.json()) as Answer["body"],
+    body: (await response.json()) as ApiResponse["body"],
   };
 }
 
 describe("WAYMARK_ROLE=worker", () => {
   it("404 for the API, and health (not ready without MongoDB) and metrics all the same", async () => {
-    await using worker = await startInstance(app.databaseUrl, { WAYMARK_ROLE: "worker" });
+    await using worker = await startAppInstance(app.databaseUrl, { WAYMARK_ROLE: "worker" });
     expectFailure(await readAnswer(await worker.request("/v1/jobs", { key: agent.key })), 404);
     for (const path of ["/health/live", "/metrics"]) expect((await worker.request(path)).status).toBe(200);
     expect((await worker.request("/health/ready")).status).toBe(503);
@@ -85,7 +85,7 @@ describe("WAYMARK_ROLE=worker", () => {
 
 describe("PUBLIC_URL", () => {
   it("stands in front of the paths in Link", async () => {
-    await using instance = await startInstance(app.databaseUrl, {
+    await using instance = await startAppInstance(app.databaseUrl, {
       PUBLIC_URL: "https://api.example.com/delivery/",
     });
     const { headers } = await listJobs(instance, agent, "page_size=1");

@@ -1,20 +1,20 @@
 /** Made-up keys with a valid checksum, which PostgreSQL alone can tell from real ones: how many reach it. */
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { newKeyText } from "../../src/api-keys/api-key.format.ts";
-import { unknownKeyRate } from "../../src/api-keys/unknown-keys.ts";
-import { startCuttableProxy, type CuttableProxy } from "../support/cuttable-proxy.ts";
-import { startInstance, type Instance } from "../support/instance.ts";
-import { startTestApp, type TestApp } from "../support/start-app.ts";
+import { generateKey } from "../../src/api-keys/api-key.format.ts";
+import { unknownKeyRate } from "../../src/api-keys/api-key.unknown-key-limit.ts";
+import { startFaultProxy, type FaultProxy } from "../support/database/fault-proxy.ts";
+import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
+import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
-let proxy: CuttableProxy;
+let proxy: FaultProxy;
 /** Another process, whose statements are counted. */
-let other: Instance;
+let other: AppInstance;
 
 beforeAll(async () => {
   app = await startTestApp();
-  proxy = await startCuttableProxy(app.databaseUrl);
-  other = await startInstance(proxy.url, { TRUST_PROXY: "1" });
+  proxy = await startFaultProxy(app.databaseUrl);
+  other = await startAppInstance(proxy.url, { TRUST_PROXY: "1" });
 });
 afterAll(async () => {
   await other[Symbol.asyncDispose]();
@@ -35,7 +35,7 @@ const lookups = (): number => proxy.statements.filter((text) => text.includes("w
 it("one that is repeated is looked up once in ten seconds", async () => {
   // Memory counts once the access revision has been read.
   await vi.waitFor(() => expect(proxy.statements.join("\n")).toContain("from access_revision"), 10_000);
-  const { text } = newKeyText();
+  const { text } = generateKey();
   const before = lookups();
   for (let at = 0; at < 200; at += 1) expect((await list(text, "203.0.113.7")).status).toBe(401);
   expect(lookups() - before).toBe(1);
@@ -43,13 +43,13 @@ it("one that is repeated is looked up once in ten seconds", async () => {
 
 // evidence: unknown-key-lookups-limited
 it("a thousand different ones of one IPv6 /64 cost 100 statements and 20 more a second; keys in memory still work", async () => {
-  const partner = await app.partner("agent");
+  const partner = await app.createOrganization("agent");
   expect((await list(partner.key, from(1))).status).toBe(200);
   const before = lookups();
   const beganMs = performance.now();
   const statuses: number[] = [];
   for (let part = 0; part < 20; part += 1) {
-    const keys = Array.from({ length: 50 }, () => newKeyText().text);
+    const keys = Array.from({ length: 50 }, () => generateKey().text);
     const answers = await Promise.all(keys.map((key, at) => list(key, from(part * 50 + at + 2))));
     statuses.push(...answers.map(({ status }) => status));
   }
@@ -60,5 +60,5 @@ it("a thousand different ones of one IPv6 /64 cost 100 statements and 20 more a 
   expect(1_000 - refused).toBeGreaterThanOrEqual(unknownKeyRate.burst);
   expect(1_000 - refused).toBeLessThanOrEqual(most + 1);
   expect((await list(partner.key, from(1))).status).toBe(200);
-  expect((await list(newKeyText().text, "2001:db8:0:8::1")).status).toBe(401);
+  expect((await list(generateKey().text, "2001:db8:0:8::1")).status).toBe(401);
 });

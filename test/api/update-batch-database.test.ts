@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sql } from "../../src/platform/sql.ts";
-import { expectData, expectFailure } from "../support/answers.ts";
-import { startInstance, type Instance } from "../support/instance.ts";
-import { startCuttableProxy, type CuttableProxy } from "../support/cuttable-proxy.ts";
-import { getJob, patchBatch, patchJob } from "../support/job-calls.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { expectData, expectFailure } from "../support/app/assertions.ts";
+import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
+import { startFaultProxy, type FaultProxy } from "../support/database/fault-proxy.ts";
+import { getJob, patchBatch, patchJob } from "../support/app/job-client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
-let agent: Partner;
+let agent: TestOrganization;
 
 beforeAll(async () => {
   app = await startTestApp();
-  agent = await app.partner("agent");
+  agent = await app.createOrganization("agent");
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -40,7 +40,7 @@ describe("a batch and the rules of the database", () => {
   it.each(["feathers", "lead"])(
     "an item that the database itself refuses fails alone: %s",
     async (labels) => {
-      const numbers = await app.jobs(
+      const numbers = await app.createJobs(
         agent,
         Array.from({ length: 5 }, () => ({ patch: { recipient_name: "Secret Name" } })),
       );
@@ -61,7 +61,7 @@ describe("a batch and the rules of the database", () => {
   );
 
   it("fails alone in a dry run too, and nothing changes", async () => {
-    const numbers = await app.jobs(agent, [{}, {}, {}]);
+    const numbers = await app.createJobs(agent, [{}, {}, {}]);
     const items = numbers.map((marking_number, at) => ({
       marking_number,
       labels: at === 1 ? "lead" : "wool",
@@ -75,7 +75,7 @@ describe("a batch and the rules of the database", () => {
   });
 
   it("fails alone beside its own Marking Number's other changes", async () => {
-    const [number = ""] = await app.jobs(agent, [{}]);
+    const [number = ""] = await app.createJobs(agent, [{}]);
     const items = ["wool", "lead", "silk"].map((labels) => ({ marking_number: number, labels }));
     const { results } = expectData(await patchBatch(app, agent, items));
     expect(results.map((result: { success: boolean }) => result.success)).toEqual([true, false, true]);
@@ -83,7 +83,7 @@ describe("a batch and the rules of the database", () => {
   });
 
   it("never deadlocks with another such batch, be they dry runs, with an Idempotency-Key, or neither", async () => {
-    const numbers = await app.jobs(
+    const numbers = await app.createJobs(
       agent,
       Array.from({ length: 8 }, () => ({})),
     );
@@ -104,7 +104,7 @@ describe("a batch and the rules of the database", () => {
   });
 
   it("500 for one job that the database refuses, with nothing of the cause in the answer", async () => {
-    const [number = ""] = await app.jobs(agent, [{ patch: { recipient_name: "Secret Name" } }]);
+    const [number = ""] = await app.createJobs(agent, [{ patch: { recipient_name: "Secret Name" } }]);
     const error = expectFailure(await patchJob(app, agent, number, { labels: "lead" }), 500);
     expect(JSON.stringify(error)).not.toMatch(/lead|Secret|no_/);
     expect(error.details).toBeNull();
@@ -117,7 +117,7 @@ describe("the size of a batch", () => {
       { length: 100 },
       (_, at) => "📦".repeat(117) + String(at).padStart(3, "0"),
     );
-    await app.jobs(
+    await app.createJobs(
       agent,
       longNumbers.map((markingNumber) => ({ markingNumber })),
     );
@@ -136,14 +136,14 @@ describe("the size of a batch", () => {
 });
 
 describe("the round trips of a batch", () => {
-  let proxy: CuttableProxy;
-  let instance: Instance;
+  let proxy: FaultProxy;
+  let instance: AppInstance;
   let numbers: string[];
 
   beforeAll(async () => {
-    proxy = await startCuttableProxy(app.databaseUrl);
-    instance = await startInstance(proxy.url, { WAYMARK_ROLE: "api" });
-    numbers = await app.jobs(
+    proxy = await startFaultProxy(app.databaseUrl);
+    instance = await startAppInstance(proxy.url, { WAYMARK_ROLE: "api" });
+    numbers = await app.createJobs(
       agent,
       Array.from({ length: 100 }, () => ({})),
     );
@@ -159,7 +159,7 @@ describe("the round trips of a batch", () => {
     expectData(await patchBatch(instance, agent, jobs));
     // The feed's followers are told after the commit, however many jobs have changed.
     const beside =
-      /pg_notify|access_revision|waymark\.job_count|last_used_at|from api_key|delete from idempotency/;
+      /pg_notify|access_revision|waymark\.job_counter|last_used_at|from api_key|delete from idempotency/;
     return proxy.statements.slice(start).filter((statement) => !beside.test(statement));
   }
 
@@ -173,7 +173,7 @@ describe("the round trips of a batch", () => {
   });
 
   it("are as many where a process asks for the statuses for the first time", async () => {
-    await using fresh = await startInstance(proxy.url);
+    await using fresh = await startAppInstance(proxy.url);
     const start = proxy.statements.length;
     expectData(
       await patchBatch(

@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { expectData, expectFailure } from "../support/answers.ts";
-import { getJob, patchBatch } from "../support/job-calls.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { expectData, expectFailure } from "../support/app/assertions.ts";
+import { getJob, patchBatch } from "../support/app/job-client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
-let agent: Partner;
-let contractor: Partner;
+let agent: TestOrganization;
+let contractor: TestOrganization;
 
 beforeAll(async () => {
   app = await startTestApp();
-  [agent, contractor] = [await app.partner("agent"), await app.partner("contractor")];
+  [agent, contractor] = [await app.createOrganization("agent"), await app.createOrganization("contractor")];
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
 function newJobs(count: number): Promise<string[]> {
-  return app.jobs(
+  return app.createJobs(
     agent,
     Array.from({ length: count }, () => ({ contractor })),
   );
@@ -43,7 +43,7 @@ describe("PATCH /v1/jobs/batch", () => {
 
     it("when some fail: each for itself, and none undoes another", async () => {
       const [one = "", two = "", three = ""] = await newJobs(3);
-      const [foreign = ""] = await app.jobs(await app.partner("agent"), [{}]);
+      const [foreign = ""] = await app.createJobs(await app.createOrganization("agent"), [{}]);
       const items = [
         { marking_number: one, weight: 1 },
         { marking_number: "NO-SUCH-JOB", weight: 1 },
@@ -207,7 +207,7 @@ describe("PATCH /v1/jobs/batch", () => {
 
   it("takes a Marking Number of 120 code points", async () => {
     const number = "📦".repeat(120);
-    await app.jobs(agent, [{ markingNumber: number }]);
+    await app.createJobs(agent, [{ markingNumber: number }]);
     expect(
       expectData(await patchBatch(app, agent, [{ marking_number: number, weight: 1 }])).updated_count,
     ).toBe(1);

@@ -1,33 +1,33 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
-import { getJob, patchJob } from "../support/job-calls.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
-import type { Answer } from "../support/instance.ts";
+import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
+import { getJob, patchJob } from "../support/app/job-client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import type { ApiResponse } from "../support/app/app-instance.ts";
 
 let app: TestApp;
-let agent: Partner;
+let agent: TestOrganization;
 
 beforeAll(async () => {
   app = await startTestApp();
-  agent = await app.partner("agent");
+  agent = await app.createOrganization("agent");
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
 /** A job at version 3. */
 async function jobAtVersion3(): Promise<string> {
-  const [number = ""] = await app.jobs(agent, [{}]);
+  const [number = ""] = await app.createJobs(agent, [{}]);
   expectData(await patchJob(app, agent, number, { piece_quantity: 1 }));
   expectData(await patchJob(app, agent, number, { piece_quantity: 2 }));
   return number;
 }
 
-function patchIf(number: string, tag: string, body: unknown = { piece_quantity: 9 }): Promise<Answer> {
+function patchIf(number: string, tag: string, body: unknown = { piece_quantity: 9 }): Promise<ApiResponse> {
   return patchJob(app, { ...agent, headers: { "if-match": tag } }, number, body);
 }
 
 describe("ETag and If-Match", () => {
   it("the ETag is the version, which grows by one with every change", async () => {
-    const [number = ""] = await app.jobs(agent, [{}]);
+    const [number = ""] = await app.createJobs(agent, [{}]);
     expect((await getJob(app, agent, number)).headers.get("etag")).toBe('"1"');
     for (const version of [2, 3, 4]) {
       const answer = await patchJob(app, agent, number, { piece_quantity: version });
@@ -91,7 +91,7 @@ describe("ETag and If-Match", () => {
   });
 
   it("404 comes before 412: a job that is not visible has no version", async () => {
-    const [foreign = ""] = await app.jobs(await app.partner("agent"), [{}]);
+    const [foreign = ""] = await app.createJobs(await app.createOrganization("agent"), [{}]);
     expectFailure(await patchIf(foreign, '"9"'), 404);
   });
 

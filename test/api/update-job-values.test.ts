@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { expectData, expectFailure, expectProblems } from "../support/answers.ts";
-import { getJob, patchJob } from "../support/job-calls.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
+import { getJob, patchJob } from "../support/app/job-client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
-let agent: Partner;
+let agent: TestOrganization;
 let number: string;
 
 beforeAll(async () => {
   app = await startTestApp();
-  agent = await app.partner("agent");
-  [number = ""] = await app.jobs(agent, [{}]);
+  agent = await app.createOrganization("agent");
+  [number = ""] = await app.createJobs(agent, [{}]);
 });
 afterAll(() => app[Symbol.asyncDispose]());
 

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { jobFieldNames } from "../../src/jobs/job.fields.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { expectData, expectFailure, withoutRequest } from "../support/answers.ts";
-import { getJob, jobPath, patchJob } from "../support/job-calls.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { expectData, expectFailure, withoutRequestId } from "../support/app/assertions.ts";
+import { getJob, jobPath, patchJob } from "../support/app/job-client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
-let agent: Partner;
-let contractor: Partner;
+let agent: TestOrganization;
+let contractor: TestOrganization;
 
 const filled = {
   batch_number: "B-1",
@@ -30,14 +30,14 @@ const filled = {
 
 beforeAll(async () => {
   app = await startTestApp();
-  agent = await app.partner("agent");
-  contractor = await app.partner("contractor");
+  agent = await app.createOrganization("agent");
+  contractor = await app.createOrganization("contractor");
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
 /** A job of `agent`, given to `contractor`. */
 async function newJob(patch: object = {}): Promise<string> {
-  const [number] = await app.jobs(agent, [{ contractor, patch }]);
+  const [number] = await app.createJobs(agent, [{ contractor, patch }]);
   return number as string;
 }
 
@@ -228,28 +228,30 @@ describe("PATCH /v1/jobs/by-marking/{markingNumber}", () => {
   describe("404 when no visible job has that Marking Number", () => {
     // evidence: update-job-hides-other-organizations
     it("for another agent's job, another contractor's and one taken away, exactly as for one that does not exist", async () => {
-      const [foreign] = await app.jobs(await app.partner("agent"), [
-        { contractor: await app.partner("contractor") },
+      const [foreign] = await app.createJobs(await app.createOrganization("agent"), [
+        { contractor: await app.createOrganization("contractor") },
       ]);
       const lost = await newJob();
-      await app.jobs(agent, [{ markingNumber: lost, contractor: await app.partner("contractor") }]);
+      await app.createJobs(agent, [
+        { markingNumber: lost, contractor: await app.createOrganization("contractor") },
+      ]);
 
       const none = await patchJob(app, contractor, "NO-SUCH-JOB", { weight: 1 });
       expectFailure(none, 404, "Delivery job not found");
       for (const number of [foreign as string, lost]) {
-        expect(withoutRequest(await patchJob(app, contractor, number, { weight: 1 }))).toEqual(
-          withoutRequest(none),
+        expect(withoutRequestId(await patchJob(app, contractor, number, { weight: 1 }))).toEqual(
+          withoutRequestId(none),
         );
         const options = { headers: { "if-match": '"1"' } };
         expect(
-          withoutRequest(await patchJob(app, { ...contractor, ...options }, number, { weight: 1 })),
-        ).toEqual(withoutRequest(none));
+          withoutRequestId(await patchJob(app, { ...contractor, ...options }, number, { weight: 1 })),
+        ).toEqual(withoutRequestId(none));
       }
       expect(expectData(await getJob(app, agent, lost)).weight).toBeNull();
     });
 
     it("and 400 for wrong fields whether it exists or not", async () => {
-      const [foreign] = await app.jobs(await app.partner("agent"), [{}]);
+      const [foreign] = await app.createJobs(await app.createOrganization("agent"), [{}]);
       for (const number of [foreign as string, "NO-SUCH-JOB"]) {
         expectFailure(await patchJob(app, agent, number, { weight: "1" }), 400);
       }

@@ -1,12 +1,19 @@
 /** `updated_at` and the version of a job: what a client that polls by time may rely on, and what it may not. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { upsertRows } from "../../src/jobs/job.upsert.ts";
+import { upsertRows } from "../../src/jobs/update/upsert.sql.ts";
 import { systemActor } from "../../src/platform/principal.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { expectData } from "../support/answers.ts";
-import { ask } from "../support/graphql.ts";
-import { getJob, jobPath, listJobs, numbersOf, patchJob, walk } from "../support/job-calls.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { expectData } from "../support/app/assertions.ts";
+import { queryData } from "../support/graphql/client.ts";
+import {
+  getJob,
+  jobPath,
+  listJobs,
+  markingNumbersOf,
+  patchJob,
+  listAllPages,
+} from "../support/app/job-client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
 
@@ -19,7 +26,7 @@ const context = { actor: systemActor, requestId: null };
 const range = (length: number): number[] => Array.from({ length }, (_, at) => at + 1);
 
 /** `occurred_at` of each change of a job, by ascending sequence. */
-async function timesOf(agent: Partner, number: string): Promise<string[]> {
+async function timesOf(agent: TestOrganization, number: string): Promise<string[]> {
   const answer = await app.call(`${jobPath(number)}/history?page_size=100`, { key: agent.key });
   const items = expectData(answer).items as { sequence: number; occurred_at: string }[];
   expect(items.map(({ sequence }) => sequence)).toEqual(range(items.length).toReversed());
@@ -30,26 +37,26 @@ async function timesOf(agent: Partner, number: string): Promise<string[]> {
 const strictlyRising = (times: readonly string[]): string[] => [...new Set(times)].toSorted();
 
 /** Six new jobs in the order of their `updated_at`. */
-async function newJobs(agent: Partner): Promise<string[]> {
-  await app.jobs(
+async function newJobs(agent: TestOrganization): Promise<string[]> {
+  await app.createJobs(
     agent,
     range(6).map(() => ({})),
   );
-  return await walk(app, agent, "sort=updated_at");
+  return await listAllPages(app, agent, "sort=updated_at");
 }
 
-function touch(agent: Partner, number: string): Promise<unknown> {
+function touch(agent: TestOrganization, number: string): Promise<unknown> {
   return patchJob(app, agent, number, { labels: `touched ${performance.now()}` });
 }
 
-async function updatedAtOf(agent: Partner, number: string): Promise<string> {
+async function updatedAtOf(agent: TestOrganization, number: string): Promise<string> {
   return expectData(await getJob(app, agent, number)).updated_at as string;
 }
 
 describe("updated_at rises with each version of a job", () => {
   it("under 50 updates at once", async () => {
-    const agent = await app.partner("agent");
-    const [number = ""] = await app.jobs(agent, [{}]);
+    const agent = await app.createOrganization("agent");
+    const [number = ""] = await app.createJobs(agent, [{}]);
     const answers = await Promise.all(range(50).map((weight) => patchJob(app, agent, number, { weight })));
     const byVersion = answers
       .map((answer) => [Number(answer.headers.get("etag")?.slice(1, -1)), expectData(answer).updated_at])
@@ -62,8 +69,8 @@ describe("updated_at rises with each version of a job", () => {
   });
 
   it("when an import's transaction began before another update of the same job", async () => {
-    const agent = await app.partner("agent");
-    const [number = "", other = ""] = await app.jobs(agent, [{}, {}]);
+    const agent = await app.createOrganization("agent");
+    const [number = "", other = ""] = await app.createJobs(agent, [{}, {}]);
     const row = { agentId: agent.id, patch: { labels: "imported" } };
     const patched = await app.database.transaction(async (tx) => {
       await upsertRows(tx, [{ ...row, markingNumber: other }], context);
@@ -78,8 +85,11 @@ describe("updated_at rises with each version of a job", () => {
   });
 
   it("when one transaction creates a job, assigns it and changes it", async () => {
-    const [agent, contractor] = [await app.partner("agent"), await app.partner("contractor")];
-    const [number = ""] = await app.jobs(agent, [{ contractor }]);
+    const [agent, contractor] = [
+      await app.createOrganization("agent"),
+      await app.createOrganization("contractor"),
+    ];
+    const [number = ""] = await app.createJobs(agent, [{ contractor }]);
     const times = await timesOf(agent, number);
     expect(times).toHaveLength(2);
     expect(times).toEqual(strictlyRising(times));
@@ -88,8 +98,8 @@ describe("updated_at rises with each version of a job", () => {
   });
 
   it("when PostgreSQL's clock was set back", async () => {
-    const agent = await app.partner("agent");
-    const [number = ""] = await app.jobs(agent, [{}]);
+    const agent = await app.createOrganization("agent");
+    const [number = ""] = await app.createJobs(agent, [{}]);
     await app.database.query(
       sql`update job set updated_at = '2099-01-01T00:00:00.123Z' where marking_number = ${number}`,
     );
@@ -101,8 +111,8 @@ describe("updated_at rises with each version of a job", () => {
 
 describe("a job that is created late in a transaction", () => {
   it("has the time of its creation, not that of the transaction's start", async () => {
-    const agent = await app.partner("agent");
-    const [first = "", second = ""] = await app.jobs(agent, [{}, {}]);
+    const agent = await app.createOrganization("agent");
+    const [first = "", second = ""] = await app.createJobs(agent, [{}, {}]);
     const number = `${first}-created`;
     const patched = await app.database.transaction(async (tx) => {
       await upsertRows(tx, [{ markingNumber: second, agentId: agent.id, patch: { weight: 2 } }], context);
@@ -118,34 +128,37 @@ describe("a job that is created late in a transaction", () => {
 
 describe("polling by updated_since", () => {
   it("finds a change that was committed late if each poll overlaps the one before by 60 seconds", async () => {
-    const agent = await app.partner("agent");
-    const [late = "", early = ""] = await app.jobs(agent, [{}, {}]);
+    const agent = await app.createOrganization("agent");
+    const [late = "", early = ""] = await app.createJobs(agent, [{}, {}]);
     const newest = await app.database.transaction(async (tx) => {
       await upsertRows(tx, [{ markingNumber: late, agentId: agent.id, patch: { weight: 1 } }], context);
       return expectData(await patchJob(app, agent, early, { weight: 1 })).updated_at as string;
     });
-    const sinceNewest = await walk(app, agent, `sort=updated_at&updated_since=${newest}`);
+    const sinceNewest = await listAllPages(app, agent, `sort=updated_at&updated_since=${newest}`);
     expect(sinceNewest).toEqual([early]);
     const overlapping = new Date(Date.parse(newest) - 60_000).toISOString();
-    expect(await walk(app, agent, `sort=updated_at&updated_since=${overlapping}`)).toEqual([late, early]);
+    expect(await listAllPages(app, agent, `sort=updated_at&updated_since=${overlapping}`)).toEqual([
+      late,
+      early,
+    ]);
   });
 });
 
 describe("paging while jobs change", () => {
   it.each(["created_at", "-created_at"])("by %s returns each job exactly once", async (sort) => {
-    const agent = await app.partner("agent");
+    const agent = await app.createOrganization("agent");
     const numbers = await newJobs(agent);
-    const met = await walk(app, agent, `sort=${sort}&page_size=2`, async () => {
+    const met = await listAllPages(app, agent, `sort=${sort}&page_size=2`, async () => {
       for (const number of numbers) await touch(agent, number);
     });
     expect(met.toSorted()).toEqual(numbers.toSorted());
   });
 
   it("by updated_at returns a job again after it changed, and skips none", async () => {
-    const agent = await app.partner("agent");
+    const agent = await app.createOrganization("agent");
     const numbers = await newJobs(agent);
     let touched = false;
-    const met = await walk(app, agent, "sort=updated_at&page_size=2", async () => {
+    const met = await listAllPages(app, agent, "sort=updated_at&page_size=2", async () => {
       // One job of the first page and one that is still to come.
       if (!touched) for (const at of [0, 4]) await touch(agent, numbers[at] as string);
       touched = true;
@@ -155,24 +168,24 @@ describe("paging while jobs change", () => {
   });
 
   it("by -updated_at skips a job that changes before its page is read; reading the first page again shows it", async () => {
-    const agent = await app.partner("agent");
+    const agent = await app.createOrganization("agent");
     const numbers = await newJobs(agent);
     await touch(agent, numbers[1] as string);
-    const oldest = (await walk(app, agent, "sort=updated_at")).at(0) as string;
+    const oldest = (await listAllPages(app, agent, "sort=updated_at")).at(0) as string;
     let touched = false;
-    const met = await walk(app, agent, "sort=-updated_at&page_size=2", async () => {
+    const met = await listAllPages(app, agent, "sort=-updated_at&page_size=2", async () => {
       if (!touched) await touch(agent, oldest);
       touched = true;
     });
     expect(met).not.toContain(oldest);
-    expect(numbersOf(await listJobs(app, agent, "sort=-updated_at&page_size=2"))[0]).toBe(oldest);
+    expect(markingNumbersOf(await listJobs(app, agent, "sort=-updated_at&page_size=2"))[0]).toBe(oldest);
   });
 
   it("by GraphQL's UPDATED_AT ascending skips none either, and returns what changed again at the end", async () => {
-    const agent = await app.partner("agent");
+    const agent = await app.createOrganization("agent");
     const numbers = await newJobs(agent);
     const page = (after: string | null): Promise<Record<string, never>> =>
-      ask(
+      queryData(
         app,
         `query ($after: String) { jobs(first: 2, after: $after, orderBy: { field: UPDATED_AT, direction: ASC }) {
           nodes { markingNumber version } pageInfo { hasNextPage endCursor } } }`,

@@ -7,8 +7,8 @@ import { promisify } from "node:util";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
 import { parseSecret } from "../../src/platform/secret-box.ts";
-import { parseSmtpUrl } from "../../src/platform/smtp-url.ts";
-import { TEST_SECRET } from "../support/secret.ts";
+import { parseSmtpUrl } from "../../src/platform/mail/smtp-url.ts";
+import { TEST_SECRET } from "../support/test-secret.ts";
 
 const run = promisify(execFile);
 

@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { missingEntries, type LockFile } from "../../.ci/complete-lock.ts";
+import { missingEntries, type LockFile } from "../../scripts/complete-lockfile.ts";
 
 const lockPath = join(import.meta.dirname, "..", "..", "package-lock.json");
 
-it("the lock file describes the packages of every platform (otherwise: node .ci/complete-lock.ts)", async () => {
+it("the lock file describes the packages of every platform (otherwise: node scripts/complete-lockfile.ts)", async () => {
   const lock = JSON.parse(await readFile(lockPath, "utf8")) as LockFile;
   expect(Object.keys(missingEntries(lock))).toEqual([]);
 });

@@ -1,7 +1,8 @@
 /** Who may import whom under `src/`; CONTRIBUTING.md says the same in words. Type-only imports count. */
 import type { IForbiddenRuleType } from "dependency-cruiser";
 
-const features = "(jobs|events|organizations|api-keys|accounts|webhooks|mail|request-log|restoration)";
+const features =
+  "(accounts|api-keys|audit|events|idempotency|jobs|mail|organizations|rate-limits|request-log|restore|webhooks)";
 const adapters = "(http|graphql|cli|scheduling)";
 const adapterPackages = "(express|@apollo|graphql|agenda|agendash|@agendajs)";
 
@@ -13,26 +14,28 @@ export const rules = [
     to: {
       path: [
         `^src/${adapters}/`,
-        "^src/(app|main|serve|server)\\.ts$",
+        "^src/(app/|main\\.ts$)",
         `(^|node_modules/)(@types/)?${adapterPackages}(/|$)`,
       ],
     },
   },
   {
-    name: "one-door-per-feature",
-    comment:
-      "Another feature is entered through its service, its entities, its fields, its codes, its wire form or its visibility.",
-    from: { path: `^src/${features}/` },
-    to: {
-      path: `^src/${features}/`,
-      pathNot: ["^src/$1/", "\\.(service|entity|fields|codes|wire|visibility)\\.ts$"],
-    },
+    name: "one-entrance-per-feature",
+    comment: "Other features and the adapters import a feature's api.ts and nothing else of it.",
+    from: { path: "^src/([^/]+)(/|\\.ts$)", pathNot: "^src/console/" },
+    to: { path: `^src/(${features}|scheduling)/`, pathNot: ["^src/$1/", "^src/[^/]+/api\\.ts$"] },
   },
   {
     name: "platform-knows-no-feature",
     comment: "Platform imports only platform.",
     from: { path: "^src/platform/" },
     to: { path: "^src/(?!platform/)" },
+  },
+  {
+    name: "config-knows-no-feature",
+    comment: "Settings are values; config imports only platform.",
+    from: { path: "^src/config/" },
+    to: { path: "^src/(?!config/|platform/)" },
   },
   {
     name: "adapters-do-not-meet",
@@ -47,17 +50,17 @@ export const rules = [
     to: { path: "^src/(?!console/)" },
   },
   {
-    name: "embedded-is-not-the-product",
+    name: "embedded-is-optional",
     comment: "The databases in the data folder are a way to start, which only the entries know.",
-    from: { path: "^src/", pathNot: "^src/((main|app|serve)\\.ts$|cli/|embedded/)" },
+    from: { path: "^src/", pathNot: "^src/(main\\.ts$|(app|cli|embedded)/)" },
     to: { path: "^src/embedded/" },
   },
   {
-    name: "traces-are-loaded-where-wanted",
+    name: "tracing-is-loaded-on-demand",
     comment: "OpenTelemetry costs nothing where nobody wants traces: it is imported when they are wanted.",
-    from: { path: "^src/", pathNot: "^src/platform/tracing\\.(sdk|queue)\\.ts$" },
+    from: { path: "^src/", pathNot: "^src/platform/tracing/(sdk|span-queue)\\.ts$" },
     to: {
-      path: ["^src/platform/tracing\\.(sdk|queue)\\.ts$", "(^|node_modules/)@opentelemetry/"],
+      path: ["^src/platform/tracing/(sdk|span-queue)\\.ts$", "(^|node_modules/)@opentelemetry/"],
       dynamic: false,
     },
   },

@@ -1,19 +1,19 @@
 /** Closing dialogs: busy ones, unsaved input, secrets shown once, and the focus afterwards. */
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { BROWSER_TIMEOUT_MS, expectToSee, openTab, startBrowser } from "../support/browser.ts";
-import { buildConsoleWorld, type ConsoleWorld } from "../support/console-world.ts";
+import { BROWSER_TIMEOUT_MS, expectVisible, openTab, startBrowser } from "../support/browser/tabs.ts";
+import { createConsoleFixture, type ConsoleFixture } from "../support/browser/console.fixture.ts";
 
 vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_TIMEOUT_MS });
 
 const opened = new AsyncDisposableStack();
 let browser: Browser;
-let world: ConsoleWorld;
+let world: ConsoleFixture;
 
 beforeAll(async () => {
   browser = opened.adopt(await startBrowser(), (one) => one.close());
-  world = opened.use(await buildConsoleWorld());
-  await world.owner.ask(
+  world = opened.use(await createConsoleFixture());
+  await world.owner.queryData(
     `mutation { createApiKey(input: { name: "Night sync", scopes: [JOBS_READ] }) { userErrors { message } } }`,
   );
 });
@@ -21,7 +21,7 @@ afterAll(() => opened.disposeAsync());
 
 interface Case {
   who: "owner" | "operator";
-  path: (world: ConsoleWorld) => string;
+  path: (world: ConsoleFixture) => string;
   /** Done by the API before. */
   before?: string;
   /** Buttons and menu items, in the order in which they are pressed. The first one opens the dialog or its menu. */
@@ -44,7 +44,7 @@ const write =
   (dialog) =>
     dialog.getByLabel(label, { exact: true }).fill(text.replace("#", String((texts += 1))));
 
-const endpointPath = ({ ids }: ConsoleWorld): string => `/integrations/endpoints/${ids.endpoint}`;
+const endpointPath = ({ ids }: ConsoleFixture): string => `/integrations/endpoints/${ids.endpoint}`;
 
 const cases: Record<string, Case> = {
   "create key": {
@@ -169,11 +169,11 @@ interface Open {
 }
 
 async function openDialog({ who, before, path, open, title }: Case): Promise<Open> {
-  if (before) await world[who].ask(before, { endpoint: world.ids.endpoint });
-  const { page, context } = await openTab(browser, world.app, { person: world[who] });
+  if (before) await world[who].queryData(before, { endpoint: world.ids.endpoint });
+  const { page, context } = await openTab(browser, world.app, { user: world[who] });
   onTestFinished(() => context.close());
   await page.goto("/security");
-  await expectToSee(page.getByRole("heading", { level: 1 }));
+  await expectVisible(page.getByRole("heading", { level: 1 }));
   // Within the page, so that there is something to go back to.
   await page.evaluate(`__TSR_ROUTER__.history.push("${path(world)}")`);
   const [first, second] = open;
@@ -181,7 +181,7 @@ async function openDialog({ who, before, path, open, title }: Case): Promise<Ope
   await opener.click();
   if (second) await page.getByRole("menuitem", { name: second }).click();
   const dialog = page.getByRole("dialog", { name: title });
-  await expectToSee(dialog);
+  await expectVisible(dialog);
   return { page, dialog, opener };
 }
 
@@ -232,7 +232,7 @@ describe("a dialog", () => {
 
     release();
     if (one.after === "closed") await dialog.waitFor({ state: "hidden" });
-    else await expectToSee(dialog.getByText(one.after.secret));
+    else await expectVisible(dialog.getByText(one.after.secret));
   });
 
   it.each(withInput)("asks before it drops what was entered: %s", async (_name, one) => {
@@ -241,7 +241,7 @@ describe("a dialog", () => {
     for (const [leave, answer] of [...waysOut.map((way) => [way, "Enter"] as const), ESCAPE_TWICE]) {
       await leave(page, dialog);
       const keep = prompt(page).getByRole("button", { name: "Keep editing" });
-      await expectToSee(keep);
+      await expectVisible(keep);
       await expect.poll(() => hasFocus(keep)).toBe(true);
       await page.keyboard.press(answer);
       await prompt(page).waitFor({ state: "hidden" });
@@ -274,14 +274,14 @@ describe("a dialog", () => {
       await one.fill?.(dialog, page);
       await dialog.getByRole("button", { name: one.action, exact: true }).click();
       const { secret, done } = one.after as Exclude<Case["after"], "closed">;
-      await expectToSee(dialog.getByText(secret));
+      await expectVisible(dialog.getByText(secret));
 
       expect(await dialog.getByRole("button", { name: "Close" }).count()).toBe(0);
       await page.keyboard.press("Escape");
       await page.mouse.click(4, 4);
       await page.evaluate("history.back()");
       await expect.poll(() => new URL(page.url()).pathname).toBe(one.path(world));
-      await expectToSee(dialog.getByText(secret));
+      await expectVisible(dialog.getByText(secret));
 
       await dialog.getByRole("button", { name: done }).click();
       await dialog.waitFor({ state: "hidden" });
@@ -289,7 +289,7 @@ describe("a dialog", () => {
   );
 
   it("moves the focus to the heading if its opener is gone", async () => {
-    await world.owner.ask(
+    await world.owner.queryData(
       `mutation { createApiKey(input: { name: "Old sync", scopes: [JOBS_READ] }) { userErrors { message } } }`,
     );
     const { page, dialog } = await openDialog({
@@ -304,7 +304,7 @@ describe("a dialog", () => {
 });
 
 async function editedName(): Promise<Page> {
-  const { page, context } = await openTab(browser, world.app, { person: world.member });
+  const { page, context } = await openTab(browser, world.app, { user: world.member });
   onTestFinished(() => context.close());
   await page.goto("/jobs");
   await page.getByRole("link", { name: "Security" }).click();
@@ -342,7 +342,7 @@ describe("an edited form on a page", () => {
 
     await page.getByLabel("Name", { exact: true }).fill("A saved name");
     await page.getByRole("button", { name: "Save name" }).click();
-    await expectToSee(page.getByText("Your name is changed."));
+    await expectVisible(page.getByText("Your name is changed."));
     await page.reload();
     expect(asked).toEqual(["beforeunload"]);
   });

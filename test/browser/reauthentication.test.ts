@@ -1,52 +1,57 @@
 /** "Confirm it's you": the dialog for actions that need the password again, by keyboard alone. */
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
-import { sql } from "../../src/platform/sql.ts";
-import { makePerson, signIn, turnOnSecondFactor, type Person } from "../support/account.ts";
-import { violationsOf } from "../support/axe.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import {
+  createTestUser,
+  signIn,
+  enableTwoFactor,
+  type TestUser,
+} from "../support/accounts/session-client.ts";
+import { findAccessibilityViolations } from "../support/browser/axe.ts";
 import {
   BROWSER_TIMEOUT_MS,
   browserCookies,
-  expectToSee,
+  expectVisible,
   openTab,
   startBrowser,
-} from "../support/browser.ts";
-import { keyboard, type Hands } from "../support/hands.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+} from "../support/browser/tabs.ts";
+import { createKeyboardUser, type PageUser } from "../support/browser/page-user.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_TIMEOUT_MS });
 
 const opened = new AsyncDisposableStack();
 let browser: Browser;
 let app: TestApp;
-let agent: Partner;
+let agent: TestOrganization;
 
 beforeAll(async () => {
   browser = opened.adopt(await startBrowser(), (one) => one.close());
   app = opened.use(await startTestApp({ WAYMARK_ROLE: "api" }));
-  agent = await app.partner("agent");
+  agent = await app.createOrganization("agent");
 });
 afterAll(() => opened.disposeAsync());
 
 interface Stale {
   page: Page;
-  hands: Hands;
-  owner: Person;
+  hands: PageUser;
+  owner: TestUser;
   dialog: Locator;
 }
 
 /** An owner who signed in more than ten minutes ago, at a page of the console. */
 async function staleOwner(path: string): Promise<Stale> {
-  const owner = await makePerson(app, { organizationId: agent.id, role: "owner" });
-  const { page, context } = await openTab(browser, app, { person: owner });
+  const owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });
+  const { page, context } = await openTab(browser, app, { user: owner });
   onTestFinished(() => context.close());
   await expire(owner);
   await page.goto(path);
   const dialog = page.getByRole("dialog", { name: "Confirm it’s you" });
-  return { page, hands: keyboard(page), owner, dialog };
+  return { page, hands: createKeyboardUser(page), owner, dialog };
 }
 
-async function expire({ id }: Person): Promise<void> {
+async function expire({ id }: TestUser): Promise<void> {
   await app.database.query(sql`
     update user_session set authenticated_at = now() - interval '11 minutes' where user_id = ${id}::uuid`);
 }
@@ -54,20 +59,20 @@ async function expire({ id }: Person): Promise<void> {
 // evidence: reauthentication-console-prompt
 it("asks for the password before a key is created, and repeats the request", async () => {
   const { page, hands, owner, dialog } = await staleOwner("/integrations/keys");
-  await hands.press(page.getByRole("button", { name: "Create API key" }).first());
+  await hands.activate(page.getByRole("button", { name: "Create API key" }).first());
   const form = page.getByRole("dialog", { name: "Create API key" });
-  await hands.write(form.getByLabel("Name"), "Warehouse sync");
-  await hands.press(form.getByRole("button", { name: "Create API key" }));
+  await hands.fill(form.getByLabel("Name"), "Warehouse sync");
+  await hands.activate(form.getByRole("button", { name: "Create API key" }));
 
   const password = dialog.getByLabel("Your password", { exact: true });
   await expectFocus(password);
-  expect(await violationsOf(page)).toEqual([]);
-  await hands.write(password, "not my password");
+  expect(await findAccessibilityViolations(page)).toEqual([]);
+  await hands.fill(password, "not my password");
   await page.keyboard.press("Enter");
-  await expectToSee(dialog.getByText("This is not your password."));
-  await hands.write(password, owner.password);
+  await expectVisible(dialog.getByText("This is not your password."));
+  await hands.fill(password, owner.password);
   await page.keyboard.press("Enter");
-  await expectToSee(page.getByRole("dialog", { name: "Your new API key" }));
+  await expectVisible(page.getByRole("dialog", { name: "Your new API key" }));
   expect(await dialog.count()).toBe(0);
 });
 
@@ -77,7 +82,7 @@ it("cancelled by Escape, leaves the dialog of the action open, with the focus on
   await expectFocus(dialog.getByLabel("Your password", { exact: true }));
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
-  await expectToSee(page.getByText("Confirm your identity first"));
+  await expectVisible(page.getByText("Confirm your identity first"));
   await expectFocus(action);
 });
 
@@ -87,16 +92,16 @@ it("takes a recovery code from a user with two-factor, who then turns it off", a
   await dialog.getByLabel("Your password", { exact: true }).fill(owner.password);
   await dialog.getByRole("button", { name: "Use a recovery code" }).click();
   await dialog.getByLabel("Recovery code").fill(recoveryCodes[0] ?? "");
-  expect(await violationsOf(page)).toEqual([]);
+  expect(await findAccessibilityViolations(page)).toEqual([]);
   await dialog.getByRole("button", { name: "Confirm" }).click();
-  await expectToSee(page.getByText("The second step is off."));
+  await expectVisible(page.getByText("The second step is off."));
 });
 
 /** An owner with two-factor who signed in more than ten minutes ago, before an action's button in its dialog. */
 async function staleTwoFactor(opener: string, act: string) {
-  const owner = await makePerson(app, { organizationId: agent.id, role: "owner" });
+  const owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });
   const session = await signIn(app, owner);
-  const { recoveryCodes } = await turnOnSecondFactor(session, owner);
+  const { recoveryCodes } = await enableTwoFactor(session, owner);
   await expire(owner);
   const { page, context } = await openTab(browser, app);
   onTestFinished(() => context.close());

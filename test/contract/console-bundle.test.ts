@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
-import { buildWhenStale } from "../../src/console/build.ts";
+import { buildIfStale } from "../../src/console/build.ts";
 
 const built = new URL("../../.console/", import.meta.url);
 const LIMIT_BYTES = 250_000;
@@ -23,7 +23,7 @@ const firstPages = {
 let manifest: Manifest;
 
 beforeAll(async () => {
-  await buildWhenStale();
+  await buildIfStale();
   manifest = JSON.parse(await readFile(new URL("manifest.json", built), "utf8")) as Manifest;
 }, 120_000);
 

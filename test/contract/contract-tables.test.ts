@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { contract } from "../support/contract.ts";
+import { contract } from "../support/app/openapi-contract.ts";
 
 const { components, paths } = contract;
 

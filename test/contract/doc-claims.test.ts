@@ -2,11 +2,11 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { accountExistsMail } from "../../src/accounts/request.mails.ts";
+import { accountExistsMail } from "../../src/accounts/requests/mails.ts";
 import { toConfig } from "../../src/config/config.ts";
 import { readEnv } from "../../src/config/env.ts";
-import { errorHint } from "../../src/console/pages/integrations/error-hints.ts";
-import { linkHeader } from "../../src/http/v1/page-links.ts";
+import { errorHint } from "../../src/console/pages/integrations/requests/error-hints.ts";
+import { linkHeader } from "../../src/http/v1/link-header.ts";
 
 const root = join(import.meta.dirname, "../..");
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
@@ -80,7 +80,7 @@ describe("docs/guide/rest.md", () => {
 
 describe("docs/webhooks.md", () => {
   it("names every outcome that is no answer of the receiver", () => {
-    const outcomes = [...read("src/webhooks/outcome.ts").matchAll(/^ {2}\| "(\w+)"/gm)].map(
+    const outcomes = [...read("src/webhooks/dispatcher/outcome.ts").matchAll(/^ {2}\| "(\w+)"/gm)].map(
       ([, name = ""]) => name,
     );
     expect(outcomes).toContain("internal_error");
@@ -90,7 +90,7 @@ describe("docs/webhooks.md", () => {
 
   it("and the schema do not say that a webhook secret is shown only once", () => {
     const secrets = /whsec_[^\n]*shown this once|new secret[^\n]*shown this once/;
-    for (const path of ["docs/webhooks.md", "schema/webhook.graphql", "src/cli/endpoint-create.ts"])
+    for (const path of ["docs/webhooks.md", "schema/webhook.graphql", "src/cli/commands/endpoint/create.ts"])
       expect(read(path)).not.toMatch(secrets);
   });
 });
@@ -109,7 +109,7 @@ describe("texts for users", () => {
 
   it("name no number of days where RETENTION_DAYS decides", () => {
     const files = globSync(
-      ["src/console/**/*.{ts,tsx}", "src/cli/*.ts", "src/**/*.mails.ts", "schema/*.graphql"],
+      ["src/console/**/*.{ts,tsx}", "src/cli/**/*.ts", "src/**/*.mails.ts", "schema/*.graphql"],
       { cwd: root },
     );
     const lines = files

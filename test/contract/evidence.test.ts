@@ -3,12 +3,12 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
-  evidenceProblems,
-  idsIn,
-  missingSources,
+  findEvidenceProblems,
+  parseEvidenceIds,
+  findMissingSources,
   readPages,
   readTests,
-  rowsIn,
+  tableRows,
 } from "../support/evidence.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -16,7 +16,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const pageWith = (cell: string): string => `| Fault | Evidence |\n|---|---|\n| killed | ${cell} |\n`;
 const testWith = (ids: string): string => `  // evidence: ${ids}\n  it("works", () => {\n    run();\n  });\n`;
 const check = (cell: string, ...texts: string[]): string[] =>
-  evidenceProblems({
+  findEvidenceProblems({
     pages: { "docs/a.md": pageWith(cell) },
     tests: Object.fromEntries(texts.map((text, at) => [`test/${at}.test.ts`, text])),
   });
@@ -27,14 +27,14 @@ describe("the pages", () => {
 
   it("name each evidence id of the tests, and no other", () => {
     const named = Object.values(pages).flatMap((page) =>
-      rowsIn(page).flatMap((cells) => idsIn(cells.at(-1) ?? "")),
+      tableRows(page).flatMap((cells) => parseEvidenceIds(cells.at(-1) ?? "")),
     );
     expect(named.length).toBeGreaterThan(300);
-    expect(evidenceProblems({ pages, tests: readTests() })).toEqual([]);
+    expect(findEvidenceProblems({ pages, tests: readTests() })).toEqual([]);
   });
 
   it.each(Object.entries(pages))("name only source files that exist: %s", (_, page) => {
-    expect(missingSources(page, (path) => existsSync(join(ROOT, path)))).toEqual([]);
+    expect(findMissingSources(page, (path) => existsSync(join(ROOT, path)))).toEqual([]);
   });
 });
 
@@ -84,6 +84,6 @@ describe("the checker", () => {
   });
 
   it("reports a source file that does not exist", () => {
-    expect(missingSources("`src/a.ts`, `src/b.ts` and `a-b`", isSourceA)).toEqual(["src/b.ts"]);
+    expect(findMissingSources("`src/a.ts`, `src/b.ts` and `a-b`", isSourceA)).toEqual(["src/b.ts"]);
   });
 });

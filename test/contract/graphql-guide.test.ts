@@ -18,17 +18,17 @@ import {
 } from "graphql";
 import { CloseCode } from "graphql-ws";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ensureDemo } from "../../src/embedded/demo.ts";
-import { createErrorFormat } from "../../src/graphql/error-format.ts";
-import { limits } from "../../src/graphql/limits.ts";
+import { ensureDemo } from "../../src/embedded/demo/demo.ts";
+import { createErrorFormatter } from "../../src/graphql/execution/error-formatter.ts";
+import { limits } from "../../src/graphql/execution/limits.ts";
 import { createSchema } from "../../src/graphql/schema.ts";
-import { closeCodes } from "../../src/graphql/subscription-limits.ts";
+import { closeCodes } from "../../src/graphql/subscriptions/limits.ts";
 import { AppError, errorCodes } from "../../src/platform/errors.ts";
 import { ReauthenticationRequiredError } from "../../src/platform/fresh-authentication.ts";
 import { createLogger } from "../../src/platform/logger.ts";
-import { untilShown } from "../support/feed.ts";
-import { ask, graphql } from "../support/graphql.ts";
-import { startTestApp, type TestApp } from "../support/start-app.ts";
+import { waitUntilFeedIsComplete } from "../support/app/feed-client.ts";
+import { queryData, graphql } from "../support/graphql/client.ts";
+import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
 
 const page = readFileSync(new URL("../../docs/guide/graphql.md", import.meta.url), "utf8");
 
@@ -93,7 +93,7 @@ describe("the ten questions", () => {
     async (name, each) => {
       // The demo's days go with the day on which it is made.
       const variables = name === "Day" ? { day: new Date().toISOString().slice(0, 10) } : each.variables;
-      const data = await ask(app, each.document, { key, variables });
+      const data = await queryData(app, each.document, { key, variables });
       expect(finds[name]?.(data as never)).toBeTruthy();
     },
   );
@@ -102,29 +102,29 @@ describe("the ten questions", () => {
     const live = example("Live");
     expect(live.kind).toBe("subscription");
     expect(validate(createSchema(), parse(live.document))).toEqual([]);
-    await untilShown(app.database);
-    const before = await ask(app, "{ events(first: 1) { nodes { cursor } } }", { key });
+    await waitUntilFeedIsComplete(app.database);
+    const before = await queryData(app, "{ events(first: 1) { nodes { cursor } } }", { key });
     const after: string = before.events.nodes[0].cursor;
-    const missed = await ask(app, example("Missed").document, { key, variables: { after } });
+    const missed = await queryData(app, example("Missed").document, { key, variables: { after } });
     expect(missed.events.nodes.length).toBeGreaterThan(0);
   });
 
   it("Dead and Again: a delivery that died is found, with why, and sent again", async () => {
-    const made = await ask(
+    const made = await queryData(
       app,
       'mutation { createWebhookEndpoint(input: { url: "http://127.0.0.1:9/closed" }) { endpoint { id } } }',
       { key },
     );
     const endpointId: string = made.createWebhookEndpoint.endpoint.id;
-    await ask(app, `mutation { sendTestEvent(endpointId: "${endpointId}") { delivery { status } } }`, {
+    await queryData(app, `mutation { sendTestEvent(endpointId: "${endpointId}") { delivery { status } } }`, {
       key,
     });
-    const dead = await ask(app, example("Dead").document, { key });
+    const dead = await queryData(app, example("Dead").document, { key });
     expect(dead.webhookDeliveries.nodes).toMatchObject([
       { outcome: "connect_refused", attempts: [{ number: 1, error: expect.any(String) }] },
     ]);
     const variables = { endpointId, since: "2026-01-01T00:00:00Z" };
-    const again = await ask(app, example("Again").document, { key, variables });
+    const again = await queryData(app, example("Again").document, { key, variables });
     // A test event speaks of nothing that happened: there is nothing to send again.
     expect(again.replayDeliveries).toEqual({ replayed: 0, userErrors: [] });
   });
@@ -148,7 +148,7 @@ async function codeOf(body: string): Promise<string | undefined> {
 
 /** Every `extensions.code` of an answer: those of Apollo Server and what the adapter makes of the service's failures. */
 function sendableCodes(): Set<string> {
-  const format = createErrorFormat(createLogger("silent"));
+  const format = createErrorFormatter(createLogger("silent"));
   const during = { requestId: "req_1" };
   const cancelled = new AppError("ServiceUnavailableException", "", { cause: { code: "57014" } });
   const failures = [
@@ -195,7 +195,7 @@ function selectionsWithoutId(schema: GraphQLSchema, document: string, name: stri
 describe("what the page says", () => {
   // evidence: graphql-limits-documented
   it("of the limits is what `viewer` tells", async () => {
-    const { viewer } = await ask(
+    const { viewer } = await queryData(
       app,
       "{ viewer { limits { depth aliases rootFields introspections pageSize listSize filterParts filterDepth cost groups } } }",
       { key },

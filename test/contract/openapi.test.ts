@@ -3,15 +3,15 @@ import { describe, expect, it } from "vitest";
 import type { ErrorCode } from "../../src/platform/errors.ts";
 import {
   apiDocument,
-  breaches,
+  schemaViolations,
   contract,
   operationsDocument,
-  resolve,
+  resolveReference,
   type MediaType,
   type Operation,
   type Parameter,
-} from "../support/contract.ts";
-import { routesOfTheApp } from "../support/express-routes.ts";
+} from "../support/app/openapi-contract.ts";
+import { listDocumentedRoutes } from "../support/app/registered-routes.ts";
 
 const { components, paths, webhooks } = contract;
 
@@ -50,17 +50,19 @@ function isTold({ description, schema: { examples = [] } }: Parameter): boolean 
 }
 
 function withExamples({ requestBody, responses }: Operation, name: string): boolean {
-  return [requestBody, ...Object.values(responses).map((response) => resolve(response))]
+  return [requestBody, ...Object.values(responses).map((response) => resolveReference(response))]
     .flatMap((body) => body?.content?.["application/json"] ?? [])
     .every((media) => examplesOf(media).length > 0 || name.endsWith(".json"));
 }
 
 function withId({ responses }: Operation): boolean {
-  return Object.values(responses).every((response) => "X-Request-Id" in (resolve(response).headers ?? {}));
+  return Object.values(responses).every(
+    (response) => "X-Request-Id" in (resolveReference(response).headers ?? {}),
+  );
 }
 
 function breachesOfExamples(schema: { examples?: unknown[] }): string[] {
-  return (schema.examples ?? []).flatMap((example) => breaches(schema, example));
+  return (schema.examples ?? []).flatMap((example) => schemaViolations(schema, example));
 }
 
 describe("the OpenAPI document", () => {
@@ -74,14 +76,14 @@ describe("the OpenAPI document", () => {
 
   it("holds schemas that JSON Schema 2020-12 accepts, with no unknown keyword or format", () => {
     for (const schema of Object.values(components.schemas))
-      expect(() => breaches(schema, null)).not.toThrow();
+      expect(() => schemaViolations(schema, null)).not.toThrow();
     expect(Object.keys(components.schemas).length).toBeGreaterThan(30);
   });
 
   // evidence: openapi-matches-routes
   it("has every route of the app, and the app every operation of it", async () => {
     const described = operations.map(({ name }) => name);
-    expect(described.toSorted()).toEqual((await routesOfTheApp()).toSorted());
+    expect(described.toSorted()).toEqual((await listDocumentedRoutes()).toSorted());
   });
 
   // evidence: openapi-versioning-documented
@@ -139,11 +141,11 @@ describe("every example", () => {
   it("of a body fits its schema", () => {
     const own = all.flatMap(({ operation: { requestBody, responses } }) => [
       ...mediaOf(requestBody?.content),
-      ...Object.values(responses).flatMap((response) => mediaOf(resolve(response).content)),
+      ...Object.values(responses).flatMap((response) => mediaOf(resolveReference(response).content)),
     ]);
     const shared = Object.values(components.responses).flatMap(({ content }) => mediaOf(content));
     const found = [...own, ...shared].flatMap((media) =>
-      examplesOf(media).flatMap((example) => breaches(media.schema, example)),
+      examplesOf(media).flatMap((example) => schemaViolations(media.schema, example)),
     );
     expect(found).toEqual([]);
   });
@@ -152,7 +154,7 @@ describe("every example", () => {
     const parameters = all.flatMap(({ operation }) => operation.parameters ?? []);
     expect(parameters.flatMap(({ schema }) => breachesOfExamples(schema))).toEqual([]);
     const headers = Object.values(components.headers);
-    expect(headers.flatMap(({ schema, example }) => breaches(schema, example))).toEqual([]);
+    expect(headers.flatMap(({ schema, example }) => schemaViolations(schema, example))).toEqual([]);
   });
 
   it("inside a schema fits that schema", () => {
@@ -186,7 +188,7 @@ describe("the error table", () => {
       .map(([status, response]) => ({
         name: `${name} ${status}`,
         status: Number(status),
-        response: resolve(response),
+        response: resolveReference(response),
       })),
   );
 
@@ -228,7 +230,7 @@ describe("the error table", () => {
     const { Unauthorized, TooManyRequests, ServiceUnavailable } = components.responses;
     const required = (response: typeof Unauthorized): string[] =>
       Object.entries(response?.headers ?? {}).flatMap(([name, header]) =>
-        resolve(header).required ? name : [],
+        resolveReference(header).required ? name : [],
       );
     expect(required(Unauthorized)).toContain("WWW-Authenticate");
     expect(required(TooManyRequests)).toEqual(

@@ -142,10 +142,10 @@ describe("the metrics", () => {
     const lookedUp = [
       "waymark_http_requests_in_flight",
       "waymark_idempotency_records_trimmed_total",
-      "waymark_job_count_changes_folded_total",
-      "waymark_subscription_closes_total",
-      "waymark_subscription_events_total",
-      "waymark_subscription_refusals_total",
+      "waymark_job_counter_deltas_compacted_total",
+      "waymark_websocket_closes_total",
+      "waymark_graphql_subscription_events_total",
+      "waymark_websocket_handshakes_rejected_total",
     ];
     expect(sorted([...metrics.keys()].filter((name) => !asked.has(name)))).toEqual(lookedUp);
   });

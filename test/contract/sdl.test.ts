@@ -13,8 +13,11 @@ import {
   type GraphQLNamedType,
 } from "graphql";
 import { describe, expect, it } from "vitest";
-import { generateTypes } from "../../.ci/graphql-types.ts";
-import { breakingChanges, breakingChangesSinceRelease } from "../../.ci/schema-compatibility.ts";
+import { generateResolverTypes } from "../../scripts/generate-graphql-types.ts";
+import {
+  listBreakingChanges,
+  listBreakingChangesSinceRelease,
+} from "../../scripts/check-schema-compatibility.ts";
 import { eventTypes } from "../../src/events/event.entity.ts";
 import { createSchema } from "../../src/graphql/schema.ts";
 import { readSdl } from "../../src/graphql/sdl.ts";
@@ -139,20 +142,20 @@ describe("compatibility", () => {
   it("names what would break a partner's query, and takes an addition", () => {
     const released = "type Query { jobs(first: Int): [String!]! status: String! }";
     const present = "type Query { jobs(first: Int!): [String!] status: String! events: [String] }";
-    expect(breakingChanges(released, present)).toEqual([
+    expect(listBreakingChanges(released, present)).toEqual([
       "ARG_CHANGED_KIND: Query.jobs arg first has changed type from Int to Int!.",
       "FIELD_CHANGED_KIND: Query.jobs changed type from [String!]! to [String!].",
     ]);
-    expect(breakingChanges(released, `${released} type More { a: Int }`)).toEqual([]);
+    expect(listBreakingChanges(released, `${released} type More { a: Int }`)).toEqual([]);
   });
 
   // evidence: sdl-backward-compatible
   it("nothing breaks what the last release had", async () => {
-    expect(await breakingChangesSinceRelease()).toEqual([]);
+    expect(await listBreakingChangesSinceRelease()).toEqual([]);
   });
 });
 
 it("the resolvers' types are generated from the SDL as it is (npm run codegen)", async () => {
   const path = new URL("../../src/graphql/generated/schema-types.ts", import.meta.url);
-  expect(await generateTypes()).toBe(await readFile(path, "utf8"));
+  expect(await generateResolverTypes()).toBe(await readFile(path, "utf8"));
 });

@@ -8,15 +8,19 @@ import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readEnv } from "../../src/config/env.ts";
-import { eventTypes, IN_FLIGHT_LIMITS, RATE_LIMITS } from "../../src/webhooks/endpoint.entity.ts";
-import { MAX_ENDPOINTS } from "../../src/webhooks/endpoint.service.ts";
-import type { OutcomeClass } from "../../src/webhooks/outcome.ts";
-import { DEFAULT_SCHEDULE_TEXT, parseSchedule } from "../../src/webhooks/retry-policy.ts";
-import { newSecret, sign } from "../../src/webhooks/signature.ts";
-import { TEST_EVENT_TYPE } from "../../src/webhooks/test-event.ts";
-import { breaches, contract } from "../support/contract.ts";
-import { obstacleOf, pageReceivers, startPageReceiver } from "../support/page-receivers.ts";
-import { createTestDatabase, type TestDatabase } from "../support/test-database.ts";
+import { eventTypes, IN_FLIGHT_LIMITS, RATE_LIMITS } from "../../src/webhooks/endpoints/entity.ts";
+import { MAX_ENDPOINTS } from "../../src/webhooks/endpoints/service.ts";
+import type { OutcomeClass } from "../../src/webhooks/dispatcher/outcome.ts";
+import { DEFAULT_SCHEDULE_TEXT, parseSchedule } from "../../src/platform/retry-schedule.ts";
+import { newSecret, sign } from "../../src/webhooks/signing/signature.ts";
+import { TEST_EVENT_TYPE } from "../../src/webhooks/deliveries/test-event.ts";
+import { schemaViolations, contract } from "../support/app/openapi-contract.ts";
+import {
+  findSkipReason,
+  documentedReceivers,
+  startDocumentedReceiver,
+} from "../support/webhooks/documented-receivers.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database/test-database.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const page = readFileSync(join(root, "docs/webhooks.md"), "utf8");
@@ -104,7 +108,7 @@ describe("the receiver in", () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  it.for(pageReceivers)(
+  it.for(documentedReceivers)(
     "$name takes what is ours and fresh, and nothing else",
     { timeout: 240_000 },
     async (receiver, { skip }) => {
@@ -113,10 +117,10 @@ describe("the receiver in", () => {
       const { language, usesPackage } = receiver;
       const block = onlyBlock(language, (text) => text.includes("standardwebhooks") === usesPackage);
       await writeFile(join(own, receiver.file), block);
-      const obstacle = await obstacleOf(receiver, own);
+      const obstacle = await findSkipReason(receiver, own);
       skip(obstacle !== null, `skipped: ${obstacle}`);
 
-      const url = await startPageReceiver(receiver, { folder: own, secret });
+      const url = await startDocumentedReceiver(receiver, { folder: own, secret });
       const answers: Record<string, number> = {};
       for (const [name, [sent]] of Object.entries(cases)) answers[name] = await post(url, sent);
       const wanted = Object.entries(cases).map(([name, [, status]]) => [name, status]);
@@ -157,7 +161,7 @@ describe("docs/webhooks.md", () => {
     expect(new Set(bodies.map(({ id }) => id)).size).toBe(types.length);
     for (const example of bodies) {
       const media = contract.webhooks[example.type]?.post?.requestBody?.content["application/json"];
-      expect(breaches(media!.schema, example)).toEqual([]);
+      expect(schemaViolations(media!.schema, example)).toEqual([]);
     }
   });
 

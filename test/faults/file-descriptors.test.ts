@@ -5,11 +5,11 @@ import { readdir } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { promisify } from "node:util";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { sql } from "../../src/platform/sql.ts";
-import { startTraffic } from "../support/fault-traffic.ts";
-import { checkDelivered } from "../support/webhook-faults.check.ts";
-import { eventually, readiness } from "../support/webhook-faults.load.ts";
-import { openFaultWorld } from "../support/webhook-faults.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { startFaultTraffic } from "../support/faults/traffic.ts";
+import { verifyDeliveries } from "../support/faults/delivery-checks.ts";
+import { eventually, readinessStatus } from "../support/faults/change-load.ts";
+import { openFaultFixture } from "../support/faults/webhook.fixture.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -21,30 +21,30 @@ const SPARE = 8;
 // Other systems have no way to take file descriptors from a process that runs.
 // evidence: file-descriptors-exhausted
 it.skipIf(!canLimit)("out of file descriptors, by connections that ask for nothing", async () => {
-  const world = await openFaultWorld();
+  const world = await openFaultFixture();
   const numbers = await world.addJobs(5);
-  const server = await world.start("all");
-  const traffic = await startTraffic(world, server, numbers);
-  await traffic.succeeds();
+  const server = await world.startServer("all");
+  const traffic = await startFaultTraffic(world, server, numbers);
+  await traffic.waitForSuccesses();
 
   await limitFiles(server.pid, (await openFiles(server.pid)) + SPARE);
   const crowd = crowdAt(server.url, 10 * SPARE);
   await eventually(() => expect(crowd.turnedAway()).toBeGreaterThan(SPARE));
-  await traffic.succeeds();
+  await traffic.waitForSuccesses();
   // The first connection to a receiver is one more that there is no descriptor for: that is not the receiver's fault.
   const endpoint = await world.addEndpoint({ owner: world.contractor });
   await world.addJobs(1, "assigned");
-  world.announce();
+  world.notifyWorkers();
   await eventually(async () => expect(await outcomesOfDeliveries()).toContain("internal_error"));
 
   crowd.leave();
-  await traffic.succeeds();
-  await traffic.check();
-  await checkDelivered(world, { duplicates: 0 });
+  await traffic.waitForSuccesses();
+  await traffic.stopAndVerify();
+  await verifyDeliveries(world, { duplicates: 0 });
   expect(endpoint.received().length).toBeGreaterThan(0);
   const blamed = sql`select outcome from webhook_attempt where outcome <> 'delivered'`;
   expect(await world.database.query(blamed)).toEqual([]);
-  expect(await readiness(server)).toBe(200);
+  expect(await readinessStatus(server)).toBe(200);
 
   async function outcomesOfDeliveries(): Promise<(string | null)[]> {
     const rows = await world.database.query<{ outcome: string | null }>(

@@ -1,13 +1,18 @@
 /** Subscriptions across processes, and what may happen between them: the way to PostgreSQL cut, a process killed. */
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
-import { sql } from "../../src/platform/sql.ts";
-import { expectData } from "../support/answers.ts";
-import { figure, follow, type Following, shownJobs } from "../support/graphql-live.ts";
-import { untilShown } from "../support/feed.ts";
-import { ask } from "../support/graphql.ts";
-import { patchBatch, patchJob } from "../support/job-calls.ts";
-import { startServer, type ServerProcess } from "../support/server-process.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { expectData } from "../support/app/assertions.ts";
+import {
+  readMetric,
+  subscribeAndWait,
+  type JobSubscription,
+  createVisibleJobs,
+} from "../support/graphql/subscription-client.ts";
+import { waitUntilFeedIsComplete } from "../support/app/feed-client.ts";
+import { queryData } from "../support/graphql/client.ts";
+import { patchBatch, patchJob } from "../support/app/job-client.ts";
+import { startServerProcess, type ServerProcess } from "../support/processes/server-process.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -19,40 +24,40 @@ beforeAll(async () => {
 afterAll(() => app[Symbol.asyncDispose]());
 
 async function startApi(): Promise<ServerProcess> {
-  const server = await startServer({
+  const server = await startServerProcess({
     DATABASE_URL: app.databaseUrl,
     WAYMARK_ROLE: "api",
     RATE_LIMITS: "off",
     LOG_LEVEL: "warn",
   });
   onTestFinished(() => server[Symbol.asyncDispose]());
-  await server.ready();
+  await server.waitUntilReady();
   return server;
 }
 
-const sequencesOf = ({ events }: Pick<Following, "events">): number[] =>
+const sequencesOf = ({ events }: Pick<JobSubscription, "events">): number[] =>
   events.map(({ sequence }) => sequence);
 
-async function change(agent: Partner, number: string, weights: readonly number[]): Promise<void> {
+async function change(agent: TestOrganization, number: string, weights: readonly number[]): Promise<void> {
   for (const weight of weights) expectData(await patchJob(app, agent, number, { weight }));
 }
 
 /** Ends the connections on which processes listen; answers with how many. */
 async function cutListeners(): Promise<number> {
   const cut = await app.database.query(sql`select pg_terminate_backend(pid) from pg_stat_activity
-    where datname = current_database() and application_name = 'waymark events'`);
+    where datname = current_database() and application_name = 'waymark event tail'`);
   return cut.length;
 }
 
 it("two processes tell their subscribers what a third commits, each event once and in order", async () => {
   const [one, two] = await Promise.all([startApi(), startApi()]);
-  const agent = await app.partner("agent");
-  const numbers = await shownJobs(
+  const agent = await app.createOrganization("agent");
+  const numbers = await createVisibleJobs(
     app,
     agent,
     Array.from({ length: 50 }, () => ({})),
   );
-  const followings = await Promise.all([follow(one, agent.key), follow(two, agent.key)]);
+  const followings = await Promise.all([subscribeAndWait(one, agent.key), subscribeAndWait(two, agent.key)]);
   const batch = async (weight: number): Promise<void> => {
     const items = numbers.map((marking_number) => ({ marking_number, weight }));
     expectData(await patchBatch(app, agent, items));
@@ -68,9 +73,9 @@ it("two processes tell their subscribers what a third commits, each event once a
 
 it("a change arrives by notification, within a moment, not by the sweep", async () => {
   const server = await startApi();
-  const agent = await app.partner("agent");
-  const [number = ""] = await shownJobs(app, agent, [{}]);
-  const following = await follow(server, agent.key);
+  const agent = await app.createOrganization("agent");
+  const [number = ""] = await createVisibleJobs(app, agent, [{}]);
+  const following = await subscribeAndWait(server, agent.key);
   const latencies: number[] = [];
   for (let weight = 1; weight <= 10; weight += 1) {
     await change(agent, number, [weight]);
@@ -84,9 +89,9 @@ it("a change arrives by notification, within a moment, not by the sweep", async 
 
 it("a listener that is cut listens again, and what happened in between arrives, in order", async () => {
   const server = await startApi();
-  const agent = await app.partner("agent");
-  const [number = ""] = await shownJobs(app, agent, [{}]);
-  const following = await follow(server, agent.key);
+  const agent = await app.createOrganization("agent");
+  const [number = ""] = await createVisibleJobs(app, agent, [{}]);
+  const following = await subscribeAndWait(server, agent.key);
   await change(agent, number, [1]);
   await vi.waitFor(() => expect(following.events).toHaveLength(1), 20_000);
   for (let round = 0; round < 3; round += 1) {
@@ -101,31 +106,31 @@ it("a listener that is cut listens again, and what happened in between arrives, 
 // evidence: subscription-process-dies
 it("a process that dies takes nothing along: its subscriber goes elsewhere and asks for what it missed", async () => {
   const [dying, living] = await Promise.all([startApi(), startApi()]);
-  const agent = await app.partner("agent");
-  const [number = ""] = await shownJobs(app, agent, [{}]);
-  const before = await follow(dying, agent.key);
+  const agent = await app.createOrganization("agent");
+  const [number = ""] = await createVisibleJobs(app, agent, [{}]);
+  const before = await subscribeAndWait(dying, agent.key);
   await change(agent, number, [1, 2]);
   await vi.waitFor(() => expect(before.events).toHaveLength(2), 20_000);
   await dying.kill("SIGKILL");
   expect(await before.ended).toMatchObject({ code: 1006 });
   await change(agent, number, [3, 4]);
-  await untilShown(app.database);
-  const after = await follow(living, agent.key);
+  await waitUntilFeedIsComplete(app.database);
+  const after = await subscribeAndWait(living, agent.key);
   await change(agent, number, [5]);
   await vi.waitFor(() => expect(after.events).toHaveLength(1), 20_000);
   const query = "query ($after: String!) { events(first: 100, after: $after) { nodes { id sequence } } }";
   const variables = { after: before.events.at(-1)?.cursor };
   await vi.waitFor(async () => {
-    const { events } = await ask(living, query, { key: agent.key, variables });
+    const { events } = await queryData(living, query, { key: agent.key, variables });
     expect(sequencesOf({ events: events.nodes })).toEqual([4, 5, 6]);
   }, 20_000);
 });
 
 it("a server that is stopped says goodbye to its subscribers, and ends in good order", async () => {
   const server = await startApi();
-  const agent = await app.partner("agent");
-  const following = await follow(server, agent.key);
-  expect(await figure(server, "waymark_subscription_sockets")).toBe(1);
+  const agent = await app.createOrganization("agent");
+  const following = await subscribeAndWait(server, agent.key);
+  expect(await readMetric(server, "waymark_websocket_connections")).toBe(1);
   const ended = server.kill("SIGTERM");
   expect(await following.ended).toMatchObject({ code: 1001 });
   expect(await ended).toBe(0);

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
-import { startServer, type ServerProcess } from "../support/server-process.ts";
-import { createTestDatabase } from "../support/test-database.ts";
+import { startServerProcess, type ServerProcess } from "../support/processes/server-process.ts";
+import { createTestDatabase } from "../support/database/test-database.ts";
 
 const demoKeyIn = (output: string): string => {
   const [, key = ""] = /Demo agent key +(\S+)/.exec(output) ?? [];
@@ -34,10 +34,11 @@ describe("on the embedded databases", () => {
   });
   afterAll(() => rm(dataDir, { recursive: true, force: true }));
 
-  const start = (): Promise<ServerProcess> => startServer({ WAYMARK_DATA_DIR: dataDir, LOG_LEVEL: "info" });
+  const start = (): Promise<ServerProcess> =>
+    startServerProcess({ WAYMARK_DATA_DIR: dataDir, LOG_LEVEL: "info" });
   it("starts with nothing set, seeds the demo and prints keys that work", async () => {
     await using server = await start();
-    await server.ready();
+    await server.waitUntilReady();
     const key = demoKeyIn(server.output());
     const response = await fetch(`${server.url}/v1/jobs`, { headers: { "x-api-key": key } });
     const { data } = (await response.json()) as { data: { pagination: { total: number } } };
@@ -54,7 +55,7 @@ describe("on the embedded databases", () => {
     const [path, aside] = [join(dataDir, "secret"), join(dataDir, "secret-aside")];
     await rename(path, aside);
     const refused = await start();
-    expect(await refused.ended).toBe(1);
+    expect(await refused.exited).toBe(1);
     expect(refused.output()).toContain(`The file ${path} is missing.`);
     expect(refused.output()).toContain(
       "Restore the file from a backup of the data folder, or set WAYMARK_SECRET",
@@ -62,27 +63,27 @@ describe("on the embedded databases", () => {
     expect(existsSync(path)).toBe(false);
     await rename(aside, path);
     await using server = await start();
-    await server.ready();
+    await server.waitUntilReady();
   });
 
   it("keeps what was committed through kill -9, and prints the same keys again", async () => {
     const killed = await start();
-    await killed.ready();
+    await killed.waitUntilReady();
     const key = demoKeyIn(killed.output());
     expect((await patch(killed, key, { weight: 41.5 })).status).toBe(200);
     expect(await killed.kill("SIGKILL")).toBe("SIGKILL");
 
     await using server = await start();
-    await server.ready();
+    await server.waitUntilReady();
     expect(demoKeyIn(server.output())).toBe(key);
     expect(await weightAfter(server, key)).toBe(41.5);
   });
 
   it("says who uses the data folder when a second server is started on it", async () => {
     await using first = await start();
-    await first.ready();
+    await first.waitUntilReady();
     const second = await start();
-    expect(await second.ended).toBe(1);
+    expect(await second.exited).toBe(1);
     expect(second.output()).toContain(`already served by another Waymark (process ${first.pid})`);
     expect(second.output()).toContain("WAYMARK_DATA_DIR");
     expect(second.output()).not.toContain("    at ");
@@ -90,11 +91,11 @@ describe("on the embedded databases", () => {
 
   it("says so when its port is taken", async () => {
     await using first = await start();
-    await first.ready();
+    await first.waitUntilReady();
     const port = new URL(first.url).port;
     const database = await createTestDatabase();
-    const second = await startServer({ PORT: port, DATABASE_URL: database.url });
-    expect(await second.ended).toBe(1);
+    const second = await startServerProcess({ PORT: port, DATABASE_URL: database.url });
+    expect(await second.exited).toBe(1);
     expect(second.output()).toContain(`Port ${port} on 127.0.0.1 is taken`);
     await database[Symbol.asyncDispose]();
   });
@@ -105,7 +106,7 @@ describe("where no MongoDB can be had", () => {
   it("answers all the same, and says what is missing and what to do", async () => {
     const database = await createTestDatabase();
     const dataDir = await mkdtemp(join(tmpdir(), "waymark-alone-"));
-    await using server = await startServer({
+    await using server = await startServerProcess({
       DATABASE_URL: database.url,
       MONGODB_URL: "",
       MONGOD_BINARY: "",
@@ -114,7 +115,7 @@ describe("where no MongoDB can be had", () => {
       XDG_CACHE_HOME: dataDir,
       PATH: dataDir,
     });
-    await server.ready();
+    await server.waitUntilReady();
     await vi.waitFor(() => expect(server.output()).toContain("goes on without MongoDB"), 5_000);
     expect(server.output()).toContain("There is no mongod on this computer");
     expect(server.output()).toContain("MONGODB_URL");
@@ -133,8 +134,12 @@ describe("where no MongoDB can be had", () => {
 
 describe("on a PostgreSQL of one's own", () => {
   it("names every wrong setting, with an example, and ends with 1", async () => {
-    const server = await startServer({ PORT: "seventy", LOG_LEVEL: "loud", DATABASE_URL: "mysql://x" });
-    expect(await server.ended).toBe(1);
+    const server = await startServerProcess({
+      PORT: "seventy",
+      LOG_LEVEL: "loud",
+      DATABASE_URL: "mysql://x",
+    });
+    expect(await server.exited).toBe(1);
     for (const text of ["PORT=4000", "LOG_LEVEL=info", "DATABASE_URL=postgresql://"]) {
       expect(server.output()).toContain(text);
     }
@@ -143,17 +148,17 @@ describe("on a PostgreSQL of one's own", () => {
   it("refuses a database that is not there instead of making it", async () => {
     const url = new URL(inject("serverUrl"));
     url.pathname = "/no_such_database";
-    const server = await startServer({ DATABASE_URL: url.href });
-    expect(await server.ended).toBe(1);
+    const server = await startServerProcess({ DATABASE_URL: url.href });
+    expect(await server.exited).toBe(1);
     expect(server.output()).toContain("no_such_database");
     expect(server.output()).not.toContain("    at ");
   });
 
   it("says so, without a stack and without the password, when PostgreSQL is not there", async () => {
-    const server = await startServer({
+    const server = await startServerProcess({
       DATABASE_URL: "postgresql://waymark:hunter2secret@127.0.0.1:1/waymark",
     });
-    expect(await server.ended).toBe(1);
+    expect(await server.exited).toBe(1);
     expect(server.output()).toContain("DATABASE_URL");
     expect(server.output()).not.toContain("    at ");
     expect(server.output()).not.toContain("hunter2secret");
@@ -175,8 +180,8 @@ describe("on a PostgreSQL of one's own", () => {
       DATABASE_POOL_SIZE: "3",
     };
 
-    const servers = await Promise.all(Array.from({ length: 4 }, () => startServer(env)));
-    await Promise.all(servers.map((server) => server.ready()));
+    const servers = await Promise.all(Array.from({ length: 4 }, () => startServerProcess(env)));
+    await Promise.all(servers.map((server) => server.waitUntilReady()));
     const probe = new pg.Client(url.href);
     await probe.connect();
     const { rows } = await probe.query(
@@ -194,16 +199,16 @@ describe("on a PostgreSQL of one's own", () => {
   it("answers every request that it accepted before SIGTERM, and ends with 0", async () => {
     const database = await createTestDatabase();
     const dataDir = await mkdtemp(join(tmpdir(), "waymark-stop-"));
-    const server = await startServer({
+    const server = await startServerProcess({
       DATABASE_URL: database.url,
       WAYMARK_DEMO: "on",
       WAYMARK_DATA_DIR: dataDir,
       RATE_LIMITS: "off",
     });
-    await server.ready();
+    await server.waitUntilReady();
     const key = demoKeyIn(server.output());
     const { statuses, failures } = await loadUntilRefused(server, key);
-    expect(await server.ended).toBe(0);
+    expect(await server.exited).toBe(0);
     expect(failures).toEqual([]);
     expect(new Set(statuses)).toEqual(new Set([200]));
     expect(statuses.length).toBeGreaterThan(200);

@@ -3,27 +3,30 @@ import { chown, copyFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { MongoClient } from "mongodb";
 import { expect, it, onTestFinished } from "vitest";
-import { prepareCluster, type Cluster } from "../../src/embedded/postgres-cluster.ts";
-import { openEmbeddedPostgres, type EmbeddedPostgres } from "../../src/embedded/postgres.ts";
-import { entities } from "../../src/entities.ts";
-import { openDatabase, type Database } from "../../src/platform/database.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { JOBS_COLLECTION } from "../../src/scheduling/job-document.ts";
-import { takeBaseBackup } from "../../bench/replicas/base-backup.ts";
-import { cleanUp, makeFolder, query } from "../support/embedded-processes.ts";
-import type { ServerProcess } from "../support/server-process.ts";
-import { eventually } from "../support/webhook-faults.load.ts";
+import { prepareCluster, type Cluster } from "../../src/embedded/postgres/cluster.ts";
 import {
-  openFaultWorld,
+  openEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from "../../src/embedded/postgres/embedded-postgres.ts";
+import { entities } from "../../src/app/entities.ts";
+import { openDatabase, type Database } from "../../src/platform/postgres/database.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { TASKS_COLLECTION } from "../../src/scheduling/task-document.ts";
+import { takeBaseBackup } from "../../bench/replicas/base-backup.ts";
+import { stopAndRemoveAll, makeFolder, query } from "../support/processes/embedded-processes.ts";
+import type { ServerProcess } from "../support/processes/server-process.ts";
+import { eventually } from "../support/faults/change-load.ts";
+import {
+  openFaultFixture,
   patchWeight,
   type FaultEndpoint,
-  type FaultWorld,
-} from "../support/webhook-faults.ts";
+  type FaultFixture,
+} from "../support/faults/webhook.fixture.ts";
 
 const flagsOf = (settings: readonly string[]): string[] => settings.flatMap((setting) => ["-c", setting]);
 
 interface Primary {
-  world: FaultWorld;
+  world: FaultFixture;
   cluster: Cluster;
   /** Where its log is kept. */
   archive: string;
@@ -31,7 +34,7 @@ interface Primary {
 }
 
 async function openPrimary(): Promise<Primary> {
-  onTestFinished(cleanUp);
+  onTestFinished(stopAndRemoveAll);
   const dataDir = await makeFolder();
   const archive = join(dataDir, "archive");
   await mkdir(archive);
@@ -42,7 +45,7 @@ async function openPrimary(): Promise<Primary> {
   const cluster = await prepareCluster(dataDir, () => undefined);
   const { account } = cluster.runAs;
   if (account) await chown(archive, account.uid, account.gid);
-  const world = await openFaultWorld({ databaseUrl: postgres.url, schedule: "0s,6s,6s,6s,6s" });
+  const world = await openFaultFixture({ databaseUrl: postgres.url, schedule: "0s,6s,6s,6s,6s" });
   return { world, cluster, archive, postgres };
 }
 
@@ -58,7 +61,7 @@ async function archiveAll({ world: { database } }: Primary): Promise<void> {
 }
 
 /** A data folder with a base backup, to be started later. */
-async function backUp({ cluster, world }: Primary): Promise<string> {
+async function takeBackup({ cluster, world }: Primary): Promise<string> {
   const dataDir = await makeFolder();
   await copyFile(join(cluster.dataDir, "postgres-password"), join(dataDir, "postgres-password"));
   const backup = { cluster, url: world.databaseUrl, folder: join(dataDir, "postgres") };
@@ -99,7 +102,7 @@ interface FeedPage {
   next_cursor: string;
 }
 
-async function feedOf({ url }: ServerProcess, { agent }: FaultWorld, after = ""): Promise<FeedPage> {
+async function feedOf({ url }: ServerProcess, { agent }: FaultFixture, after = ""): Promise<FeedPage> {
   const response = await fetch(`${url}/v1/events${after && `?after=${after}`}`, {
     headers: { "x-api-key": agent.key },
   });
@@ -107,9 +110,9 @@ async function feedOf({ url }: ServerProcess, { agent }: FaultWorld, after = "")
 }
 
 /** The feed's page once it has `count` events: it waits for transactions that are older than these. */
-async function untilFeed(
+async function waitForFeed(
   server: ServerProcess,
-  world: FaultWorld,
+  world: FaultFixture,
   { count, after }: { count: number; after?: string },
 ): Promise<FeedPage> {
   return await eventually(async () => {
@@ -119,7 +122,7 @@ async function untilFeed(
   });
 }
 
-async function untilFailedOnce(database: Database, count: number): Promise<void> {
+async function waitForFirstFailures(database: Database, count: number): Promise<void> {
   await eventually(async () =>
     expect(
       await database.query(sql`
@@ -135,11 +138,11 @@ it("to a moment in the past: what was sent since is sent again with a mark, and 
   const ailing = await world.addEndpoint({ respond: () => ({ status: 500 }) });
   const numbers = await world.addJobs(2);
   const [number = ""] = numbers;
-  const before = await world.start("all");
-  const dataDir = await backUp(primary);
-  await world.change(number, 1);
+  const before = await world.startServer("all");
+  const dataDir = await takeBackup(primary);
+  await world.updateJob(number, 1);
   await eventually(() => expect(calm.received()).toHaveLength(3));
-  await untilFailedOnce(world.database, 3);
+  await waitForFirstFailures(world.database, 3);
   await query(postgres.url, "select pg_create_restore_point('that_moment')");
 
   // Life goes on, and all of it is lost but what MongoDB has of it.
@@ -155,12 +158,12 @@ it("to a moment in the past: what was sent since is sent again with a mark, and 
   await eventually(() => expect(calm.received()).toHaveLength(5));
   await eventually(() => expect(late.received().length).toBeGreaterThanOrEqual(2));
   await eventually(() => expect(new Set(idsAt(ailing)).size).toBe(5));
-  const { next_cursor: cursor } = await untilFeed(before, world, { count: 5 });
+  const { next_cursor: cursor } = await waitForFeed(before, world, { count: 5 });
   const sentBefore = { calm: calm.received().length, ailing: ailing.received().length };
   await archiveAll(primary);
   await before.kill("SIGKILL");
   await using client = new MongoClient(world.mongoUrl);
-  const wakeUps = client.db().collection(JOBS_COLLECTION);
+  const wakeUps = client.db().collection(TASKS_COLLECTION);
   expect(await wakeUps.countDocuments({ name: "webhooks.retry" })).toBeGreaterThan(0);
   const sentToLate = late.received().length;
 
@@ -168,7 +171,7 @@ it("to a moment in the past: what was sent since is sent again with a mark, and 
     "recovery_target_name=that_moment",
     "recovery_target_action=promote",
   ]);
-  const after = await world.start("all", { DATABASE_URL: restored.url });
+  const after = await world.startServer("all", { DATABASE_URL: restored.url });
   expect(after.output()).toContain("another timeline");
   // With its mark, and to nobody else.
   await eventually(() => expect(ailing.received()).toHaveLength(sentBefore.ailing + 3));
@@ -181,9 +184,9 @@ it("to a moment in the past: what was sent since is sent again with a mark, and 
   expect(sequencesAt(calm).at(-1)).toBeGreaterThan(highest);
   expect(new Set(idsAt(calm)).size).toBe(sentBefore.calm + 1);
   expect(marksAt(calm).filter(Boolean)).toEqual([]);
-  const { items } = await untilFeed(after, world, { count: 1, after: cursor });
+  const { items } = await waitForFeed(after, world, { count: 1, after: cursor });
   expect(items[0]?.data.sequence).toBe(sequencesAt(calm).at(-1));
-  await untilFeed(after, world, { count: 4 });
+  await waitForFeed(after, world, { count: 4 });
 
   // The wake-ups of what never was are over, and woke nobody.
   await eventually(async () => expect(await wakeUps.countDocuments({ name: "webhooks.retry" })).toBe(0));
@@ -199,17 +202,17 @@ it("to the end of its log: nothing is lost, and only what waited is marked", asy
   const calm = await world.addEndpoint();
   const ailing = await world.addEndpoint({ respond: () => ({ status: 500 }) });
   const [number = ""] = await world.addJobs(1);
-  const before = await world.start("all");
-  const dataDir = await backUp(primary);
+  const before = await world.startServer("all");
+  const dataDir = await takeBackup(primary);
   for (const weight of [1, 2]) expect(await patchWeight(before, world.agent, number, weight)).toBe(true);
   await eventually(() => expect(calm.received()).toHaveLength(3));
-  await untilFailedOnce(world.database, 3);
+  await waitForFirstFailures(world.database, 3);
   await before.kill("SIGKILL");
   await archiveAll(primary);
 
   ailing.respond = () => ({});
   const restored = await restore(primary, dataDir);
-  const after = await world.start("all", { DATABASE_URL: restored.url });
+  const after = await world.startServer("all", { DATABASE_URL: restored.url });
   await eventually(async () =>
     expect(
       await restored.database.query(sql`select from webhook_delivery where status <> 'delivered'`),
@@ -218,6 +221,6 @@ it("to the end of its log: nothing is lost, and only what waited is marked", asy
   expect(new Set(idsAt(ailing))).toEqual(new Set(idsAt(calm)));
   expect(marksAt(ailing).slice(-3)).toEqual(["restore", "restore", "restore"]);
   expect(calm.received()).toHaveLength(3);
-  const { items } = await untilFeed(after, world, { count: 3 });
+  const { items } = await waitForFeed(after, world, { count: 3 });
   expect(items.map(({ data }) => data.sequence)).toEqual([1, 2, 3]);
 });

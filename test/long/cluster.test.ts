@@ -1,16 +1,22 @@
 /** Two APIs and two workers on the same databases are one service: what one of them knows, all of them know. */
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { makePerson, openBrowser, signIn } from "../support/account.ts";
-import { expectData, expectFailure } from "../support/answers.ts";
-import { startTestCluster, type TestCluster } from "../support/cluster.ts";
-import { follow, liveClient, standing, subscribe, type Following } from "../support/graphql-live.ts";
-import { ask } from "../support/graphql.ts";
-import { doorOf, type Answer } from "../support/instance.ts";
-import { jobPath, listJobs, patchBatch, patchJob } from "../support/job-calls.ts";
-import type { Partner } from "../support/start-app.ts";
-import { checkDelivered } from "../support/webhook-faults.check.ts";
-import { eventually, metricOf } from "../support/webhook-faults.load.ts";
-import { openFaultWorld } from "../support/webhook-faults.ts";
+import { createTestUser, createSessionClient, signIn } from "../support/accounts/session-client.ts";
+import { expectData, expectFailure } from "../support/app/assertions.ts";
+import { startTestCluster, type TestCluster } from "../support/processes/cluster.fixture.ts";
+import {
+  subscribeAndWait,
+  createSubscriptionClient,
+  countSubscriptions,
+  subscribe,
+  type JobSubscription,
+} from "../support/graphql/subscription-client.ts";
+import { queryData } from "../support/graphql/client.ts";
+import { createApiClient, type ApiResponse } from "../support/app/app-instance.ts";
+import { jobPath, listJobs, patchBatch, patchJob } from "../support/app/job-client.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { verifyDeliveries } from "../support/faults/delivery-checks.ts";
+import { eventually, sumMetric } from "../support/faults/change-load.ts";
+import { openFaultFixture } from "../support/faults/webhook.fixture.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -23,11 +29,11 @@ afterAll(() => cluster[Symbol.asyncDispose]());
 /** `count` calls, each to the API whose turn it is, one after the other; answers with their statuses. */
 async function inTurn(
   count: number,
-  call: (door: TestCluster["doors"][number]) => Promise<Answer>,
+  call: (door: TestCluster["apiClients"][number]) => Promise<ApiResponse>,
 ): Promise<number[]> {
   const statuses: number[] = [];
   for (let at = 0; at < count; at += 1) {
-    const [one, two] = cluster.doors;
+    const [one, two] = cluster.apiClients;
     statuses.push((await call(at % 2 === 0 ? one : two)).status);
   }
   return statuses;
@@ -37,26 +43,26 @@ const countOf = (statuses: readonly number[], status: number): number =>
   statuses.filter((one) => one === status).length;
 
 /** A subscriber that comes by the balancer, which gives its socket to one of the APIs. */
-async function followByTheBalancer(key: string): Promise<Following> {
+async function followByTheBalancer(key: string): Promise<JobSubscription> {
   const standingInAll = async (): Promise<number> =>
-    (await Promise.all(cluster.doors.map(standing))).reduce((sum, count) => sum + count, 0);
+    (await Promise.all(cluster.apiClients.map(countSubscriptions))).reduce((sum, count) => sum + count, 0);
   const before = await standingInAll();
-  const following = subscribe(liveClient(doorOf(cluster.url), { "x-api-key": key }));
+  const following = subscribe(createSubscriptionClient(createApiClient(cluster.url), { "x-api-key": key }));
   await eventually(async () => expect(await standingInAll()).toBe(before + 1));
   return following;
 }
 
 describe("the balancer", () => {
   it("sends requests to each API in turn", async () => {
-    const agent = await cluster.hands.partner("agent");
+    const agent = await cluster.app.createOrganization("agent");
     const served = (): Promise<number[]> =>
       Promise.all(
         cluster.apis.map((api) =>
-          metricOf(api, "waymark_http_request_duration_seconds_count", 'route="/v1/jobs"'),
+          sumMetric(api, "waymark_http_request_duration_seconds_count", 'route="/v1/jobs"'),
         ),
       );
     const before = await served();
-    for (let at = 0; at < 20; at += 1) expectData(await listJobs(doorOf(cluster.url), agent));
+    for (let at = 0; at < 20; at += 1) expectData(await listJobs(createApiClient(cluster.url), agent));
     const after = await served();
     expect(after.map((count, at) => count - (before[at] ?? 0))).toEqual([10, 10]);
     expect(cluster.balancer.unanswered).toEqual([]);
@@ -68,14 +74,17 @@ describe("keys", () => {
   const REVOKE = `mutation ($id: ID!) { revokeApiKey(id: $id) { userErrors { message } } }`;
 
   it("a key made by one API is good at the other at once, and revoked there it is refused by both within a second", async () => {
-    const [one, two] = cluster.doors;
-    const agent = await cluster.hands.partner("agent");
-    const { createApiKey: made } = await ask(one, CREATE, { key: agent.key });
+    const [one, two] = cluster.apiClients;
+    const agent = await cluster.app.createOrganization("agent");
+    const { createApiKey: made } = await queryData(one, CREATE, { key: agent.key });
     const asker = { key: made.secret as string };
     // Both know it by heart from now on.
     expect(countOf(await inTurn(20, (door) => listJobs(door, asker)), 200)).toBe(20);
 
-    const { revokeApiKey } = await ask(two, REVOKE, { key: agent.key, variables: { id: made.apiKey.id } });
+    const { revokeApiKey } = await queryData(two, REVOKE, {
+      key: agent.key,
+      variables: { id: made.apiKey.id },
+    });
     expect(revokeApiKey.userErrors).toEqual([]);
     const revokedMs = performance.now();
     let lastLetThroughMs = revokedMs;
@@ -91,7 +100,7 @@ describe("keys", () => {
 
   it("a key's rate limit is one for both APIs", async () => {
     const rateLimits = { read: { perSecond: 0.001, burst: 20 } };
-    const agent = await cluster.hands.partner("agent", { rateLimits });
+    const agent = await cluster.app.createOrganization("agent", { rateLimits });
     const statuses = await inTurn(30, (door) => listJobs(door, agent));
     expect(statuses).toEqual(Array.from({ length: 30 }, (_, at) => (at < 20 ? 200 : 429)));
   });
@@ -99,17 +108,17 @@ describe("keys", () => {
 
 describe("Idempotency-Key", () => {
   it("the same one sent to both APIs at the same time changes the job once, and both can have the answer", async () => {
-    const agent = await cluster.hands.partner("agent");
-    const [number = ""] = await cluster.hands.jobs(agent, [{}]);
+    const agent = await cluster.app.createOrganization("agent");
+    const [number = ""] = await cluster.app.createJobs(agent, [{}]);
     for (let round = 1; round <= 10; round += 1) {
       const headers = { "idempotency-key": `round-${round}` };
       const body = { weight: round };
-      const send = (door: TestCluster["doors"][number]): Promise<Answer> =>
+      const send = (door: TestCluster["apiClients"][number]): Promise<ApiResponse> =>
         patchJob(door, { ...agent, headers }, number, body);
-      const first = await Promise.all(cluster.doors.map(send));
+      const first = await Promise.all(cluster.apiClients.map(send));
       // Whoever came second is told so, or has the answer of the first.
       expect(first.map(({ status }) => [200, 409].includes(status))).toEqual([true, true]);
-      const again = await Promise.all(cluster.doors.map(send));
+      const again = await Promise.all(cluster.apiClients.map(send));
       const answers = [...first.filter(({ status }) => status === 200), ...again];
       expect(answers.length).toBeGreaterThanOrEqual(3);
       expect(answers.map((answer) => expectData(answer).weight)).toEqual(answers.map(() => round));
@@ -117,7 +126,7 @@ describe("Idempotency-Key", () => {
       expect(versions).toEqual(answers.map(() => `"${round + 1}"`));
       expect(again.map((answer) => answer.headers.get("idempotency-replayed"))).toEqual(["true", "true"]);
     }
-    const history = await cluster.doors[0].call(`${jobPath(number)}/history?page_size=50`, {
+    const history = await cluster.apiClients[0].call(`${jobPath(number)}/history?page_size=50`, {
       key: agent.key,
     });
     expect(expectData(history).items).toHaveLength(11);
@@ -126,27 +135,27 @@ describe("Idempotency-Key", () => {
 
 describe("people", () => {
   it("who signed in at one API is signed in at the other, and who signs out there is so at the first", async () => {
-    const [one, two] = cluster.doors;
-    const { id } = await cluster.hands.partner("agent");
-    const person = await makePerson(cluster.hands, { organizationId: id, role: "owner" });
+    const [one, two] = cluster.apiClients;
+    const { id } = await cluster.app.createOrganization("agent");
+    const person = await createTestUser(cluster.app, { organizationId: id, role: "owner" });
     const here = await signIn(one, person);
-    const there = openBrowser(two, here.cookie);
+    const there = createSessionClient(two, here.cookie);
     expect(expectData(await there.get("/auth/session")).user.email).toBe(person.email);
     const headers = { cookie: here.cookie, origin: two.url };
-    expect((await ask(two, "{ viewer { user { email } } }", { headers })).viewer.user.email).toBe(
+    expect((await queryData(two, "{ viewer { user { email } } }", { headers })).viewer.user.email).toBe(
       person.email,
     );
 
     expectData(await there.post("/auth/sign-out"));
-    const late = openBrowser(one, here.cookie);
+    const late = createSessionClient(one, here.cookie);
     await eventually(async () => expectFailure(await late.get("/auth/session"), 401));
   });
 
   it("wrong passwords count for the account, wherever they are tried", async () => {
-    const { id } = await cluster.hands.partner("agent");
-    const { email } = await makePerson(cluster.hands, { organizationId: id, role: "owner" });
+    const { id } = await cluster.app.createOrganization("agent");
+    const { email } = await createTestUser(cluster.app, { organizationId: id, role: "owner" });
     const statuses = await inTurn(14, (door) =>
-      openBrowser(door).post("/auth/sign-in", { email, password: "not this one, nor another" }),
+      createSessionClient(door).post("/auth/sign-in", { email, password: "not this one, nor another" }),
     );
     // Ten at once, and one more a minute: each API for itself would have let all of them try.
     expect(countOf(statuses, 401)).toBeGreaterThanOrEqual(10);
@@ -157,15 +166,15 @@ describe("people", () => {
 
 describe("subscriptions", () => {
   it("a change by either API reaches the subscribers of both, once and in order, and so it does through the balancer", async () => {
-    const [one, two] = cluster.doors;
-    const agent: Partner = await cluster.hands.partner("agent");
-    const [number = ""] = await cluster.hands.jobs(agent, [{}]);
+    const [one, two] = cluster.apiClients;
+    const agent: TestOrganization = await cluster.app.createOrganization("agent");
+    const [number = ""] = await cluster.app.createJobs(agent, [{}]);
     const followings = [
-      await follow(one, agent.key),
-      await follow(two, agent.key),
+      await subscribeAndWait(one, agent.key),
+      await subscribeAndWait(two, agent.key),
       await followByTheBalancer(agent.key),
     ];
-    const doors = [one, two, doorOf(cluster.url)];
+    const doors = [one, two, createApiClient(cluster.url)];
     for (let weight = 1; weight <= 30; weight += 1) {
       const door = doors[weight % doors.length] ?? one;
       expectData(await patchJob(door, agent, number, { weight }));
@@ -181,21 +190,21 @@ describe("subscriptions", () => {
 
 describe("dispatchers", () => {
   it("two workers share what there is to deliver, and send none of it twice", async () => {
-    const world = await openFaultWorld(cluster);
+    const world = await openFaultFixture(cluster);
     for (let count = 0; count < 8; count += 1) await world.addEndpoint({ maxInFlight: 8 });
     const numbers = await world.addJobs(50);
     const attempts = (): Promise<number[]> =>
       Promise.all(
         cluster.workers.map((worker) =>
-          metricOf(worker, "waymark_webhook_attempt_duration_seconds_count", 'outcome="delivered"'),
+          sumMetric(worker, "waymark_webhook_attempt_duration_seconds_count", 'outcome="delivered"'),
         ),
       );
     const before = await attempts();
     for (let weight = 1; weight <= 8; weight += 1) {
       const items = numbers.map((marking_number) => ({ marking_number, weight }));
-      expectData(await patchBatch(doorOf(cluster.url), world.agent, items));
+      expectData(await patchBatch(createApiClient(cluster.url), world.agent, items));
     }
-    const delivered = await checkDelivered(world, { duplicates: 0 });
+    const delivered = await verifyDeliveries(world, { duplicates: 0 });
     expect(delivered).toMatchObject({ mostAttempts: 1, duplicates: 0 });
     const made = (await attempts()).map((count, at) => count - (before[at] ?? 0));
     expect(made.reduce((sum, count) => sum + count, 0)).toBe(delivered.deliveries);

@@ -7,10 +7,10 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { parse } from "yaml";
-import { TEST_SECRET } from "../support/secret.ts";
-import { startServer } from "../support/server-process.ts";
-import { createTestDatabase, type TestDatabase } from "../support/test-database.ts";
-import { createTestMongo, type TestMongo } from "../support/test-mongo.ts";
+import { TEST_SECRET } from "../support/test-secret.ts";
+import { startServerProcess } from "../support/processes/server-process.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database/test-database.ts";
+import { createTestMongo, type TestMongo } from "../support/database/test-mongo.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -61,8 +61,8 @@ it("runs the image's steps: installs what it names, migrates, serves, answers it
   const [, ...migration] = migrate?.command ?? [];
   await run(process.execPath, migration, { cwd: image, env });
 
-  await using server = await startServer({ ...env, HOST: "127.0.0.1" }, { cwd: image });
-  await server.ready();
+  await using server = await startServerProcess({ ...env, HOST: "127.0.0.1" }, { cwd: image });
+  await server.waitUntilReady();
   const [, check = ""] = /CMD \["node", "-e", "(.+)"\]/.exec(dockerfile) ?? [];
   await run(process.execPath, ["-e", check], { env: { PORT: new URL(server.url).port } });
   expect((await fetch(`${server.url}/v1/jobs`)).status).toBe(401);
@@ -70,8 +70,8 @@ it("runs the image's steps: installs what it names, migrates, serves, answers it
   expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<div id="root">')]);
 
   const ofWorker = { ...environmentOf(dockerfile), ...compose.services["worker"]?.environment, ...given };
-  await using worker = await startServer({ ...ofWorker, HOST: "127.0.0.1" }, { cwd: image });
-  await worker.ready();
+  await using worker = await startServerProcess({ ...ofWorker, HOST: "127.0.0.1" }, { cwd: image });
+  await worker.waitUntilReady();
   expect((await fetch(`${worker.url}/v1/jobs`)).status).toBe(404);
   expect(await Promise.all([server.kill("SIGTERM"), worker.kill("SIGTERM")])).toEqual([0, 0]);
 }, 180_000);

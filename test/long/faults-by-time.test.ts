@@ -1,51 +1,61 @@
 /** What only time can show: leases, locks and timeouts that run out by themselves. */
 import { MongoClient } from "mongodb";
 import { expect, it, vi } from "vitest";
-import { sql } from "../../src/platform/sql.ts";
-import { JOBS_COLLECTION } from "../../src/scheduling/job-document.ts";
-import { startTraffic } from "../support/fault-traffic.ts";
-import { figure, openKnownSocket, openSocket } from "../support/graphql-live.ts";
-import { startServer } from "../support/server-process.ts";
-import { startTestApp } from "../support/start-app.ts";
-import { checkDelivered, outcomesOf } from "../support/webhook-faults.check.ts";
-import { createGate, endless, eventually, firstly, metricOf } from "../support/webhook-faults.load.ts";
-import { openFaultWorld } from "../support/webhook-faults.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { TASKS_COLLECTION } from "../../src/scheduling/task-document.ts";
+import { startFaultTraffic } from "../support/faults/traffic.ts";
+import {
+  readMetric,
+  openAuthenticatedWebSocket,
+  openRawWebSocket,
+} from "../support/graphql/subscription-client.ts";
+import { startServerProcess } from "../support/processes/server-process.ts";
+import { startTestApp } from "../support/app/app.fixture.ts";
+import { verifyDeliveries, listAttemptOutcomes } from "../support/faults/delivery-checks.ts";
+import {
+  createResponseGate,
+  endlessBody,
+  eventually,
+  firstResponse,
+  sumMetric,
+} from "../support/faults/change-load.ts";
+import { openFaultFixture } from "../support/faults/webhook.fixture.ts";
 
 // evidence: worker-killed-lease-expires
 it("a worker that is killed, and whose leases run out by themselves after half a minute", async () => {
-  const world = await openFaultWorld();
-  const gate = createGate();
+  const world = await openFaultFixture();
+  const gate = createResponseGate();
   await world.addEndpoint({ respond: gate.respond });
-  const doomed = await world.start("worker");
-  gate.close();
+  const doomed = await world.startServer("worker");
+  gate.block();
   await world.addJobs(2);
-  world.announce();
-  await eventually(() => expect(gate.held()).toBe(2));
+  world.notifyWorkers();
+  await eventually(() => expect(gate.blockedCount()).toBe(2));
   await doomed.kill("SIGKILL");
-  gate.open();
-  const successor = await world.start("worker");
-  const { duplicates } = await checkDelivered(world, { duplicates: 2 });
+  gate.release();
+  const successor = await world.startServer("worker");
+  const { duplicates } = await verifyDeliveries(world, { duplicates: 2 });
   expect(duplicates).toBe(2);
-  expect(await metricOf(successor, "waymark_webhook_leases_reclaimed_total")).toBe(2);
+  expect(await sumMetric(successor, "waymark_webhook_leases_reclaimed_total")).toBe(2);
 });
 
 it("a body that drips costs its attempt 15 seconds, and no more", async () => {
-  const world = await openFaultWorld();
-  const dripping = await world.addEndpoint({ respond: firstly(endless(1, 100)) });
-  await world.start("worker");
+  const world = await openFaultFixture();
+  const dripping = await world.addEndpoint({ respond: firstResponse(endlessBody(1, 100)) });
+  await world.startServer("worker");
   await world.addJobs(1);
-  world.announce();
-  await checkDelivered(world, { duplicates: 0 });
-  expect(await outcomesOf(world, dripping)).toEqual(["timeout", "delivered"]);
+  world.notifyWorkers();
+  await verifyDeliveries(world, { duplicates: 0 });
+  expect(await listAttemptOutcomes(world, dripping)).toEqual(["timeout", "delivered"]);
 });
 
 // evidence: mongo-data-lost-sweep
 it("MongoDB lost for good, with every retry that waited in it: nobody is refused, and the sweep, which sets itself up again, finds them", async () => {
-  const world = await openFaultWorld({ schedule: "0s,20s,1s,1s" });
+  const world = await openFaultFixture({ schedule: "0s,20s,1s,1s" });
   const endpoint = await world.addEndpoint({ respond: () => ({ status: 503 }) });
-  const [api] = await Promise.all([world.start("api"), world.start("worker")]);
+  const [api] = await Promise.all([world.startServer("api"), world.startServer("worker")]);
   const numbers = await world.addJobs(5);
-  world.announce();
+  world.notifyWorkers();
   await eventually(async () => {
     const waiting = await world.database.query(sql`
       select from webhook_delivery where status = 'pending' and attempts = 1 and lease_token is null`);
@@ -53,33 +63,36 @@ it("MongoDB lost for good, with every retry that waited in it: nobody is refused
   });
   endpoint.respond = () => ({});
   await using client = new MongoClient(world.mongoUrl);
-  const jobs = client.db().collection(JOBS_COLLECTION);
+  const jobs = client.db().collection(TASKS_COLLECTION);
   const waitingRetries = () => jobs.countDocuments({ name: "webhooks.retry" });
   await eventually(async () => expect(await waitingRetries()).toBeGreaterThan(0));
-  const traffic = await startTraffic(world, api, numbers);
-  await traffic.succeeds();
+  const traffic = await startFaultTraffic(world, api, numbers);
+  await traffic.waitForSuccesses();
   expect(await waitingRetries()).toBeGreaterThan(0);
   await client.db().dropDatabase();
-  await traffic.succeeds(10);
-  expect(traffic.refused()).toBe(0);
-  await traffic.check();
-  await checkDelivered(world, { duplicates: 0 });
+  await traffic.waitForSuccesses(10);
+  expect(traffic.rejectedCount()).toBe(0);
+  await traffic.stopAndVerify();
+  await verifyDeliveries(world, { duplicates: 0 });
   await eventually(async () => expect(await jobs.countDocuments({ name: "webhooks.sweep" })).toBe(1));
 });
 
 it("who does not say who it is, and who is gone without a word, holds its socket only for so long", async () => {
   await using app = await startTestApp();
-  const agent = await app.partner("agent");
-  await using server = await startServer({
+  const agent = await app.createOrganization("agent");
+  await using server = await startServerProcess({
     DATABASE_URL: app.databaseUrl,
     WAYMARK_ROLE: "api",
     LOG_LEVEL: "warn",
   });
-  await server.ready();
-  const stranger = await openSocket(server);
-  const gone = await openKnownSocket(server, agent.key);
+  await server.waitUntilReady();
+  const stranger = await openRawWebSocket(server);
+  const gone = await openAuthenticatedWebSocket(server, agent.key);
   gone.socket.pause();
-  expect(await figure(server, "waymark_subscription_sockets")).toBe(2);
+  expect(await readMetric(server, "waymark_websocket_connections")).toBe(2);
   expect(await stranger.closed).toMatchObject({ code: 4408 });
-  await vi.waitFor(async () => expect(await figure(server, "waymark_subscription_sockets")).toBe(0), 60_000);
+  await vi.waitFor(
+    async () => expect(await readMetric(server, "waymark_websocket_connections")).toBe(0),
+    60_000,
+  );
 });

@@ -1,17 +1,17 @@
 /** What stands on every answer, whoever gives it: a route, the router, the body's reader or the parser of HTTP. In production. */
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { makePerson, signIn } from "../support/account.ts";
-import { doors } from "../support/attack-routes.ts";
-import { openSocket } from "../support/raw-http.ts";
-import { startTestApp, type TestApp } from "../support/start-app.ts";
+import { createTestUser, signIn } from "../support/accounts/session-client.ts";
+import { routeCases } from "../support/app/route-cases.ts";
+import { openRawSocket } from "../support/app/raw-http-client.ts";
+import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
 let operator: string;
 
 beforeAll(async () => {
   app = await startTestApp({ NODE_ENV: "production" });
-  const person = await makePerson(app, { organizationId: null, role: "operator" });
+  const person = await createTestUser(app, { organizationId: null, role: "operator" });
   ({ cookie: operator } = await signIn(app, person));
 });
 afterAll(() => app[Symbol.asyncDispose]());
@@ -24,7 +24,7 @@ interface Asked {
 
 /** By lower-case name, as they came; read from the bytes, so that nothing is put in order on the way. */
 async function headersOf(path: string, { method = "GET", headers = [], body = "" }: Asked = {}) {
-  const socket = await openSocket(app.url);
+  const socket = await openRawSocket(app.url);
   const length = body === "" ? [] : [`Content-Length: ${body.length}`];
   const lines = [`${method} ${path} HTTP/1.1`, "Host: x", "Connection: close", ...length, ...headers];
   socket.write(`${lines.join("\r\n")}\r\n\r\n${body}`);
@@ -46,7 +46,7 @@ async function headersOf(path: string, { method = "GET", headers = [], body = ""
 const html = "Accept: text/html";
 const json = "Content-Type: application/json";
 const answers: [name: string, path: string, asked?: Asked][] = [
-  ...doors.map(({ method, path }): [string, string, Asked] => [`${method} ${path}`, path, { method }]),
+  ...routeCases.map(({ method, path }): [string, string, Asked] => [`${method} ${path}`, path, { method }]),
   ["the console's page", "/", { headers: [html] }],
   ["a page of the console that there is not", "/nowhere/at/all", { headers: [html] }],
   ["a file of the console that there is not", "/assets/none.js"],
@@ -163,7 +163,7 @@ describe.each(answers)("%s", (name, path, asked) => {
 
 it("who is signed in gets no other headers", async () => {
   const asked = { headers: [`Cookie: ${operator}`] };
-  for (const path of ["/auth/session", "/operator/agenda/", "/console-data/jobs.csv"]) {
+  for (const path of ["/auth/session", "/operator/agenda/", "/console-api/jobs.csv"]) {
     const { get } = await headersOf(path, asked);
     expect(get("cache-control")).toMatch(/no-store/);
     expect(get("x-content-type-options")).toBe("nosniff");

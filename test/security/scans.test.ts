@@ -5,11 +5,11 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { packagesOfUsers } from "../../.ci/audit.packages.ts";
-import { judge } from "../../.ci/audit.ts";
-import { findSecrets, sortOut } from "../../.ci/secrets.ts";
-import { newKeyText } from "../../src/api-keys/api-key.format.ts";
-import { newSecret } from "../../src/webhooks/signature.ts";
+import { findShippedPackages } from "../../scripts/shipped-packages.ts";
+import { evaluateAudit } from "../../scripts/audit-dependencies.ts";
+import { findSecrets, applyExceptions } from "../../scripts/scan-secrets.ts";
+import { generateKey } from "../../src/api-keys/api-key.format.ts";
+import { newSecret } from "../../src/webhooks/signing/signature.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
@@ -81,7 +81,7 @@ describe("the scan for secrets", () => {
       "PostgreSQLConnection",
       ["postgresql://", "waymark:c4rr1er-pigeon", "@db.internal.net:5432/waymark"].join(""),
     ],
-    ["WaymarkKey", newKeyText().text],
+    ["WaymarkKey", generateKey().text],
     ["WebhookSecret", newSecret()],
   ];
 
@@ -100,11 +100,17 @@ describe("the scan for secrets", () => {
   });
 
   it("excepts a kind of secret in one file, and there alone", () => {
-    const excepted = { file: "test/support/self-signed.ts", line: 1, kind: "PrivateKey" };
-    expect(sortOut([excepted]).left).toEqual([]);
-    expect(sortOut([{ ...excepted, file: "src/main.ts" }]).left).toHaveLength(1);
-    expect(sortOut([{ ...excepted, kind: "WaymarkKey" }]).left).toHaveLength(1);
-    expect(sortOut([]).unused).toContain("test/support/self-signed.ts PrivateKey");
+    const excepted = {
+      file: "test/support/webhooks/self-signed-certificate.ts",
+      line: 1,
+      kind: "PrivateKey",
+    };
+    expect(applyExceptions([excepted]).left).toEqual([]);
+    expect(applyExceptions([{ ...excepted, file: "src/main.ts" }]).left).toHaveLength(1);
+    expect(applyExceptions([{ ...excepted, kind: "WaymarkKey" }]).left).toHaveLength(1);
+    expect(applyExceptions([]).unused).toContain(
+      "test/support/webhooks/self-signed-certificate.ts PrivateKey",
+    );
   });
 });
 
@@ -119,29 +125,32 @@ describe("the audit of dependencies", () => {
   const exception = { advisory: url, reason: "It is never called.", until: "2027-01-31" };
 
   it.each(["moderate", "high", "critical"])("fails for a weakness that is %s, told once", (severity) => {
-    const { problems, notDone } = judge(reportOf(severity), [], "2027-01-01");
-    expect(notDone).toBeNull();
+    const { problems, skippedReason } = evaluateAudit(reportOf(severity), [], "2027-01-01");
+    expect(skippedReason).toBeNull();
     expect(problems).toEqual([`left: Falls over (${severity}, ${url}).`]);
   });
 
   it("tells one that is low, and goes on", () => {
-    expect(judge(reportOf("low"), [], "2027-01-01")).toMatchObject({ problems: [], borne: [/Falls over/] });
+    expect(evaluateAudit(reportOf("low"), [], "2027-01-01")).toMatchObject({
+      problems: [],
+      borne: [/Falls over/],
+    });
   });
 
   it("bears what is excepted until the day that is said, with the reason", () => {
-    const { problems, borne } = judge(reportOf("high"), [exception], "2027-01-31");
+    const { problems, accepted } = evaluateAudit(reportOf("high"), [exception], "2027-01-31");
     expect(problems).toEqual([]);
-    expect(borne[0]).toContain("Excepted until 2027-01-31: It is never called.");
-    expect(judge(reportOf("high"), [exception], "2027-02-01").problems[0]).toContain("That is over.");
+    expect(accepted[0]).toContain("Excepted until 2027-01-31: It is never called.");
+    expect(evaluateAudit(reportOf("high"), [exception], "2027-02-01").problems[0]).toContain("That is over.");
   });
 
   it("fails for an exception that is not needed any more", () => {
     const nothing = JSON.stringify({ auditReportVersion: 2, vulnerabilities: {} });
-    expect(judge(nothing, [exception], "2027-01-01").problems[0]).toContain("take it out");
+    expect(evaluateAudit(nothing, [exception], "2027-01-01").problems[0]).toContain("take it out");
   });
 
   it("is of what the server needs and what the console brings along, and of no tool", async () => {
-    const packages = await packagesOfUsers();
+    const packages = await findShippedPackages();
     const isThere = (name: string): boolean => packages.has(`node_modules/${name}`);
     const server = ["express", "pg", "better-auth", "accepts"];
     // The last of each are there because others need them.
@@ -164,7 +173,7 @@ describe("the audit of dependencies", () => {
       auditReportVersion: 2,
       vulnerabilities: { left: { via: [advisory("high")], nodes } },
     });
-    const verdict = (used: string) => judge(report, [], "2027-01-01", (place) => place === used);
+    const verdict = (used: string) => evaluateAudit(report, [], "2027-01-01", (place) => place === used);
     expect(verdict("node_modules/tool/node_modules/left").problems).toHaveLength(1);
     expect(verdict("node_modules/other")).toMatchObject({ problems: [], borne: [] });
   });
@@ -174,7 +183,7 @@ describe("the audit of dependencies", () => {
     ["no network", '{"error":{"code":"ENOTFOUND","summary":"request failed"}}', "request failed"],
     ["no answer at all", "", "no answer"],
   ])("says that it was not done, and why: %s", (_, text, why) => {
-    expect(judge(text, [], "2027-01-01")).toEqual({
+    expect(evaluateAudit(text, [], "2027-01-01")).toEqual({
       notDone: expect.stringContaining(why),
       problems: [],
       borne: [],

@@ -1,50 +1,56 @@
 /** Strangers who try passwords cannot lock the user of an account out. */
 import { randomInt } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Try } from "../../src/accounts/throttle.ts";
-import { makePerson, openBrowser, signIn, type Browser, type Person } from "../support/account.ts";
-import { ACCOUNT_ENV } from "../support/account-mails.ts";
-import { expectData, expectFailure } from "../support/answers.ts";
+import type { ThrottleAttempt } from "../../src/accounts/auth/throttle.ts";
+import {
+  createTestUser,
+  createSessionClient,
+  signIn,
+  type SessionClient,
+  type TestUser,
+} from "../support/accounts/session-client.ts";
+import { ACCOUNT_ENV } from "../support/accounts/mails.ts";
+import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { createFakeClock, DAY_MS, type FakeClock } from "../support/fake-clock.ts";
-import type { Answer } from "../support/instance.ts";
-import { startTestApp, type Partner, type TestApp } from "../support/start-app.ts";
+import type { ApiResponse } from "../support/app/app-instance.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 const WRONG = "not my password";
 const BROWSER_COOKIE = /__Host-waymark_browser_[0-9a-f]{16}=[^;]+/;
 
 let app: TestApp;
 let clock: FakeClock;
-let agent: Partner;
+let agent: TestOrganization;
 
 beforeAll(async () => {
   clock = createFakeClock();
   app = await startTestApp(ACCOUNT_ENV, { clock });
-  agent = await app.partner("agent");
+  agent = await app.createOrganization("agent");
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-const newPerson = (): Promise<Person> => makePerson(app, { organizationId: agent.id, role: "owner" });
+const newPerson = (): Promise<TestUser> => createTestUser(app, { organizationId: agent.id, role: "owner" });
 const ipv4 = (): string => `10.${randomInt(256)}.${randomInt(256)}.${randomInt(1, 255)}`;
 
 /** A browser that is known to the account, and has no session any more. */
-async function knownBrowser(person: Person): Promise<Browser> {
+async function knownBrowser(person: TestUser): Promise<SessionClient> {
   const { cookie } = await signIn(app, person);
-  return openBrowser(app, BROWSER_COOKIE.exec(cookie)?.[0]);
+  return createSessionClient(app, BROWSER_COOKIE.exec(cookie)?.[0]);
 }
 
 function tryFrom(
   address: string,
   email: string,
   password: string,
-  browser = openBrowser(app),
-): Promise<Answer> {
+  browser = createSessionClient(app),
+): Promise<ApiResponse> {
   const body = JSON.stringify({ email, password });
   return browser.call("/auth/sign-in", { method: "POST", headers: { "x-forwarded-for": address }, body });
 }
 
 /** Takes what is left in a bucket, as failures would. */
-async function empty(bucket: Try): Promise<void> {
-  while (await app.accounts.throttle.allows(bucket)) continue;
+async function empty(bucket: ThrottleAttempt): Promise<void> {
+  while (await app.accounts.throttle.tryTake(bucket)) continue;
 }
 
 /** Ten wrong passwords from one network. */
@@ -77,8 +83,8 @@ describe("an account with a hundred tries from many networks", () => {
   it("is closed to browsers that are not known, whether the account exists or not", async () => {
     const person = await newPerson();
     for (const email of [person.email, `nobody.${randomInt(1e9)}@test.example`]) {
-      for (let at = 0; at < 100; at += 1) await app.accounts.throttle.take(["sign-ins-account", email]);
-      await empty(["sign-ins-account", email]);
+      for (let at = 0; at < 100; at += 1) await app.accounts.throttle.take(["sign-in-total-account", email]);
+      await empty(["sign-in-total-account", email]);
       expectFailure(await tryFrom(ipv4(), email, person.password), 429, "Too many tries");
     }
   });
@@ -90,7 +96,7 @@ describe("a browser that signed in to the account before", () => {
     const person = await newPerson();
     const browser = await knownBrowser(person);
     const attacker = ipv4();
-    await empty(["sign-ins-account", person.email]);
+    await empty(["sign-in-total-account", person.email]);
     await empty(["sign-in-address", attacker]);
     expectFailure(await tryFrom(attacker, person.email, person.password), 429);
     expectData(await tryFrom(attacker, person.email, person.password, browser));
@@ -119,14 +125,14 @@ describe("a browser that signed in to the account before", () => {
 });
 
 describe("a browser is not known", () => {
-  const cases: Record<string, (person: Person, known: Browser) => Promise<Browser>> = {
+  const cases: Record<string, (person: TestUser, known: SessionClient) => Promise<SessionClient>> = {
     "to another account": async (_person, known) => {
       const other = await knownBrowser(await newPerson());
       const [name] = known.cookie.split("=");
-      return openBrowser(app, `${name}=${other.cookie.slice(other.cookie.indexOf("=") + 1)}`);
+      return createSessionClient(app, `${name}=${other.cookie.slice(other.cookie.indexOf("=") + 1)}`);
     },
     "with a forged signature": async (_person, known) =>
-      openBrowser(app, `${known.cookie.slice(0, -12)}AAAAAAAA%3D`),
+      createSessionClient(app, `${known.cookie.slice(0, -12)}AAAAAAAA%3D`),
     "after the password was changed": async (person, known) => {
       const session = await signIn(app, person);
       const next = { current_password: person.password, new_password: "another heron at the weir" };
@@ -148,7 +154,7 @@ describe("a browser is not known", () => {
   it.each(Object.keys(cases))("%s", async (name) => {
     const person = await newPerson();
     const browser = await cases[name]!(person, await knownBrowser(person));
-    await empty(["sign-ins-account", person.email]);
+    await empty(["sign-in-total-account", person.email]);
     expectFailure(await tryFrom(ipv4(), person.email, person.password, browser), 429);
   });
 });

@@ -1,25 +1,25 @@
 /** Following the feed: each event once, in its order, to those who may see it, whatever happens to notifications. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
-import { entities } from "../../src/entities.ts";
+import { entities } from "../../src/app/entities.ts";
 import { SlowReaderError } from "../../src/events/event.buffer.ts";
-import type { TailRow } from "../../src/events/event.look.ts";
+import type { TailRow } from "../../src/events/event.tail-query.ts";
 import { createEventNotifier } from "../../src/events/event.notifier.ts";
 import { createEventTail, type EventTail } from "../../src/events/event.tail.ts";
-import { Audience, type TailQuery } from "../../src/events/event.subscription.ts";
+import { SubscriberGroup, type TailQuery } from "../../src/events/event.subscription.ts";
 import type { JobPatch } from "../../src/jobs/job.fields.ts";
-import { assignRows, upsertRows } from "../../src/jobs/job.upsert.ts";
+import { assignContractors, upsertRows } from "../../src/jobs/update/upsert.sql.ts";
 import { createOrganizationService } from "../../src/organizations/organization.service.ts";
 import {
   openDatabase,
   type Database,
   type Queryable,
   type Transaction,
-} from "../../src/platform/database.ts";
+} from "../../src/platform/postgres/database.ts";
 import { createLogger } from "../../src/platform/logger.ts";
-import { systemActor, type OrganizationType, type Viewer } from "../../src/platform/principal.ts";
-import { sql, type Sql } from "../../src/platform/sql.ts";
-import { createTestDatabase, type TestDatabase } from "../support/test-database.ts";
+import { systemActor, type OrganizationType, type Principal } from "../../src/platform/principal.ts";
+import { sql, type Sql } from "../../src/platform/postgres/sql.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database/test-database.ts";
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -36,9 +36,9 @@ afterAll(async () => {
 
 const context = { actor: systemActor, requestId: null };
 const everything: TailQuery = { condition: null, types: [] };
-const operator: Viewer = { organizationId: null, organizationType: null, actor: systemActor };
+const operator: Principal = { organizationId: null, organizationType: null, actor: systemActor };
 
-type Partner = Extract<Viewer, { organizationId: string }>;
+type Partner = Extract<Principal, { organizationId: string }>;
 
 async function partner(type: OrganizationType): Promise<Partner> {
   const name = `${type} ${randomBytes(6).toString("hex")}`;
@@ -68,8 +68,8 @@ function openCountedTail(): { tail: EventTail; looks: () => number } {
 }
 
 /** What one subscription has got so far. */
-async function follow(tail: EventTail, viewer: Viewer, query: TailQuery = everything): Promise<TailRow[]> {
-  const events = await tail.jobChanged(viewer, query);
+async function follow(tail: EventTail, viewer: Principal, query: TailQuery = everything): Promise<TailRow[]> {
+  const events = await tail.subscribe(viewer, query);
   onTestFinished(() => void events.return());
   const got: TailRow[] = [];
   void (async () => {
@@ -99,7 +99,7 @@ async function listeners(): Promise<number> {
   const [row] = await database.query<{
     count: number;
   }>(sql`select count(*)::int as count from pg_stat_activity
-    where datname = current_database() and application_name = 'waymark events'`);
+    where datname = current_database() and application_name = 'waymark event tail'`);
   return row?.count ?? 0;
 }
 
@@ -128,7 +128,7 @@ it("tells the agent, and the contractor from its assignment on, and nobody else"
   const number = newNumber();
   await change(agent, number);
   const assignment = [{ markingNumber: number, contractorId: contractor.organizationId }];
-  await database.transaction((tx) => assignRows(tx, assignment, context));
+  await database.transaction((tx) => assignContractors(tx, assignment, context));
   happened([agent.organizationId, contractor.organizationId]);
   await change(agent, number, { weight: 2 });
   await change(other, newNumber());
@@ -271,7 +271,7 @@ it("a condition is held against the job as the change left it, not as it is now"
 it("a condition that fails ends those who asked for it, and nobody else", async () => {
   const agent = await partner("agent");
   const tail = openTail();
-  const failing = await tail.jobChanged(agent, {
+  const failing = await tail.subscribe(agent, {
     condition: sql`1 / (job.weight - job.weight) > 0`,
     types: [],
   });
@@ -287,8 +287,8 @@ it("a condition that fails ends those who asked for it, and nobody else", async 
 it("refuses one filter more than it can hold against each event, and takes another once one is gone", async () => {
   const agent = await partner("agent");
   const tail = openTail();
-  const ask = (weight: number): ReturnType<EventTail["jobChanged"]> =>
-    tail.jobChanged(agent, { condition: sql`job.weight > ${weight}`, types: [] });
+  const ask = (weight: number): ReturnType<EventTail["subscribe"]> =>
+    tail.subscribe(agent, { condition: sql`job.weight > ${weight}`, types: [] });
   const taken = await Promise.all(Array.from({ length: 50 }, (_, at) => ask(at)));
   await expect(ask(50)).rejects.toMatchObject({ code: "TooManyRequestsException" });
   // The same as one that is followed already is no other.
@@ -300,7 +300,7 @@ it("refuses one filter more than it can hold against each event, and takes anoth
 it("a reader who reads nothing is told that it is too slow, and holds nothing any more", async () => {
   const agent = await partner("agent");
   const tail = openTail();
-  const slow = await tail.jobChanged(agent, everything);
+  const slow = await tail.subscribe(agent, everything);
   const quick = await follow(tail, agent);
   const upserts = Array.from({ length: 1_001 }, () => ({
     markingNumber: newNumber(),
@@ -315,7 +315,7 @@ it("a reader who reads nothing is told that it is too slow, and holds nothing an
 });
 
 it("ends at once, also while its reader waits for an event", async () => {
-  const events = await openTail().jobChanged(await partner("agent"), everything);
+  const events = await openTail().subscribe(await partner("agent"), everything);
   const waiting = events.next();
   await events.return();
   expect(await waiting).toEqual({ done: true, value: undefined });
@@ -325,14 +325,14 @@ it("listens only while somebody follows, and stops in good order with followers 
   const tail = openTail();
   await vi.waitFor(async () => expect(await listeners()).toBe(0), 20_000);
   const agent = await partner("agent");
-  const events = await tail.jobChanged(agent, everything);
+  const events = await tail.subscribe(agent, everything);
   await vi.waitFor(async () => expect(await listeners()).toBe(1), 20_000);
   const waiting = events.next();
-  const coming = tail.jobChanged(agent, everything).catch((error: unknown) => error);
+  const coming = tail.subscribe(agent, everything).catch((error: unknown) => error);
   await tail[Symbol.asyncDispose]();
   expect(await waiting).toEqual({ done: true, value: undefined });
   expect(await coming).toMatchObject({ code: "ServiceUnavailableException" });
-  await expect(tail.jobChanged(agent, everything)).rejects.toMatchObject({
+  await expect(tail.subscribe(agent, everything)).rejects.toMatchObject({
     code: "ServiceUnavailableException",
   });
   await vi.waitFor(async () => expect(await listeners()).toBe(0), 20_000);
@@ -350,7 +350,7 @@ it("refuses who comes while the database is away, and loses nothing for those wh
   const got = await follow(tail, agent);
   isAway = true;
   await change(agent, newNumber());
-  await expect(tail.jobChanged(agent, everything)).rejects.toThrow("away");
+  await expect(tail.subscribe(agent, everything)).rejects.toThrow("away");
   isAway = false;
   await vi.waitFor(() => expect(got).toHaveLength(1), 20_000);
 });
@@ -369,7 +369,7 @@ it("whoever comes after the last follower left in the middle of a look begins at
       return found;
     },
   });
-  const events = await tail.jobChanged(agent, everything);
+  const events = await tail.subscribe(agent, everything);
   const { promise, resolve } = Promise.withResolvers<void>();
   held = promise;
   happened([agent.organizationId]);
@@ -393,12 +393,12 @@ const manyOf = (transaction: string): TailRow[] =>
   Array.from({ length: 5_001 }, () => ({ transaction_id: transaction }) as TailRow);
 
 it("what happened before a filter was followed fills nothing, however much it is and however busy the database", () => {
-  const audience = new Audience(operator, database, () => new Promise(() => undefined));
+  const audience = new SubscriberGroup(operator, database, () => new Promise(() => undefined));
   const subscription = audience.add({ condition: sql`true`, types: [] }, () => undefined);
-  audience.tell(manyOf("9"));
-  subscription.from = 10n;
-  audience.tell(manyOf("9"));
+  audience.push(manyOf("9"));
+  subscription.fromTransaction = 10n;
+  audience.push(manyOf("9"));
   expect(audience.isEmpty).toBe(false);
-  audience.tell(manyOf("10"));
+  audience.push(manyOf("10"));
   expect(audience.isEmpty).toBe(true);
 });

@@ -1,40 +1,41 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { importJobs } from "../../src/jobs/job.import.ts";
-import type { ImportRow } from "../../src/jobs/job.import.rows.ts";
+import { importJobs } from "../../src/jobs/import-export/import.ts";
+import type { ImportRow } from "../../src/jobs/import-export/import-rows.ts";
 import type { BatchOptions } from "../../src/jobs/job.service.ts";
 import { createOrganizationService } from "../../src/organizations/organization.service.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
-import type { Principal } from "../../src/platform/principal.ts";
-import { sql } from "../../src/platform/sql.ts";
+import type { OrganizationPrincipal } from "../../src/platform/principal.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
 import {
-  newNumber,
-  openJobServices,
-  operator,
-  options,
-  outcomesOf,
-  type JobServices,
-} from "../support/job-services.ts";
+  newMarkingNumber,
+  openJobServiceFixture,
+  operatorPrincipal,
+  bulkOptions,
+  summarizeOutcomes,
+  type JobServiceFixture,
+} from "../support/jobs/service.fixture.ts";
 
-let services: JobServices;
-let agent: Principal;
-let contractor: Principal;
+let services: JobServiceFixture;
+let agent: OrganizationPrincipal;
+let contractor: OrganizationPrincipal;
 
 beforeAll(async () => {
-  services = await openJobServices();
-  agent = await services.partner("agent");
-  contractor = await services.partner("contractor");
+  services = await openJobServiceFixture();
+  agent = await services.createOrganization("agent");
+  contractor = await services.createOrganization("contractor");
   await services.database.query(sql`alter table job add constraint no_feathers check (labels <> 'feathers')`);
 });
 afterAll(() => services[Symbol.asyncDispose]());
 beforeEach(() => {
-  services.told.announced = 0;
-  services.told.happened = [];
+  services.notifications.workers = 0;
+  services.notifications.organizationIds = [];
 });
 
-const allOrNothing: BatchOptions = { ...options, errorPolicy: "all_or_nothing" };
-const seers = (...partners: Principal[]): string[] => partners.map((one) => one.organizationId).toSorted();
+const allOrNothing: BatchOptions = { ...bulkOptions, errorPolicy: "all_or_nothing" };
+const seers = (...partners: OrganizationPrincipal[]): string[] =>
+  partners.map((one) => one.organizationId).toSorted();
 const jobs = (count: number): Promise<string[]> =>
-  Promise.all(Array.from({ length: count }, () => services.job(agent)));
+  Promise.all(Array.from({ length: count }, () => services.createJob(agent)));
 const weighing = (markingNumber: string, weight: number, ...expectedVersions: number[]) => ({
   markingNumber,
   body: { weight },
@@ -42,8 +43,8 @@ const weighing = (markingNumber: string, weight: number, ...expectedVersions: nu
 });
 const update = async (
   items: readonly ReturnType<typeof weighing>[],
-  how: BatchOptions = options,
-  viewer: Principal | typeof operator = agent,
+  how: BatchOptions = bulkOptions,
+  viewer: OrganizationPrincipal | typeof operatorPrincipal = agent,
 ) => (await services.jobs.updateBatch(viewer, items, how)).results;
 
 async function* rowsOf(values: readonly Record<string, unknown>[]): AsyncGenerator<ImportRow> {
@@ -54,8 +55,8 @@ describe("a batch that skips what fails", () => {
   it("tells of each item whether it was updated, unchanged or failed, with the job and who sees it", async () => {
     const [one = "", two = ""] = await jobs(2);
     await update([weighing(two, 7)]);
-    const results = await update([weighing(one, 7), weighing(two, 7), weighing(newNumber(), 7)]);
-    expect(outcomesOf(results)).toEqual(["updated", "unchanged", "NotFound"]);
+    const results = await update([weighing(one, 7), weighing(two, 7), weighing(newMarkingNumber(), 7)]);
+    expect(summarizeOutcomes(results)).toEqual(["updated", "unchanged", "NotFound"]);
     expect(results[0]).toMatchObject({
       markingNumber: one,
       job: { version: 2, weight: 7, agent_id: agent.organizationId, contractor_id: null },
@@ -66,14 +67,14 @@ describe("a batch that skips what fails", () => {
   it("refuses an item at another version than expected, says at which it is, and applies the others", async () => {
     const [one = "", two = "", three = ""] = await jobs(3);
     const results = await update([weighing(one, 1, 4), weighing(two, 1, 1), weighing(three, 1, 9, 1)]);
-    expect(outcomesOf(results)).toEqual(["PreconditionFailed", "updated", "updated"]);
+    expect(summarizeOutcomes(results)).toEqual(["PreconditionFailed", "updated", "updated"]);
     expect(results[0]).toMatchObject({ failure: { message: expect.stringContaining("version 1,") } });
-    expect((await services.stored(one)).version).toBe(1);
+    expect((await services.readJob(one)).version).toBe(1);
   });
 
   it("names problems by the path that the caller asks for", async () => {
-    const item = { markingNumber: await services.job(agent), body: { weight: "heavy" } };
-    const how = { ...options, pathOf: (at: number) => `items.${at}.patch.` };
+    const item = { markingNumber: await services.createJob(agent), body: { weight: "heavy" } };
+    const how = { ...bulkOptions, pathOf: (at: number) => `items.${at}.patch.` };
     const { results } = await services.jobs.updateBatch(agent, [item], how);
     expect(results).toMatchObject([
       {
@@ -90,7 +91,7 @@ describe("a batch that skips what fails", () => {
   it.each(["", "\0", "\ud800", "x".repeat(121)])(
     "refuses %j, which selects no job, before it is asked for",
     async (markingNumber) => {
-      const number = await services.job(agent);
+      const number = await services.createJob(agent);
       const results = await update([weighing(markingNumber, 1), weighing(number, 1)]);
       expect(results).toMatchObject([
         {
@@ -103,7 +104,7 @@ describe("a batch that skips what fails", () => {
   );
 
   it.each([0, 101])("refuses a call of %i items whole", async (count) => {
-    const items = Array.from({ length: count }, () => weighing(newNumber(), 1));
+    const items = Array.from({ length: count }, () => weighing(newMarkingNumber(), 1));
     await expect(update(items)).rejects.toMatchObject({ code: "BadRequestException" });
   });
 });
@@ -124,19 +125,23 @@ describe("a batch of all or nothing", () => {
   it("applies all where all are sound, also the same job twice, in order", async () => {
     const [one = "", two = ""] = await jobs(2);
     const results = await update([weighing(one, 1, 1), weighing(two, 5), weighing(one, 2, 2)], allOrNothing);
-    expect(outcomesOf(results)).toEqual(["updated", "updated", "updated"]);
+    expect(summarizeOutcomes(results)).toEqual(["updated", "updated", "updated"]);
     expect(results.map((result) => "job" in result && [result.job.version, result.job.weight])).toEqual([
       [2, 1],
       [2, 5],
       [3, 2],
     ]);
-    expect(await services.stored(one)).toMatchObject({ version: 3, weight: 2 });
-    expect(services.told).toEqual({ announced: 1, happened: [seers(agent)] });
+    expect(await services.readJob(one)).toMatchObject({ version: 3, weight: 2 });
+    expect(services.notifications).toEqual({ workers: 1, organizationIds: [seers(agent)] });
   });
 
   const failures = [
     ["an invalid patch", (at: string) => ({ markingNumber: at, body: { weight: "x" } }), "BadRequest"],
-    ["a job that is not there", () => ({ markingNumber: newNumber(), body: { weight: 1 } }), "NotFound"],
+    [
+      "a job that is not there",
+      () => ({ markingNumber: newMarkingNumber(), body: { weight: 1 } }),
+      "NotFound",
+    ],
     [
       "another version",
       (at: string) => ({ markingNumber: at, body: { weight: 1 }, expectedVersions: [2] }),
@@ -152,15 +157,15 @@ describe("a batch of all or nothing", () => {
   // evidence: batch-all-or-nothing
   it.each(failures)("changes nothing, records nothing and tells nobody for %s", async (_, failing, code) => {
     const [one = "", two = "", three = ""] = await jobs(3);
-    const before = await services.counts();
+    const before = await services.countRows();
     const items = [weighing(one, 1), failing(two), weighing(three, 1)];
     const { results } = await services.jobs.updateBatch(agent, items, allOrNothing);
-    expect(outcomesOf(results)).toEqual(["not_applied", code, "not_applied"]);
+    expect(summarizeOutcomes(results)).toEqual(["not_applied", code, "not_applied"]);
     expect(results.some((result) => "job" in result)).toBe(false);
     for (const number of [one, two, three])
-      expect(await services.stored(number)).toMatchObject({ version: 1, weight: null });
-    expect(await services.counts()).toEqual(before);
-    expect(services.told).toEqual({ announced: 0, happened: [] });
+      expect(await services.readJob(number)).toMatchObject({ version: 1, weight: null });
+    expect(await services.countRows()).toEqual(before);
+    expect(services.notifications).toEqual({ workers: 0, organizationIds: [] });
   });
 
   it("names every item that fails, not only the first", async () => {
@@ -168,17 +173,22 @@ describe("a batch of all or nothing", () => {
     const items = [
       { markingNumber: one, body: { weight: "x" } },
       { markingNumber: two, body: { labels: "feathers" } },
-      weighing(newNumber(), 1),
+      weighing(newMarkingNumber(), 1),
       weighing(one, 1),
     ];
     const { results } = await services.jobs.updateBatch(agent, items, allOrNothing);
-    expect(outcomesOf(results)).toEqual(["BadRequest", "InternalServerError", "NotFound", "not_applied"]);
+    expect(summarizeOutcomes(results)).toEqual([
+      "BadRequest",
+      "InternalServerError",
+      "NotFound",
+      "not_applied",
+    ]);
   });
 
   it("takes as many statements for 100 jobs as for one", async () => {
     const numbers = await jobs(100);
-    expect(await statementsOf(numbers.slice(0, 1), options)).toBe(1);
-    expect(await statementsOf(numbers, options)).toBe(1);
+    expect(await statementsOf(numbers.slice(0, 1), bulkOptions)).toBe(1);
+    expect(await statementsOf(numbers, bulkOptions)).toBe(1);
     // begin, savepoint, the change, release, commit
     expect(await statementsOf(numbers.slice(0, 1), allOrNothing)).toBe(5);
     expect(await statementsOf(numbers, allOrNothing)).toBe(5);
@@ -202,99 +212,110 @@ describe("a dry run", () => {
     "answers as if done, changes nothing and tells nobody: %s",
     async (errorPolicy) => {
       const [one = "", two = ""] = await jobs(2);
-      const before = await services.counts();
-      const how = { ...options, errorPolicy, dryRun: true };
+      const before = await services.countRows();
+      const how = { ...bulkOptions, errorPolicy, dryRun: true };
       const results = await update([weighing(one, 1), weighing(two, 2), weighing(one, 3)], how);
       expect(results).toMatchObject([
         { outcome: "updated", job: { version: 2, weight: 1 } },
         { outcome: "updated", job: { version: 2, weight: 2 } },
         { outcome: "updated", job: { version: 3, weight: 3 } },
       ]);
-      const [failed] = outcomesOf(await update([weighing(one, 1), weighing(newNumber(), 2)], how));
+      const [failed] = summarizeOutcomes(
+        await update([weighing(one, 1), weighing(newMarkingNumber(), 2)], how),
+      );
       expect(failed).toBe(errorPolicy === "skip_failed" ? "updated" : "not_applied");
-      await services.jobs.updateOne(agent, weighing(one, 1), { ...options, dryRun: true });
-      expect(await services.counts()).toEqual(before);
-      expect(await services.stored(one)).toMatchObject({ version: 1, weight: null });
-      expect(services.told).toEqual({ announced: 0, happened: [] });
+      await services.jobs.updateOne(agent, weighing(one, 1), { ...bulkOptions, dryRun: true });
+      expect(await services.countRows()).toEqual(before);
+      expect(await services.readJob(one)).toMatchObject({ version: 1, weight: null });
+      expect(services.notifications).toEqual({ workers: 0, organizationIds: [] });
     },
   );
 });
 
 describe("who is told of a change", () => {
   it("are the agents and contractors of the jobs that changed, each once and nobody else", async () => {
-    const other = await services.partner("agent");
-    const assigned = await services.job(agent, { contractorId: contractor.organizationId });
-    const unchanged = await services.job(other);
-    await update([weighing(unchanged, 1)], options, other);
-    services.told.happened = [];
-    const items = [weighing(assigned, 1), weighing(await services.job(agent), 1), weighing(unchanged, 1)];
-    expect(outcomesOf(await update(items, options, operator))).toEqual(["updated", "updated", "unchanged"]);
-    expect(services.told.happened).toEqual([seers(agent, contractor)]);
+    const other = await services.createOrganization("agent");
+    const assigned = await services.createJob(agent, { contractorId: contractor.organizationId });
+    const unchanged = await services.createJob(other);
+    await update([weighing(unchanged, 1)], bulkOptions, other);
+    services.notifications.organizationIds = [];
+    const items = [
+      weighing(assigned, 1),
+      weighing(await services.createJob(agent), 1),
+      weighing(unchanged, 1),
+    ];
+    expect(summarizeOutcomes(await update(items, bulkOptions, operatorPrincipal))).toEqual([
+      "updated",
+      "updated",
+      "unchanged",
+    ]);
+    expect(services.notifications.organizationIds).toEqual([seers(agent, contractor)]);
   });
 
   it("is told of one job's change, too, and of none that changed nothing", async () => {
-    const number = await services.job(agent, { contractorId: contractor.organizationId });
-    const { job } = await services.jobs.updateOne(contractor, weighing(number, 1), options);
+    const number = await services.createJob(agent, { contractorId: contractor.organizationId });
+    const { job } = await services.jobs.updateOne(contractor, weighing(number, 1), bulkOptions);
     expect(job).toMatchObject({ agent_id: agent.organizationId, contractor_id: contractor.organizationId });
-    expect(services.told.happened).toEqual([seers(agent, contractor)]);
-    await services.jobs.updateOne(contractor, weighing(number, 1), options);
+    expect(services.notifications.organizationIds).toEqual([seers(agent, contractor)]);
+    await services.jobs.updateOne(contractor, weighing(number, 1), bulkOptions);
     await update([weighing(number, 1)]);
-    expect(services.told.happened).toHaveLength(1);
+    expect(services.notifications.organizationIds).toHaveLength(1);
   });
 });
 
 async function importRows(values: readonly Record<string, unknown>[], dryRun = false): Promise<void> {
-  const { database, codes, told } = services;
+  const { database, referenceData, notifications } = services;
   const parts = {
     database,
-    codes,
+    referenceData: referenceData,
     organizations: createOrganizationService({ database }),
-    announce: () => undefined,
-    happened: (ids: readonly string[]) => void told.happened.push(ids.toSorted()),
+    notifyWorkers: () => undefined,
+    notifySubscribers: (ids: readonly string[]) => void notifications.organizationIds.push(ids.toSorted()),
   };
-  const how = { ...options, dryRun, agent: toTypedId("org", agent.organizationId) };
+  const how = { ...bulkOptions, dryRun, agent: toTypedId("org", agent.organizationId) };
   for await (const { counts } of importJobs(parts, rowsOf(values), how)) expect(counts.failed).toBe(0);
 }
 
 describe("who an import tells", () => {
   it("are the agents and contractors of the jobs that it made or changed, each chunk's once", async () => {
-    const marking_number = await services.job(agent, { contractorId: contractor.organizationId });
+    const marking_number = await services.createJob(agent, { contractorId: contractor.organizationId });
     const rows = [
       { marking_number, weight: 1 },
-      { marking_number: newNumber(), weight: 1 },
+      { marking_number: newMarkingNumber(), weight: 1 },
     ];
     await importRows(rows, true);
-    expect(services.told.happened).toEqual([]);
+    expect(services.notifications.organizationIds).toEqual([]);
     // The file says nothing of the contractor, who is told nevertheless.
     await importRows(rows);
     await importRows(rows);
-    expect(services.told.happened).toEqual([seers(agent, contractor)]);
-    const other = await services.partner("contractor");
+    expect(services.notifications.organizationIds).toEqual([seers(agent, contractor)]);
+    const other = await services.createOrganization("contractor");
     await importRows([{ marking_number, contractor: toTypedId("org", other.organizationId) }]);
-    expect(services.told.happened.at(-1)).toEqual(seers(agent, other));
+    expect(services.notifications.organizationIds.at(-1)).toEqual(seers(agent, other));
     await importRows([{ marking_number, weight: 2, contractor: null }]);
-    expect(services.told.happened.at(-1)).toEqual(seers(agent));
+    expect(services.notifications.organizationIds.at(-1)).toEqual(seers(agent));
   });
 });
 
 describe("an operator", () => {
   it("updates jobs of every agent, one by one and in batches", async () => {
-    const other = await services.partner("agent");
-    const [mine, theirs] = [await services.job(agent), await services.job(other)];
-    expect(outcomesOf(await update([weighing(mine, 1), weighing(theirs, 1)], options, operator))).toEqual([
-      "updated",
-      "updated",
-    ]);
-    const { job } = await services.jobs.updateOne(operator, weighing(theirs, 2), options);
+    const other = await services.createOrganization("agent");
+    const [mine, theirs] = [await services.createJob(agent), await services.createJob(other)];
+    expect(
+      summarizeOutcomes(
+        await update([weighing(mine, 1), weighing(theirs, 1)], bulkOptions, operatorPrincipal),
+      ),
+    ).toEqual(["updated", "updated"]);
+    const { job } = await services.jobs.updateOne(operatorPrincipal, weighing(theirs, 2), bulkOptions);
     expect(job).toMatchObject({ weight: 2, agent_id: other.organizationId });
-    expect(outcomesOf(await update([weighing(theirs, 3)]))).toEqual(["NotFound"]);
+    expect(summarizeOutcomes(await update([weighing(theirs, 3)]))).toEqual(["NotFound"]);
   });
 
   // evidence: job-carrier-status-read-only
   it("cannot set the carrier's status by a patch, nor can anybody", async () => {
-    const number = await services.job(agent);
+    const number = await services.createJob(agent);
     const items = [{ markingNumber: number, body: { weight: 1, provider_status: "mine" } }];
-    const { results, ignored } = await services.jobs.updateBatch(operator, items, options);
+    const { results, ignored } = await services.jobs.updateBatch(operatorPrincipal, items, bulkOptions);
     expect(results).toMatchObject([{ outcome: "updated", job: { provider_status: null } }]);
     expect(ignored).toEqual(["provider_status"]);
   });
@@ -304,11 +325,11 @@ describe("in a transaction of the caller's", () => {
   it("notifies the organisations that see the job after the commit, and none before it", async () => {
     const [one = "", two = ""] = await jobs(2);
     await services.database.transaction(async (tx) => {
-      await update([weighing(one, 1)], { ...options, tx });
-      await services.jobs.updateOne(agent, weighing(two, 1), { ...options, tx });
-      expect(services.told.happened).toEqual([]);
+      await update([weighing(one, 1)], { ...bulkOptions, tx });
+      await services.jobs.updateOne(agent, weighing(two, 1), { ...bulkOptions, tx });
+      expect(services.notifications.organizationIds).toEqual([]);
     });
-    expect(services.told.happened).toEqual([seers(agent), seers(agent)]);
+    expect(services.notifications.organizationIds).toEqual([seers(agent), seers(agent)]);
   });
 
   it("changes nothing and notifies no organisation if the transaction is rolled back", async () => {
@@ -319,22 +340,25 @@ describe("in a transaction of the caller's", () => {
         "rollback",
       );
     };
-    await change(1, options);
-    expect(await services.stored(one)).toMatchObject({ weight: null, version: 1 });
-    expect(services.told.happened).toEqual([]);
+    await change(1, bulkOptions);
+    expect(await services.readJob(one)).toMatchObject({ weight: null, version: 1 });
+    expect(services.notifications.organizationIds).toEqual([]);
   });
 
   it("undoes a dry run, and all of a batch that must apply all, and nothing else", async () => {
     const [one = "", two = ""] = await jobs(2);
     await services.database.transaction(async (tx) => {
-      await update([weighing(one, 1)], { ...options, tx });
-      await update([weighing(one, 2), weighing(two, 2)], { ...options, tx, dryRun: true });
-      await services.jobs.updateOne(agent, weighing(two, 3), { ...options, tx, dryRun: true });
-      const refused = await update([weighing(one, 4), weighing(newNumber(), 4)], { ...allOrNothing, tx });
-      expect(outcomesOf(refused)).toEqual(["not_applied", "NotFound"]);
+      await update([weighing(one, 1)], { ...bulkOptions, tx });
+      await update([weighing(one, 2), weighing(two, 2)], { ...bulkOptions, tx, dryRun: true });
+      await services.jobs.updateOne(agent, weighing(two, 3), { ...bulkOptions, tx, dryRun: true });
+      const refused = await update([weighing(one, 4), weighing(newMarkingNumber(), 4)], {
+        ...allOrNothing,
+        tx,
+      });
+      expect(summarizeOutcomes(refused)).toEqual(["not_applied", "NotFound"]);
     });
-    expect(await services.stored(one)).toMatchObject({ weight: 1, version: 2 });
-    expect(await services.stored(two)).toMatchObject({ weight: null, version: 1 });
-    expect(services.told.happened).toEqual([seers(agent)]);
+    expect(await services.readJob(one)).toMatchObject({ weight: 1, version: 2 });
+    expect(await services.readJob(two)).toMatchObject({ weight: null, version: 1 });
+    expect(services.notifications.organizationIds).toEqual([seers(agent)]);
   });
 });

@@ -1,10 +1,15 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { newUuid } from "../../src/platform/ids.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { allOrNothing, dry, seers, useJobOperations } from "../support/job-operations-rig.ts";
-import { newNumber, options, outcomesOf } from "../support/job-services.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import {
+  allOrNothingOptions,
+  dryRunOptions,
+  sortedOrganizationIds,
+  useOperatorJobFixture,
+} from "../support/jobs/operator-service.fixture.ts";
+import { newMarkingNumber, bulkOptions, summarizeOutcomes } from "../support/jobs/service.fixture.ts";
 
-const { services, agent, contractor, create, newJob, eventsOf } = useJobOperations();
+const { services, agent, contractor, create, newJob, eventsOf } = useOperatorJobFixture();
 
 beforeAll(async () => {
   await services().database.query(
@@ -49,11 +54,11 @@ describe("creating jobs", () => {
         },
       },
     ]);
-    expect(await services().stored(full.markingNumber)).toMatchObject({ version: 2, weight: 2.5 });
+    expect(await services().readJob(full.markingNumber)).toMatchObject({ version: 2, weight: 2.5 });
   });
 
   it("records one creation of each, an assignment where there is one, their deliveries, and tells of them", async () => {
-    const before = await services().counts();
+    const before = await services().countRows();
     const bare = newJob();
     const assigned = newJob({ contractorId: contractor().organizationId, fields: { weight: 1 } });
     await create([bare, assigned]);
@@ -65,30 +70,36 @@ describe("creating jobs", () => {
       { type: "job.assigned", changes: { contractor_id: { from: null, to: contractor().organizationId } } },
     ]);
     // The agent's endpoint gets all three events, the contractor's the assignment.
-    const { jobs, events, deliveries } = await services().counts();
+    const { jobs, events, deliveries } = await services().countRows();
     expect([jobs - before.jobs, events - before.events, deliveries - before.deliveries]).toEqual([2, 3, 4]);
-    expect(services().told).toEqual({ announced: 1, happened: [seers(agent(), contractor())] });
+    expect(services().notifications).toEqual({
+      workers: 1,
+      organizationIds: [sortedOrganizationIds(agent(), contractor())],
+    });
   });
 
   it("refuses a Marking Number that is taken, whosever it is, and leaves that job as it is", async () => {
-    const other = await services().partner("agent");
-    const numbers = [await services().job(agent()), await services().job(other)];
+    const other = await services().createOrganization("agent");
+    const numbers = [await services().createJob(agent()), await services().createJob(other)];
     const taken = numbers.map((markingNumber) => newJob({ markingNumber, fields: { weight: 9 } }));
     const results = await create([...taken, newJob()]);
-    expect(outcomesOf(results)).toEqual(["Conflict", "Conflict", "created"]);
+    expect(summarizeOutcomes(results)).toEqual(["Conflict", "Conflict", "created"]);
     expect(results[0]).toMatchObject({
       failure: { message: "There is a job with this Marking Number already" },
     });
     for (const number of numbers)
-      expect(await services().stored(number)).toMatchObject({ version: 1, weight: null });
+      expect(await services().readJob(number)).toMatchObject({ version: 1, weight: null });
   });
 
   it.each(policies)("refuses the second of two with the same Marking Number: %s", async (errorPolicy) => {
     const twice = newJob({ fields: { weight: 1 } });
-    const results = await create([twice, { ...twice, fields: { weight: 2 } }], { ...options, errorPolicy });
+    const results = await create([twice, { ...twice, fields: { weight: 2 } }], {
+      ...bulkOptions,
+      errorPolicy,
+    });
     const isAll = errorPolicy === "all_or_nothing";
-    expect(outcomesOf(results)).toEqual([isAll ? "not_applied" : "created", "Conflict"]);
-    expect(await services().stored(twice.markingNumber)).toMatchObject(
+    expect(summarizeOutcomes(results)).toEqual([isAll ? "not_applied" : "created", "Conflict"]);
+    expect(await services().readJob(twice.markingNumber)).toMatchObject(
       isAll ? { version: 0 } : { version: 1, weight: 1 },
     );
   });
@@ -129,39 +140,39 @@ describe("creating jobs", () => {
 
   it("leaves out what the database refuses, and makes the others", async () => {
     const jobs = [newJob(), newJob({ fields: { labels: "feathers" } }), newJob()];
-    expect(outcomesOf(await create(jobs))).toEqual(["created", "InternalServerError", "created"]);
+    expect(summarizeOutcomes(await create(jobs))).toEqual(["created", "InternalServerError", "created"]);
   });
 
   it("makes none where one is refused and the policy is all or nothing", async () => {
-    const before = await services().counts();
+    const before = await services().countRows();
     const jobs = [newJob(), newJob({ fields: { labels: "feathers" } }), newJob({ agentId: newUuid() })];
-    expect(outcomesOf(await create(jobs, allOrNothing))).toEqual([
+    expect(summarizeOutcomes(await create(jobs, allOrNothingOptions))).toEqual([
       "not_applied",
       "InternalServerError",
       "BadRequest",
     ]);
-    expect(await services().counts()).toEqual(before);
-    expect(services().told).toEqual({ announced: 0, happened: [] });
+    expect(await services().countRows()).toEqual(before);
+    expect(services().notifications).toEqual({ workers: 0, organizationIds: [] });
   });
 
   it("makes nothing in a dry run, and answers as if done", async () => {
-    const before = await services().counts();
+    const before = await services().countRows();
     const job = newJob({ contractorId: contractor().organizationId, fields: { weight: 1 } });
-    expect(await create([job], dry)).toMatchObject([
+    expect(await create([job], dryRunOptions)).toMatchObject([
       { outcome: "created", job: { version: 2, weight: 1, contractor_id: contractor().organizationId } },
     ]);
-    expect(await services().counts()).toEqual(before);
-    expect(services().told).toEqual({ announced: 0, happened: [] });
+    expect(await services().countRows()).toEqual(before);
+    expect(services().notifications).toEqual({ workers: 0, organizationIds: [] });
   });
 
   it("makes each number once, and fails with nothing but conflicts, when many make the same at once", async () => {
-    const numbers = Array.from({ length: 30 }, newNumber);
+    const numbers = Array.from({ length: 30 }, newMarkingNumber);
     const calls = Array.from({ length: 6 }, (_, at) =>
       create(
         (at % 2 === 0 ? numbers : numbers.toReversed()).map((markingNumber) => newJob({ markingNumber })),
       ),
     );
-    const outcomes = (await Promise.all(calls)).flatMap(outcomesOf);
+    const outcomes = (await Promise.all(calls)).flatMap(summarizeOutcomes);
     expect(outcomes.filter((outcome) => outcome === "created")).toHaveLength(numbers.length);
     expect(outcomes.filter((outcome) => outcome === "Conflict")).toHaveLength(5 * numbers.length);
   });

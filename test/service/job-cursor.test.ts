@@ -1,15 +1,15 @@
 /** A cursor of a list of jobs: it fits, it goes with its order, and what is none is none. */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { pageOfJobs } from "../../src/jobs/job.connection.ts";
-import { jobCursor, jobOrderFields, readJobCursor, type JobOrder } from "../../src/jobs/job.order.ts";
-import type { JobPosition } from "../../src/jobs/job.filter.ts";
+import { listJobs } from "../../src/jobs/list/list.sql.ts";
+import { jobCursor, jobOrderFields, readJobCursor, type JobOrder } from "../../src/jobs/list/order.ts";
+import type { JobPosition } from "../../src/jobs/list/list-parameters.ts";
 import { encodeCursor } from "../../src/platform/cursor.ts";
 import { newUuid } from "../../src/platform/ids.ts";
-import { openJobReads, type JobReads } from "../support/job-reads.ts";
+import { openJobReadFixture, type JobReadFixture } from "../support/jobs/read.fixture.ts";
 
-let reads: JobReads;
+let reads: JobReadFixture;
 beforeAll(async () => {
-  reads = await openJobReads();
+  reads = await openJobReadFixture();
 });
 afterAll(() => reads[Symbol.asyncDispose]());
 
@@ -63,8 +63,8 @@ it("fits for the longest Marking Numbers, and goes on after them", async () => {
   const met: string[] = [];
   let position: JobPosition | null = null;
   for (let goesOn = true; goesOn;) {
-    const page: Awaited<ReturnType<typeof pageOfJobs>> = await pageOfJobs(reads.database, reads.agent, {
-      condition: {},
+    const page: Awaited<ReturnType<typeof listJobs>> = await listJobs(reads.database, reads.agent, {
+      filter: {},
       order,
       page: { direction: "forward", limit: 1, position },
       include: { items: true, organizations: false, total: false },
@@ -80,8 +80,8 @@ it("fits for the longest Marking Numbers, and goes on after them", async () => {
 });
 
 it("of a job that is not there leads nowhere", async () => {
-  const page = await pageOfJobs(reads.database, reads.agent, {
-    condition: {},
+  const page = await listJobs(reads.database, reads.agent, {
+    filter: {},
     order: { field: "marking_number", descending: false },
     page: { direction: "forward", limit: 5, position: { value: null, id: newUuid() } },
     include: { items: true, organizations: false, total: false },

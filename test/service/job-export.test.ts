@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { exportJobs, type ExportQuery } from "../../src/jobs/job.export.ts";
+import { exportJobs, type ExportQuery } from "../../src/jobs/import-export/export.ts";
 import { jobFieldNames } from "../../src/jobs/job.fields.ts";
-import { upsertRows } from "../../src/jobs/job.upsert.ts";
+import { upsertRows } from "../../src/jobs/update/upsert.sql.ts";
 import { newUuid, toTypedId } from "../../src/platform/ids.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { context, countsOf, problemsOf, useJobImports } from "../support/job-import-rig.ts";
-import { newNumber } from "../support/job-services.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { context, countsOf, problemsOf, useJobImportFixture } from "../support/jobs/import.fixture.ts";
+import { newMarkingNumber } from "../support/jobs/service.fixture.ts";
 
-const { database, services, organization, importFile, makeJob, jobOf } = useJobImports();
+const { database, services, organization, importFile, makeJob, readJob: jobOf } = useJobImportFixture();
 
 async function exported(query: ExportQuery): Promise<string> {
   let file = "";
@@ -18,7 +18,7 @@ async function exported(query: ExportQuery): Promise<string> {
 
 describe("an export", () => {
   it("has every job once, page by page, oldest first", async () => {
-    const numbers = Array.from({ length: 2_300 }, newNumber);
+    const numbers = Array.from({ length: 2_300 }, newMarkingNumber);
     const [agent, ...rows] = ["Exporter", ...numbers.map((number) => `${number},Exporter`)];
     const { id } = await services().organizations.create({ name: agent, type: "agent" });
     await importFile(`marking_number,agent\n${rows.join("\n")}\n`, {});
@@ -126,7 +126,7 @@ describe("an export", () => {
         const upserts = jobs.map(({ suffix, ...job }) => ({
           ...job,
           agentId,
-          markingNumber: `${suffix ?? ""}${newNumber()}`,
+          markingNumber: `${suffix ?? ""}${newMarkingNumber()}`,
         }));
         await database().transaction((tx) => upsertRows(tx, upserts, context));
         const rows = () => database().query(sql`select * from job where agent_id = ${agentId} order by id`);

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { entities } from "../../src/entities.ts";
-import { createJobCodes } from "../../src/jobs/job.codes.ts";
-import { importJobs, type ImportCounts } from "../../src/jobs/job.import.ts";
-import { readRows } from "../../src/jobs/job.import.rows.ts";
+import { entities } from "../../src/app/entities.ts";
+import { createJobReferenceData } from "../../src/jobs/job.reference-data.ts";
+import { importJobs, type ImportCounts } from "../../src/jobs/import-export/import.ts";
+import { readRows } from "../../src/jobs/import-export/import-rows.ts";
 import { createJobService } from "../../src/jobs/job.service.ts";
 import { createOrganizationService } from "../../src/organizations/organization.service.ts";
-import { openDatabase, type Database } from "../../src/platform/database.ts";
+import { openDatabase, type Database } from "../../src/platform/postgres/database.ts";
 import { systemActor } from "../../src/platform/principal.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { holdJob } from "../support/row-lock.ts";
-import { createTestDatabase, type TestDatabase } from "../support/test-database.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { lockJobRow } from "../support/database/row-lock.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database/test-database.ts";
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -36,16 +36,20 @@ afterAll(async () => {
 });
 
 async function importCsv(...lines: string[]): Promise<ImportCounts | undefined> {
-  const codes = createJobCodes(database);
+  const referenceData = createJobReferenceData(database);
   const organizations = createOrganizationService({ database });
   const bytes = (async function* () {
     yield await Promise.resolve(Buffer.from(["marking_number,labels", ...lines, ""].join("\n")));
   })();
   const rows = readRows(bytes, { format: "csv" });
-  const reports = importJobs({ database, codes, organizations, announce, happened: announce }, rows, {
-    ...context,
-    agent: "Agent",
-  });
+  const reports = importJobs(
+    { database, referenceData, organizations, notifyWorkers: announce, notifySubscribers: announce },
+    rows,
+    {
+      ...context,
+      agent: "Agent",
+    },
+  );
   for await (const { counts } of reports) return counts;
   return undefined;
 }
@@ -53,14 +57,19 @@ async function importCsv(...lines: string[]): Promise<ImportCounts | undefined> 
 it("an import that has to leave a row out never deadlocks with a batch of the same jobs", async () => {
   // In this order, so that a half of the import's rows holds the last of them by id first.
   for (const number of ["gate", "c", "b", "a"]) await importCsv(`${number},wool`);
-  const gate = await holdJob(testDatabase.url, "gate");
+  const gate = await lockJobRow(testDatabase.url, "gate");
   const imported = importCsv("a,slow", "b,tin", "c,lead");
-  await gate.untilSomeoneWaits(1);
-  const jobs = createJobService({ database, codes: createJobCodes(database), announce, happened: announce });
+  await gate.waitForBlockedSessions(1);
+  const jobs = createJobService({
+    database,
+    referenceData: createJobReferenceData(database),
+    notifyWorkers: announce,
+    notifySubscribers: announce,
+  });
   const viewer = { organizationId: agentId, organizationType: "agent", actor: systemActor } as const;
   const items = ["a", "b"].map((markingNumber) => ({ markingNumber, body: { weight: 1 } }));
   const updated = jobs.updateBatch(viewer, items, context);
-  await gate.untilSomeoneWaits(2);
+  await gate.waitForBlockedSessions(2);
   await gate.release();
 
   expect(await imported).toEqual({ created: 0, updated: 2, unchanged: 0, failed: 1 });

@@ -1,11 +1,26 @@
 import { describe, expect, it } from "vitest";
-import { importJobs } from "../../src/jobs/job.import.ts";
-import { readRows } from "../../src/jobs/job.import.rows.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { byAgent, bytesOf, context, countsOf, problemsOf, useJobImports } from "../support/job-import-rig.ts";
-import { newNumber } from "../support/job-services.ts";
+import { importJobs } from "../../src/jobs/import-export/import.ts";
+import { readRows } from "../../src/jobs/import-export/import-rows.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import {
+  defaultAgent,
+  streamBytes,
+  context,
+  countsOf,
+  problemsOf,
+  useJobImportFixture,
+} from "../support/jobs/import.fixture.ts";
+import { newMarkingNumber } from "../support/jobs/service.fixture.ts";
 
-const { database, services, organization, importFile, importNdjson, makeJob, jobOf } = useJobImports();
+const {
+  database,
+  services,
+  organization,
+  importFile,
+  importNdjson,
+  makeJob,
+  readJob: jobOf,
+} = useJobImportFixture();
 
 describe("a row that fails", () => {
   const soundCells: Record<string, string> = {
@@ -40,8 +55,8 @@ describe("a row that fails", () => {
     ["recipient_name", "must not contain U+0000", "a\0b"],
     ["provider_status", "must be at most 255 characters", "x".repeat(256)],
   ])("is told by line, field and reason: %s %s", async (field, message, cell) => {
-    const fine = newNumber();
-    const number = field === "marking_number" ? "" : `${newNumber()},`;
+    const fine = newMarkingNumber();
+    const number = field === "marking_number" ? "" : `${newMarkingNumber()},`;
     const header = field === "marking_number" ? "marking_number,labels" : `marking_number,${field},labels`;
     const rest = field === "marking_number" ? "" : `${soundCells[field] ?? "text"},`;
     const result = await importFile(`${header}\n${number}${cell},x\n${fine},${rest}x\n`);
@@ -50,7 +65,7 @@ describe("a row that fails", () => {
   });
 
   it("is told with every problem it has, and with its Marking Number", async () => {
-    const number = newNumber();
+    const number = newMarkingNumber();
     const { failures } = await importNdjson([
       { marking_number: number, weight: "1", piece_quantity: 0, agent: 7, id: "job_1", wieght: 1 },
     ]);
@@ -72,14 +87,14 @@ describe("a row that fails", () => {
   it("is told by the physical line it starts on, after cells with line ends of every kind", async () => {
     const header = "marking_number,labels,weight";
     const result = await importFile(
-      `${header}\r\n${newNumber()},"a\r\nb\nc\rd",1\r\n\r\n${newNumber()},"x\ny",?\r\n${newNumber()},,?`,
+      `${header}\r\n${newMarkingNumber()},"a\r\nb\nc\rd",1\r\n\r\n${newMarkingNumber()},"x\ny",?\r\n${newMarkingNumber()},,?`,
     );
     expect(problemsOf(result).map(([line]) => line)).toEqual([7, 9]);
   });
 
   it("is one with more or fewer cells than the header", async () => {
     const result = await importFile(
-      `marking_number,weight\n${newNumber()}\n${newNumber()},1,2\n${newNumber()},1\n`,
+      `marking_number,weight\n${newMarkingNumber()}\n${newMarkingNumber()},1,2\n${newMarkingNumber()},1\n`,
     );
     expect(problemsOf(result)).toEqual([
       [2, null, "has 1 cells where the header has 2"],
@@ -89,7 +104,7 @@ describe("a row that fails", () => {
   });
 
   it("is one that is malformed, and the lines after it go in", async () => {
-    const [one, two] = [newNumber(), newNumber()];
+    const [one, two] = [newMarkingNumber(), newMarkingNumber()];
     const result = await importFile(`marking_number,labels\nA,"open\n${one},"fine"\nB,12" pipe\n${two},x\n`);
     expect(problemsOf(result)).toEqual([
       [2, null, "has text after a closing quote"],
@@ -100,7 +115,7 @@ describe("a row that fails", () => {
 
   it("is one that is not UTF-8: nothing is guessed", async () => {
     const latin1 = Buffer.from(
-      `marking_number,recipient_name\n${newNumber()},Zo\u00EB\n${newNumber()},Zoe\n`,
+      `marking_number,recipient_name\n${newMarkingNumber()},Zo\u00EB\n${newMarkingNumber()},Zoe\n`,
       "latin1",
     );
     const result = await importFile(latin1);
@@ -111,18 +126,20 @@ describe("a row that fails", () => {
       Buffer.from([0xff]),
       Buffer.from('"}\n'),
     ]);
-    expect(problemsOf(await importFile(json, byAgent, "ndjson"))).toEqual([[1, null, "is not valid UTF-8"]]);
+    expect(problemsOf(await importFile(json, defaultAgent, "ndjson"))).toEqual([
+      [1, null, "is not valid UTF-8"],
+    ]);
   });
 
   it("is not one where only a column that is left out is not UTF-8", async () => {
-    const number = newNumber();
+    const number = newMarkingNumber();
     const latin1 = Buffer.from(`No,Zo\u00EB\n${number},Zo\u00EB\n`, "latin1");
-    const rows = readRows(bytesOf(latin1), {
+    const rows = readRows(streamBytes(latin1), {
       format: "csv",
       columns: new Map([["No", "marking_number"]]),
     });
     const reports = await Array.fromAsync(
-      importJobs(services(), rows, { dryRun: false, ...context, ...byAgent }),
+      importJobs(services(), rows, { dryRun: false, ...context, ...defaultAgent }),
     );
     expect(reports.map(({ counts }) => counts)).toEqual([
       { created: 1, updated: 0, unchanged: 0, failed: 0 },
@@ -137,7 +154,7 @@ describe("a row that fails", () => {
       "null",
       '"x"',
       "7",
-      { marking_number: newNumber() },
+      { marking_number: newMarkingNumber() },
       '{"marking_number":"\\ud800"}',
     ]);
     expect(problemsOf(result)).toEqual([
@@ -160,7 +177,7 @@ describe("a row that fails", () => {
 
   it("is one that the database refuses, alone", async () => {
     await database().query(sql`alter table job add constraint no_lead check (labels <> 'lead')`);
-    const numbers = Array.from({ length: 40 }, newNumber);
+    const numbers = Array.from({ length: 40 }, newMarkingNumber);
     const rows = numbers.map((number, at) => `${number},${at === 7 || at === 30 ? "lead" : "gold"}`);
     // The second time round for a number whose first row was refused.
     const result = await importFile(

@@ -1,21 +1,36 @@
 import { describe, expect, it } from "vitest";
-import { importJobs } from "../../src/jobs/job.import.ts";
-import { readRows } from "../../src/jobs/job.import.rows.ts";
+import { importJobs } from "../../src/jobs/import-export/import.ts";
+import { readRows } from "../../src/jobs/import-export/import-rows.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { byAgent, bytesOf, context, countsOf, problemsOf, useJobImports } from "../support/job-import-rig.ts";
-import { newNumber } from "../support/job-services.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import {
+  defaultAgent,
+  streamBytes,
+  context,
+  countsOf,
+  problemsOf,
+  useJobImportFixture,
+} from "../support/jobs/import.fixture.ts";
+import { newMarkingNumber } from "../support/jobs/service.fixture.ts";
 
-const { database, services, organization, importFile, importNdjson, makeJob, jobOf } = useJobImports();
+const {
+  database,
+  services,
+  organization,
+  importFile,
+  importNdjson,
+  makeJob,
+  readJob: jobOf,
+} = useJobImportFixture();
 
 const countsInDatabase = () =>
   database().query(sql`
     select (select count(*) from job) as jobs, (select sum(version) from job) as versions,
-      (select count(*) from job_event) as events, (select coalesce(sum(change), 0) from job_count_change) as counted`);
+      (select count(*) from job_event) as events, (select coalesce(sum(change), 0) from job_counter_delta) as counted`);
 
 describe("an import", () => {
   it("makes the jobs that are not there, changes those that are, and counts both and the rest", async () => {
-    const [known, same, fresh] = [await makeJob(), await makeJob({ weight: 2 }), newNumber()];
+    const [known, same, fresh] = [await makeJob(), await makeJob({ weight: 2 }), newMarkingNumber()];
     const result = await importFile(`marking_number,weight\n${known},1\n${same},2\n${fresh},3\n`);
     expect(countsOf(result)).toEqual([1, 1, 1, 0]);
     expect(await jobOf(fresh)).toMatchObject({
@@ -29,7 +44,7 @@ describe("an import", () => {
   });
 
   it("takes every column, in any order", async () => {
-    const number = newNumber();
+    const number = newMarkingNumber();
     const header =
       "provider_status,scheduled_delivery_pending,scheduled_delivery_date,failure_reason,normalized_status,instructions," +
       "scheduled_date,postal_code,delivery_address,recipient_contact,recipient_name,weight,pts,labels,piece_quantity," +
@@ -71,7 +86,7 @@ describe("an import", () => {
   });
 
   it("tells an empty string in quotes from an empty cell, where a string can be", async () => {
-    const number = newNumber();
+    const number = newMarkingNumber();
     await importFile(`marking_number,labels,instructions,weight,contractor\n"${number}","",,"",""\n`);
     expect(await jobOf(number)).toMatchObject({
       labels: "",
@@ -82,7 +97,7 @@ describe("an import", () => {
   });
 
   it("records each change as an event of the system, an assignment as one of its own", async () => {
-    const number = newNumber();
+    const number = newMarkingNumber();
     await importFile(`marking_number,contractor\n${number},Swift\n`);
     await importFile(`marking_number,normalized_status\n${number},completed\n`);
     const events = await database().query(sql`
@@ -95,7 +110,7 @@ describe("an import", () => {
   });
 
   it("applies a Marking Number that comes again in order, so that the last row wins", async () => {
-    const [number, other] = [newNumber(), newNumber()];
+    const [number, other] = [newMarkingNumber(), newMarkingNumber()];
     const result = await importFile(
       `marking_number,weight,labels\n${number},1,a\n${other},9,z\n${number},2,a\n${number},2,a\n${number},3,b\n`,
     );
@@ -104,8 +119,8 @@ describe("an import", () => {
   });
 
   it("goes in by the thousand rows, each reported once it is there", async () => {
-    const numbers = Array.from({ length: 2_500 }, newNumber);
-    const bad = `${newNumber()},x`;
+    const numbers = Array.from({ length: 2_500 }, newMarkingNumber);
+    const bad = `${newMarkingNumber()},x`;
     const lines = numbers.map((number) => `${number},1`).toSpliced(2_100, 0, bad);
     const result = await importFile(`marking_number,weight\n${lines.join("\n")}`);
     expect(result.chunks).toBe(3);
@@ -114,7 +129,7 @@ describe("an import", () => {
   });
 
   it("takes NDJSON with the same names as keys", async () => {
-    const [one, two] = [newNumber(), newNumber()];
+    const [one, two] = [newMarkingNumber(), newMarkingNumber()];
     const result = await importNdjson([
       `\uFEFF${JSON.stringify({ marking_number: one, labels: "", weight: 1e21, contractor: toTypedId("org", organization.contractor) })}`,
       "  ",
@@ -135,10 +150,10 @@ describe("an import", () => {
 
 describe("organisations in a file", () => {
   it("are named by id or exact name", async () => {
-    const [one, two] = [newNumber(), newNumber()];
+    const [one, two] = [newMarkingNumber(), newMarkingNumber()];
     const id = toTypedId("org", organization.agent);
     const result = await importFile(
-      `marking_number,agent\n${one},${id}\n${two},"Agent Ä, Ltd"\n${newNumber()},"agent ä, ltd"\n`,
+      `marking_number,agent\n${one},${id}\n${two},"Agent Ä, Ltd"\n${newMarkingNumber()},"agent ä, ltd"\n`,
       {},
     );
     expect(countsOf(result)).toEqual([2, 0, 0, 1]);
@@ -147,7 +162,10 @@ describe("organisations in a file", () => {
 
   // evidence: import-organization-type-checked
   it("must be of the type that the column asks for", async () => {
-    const result = await importFile(`marking_number,agent,contractor\n${newNumber()},Swift,Rival\n`, {});
+    const result = await importFile(
+      `marking_number,agent,contractor\n${newMarkingNumber()},Swift,Rival\n`,
+      {},
+    );
     expect(problemsOf(result)).toEqual([
       [2, "agent", '"Swift" is a contractor, not an agent'],
       [2, "contractor", '"Rival" is an agent, not a contractor'],
@@ -155,7 +173,7 @@ describe("organisations in a file", () => {
   });
 
   it("are stood in for where a row names no agent, and where the file has no contractors", async () => {
-    const [one, two, three] = [newNumber(), newNumber(), newNumber()];
+    const [one, two, three] = [newMarkingNumber(), newMarkingNumber(), newMarkingNumber()];
     const options = { agent: "Rival", contractor: "Swift" };
     await importFile(`marking_number,agent\n${one},\n${two},"Agent Ä, Ltd"\n`, options);
     await importFile(`marking_number,contractor\n${three},\n`, options);
@@ -183,7 +201,7 @@ describe("organisations in a file", () => {
     await expect(importFile("marking_number\nX\n", { agent: "Nobody" })).rejects.toThrow(
       'no organisation "Nobody"',
     );
-    await expect(importFile("marking_number\nX\n", { ...byAgent, contractor: "Rival" })).rejects.toThrow(
+    await expect(importFile("marking_number\nX\n", { ...defaultAgent, contractor: "Rival" })).rejects.toThrow(
       "not a contractor",
     );
   });
@@ -191,7 +209,7 @@ describe("organisations in a file", () => {
   it("are needed to create a job: without an agent known jobs are changed, whichever agent's they are", async () => {
     const missing = "is missing: no job has this Marking Number, and a new job needs an agent";
     const [known, rivals] = [await makeJob(), await makeJob({}, { agentId: organization.rival })];
-    const file = `marking_number,weight,contractor\n${known},7,Swift\n${newNumber()},8,Swift\n${rivals},9,\n${known},7,\n`;
+    const file = `marking_number,weight,contractor\n${known},7,Swift\n${newMarkingNumber()},8,Swift\n${rivals},9,\n${known},7,\n`;
     const result = await importFile(file, {});
     expect(problemsOf(result)).toEqual([[3, "agent", missing]]);
     expect(countsOf(result)).toEqual([0, 3, 0, 1]);
@@ -201,19 +219,21 @@ describe("organisations in a file", () => {
       contractor_id: null,
     });
     expect(await jobOf(rivals)).toMatchObject({ weight: 9, agent_id: organization.rival });
-    expect(problemsOf(await importNdjson([{ marking_number: newNumber(), agent: null }], {}))).toEqual([
-      [1, "agent", missing],
-    ]);
-    const empty = `marking_number,agent,weight\n${known},"",10\n${newNumber()},"",10\n`;
+    expect(problemsOf(await importNdjson([{ marking_number: newMarkingNumber(), agent: null }], {}))).toEqual(
+      [[1, "agent", missing]],
+    );
+    const empty = `marking_number,agent,weight\n${known},"",10\n${newMarkingNumber()},"",10\n`;
     expect(problemsOf(await importFile(empty, {}))).toEqual([[3, "agent", missing]]);
   });
 
   it("that are told of a change are the job's own, also where the file names no agent", async () => {
     const told: string[][] = [];
     const rival = await makeJob({}, { agentId: organization.rival });
-    const happened = (ids: readonly string[]): void => void told.push([...ids]);
-    const rows = readRows(bytesOf(`marking_number,weight\n${rival},1\n`), { format: "csv" });
-    await Array.fromAsync(importJobs({ ...services(), happened }, rows, { dryRun: false, ...context }));
+    const notifySubscribers = (ids: readonly string[]): void => void told.push([...ids]);
+    const rows = readRows(streamBytes(`marking_number,weight\n${rival},1\n`), { format: "csv" });
+    await Array.fromAsync(
+      importJobs({ ...services(), notifySubscribers }, rows, { dryRun: false, ...context }),
+    );
     expect(told).toEqual([[organization.rival]]);
   });
 });
@@ -240,10 +260,10 @@ describe("a CSV header", () => {
 
 describe("a dry run", () => {
   it("checks and counts as if done, and changes nothing", async () => {
-    const [known, same, fresh] = [await makeJob(), await makeJob({ weight: 2 }), newNumber()];
-    const file = `marking_number,weight\n${known},1\n${same},2\n${fresh},3\n${fresh},4\n${newNumber()},x\n`;
+    const [known, same, fresh] = [await makeJob(), await makeJob({ weight: 2 }), newMarkingNumber()];
+    const file = `marking_number,weight\n${known},1\n${same},2\n${fresh},3\n${fresh},4\n${newMarkingNumber()},x\n`;
     const before = await countsInDatabase();
-    const dry = await importFile(file, { ...byAgent, dryRun: true });
+    const dry = await importFile(file, { ...defaultAgent, dryRun: true });
     expect(await countsInDatabase()).toEqual(before);
     expect(countsOf(dry)).toEqual([1, 2, 1, 1]);
     const { counts, failures } = await importFile(file);

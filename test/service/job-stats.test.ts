@@ -1,13 +1,19 @@
 /** Counts and sums of jobs, whole and by groups, as JavaScript would add them up. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { JobCondition } from "../../src/jobs/job.condition.ts";
-import { allGroupKeys, jobStats, type GroupKey, type JobStatsGroup } from "../../src/jobs/job.stats.ts";
+import type { JobFilterTree } from "../../src/jobs/list/filter.ts";
+import { allGroupKeys, jobStats, type GroupKey, type JobStatsGroup } from "../../src/jobs/counters/stats.ts";
 import { AppError } from "../../src/platform/errors.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { openJobReads, sees, viewerNames, type JobReads, type StoredJob } from "../support/job-reads.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import {
+  openJobReadFixture,
+  canSee,
+  principalNames,
+  type JobReadFixture,
+  type JobTableRow,
+} from "../support/jobs/read.fixture.ts";
 
-let reads: JobReads;
-let jobs: StoredJob[];
+let reads: JobReadFixture;
+let jobs: JobTableRow[];
 
 const statuses = {
   pending: ["open", "Pending"],
@@ -19,7 +25,7 @@ const statuses = {
 const some = <Value>(values: readonly Value[], at: number): Value => values[at % values.length] as Value;
 
 beforeAll(async () => {
-  reads = await openJobReads();
+  reads = await openJobReadFixture();
   const { agent, otherAgent, contractor, otherContractor } = reads;
   jobs = await reads.insert(
     Array.from({ length: 80 }, (_, at) => ({
@@ -40,7 +46,7 @@ beforeAll(async () => {
 });
 afterAll(() => reads[Symbol.asyncDispose]());
 
-const valueOf: Record<GroupKey, (job: StoredJob) => string | null> = {
+const valueOf: Record<GroupKey, (job: JobTableRow) => string | null> = {
   STATUS: (job) => job.normalized_status,
   CATEGORY: (job) => statuses[job.normalized_status as keyof typeof statuses][0],
   FAILURE_REASON: (job) => job.failure_reason,
@@ -63,7 +69,7 @@ function labelOf(key: GroupKey, value: string | null): string | null {
     otherContractor: "Other contractor",
   };
   const named = Object.entries(names).find(
-    ([name]) => (reads[name as keyof JobReads] as { organizationId?: string }).organizationId === value,
+    ([name]) => (reads[name as keyof JobReadFixture] as { organizationId?: string }).organizationId === value,
   );
   return named ? named[1] : value;
 }
@@ -78,7 +84,7 @@ const compare = (one: string | null, other: string | null): number => {
   return Buffer.compare(Buffer.from(one), Buffer.from(other));
 };
 
-function expectedGroups(rows: readonly StoredJob[], keys: readonly GroupKey[]): JobStatsGroup[] {
+function expectedGroups(rows: readonly JobTableRow[], keys: readonly GroupKey[]): JobStatsGroup[] {
   const groups = Map.groupBy(rows, (job) => JSON.stringify(keys.map((key) => valueOf[key](job))));
   return [...groups]
     .map(([text, members]) => {
@@ -99,20 +105,20 @@ function expectedGroups(rows: readonly StoredJob[], keys: readonly GroupKey[]): 
 
 const all = { groups: true, pieceQuantity: true, weight: true };
 const counts = { groups: true, pieceQuantity: false, weight: false };
-const conditions: [JobCondition, (job: StoredJob) => boolean][] = [
+const conditions: [JobFilterTree, (job: JobTableRow) => boolean][] = [
   [{}, () => true],
   [{ groupCode: { eq: "G" } }, (job) => job.group_code === "G"],
   [{ groupCode: { eq: "none" } }, () => false],
 ];
 const pairs = allGroupKeys.flatMap((one, at) => allGroupKeys.slice(at + 1).map((other) => [other, one]));
 
-describe.each(viewerNames)("to the %s", (name) => {
+describe.each(principalNames)("to the %s", (name) => {
   it("each key, and each pair of keys, adds up", async () => {
     for (const keys of [...allGroupKeys.map((key) => [key]), ...pairs]) {
-      for (const [condition, test] of conditions) {
-        const rows = jobs.filter((job) => sees(reads[name], job) && test(job));
+      for (const [filter, test] of conditions) {
+        const rows = jobs.filter((job) => canSee(reads[name], job) && test(job));
         const expected = { total: rows.length, groups: expectedGroups(rows, keys), truncated: false };
-        const query = { condition, groupBy: keys, include: all };
+        const query = { filter, groupBy: keys, include: all };
         expect(await jobStats(reads.database, reads[name], query)).toEqual(expected);
         const counted = expected.groups.map((group) => ({ ...group, pieceQuantity: null, weight: null }));
         expect(await jobStats(reads.database, reads[name], { ...query, include: counts })).toEqual({
@@ -124,10 +130,10 @@ describe.each(viewerNames)("to the %s", (name) => {
   });
 
   it("without a key there is one group of all, even of none", async () => {
-    for (const [condition, test] of conditions) {
-      const rows = jobs.filter((job) => sees(reads[name], job) && test(job));
+    for (const [filter, test] of conditions) {
+      const rows = jobs.filter((job) => canSee(reads[name], job) && test(job));
       const whole = { values: [], labels: [], count: rows.length, pieceQuantity: null, weight: null };
-      const query = { condition, groupBy: [], include: all };
+      const query = { filter, groupBy: [], include: all };
       const sums = {
         pieceQuantity: sumOf(rows.map((job) => job.piece_quantity)),
         weight: sumOf(rows.map((job) => job.weight)),
@@ -156,7 +162,7 @@ it.each<[string, GroupKey[], string]>([
   ["three keys", ["STATUS", "BATCH", "AGENT"], "too_big"],
   ["a key twice", ["BATCH", "BATCH"], "invalid_value"],
 ])("refuses %s", async (_name, groupBy, code) => {
-  const refused = jobStats(reads.database, reads.agent, { condition: {}, groupBy, include: all });
+  const refused = jobStats(reads.database, reads.agent, { filter: {}, groupBy, include: all });
   const error = await refused.catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(AppError);
   expect((error as AppError).details).toMatchObject([{ field: "groupBy", code }]);
@@ -168,8 +174,8 @@ it("weights beyond all sense are added up all the same", async () => {
     batch_number: "heavy",
   }));
   const added = await reads.insert(heavy);
-  const condition = { batchNumber: { eq: "heavy" } };
-  const { groups } = await jobStats(reads.database, reads.agent, { condition, groupBy: [], include: all });
+  const filter = { batchNumber: { eq: "heavy" } };
+  const { groups } = await jobStats(reads.database, reads.agent, { filter, groupBy: [], include: all });
   expect(groups[0]?.weight).toBe(2e290);
   await reads.database.query(sql`delete from job where id = any(${added.map((job) => job.id)}::uuid[])`);
 });
@@ -178,10 +184,10 @@ it("gives the 1000 largest groups, says that there are more, and counts their jo
   const batches = Array.from({ length: 1_003 }, (_, at) => `T-${String(at).padStart(4, "0")}`);
   const twice = batches.slice(-2);
   await reads.insert([...batches, ...twice].map((batch_number) => ({ batch_number, group_code: "many" })));
-  const query = { condition: { groupCode: { eq: "many" } }, groupBy: ["BATCH"], include: all } as const;
+  const query = { filter: { groupCode: { eq: "many" } }, groupBy: ["BATCH"], include: all } as const;
   const { total, groups, truncated } = await jobStats(reads.database, reads.agent, query);
   expect({ total, truncated }).toEqual({ total: 1_005, truncated: true });
   expect(groups.map((group) => group.values[0])).toEqual([...twice, ...batches.slice(0, 998)]);
-  const fewer = { ...query, condition: { ...query.condition, batchNumber: { in: batches.slice(0, 100) } } };
+  const fewer = { ...query, filter: { ...query.filter, batchNumber: { in: batches.slice(0, 100) } } };
   expect(await jobStats(reads.database, reads.agent, fewer)).toMatchObject({ total: 100, truncated: false });
 });

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { updateRows } from "../../src/jobs/job.update.ts";
-import { systemActor, type Principal } from "../../src/platform/principal.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { openJobServices, type JobServices } from "../support/job-services.ts";
+import { updateRows } from "../../src/jobs/update/update.sql.ts";
+import { systemActor, type OrganizationPrincipal } from "../../src/platform/principal.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { openJobServiceFixture, type JobServiceFixture } from "../support/jobs/service.fixture.ts";
 
 /** So many that to read all of them costs more than to find a hundred, and few enough that PostgreSQL might think otherwise. */
 const JOBS = 6_000;
 
-let services: JobServices;
-let agent: Principal;
+let services: JobServiceFixture;
+let agent: OrganizationPrincipal;
 beforeAll(async () => {
-  services = await openJobServices();
-  agent = await services.partner("agent");
+  services = await openJobServiceFixture();
+  agent = await services.createOrganization("agent");
   const { database } = services;
   await database.query(sql`
     insert into job (id, marking_number, agent_id, recipient_name, delivery_address, instructions)

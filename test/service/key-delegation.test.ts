@@ -1,19 +1,19 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import type { KeyRequest } from "../../src/api-keys/api-key.checks.ts";
+import type { KeyRequest } from "../../src/api-keys/api-key.validation.ts";
 import type { NewKey } from "../../src/api-keys/api-key.issue.ts";
-import { keysById, MAX_LISTED_KEYS } from "../../src/api-keys/api-key.lookup.ts";
-import type { KeyHolder } from "../../src/api-keys/api-key.memory.ts";
+import { keysByIds, MAX_LISTED_KEYS } from "../../src/api-keys/api-key.queries.ts";
+import type { ApiKeyPrincipal } from "../../src/api-keys/api-key.cache.ts";
 import { createApiKeyService, type ApiKeyService } from "../../src/api-keys/api-key.service.ts";
 import { createKeyVerifier, type KeyVerifier } from "../../src/api-keys/api-key.verifier.ts";
-import { entities } from "../../src/entities.ts";
+import { entities } from "../../src/app/entities.ts";
 import { createOrganizationService } from "../../src/organizations/organization.service.ts";
-import { openDatabase, type Database } from "../../src/platform/database.ts";
+import { openDatabase, type Database } from "../../src/platform/postgres/database.ts";
 import { newUuid, toTypedId } from "../../src/platform/ids.ts";
-import { raw, sql } from "../../src/platform/sql.ts";
+import { raw, sql } from "../../src/platform/postgres/sql.ts";
 import { createFakeClock, DAY_MS, HOUR_MS } from "../support/fake-clock.ts";
-import { beginWith, untilSessionsWait } from "../support/waiting-sessions.ts";
-import { createTestDatabase, type TestDatabase } from "../support/test-database.ts";
+import { openTransaction, waitForBlockedSessions } from "../support/database/blocked-sessions.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database/test-database.ts";
 
 const clock = createFakeClock();
 const ADDRESS = "10.1.2.3";
@@ -40,20 +40,20 @@ async function organization(): Promise<string> {
 }
 
 /** A key of an organisation's, as it is known once it was presented. */
-async function holderOf(organizationId: string | null, key: Partial<NewKey> = {}): Promise<KeyHolder> {
+async function holderOf(organizationId: string | null, key: Partial<NewKey> = {}): Promise<ApiKeyPrincipal> {
   const { text } = await keys.create({ organizationId, name: "test", createdBy: "test", ...key });
   return await verifier.verify(text, ADDRESS);
 }
 
-const partner = async (key: Partial<NewKey> = {}): Promise<KeyHolder> =>
+const partner = async (key: Partial<NewKey> = {}): Promise<ApiKeyPrincipal> =>
   await holderOf(await organization(), key);
-const create = (asking: KeyHolder, request: Partial<KeyRequest> = {}) =>
+const create = (asking: ApiKeyPrincipal, request: Partial<KeyRequest> = {}) =>
   keys.createFor(asking, { name: "new", ...request });
 const inDays = (days: number): Date => new Date(clock.now() + days * DAY_MS);
 const refusal = (code: string, message = "") =>
   expect.objectContaining({ code: `${code}Exception`, message: expect.stringContaining(message) });
 
-async function keyOf(owner: KeyHolder, key: Partial<NewKey> = {}): Promise<string> {
+async function keyOf(owner: ApiKeyPrincipal, key: Partial<NewKey> = {}): Promise<string> {
   const { organizationId } = owner;
   return (await keys.create({ organizationId, name: "other", createdBy: "test", ...key })).key.id;
 }
@@ -215,7 +215,7 @@ describe("a key that looks at keys", () => {
     expect((await keys.getFor(asking, key.id)).name).toBe("new");
 
     for (const other of [await partner(), await holderOf(null)]) {
-      expect(await keysById(database, asking, [other.keyId, key.id])).toMatchObject([{ id: key.id }]);
+      expect(await keysByIds(database, asking, [other.keyId, key.id])).toMatchObject([{ id: key.id }]);
       await expect(keys.getFor(asking, other.keyId)).rejects.toEqual(refusal("NotFound"));
       await expect(keys.rotateFor(asking, other.keyId, 1)).rejects.toEqual(refusal("NotFound"));
       await expect(keys.revokeFor(asking, other.keyId)).rejects.toEqual(refusal("NotFound"));
@@ -229,7 +229,7 @@ describe("a key that looks at keys", () => {
 
 /** Keys of an organisation's, made at such times. */
 async function insertKeys(
-  { organizationId }: KeyHolder,
+  { organizationId }: ApiKeyPrincipal,
   { count, name, ended = null }: { count: number; name: string; ended?: Date | null },
 ): Promise<void> {
   await database.query(sql`
@@ -346,14 +346,14 @@ describe("a key that rotates a key", () => {
   it("makes no key of one, nor by one, that is revoked in the same moment", async () => {
     const [asking, revoked] = [await partner(), await partner()];
     const id = await keyOf(asking);
-    const revoking = await beginWith(
+    const revoking = await openTransaction(
       database,
       sql`select 1 from access_revision for update`,
       sql`update api_key set revoked_at = now() where id = any(${[id, revoked.keyId]}::uuid[])`,
     );
     const asked = [keys.rotateFor(asking, id, 1), create(revoked), keys.rotateFor(revoked, revoked.keyId, 1)];
     const refusals = Promise.all(asked.map((one) => one.catch((error: unknown) => error)));
-    await untilSessionsWait(database, asked.length);
+    await waitForBlockedSessions(database, asked.length);
     await revoking.commit();
     expect(await refusals).toEqual(["Conflict", "Unauthorized", "Unauthorized"].map((code) => refusal(code)));
   });
@@ -385,7 +385,7 @@ describe("a key that revokes a key", () => {
 });
 
 /** A key of an organisation that has 99 others. */
-async function full(): Promise<KeyHolder> {
+async function full(): Promise<ApiKeyPrincipal> {
   const asking = await partner();
   await database.query(sql`
     insert into api_key (id, lookup, secret_hash, organization_id, name, scopes, created_by)
@@ -395,7 +395,7 @@ async function full(): Promise<KeyHolder> {
 }
 
 /** Ends one of these 99. */
-function endOne({ organizationId }: KeyHolder, how: "revoked_at" | "expires_at"): Promise<unknown> {
+function endOne({ organizationId }: ApiKeyPrincipal, how: "revoked_at" | "expires_at"): Promise<unknown> {
   return database.query(sql`
     update api_key set ${raw(how)} = now() - interval '1 day'
     where id = (select id from api_key where organization_id = ${organizationId} and name = 'filler' limit 1)`);

@@ -1,23 +1,23 @@
 /** Mails from the transaction that wrote them to a mail server that takes them, or does not. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { leaseDue, SCHEDULE } from "../../src/mail/mail.queue.ts";
-import type { MailWorker } from "../../src/mail/worker.service.ts";
+import { leaseDue, RETRY_SCHEDULE } from "../../src/mail/mail.queue.ts";
+import type { MailWorker } from "../../src/mail/mail.worker.ts";
 import { systemActor } from "../../src/platform/principal.ts";
-import { startMailServer, type MailServer } from "../support/mail-server.ts";
-import { FROM, LINK_SECRET, mailTo, openMailRig, type MailRig } from "../support/mail-rig.ts";
+import { startTestSmtpServer, type TestSmtpServer } from "../support/smtp-server.ts";
+import { SENDER, LINK_TOKEN, newMailTo, openMailFixture, type MailFixture } from "../support/mail.fixture.ts";
 
 const OPERATOR = { actor: systemActor, address: null, requestId: null };
 
-let rig: MailRig;
-let server: MailServer;
+let rig: MailFixture;
+let server: TestSmtpServer;
 
 beforeAll(async () => {
-  rig = await openMailRig();
+  rig = await openMailFixture();
 });
 
 beforeEach(async () => {
   await rig.clear();
-  server = await startMailServer();
+  server = await startTestSmtpServer();
   return () => server[Symbol.asyncDispose]();
 });
 
@@ -32,35 +32,35 @@ describe("a mail", () => {
   it("is sent once its transaction commits, without anybody looking for it", async () => {
     const worker = startWorker();
     await rig.database.transaction(async (tx) => {
-      await rig.mails.enqueue(tx, mailTo("agent@waymark.example"));
+      await rig.mails.enqueue(tx, newMailTo("agent@waymark.example"));
       expect(await rig.outbox()).toEqual([]);
     });
     await vi.waitFor(() => expect(server.received).toHaveLength(1));
     const [mail] = server.received;
     expect(mail).toMatchObject({
       subject: "Welcome",
-      from: FROM,
+      from: SENDER,
       to: [{ name: "", address: "agent@waymark.example" }],
       recipients: ["agent@waymark.example"],
     });
-    expect(mail?.text).toContain(`https://waymark.example/register#token=${LINK_SECRET}`);
-    expect(mail?.html).toContain(`<a href="https://waymark.example/register#token=${LINK_SECRET}"`);
+    expect(mail?.text).toContain(`https://waymark.example/register#token=${LINK_TOKEN}`);
+    expect(mail?.html).toContain(`<a href="https://waymark.example/register#token=${LINK_TOKEN}"`);
     await vi.waitFor(async () =>
-      expect(await rig.theMail()).toMatchObject({
+      expect(await rig.onlyMail()).toMatchObject({
         status: "sent",
         attempts: 1,
         lastError: null,
         nextAttemptAt: null,
       }),
     );
-    expect((await rig.theMail()).sentAt).not.toBeNull();
+    expect((await rig.onlyMail()).sentAt).not.toBeNull();
     await worker[Symbol.asyncDispose]();
   });
 
   // evidence: mail-rolled-back-not-sent
   it("is never sent where its transaction is rolled back", async () => {
     await rig.database.transaction(
-      (tx) => rig.mails.enqueue(tx, mailTo("agent@waymark.example")),
+      (tx) => rig.mails.enqueue(tx, newMailTo("agent@waymark.example")),
       "rollback",
     );
     await using worker = startWorker();
@@ -70,8 +70,8 @@ describe("a mail", () => {
   });
 
   it("bears the same Message-ID at each attempt, and asks machines not to answer", async () => {
-    await rig.mails.enqueue(rig.database, mailTo("agent@waymark.example"));
-    const { id } = await rig.theMail();
+    await rig.mails.enqueue(rig.database, newMailTo("agent@waymark.example"));
+    const { id } = await rig.onlyMail();
     await using worker = startWorker();
     await worker.sweep();
     const headers = new Map(server.received[0]?.headers.map(({ key, value }) => [key, value]));
@@ -80,24 +80,24 @@ describe("a mail", () => {
   });
 
   it("leaves nothing of its body in the database once it is sent, and nothing readable before", async () => {
-    await rig.mails.enqueue(rig.database, mailTo("agent@waymark.example"));
-    expect(await rig.dump()).not.toContain(LINK_SECRET);
+    await rig.mails.enqueue(rig.database, newMailTo("agent@waymark.example"));
+    expect(await rig.dump()).not.toContain(LINK_TOKEN);
     expect(await rig.dump()).toContain("s1.");
     await using worker = startWorker();
     await worker.sweep();
     expect(await rig.dump()).not.toContain("s1.");
-    expect((await rig.theMail()).text).toContain("Register:\n[link]");
-    expect((await rig.theMail()).text).not.toContain("token");
+    expect((await rig.onlyMail()).text).toContain("Register:\n[link]");
+    expect((await rig.onlyMail()).text).not.toContain("token");
   });
 });
 
 describe("a mail server that refuses", () => {
   it("is asked again after a 4xx, when the time has come", async () => {
-    server.refusals.message.push({ code: 451, message: "try later" });
-    await rig.mails.enqueue(rig.database, mailTo("agent@waymark.example"));
+    server.rejections.message.push({ code: 451, message: "try later" });
+    await rig.mails.enqueue(rig.database, newMailTo("agent@waymark.example"));
     await using worker = startWorker();
     await worker.sweep();
-    const waiting = await rig.theMail();
+    const waiting = await rig.onlyMail();
     expect(waiting).toMatchObject({
       status: "waiting",
       attempts: 1,
@@ -112,18 +112,18 @@ describe("a mail server that refuses", () => {
     await rig.makeDue();
     await worker.sweep();
     expect(server.received).toHaveLength(1);
-    expect(await rig.theMail()).toMatchObject({ status: "sent", attempts: 2, lastError: null });
+    expect(await rig.onlyMail()).toMatchObject({ status: "sent", attempts: 2, lastError: null });
     expect(await rig.attempts()).toEqual({ waiting: 1, sent: 1, kept: 0, failed: 0 });
   });
 
   it.each(["recipient", "message"] as const)(
     "ends it with a 5xx to the %s; it can be sent again",
     async (what) => {
-      server.refusals[what].push({ code: 550, message: "no such mailbox" });
-      await rig.mails.enqueue(rig.database, mailTo("agent@waymark.example"));
+      server.rejections[what].push({ code: 550, message: "no such mailbox" });
+      await rig.mails.enqueue(rig.database, newMailTo("agent@waymark.example"));
       await using worker = startWorker();
       await worker.sweep();
-      const failed = await rig.theMail();
+      const failed = await rig.onlyMail();
       expect(failed).toMatchObject({ status: "failed", attempts: 1, nextAttemptAt: null });
       expect(failed.lastError).toContain("550 no such mailbox");
       await rig.makeDue();
@@ -132,7 +132,7 @@ describe("a mail server that refuses", () => {
 
       expect(await rig.mails.resend(OPERATOR, failed.id)).toMatchObject({ status: "waiting", attempts: 0 });
       await worker.sweep();
-      await vi.waitFor(async () => expect(await rig.theMail()).toMatchObject({ status: "sent" }));
+      await vi.waitFor(async () => expect(await rig.onlyMail()).toMatchObject({ status: "sent" }));
       expect(server.received).toHaveLength(1);
       await expect(rig.mails.resend(OPERATOR, failed.id)).rejects.toMatchObject({
         code: "ConflictException",
@@ -142,57 +142,57 @@ describe("a mail server that refuses", () => {
 
   // evidence: mail-last-attempt-fails
   it("gives a mail up after the last attempt of the schedule", async () => {
-    await rig.mails.enqueue(rig.database, mailTo("agent@waymark.example"));
+    await rig.mails.enqueue(rig.database, newMailTo("agent@waymark.example"));
     await using worker = startWorker();
-    for (let attempt = 1; attempt <= SCHEDULE.length; attempt += 1) {
-      server.refusals.message.push({ code: 421, message: "busy" });
+    for (let attempt = 1; attempt <= RETRY_SCHEDULE.length; attempt += 1) {
+      server.rejections.message.push({ code: 421, message: "busy" });
       await rig.makeDue();
       await worker.sweep();
-      const status = attempt < SCHEDULE.length ? "waiting" : "failed";
-      expect(await rig.theMail()).toMatchObject({ status, attempts: attempt });
+      const status = attempt < RETRY_SCHEDULE.length ? "waiting" : "failed";
+      expect(await rig.onlyMail()).toMatchObject({ status, attempts: attempt });
     }
   });
 
   it("is told no more in the log or in the outbox than it was: neither password nor link", async () => {
-    await using locked = await startMailServer({
+    await using locked = await startTestSmtpServer({
       authOptional: false,
       authMethods: ["PLAIN"],
       onAuth: ({ password = "" }, _session, callback) =>
         callback(new Error(`wrong: ${password} ${Buffer.from(String(password)).toString("base64")}`)),
     });
-    await rig.mails.enqueue(rig.database, mailTo("agent@waymark.example"));
+    await rig.mails.enqueue(rig.database, newMailTo("agent@waymark.example"));
     await using worker = rig.startWorker(`smtp://waymark:pass%2Fword@localhost:${locked.port}`);
     await worker.sweep();
     // A wrong password says nothing of the mail.
-    expect(await rig.theMail()).toMatchObject({
+    expect(await rig.onlyMail()).toMatchObject({
       status: "waiting",
       lastError: "535 wrong: [secret] [secret]",
     });
 
-    server.refusals.message.push({
+    server.rejections.message.push({
       code: 554,
-      message: `spam: https://waymark.example/register#token=${LINK_SECRET}`,
+      message: `spam: https://waymark.example/register#token=${LINK_TOKEN}`,
     });
     await rig.makeDue();
     await using second = startWorker();
     await second.sweep();
-    expect((await rig.theMail()).lastError).toContain("spam: [link]");
+    expect((await rig.onlyMail()).lastError).toContain("spam: [link]");
     expect(rig.log.join()).toContain("mail");
     for (const text of [await rig.dump(), rig.log.join()]) {
       expect(text).not.toContain("pass/word");
-      expect(text).not.toContain(LINK_SECRET);
+      expect(text).not.toContain(LINK_TOKEN);
     }
   });
 
   it("may be away: what was written meanwhile goes out when it is there again", async () => {
     const { port } = server;
     await server[Symbol.asyncDispose]();
-    await rig.mails.enqueue(rig.database, mailTo("agent@waymark.example"));
+    await rig.mails.enqueue(rig.database, newMailTo("agent@waymark.example"));
     await using worker = rig.startWorker(`smtp://localhost:${port}`);
     await worker.sweep();
-    expect(await rig.theMail()).toMatchObject({ status: "waiting", attempts: 1 });
-    expect((await rig.theMail()).lastError).toContain("ECONNREFUSED");
-    server = await startMailServer({ port });
+    expect(await rig.onlyMail()).toMatchObject({ status: "waiting", attempts: 1 });
+    expect((await rig.onlyMail()).lastError).toContain("ECONNREFUSED");
+    server = await startTestSmtpServer({ port });
     await rig.makeDue();
     await worker.sweep();
     expect(server.received).toHaveLength(1);
@@ -203,7 +203,7 @@ describe("two workers", () => {
   it("never send one mail twice", async () => {
     const count = 30;
     for (let at = 0; at < count; at += 1)
-      await rig.mails.enqueue(rig.database, mailTo(`member${at}@waymark.example`));
+      await rig.mails.enqueue(rig.database, newMailTo(`member${at}@waymark.example`));
     await using one = startWorker();
     await using two = startWorker();
     await Promise.all([one.sweep(), two.sweep()]);
@@ -213,7 +213,7 @@ describe("two workers", () => {
   });
 
   it("never claim one mail both, nor wait for each other", async () => {
-    await rig.mails.enqueue(rig.database, mailTo("agent@waymark.example"));
+    await rig.mails.enqueue(rig.database, newMailTo("agent@waymark.example"));
     await rig.database.transaction(async (tx) => {
       expect(await leaseDue(tx)).not.toBeNull();
       expect(await leaseDue(rig.database)).toBeNull();
@@ -223,23 +223,23 @@ describe("two workers", () => {
 
   it("leave a mail alone that the other is sending, and take it over when its lease has run out", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    server.hold = promise;
-    await rig.mails.enqueue(rig.database, mailTo("agent@waymark.example"));
+    server.acceptAfter = promise;
+    await rig.mails.enqueue(rig.database, newMailTo("agent@waymark.example"));
     await using slow = startWorker();
     const sending = slow.sweep();
-    await vi.waitFor(() => expect(server.held).toBe(1));
+    await vi.waitFor(() => expect(server.delayedCount).toBe(1));
     await using other = startWorker();
     await other.sweep();
-    expect(await rig.theMail()).toMatchObject({ attempts: 1 });
+    expect(await rig.onlyMail()).toMatchObject({ attempts: 1 });
 
     await rig.makeDue();
-    server.hold = null;
+    server.acceptAfter = null;
     await other.sweep();
-    expect(await rig.theMail()).toMatchObject({ status: "sent", attempts: 2 });
-    const { sentAt } = await rig.theMail();
+    expect(await rig.onlyMail()).toMatchObject({ status: "sent", attempts: 2 });
+    const { sentAt } = await rig.onlyMail();
     resolve();
     await sending;
     // The late one's record is not its own any more.
-    expect(await rig.theMail()).toMatchObject({ status: "sent", attempts: 2, sentAt });
+    expect(await rig.onlyMail()).toMatchObject({ status: "sent", attempts: 2, sentAt });
   });
 });

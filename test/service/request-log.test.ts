@@ -1,22 +1,19 @@
 /** How the request log is written, beside requests, and dropped when it is old. */
 import { Registry } from "prom-client";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { entities } from "../../src/entities.ts";
-import { openDatabase, type Database } from "../../src/platform/database.ts";
-import { fromTypedId, newRequestId, newUuid, newUuidSql, toTypedId } from "../../src/platform/ids.ts";
+import { entities } from "../../src/app/entities.ts";
+import { openDatabase, type Database } from "../../src/platform/postgres/database.ts";
+import { fromTypedId, newRequestId, newUuid, uuidV7Sql, toTypedId } from "../../src/platform/ids.ts";
 import { createLogger } from "../../src/platform/logger.ts";
-import { raw, sql, type Sql } from "../../src/platform/sql.ts";
-import {
-  openRequestLog,
-  type EndedRequest,
-  type RequestFilter,
-  type RequestLog,
-} from "../../src/request-log/request-log.service.ts";
-import { dayText } from "../../src/request-log/days.ts";
-import { writeRequests } from "../../src/request-log/writer.ts";
-import { startCuttableProxy } from "../support/cuttable-proxy.ts";
+import { raw, sql, type Sql } from "../../src/platform/postgres/sql.ts";
+import { openRequestLog, type RequestLog } from "../../src/request-log/request-log.service.ts";
+import type { FinishedRequest } from "../../src/request-log/request-log.recorder.ts";
+import type { RequestLogFilter } from "../../src/request-log/request-log.queries.ts";
+import { toUtcDay } from "../../src/request-log/request-log.partitions.ts";
+import { insertRequestLogEntries } from "../../src/request-log/request-log.write.sql.ts";
+import { startFaultProxy } from "../support/database/fault-proxy.ts";
 import { createFakeClock, DAY_MS } from "../support/fake-clock.ts";
-import { createTestDatabase, type TestDatabase } from "../support/test-database.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database/test-database.ts";
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -40,7 +37,7 @@ const organizationId = newUuid();
 const keyId = newUuid();
 const otherKeyId = newUuid();
 
-function ended(given: Partial<EndedRequest> = {}): EndedRequest {
+function ended(given: Partial<FinishedRequest> = {}): FinishedRequest {
   return {
     requestId: newRequestId(),
     organizationId,
@@ -50,8 +47,8 @@ function ended(given: Partial<EndedRequest> = {}): EndedRequest {
     status: 200,
     durationMs: 1.5,
     errorCode: null,
-    body: undefined,
-    answer: undefined,
+    requestBodyValue: undefined,
+    responseBodyValue: undefined,
     ...given,
   };
 }
@@ -67,7 +64,7 @@ async function openLog(on = database, clock = createFakeClock()): Promise<OpenLo
   return {
     log: await openRequestLog({ database: on, ...parts }),
     async dropped() {
-      const metric = await registry.getSingleMetric("waymark_request_log_dropped_total")?.get();
+      const metric = await registry.getSingleMetric("waymark_request_log_entries_dropped_total")?.get();
       return metric?.values[0]?.value ?? 0;
     },
   };
@@ -87,7 +84,7 @@ async function usage(): Promise<Record<string, unknown>[]> {
 
 describe("writing", () => {
   it("puts many requests into one statement, and counts them", async () => {
-    await using proxy = await startCuttableProxy(testDatabase.url);
+    await using proxy = await startFaultProxy(testDatabase.url);
     await using on = await openDatabase({ url: proxy.url, poolSize: 2, entities });
     const { log } = await openLog(on);
     proxy.statements.length = 0;
@@ -112,8 +109,8 @@ describe("writing", () => {
 
   it("counts no request twice where the statement's answer was lost", async () => {
     const request = { ...ended(), requestBody: null, responseBody: null };
-    await writeRequests(database, [request]);
-    await writeRequests(database, [request]);
+    await insertRequestLogEntries(database, [request]);
+    await insertRequestLogEntries(database, [request]);
     expect(await countOf("request_log")).toBe(1);
     expect(await usage()).toMatchObject([{ succeeded: 1 }]);
   });
@@ -138,9 +135,16 @@ describe("writing", () => {
 
   it("keeps bodies of failed requests alone, and what is far too long not whole", async () => {
     const { log } = await openLog();
-    const body = { weight: 1, recipient_name: "A Person" };
-    log.record(ended({ body, answer: { success: true } }));
-    log.record(ended({ status: 400, body, answer: { success: false }, path: `/v1/${"x".repeat(100_000)}` }));
+    const requestBodyValue = { weight: 1, recipient_name: "A Person" };
+    log.record(ended({ requestBodyValue, responseBodyValue: { success: true } }));
+    log.record(
+      ended({
+        status: 400,
+        requestBodyValue,
+        responseBodyValue: { success: false },
+        path: `/v1/${"x".repeat(100_000)}`,
+      }),
+    );
     await log.flush();
     const rows = await database.query<{
       request_body: string | null;
@@ -161,16 +165,16 @@ describe("writing", () => {
 
 describe("while PostgreSQL is away", () => {
   it("requests are gathered up to a bound, what comes beyond is counted, and the rest is written later", async () => {
-    await using proxy = await startCuttableProxy(testDatabase.url);
+    await using proxy = await startFaultProxy(testDatabase.url);
     await using on = await openDatabase({ url: proxy.url, poolSize: 2, entities });
     const { log, dropped } = await openLog(on);
-    proxy.cut();
+    proxy.disconnect();
     const startedMs = performance.now();
     for (let at = 0; at < 20_007; at += 1) log.record(ended());
     expect(performance.now() - startedMs).toBeLessThan(2_000);
     expect(await dropped()).toBe(7);
     await log.flush();
-    proxy.mend();
+    proxy.restore();
     await vi.waitFor(
       async () => {
         await log.flush();
@@ -184,7 +188,7 @@ describe("while PostgreSQL is away", () => {
   });
 
   it("a process that stops does not wait for it, and says what is lost", async () => {
-    await using proxy = await startCuttableProxy(testDatabase.url);
+    await using proxy = await startFaultProxy(testDatabase.url);
     await using on = await openDatabase({ url: proxy.url, poolSize: 2, entities });
     const { log, dropped } = await openLog(on);
     proxy.stall();
@@ -193,7 +197,7 @@ describe("while PostgreSQL is away", () => {
     await log[Symbol.asyncDispose]();
     expect(performance.now() - startedMs).toBeLessThan(8_000);
     expect(await dropped()).toBe(1);
-    proxy.mend();
+    proxy.restore();
   });
 });
 
@@ -233,7 +237,7 @@ describe("a key's requests", () => {
   });
 });
 
-const dayOf = (agoDays: number): string => dayText(Date.now() - agoDays * DAY_MS).replaceAll("-", "");
+const dayOf = (agoDays: number): string => toUtcDay(Date.now() - agoDays * DAY_MS).replaceAll("-", "");
 const logged = (log: RequestLog, agoDays: number): void =>
   log.record(ended({ requestId: toTypedId("req", newUuid(Date.now() - agoDays * DAY_MS)) }));
 
@@ -257,7 +261,7 @@ describe("the days", () => {
     logged(log, 30);
     await log.flush();
     expect(await usage()).toHaveLength(2);
-    expect(await log.retire()).toEqual([`request_log_${dayOf(31)}`]);
+    expect(await log.purgeExpired()).toEqual([`request_log_${dayOf(31)}`]);
     expect(await countOf("request_log")).toBe(1);
     expect(await usage()).toHaveLength(1);
     await log[Symbol.asyncDispose]();
@@ -269,9 +273,9 @@ describe("the days", () => {
     const { log } = await openLog(database, clock);
     logged(log, 0);
     await log.flush();
-    await log.retire();
+    await log.purgeExpired();
     clock.jump(31 * DAY_MS);
-    expect(await log.retire()).toEqual([]);
+    expect(await log.purgeExpired()).toEqual([]);
     expect(await countOf("request_log")).toBe(1);
     logged(log, -31);
     await log.flush();
@@ -283,7 +287,7 @@ describe("the days", () => {
     const { log } = await openLog();
     await database.query(sql`
       insert into request_log (id, organization_id, key_id, method, path, status, duration_ms)
-      select ${newUuidSql}, ${organizationId}::uuid, case when n % 500 = 0 then ${keyId}::uuid else gen_random_uuid() end,
+      select ${uuidV7Sql}, ${organizationId}::uuid, case when n % 500 = 0 then ${keyId}::uuid else gen_random_uuid() end,
         'GET', '/v1/jobs', case when n % 100 = 0 then 404 else 200 end, 1
       from generate_series(1, 30000) n`);
     await database.query(raw("vacuum analyze request_log"));
@@ -301,7 +305,10 @@ describe("the days", () => {
       },
     };
     const requestId = newRequestId();
-    const planOf = async (filter: RequestFilter, reader: string | null = organizationId): Promise<string> => {
+    const planOf = async (
+      filter: RequestLogFilter,
+      reader: string | null = organizationId,
+    ): Promise<string> => {
       await log.list({ organizationId: reader }, { filter, limit: 20 }, explaining);
       return plans.at(-1) ?? "";
     };

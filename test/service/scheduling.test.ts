@@ -2,10 +2,10 @@ import { Agenda } from "agenda";
 import { MongoBackend } from "@agendajs/mongo-backend";
 import { MongoClient, type Document, type Sort } from "mongodb";
 import { describe, expect, it, vi } from "vitest";
-import { jobDocument } from "../../src/scheduling/job-document.ts";
-import { handle, repeat } from "../../src/scheduling/task.ts";
-import { eventually, holdableWork, openScheduling } from "../support/scheduling.ts";
-import { againTask, onceTask } from "../support/scheduling-tasks.ts";
+import { taskDocument } from "../../src/scheduling/task-document.ts";
+import { taskHandler, recurringHandler } from "../../src/scheduling/task.ts";
+import { eventually, createBlockedWork, openSchedulerFixture } from "../support/scheduler.fixture.ts";
+import { recurringTask, onceTask } from "../support/scheduler-tasks.ts";
 
 interface Look {
   query: Document;
@@ -17,53 +17,53 @@ const tomorrow = (): Date => new Date(Date.now() + 86_400_000);
 
 describe("a job that runs once", () => {
   it("runs with its payload when its time has come, and is gone", async () => {
-    const { jobs, add } = openScheduling();
-    const { scheduler } = add();
+    const { tasks, addScheduler } = openSchedulerFixture();
+    const { scheduler } = addScheduler();
     const work = vi.fn<(payload: { n: number }) => void>();
-    scheduler.start([handle(onceTask, work)]);
+    scheduler.start([taskHandler(onceTask, work)]);
     scheduler.schedule(onceTask, { n: 1 }, soon());
     scheduler.schedule(onceTask, { n: 2 }, tomorrow());
     await eventually(async () => {
       expect(work).toHaveBeenCalled();
-      expect(await jobs.distinct("data.n")).toEqual([2]);
+      expect(await tasks.distinct("data.n")).toEqual([2]);
     });
     expect(work.mock.calls).toEqual([[{ n: 1 }]]);
   });
 
   it("is one job, whoever schedules it how often, and keeps its first time", async () => {
-    const { jobs, add } = openScheduling();
+    const { tasks, addScheduler } = openSchedulerFixture();
     const at = tomorrow();
-    const processes = Array.from({ length: 4 }, () => add());
-    for (const { mongo } of processes) await mongo.whenUp();
+    const processes = Array.from({ length: 4 }, () => addScheduler());
+    for (const { mongo } of processes) await mongo.waitUntilUp();
     const several = processes.map(({ scheduler }) => scheduler);
     for (let n = 0; n < 100; n += 1) {
       for (const scheduler of several) scheduler.schedule(onceTask, { n }, at);
       several[0]!.schedule(onceTask, { n }, new Date(at.getTime() + n));
     }
     for (const scheduler of several) await scheduler[Symbol.asyncDispose]();
-    expect(await jobs.countDocuments()).toBe(100);
-    expect(await jobs.distinct("nextRunAt")).toEqual([at]);
+    expect(await tasks.countDocuments()).toBe(100);
+    expect(await tasks.distinct("nextRunAt")).toEqual([at]);
   });
 
   it("costs no write of its own where many are scheduled, and none where it is scheduled again", async () => {
-    const { jobs, url, add } = openScheduling();
-    const { scheduler, mongo } = add({ url: `${url}&monitorCommands=true` });
-    const { client } = await mongo.whenUp();
+    const { tasks, url, addScheduler } = openSchedulerFixture();
+    const { scheduler, mongo } = addScheduler({ url: `${url}&monitorCommands=true` });
+    const { client } = await mongo.waitUntilUp();
     const writes = vi.fn<(name: string) => void>();
     client.on("commandStarted", ({ commandName }) => writes(commandName));
     const at = tomorrow();
     for (let n = 0; n < 1_500; n += 1) scheduler.schedule(onceTask, { n }, at);
-    await eventually(async () => expect(await jobs.countDocuments()).toBe(1_500));
+    await eventually(async () => expect(await tasks.countDocuments()).toBe(1_500));
     for (let n = 0; n < 1_500; n += 1) scheduler.schedule(onceTask, { n }, at);
     await scheduler[Symbol.asyncDispose]();
     expect(writes.mock.calls.filter(([name]) => name === "update")).toHaveLength(2);
   });
 
   it("can be scheduled anew once it has run", async () => {
-    const { add } = openScheduling();
-    const { scheduler } = add();
+    const { addScheduler } = openSchedulerFixture();
+    const { scheduler } = addScheduler();
     const work = vi.fn<() => void>();
-    scheduler.start([handle(onceTask, work)]);
+    scheduler.start([taskHandler(onceTask, work)]);
     scheduler.schedule(onceTask, { n: 1 }, soon());
     await eventually(() => expect(work).toHaveBeenCalledTimes(1));
     await eventually(() => {
@@ -73,39 +73,42 @@ describe("a job that runs once", () => {
   });
 
   it("lies in MongoDB as Agenda itself would write it", async () => {
-    const { jobs, url } = openScheduling();
+    const { tasks, url } = openSchedulerFixture();
     await using client = new MongoClient(url);
     const agenda = new Agenda({ backend: new MongoBackend({ mongo: client.db() }), name: "me" });
     const at = tomorrow();
     await agenda.create("test.once", { n: 1 }).schedule(at).save();
-    const { _id: id, ...theirs } = (await jobs.findOne())!;
-    const ours = jobDocument({ name: "test.once", payload: { n: 1 }, nextRunAt: at, everyMs: null }, "me");
+    const { _id: id, ...theirs } = (await tasks.findOne())!;
+    const ours = taskDocument(
+      { name: "test.once", payload: { n: 1 }, nextRunAt: at, intervalMs: null },
+      "me",
+    );
     expect(id).toBeDefined();
     expect(ours).toEqual(theirs);
   });
 
   it("is refused when it is scheduled with a payload that is none", () => {
-    const { scheduler } = openScheduling().add();
+    const { scheduler } = openSchedulerFixture().addScheduler();
     expect(() => scheduler.schedule(onceTask, { n: 1.5 }, soon())).toThrow(/no payload of test\.once: n: /);
     expect(() => scheduler.schedule(onceTask, { n: 1, url: "https://" } as never, soon())).toThrow(/url/);
   });
 
   // evidence: task-invalid-payload-removed
   it("is reported and removed where the payload in MongoDB is none, or it fails", async () => {
-    const { jobs, add } = openScheduling();
-    const { scheduler, log } = add();
+    const { tasks, addScheduler } = openSchedulerFixture();
+    const { scheduler, log } = addScheduler();
     const work = vi.fn<(payload: { n: number }) => void>(() => {
       throw new Error("It cannot be done.");
     });
-    await jobs.insertOne(
-      jobDocument(
-        { name: onceTask.name, payload: { m: 1 }, nextRunAt: soon(), everyMs: null },
+    await tasks.insertOne(
+      taskDocument(
+        { name: onceTask.name, payload: { m: 1 }, nextRunAt: soon(), intervalMs: null },
         "an old release",
       ),
     );
-    scheduler.start([handle(onceTask, work)]);
+    scheduler.start([taskHandler(onceTask, work)]);
     scheduler.schedule(onceTask, { n: 2 }, soon());
-    await eventually(async () => expect(await jobs.countDocuments()).toBe(0));
+    await eventually(async () => expect(await tasks.countDocuments()).toBe(0));
     expect(work.mock.calls).toEqual([[{ n: 2 }]]);
     const failures = log.filter(({ level }) => level === "error").map(({ task, error }) => [task, error]);
     expect(failures).toHaveLength(2);
@@ -116,17 +119,19 @@ describe("a job that runs once", () => {
 
 describe("a task that repeats", () => {
   it("is one job however many processes start it, and runs once in each interval over all", async () => {
-    const { jobs, add } = openScheduling();
+    const { tasks, addScheduler } = openSchedulerFixture();
     const everyMs = 150;
     const runs: number[] = [];
     const start = (): void =>
-      add().scheduler.start([repeat(againTask, everyMs, () => void runs.push(performance.now()))]);
+      addScheduler().scheduler.start([
+        recurringHandler(recurringTask, everyMs, () => void runs.push(performance.now())),
+      ]);
     for (let process = 0; process < 4; process += 1) start();
     await eventually(() => expect(runs.length).toBeGreaterThan(3));
     start();
     await eventually(() => expect(runs.length).toBeGreaterThan(12));
-    expect(await jobs.find().toArray()).toEqual([
-      expect.objectContaining({ name: againTask.name, type: "single", repeatInterval: everyMs }),
+    expect(await tasks.find().toArray()).toEqual([
+      expect.objectContaining({ name: recurringTask.name, type: "single", repeatInterval: everyMs }),
     ]);
     // Any run may begin late, the first among them.
     const leastMs = (runs.length - 2) * everyMs;
@@ -134,53 +139,53 @@ describe("a task that repeats", () => {
   });
 
   it("takes the interval of a new release, at once where it is shorter", async () => {
-    const { jobs, add } = openScheduling();
+    const { tasks, addScheduler } = openSchedulerFixture();
     const work = vi.fn<() => void>();
-    const { scheduler: former } = add();
-    former.start([repeat(againTask, 3_600_000, work)]);
+    const { scheduler: former } = addScheduler();
+    former.start([recurringHandler(recurringTask, 3_600_000, work)]);
     await eventually(() => expect(work).toHaveBeenCalledTimes(1));
     await former[Symbol.asyncDispose]();
-    add().scheduler.start([repeat(againTask, 100, work)]);
+    addScheduler().scheduler.start([recurringHandler(recurringTask, 100, work)]);
     await eventually(() => expect(work.mock.calls.length).toBeGreaterThan(3));
-    expect(await jobs.distinct("repeatInterval")).toEqual([100]);
+    expect(await tasks.distinct("repeatInterval")).toEqual([100]);
   });
 
   it("goes on after a failure, which is reported", async () => {
-    const { add } = openScheduling();
-    const { scheduler, log } = add();
+    const { addScheduler } = openSchedulerFixture();
+    const { scheduler, log } = addScheduler();
     const work = vi.fn<() => void>(() => {
       throw new Error("PostgreSQL is away.");
     });
-    scheduler.start([repeat(againTask, 50, work)]);
+    scheduler.start([recurringHandler(recurringTask, 50, work)]);
     await eventually(() => expect(work.mock.calls.length).toBeGreaterThan(2));
     expect(log).toContainEqual(
-      expect.objectContaining({ task: againTask.name, error: "PostgreSQL is away." }),
+      expect.objectContaining({ task: recurringTask.name, error: "PostgreSQL is away." }),
     );
   });
 
   it("comes back where somebody removed it, or left it without a next run", async () => {
-    const { jobs, add } = openScheduling();
-    const { scheduler } = add();
+    const { tasks, addScheduler } = openSchedulerFixture();
+    const { scheduler } = addScheduler();
     const work = vi.fn<() => void>();
-    scheduler.start([repeat(againTask, 60_000, work)]);
+    scheduler.start([recurringHandler(recurringTask, 60_000, work)]);
     await eventually(() => expect(work).toHaveBeenCalledTimes(1));
-    await jobs.deleteMany();
+    await tasks.deleteMany();
     await eventually(() => expect(work).toHaveBeenCalledTimes(2));
-    await eventually(async () => expect(await jobs.countDocuments({ lockedAt: null })).toBe(1));
-    await jobs.updateOne({}, { $set: { nextRunAt: null } });
+    await eventually(async () => expect(await tasks.countDocuments({ lockedAt: null })).toBe(1));
+    await tasks.updateOne({}, { $set: { nextRunAt: null } });
     await eventually(() => expect(work).toHaveBeenCalledTimes(3));
   });
 });
 
 describe("several processes", () => {
   it("share the jobs, each of which runs once", async () => {
-    const { jobs, add } = openScheduling();
+    const { tasks, addScheduler } = openSchedulerFixture();
     const runs: number[] = [];
     const both = Promise.withResolvers<void>();
     const busy = new Set<number>();
     const start = (process: number): void =>
-      add().scheduler.start([
-        handle(onceTask, async ({ n }) => {
+      addScheduler().scheduler.start([
+        taskHandler(onceTask, async ({ n }) => {
           runs.push(n);
           busy.add(process);
           // Neither goes on before the other has begun.
@@ -188,33 +193,33 @@ describe("several processes", () => {
           await both.promise;
         }),
       ]);
-    const { scheduler } = add();
+    const { scheduler } = addScheduler();
     const all = Array.from({ length: 300 }, (_, n) => n);
     for (const n of all) scheduler.schedule(onceTask, { n }, soon());
     start(1);
     start(2);
     await eventually(async () => {
       expect(runs.length).toBeGreaterThanOrEqual(all.length);
-      expect(await jobs.countDocuments()).toBe(0);
+      expect(await tasks.countDocuments()).toBe(0);
     });
     expect(runs.toSorted((a, b) => a - b)).toEqual(all);
   });
 
   it("look for jobs without reading those that are not due, nor all that are", async () => {
-    const { jobs, url, add } = openScheduling();
-    const { scheduler, mongo } = add({ url: `${url}&monitorCommands=true` });
-    const { client } = await mongo.whenUp();
+    const { tasks, url, addScheduler } = openSchedulerFixture();
+    const { scheduler, mongo } = addScheduler({ url: `${url}&monitorCommands=true` });
+    const { client } = await mongo.waitUntilUp();
     const look = Promise.withResolvers<Look>();
     client.on("commandStarted", ({ commandName, command }) => {
       if (commandName === "findAndModify") look.resolve(command as Look);
     });
     const due = soon();
     for (let n = 0; n < 3_000; n += 1) scheduler.schedule(onceTask, { n }, n % 2 === 0 ? tomorrow() : due);
-    await eventually(async () => expect(await jobs.countDocuments()).toBe(3_000));
-    scheduler.start([handle(onceTask, () => undefined)]);
+    await eventually(async () => expect(await tasks.countDocuments()).toBe(3_000));
+    scheduler.start([taskHandler(onceTask, () => undefined)]);
     const { query, sort } = await look.promise;
-    scheduler.stopTaking();
-    const { executionStats } = await jobs.find(query, { sort, limit: 1 }).explain("executionStats");
+    scheduler.stopClaiming();
+    const { executionStats } = await tasks.find(query, { sort, limit: 1 }).explain("executionStats");
     expect(executionStats.nReturned).toBe(1);
     expect(executionStats.totalDocsExamined).toBeLessThan(5);
     expect(executionStats.totalKeysExamined).toBeLessThan(10);
@@ -223,38 +228,38 @@ describe("several processes", () => {
 
 describe("a lock", () => {
   it("is kept for as long as its handler runs, within reason", async () => {
-    const { jobs, add } = openScheduling();
+    const { tasks, addScheduler } = openSchedulerFixture();
     const times = { lockLifetimeMs: 400 };
-    const { work, letReturn } = holdableWork();
+    const { work, letReturn } = createBlockedWork();
     for (let process = 0; process < 2; process += 1) {
-      add({ times }).scheduler.start([handle(onceTask, work)]);
+      addScheduler({ times }).scheduler.start([taskHandler(onceTask, work)]);
     }
-    add().scheduler.schedule(onceTask, { n: 1 }, soon());
+    addScheduler().scheduler.schedule(onceTask, { n: 1 }, soon());
     await eventually(() => expect(work).toHaveBeenCalledTimes(1));
-    const { lastRunAt } = (await jobs.findOne())!;
+    const { lastRunAt } = (await tasks.findOne())!;
     await eventually(async () => {
-      const { lockedAt } = (await jobs.findOne())!;
+      const { lockedAt } = (await tasks.findOne())!;
       expect(lockedAt - lastRunAt).toBeGreaterThan(3 * times.lockLifetimeMs);
     });
     expect(work).toHaveBeenCalledTimes(1);
     letReturn();
-    await eventually(async () => expect(await jobs.countDocuments()).toBe(0));
+    await eventually(async () => expect(await tasks.countDocuments()).toBe(0));
   });
 
   it("is let go where its handler hangs, and what that returns to changes nothing of who took it over", async () => {
-    const { jobs, add } = openScheduling();
+    const { tasks, addScheduler } = openSchedulerFixture();
     const times = { lockLifetimeMs: 400 };
-    const first = add({ times });
-    const hangs = holdableWork();
-    first.scheduler.start([repeat(againTask, 50, hangs.work, { longestRunMs: 200 })]);
+    const first = addScheduler({ times });
+    const hangs = createBlockedWork();
+    first.scheduler.start([recurringHandler(recurringTask, 50, hangs.work, { maxRunMs: 200 })]);
     await eventually(() => expect(hangs.work).toHaveBeenCalledTimes(1));
-    first.scheduler.stopTaking();
-    const { work, letReturn } = holdableWork();
-    add({ times, name: "second" }).scheduler.start([repeat(againTask, 50, work)]);
+    first.scheduler.stopClaiming();
+    const { work, letReturn } = createBlockedWork();
+    addScheduler({ times, name: "second" }).scheduler.start([recurringHandler(recurringTask, 50, work)]);
     await eventually(() => expect(work).toHaveBeenCalledTimes(1));
     hangs.letReturn();
     await first.scheduler[Symbol.asyncDispose]();
-    expect(await jobs.findOne()).toMatchObject({ lastModifiedBy: "second", lockedAt: expect.any(Date) });
+    expect(await tasks.findOne()).toMatchObject({ lastModifiedBy: "second", lockedAt: expect.any(Date) });
     expect(first.log).toContainEqual(
       expect.objectContaining({ msg: expect.stringMatching(/takes too long/) }),
     );
@@ -263,12 +268,12 @@ describe("a lock", () => {
   });
 
   it("that ran out while its job waited here for its turn costs this process nothing", async () => {
-    const { jobs, add } = openScheduling();
-    const { scheduler } = add({ times: { lockLifetimeMs: 100 } });
+    const { tasks, addScheduler } = openSchedulerFixture();
+    const { scheduler } = addScheduler({ times: { lockLifetimeMs: 100 } });
     const seen = new Set<number>();
     let gate = Promise.withResolvers<void>();
     scheduler.start([
-      handle(onceTask, async ({ n }) => {
+      taskHandler(onceTask, async ({ n }) => {
         seen.add(n);
         await gate.promise;
       }),
@@ -281,10 +286,10 @@ describe("a lock", () => {
       await eventually(async () => {
         expect(seen.size).toBeGreaterThan(before);
         const expired = { lastRunAt: null, lockedAt: { $lt: new Date(Date.now() - 100) } };
-        expect(await jobs.countDocuments(expired)).toBeGreaterThan(0);
+        expect(await tasks.countDocuments(expired)).toBeGreaterThan(0);
       });
       gate.resolve();
-      await eventually(async () => expect(await jobs.countDocuments()).toBe(0));
+      await eventually(async () => expect(await tasks.countDocuments()).toBe(0));
     }
     expect(seen.size).toBe(360);
   });

@@ -1,22 +1,25 @@
 /** Rows and write-ahead log of one change when both organisations have the maximum number of paused endpoints. */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Principal } from "../../src/platform/principal.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { MAX_ENDPOINTS } from "../../src/webhooks/endpoint.service.ts";
-import { CLOSED_URL } from "../support/webhook-endpoints.ts";
-import { openWebhookServices, type WebhookServices } from "../support/webhook-services.ts";
+import type { OrganizationPrincipal } from "../../src/platform/principal.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { MAX_ENDPOINTS } from "../../src/webhooks/endpoints/service.ts";
+import { UNREACHABLE_URL } from "../support/webhooks/endpoint.fixture.ts";
+import {
+  openWebhookServiceFixture,
+  type WebhookServiceFixture,
+} from "../support/webhooks/service.fixture.ts";
 
 const CHANGES = 20;
 
-let services: WebhookServices;
+let services: WebhookServiceFixture;
 beforeAll(async () => {
-  services = await openWebhookServices();
+  services = await openWebhookServiceFixture();
 });
 afterAll(() => services[Symbol.asyncDispose]());
 
-async function pausedEndpoints(owner: Principal): Promise<void> {
+async function pausedEndpoints(owner: OrganizationPrincipal): Promise<void> {
   for (let at = 0; at < MAX_ENDPOINTS; at += 1) {
-    const { endpoint } = await services.endpoints.create(owner, { url: CLOSED_URL });
+    const { endpoint } = await services.endpoints.create(owner, { url: UNREACHABLE_URL });
     await services.endpoints.pause(owner, endpoint.id);
   }
 }
@@ -28,16 +31,22 @@ async function read(): Promise<{ rows: number; at: number }> {
 }
 
 /** Deliveries and bytes of write-ahead log for one new job. */
-async function writtenFor(agent: Principal, contractor: Principal): Promise<{ rows: number; bytes: number }> {
+async function writtenFor(
+  agent: OrganizationPrincipal,
+  contractor: OrganizationPrincipal,
+): Promise<{ rows: number; bytes: number }> {
   const before = await read();
-  for (let change = 0; change < CHANGES; change += 1) await services.job(agent, contractor);
+  for (let change = 0; change < CHANGES; change += 1) await services.createJob(agent, contractor);
   const after = await read();
   return { rows: (after.rows - before.rows) / CHANGES, bytes: (after.at - before.at) / CHANGES };
 }
 
 // evidence: webhook-deliveries-per-change
 it("a change writes a delivery for each of 50 + 50 endpoints and no more, of less than 1 KiB each", async () => {
-  const [agent, contractor] = [await services.partner("agent"), await services.partner("contractor")];
+  const [agent, contractor] = [
+    await services.createOrganization("agent"),
+    await services.createOrganization("contractor"),
+  ];
   const without = await writtenFor(agent, contractor);
   expect(without.rows).toBe(0);
   await pausedEndpoints(agent);
@@ -49,7 +58,7 @@ it("a change writes a delivery for each of 50 + 50 endpoints and no more, of les
     select count(*)::int as most from webhook_delivery group by event_id order by 1 desc limit 1`);
   expect(event?.most).toBe(2 * MAX_ENDPOINTS);
   expect((full.bytes - without.bytes) / full.rows).toBeLessThan(1_024);
-  await expect(services.endpoints.create(agent, { url: CLOSED_URL })).rejects.toMatchObject({
+  await expect(services.endpoints.create(agent, { url: UNREACHABLE_URL })).rejects.toMatchObject({
     code: "ConflictException",
   });
 });

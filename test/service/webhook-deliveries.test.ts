@@ -3,18 +3,21 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toEventWire, type EventRow } from "../../src/events/event.wire.ts";
 import { AppError } from "../../src/platform/errors.ts";
 import { fromTypedId, newUuid, toTypedId } from "../../src/platform/ids.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { operator } from "../../src/webhooks/caller.ts";
-import type { DeliveryView } from "../../src/webhooks/delivery.view.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { systemPrincipal } from "../../src/webhooks/tenant-scope.ts";
+import type { DeliveryView } from "../../src/webhooks/deliveries/view.ts";
 import { DAY_MS, HOUR_MS } from "../support/fake-clock.ts";
-import { agentWithEndpoint, endPending } from "../support/webhook-deliveries.ts";
-import { CLOSED_URL } from "../support/webhook-endpoints.ts";
-import { openWebhookServices, type WebhookServices } from "../support/webhook-services.ts";
+import { createAgentWithEndpoint, finishPendingDeliveries } from "../support/webhooks/delivery.fixture.ts";
+import { UNREACHABLE_URL } from "../support/webhooks/endpoint.fixture.ts";
+import {
+  openWebhookServiceFixture,
+  type WebhookServiceFixture,
+} from "../support/webhooks/service.fixture.ts";
 
-let services: WebhookServices;
+let services: WebhookServiceFixture;
 
 beforeAll(async () => {
-  services = await openWebhookServices();
+  services = await openWebhookServiceFixture();
 });
 
 afterAll(() => services[Symbol.asyncDispose]());
@@ -29,11 +32,11 @@ async function attempt(deliveryId: string, number: number): Promise<void> {
 
 describe("list", () => {
   it("shows an organisation's deliveries, newest first, page by page, none twice and none left out", async () => {
-    const { agent, id, uuid } = await agentWithEndpoint(services);
-    const { endpoint: second } = await services.endpoints.create(agent, { url: CLOSED_URL });
+    const { agent, id, uuid } = await createAgentWithEndpoint(services);
+    const { endpoint: second } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
     for (let at = 0; at < 6; at += 1) {
-      await services.job(agent);
-      if (at % 2 === 0) await endPending(services, uuid, at === 0 ? "dead" : "delivered");
+      await services.createJob(agent);
+      if (at % 2 === 0) await finishPendingDeliveries(services, uuid, at === 0 ? "dead" : "delivered");
     }
     const seen: DeliveryView[] = [];
     let cursor: string | undefined;
@@ -54,8 +57,8 @@ describe("list", () => {
   });
 
   it("tells of each what it is of, and how it stands", async () => {
-    const { agent, id, uuid, list } = await agentWithEndpoint(services);
-    const markingNumber = await services.job(agent);
+    const { agent, id, uuid, list } = await createAgentWithEndpoint(services);
+    const markingNumber = await services.createJob(agent);
     const [waiting] = await list();
     expect(waiting).toEqual({
       id: expect.stringMatching(/^dlv_/),
@@ -69,7 +72,7 @@ describe("list", () => {
       attempts: 0,
       outcome: null,
       nextAttemptAt: null,
-      isBeingSent: false,
+      isInFlight: false,
       createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
       finishedAt: null,
     });
@@ -77,13 +80,13 @@ describe("list", () => {
       update webhook_delivery set attempts = 2, outcome = 'timeout', due_at = now() + interval '5 min'
       where endpoint_id = ${uuid}`);
     const [retrying] = await list();
-    expect(retrying).toMatchObject({ attempts: 2, outcome: "timeout", isBeingSent: false });
+    expect(retrying).toMatchObject({ attempts: 2, outcome: "timeout", isInFlight: false });
     expect(Date.parse(retrying?.nextAttemptAt ?? "")).toBeGreaterThan(Date.now() + 250_000);
     await services.database.query(
       sql`update webhook_delivery set lease_token = ${newUuid()} where endpoint_id = ${uuid}`,
     );
-    expect((await list())[0]).toMatchObject({ isBeingSent: true, nextAttemptAt: null });
-    await endPending(services, uuid, "dead");
+    expect((await list())[0]).toMatchObject({ isInFlight: true, nextAttemptAt: null });
+    await finishPendingDeliveries(services, uuid, "dead");
     expect((await list())[0]).toMatchObject({
       status: "dead",
       outcome: "http_500",
@@ -93,15 +96,15 @@ describe("list", () => {
   });
 
   it("narrows by endpoint, status, event type, Marking Number and outcome", async () => {
-    const { agent, id, uuid, list } = await agentWithEndpoint(services);
-    const contractor = await services.partner("contractor");
+    const { agent, id, uuid, list } = await createAgentWithEndpoint(services);
+    const contractor = await services.createOrganization("contractor");
     const { endpoint: other } = await services.endpoints.create(agent, {
-      url: CLOSED_URL,
+      url: UNREACHABLE_URL,
       eventTypes: ["job.assigned"],
     });
-    const markingNumber = await services.job(agent, contractor);
-    await services.job(agent);
-    await endPending(services, uuid, "dead", { count: 1 });
+    const markingNumber = await services.createJob(agent, contractor);
+    await services.createJob(agent);
+    await finishPendingDeliveries(services, uuid, "dead", { count: 1 });
     expect(await list({ endpointId: id })).toHaveLength(3);
     expect(await list({ endpointId: other.id })).toMatchObject([
       { eventType: "job.assigned", markingNumber },
@@ -117,9 +120,9 @@ describe("list", () => {
   });
 
   it("goes back as far as the log is kept", async () => {
-    await using own = await openWebhookServices({ retentionDays: 60 });
-    const agent = await own.partner("agent");
-    const { endpoint } = await own.endpoints.create(agent, { url: CLOSED_URL });
+    await using own = await openWebhookServiceFixture({ retentionDays: 60 });
+    const agent = await own.createOrganization("agent");
+    const { endpoint } = await own.endpoints.create(agent, { url: UNREACHABLE_URL });
     for (const ageMs of [60 * DAY_MS + HOUR_MS, 60 * DAY_MS - HOUR_MS])
       await own.database.query(sql`
         insert into webhook_delivery (id, endpoint_id, event_id, event_type, status)
@@ -128,7 +131,7 @@ describe("list", () => {
   });
 
   it("goes back 30 days", async () => {
-    const { uuid, list } = await agentWithEndpoint(services);
+    const { uuid, list } = await createAgentWithEndpoint(services);
     for (const ageMs of [30 * DAY_MS + HOUR_MS, 30 * DAY_MS - HOUR_MS])
       await services.database.query(sql`
         insert into webhook_delivery (id, endpoint_id, event_id, event_type, status)
@@ -137,7 +140,7 @@ describe("list", () => {
   });
 
   it("refuses a page of no size and a cursor of another list", async () => {
-    const { agent } = await agentWithEndpoint(services);
+    const { agent } = await createAgentWithEndpoint(services);
     const attempts = [
       { filter: {}, limit: 0 },
       { filter: {}, limit: 201 },
@@ -150,10 +153,10 @@ describe("list", () => {
 
 describe("get", () => {
   it("shows the attempts in order, and the body exactly as it is sent, as its organisation may see it", async () => {
-    const { agent, list } = await agentWithEndpoint(services);
-    const contractor = await services.partner("contractor");
-    await services.endpoints.create(contractor, { url: CLOSED_URL });
-    await services.job(agent, contractor);
+    const { agent, list } = await createAgentWithEndpoint(services);
+    const contractor = await services.createOrganization("contractor");
+    await services.endpoints.create(contractor, { url: UNREACHABLE_URL });
+    await services.createJob(agent, contractor);
     const [delivery] = await list({ eventType: "job.assigned" });
     await attempt(delivery!.id, 2);
     await attempt(delivery!.id, 1);
@@ -189,7 +192,7 @@ describe("get", () => {
   });
 
   it("has no body where the event is gone", async () => {
-    const { agent, uuid, list } = await agentWithEndpoint(services);
+    const { agent, uuid, list } = await createAgentWithEndpoint(services);
     await services.database.query(sql`
       insert into webhook_delivery (id, endpoint_id, event_id, event_type)
       values (${newUuid()}, ${uuid}, ${newUuid()}, 'job.updated')`);
@@ -204,12 +207,12 @@ describe("get", () => {
 describe("an organisation", () => {
   // evidence: deliveries-isolated-per-organization
   it("sees and replays its own deliveries alone; another's answer as what is not there", async () => {
-    const { agent, id, uuid, list } = await agentWithEndpoint(services);
-    const contractor = await services.partner("contractor");
-    await services.job(agent, contractor);
-    await endPending(services, uuid, "dead");
+    const { agent, id, uuid, list } = await createAgentWithEndpoint(services);
+    const contractor = await services.createOrganization("contractor");
+    await services.createJob(agent, contractor);
+    await finishPendingDeliveries(services, uuid, "dead");
     const [delivery] = await list();
-    const before = await services.rows(sql`endpoint_id = ${uuid}`);
+    const before = await services.listDeliveries(sql`endpoint_id = ${uuid}`);
     const { deliveries } = services;
     const attempts = (whose: { delivery: string; endpoint: string }) => [
       () => deliveries.get(contractor, whose.delivery),
@@ -240,7 +243,7 @@ describe("an organisation", () => {
     expect(another.every((answer) => answer.includes("NotFoundException"))).toBe(true);
     const page = { filter: { organizationId: agent.organizationId }, limit: 5 };
     expect((await deliveries.list(contractor, page)).items).toEqual([]);
-    expect(await services.rows(sql`endpoint_id = ${uuid}`)).toEqual(before);
-    expect((await deliveries.list(operator, page)).items).toHaveLength(2);
+    expect(await services.listDeliveries(sql`endpoint_id = ${uuid}`)).toEqual(before);
+    expect((await deliveries.list(systemPrincipal, page)).items).toHaveLength(2);
   });
 });

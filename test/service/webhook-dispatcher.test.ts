@@ -1,16 +1,20 @@
 /** What becomes of a delivery: sent, recorded, sent again, given up; and what its endpoint goes through. */
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { sql } from "../../src/platform/sql.ts";
-import { newSecret } from "../../src/webhooks/signature.ts";
-import { untilShown } from "../support/feed.ts";
-import { startReceiver, type Receiver } from "../support/webhook-receiver.ts";
-import { startRig, type RunningDispatcher, type WebhookRig } from "../support/webhook-rig.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { newSecret } from "../../src/webhooks/signing/signature.ts";
+import { waitUntilFeedIsComplete } from "../support/app/feed-client.ts";
+import { startTestReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
+import {
+  startDispatcherFixture,
+  type RunningDispatcher,
+  type DispatcherFixture,
+} from "../support/webhooks/dispatcher.fixture.ts";
 
-let rig: WebhookRig;
+let rig: DispatcherFixture;
 let dispatcher: RunningDispatcher;
 beforeAll(async () => {
-  rig = await startRig();
-  dispatcher = await rig.dispatcher();
+  rig = await startDispatcherFixture();
+  dispatcher = await rig.startDispatcher();
 });
 afterAll(() => rig[Symbol.asyncDispose]());
 
@@ -40,7 +44,7 @@ function attemptsOf(endpointId: string): Promise<Record<string, unknown>[]> {
 
 /** Everything that waits is made due, and looked at. */
 async function again(): Promise<void> {
-  await rig.hurry();
+  await rig.makeDue();
   await rig.sweep(dispatcher);
 }
 
@@ -52,15 +56,15 @@ async function unblock(endpointId: string): Promise<void> {
 
 /** Its endpoint, and nobody else's, at a receiver of its own. */
 async function withReceiver(
-  options: { respond?: Receiver["respond"]; maxInFlight?: number; perSecond?: number },
-  run: (receiver: Receiver, endpointId: string) => Promise<void>,
+  options: { respond?: TestReceiver["respond"]; maxInFlight?: number; perSecond?: number },
+  run: (receiver: TestReceiver, endpointId: string) => Promise<void>,
 ): Promise<void> {
   const secret = newSecret();
-  await using receiver = await startReceiver({
+  await using receiver = await startTestReceiver({
     secret,
     ...(options.respond && { respond: options.respond }),
   });
-  const endpointId = await rig.endpoint({ ...options, url: receiver.url, secret });
+  const endpointId = await rig.createEndpoint({ ...options, url: receiver.url, secret });
   try {
     await run(receiver, endpointId);
   } finally {
@@ -71,11 +75,11 @@ async function withReceiver(
 }
 
 async function makeEvents(count: number): Promise<void> {
-  await rig.app.jobs(
+  await rig.app.createJobs(
     rig.agent,
     Array.from({ length: count }, () => ({})),
   );
-  dispatcher.poke();
+  dispatcher.wake();
 }
 
 it("a delivery arrives signed, with the feed's body, and its attempt is kept", () =>
@@ -83,11 +87,11 @@ it("a delivery arrives signed, with the feed's body, and its attempt is kept", (
     await makeEvents(1);
     const received = await receiver.next();
     expect(received).toMatchObject({ method: "POST", verification: { valid: true } });
-    await untilShown(rig.app.database);
+    await waitUntilFeedIsComplete(rig.app.database);
     const feed = await rig.app.call("/v1/events?limit=100", { key: rig.agent.key });
     expect(feed.body.data.items).toContainEqual(JSON.parse(received.body));
     expect(received.headers["webhook-id"]).toBe((JSON.parse(received.body) as { id: string }).id);
-    const [row] = await rig.all(endpointId, "delivered");
+    const [row] = await rig.waitForStatus(endpointId, "delivered");
     expect(row).toMatchObject({ attempts: 1, outcome: "delivered" });
     expect(await attemptsOf(endpointId)).toMatchObject([
       { number: 1, outcome: "delivered", http_status: 201, error: null, response_body: "thanks" },
@@ -107,7 +111,7 @@ describe("a delivery that fails", () => {
           return found;
         });
         delays.push(row?.due_in_s ?? 0);
-        expect(dispatcher.wakes.at(-1)?.endpointId).toBe(endpointId);
+        expect(dispatcher.wakeUps.at(-1)?.endpointId).toBe(endpointId);
         await again();
         await receiver.waitFor(attempt);
       }
@@ -116,7 +120,7 @@ describe("a delivery that fails", () => {
         expect(delays[at]).toBeGreaterThan(expected * 0.8 - 2);
         expect(delays[at]).toBeLessThan(expected * 1.2 + 1);
       }
-      await rig.all(endpointId, "dead");
+      await rig.waitForStatus(endpointId, "dead");
       expect(new Set(receiver.received.map(({ headers, body }) => headers["webhook-id"] + body)).size).toBe(
         1,
       );
@@ -134,7 +138,7 @@ describe("a delivery that fails", () => {
       await vi.waitFor(async () => expect((await endpointRow(endpointId)).is_failing).toBe(true));
       receiver.respond = () => ({});
       await again();
-      await rig.all(endpointId, "delivered");
+      await rig.waitForStatus(endpointId, "delivered");
       await vi.waitFor(async () => expect((await endpointRow(endpointId)).is_failing).toBe(false));
     }));
 
@@ -146,11 +150,11 @@ describe("a delivery that fails", () => {
       );
       await makeEvents(2);
       await again();
-      const other = await startReceiver();
+      const other = await startTestReceiver();
       await using _ = other;
-      const healthy = await rig.endpoint({ url: other.url });
+      const healthy = await rig.createEndpoint({ url: other.url });
       await makeEvents(1);
-      await rig.all(healthy, "delivered");
+      await rig.waitForStatus(healthy, "delivered");
       expect(receiver.received).toHaveLength(1);
       const rows = await rig.deliveries(endpointId);
       expect(rows.map(({ status }) => status)).toEqual(["pending", "pending", "pending", "pending"]);
@@ -170,7 +174,7 @@ describe("a delivery that fails", () => {
         receiver.respond = () => ({});
         await unblock(endpointId);
         await again();
-        await rig.all(endpointId, "delivered");
+        await rig.waitForStatus(endpointId, "delivered");
         // One refusal, and then each once.
         expect(receiver.received).toHaveLength(4);
       },
@@ -179,12 +183,12 @@ describe("a delivery that fails", () => {
 
 it("what the old URL still answers says nothing of the new one", async () => {
   const replies: (() => void)[] = [];
-  const respond: Receiver["respond"] = () =>
+  const respond: TestReceiver["respond"] = () =>
     new Promise((resolve) => replies.push(() => resolve({ status: 410 })));
   await withReceiver({ respond }, async (receiver, endpointId) => {
     await makeEvents(1);
     await receiver.waitFor(1);
-    await using moved = await startReceiver();
+    await using moved = await startTestReceiver();
     await rig.app.database.query(
       sql`update webhook_endpoint set url = ${moved.url}, version = version + 1 where id = ${endpointId}`,
     );
@@ -194,7 +198,7 @@ it("what the old URL still answers says nothing of the new one", async () => {
     );
     expect(await endpointRow(endpointId)).toMatchObject({ status: "active", is_failing: false });
     await again();
-    await rig.all(endpointId, "delivered");
+    await rig.waitForStatus(endpointId, "delivered");
     expect(moved.received).toHaveLength(1);
   });
 });
@@ -222,7 +226,7 @@ describe("the circuit", () => {
       await rig.sweep(dispatcher);
       await vi.waitFor(async () => expect((await endpointRow(endpointId)).circuit_step).toBeNull());
       await again();
-      await rig.all(endpointId, "delivered");
+      await rig.waitForStatus(endpointId, "delivered");
     }));
 });
 
@@ -241,7 +245,7 @@ describe("limits of an endpoint", () => {
       },
       async (_receiver, endpointId) => {
         await makeEvents(30);
-        await rig.all(endpointId, "delivered");
+        await rig.waitForStatus(endpointId, "delivered");
         expect(most).toBe(3);
       },
     );
@@ -250,7 +254,7 @@ describe("limits of an endpoint", () => {
   it("no more than its rate are sent in any second", () =>
     withReceiver({ perSecond: 10 }, async (receiver, endpointId) => {
       await makeEvents(25);
-      await rig.all(endpointId, "delivered");
+      await rig.waitForStatus(endpointId, "delivered");
       const times = receiver.received.map(({ atMs }) => atMs);
       // A bucket of ten is full at first, so a second may see what it holds and what flows in.
       for (const start of times) {
@@ -263,12 +267,12 @@ describe("limits of an endpoint", () => {
 describe("what cannot be sent", () => {
   it("a delivery whose sender died at every attempt is dead, and not sent for ever", () =>
     withReceiver({}, async (receiver, endpointId) => {
-      await rig.app.jobs(rig.agent, [{}]);
+      await rig.app.createJobs(rig.agent, [{}]);
       await rig.app.database.query(sql`
         update webhook_delivery set attempts = 4, lease_token = gen_random_uuid(), due_at = now() - interval '1 s'
         where endpoint_id = ${endpointId} and status = 'pending'`);
       await rig.sweep(dispatcher);
-      expect(await rig.all(endpointId, "dead")).toMatchObject([{ outcome: "interrupted" }]);
+      expect(await rig.waitForStatus(endpointId, "dead")).toMatchObject([{ outcome: "interrupted" }]);
       expect(receiver.received).toHaveLength(0);
     }));
 
@@ -287,12 +291,12 @@ describe("what cannot be sent", () => {
 
   it("an attempt that PostgreSQL refuses to keep does not hold up the others", () =>
     withReceiver({}, async (_receiver, endpointId) => {
-      await rig.app.jobs(rig.agent, [{}, {}, {}]);
+      await rig.app.createJobs(rig.agent, [{}, {}, {}]);
       // Born in a week that has no partition.
       await rig.app.database.query(sql`
         update webhook_delivery set id = '01000000-0000-7000-8000-000000000000'
         where id = (select min(id::text)::uuid from webhook_delivery where endpoint_id = ${endpointId} and status = 'pending')`);
-      dispatcher.poke();
+      dispatcher.wake();
       await vi.waitFor(async () => {
         const statuses = (await rig.deliveries(endpointId)).map(({ status }) => status);
         expect(statuses.toSorted()).toEqual(["delivered", "delivered", "pending"]);
@@ -304,17 +308,17 @@ describe("what cannot be sent", () => {
 });
 
 it("an organisation that is suspended gets nothing until it is restored", async () => {
-  const partner = await rig.app.partner("agent");
-  await using receiver = await startReceiver();
-  const endpointId = await rig.endpoint({ url: receiver.url }, partner);
+  const partner = await rig.app.createOrganization("agent");
+  await using receiver = await startTestReceiver();
+  const endpointId = await rig.createEndpoint({ url: receiver.url }, partner);
   const suspend = (at: string | null) =>
     rig.app.database.query(sql`update organization set suspended_at = ${at} where id = ${partner.id}`);
   await suspend("2026-01-01");
-  await rig.app.jobs(partner, [{}]);
+  await rig.app.createJobs(partner, [{}]);
   await makeEvents(0);
   await again();
   expect(await rig.deliveries(endpointId)).toMatchObject([{ status: "pending", attempts: 0 }]);
   await suspend(null);
-  dispatcher.poke();
-  await rig.all(endpointId, "delivered");
+  dispatcher.wake();
+  await rig.waitForStatus(endpointId, "delivered");
 });

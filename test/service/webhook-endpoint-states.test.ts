@@ -1,51 +1,54 @@
 /** What becomes of an endpoint once it is made: paused, resumed, deleted, signed with other secrets, disabled. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newUuid } from "../../src/platform/ids.ts";
-import type { Principal } from "../../src/platform/principal.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { operator } from "../../src/webhooks/caller.ts";
+import type { OrganizationPrincipal } from "../../src/platform/principal.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { systemPrincipal } from "../../src/webhooks/tenant-scope.ts";
 import { DAY_MS, HOUR_MS } from "../support/fake-clock.ts";
-import { CLOSED_URL, endpointOf, uuidOf } from "../support/webhook-endpoints.ts";
-import { openWebhookServices, type WebhookServices } from "../support/webhook-services.ts";
+import { UNREACHABLE_URL, createEndpointFor, endpointUuid } from "../support/webhooks/endpoint.fixture.ts";
+import {
+  openWebhookServiceFixture,
+  type WebhookServiceFixture,
+} from "../support/webhooks/service.fixture.ts";
 
-let services: WebhookServices;
-let agent: Principal;
+let services: WebhookServiceFixture;
+let agent: OrganizationPrincipal;
 
 beforeAll(async () => {
-  services = await openWebhookServices();
-  agent = await services.partner("agent");
+  services = await openWebhookServiceFixture();
+  agent = await services.createOrganization("agent");
 });
 
 afterAll(() => services[Symbol.asyncDispose]());
 
 /** Three deliveries wait: an hour old, being sent, and new. */
 async function withWaiting(status: "paused" | "disabled" | "active") {
-  const owner = await services.partner("agent");
-  const id = await endpointOf(services, owner);
+  const owner = await services.createOrganization("agent");
+  const id = await createEndpointFor(services, owner);
   await services.database.query(sql`
     update webhook_endpoint set status = ${status}, disabled_reason = ${status === "disabled" ? "gone" : null},
       circuit_step = 2, blocked_until = now() + interval '1 h', failing_since = now(),
       status_since = now() - interval '1 d'
-    where id = ${uuidOf(id)}`);
+    where id = ${endpointUuid(id)}`);
   const insert = (ageMs: number, more: { attempts: number; leased: boolean }) =>
     services.database.query(sql`
       insert into webhook_delivery (id, endpoint_id, event_id, event_type, attempts, lease_token, due_at)
-      values (${newUuid(Date.now() - ageMs)}, ${uuidOf(id)}, ${newUuid()}, 'job.updated', ${more.attempts},
+      values (${newUuid(Date.now() - ageMs)}, ${endpointUuid(id)}, ${newUuid()}, 'job.updated', ${more.attempts},
         ${more.leased ? newUuid() : null}, now() + interval '30 s')`);
   await insert(HOUR_MS, { attempts: 3, leased: false });
   await insert(HOUR_MS, { attempts: 1, leased: true });
   await insert(1_000, { attempts: 0, leased: false });
   const statuses = async () =>
-    (await services.rows(sql`endpoint_id = ${uuidOf(id)}`)).map((row) => row.status);
+    (await services.listDeliveries(sql`endpoint_id = ${endpointUuid(id)}`)).map((row) => row.status);
   return { owner, id, statuses };
 }
 
 describe("pause, resume and delete", () => {
   it("pauses an active one; its events wait", async () => {
-    const owner = await services.partner("agent");
-    const id = await endpointOf(services, owner);
+    const owner = await services.createOrganization("agent");
+    const id = await createEndpointFor(services, owner);
     expect(await services.endpoints.pause(owner, id)).toMatchObject({ status: "paused", waiting: 0 });
-    await services.job(owner);
+    await services.createJob(owner);
     expect(await services.endpoints.get(owner, id)).toMatchObject({ waiting: 1 });
   });
 
@@ -59,7 +62,7 @@ describe("pause, resume and delete", () => {
 
   it("resumes with what waited, the circuit closed, and tells the workers", async () => {
     const { owner, id, statuses } = await withWaiting("disabled");
-    const before = services.announced.count;
+    const before = services.workerNotifications.count;
     const { endpoint, discarded } = await services.endpoints.resume(owner, id);
     expect(discarded).toBe(0);
     expect(endpoint).toMatchObject({
@@ -72,7 +75,7 @@ describe("pause, resume and delete", () => {
     });
     expect(Date.parse(endpoint.statusSince)).toBeGreaterThan(Date.now() - HOUR_MS);
     expect(await statuses()).toEqual(["pending", "pending", "pending"]);
-    expect(services.announced.count).toBe(before + 1);
+    expect(services.workerNotifications.count).toBe(before + 1);
   });
 
   it("resumes without what waited, but for what is being sent at that moment", async () => {
@@ -104,30 +107,30 @@ describe("pause, resume and delete", () => {
     expect(await services.endpoints.delete(owner, id)).toEqual({ discarded: 3 });
     await expect(services.endpoints.get(owner, id)).rejects.toMatchObject({ code: "NotFoundException" });
     expect(await services.endpoints.list(owner)).toEqual([]);
-    await services.job(owner);
+    await services.createJob(owner);
     expect(await statuses()).toEqual(["discarded", "discarded", "discarded"]);
     expect((await services.deliveries.list(owner, { filter: {}, limit: 10 })).items).toHaveLength(3);
     await expect(services.endpoints.delete(owner, id)).rejects.toMatchObject({ code: "NotFoundException" });
   });
 
   it("discards although workers move the same rows meanwhile", async () => {
-    const owner = await services.partner("agent");
-    const id = await endpointOf(services, owner);
+    const owner = await services.createOrganization("agent");
+    const id = await createEndpointFor(services, owner);
     await services.endpoints.pause(owner, id);
-    await services.jobs(owner, 3_000);
+    await services.createJobs(owner, 3_000);
     const finishing = (async () => {
       for (let round = 0; round < 20; round += 1) {
         await services.database
           .query(sql`
             update webhook_delivery set status = 'delivered', finished_at = now()
             where status = 'pending' and id in (select id from webhook_delivery
-              where endpoint_id = ${uuidOf(id)} and status = 'pending' order by id desc limit 50)`)
+              where endpoint_id = ${endpointUuid(id)} and status = 'pending' order by id desc limit 50)`)
           .catch(() => undefined);
       }
     })();
     const { discarded } = await services.endpoints.resume(owner, id, { held: "discard" });
     await finishing;
-    const rows = await services.rows(sql`endpoint_id = ${uuidOf(id)}`);
+    const rows = await services.listDeliveries(sql`endpoint_id = ${endpointUuid(id)}`);
     expect(rows).toHaveLength(3_000);
     expect(rows.filter(({ status }) => status === "pending")).toEqual([]);
     expect(rows.filter(({ status }) => status === "discarded")).toHaveLength(discarded);
@@ -137,7 +140,7 @@ describe("pause, resume and delete", () => {
 describe("secrets", () => {
   it("are revealed to their owner, with the headers", async () => {
     const { endpoint, secret } = await services.endpoints.create(agent, {
-      url: CLOSED_URL,
+      url: UNREACHABLE_URL,
       headers: { "X-Token": "s3cr3t" },
     });
     expect(await services.endpoints.reveal(agent, endpoint.id)).toEqual({
@@ -147,9 +150,9 @@ describe("secrets", () => {
   });
 
   it("sign beside their successors for 24 hours, at most two of them", async () => {
-    const { endpoint, secret: first } = await services.endpoints.create(agent, { url: CLOSED_URL });
+    const { endpoint, secret: first } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
     const second = await services.endpoints.rotateSecret(agent, endpoint.id);
-    expect(second.endpoint.formerSecretsUntil).toEqual([
+    expect(second.endpoint.previousSecretsExpireAt).toEqual([
       new Date(services.clock.now() + DAY_MS).toISOString(),
     ]);
     const third = await services.endpoints.rotateSecret(agent, endpoint.id);
@@ -162,22 +165,22 @@ describe("secrets", () => {
     expect(first).not.toBe(second.secret);
     services.clock.advance(DAY_MS + 1);
     expect((await services.endpoints.reveal(agent, endpoint.id)).secrets).toEqual([fourth.secret]);
-    expect((await services.endpoints.get(agent, endpoint.id)).formerSecretsUntil).toEqual([]);
+    expect((await services.endpoints.get(agent, endpoint.id)).previousSecretsExpireAt).toEqual([]);
   });
 
   it("lose none of two rotations at once", async () => {
-    const { endpoint, secret } = await services.endpoints.create(agent, { url: CLOSED_URL });
+    const { endpoint, secret } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
     const rotated = await Promise.all([1, 2].map(() => services.endpoints.rotateSecret(agent, endpoint.id)));
     const { secrets } = await services.endpoints.reveal(agent, endpoint.id);
     expect(new Set(secrets)).toEqual(new Set([secret, ...rotated.map((one) => one.secret)]));
   });
 
   it("that cannot be read are said to be so, and the endpoint is shown all the same", async () => {
-    const owner = await services.partner("agent");
-    const [one, other] = [await endpointOf(services, owner), await endpointOf(services, owner)];
+    const owner = await services.createOrganization("agent");
+    const [one, other] = [await createEndpointFor(services, owner), await createEndpointFor(services, owner)];
     await services.database.query(sql`
-      update webhook_endpoint set secrets = (select secrets from webhook_endpoint where id = ${uuidOf(one)})
-      where id = ${uuidOf(other)}`);
+      update webhook_endpoint set secrets = (select secrets from webhook_endpoint where id = ${endpointUuid(one)})
+      where id = ${endpointUuid(other)}`);
     expect(await services.endpoints.list(owner)).toMatchObject([
       { id: one, problem: null },
       { id: other, problem: expect.stringContaining("was sealed with another WAYMARK_SECRET") },
@@ -197,11 +200,11 @@ describe("disableFailing", () => {
   }
 
   async function failing(sinceMs: number | null, failures: readonly Failure[]): Promise<string> {
-    const id = await endpointOf(services, await services.partner("agent"));
+    const id = await createEndpointFor(services, await services.createOrganization("agent"));
     if (sinceMs !== null) {
       const since = new Date(services.clock.now() - sinceMs);
       await services.database.query(
-        sql`update webhook_endpoint set failing_since = ${since} where id = ${uuidOf(id)}`,
+        sql`update webhook_endpoint set failing_since = ${since} where id = ${endpointUuid(id)}`,
       );
     }
     for (const one of failures) {
@@ -210,7 +213,7 @@ describe("disableFailing", () => {
       const delivery = newUuid(at.getTime());
       await services.database.query(sql`
         insert into webhook_delivery (id, endpoint_id, event_id, event_type, attempts, origin, status, finished_at)
-        values (${delivery}, ${uuidOf(id)}, ${eventId}, 'job.updated', 1, ${origin}, ${status},
+        values (${delivery}, ${endpointUuid(id)}, ${eventId}, 'job.updated', 1, ${origin}, ${status},
           ${status === "pending" ? null : at})`);
       await services.database.query(sql`
         insert into webhook_attempt (id, delivery_id, number, started_at, duration_ms, outcome, request_headers)
@@ -246,7 +249,7 @@ describe("disableFailing", () => {
     expect(disabled.map(({ id }) => id).toSorted()).toEqual([long, mixed].toSorted());
     expect(disabled[0]).toMatchObject({ status: "disabled", disabledReason: "failing" });
     for (const id of [short, one, near, one2, tests, never])
-      expect(await services.endpoints.get(operator, id)).toMatchObject({ status: "active" });
+      expect(await services.endpoints.get(systemPrincipal, id)).toMatchObject({ status: "active" });
     expect(await services.endpoints.disableFailing()).toEqual([]);
   });
 
@@ -257,7 +260,7 @@ describe("disableFailing", () => {
     const disabled = await services.endpoints.disableFailing();
     services.clock.jump(-6 * DAY_MS);
     expect(disabled).toEqual([]);
-    expect(await services.endpoints.get(operator, id)).toMatchObject({ status: "active" });
+    expect(await services.endpoints.get(systemPrincipal, id)).toMatchObject({ status: "active" });
   });
 
   it("looks at what is over as well as at what waits", async () => {

@@ -2,23 +2,26 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AppError, type Problem } from "../../src/platform/errors.ts";
 import { newUuid, toTypedId } from "../../src/platform/ids.ts";
-import type { Principal } from "../../src/platform/principal.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { operator } from "../../src/webhooks/caller.ts";
-import { MAX_ENDPOINTS } from "../../src/webhooks/endpoint.service.ts";
-import type { EndpointSettings } from "../../src/webhooks/endpoint.checks.ts";
-import { CLOSED_URL, endpointOf, uuidOf } from "../support/webhook-endpoints.ts";
-import { beginWith, untilSessionsWait } from "../support/waiting-sessions.ts";
-import { openWebhookServices, type WebhookServices } from "../support/webhook-services.ts";
+import type { OrganizationPrincipal } from "../../src/platform/principal.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { systemPrincipal } from "../../src/webhooks/tenant-scope.ts";
+import { MAX_ENDPOINTS } from "../../src/webhooks/endpoints/service.ts";
+import type { EndpointSettings } from "../../src/webhooks/endpoints/validation.ts";
+import { UNREACHABLE_URL, createEndpointFor, endpointUuid } from "../support/webhooks/endpoint.fixture.ts";
+import { openTransaction, waitForBlockedSessions } from "../support/database/blocked-sessions.ts";
+import {
+  openWebhookServiceFixture,
+  type WebhookServiceFixture,
+} from "../support/webhooks/service.fixture.ts";
 
-let services: WebhookServices;
-let agent: Principal;
-let contractor: Principal;
+let services: WebhookServiceFixture;
+let agent: OrganizationPrincipal;
+let contractor: OrganizationPrincipal;
 
 beforeAll(async () => {
-  services = await openWebhookServices();
-  agent = await services.partner("agent");
-  contractor = await services.partner("contractor");
+  services = await openWebhookServiceFixture();
+  agent = await services.createOrganization("agent");
+  contractor = await services.createOrganization("contractor");
 });
 
 afterAll(() => services[Symbol.asyncDispose]());
@@ -42,12 +45,12 @@ async function problemsOf(
 
 describe("create", () => {
   it("makes an active endpoint for all events, and tells its secret this once", async () => {
-    const { endpoint, secret } = await services.endpoints.create(agent, { url: CLOSED_URL });
+    const { endpoint, secret } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     expect(endpoint).toMatchObject({
       id: expect.stringMatching(/^whe_/),
       organizationId: toTypedId("org", agent.organizationId),
-      url: CLOSED_URL,
+      url: UNREACHABLE_URL,
       description: "",
       eventTypes: null,
       headers: {},
@@ -60,7 +63,7 @@ describe("create", () => {
       failingSince: null,
       waiting: 0,
       problem: null,
-      formerSecretsUntil: [],
+      previousSecretsExpireAt: [],
       createdBy: "operator",
     });
     expect(JSON.stringify(endpoint)).not.toContain(secret);
@@ -93,11 +96,11 @@ describe("create", () => {
 
   it("stores no secret and no header as text", async () => {
     const { endpoint, secret } = await services.endpoints.create(agent, {
-      url: CLOSED_URL,
+      url: UNREACHABLE_URL,
       headers: { "X-Token": "s3cr3t" },
     });
     const [row] = await services.database.query<{ json: string }>(
-      sql`select to_jsonb(webhook_endpoint)::text as json from webhook_endpoint where id = ${uuidOf(endpoint.id)}`,
+      sql`select to_jsonb(webhook_endpoint)::text as json from webhook_endpoint where id = ${endpointUuid(endpoint.id)}`,
     );
     expect(row?.json).not.toContain(secret.slice(6));
     expect(row?.json).not.toMatch(/s3cr3t|X-Token/);
@@ -149,7 +152,7 @@ describe("create", () => {
   it("refuses more than 20 headers, and no event type at all", async () => {
     const headers = Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`X-${at}`, "1"]));
     const { problems } = await problemsOf(
-      services.endpoints.create(agent, { url: CLOSED_URL, headers, eventTypes: [] }),
+      services.endpoints.create(agent, { url: UNREACHABLE_URL, headers, eventTypes: [] }),
     );
     expect(problems).toEqual({
       headers: "must be at most 20 headers",
@@ -159,28 +162,28 @@ describe("create", () => {
 
   // evidence: endpoint-limit
   it("refuses one more than an organisation may have; a deleted one makes room", async () => {
-    const owner = await services.partner("agent");
+    const owner = await services.createOrganization("agent");
     const ids: string[] = [];
-    for (let at = 0; at < MAX_ENDPOINTS; at += 1) ids.push(await endpointOf(services, owner));
-    await expect(endpointOf(services, owner)).rejects.toMatchObject({
+    for (let at = 0; at < MAX_ENDPOINTS; at += 1) ids.push(await createEndpointFor(services, owner));
+    await expect(createEndpointFor(services, owner)).rejects.toMatchObject({
       code: "ConflictException",
       message: expect.stringContaining("at most 50"),
     });
     await services.endpoints.delete(owner, ids[0] as string);
-    await endpointOf(services, owner);
+    await createEndpointFor(services, owner);
   });
 
   // evidence: endpoint-limit-concurrent
   it("creates no endpoint beyond the limit when several are created at once", async () => {
-    const owner = await services.partner("agent");
-    for (let at = 0; at < MAX_ENDPOINTS - 1; at += 1) await endpointOf(services, owner);
+    const owner = await services.createOrganization("agent");
+    for (let at = 0; at < MAX_ENDPOINTS - 1; at += 1) await createEndpointFor(services, owner);
     // Each creation has counted, if it may, before the first can end: its reference to the organisation waits.
-    const held = await beginWith(
+    const held = await openTransaction(
       services.database,
       sql`select from organization where id = ${owner.organizationId} for update`,
     );
-    const creating = Promise.allSettled(Array.from({ length: 3 }, () => endpointOf(services, owner)));
-    await untilSessionsWait(services.database, 3);
+    const creating = Promise.allSettled(Array.from({ length: 3 }, () => createEndpointFor(services, owner)));
+    await waitForBlockedSessions(services.database, 3);
     await held.commit();
     const created = await creating;
     expect(created.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
@@ -190,7 +193,7 @@ describe("create", () => {
 
 describe("update", () => {
   it("changes what is given and leaves the rest; null means all event types", async () => {
-    const id = await endpointOf(services, agent, {
+    const id = await createEndpointFor(services, agent, {
       description: "one",
       eventTypes: ["job.created"],
       headers: { "X-A": "1" },
@@ -202,34 +205,40 @@ describe("update", () => {
     });
     expect(
       await services.endpoints.update(agent, id, { eventTypes: null, headers: {}, perSecond: 10 }),
-    ).toMatchObject({ eventTypes: null, headers: {}, perSecond: 10, description: "two", url: CLOSED_URL });
+    ).toMatchObject({
+      eventTypes: null,
+      headers: {},
+      perSecond: 10,
+      description: "two",
+      url: UNREACHABLE_URL,
+    });
   });
 
   it("raises the version where senders must know, and only there", async () => {
-    const id = await endpointOf(services, agent);
+    const id = await createEndpointFor(services, agent);
     const versionAfter = async (settings: EndpointSettings): Promise<number> => {
       await services.endpoints.update(agent, id, settings);
       const [row] = await services.database.query<{ version: number }>(
-        sql`select version from webhook_endpoint where id = ${uuidOf(id)}`,
+        sql`select version from webhook_endpoint where id = ${endpointUuid(id)}`,
       );
       return row?.version ?? 0;
     };
     expect(await versionAfter({ description: "x", eventTypes: ["job.created"] })).toBe(1);
-    expect(await versionAfter({ url: `${CLOSED_URL}/2` })).toBe(2);
+    expect(await versionAfter({ url: `${UNREACHABLE_URL}/2` })).toBe(2);
     expect(await versionAfter({ headers: { "X-A": "1" } })).toBe(3);
     expect(await versionAfter({ maxInFlight: 1 })).toBe(4);
     expect(await versionAfter({ perSecond: 1 })).toBe(5);
   });
 
   it("forgets how the former address did, once there is another", async () => {
-    const id = await endpointOf(services, agent);
+    const id = await createEndpointFor(services, agent);
     await services.database.query(sql`
       update webhook_endpoint set circuit_step = 3, blocked_until = now() + interval '15 min', failing_since = now()
-      where id = ${uuidOf(id)}`);
-    expect(await services.endpoints.update(agent, id, { url: CLOSED_URL })).toMatchObject({
+      where id = ${endpointUuid(id)}`);
+    expect(await services.endpoints.update(agent, id, { url: UNREACHABLE_URL })).toMatchObject({
       isCircuitOpen: true,
     });
-    expect(await services.endpoints.update(agent, id, { url: `${CLOSED_URL}/new` })).toMatchObject({
+    expect(await services.endpoints.update(agent, id, { url: `${UNREACHABLE_URL}/new` })).toMatchObject({
       isCircuitOpen: false,
       blockedUntil: null,
       failingSince: null,
@@ -237,7 +246,7 @@ describe("update", () => {
   });
 
   it("refuses what cannot be set, and changes nothing then", async () => {
-    const id = await endpointOf(services, agent);
+    const id = await createEndpointFor(services, agent);
     await problemsOf(services.endpoints.update(agent, id, { description: "x", perSecond: 1_001 }));
     expect(await services.endpoints.get(agent, id)).toMatchObject({ description: "", perSecond: 50 });
   });
@@ -246,7 +255,7 @@ describe("update", () => {
 describe("an organisation", () => {
   // evidence: endpoints-isolated-per-organization
   it("sees and changes its own endpoints alone; another's answer as what is not there", async () => {
-    const id = await endpointOf(services, agent);
+    const id = await createEndpointFor(services, agent);
     const before = await services.endpoints.get(agent, id);
     const { endpoints } = services;
     const attempts = (whose: string) => [
@@ -282,10 +291,10 @@ describe("an organisation", () => {
   });
 
   it("is no bound to an operator, who sees all, or one's", async () => {
-    const owner = await services.partner("agent");
-    const id = await endpointOf(services, owner);
-    expect(await services.endpoints.list(operator, owner.organizationId)).toMatchObject([{ id }]);
-    expect((await services.endpoints.list(operator)).map((one) => one.id)).toContain(id);
-    expect(await services.endpoints.pause(operator, id)).toMatchObject({ status: "paused" });
+    const owner = await services.createOrganization("agent");
+    const id = await createEndpointFor(services, owner);
+    expect(await services.endpoints.list(systemPrincipal, owner.organizationId)).toMatchObject([{ id }]);
+    expect((await services.endpoints.list(systemPrincipal)).map((one) => one.id)).toContain(id);
+    expect(await services.endpoints.pause(systemPrincipal, id)).toMatchObject({ status: "paused" });
   });
 });

@@ -1,16 +1,16 @@
 /** Which changes become deliveries to whom: the same that the feed shows. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { importJobs } from "../../src/jobs/job.import.ts";
-import { createJobCodes } from "../../src/jobs/job.codes.ts";
+import { importJobs } from "../../src/jobs/import-export/import.ts";
+import { createJobReferenceData } from "../../src/jobs/job.reference-data.ts";
 import { systemActor } from "../../src/platform/principal.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { startRig, type WebhookRig } from "../support/webhook-rig.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { startDispatcherFixture, type DispatcherFixture } from "../support/webhooks/dispatcher.fixture.ts";
 
 const URL = "http://127.0.0.1:9/";
-let rig: WebhookRig;
+let rig: DispatcherFixture;
 beforeAll(async () => {
-  rig = await startRig();
+  rig = await startDispatcherFixture();
 });
 afterAll(() => rig[Symbol.asyncDispose]());
 
@@ -27,13 +27,13 @@ function patch(markingNumber: string, body: object): Promise<unknown> {
 }
 
 it("an agent's endpoints get every event of its jobs, a contractor's those from the assignment on", async () => {
-  const forAgent = await rig.endpoint({ url: URL });
-  const alsoForAgent = await rig.endpoint({ url: URL });
-  const forContractor = await rig.endpoint({ url: URL }, rig.contractor);
-  const stranger = await rig.app.partner("agent");
-  const forStranger = await rig.endpoint({ url: URL }, stranger);
+  const forAgent = await rig.createEndpoint({ url: URL });
+  const alsoForAgent = await rig.createEndpoint({ url: URL });
+  const forContractor = await rig.createEndpoint({ url: URL }, rig.contractor);
+  const stranger = await rig.app.createOrganization("agent");
+  const forStranger = await rig.createEndpoint({ url: URL }, stranger);
 
-  const [mine] = await rig.app.jobs(rig.agent, [{ contractor: rig.contractor }]);
+  const [mine] = await rig.app.createJobs(rig.agent, [{ contractor: rig.contractor }]);
   await patch(mine as string, { weight: 3 });
   await patch(mine as string, { normalized_status: "in_transit", weight: 4 });
   // Nothing changes, so nothing is told.
@@ -47,12 +47,12 @@ it("an agent's endpoints get every event of its jobs, a contractor's those from 
 });
 
 it("a filter lets only its types through; a paused endpoint's deliveries wait; a deleted one gets none", async () => {
-  const created = await rig.endpoint({ url: URL, eventTypes: ["job.created"] });
-  const paused = await rig.endpoint({ url: URL });
-  const deleted = await rig.endpoint({ url: URL });
+  const created = await rig.createEndpoint({ url: URL, eventTypes: ["job.created"] });
+  const paused = await rig.createEndpoint({ url: URL });
+  const deleted = await rig.createEndpoint({ url: URL });
   await rig.app.database.query(sql`update webhook_endpoint set status = 'paused' where id = ${paused}`);
   await rig.app.database.query(sql`update webhook_endpoint set deleted_at = now() where id = ${deleted}`);
-  const [number] = await rig.app.jobs(rig.agent, [{}]);
+  const [number] = await rig.app.createJobs(rig.agent, [{}]);
   await patch(number as string, { weight: 3 });
   expect(await typesOf(created)).toEqual(["job.created"]);
   expect(await typesOf(paused)).toEqual(["job.created", "job.updated"]);
@@ -60,8 +60,8 @@ it("a filter lets only its types through; a paused endpoint's deliveries wait; a
 });
 
 it("a batch, an import and a dry run: one delivery per change, none for what is undone", async () => {
-  const endpoint = await rig.endpoint({ url: URL });
-  const numbers = await rig.app.jobs(rig.agent, [{}, {}, {}]);
+  const endpoint = await rig.createEndpoint({ url: URL });
+  const numbers = await rig.app.createJobs(rig.agent, [{}, {}, {}]);
   const body = (weight: number) =>
     JSON.stringify({ jobs: numbers.map((marking_number) => ({ marking_number, weight })) });
   const batch = { method: "PATCH", key: rig.agent.key };
@@ -73,9 +73,9 @@ it("a batch, an import and a dry run: one delivery per change, none for what is 
   const services = {
     database,
     organizations,
-    codes: createJobCodes(database),
-    announce: () => announced.push(true),
-    happened: () => undefined,
+    referenceData: createJobReferenceData(database),
+    notifyWorkers: () => announced.push(true),
+    notifySubscribers: () => undefined,
   };
   const markingNumber = `MN-${randomBytes(6).toString("hex")}`;
   const row = { line: 2, values: { marking_number: markingNumber, agent: rig.agent.name } };

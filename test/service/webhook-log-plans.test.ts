@@ -1,32 +1,35 @@
 /** How PostgreSQL reads the log where it is long: what is dead without what was delivered, and no queue but one's own. */
 import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Database, Queryable } from "../../src/platform/database.ts";
-import { fromTypedId, newUuid, newUuidSql, toTypedId } from "../../src/platform/ids.ts";
-import { sql, type Sql } from "../../src/platform/sql.ts";
-import { operator } from "../../src/webhooks/caller.ts";
-import { attemptsById } from "../../src/webhooks/delivery.lookup.ts";
-import { listDeliveries } from "../../src/webhooks/delivery.queries.ts";
-import { replayFailed, replayMissing } from "../../src/webhooks/delivery.replay.ts";
+import type { Database, Queryable } from "../../src/platform/postgres/database.ts";
+import { fromTypedId, newUuid, uuidV7Sql, toTypedId } from "../../src/platform/ids.ts";
+import { sql, type Sql } from "../../src/platform/postgres/sql.ts";
+import { systemPrincipal } from "../../src/webhooks/tenant-scope.ts";
+import { findAttemptsById } from "../../src/webhooks/deliveries/find-many.ts";
+import { listDeliveries } from "../../src/webhooks/deliveries/queries.ts";
+import { replayFailed, replayMissing } from "../../src/webhooks/deliveries/replay.ts";
 import { HOUR_MS } from "../support/fake-clock.ts";
-import { openWebhookServices, type WebhookServices } from "../support/webhook-services.ts";
+import {
+  openWebhookServiceFixture,
+  type WebhookServiceFixture,
+} from "../support/webhooks/service.fixture.ts";
 
-let services: WebhookServices;
+let services: WebhookServiceFixture;
 let endpointId: string;
 let organizationId: string;
 /** The table of this week's log, and its index of what is dead. */
 let week: { table: string; dead: string };
 
 beforeAll(async () => {
-  services = await openWebhookServices();
-  const owner = await services.partner("agent");
+  services = await openWebhookServiceFixture();
+  const owner = await services.createOrganization("agent");
   organizationId = owner.organizationId;
   const { endpoint } = await services.endpoints.create(owner, { url: "http://127.0.0.1:9/webhooks" });
   endpointId = fromTypedId("whe", endpoint.id) as string;
   const insert = (of: string, status: string, count: number) =>
     services.database.query(sql`
       insert into webhook_delivery (id, endpoint_id, event_id, event_type, status, finished_at, attempts)
-      select ${newUuidSql}, ${of}, ${newUuidSql}, 'job.updated', ${status}, now(), 1 from generate_series(1, ${count}::int)`);
+      select ${uuidV7Sql}, ${of}, ${uuidV7Sql}, 'job.updated', ${status}, now(), 1 from generate_series(1, ${count}::int)`);
   await insert(endpointId, "delivered", 20_000);
   await insert(endpointId, "dead", 5);
   await insert(newUuid(), "pending", 20_000);
@@ -90,7 +93,7 @@ const indexesOf = (nodes: readonly PlanNode[], table: string): (string | undefin
 it("lists what is dead by the index of what is dead", async () => {
   const texts: string[] = [];
   const parts = { database: listening(texts), clock: services.clock, retentionDays: 30 };
-  const { items } = await listDeliveries(parts, operator, { filter: { status: "dead" }, limit: 50 });
+  const { items } = await listDeliveries(parts, systemPrincipal, { filter: { status: "dead" }, limit: 50 });
   expect(items).toHaveLength(5);
   const nodes = await nodesOf(texts, "");
   expect(indexesOf(nodes, week.table)).toEqual([week.dead]);
@@ -98,7 +101,7 @@ it("lists what is dead by the index of what is dead", async () => {
 
 it("replays what is dead by that index, and reads of the queue the endpoint's own", async () => {
   const texts: string[] = [];
-  const parts = { database: listening(texts), announce: () => undefined, take: () => undefined };
+  const parts = { database: listening(texts), notifyWorkers: () => undefined, reserve: () => undefined };
   const since = new Date(Date.now() - HOUR_MS);
   expect(await replayFailed(parts, { endpointId, since })).toBe(5);
   const nodes = await nodesOf(texts, NO_LOOPS);
@@ -111,7 +114,7 @@ it("finds an attempt by its id without a scan of the attempts", async () => {
   // As many as fill a few megabytes, in the order of their ids, as workers insert them.
   await services.database.query(sql`
     insert into webhook_attempt (id, delivery_id, number, started_at, duration_ms, outcome, request_headers)
-    select ${newUuidSql}, id, number, now(), 1, 'delivered', json_build_object('user-agent', repeat('x', 300))
+    select ${uuidV7Sql}, id, number, now(), 1, 'delivered', json_build_object('user-agent', repeat('x', 300))
     from generate_series(1, 5) number, webhook_delivery where status = 'delivered'`);
   await services.database.query(sql`analyze webhook_attempt`);
   const [attempt] = await services.database.query<{ id: string }>(
@@ -119,7 +122,9 @@ it("finds an attempt by its id without a scan of the attempts", async () => {
   );
   const texts: string[] = [];
   const id = attempt?.id ?? "";
-  expect(await attemptsById(listening(texts), operator, [id])).toMatchObject([{ id: toTypedId("att", id) }]);
+  expect(await findAttemptsById(listening(texts), systemPrincipal, [id])).toMatchObject([
+    { id: toTypedId("att", id) },
+  ]);
   const nodes = await nodesOf(texts, "");
   const attempts = week.table.replace("delivery_finished", "attempt");
   const filled = nodes.filter(({ "Relation Name": table }) => table === week.table || table === attempts);
@@ -128,7 +133,7 @@ it("finds an attempt by its id without a scan of the attempts", async () => {
 
 it("looks for events without a delivery the same way", async () => {
   const texts: string[] = [];
-  const parts = { database: listening(texts), announce: () => undefined, take: () => undefined };
+  const parts = { database: listening(texts), notifyWorkers: () => undefined, reserve: () => undefined };
   const since = new Date(Date.now() - HOUR_MS);
   await replayMissing(parts, {
     endpointId,
@@ -147,6 +152,6 @@ function expectLanes(nodes: readonly PlanNode[]): void {
   const indexes = reads.flatMap((node) => [node, ...(node.Plans ?? [])]).map((node) => node["Index Name"]);
   expect(reads.map((node) => node["Node Type"])).not.toContain("Seq Scan");
   expect(new Set(indexes.filter(Boolean))).toEqual(
-    new Set(["webhook_delivery_first", "webhook_delivery_again"]),
+    new Set(["webhook_delivery_never_attempted", "webhook_delivery_retrying"]),
   );
 }

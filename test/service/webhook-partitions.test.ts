@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { entities } from "../../src/entities.ts";
-import { openDatabase, type Database } from "../../src/platform/database.ts";
-import { firstUuidOf, newUuid } from "../../src/platform/ids.ts";
-import { raw, sql } from "../../src/platform/sql.ts";
-import { dropExpiredPartitions, ensurePartitions } from "../../src/webhooks/partitions.ts";
+import { entities } from "../../src/app/entities.ts";
+import { openDatabase, type Database } from "../../src/platform/postgres/database.ts";
+import { minUuidAt, newUuid } from "../../src/platform/ids.ts";
+import { raw, sql } from "../../src/platform/postgres/sql.ts";
+import { dropExpiredPartitions, ensurePartitions } from "../../src/webhooks/deliveries/partitions.ts";
 import { DAY_MS } from "../support/fake-clock.ts";
-import { createTestDatabase, type TestDatabase } from "../support/test-database.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database/test-database.ts";
 
 const NOW = Date.parse("2026-11-21T12:00:00Z");
 const WEEK_MS = 7 * DAY_MS;
@@ -59,7 +59,7 @@ describe("ensurePartitions", () => {
     await finish(newUuid(NOW - 30 * DAY_MS));
     await finish(newUuid(NOW + 4 * WEEK_MS));
     const [row] = await database.query<{ name: string }>(sql`
-      select tableoid::regclass::text as name from webhook_delivery where id < ${firstUuidOf(new Date(NOW))}::uuid`);
+      select tableoid::regclass::text as name from webhook_delivery where id < ${minUuidAt(new Date(NOW))}::uuid`);
     expect(row?.name).toBe("webhook_delivery_finished_2026w43");
   });
 

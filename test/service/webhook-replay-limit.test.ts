@@ -1,21 +1,24 @@
 /** Replays in a loop: create an endpoint, replay everything to it, delete it, and again. */
 import { expect, it, onTestFinished } from "vitest";
-import { sql } from "../../src/platform/sql.ts";
-import { replayRate } from "../../src/webhooks/replay-limit.ts";
-import { CLOSED_URL } from "../support/webhook-endpoints.ts";
-import { openWebhookServices } from "../support/webhook-services.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { defaultReplayRate } from "../../src/webhooks/deliveries/replay-limit.ts";
+import { UNREACHABLE_URL } from "../support/webhooks/endpoint.fixture.ts";
+import { openWebhookServiceFixture } from "../support/webhooks/service.fixture.ts";
 
 const RATE = { perSecond: 1_000, burst: 6_000 };
 
 // evidence: replay-limit-per-organization
 it("creates so many deliveries for an organisation and then so many a second, whatever endpoints it deletes", async () => {
-  const services = await openWebhookServices({ replayRate: RATE });
+  const services = await openWebhookServiceFixture({ replayRate: RATE });
   onTestFinished(() => services[Symbol.asyncDispose]());
-  const [agent, other] = [await services.partner("agent"), await services.partner("agent")];
-  await services.jobs(agent, 5_000);
-  await services.jobs(other, 1);
+  const [agent, other] = [
+    await services.createOrganization("agent"),
+    await services.createOrganization("agent"),
+  ];
+  await services.createJobs(agent, 5_000);
+  await services.createJobs(other, 1);
   const replayToNew = async (owner: typeof agent): Promise<unknown> => {
-    const { endpoint } = await services.endpoints.create(owner, { url: CLOSED_URL });
+    const { endpoint } = await services.endpoints.create(owner, { url: UNREACHABLE_URL });
     const replayed = services.deliveries.replayMissing(owner, endpoint.id);
     const outcome = await replayed.catch((error: unknown) => error);
     await services.endpoints.delete(owner, endpoint.id);
@@ -43,11 +46,11 @@ it("creates so many deliveries for an organisation and then so many a second, wh
 
 // evidence: replay-limit-resumes
 it("goes on where it stopped when the request is repeated", async () => {
-  const services = await openWebhookServices({ replayRate: { perSecond: 1_000, burst: 2_000 } });
+  const services = await openWebhookServiceFixture({ replayRate: { perSecond: 1_000, burst: 2_000 } });
   onTestFinished(() => services[Symbol.asyncDispose]());
-  const agent = await services.partner("agent");
-  await services.jobs(agent, 2_500);
-  const { endpoint } = await services.endpoints.create(agent, { url: CLOSED_URL });
+  const agent = await services.createOrganization("agent");
+  await services.createJobs(agent, 2_500);
+  const { endpoint } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
   await expect(services.deliveries.replayMissing(agent, endpoint.id)).rejects.toThrow(
     "2000 deliveries were replayed",
   );
@@ -57,5 +60,5 @@ it("goes on where it stopped when the request is repeated", async () => {
 
 // evidence: replay-limit-defaults
 it("is limited to 200,000 at once and 1,000 a second", () => {
-  expect(replayRate).toEqual({ perSecond: 1_000, burst: 200_000 });
+  expect(defaultReplayRate).toEqual({ perSecond: 1_000, burst: 200_000 });
 });

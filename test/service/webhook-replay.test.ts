@@ -1,28 +1,31 @@
 /** Sending again: one delivery, all that failed, and what was never delivered. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { fromTypedId, newUuid, newUuidSql } from "../../src/platform/ids.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { markWaiting } from "../../src/webhooks/restored.service.ts";
+import { fromTypedId, newUuid, uuidV7Sql } from "../../src/platform/ids.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { flagPending } from "../../src/webhooks/deliveries/restore.ts";
 import { DAY_MS, HOUR_MS } from "../support/fake-clock.ts";
-import { agentWithEndpoint, endPending } from "../support/webhook-deliveries.ts";
-import { CLOSED_URL } from "../support/webhook-endpoints.ts";
-import { openWebhookServices, type WebhookServices } from "../support/webhook-services.ts";
+import { createAgentWithEndpoint, finishPendingDeliveries } from "../support/webhooks/delivery.fixture.ts";
+import { UNREACHABLE_URL } from "../support/webhooks/endpoint.fixture.ts";
+import {
+  openWebhookServiceFixture,
+  type WebhookServiceFixture,
+} from "../support/webhooks/service.fixture.ts";
 
-let services: WebhookServices;
+let services: WebhookServiceFixture;
 
 beforeAll(async () => {
-  services = await openWebhookServices();
+  services = await openWebhookServiceFixture();
 });
 
 afterAll(() => services[Symbol.asyncDispose]());
 
 describe("replay", () => {
   it("sends the same event in a delivery of its own, and leaves the one before as it was", async () => {
-    const { agent, uuid, list } = await agentWithEndpoint(services);
-    await services.job(agent);
-    await endPending(services, uuid, "delivered");
+    const { agent, uuid, list } = await createAgentWithEndpoint(services);
+    await services.createJob(agent);
+    await finishPendingDeliveries(services, uuid, "delivered");
     const [before] = await list();
-    const announced = services.announced.count;
+    const announced = services.workerNotifications.count;
     const made = await services.deliveries.replay(agent, before!.id);
     expect(made).toMatchObject({
       eventId: before!.eventId,
@@ -33,12 +36,12 @@ describe("replay", () => {
       attempts: 0,
     });
     expect(await list()).toEqual([made, before]);
-    expect(services.announced.count).toBe(announced + 1);
+    expect(services.workerNotifications.count).toBe(announced + 1);
   });
 
   it("discards one that still waits, so that its event is sent once", async () => {
-    const { agent, list } = await agentWithEndpoint(services);
-    await services.job(agent);
+    const { agent, list } = await createAgentWithEndpoint(services);
+    await services.createJob(agent);
     const [before] = await list();
     await services.deliveries.replay(agent, before!.id);
     expect(await list()).toMatchObject([
@@ -48,19 +51,19 @@ describe("replay", () => {
   });
 
   it("stays marked as after a restore, be it one or all that failed", async () => {
-    const { agent, id, uuid, list } = await agentWithEndpoint(services);
+    const { agent, id, uuid, list } = await createAgentWithEndpoint(services);
     const marks = (origin: string) =>
       services.database.query<{ after_restore: boolean }>(sql`
         select after_restore from webhook_delivery where endpoint_id = ${uuid} and origin = ${origin} order by id`);
-    await services.jobs(agent, 2);
-    await markWaiting(services.database);
+    await services.createJobs(agent, 2);
+    await flagPending(services.database);
     const [, waiting] = await list();
     await services.deliveries.replay(agent, waiting!.id);
-    await services.jobs(agent, 1);
+    await services.createJobs(agent, 1);
     expect(await marks("event")).toEqual([true, true, false].map((mark) => ({ after_restore: mark })));
     expect(await marks("replay")).toEqual([{ after_restore: true }]);
 
-    await endPending(services, uuid, "dead");
+    await finishPendingDeliveries(services, uuid, "dead");
     await services.deliveries.replayFailed(agent, id, new Date(Date.now() - HOUR_MS));
     const replayed = await marks("replay");
     expect(replayed).toHaveLength(4);
@@ -68,8 +71,8 @@ describe("replay", () => {
   });
 
   it("refuses one that is being sent, one of a deleted endpoint, and a test event", async () => {
-    const { agent, id, uuid, list } = await agentWithEndpoint(services);
-    await services.job(agent);
+    const { agent, id, uuid, list } = await createAgentWithEndpoint(services);
+    await services.createJob(agent);
     const [delivery] = await list();
     await services.database.query(sql`
       update webhook_delivery set lease_token = ${newUuid()}, due_at = now() + interval '30 s' where endpoint_id = ${uuid}`);
@@ -82,7 +85,7 @@ describe("replay", () => {
       code: "ConflictException",
       message: expect.stringContaining("deleted"),
     });
-    const other = await agentWithEndpoint(services);
+    const other = await createAgentWithEndpoint(services);
     const { delivery: test } = await services.deliveries.sendTest(other.agent, other.id);
     await expect(services.deliveries.replay(other.agent, test.id)).rejects.toMatchObject({
       code: "ConflictException",
@@ -91,48 +94,48 @@ describe("replay", () => {
   });
 
   it("holds when a worker ends the same delivery at that moment", async () => {
-    const { agent, uuid, list } = await agentWithEndpoint(services);
+    const { agent, uuid, list } = await createAgentWithEndpoint(services);
     for (let round = 0; round < 10; round += 1) {
-      await services.job(agent);
+      await services.createJob(agent);
       const [delivery] = await list();
       const [made] = await Promise.all([
         services.deliveries.replay(agent, delivery!.id),
-        endPending(services, uuid, "delivered").catch(() => undefined),
+        finishPendingDeliveries(services, uuid, "delivered").catch(() => undefined),
       ]);
       expect(made.origin).toBe("replay");
     }
-    expect((await services.rows(sql`endpoint_id = ${uuid} and origin = 'replay'`)).length).toBe(10);
+    expect((await services.listDeliveries(sql`endpoint_id = ${uuid} and origin = 'replay'`)).length).toBe(10);
   });
 });
 
 describe("replayFailed", () => {
   it("sends again what has died since then, each once", async () => {
-    const { agent, id, uuid } = await agentWithEndpoint(services);
-    await services.jobs(agent, 3);
-    await endPending(services, uuid, "dead", { agoMs: 2 * HOUR_MS });
-    await services.jobs(agent, 4);
-    await endPending(services, uuid, "dead");
-    await services.jobs(agent, 2);
-    await endPending(services, uuid, "delivered");
-    await services.jobs(agent, 1);
+    const { agent, id, uuid } = await createAgentWithEndpoint(services);
+    await services.createJobs(agent, 3);
+    await finishPendingDeliveries(services, uuid, "dead", { agoMs: 2 * HOUR_MS });
+    await services.createJobs(agent, 4);
+    await finishPendingDeliveries(services, uuid, "dead");
+    await services.createJobs(agent, 2);
+    await finishPendingDeliveries(services, uuid, "delivered");
+    await services.createJobs(agent, 1);
     const since = new Date(Date.now() - HOUR_MS);
     expect(await services.deliveries.replayFailed(agent, id, since)).toEqual({ replayed: 4 });
     expect(await services.deliveries.replayFailed(agent, id, since)).toEqual({ replayed: 0 });
-    const replays = await services.rows(sql`endpoint_id = ${uuid} and origin = 'replay'`);
+    const replays = await services.listDeliveries(sql`endpoint_id = ${uuid} and origin = 'replay'`);
     expect(replays).toHaveLength(4);
     expect(new Set(replays.map((row) => row.event_id)).size).toBe(4);
 
     // What fails again may be sent again, and that once.
-    await endPending(services, uuid, "dead");
+    await finishPendingDeliveries(services, uuid, "dead");
     expect(await services.deliveries.replayFailed(agent, id, since)).toEqual({ replayed: 5 });
     const all = new Date(Date.now() - DAY_MS);
     expect(await services.deliveries.replayFailed(agent, id, all)).toEqual({ replayed: 3 });
   });
 
   it("replays for two who ask at once as for one", async () => {
-    const { agent, id, uuid } = await agentWithEndpoint(services);
-    await services.jobs(agent, 50);
-    await endPending(services, uuid, "dead");
+    const { agent, id, uuid } = await createAgentWithEndpoint(services);
+    await services.createJobs(agent, 50);
+    await finishPendingDeliveries(services, uuid, "dead");
     const since = new Date(Date.now() - HOUR_MS);
     const answers = await Promise.all(
       [1, 2, 3].map(() => services.deliveries.replayFailed(agent, id, since)),
@@ -141,34 +144,34 @@ describe("replayFailed", () => {
   });
 
   it("replays many in parts, and tells the workers after each", { timeout: 120_000 }, async () => {
-    const { agent, id, uuid } = await agentWithEndpoint(services);
+    const { agent, id, uuid } = await createAgentWithEndpoint(services);
     await services.database.query(sql`
       insert into webhook_delivery (id, endpoint_id, event_id, event_type, status, finished_at, attempts)
-      select ${newUuidSql}, ${uuid}, ${newUuidSql}, 'job.updated', 'dead', now(), 10 from generate_series(1, 20000)`);
-    const announced = services.announced.count;
+      select ${uuidV7Sql}, ${uuid}, ${uuidV7Sql}, 'job.updated', 'dead', now(), 10 from generate_series(1, 20000)`);
+    const announced = services.workerNotifications.count;
     expect(await services.deliveries.replayFailed(agent, id, new Date(Date.now() - HOUR_MS))).toEqual({
       replayed: 20_000,
     });
-    expect(services.announced.count - announced).toBe(10);
+    expect(services.workerNotifications.count - announced).toBe(10);
   });
 });
 
 describe("replayMissing", () => {
   it("delivers the events that the organisation may see, of the types wanted, that were never delivered", async () => {
-    const { agent, id } = await agentWithEndpoint(services, ["job.created"]);
-    const contractor = await services.partner("contractor");
-    await services.job(agent);
-    const stranger = await services.partner("agent");
-    await services.job(stranger, contractor);
-    await services.job(agent, contractor);
+    const { agent, id } = await createAgentWithEndpoint(services, ["job.created"]);
+    const contractor = await services.createOrganization("contractor");
+    await services.createJob(agent);
+    const stranger = await services.createOrganization("agent");
+    await services.createJob(stranger, contractor);
+    await services.createJob(agent, contractor);
     expect(await services.deliveries.replayMissing(agent, id)).toEqual({ replayed: 0 });
 
     const { endpoint: late } = await services.endpoints.create(agent, {
-      url: CLOSED_URL,
+      url: UNREACHABLE_URL,
       eventTypes: ["job.created"],
     });
-    const { endpoint: all } = await services.endpoints.create(agent, { url: CLOSED_URL });
-    const { endpoint: theirs } = await services.endpoints.create(contractor, { url: CLOSED_URL });
+    const { endpoint: all } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
+    const { endpoint: theirs } = await services.endpoints.create(contractor, { url: UNREACHABLE_URL });
     expect(await services.deliveries.replayMissing(agent, late.id)).toEqual({ replayed: 2 });
     expect(await services.deliveries.replayMissing(agent, late.id)).toEqual({ replayed: 0 });
     expect(await services.deliveries.replayMissing(agent, all.id)).toEqual({ replayed: 3 });
@@ -182,10 +185,10 @@ describe("replayMissing", () => {
   });
 
   it("begins at the time that it is given, and never before what the log still knows", async () => {
-    const { agent } = await agentWithEndpoint(services);
-    const { endpoint } = await services.endpoints.create(agent, { url: CLOSED_URL });
+    const { agent } = await createAgentWithEndpoint(services);
+    const { endpoint } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
     const uuid = fromTypedId("whe", endpoint.id);
-    await services.jobs(agent, 3);
+    await services.createJobs(agent, 3);
     await services.database.query(sql`delete from webhook_delivery where endpoint_id = ${uuid}`);
     const old = async (ageMs: number): Promise<void> => {
       await services.database.query(sql`

@@ -1,24 +1,27 @@
 /** How long the log of deliveries is kept: its weeks are made, and what is over goes. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { newUuid, newUuidSql } from "../../src/platform/ids.ts";
-import { sql } from "../../src/platform/sql.ts";
-import { ensurePartitions } from "../../src/webhooks/partitions.ts";
+import { newUuid, uuidV7Sql } from "../../src/platform/ids.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { ensurePartitions } from "../../src/webhooks/deliveries/partitions.ts";
 import { DAY_MS } from "../support/fake-clock.ts";
-import { shiftDate } from "../support/shifted-date.ts";
-import { agentWithEndpoint, endPending } from "../support/webhook-deliveries.ts";
-import { openWebhookServices, type WebhookServices } from "../support/webhook-services.ts";
+import { setDateOffset } from "../support/processes/fake-date.ts";
+import { createAgentWithEndpoint, finishPendingDeliveries } from "../support/webhooks/delivery.fixture.ts";
+import {
+  openWebhookServiceFixture,
+  type WebhookServiceFixture,
+} from "../support/webhooks/service.fixture.ts";
 
-let services: WebhookServices;
+let services: WebhookServiceFixture;
 
 beforeAll(async () => {
-  services = await openWebhookServices();
+  services = await openWebhookServiceFixture();
 });
 
 afterAll(() => services[Symbol.asyncDispose]());
 
 describe("openWebhooks", () => {
   it("makes the weeks in which whatever ends finds its place, where no worker has", async () => {
-    await using own = await openWebhookServices({ retentionDays: 60 });
+    await using own = await openWebhookServiceFixture({ retentionDays: 60 });
     const weeks = await own.database.query(
       sql`select from pg_inherits where inhparent = 'webhook_attempt'::regclass`,
     );
@@ -28,7 +31,7 @@ describe("openWebhooks", () => {
 
 /** Inserts a delivery of that age for the endpoint, and returns its id. */
 async function insert(
-  own: WebhookServices,
+  own: WebhookServiceFixture,
   endpoint: string,
   { ageMs, status = "pending", attempts = 0 }: { ageMs: number; status?: string; attempts?: number },
 ): Promise<string> {
@@ -41,68 +44,71 @@ async function insert(
 
 describe("retire", () => {
   it("deletes deliveries on hold that are older than the retention, and drops the expired weeks", async () => {
-    await using own = await openWebhookServices({ retentionDays: 7 });
+    await using own = await openWebhookServiceFixture({ retentionDays: 7 });
     // More was kept before.
     await ensurePartitions(own.database, Date.now(), 30);
-    const { agent, id, uuid } = await agentWithEndpoint(own);
+    const { agent, id, uuid } = await createAgentWithEndpoint(own);
     await own.endpoints.pause(agent, id);
     await insert(own, uuid, { ageMs: 8 * DAY_MS });
     await insert(own, uuid, { ageMs: 6 * DAY_MS });
     await insert(own, uuid, { ageMs: 30 * DAY_MS, status: "delivered" });
     await insert(own, uuid, { ageMs: DAY_MS, status: "delivered" });
-    const retired = await own.deliveries.retire();
+    const retired = await own.deliveries.purgeExpired();
     expect(retired.deleted).toBe(1);
     expect(retired.dropped.length).toBeGreaterThanOrEqual(2);
-    expect((await own.rows()).map(({ status }) => status).toSorted()).toEqual(["delivered", "pending"]);
-    expect(await own.deliveries.retire()).toEqual({ deleted: 0, dropped: [] });
+    expect((await own.listDeliveries()).map(({ status }) => status).toSorted()).toEqual([
+      "delivered",
+      "pending",
+    ]);
+    expect(await own.deliveries.purgeExpired()).toEqual({ deleted: 0, dropped: [] });
   });
 
   it("keeps a delivery that an active endpoint is still retrying, and the week in which it ends", async () => {
-    await using own = await openWebhookServices({ retentionDays: 7 });
+    await using own = await openWebhookServiceFixture({ retentionDays: 7 });
     await ensurePartitions(own.database, Date.now(), 60);
-    const { uuid } = await agentWithEndpoint(own);
+    const { uuid } = await createAgentWithEndpoint(own);
     const id = await insert(own, uuid, { ageMs: 40 * DAY_MS, attempts: 3 });
-    expect(await own.deliveries.retire()).toMatchObject({ deleted: 0 });
-    await endPending(own, uuid, "delivered");
-    expect(await own.rows()).toMatchObject([{ id, status: "delivered" }]);
+    expect(await own.deliveries.purgeExpired()).toMatchObject({ deleted: 0 });
+    await finishPendingDeliveries(own, uuid, "delivered");
+    expect(await own.listDeliveries()).toMatchObject([{ id, status: "delivered" }]);
   });
 
   it("creates the week of an old pending delivery where a backup brought the delivery alone", async () => {
-    await using own = await openWebhookServices({ retentionDays: 7 });
-    const { uuid } = await agentWithEndpoint(own);
+    await using own = await openWebhookServiceFixture({ retentionDays: 7 });
+    const { uuid } = await createAgentWithEndpoint(own);
     await insert(own, uuid, { ageMs: 40 * DAY_MS, attempts: 3 });
-    await own.deliveries.retire();
-    await endPending(own, uuid, "dead");
-    expect(await own.rows()).toMatchObject([{ status: "dead" }]);
+    await own.deliveries.purgeExpired();
+    await finishPendingDeliveries(own, uuid, "dead");
+    expect(await own.listDeliveries()).toMatchObject([{ status: "dead" }]);
   });
 
   // evidence: clock-ahead-deliveries-kept
   it("goes by PostgreSQL's clock: a process whose clock is 31 days ahead deletes and drops nothing", async () => {
-    await using own = await openWebhookServices();
-    const { agent, id, uuid } = await agentWithEndpoint(own);
+    await using own = await openWebhookServiceFixture();
+    const { agent, id, uuid } = await createAgentWithEndpoint(own);
     await insert(own, uuid, { ageMs: DAY_MS });
     await insert(own, uuid, { ageMs: DAY_MS, status: "delivered" });
     await own.endpoints.pause(agent, id);
     own.clock.jump(31 * DAY_MS);
-    shiftDate(31 * DAY_MS);
-    const retired = await own.deliveries.retire().finally(() => shiftDate(0));
+    setDateOffset(31 * DAY_MS);
+    const retired = await own.deliveries.purgeExpired().finally(() => setDateOffset(0));
     expect(retired).toEqual({ deleted: 0, dropped: [] });
-    expect(await own.rows()).toHaveLength(2);
+    expect(await own.listDeliveries()).toHaveLength(2);
   });
 
   // evidence: on-hold-deliveries-limit
   it("keeps the newest 100,000 deliveries on hold of an endpoint, and a replay sends the events of the others", async () => {
-    await using own = await openWebhookServices();
-    const { agent, id, uuid } = await agentWithEndpoint(own);
-    const active = await agentWithEndpoint(own);
+    await using own = await openWebhookServiceFixture();
+    const { agent, id, uuid } = await createAgentWithEndpoint(own);
+    const active = await createAgentWithEndpoint(own);
     await own.endpoints.pause(agent, id);
-    await own.jobs(agent, 7);
-    const oldest = await own.rows();
+    await own.createJobs(agent, 7);
+    const oldest = await own.listDeliveries();
     expect(oldest).toHaveLength(7);
     for (const endpoint of [uuid, active.uuid])
       await own.database.query(sql`
         insert into webhook_delivery (id, endpoint_id, event_id, event_type)
-        select ${newUuidSql}, ${endpoint}, ${newUuidSql}, 'job.updated' from generate_series(1, 100000)`);
+        select ${uuidV7Sql}, ${endpoint}, ${uuidV7Sql}, 'job.updated' from generate_series(1, 100000)`);
     const count = async (endpoint: string): Promise<unknown> => {
       const where = sql`endpoint_id = ${endpoint} and status = 'pending'`;
       const [row] = await own.database.query<{ count: number }>(
@@ -112,25 +118,25 @@ describe("retire", () => {
     };
     await insert(own, active.uuid, { ageMs: DAY_MS });
 
-    expect(await own.deliveries.retire()).toMatchObject({ deleted: 7 });
+    expect(await own.deliveries.purgeExpired()).toMatchObject({ deleted: 7 });
     expect(await count(uuid)).toBe(100_000);
     expect(await count(active.uuid)).toBe(100_001);
     expect(await own.deliveries.replayMissing(agent, id)).toEqual({ replayed: 7 });
-    const replayed = await own.rows(sql`endpoint_id = ${uuid} and origin = 'replay'`);
+    const replayed = await own.listDeliveries(sql`endpoint_id = ${uuid} and origin = 'replay'`);
     const events = (rows: typeof oldest): string[] => rows.map((row) => row.event_id).toSorted();
     expect(events(replayed)).toEqual(events(oldest));
   });
 
   it("discards what still came for an endpoint while it was deleted", async () => {
-    const { agent, id, uuid } = await agentWithEndpoint(services);
-    const other = await agentWithEndpoint(services);
+    const { agent, id, uuid } = await createAgentWithEndpoint(services);
+    const other = await createAgentWithEndpoint(services);
     await services.endpoints.delete(agent, id);
     await insert(services, uuid, { ageMs: 0 });
     await insert(services, uuid, { ageMs: 0, attempts: 1 });
     await insert(services, other.uuid, { ageMs: 0 });
-    await services.deliveries.retire();
+    await services.deliveries.purgeExpired();
     const statuses = async (endpoint: string) =>
-      (await services.rows(sql`endpoint_id = ${endpoint}`)).map(({ status }) => status);
+      (await services.listDeliveries(sql`endpoint_id = ${endpoint}`)).map(({ status }) => status);
     expect(await statuses(uuid)).toEqual(["discarded", "discarded"]);
     expect(await statuses(other.uuid)).toEqual(["pending"]);
   });

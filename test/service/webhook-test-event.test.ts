@@ -1,22 +1,25 @@
 /** The test event that an organisation has sent to its endpoint. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { verify } from "../../src/webhooks/signature.ts";
-import { CLOSED_URL } from "../support/webhook-endpoints.ts";
-import { startReceiver } from "../support/webhook-receiver.ts";
-import { openWebhookServices, type WebhookServices } from "../support/webhook-services.ts";
+import { verify } from "../../src/webhooks/signing/signature.ts";
+import { UNREACHABLE_URL } from "../support/webhooks/endpoint.fixture.ts";
+import { startTestReceiver } from "../support/webhooks/receiver.ts";
+import {
+  openWebhookServiceFixture,
+  type WebhookServiceFixture,
+} from "../support/webhooks/service.fixture.ts";
 
-let services: WebhookServices;
+let services: WebhookServiceFixture;
 
 beforeAll(async () => {
-  services = await openWebhookServices();
+  services = await openWebhookServiceFixture();
 });
 
 afterAll(() => services[Symbol.asyncDispose]());
 
 describe("sendTest", () => {
   it("sends at once, signed, also to a paused endpoint, and keeps it in the log with the answer", async () => {
-    await using receiver = await startReceiver({ respond: () => ({ status: 202, body: "thanks" }) });
-    const agent = await services.partner("agent");
+    await using receiver = await startTestReceiver({ respond: () => ({ status: 202, body: "thanks" }) });
+    const agent = await services.createOrganization("agent");
     const { endpoint, secret } = await services.endpoints.create(agent, {
       url: receiver.url,
       headers: { "X-Token": "s3cr3t" },
@@ -53,13 +56,13 @@ describe("sendTest", () => {
   });
 
   it("tells what was wrong, and leaves the endpoint as it is", async () => {
-    await using receiver = await startReceiver({ respond: () => ({ status: 410 }) });
-    const agent = await services.partner("agent");
+    await using receiver = await startTestReceiver({ respond: () => ({ status: 410 }) });
+    const agent = await services.createOrganization("agent");
     const { endpoint } = await services.endpoints.create(agent, { url: receiver.url });
     const gone = await services.deliveries.sendTest(agent, endpoint.id);
     expect(gone.delivery).toMatchObject({ status: "dead", outcome: "http_410" });
     expect(gone.attempts[0]?.error).toMatch(/^The receiver answered 410 Gone\. The endpoint stays as it is/);
-    const { endpoint: closed } = await services.endpoints.create(agent, { url: CLOSED_URL });
+    const { endpoint: closed } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
     const refused = await services.deliveries.sendTest(agent, closed.id);
     expect(refused.delivery).toMatchObject({ status: "dead", outcome: "connect_refused" });
     expect(refused.attempts).toMatchObject([

@@ -1,42 +1,44 @@
 /** Dispatchers beside each other, dying, stopping and cut off: each delivery arrives, and is recorded once. */
 import pg from "pg";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { sql } from "../../src/platform/sql.ts";
-import { FIRST_TRUSTED } from "../../src/webhooks/dispatcher.endpoints.ts";
-import { takeTurn, type TurnAnswer } from "../../src/webhooks/dispatcher.turn.ts";
-import { startCuttableProxy } from "../support/cuttable-proxy.ts";
-import { startReceiver, type Receiver } from "../support/webhook-receiver.ts";
-import { startRig, type WebhookRig } from "../support/webhook-rig.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { INITIAL_WINDOW } from "../../src/webhooks/dispatcher/endpoint-states.ts";
+import { claimDue, type ClaimResult } from "../../src/webhooks/dispatcher/claim.ts";
+import { startFaultProxy } from "../support/database/fault-proxy.ts";
+import { startTestReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
+import { startDispatcherFixture, type DispatcherFixture } from "../support/webhooks/dispatcher.fixture.ts";
 
-let rig: WebhookRig;
+let rig: DispatcherFixture;
 beforeAll(async () => {
-  rig = await startRig();
+  rig = await startDispatcherFixture();
 });
 afterAll(() => rig[Symbol.asyncDispose]());
 
 const jobs = (count: number) =>
-  rig.app.jobs(
+  rig.app.createJobs(
     rig.agent,
     Array.from({ length: count }, () => ({})),
   );
 const forget = (endpointId: string) =>
   rig.app.database.query(sql`update webhook_endpoint set deleted_at = now() where id = ${endpointId}`);
-const idsOf = ({ received }: Receiver) => received.map(({ headers }) => headers["webhook-id"]);
+const idsOf = ({ received }: TestReceiver) => received.map(({ headers }) => headers["webhook-id"]);
 
 it("two workers share a backlog: each delivery is sent once, and both send", async () => {
-  await using receiver = await startReceiver();
-  const endpoints = await Promise.all(Array.from({ length: 20 }, () => rig.endpoint({ url: receiver.url })));
+  await using receiver = await startTestReceiver();
+  const endpoints = await Promise.all(
+    Array.from({ length: 20 }, () => rig.createEndpoint({ url: receiver.url })),
+  );
   await jobs(30);
-  const workers = [await rig.dispatcher(), await rig.dispatcher()];
+  const workers = [await rig.startDispatcher(), await rig.startDispatcher()];
   const sent = workers.map(() => 0);
   for (const worker of workers) {
-    worker.share(2);
-    worker.poke();
+    worker.setWorkerCount(2);
+    worker.wake();
   }
   const watch = setInterval(() => {
     for (const [at, worker] of workers.entries()) sent[at] = Math.max(sent[at] as number, worker.inFlight());
   }, 1);
-  await Promise.all(endpoints.map((id) => rig.all(id, "delivered")));
+  await Promise.all(endpoints.map((id) => rig.waitForStatus(id, "delivered")));
   clearInterval(watch);
   expect(receiver.received).toHaveLength(600);
   expect(Math.min(...sent)).toBeGreaterThan(0);
@@ -46,25 +48,25 @@ it("two workers share a backlog: each delivery is sent once, and both send", asy
 
 it("a lease that ran out is another worker's; the one who had it changes nothing when it comes back", async () => {
   const replies: ((status: number) => void)[] = [];
-  await using receiver = await startReceiver({
+  await using receiver = await startTestReceiver({
     respond: () =>
       receiver.received.length > 1
         ? {}
         : new Promise((resolve) => replies.push((status) => resolve({ status }))),
   });
-  const endpointId = await rig.endpoint({ url: receiver.url });
+  const endpointId = await rig.createEndpoint({ url: receiver.url });
   await jobs(1);
-  await using slow = await rig.dispatcher({ totalMs: 60_000 });
-  slow.poke();
+  await using slow = await rig.startDispatcher({ totalMs: 60_000 });
+  slow.wake();
   await receiver.waitFor(1);
 
   // As if half a minute had passed.
   await rig.app.database.query(
     sql`update webhook_delivery set due_at = now() - interval '1 s' where endpoint_id = ${endpointId}`,
   );
-  await using quick = await rig.dispatcher();
+  await using quick = await rig.startDispatcher();
   await rig.sweep(quick);
-  const [delivered] = await rig.all(endpointId, "delivered");
+  const [delivered] = await rig.waitForStatus(endpointId, "delivered");
   expect(quick.reclaimed.count).toBe(1);
 
   for (const reply of replies) reply(500);
@@ -83,68 +85,69 @@ it("a lease that ran out is another worker's; the one who had it changes nothing
 
 it("a worker that stops sends what it has leased, records it, and leases nothing more", async () => {
   const replies: (() => void)[] = [];
-  await using receiver = await startReceiver({
+  await using receiver = await startTestReceiver({
     respond: () => new Promise((resolve) => replies.push(() => resolve({}))),
   });
-  const endpointId = await rig.endpoint({ url: receiver.url });
+  const endpointId = await rig.createEndpoint({ url: receiver.url });
   await jobs(20);
-  const worker = await rig.dispatcher();
-  worker.poke();
-  await receiver.waitFor(FIRST_TRUSTED);
+  const worker = await rig.startDispatcher();
+  worker.wake();
+  await receiver.waitFor(INITIAL_WINDOW);
   const stopped = worker[Symbol.asyncDispose]();
   for (const reply of replies) reply();
   await stopped;
   const rows = await rig.deliveries(endpointId);
-  expect(rows.filter(({ status }) => status === "delivered")).toHaveLength(FIRST_TRUSTED);
+  expect(rows.filter(({ status }) => status === "delivered")).toHaveLength(INITIAL_WINDOW);
   expect(rows.filter(({ status, attempts }) => status === "pending" && attempts === 0)).toHaveLength(18);
-  expect(receiver.received).toHaveLength(FIRST_TRUSTED);
+  expect(receiver.received).toHaveLength(INITIAL_WINDOW);
   await forget(endpointId);
 });
 
 it("PostgreSQL cut off in mid-flight: what was sent is kept, and recorded when it is back", async () => {
-  await using proxy = await startCuttableProxy(rig.app.databaseUrl);
+  await using proxy = await startFaultProxy(rig.app.databaseUrl);
   const replies: (() => void)[] = [];
-  await using receiver = await startReceiver({
+  await using receiver = await startTestReceiver({
     respond: () =>
-      receiver.received.length > FIRST_TRUSTED
+      receiver.received.length > INITIAL_WINDOW
         ? {}
         : new Promise((resolve) => replies.push(() => resolve({}))),
   });
-  const endpointId = await rig.endpoint({ url: receiver.url });
+  const endpointId = await rig.createEndpoint({ url: receiver.url });
   await jobs(10);
-  await using worker = await rig.dispatcher({ databaseUrl: proxy.url, totalMs: 60_000 });
-  worker.poke();
-  await receiver.waitFor(FIRST_TRUSTED);
-  proxy.cut();
+  await using worker = await rig.startDispatcher({ databaseUrl: proxy.url, totalMs: 60_000 });
+  worker.wake();
+  await receiver.waitFor(INITIAL_WINDOW);
+  proxy.disconnect();
   for (const reply of replies) reply();
   await vi.waitFor(() => expect(worker.inFlight()).toBe(0));
   expect((await rig.deliveries(endpointId)).every(({ status }) => status === "pending")).toBe(true);
-  proxy.mend();
-  await rig.all(endpointId, "delivered");
+  proxy.restore();
+  await rig.waitForStatus(endpointId, "delivered");
   expect(new Set(idsOf(receiver)).size).toBe(10);
   expect(receiver.received).toHaveLength(10);
   await forget(endpointId);
 });
 
 it("endpoints that hang hold up nobody else", async () => {
-  await using hanging = await startReceiver({ respond: () => new Promise(() => undefined) });
-  await using healthy = await startReceiver();
-  const stuck = await Promise.all([1, 2].map(() => rig.endpoint({ url: hanging.url })));
-  const well = await Promise.all(Array.from({ length: 48 }, () => rig.endpoint({ url: healthy.url })));
+  await using hanging = await startTestReceiver({ respond: () => new Promise(() => undefined) });
+  await using healthy = await startTestReceiver();
+  const stuck = await Promise.all([1, 2].map(() => rig.createEndpoint({ url: hanging.url })));
+  const well = await Promise.all(Array.from({ length: 48 }, () => rig.createEndpoint({ url: healthy.url })));
   await jobs(10);
-  await using worker = await rig.dispatcher({ totalMs: 2_000 });
-  worker.poke();
+  await using worker = await rig.startDispatcher({ totalMs: 2_000 });
+  worker.wake();
   await healthy.waitFor(48 * 10);
   // An endpoint that has never answered holds no more than it is trusted with.
-  expect(hanging.received.length).toBeLessThanOrEqual(2 * FIRST_TRUSTED);
+  expect(hanging.received.length).toBeLessThanOrEqual(2 * INITIAL_WINDOW);
   for (const id of [...stuck, ...well]) await forget(id);
 });
 
 it("endpoints take turns where there are more deliveries than slots", async () => {
-  const owner = await rig.app.partner("agent");
+  const owner = await rig.app.createOrganization("agent");
   const endpoints: string[] = [];
-  for (let n = 0; n < 30; n += 1) endpoints.push(await rig.endpoint({ url: "http://127.0.0.1:9/" }, owner));
-  await rig.app.jobs(
+  for (let n = 0; n < 30; n += 1)
+    endpoints.push(await rig.createEndpoint({ url: "http://127.0.0.1:9/" }, owner));
+  await rig.app.createJobs(
     owner,
     Array.from({ length: 5 }, () => ({})),
   );
@@ -153,14 +156,14 @@ it("endpoints take turns where there are more deliveries than slots", async () =
   // Thirty endpoints, two deliveries each at first, ten slots: six turns.
   for (let turn = 1; turn <= 6; turn += 1) {
     const request = {
-      ended: [],
-      free: 10,
-      firsts: 10,
-      again: [],
-      allowances: new Map<string, number>(),
-      workers: 1,
+      finished: [],
+      freeSlots: 10,
+      maxFirstAttempts: 10,
+      retryEndpoints: [],
+      sendBudgets: new Map<string, number>(),
+      workerCount: 1,
     };
-    const answer: TurnAnswer = await takeTurn(rig.app.database, { ...request, cursor });
+    const answer: ClaimResult = await claimDue(rig.app.database, { ...request, cursor });
     for (const { endpointId } of answer.leases) served.add(endpointId);
     cursor = answer.cursor;
     expect(served.size).toBe(turn * 5);
@@ -170,12 +173,12 @@ it("endpoints take turns where there are more deliveries than slots", async () =
 });
 
 it("what commits late is delivered late, and nothing is lost for what committed before it", async () => {
-  await using receiver = await startReceiver();
-  const endpointId = await rig.endpoint({ url: receiver.url });
+  await using receiver = await startTestReceiver();
+  const endpointId = await rig.createEndpoint({ url: receiver.url });
   const [early, late] = await jobs(2);
-  await using worker = await rig.dispatcher();
-  worker.poke();
-  await rig.all(endpointId, "delivered");
+  await using worker = await rig.startDispatcher();
+  worker.wake();
+  await rig.waitForStatus(endpointId, "delivered");
 
   const change = (number: string | undefined, client: Pick<pg.Client, "query">) =>
     client.query(
@@ -194,13 +197,13 @@ it("what commits late is delivered late, and nothing is lost for what committed 
   await open.query("begin");
   await change(early, open);
   await change(late, quick);
-  worker.poke();
+  worker.wake();
   await receiver.waitFor(3);
   await open.query("commit");
-  worker.poke();
+  worker.wake();
   await receiver.waitFor(4);
   await Promise.all([open.end(), quick.end()]);
-  const rows = await rig.all(endpointId, "delivered");
+  const rows = await rig.waitForStatus(endpointId, "delivered");
   expect(rows).toHaveLength(4);
   await forget(endpointId);
 });

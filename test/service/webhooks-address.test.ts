@@ -1,11 +1,16 @@
 import { Resolver } from "node:dns/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createAddressGuard, type AddressGuard } from "../../src/platform/address-guard.ts";
-import { createDnsResolve } from "../../src/platform/name-resolution.ts";
-import { createOutgoingHttp, type OutgoingHttp } from "../../src/platform/outgoing-http.ts";
-import { startDnsServer, type DnsAnswer, type DnsQuestion, type DnsServer } from "../support/dns-server.ts";
-import { selfSigned } from "../support/self-signed.ts";
-import { startReceiver, type Receiver } from "../support/webhook-receiver.ts";
+import { createAddressGuard, type AddressGuard } from "../../src/platform/http-client/address-guard.ts";
+import { createDnsResolver } from "../../src/platform/http-client/dns-resolver.ts";
+import { createHttpClient, type HttpClient } from "../../src/platform/http-client/client.ts";
+import {
+  startDnsServer,
+  type DnsAnswer,
+  type DnsQuestion,
+  type DnsServer,
+} from "../support/webhooks/dns-server.ts";
+import { selfSignedCertificate } from "../support/webhooks/self-signed-certificate.ts";
+import { startTestReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
 
 const PUBLIC = "93.184.216.34";
 const NONE: DnsAnswer = [];
@@ -19,21 +24,21 @@ const onlyA =
 describe("a name's addresses, from a real DNS server", () => {
   let answer: (question: DnsQuestion) => DnsAnswer;
   let dns: DnsServer;
-  let receiver: Receiver;
-  let http: OutgoingHttp;
+  let receiver: TestReceiver;
+  let http: HttpClient;
 
   const guardOf = (allowPrivate: boolean, timeoutMs = 4_000): AddressGuard => {
     const resolver = new Resolver({ timeout: 500, tries: 2 });
     resolver.setServers([dns.address]);
-    return createAddressGuard({ allowPrivate, resolve: createDnsResolve({ resolver, timeoutMs }) });
+    return createAddressGuard({ allowPrivate, resolve: createDnsResolver({ resolver, timeoutMs }) });
   };
-  const httpOf = (guard: AddressGuard): OutgoingHttp =>
-    (http = createOutgoingHttp({ guard, ca: selfSigned.cert }));
+  const httpOf = (guard: AddressGuard): HttpClient =>
+    (http = createHttpClient({ guard, ca: selfSignedCertificate.cert }));
   const post = (url: string) => http.post({ url, headers: {}, body: "{}" });
 
   beforeEach(async () => {
     dns = await startDnsServer((question) => answer(question));
-    receiver = await startReceiver({ tls: selfSigned });
+    receiver = await startTestReceiver({ tls: selfSignedCertificate });
   });
   afterEach(async () => {
     await http?.[Symbol.asyncDispose]();
@@ -64,8 +69,8 @@ describe("a name's addresses, from a real DNS server", () => {
     expect(await post(url)).toMatchObject({ kind: "response", status: 200 });
     expect(dns.questions).toHaveLength(2);
 
-    receiver.breakConnections();
-    await expect.poll(() => http.connections.open, { timeout: 10_000 }).toBe(0);
+    receiver.dropConnections();
+    await expect.poll(() => http.poolStats.open, { timeout: 10_000 }).toBe(0);
     expect(await post(url)).toMatchObject({ kind: "failure", class: "dns" });
     expect(receiver.received).toHaveLength(2);
   });
@@ -132,10 +137,10 @@ describe("an address in the URL itself", () => {
     "https://[::ffff:7f00:1]:PORT/",
     "https://localhost.:PORT/",
   ])("%s is checked at every post, also where nobody checked it before", async (pattern) => {
-    await using receiver = await startReceiver({ tls: selfSigned });
-    await using http = createOutgoingHttp({
+    await using receiver = await startTestReceiver({ tls: selfSignedCertificate });
+    await using http = createHttpClient({
       guard: createAddressGuard({ allowPrivate: false }),
-      ca: selfSigned.cert,
+      ca: selfSignedCertificate.cert,
     });
     const url = pattern.replace("PORT", String(receiver.port));
     for (const attempt of [1, 2])
@@ -147,11 +152,11 @@ describe("an address in the URL itself", () => {
 
   // evidence: ssrf-checked-at-connect
   it("is checked again at the connect itself", async () => {
-    await using receiver = await startReceiver({ tls: selfSigned });
+    await using receiver = await startTestReceiver({ tls: selfSignedCertificate });
     const guard = createAddressGuard({ allowPrivate: false });
-    await using http = createOutgoingHttp({
+    await using http = createHttpClient({
       guard: { ...guard, urlProblem: () => null },
-      ca: selfSigned.cert,
+      ca: selfSignedCertificate.cert,
     });
     expect(await http.post({ url: receiver.url, headers: {}, body: "" })).toMatchObject({
       class: "blocked_address",
@@ -162,7 +167,7 @@ describe("an address in the URL itself", () => {
   it.each(["http://example.com/", "https://user:secret@example.com/", "nonsense"])(
     "%s is refused",
     async (url) => {
-      await using http = createOutgoingHttp({ guard: createAddressGuard({ allowPrivate: false }) });
+      await using http = createHttpClient({ guard: createAddressGuard({ allowPrivate: false }) });
       expect(await http.post({ url, headers: {}, body: "" })).toMatchObject({
         class: "blocked_address",
         durationMs: 0,

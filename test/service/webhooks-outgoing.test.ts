@@ -3,13 +3,17 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { createAddressGuard } from "../../src/platform/address-guard.ts";
-import type { OutgoingLimits, OutgoingResult } from "../../src/platform/outgoing-exchange.ts";
-import { createOutgoingHttp, type OutgoingHttp } from "../../src/platform/outgoing-http.ts";
-import { newSecret } from "../../src/webhooks/signature.ts";
-import { selfSigned } from "../support/self-signed.ts";
-import { answering, startTcpReceiver, type TcpReceiver } from "../support/tcp-receiver.ts";
-import { startReceiver, type Receiver, type Respond } from "../support/webhook-receiver.ts";
+import { createAddressGuard } from "../../src/platform/http-client/address-guard.ts";
+import type { HttpClientLimits, OutgoingResult } from "../../src/platform/http-client/request.ts";
+import { createHttpClient, type HttpClient } from "../../src/platform/http-client/client.ts";
+import { newSecret } from "../../src/webhooks/signing/signature.ts";
+import { selfSignedCertificate } from "../support/webhooks/self-signed-certificate.ts";
+import { respondWith, startTcpReceiver, type TcpReceiver } from "../support/webhooks/tcp-receiver.ts";
+import {
+  startTestReceiver,
+  type TestReceiver,
+  type ReceiverResponder,
+} from "../support/webhooks/receiver.ts";
 
 const guard = createAddressGuard({ allowPrivate: true });
 const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
@@ -18,12 +22,12 @@ const KIB = 1024;
 const SOON = { timeout: 10_000 };
 
 const opened: AsyncDisposable[] = [];
-const httpWith = (limits: Partial<OutgoingLimits> = {}, ca?: string): OutgoingHttp => {
-  const http = createOutgoingHttp({ guard, limits, ...(ca === undefined ? {} : { ca }) });
+const httpWith = (limits: Partial<HttpClientLimits> = {}, ca?: string): HttpClient => {
+  const http = createHttpClient({ guard, limits, ...(ca === undefined ? {} : { ca }) });
   opened.push(http);
   return http;
 };
-const post = (http: OutgoingHttp, url: string, body = "{}"): Promise<OutgoingResult> =>
+const post = (http: HttpClient, url: string, body = "{}"): Promise<OutgoingResult> =>
   http.post({ url, headers: { "content-type": "application/json" }, body });
 /** Answers with `head`, and then a byte now and then. */
 const drip = (head: string) => (_: number, socket: Socket) => {
@@ -38,14 +42,14 @@ afterEach(async () => {
 });
 
 describe("an answer", () => {
-  let receiver: Receiver;
-  let http: OutgoingHttp;
+  let receiver: TestReceiver;
+  let http: HttpClient;
   beforeEach(async () => {
-    receiver = await startReceiver();
+    receiver = await startTestReceiver();
     http = httpWith();
     opened.push(receiver);
   });
-  const answered = async (respond: Respond): Promise<OutgoingResult> => {
+  const answered = async (respond: ReceiverResponder): Promise<OutgoingResult> => {
     receiver.respond = respond;
     return await post(http, receiver.url);
   };
@@ -128,7 +132,7 @@ describe("an answer", () => {
 
   // evidence: webhook-redirect-not-followed
   it("that redirects is an answer like any other, and nothing is followed", async () => {
-    await using other = await startReceiver();
+    await using other = await startTestReceiver();
     for (const location of [other.url, "http://169.254.169.254/latest/meta-data/"])
       expect(await answered(() => ({ status: 307, headers: { location } }))).toMatchObject({
         status: 307,
@@ -151,9 +155,9 @@ describe("an answer", () => {
 });
 
 describe("what goes wrong is data", () => {
-  let http: OutgoingHttp;
+  let http: HttpClient;
   let tcp: TcpReceiver;
-  let impatient: OutgoingHttp;
+  let impatient: HttpClient;
   beforeEach(() => {
     http = httpWith();
     impatient = httpWith({ totalMs: 1_000, connectMs: 300 });
@@ -163,7 +167,7 @@ describe("what goes wrong is data", () => {
     return tcp;
   };
   const fromBytes = async (bytes: string): Promise<OutgoingResult> => {
-    await from(answering(() => bytes));
+    await from(respondWith(() => bytes));
     return await post(http, tcp.url);
   };
 
@@ -186,18 +190,18 @@ describe("what goes wrong is data", () => {
 
   // evidence: webhook-tls-verified
   it("tls where the certificate is self-signed, for another name, or the port speaks plain HTTP", async () => {
-    await using receiver = await startReceiver({ tls: selfSigned });
+    await using receiver = await startTestReceiver({ tls: selfSignedCertificate });
     expect(await post(http, receiver.url)).toMatchObject({
       class: "tls",
       message: expect.stringContaining("is self-signed. Use one of a public certificate authority"),
     });
-    const trusting = httpWith({}, selfSigned.cert);
+    const trusting = httpWith({}, selfSignedCertificate.cert);
     expect(await post(trusting, receiver.url)).toMatchObject({ status: 200 });
     expect(await post(trusting, `https://other.localhost:${receiver.port}/`)).toMatchObject({
       class: "tls",
       message: expect.stringContaining("is for another name"),
     });
-    await using plain = await startReceiver();
+    await using plain = await startTestReceiver();
     expect(await post(http, plain.url.replace("http:", "https:"))).toMatchObject({ class: "tls" });
     expect(receiver.received).toHaveLength(1);
   });
@@ -212,7 +216,7 @@ describe("what goes wrong is data", () => {
   });
 
   it("timeout where no answer comes", async () => {
-    await from(answering(() => null));
+    await from(respondWith(() => null));
     expect(await post(impatient, tcp.url)).toMatchObject({
       class: "timeout",
       message: expect.stringContaining("No answer came within 1 s"),
@@ -222,9 +226,9 @@ describe("what goes wrong is data", () => {
 
   // evidence: webhook-response-timeout
   it("timeout where headers drip, or a body that began never ends", async () => {
-    await from(answering(drip("HTTP/1.1 200 OK\r\nx-slow: ")));
+    await from(respondWith(drip("HTTP/1.1 200 OK\r\nx-slow: ")));
     expect(await post(impatient, tcp.url)).toMatchObject({ class: "timeout" });
-    await from(answering(drip("HTTP/1.1 200 OK\r\ncontent-length: 9000\r\n\r\n")));
+    await from(respondWith(drip("HTTP/1.1 200 OK\r\ncontent-length: 9000\r\n\r\n")));
     expect(await post(impatient, tcp.url)).toMatchObject({
       class: "timeout",
       message: expect.stringContaining("The answer began, but did not end"),
@@ -237,7 +241,7 @@ describe("what goes wrong is data", () => {
     await from((socket) => socket.once("data", () => socket.resetAndDestroy()));
     expect(await post(http, tcp.url)).toMatchObject({ class: "reset" });
     await from(
-      answering((_, socket) => {
+      respondWith((_, socket) => {
         socket.end("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf");
         return null;
       }),
@@ -278,7 +282,7 @@ describe("what goes wrong is data", () => {
     { "transfer-encoding": "chunked" },
     { "content-length": "-1" },
   ])("but a request that is itself malformed is our mistake, and is never sent: %j", async (headers) => {
-    await from(answering(() => OK));
+    await from(respondWith(() => OK));
     await expect(http.post({ url: tcp.url, headers, body: "{}" })).rejects.toThrow(/invalid/);
     expect(await post(http, tcp.url)).toMatchObject({ status: 200 });
   });
@@ -286,13 +290,13 @@ describe("what goes wrong is data", () => {
 
 describe("connections", () => {
   it("are used again, one after the other", async () => {
-    await using receiver = await startReceiver();
+    await using receiver = await startTestReceiver();
     const http = httpWith();
     for (const _ of times(10)) await post(http, receiver.url);
     expect(receiver.connections.opened).toBe(1);
     await Promise.all(times(8).map(() => post(http, receiver.url)));
     expect(receiver.connections.opened).toBeLessThanOrEqual(8);
-    expect(http.connections).toEqual({
+    expect(http.poolStats).toEqual({
       origins: 1,
       open: receiver.connections.open,
       idle: receiver.connections.open,
@@ -300,7 +304,7 @@ describe("connections", () => {
   });
 
   it("are no more than allowed for an origin; who waits has its whole time afterwards", async () => {
-    await using receiver = await startReceiver();
+    await using receiver = await startTestReceiver();
     receiver.respond = () => new Promise((resolve) => setTimeout(resolve, 250, {}));
     const http = httpWith({ maxPerOrigin: 2, totalMs: 1_000 });
     const results = await Promise.all(times(10).map(() => post(http, receiver.url)));
@@ -314,42 +318,42 @@ describe("connections", () => {
     const http = httpWith({ maxPerOrigin: 1 });
     const results = await Promise.all(times(5).map(() => post(http, tcp.url)));
     expect(results).toEqual(times(5).map(() => expect.objectContaining({ class: "reset" })));
-    await expect.poll(() => http.connections, SOON).toEqual({ origins: 0, open: 0, idle: 0 });
+    await expect.poll(() => http.poolStats, SOON).toEqual({ origins: 0, open: 0, idle: 0 });
   });
 
   it("that fall idle are closed, and an origin without any is forgotten", async () => {
-    const tcp = await startTcpReceiver(answering(() => OK));
+    const tcp = await startTcpReceiver(respondWith(() => OK));
     opened.push(tcp);
     const http = httpWith({ keepAliveMs: 50 });
     await post(http, tcp.url);
-    await expect.poll(() => http.connections, SOON).toEqual({ origins: 0, open: 0, idle: 0 });
+    await expect.poll(() => http.poolStats, SOON).toEqual({ origins: 0, open: 0, idle: 0 });
     await expect.poll(() => tcp.connections.every(({ closed }) => closed), SOON).toBe(true);
   });
 
   it("that are idle stay within a bound over all origins: the longest unused go first", async () => {
-    const receivers = await Promise.all(times(6).map(() => startReceiver()));
+    const receivers = await Promise.all(times(6).map(() => startTestReceiver()));
     opened.push(...receivers);
     const http = httpWith({ maxIdle: 3 });
     for (const { url } of receivers) await post(http, url);
-    expect(http.connections).toEqual({ origins: 3, open: 3, idle: 3 });
+    expect(http.poolStats).toEqual({ origins: 3, open: 3, idle: 3 });
     await expect
       .poll(() => receivers.map(({ connections }) => connections.open), SOON)
       .toEqual([0, 0, 0, 1, 1, 1]);
   });
 
   it("that the server closes with its answer are not used again", async () => {
-    await using receiver = await startReceiver({ respond: () => ({ headers: { connection: "close" } }) });
+    await using receiver = await startTestReceiver({ respond: () => ({ headers: { connection: "close" } }) });
     const http = httpWith();
     for (const _ of times(5)) expect(await post(http, receiver.url)).toMatchObject({ status: 200 });
     expect(receiver.connections.opened).toBe(5);
   });
 
   it("that the server closed between two requests fail nothing", async () => {
-    await using receiver = await startReceiver();
+    await using receiver = await startTestReceiver();
     const http = httpWith();
     for (const _ of times(20)) {
       expect(await post(http, receiver.url)).toMatchObject({ status: 200 });
-      receiver.breakConnections();
+      receiver.dropConnections();
     }
     expect(receiver.received).toHaveLength(20);
   });
@@ -359,7 +363,7 @@ describe("connections", () => {
     ["reset", (socket: Socket) => socket.resetAndDestroy()],
   ])("that the server %s as the next request came are replaced once, by a new one", async (_, end) => {
     const tcp = await startTcpReceiver(
-      answering((count, socket) => {
+      respondWith((count, socket) => {
         if (count !== 2) return OK;
         end(socket);
         return null;
@@ -374,7 +378,7 @@ describe("connections", () => {
 
   it("that break twice are a failed attempt", async () => {
     const tcp = await startTcpReceiver(
-      answering((count, socket) => {
+      respondWith((count, socket) => {
         if (count === 1) return OK;
         socket.destroy();
         return null;
@@ -388,10 +392,10 @@ describe("connections", () => {
   });
 
   it("are let finish when all ends", async () => {
-    await using receiver = await startReceiver();
+    await using receiver = await startTestReceiver();
     const answer = Promise.withResolvers<object>();
     receiver.respond = () => answer.promise;
-    const http = createOutgoingHttp({ guard });
+    const http = createHttpClient({ guard });
     const posted = post(http, receiver.url);
     await receiver.waitFor(1);
     const ended = http[Symbol.asyncDispose]();
@@ -404,7 +408,7 @@ describe("connections", () => {
 
 describe("the receiver of the tests", () => {
   it("runs in a process of its own", async () => {
-    const child = spawn(process.execPath, ["test/support/webhook-receiver.ts", newSecret(), "202"]);
+    const child = spawn(process.execPath, ["test/support/webhooks/receiver.ts", newSecret(), "202"]);
     onTestFinished(() => void child.kill("SIGKILL"));
     const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
     const line = async (): Promise<Record<string, unknown>> =>
@@ -415,7 +419,7 @@ describe("the receiver of the tests", () => {
   });
 
   it("tells connections apart", async () => {
-    await using receiver = await startReceiver();
+    await using receiver = await startTestReceiver();
     const socket = connect(receiver.port, "127.0.0.1");
     await once(socket, "connect");
     socket.end("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");

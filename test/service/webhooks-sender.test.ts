@@ -1,26 +1,30 @@
 import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect, it } from "vitest";
-import { createAddressGuard } from "../../src/platform/address-guard.ts";
-import { createOutgoingHttp } from "../../src/platform/outgoing-http.ts";
-import { createSender, type AttemptResult } from "../../src/webhooks/sender.ts";
-import { newSecret } from "../../src/webhooks/signature.ts";
+import { createAddressGuard } from "../../src/platform/http-client/address-guard.ts";
+import { createHttpClient } from "../../src/platform/http-client/client.ts";
+import { createSender, type AttemptResult } from "../../src/webhooks/dispatcher/sender.ts";
+import { newSecret } from "../../src/webhooks/signing/signature.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
-import { startReceiver, type Receiver, type ReceiverOptions } from "../support/webhook-receiver.ts";
+import {
+  startTestReceiver,
+  type TestReceiver,
+  type TestReceiverOptions,
+} from "../support/webhooks/receiver.ts";
 
 const clock = createFakeClock();
-const http = createOutgoingHttp({ guard: createAddressGuard({ allowPrivate: true }) });
+const http = createHttpClient({ guard: createAddressGuard({ allowPrivate: true }) });
 const sender = createSender({ http, clock, docsUrl: "https://waymark.example/docs/webhooks" });
 const secret = newSecret();
 const webhookId = "evt_01KAJQZ4T3C6Y1GKD8B5RVXE2H";
 const body = '{"id":"evt_01KAJQZ4T3C6Y1GKD8B5RVXE2H","data":{"town":"Tromsø 🚚"}}';
 
-const receivers: Receiver[] = [];
-const receiverOf = async (options: ReceiverOptions = {}): Promise<Receiver> => {
-  const receiver = await startReceiver({ secret, ...options });
+const receivers: TestReceiver[] = [];
+const receiverOf = async (options: TestReceiverOptions = {}): Promise<TestReceiver> => {
+  const receiver = await startTestReceiver({ secret, ...options });
   receivers.push(receiver);
   return receiver;
 };
-const send = (receiver: Receiver, headers: Record<string, string> = {}): Promise<AttemptResult> =>
+const send = (receiver: TestReceiver, headers: Record<string, string> = {}): Promise<AttemptResult> =>
   sender.send({ endpoint: { url: receiver.url, headers, secrets: [secret, newSecret()] }, webhookId, body });
 
 afterEach(async () => {

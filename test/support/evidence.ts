@@ -11,7 +11,7 @@ const PAGES = ["docs/faults.md", "docs/security.md"] as const;
 type Files = Readonly<Record<string, string>>;
 
 /** The cells of each table row, without header rows and the lines under them. */
-export function rowsIn(page: string): string[][] {
+export function tableRows(page: string): string[][] {
   return page
     .split("\n")
     .filter((line, at, all) => line.startsWith("| ") && !isDivider(line) && !isDivider(all[at + 1] ?? ""))
@@ -21,23 +21,23 @@ export function rowsIn(page: string): string[][] {
 const isDivider = (line: string): boolean => /^\|[\s|-]+\|$/.test(line);
 
 /** The ids in an evidence cell. */
-export function idsIn(cell: string): string[] {
+export function parseEvidenceIds(cell: string): string[] {
   return [...cell.matchAll(/`([a-z0-9]+(?:-[a-z0-9]+)+)`/g)].map(([, id = ""]) => id);
 }
 
 /** One sentence for each mistake: unknown, duplicate and unused ids, evidence cells that name anything else, misplaced comments. */
-export function evidenceProblems({ pages, tests }: { pages: Files; tests: Files }): string[] {
+export function findEvidenceProblems({ pages, tests }: { pages: Files; tests: Files }): string[] {
   const problems: string[] = [];
   const defined = new Map<string, string[]>();
   for (const [file, text] of Object.entries(tests)) {
-    for (const { ids, line, isAboveTest } of commentsIn(text)) {
+    for (const { ids, line, isAboveTest } of parseEvidenceComments(text)) {
       if (!isAboveTest)
         problems.push(`${file}:${line}: the evidence comment is not directly above a test that runs`);
       for (const id of ids) defined.set(id, [...(defined.get(id) ?? []), `${file}:${line}`]);
     }
   }
   const cells = Object.entries(pages).flatMap(([page, text]) =>
-    evidenceCellsIn(text).map((cell) => ({ page, cell, ids: idsIn(cell) })),
+    listEvidenceCells(text).map((cell) => ({ page, cell, ids: parseEvidenceIds(cell) })),
   );
   for (const { page, cell, ids } of cells) {
     if (ids.length === 0 || ids.map((id) => `\`${id}\``).join(", ") !== cell)
@@ -54,11 +54,11 @@ export function evidenceProblems({ pages, tests }: { pages: Files; tests: Files 
 }
 
 /** The last cells of rows. A cell that begins with a dash says why there is no test. */
-function evidenceCellsIn(page: string): string[] {
+function listEvidenceCells(page: string): string[] {
   return page
     .split(/^(?=\|.*\|\n\|[\s|-]+\|$)/m)
     .filter((part) => /^\|.*\| Evidence \|\n/.test(part))
-    .flatMap((part) => rowsIn(part).map((cells) => cells.at(-1) ?? ""))
+    .flatMap((part) => tableRows(part).map((cells) => cells.at(-1) ?? ""))
     .filter((cell) => !cell.startsWith("– "));
 }
 
@@ -68,9 +68,9 @@ interface EvidenceComment {
   isAboveTest: boolean;
 }
 
-function commentsIn(text: string): EvidenceComment[] {
-  const running = text.replaceAll(SKIPPED, (skipped) => skipped.replaceAll(/[^\n]/g, ""));
-  const runningLines = running.split("\n");
+function parseEvidenceComments(text: string): EvidenceComment[] {
+  const withoutSkipped = text.replaceAll(SKIPPED_TEST, (skipped) => skipped.replaceAll(/[^\n]/g, ""));
+  const runningLines = withoutSkipped.split("\n");
   return text.split("\n").flatMap((comment, at) => {
     const [, list] = /^\s*\/\/ evidence:(.*)$/.exec(comment) ?? [];
     if (list === undefined) return [];
@@ -81,10 +81,10 @@ function commentsIn(text: string): EvidenceComment[] {
 }
 
 /** A skipped or planned test, or a group of such, up to the line of the same indent that ends it. */
-const SKIPPED = /^( *)(?:it|test|describe)(?:\.\w+)*\.(?:skip|todo)\b(?:.*;$|[^]*?^\1\S.*;$)/gm;
+const SKIPPED_TEST = /^( *)(?:it|test|describe)(?:\.\w+)*\.(?:skip|todo)\b(?:.*;$|[^]*?^\1\S.*;$)/gm;
 
 /** Paths under src/ that a page names and that do not exist. */
-export function missingSources(page: string, exists: (path: string) => boolean): string[] {
+export function findMissingSources(page: string, exists: (path: string) => boolean): string[] {
   return [...page.matchAll(/`(src\/[^`\s]+)`/g)].map(([, path = ""]) => path).filter((path) => !exists(path));
 }
 

@@ -6,11 +6,11 @@ import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { toConfig } from "../../src/config/config.ts";
 import { readEnv } from "../../src/config/env.ts";
-import { openEmbeddedMongo } from "../../src/embedded/mongo.ts";
-import { findMongodBinary } from "../../src/embedded/mongod-binary.ts";
-import { openEmbeddedPostgres } from "../../src/embedded/postgres.ts";
-import { entities } from "../../src/entities.ts";
-import { migrateDatabase } from "../../src/platform/migrate.ts";
+import { openEmbeddedMongo } from "../../src/embedded/mongo/embedded-mongo.ts";
+import { findMongodBinary } from "../../src/embedded/mongo/binary.ts";
+import { openEmbeddedPostgres } from "../../src/embedded/postgres/embedded-postgres.ts";
+import { entities } from "../../src/app/entities.ts";
+import { migrateDatabase } from "../../src/platform/postgres/migrate.ts";
 
 declare module "vitest" {
   interface ProvidedContext {

@@ -4,8 +4,8 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { vi } from "vitest";
-import { openTracing } from "../../src/platform/tracing.sdk.ts";
-import type { Tracing } from "../../src/platform/tracing.ts";
+import { openTracing } from "../../src/platform/tracing/sdk.ts";
+import type { Tracing } from "../../src/platform/tracing/tracing.ts";
 
 export interface CollectedSpan {
   readonly name: string;
@@ -22,7 +22,7 @@ export interface CollectedSpan {
   readonly resource: Readonly<Record<string, unknown>>;
 }
 
-export interface Collector extends AsyncDisposable {
+export interface TraceCollector extends AsyncDisposable {
   /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
   readonly url: string;
   readonly posts: { path: string; headers: IncomingHttpHeaders; body: string }[];
@@ -30,7 +30,7 @@ export interface Collector extends AsyncDisposable {
   status: number | null;
   spans(): CollectedSpan[];
   /** Resolves with the trace of this request once the request itself, and whatever `find` looks for, is part of it. */
-  traceOf(requestId: string, find?: (span: CollectedSpan) => boolean): Promise<CollectedSpan[]>;
+  waitForTrace(requestId: string, find?: (span: CollectedSpan) => boolean): Promise<CollectedSpan[]>;
 }
 
 interface OtlpValue {
@@ -58,8 +58,8 @@ interface OtlpRequest {
   resourceSpans: { resource: OtlpAttributes; scopeSpans: { spans: OtlpSpan[] }[] }[];
 }
 
-export async function startCollector(): Promise<Collector> {
-  const posts: Collector["posts"] = [];
+export async function startTraceCollector(): Promise<TraceCollector> {
+  const posts: TraceCollector["posts"] = [];
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { url: path = "", headers } = request;
     posts.push({ path, headers, body: await text(request) });
@@ -72,12 +72,12 @@ export async function startCollector(): Promise<Collector> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
 
-  const collector: Collector = {
+  const collector: TraceCollector = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     posts,
     status: 200,
-    spans: () => posts.flatMap(({ body }) => spansOf(JSON.parse(body) as OtlpRequest)),
-    traceOf: (requestId, find = () => true) =>
+    spans: () => posts.flatMap(({ body }) => parseSpans(JSON.parse(body) as OtlpRequest)),
+    waitForTrace: (requestId, find = () => true) =>
       vi.waitFor(
         () => {
           const spans = collector.spans();
@@ -99,20 +99,20 @@ export async function startCollector(): Promise<Collector> {
 }
 
 /** Traces that go there, and soon; `role` is told with each of their spans. */
-export function traceTo({ url }: Pick<Collector, "url">, role: string, ratio = 1): Tracing {
+export function openTracingTo({ url }: Pick<TraceCollector, "url">, role: string, ratio = 1): Tracing {
   const settings = { url: `${url}/v1/traces`, headers: {}, resource: { "waymark.role": role }, ratio };
   return openTracing(settings, { sendEveryMs: 10 });
 }
 
 /** The spans from the first of its trace down to `span`. */
-export function pathTo(span: CollectedSpan, spans: readonly CollectedSpan[]): CollectedSpan[] {
+export function spanPath(span: CollectedSpan, spans: readonly CollectedSpan[]): CollectedSpan[] {
   const parent = spans.find(({ spanId }) => spanId === span.parentId);
-  return parent ? [...pathTo(parent, spans), span] : [span];
+  return parent ? [...spanPath(parent, spans), span] : [span];
 }
 
-function spansOf({ resourceSpans }: OtlpRequest): CollectedSpan[] {
+function parseSpans({ resourceSpans }: OtlpRequest): CollectedSpan[] {
   return resourceSpans.flatMap(({ resource, scopeSpans }) =>
-    scopeSpans.flatMap(({ spans }) => spans.map((span) => toSpan(span, attributesOf(resource)))),
+    scopeSpans.flatMap(({ spans }) => spans.map((span) => toSpan(span, parseAttributes(resource)))),
   );
 }
 
@@ -125,13 +125,13 @@ function toSpan(span: OtlpSpan, resource: Record<string, unknown>): CollectedSpa
     parentId: span.parentSpanId ?? null,
     kind,
     isFailed: span.status?.code === 2,
-    attributes: attributesOf(span),
+    attributes: parseAttributes(span),
     links: links.map((link) => ({ traceId: link.traceId, spanId: link.spanId })),
     resource,
   };
 }
 
-function attributesOf({ attributes = [] }: OtlpAttributes): Record<string, unknown> {
+function parseAttributes({ attributes = [] }: OtlpAttributes): Record<string, unknown> {
   return Object.fromEntries(
     attributes.map(({ key, value }) => [
       key,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { addressTest, parseCidr } from "../../src/api-keys/cidr.ts";
+import { createCidrMatcher, parseCidr } from "../../src/platform/cidr.ts";
 import { AppError } from "../../src/platform/errors.ts";
 
 describe("parseCidr", () => {
@@ -55,6 +55,6 @@ describe("addressTest", () => {
     [["0.0.0.0/0", "::/0"], "nonsense", false],
     [["0.0.0.0/0", "::/0"], "", false],
   ])("%j lets %s through: %s", (ranges, address, expected) => {
-    expect(addressTest(ranges)(address)).toBe(expected);
+    expect(createCidrMatcher(ranges)(address)).toBe(expected);
   });
 });

@@ -1,10 +1,10 @@
 import { getOperationAST, parse, validate } from "graphql";
 import { makeExecutableSchema } from "@graphql-tools/schema";
 import { describe, expect, it } from "vitest";
-import { measureOperation } from "../../src/graphql/operation-guard.ts";
-import { planOf } from "../../src/graphql/plan.ts";
+import { measureOperation } from "../../src/graphql/execution/operation-guard.ts";
+import { planOf } from "../../src/graphql/execution/operation-plan.ts";
 import { readSdl } from "../../src/graphql/sdl.ts";
-import { prepareOperation } from "../../src/graphql/subscription-operation.ts";
+import { prepareOperation } from "../../src/graphql/subscriptions/operation.ts";
 import type { AppError } from "../../src/platform/errors.ts";
 
 const schema = makeExecutableSchema({ typeDefs: readSdl() });

@@ -11,8 +11,8 @@ import {
   type GraphQLSchema,
 } from "graphql";
 import { describe, expect, it } from "vitest";
-import { createCompiler } from "../../src/graphql/compile.ts";
-import { createExecutor } from "../../src/graphql/executor.ts";
+import { createCompiler } from "../../src/graphql/execution/jit.ts";
+import { createExecutor } from "../../src/graphql/execution/executor.ts";
 
 const schema: GraphQLSchema = makeExecutableSchema({
   typeDefs: /* GraphQL */ `
@@ -163,11 +163,15 @@ async function twice(query: string, variables: Record<string, unknown> = {}): Pr
   const document = parse(query);
   const operation = getOperationAST(document);
   if (!operation || validate(schema, document).length > 0) return null;
-  const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variables);
-  if (!coerced) return null;
+  const { coerced: coercedVariables } = getVariableValues(
+    schema,
+    operation.variableDefinitions ?? [],
+    variables,
+  );
+  if (!coercedVariables) return null;
   const results = [];
   for (const _ of [1, 2])
-    results.push(seen(await run({ document, operation, context: { step: 1 }, variables, coerced })));
+    results.push(seen(await run({ document, operation, context: { step: 1 }, variables, coercedVariables })));
   const reference = seen(
     await execute({ schema, document, variableValues: variables, contextValue: { step: 1 } }),
   );

@@ -2,8 +2,8 @@
 import { execute, getIntrospectionQuery, getOperationAST, parse, validate } from "graphql";
 import { makeExecutableSchema } from "@graphql-tools/schema";
 import { describe, expect, it } from "vitest";
-import { measureOperation } from "../../src/graphql/operation-guard.ts";
-import { planOf, type OperationPlan } from "../../src/graphql/plan.ts";
+import { measureOperation } from "../../src/graphql/execution/operation-guard.ts";
+import { planOf, type OperationPlan } from "../../src/graphql/execution/operation-plan.ts";
 import { readSdl } from "../../src/graphql/sdl.ts";
 
 const schema = makeExecutableSchema({ typeDefs: readSdl() });

@@ -1,7 +1,7 @@
 /** A subscription, executed for each event: what it does when an event cannot be told in full. */
 import { buildSchema, type ExecutionResult } from "graphql";
 import { expect, it, vi } from "vitest";
-import { prepareOperation, startOperation } from "../../src/graphql/subscription-operation.ts";
+import { prepareOperation, startOperation } from "../../src/graphql/subscriptions/operation.ts";
 import { AppError, unavailable } from "../../src/platform/errors.ts";
 
 const schema = buildSchema(
@@ -21,9 +21,9 @@ async function follow(nameOf: (n: number) => string): Promise<{ told: unknown[];
   const results = await startOperation(operation, {
     signal: new AbortController().signal,
     makeContext: () => ({}),
-    turnstile: (work) => work(),
-    mayGoOn: () => Promise.resolve(true),
-    onBegin: () => undefined,
+    semaphore: (work) => work(),
+    isAuthorized: () => Promise.resolve(true),
+    onStart: () => undefined,
     onEnd: () => undefined,
     onFailure,
   });

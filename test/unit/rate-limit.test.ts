@@ -1,21 +1,21 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { RateLimit } from "../../src/api-keys/rate-limit.ts";
-import { createMemoryStore, type Taken } from "../../src/api-keys/rate-limit.store.ts";
+import type { RateLimit } from "../../src/rate-limits/rate-limit.ts";
+import { createMemoryStore, type TakeResult } from "../../src/rate-limits/rate-limit.store.ts";
 import { createFakeClock, MINUTE_MS, type FakeClock } from "../support/fake-clock.ts";
 
 const limit: RateLimit = { perSecond: 2, burst: 4 };
 
 function storeAt(startMs = 1_000_000): {
   clock: FakeClock;
-  take: (bucket?: string, limit?: RateLimit) => Taken;
+  take: (bucket?: string, limit?: RateLimit) => TakeResult;
 } {
   const clock = createFakeClock(startMs);
   const store = createMemoryStore(clock);
-  return { clock, take: (bucket = "key:read", given = limit) => store.take(bucket, given, 1) as Taken };
+  return { clock, take: (bucket = "key:read", given = limit) => store.take(bucket, given, 1) as TakeResult };
 }
 
-const times = (count: number, take: () => Taken): boolean[] =>
+const times = (count: number, take: () => TakeResult): boolean[] =>
   Array.from({ length: count }, () => take().allowed);
 
 describe("the buckets in memory", () => {

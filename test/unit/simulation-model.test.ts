@@ -1,10 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { ASSUMPTIONS, type Assumptions } from "../../bench/simulation/assumptions.ts";
-import { costsOf, type Costs, type Figures, type Phase } from "../../bench/simulation/costs.ts";
-import { diskOf, sizeFleet } from "../../bench/simulation/fleet.ts";
-import { busiestSecond, partnersOf, perDay, rateOf } from "../../bench/simulation/partners.ts";
-import { waitsAt } from "../../bench/simulation/station.ts";
-import { poisson, randomFrom } from "../../bench/random.ts";
+import { computeCosts, type Costs, type Figures, type Phase } from "../../bench/simulation/costs.ts";
+import { estimateDisk, sizeFleet } from "../../bench/simulation/fleet.ts";
+import {
+  busiestSecond,
+  createOrganizations,
+  computeDeliveriesPerDay,
+  organizationRate,
+} from "../../bench/simulation/organizations.ts";
+import { simulateWaits } from "../../bench/simulation/multi-server-queue.ts";
+import { poisson, createRandom } from "../../bench/random.ts";
 
 const figures = (given: Partial<Figures>): Figures => ({
   apiUs: 0,
@@ -51,14 +56,14 @@ describe("what one of each thing costs", () => {
   };
 
   it("is told apart from the rest of a phase and from what the processes do at rest", () => {
-    const costs = costsOf(phases);
+    const costs = computeCosts(phases);
     const measured = [costs.read, costs.change, costs.batchedChange, costs.delivery, costs.retry];
     expect(measured.map(({ postgresUs }) => Math.round(postgresUs))).toEqual([300, 900, 250, 70, 90]);
   });
 
   it("is nothing, and never less, where the machine's noise is greater", () => {
     const lists = phase({ reads: 10, figures: figures({ postgresUs: 10 }) });
-    expect(costsOf({ ...phases, lists }).read.postgresUs).toBe(0);
+    expect(computeCosts({ ...phases, lists }).read.postgresUs).toBe(0);
   });
 });
 
@@ -77,7 +82,7 @@ describe("a fleet", () => {
     const size = sizeFleet(costs, plain);
     expect(size.busyCores.api).toBeCloseTo((5_000 * 50 + 5_000 * 300) / 1e6);
     expect(size.busyCores.primary).toBeCloseTo((5_000 * 250 + 10_000 * 70) / 1e6);
-    expect(size.primaryCores.without).toBeCloseTo(1.95 / 0.6);
+    expect(size.primaryCoreCounts.without).toBeCloseTo(1.95 / 0.6);
     expect(size.apis).toBe(Math.ceil(1.75 / 0.6));
     expect(size.walBytes).toBeCloseTo(5_000 * 4_000 + 10_000 * 1_000);
   });
@@ -91,17 +96,17 @@ describe("a fleet", () => {
   it("has as many shards as the primary's cores ask for, and carries in proportion", () => {
     const size = sizeFleet(costs, { ...plain, coresOfPrimary: 2 });
     expect(size.shards).toBe(2);
-    expect(size.deliveriesOfPrimary).toBeCloseTo((10_000 * 2 * 0.6) / 1.95);
+    expect(size.deliveriesPerPrimary).toBeCloseTo((10_000 * 2 * 0.6) / 1.95);
   });
 
   it("catches up no faster than its narrowest part", () => {
     const narrow = sizeFleet({ ...costs, delivery: figures({ workerUs: 1, postgresUs: 500 }) }, plain);
     const primary = (5_000 * 250 + 10_000 * 500) / 1e6;
-    expect(narrow.deliveriesAtMost).toBeCloseTo((primary / 0.6 - 1.25) / 500e-6);
+    expect(narrow.maxDeliveries).toBeCloseTo((primary / 0.6 - 1.25) / 500e-6);
   });
 
   it("keeps deliveries and attempts for the retention, and events for good", () => {
-    const disk = diskOf(1_000, costs, plain);
+    const disk = estimateDisk(1_000, costs, plain);
     expect(disk).toEqual({
       deliveries: 30_000 * 300,
       attempts: 30_000 * 700,
@@ -111,10 +116,10 @@ describe("a fleet", () => {
 });
 
 describe("the partners", () => {
-  const partners = partnersOf(ASSUMPTIONS, randomFrom(1));
+  const partners = createOrganizations(ASSUMPTIONS, createRandom(1));
   const { nightShare } = ASSUMPTIONS;
   const sumAt = (second: number): number =>
-    partners.reduce((sum, partner) => sum + rateOf(partner, second, nightShare), 0);
+    partners.reduce((sum, partner) => sum + organizationRate(partner, second, nightShare), 0);
 
   it("bring the whole load in the busiest minute, and the biggest of them some percent of it", () => {
     expect(sumAt(busiestSecond(partners, nightShare))).toBeCloseTo(10_000);
@@ -125,14 +130,14 @@ describe("the partners", () => {
   it("bring in a day what their curve comes to", () => {
     let sum = 0;
     for (let second = 0; second < 86_400; second += 600) sum += sumAt(second) * 600;
-    expect(perDay(partners, nightShare)).toBeCloseTo(sum, -3);
+    expect(computeDeliveriesPerDay(partners, nightShare)).toBeCloseTo(sum, -3);
   });
 });
 
 describe("a line before some servers", () => {
   it("waits as Erlang's formula has it", () => {
     const [servers, serviceS, arrivalsPerSecond] = [4, 0.01, 300];
-    const waits = waitsAt({ servers, serviceS, arrivalsPerSecond }, 200_000, randomFrom(7));
+    const waits = simulateWaits({ servers, serviceS, arrivalsPerSecond }, 200_000, createRandom(7));
     const wanted = erlangC(servers, arrivalsPerSecond * serviceS);
     const freePerSecond = servers / serviceS - arrivalsPerSecond;
     const waited = waits.filter((wait) => wait > 0).length / waits.length;
@@ -144,7 +149,7 @@ describe("a line before some servers", () => {
 
 describe("what comes by chance", () => {
   it.each([0.5, 8, 40])("has a mean and a variance of %d where that is meant", (mean) => {
-    const random = randomFrom(3);
+    const random = createRandom(3);
     const counts = Array.from({ length: 50_000 }, () => poisson(mean, random));
     const average = counts.reduce((sum, count) => sum + count, 0) / counts.length;
     const variance = counts.reduce((sum, count) => sum + (count - average) ** 2, 0) / counts.length;

@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { createCircuitWindow, probeDelayMs, type CircuitWindow } from "../../src/webhooks/circuit.ts";
+import {
+  createCircuitWindow,
+  probeDelayMs,
+  type CircuitWindow,
+} from "../../src/webhooks/endpoints/circuit.ts";
 import { MINUTE_MS, SECOND_MS } from "../support/fake-clock.ts";
 
 const startMs = Date.parse("2026-11-21T12:00:03Z");

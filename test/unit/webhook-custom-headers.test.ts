@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { headerProblem, maskHeaders } from "../../src/webhooks/custom-headers.ts";
+import { headerProblem, maskHeaders } from "../../src/webhooks/endpoints/custom-headers.ts";
 
 describe("headerProblem", () => {
   it.each([

@@ -1,17 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Outcome } from "../../src/webhooks/outcome.ts";
+import type { Outcome } from "../../src/webhooks/dispatcher/outcome.ts";
+import { decideNext, parseRetryAfter, type Decision } from "../../src/webhooks/dispatcher/retry-policy.ts";
 import {
-  decide,
   DEFAULT_SCHEDULE_TEXT,
-  parseRetryAfter,
   parseSchedule,
-  type Decision,
-  type Schedule,
-} from "../../src/webhooks/retry-policy.ts";
+  type RetrySchedule,
+} from "../../src/platform/retry-schedule.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../support/fake-clock.ts";
 
-const scheduleOf = (text: string): Schedule => {
+const scheduleOf = (text: string): RetrySchedule => {
   const parsed = parseSchedule(text);
   if ("problem" in parsed) throw new Error(parsed.problem);
   return parsed.schedule;
@@ -34,7 +32,7 @@ const failed = (failureClass: Outcome["class"]): Outcome => ({
   location: null,
 });
 const after = (outcome: Outcome, attempt = 1, random = 0.5): Decision =>
-  decide(outcome, { attempt, schedule, random: () => random, nowMs });
+  decideNext(outcome, { attempt, schedule, random: () => random, nowMs });
 
 describe("decide", () => {
   it.each([200, 201, 202, 204, 299])("%i is delivered", (status) => {

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import { newSecret, sign, verify } from "../../src/webhooks/signature.ts";
+import { newSecret, sign, verify } from "../../src/webhooks/signing/signature.ts";
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const message = {

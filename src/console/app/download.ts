@@ -1,8 +1,8 @@
 /** Hands a text that was made here over as a file. */
-export function download(name: string, text: string, type: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type }));
+export function downloadText(fileName: string, text: string, type: string): void {
+  const objectUrl = URL.createObjectURL(new Blob([text], { type }));
   const link = document.createElement("a");
-  Object.assign(link, { href: address, download: name });
+  Object.assign(link, { href: objectUrl, download: fileName });
   link.click();
-  URL.revokeObjectURL(address);
+  URL.revokeObjectURL(objectUrl);
 }

@@ -1,17 +1,17 @@
 /** Every route in one tree, and what stands in a page's place while it is on its way or where it fails. */
 import { createRouter, type ErrorComponentProps } from "@tanstack/react-router";
-import { ErrorState, LoadingState } from "../components/states.tsx";
+import { ErrorState, LoadingState } from "../components/status/page-states.tsx";
 import { NotFoundPage } from "../pages/not-found.page.tsx";
 import { accountRoutes } from "../routes/account.routes.ts";
 import { integrationsRoutes } from "../routes/integrations.routes.ts";
 import { jobsRoutes } from "../routes/jobs.routes.ts";
 import { operatorRoutes } from "../routes/operator.routes.ts";
-import { peopleRoutes } from "../routes/people.routes.ts";
+import { membersRoutes } from "../routes/members.routes.ts";
 import { consoleRoute, publicRoute, rootRoute, type RouterContext } from "../routes/root.route.tsx";
-import type { Access } from "./access.ts";
-import { basePath } from "./base.ts";
-import { announceNavigation } from "./heading.ts";
-import { parseSearch, stringifySearch } from "./search.ts";
+import type { Access } from "./session/access.ts";
+import { basePath } from "./api/server-url.ts";
+import { requestHeadingFocus } from "./interaction/page-heading.ts";
+import { parseSearch, stringifySearch } from "./search-params.ts";
 
 declare module "@tanstack/react-router" {
   interface Register {
@@ -25,7 +25,7 @@ declare module "@tanstack/react-router" {
 
 const routeTree = rootRoute.addChildren([
   publicRoute.addChildren(accountRoutes),
-  consoleRoute.addChildren([...jobsRoutes, ...integrationsRoutes, ...operatorRoutes, ...peopleRoutes]),
+  consoleRoute.addChildren([...jobsRoutes, ...integrationsRoutes, ...operatorRoutes, ...membersRoutes]),
 ]);
 
 export function createConsoleRouter(context: RouterContext) {
@@ -43,7 +43,7 @@ export function createConsoleRouter(context: RouterContext) {
     defaultNotFoundComponent: NotFoundPage,
   });
   router.subscribe("onBeforeNavigate", ({ fromLocation, pathChanged }) => {
-    if (fromLocation && pathChanged) announceNavigation();
+    if (fromLocation && pathChanged) requestHeadingFocus();
   });
   // Whoever has signed in or out meets the routes' guards anew.
   context.session.subscribe(() => void router.invalidate());

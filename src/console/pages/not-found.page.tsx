@@ -1,5 +1,5 @@
-import { ButtonLink } from "../components/links.tsx";
-import { NotFound } from "../components/states.tsx";
+import { ButtonLink } from "../components/layout/links.tsx";
+import { NotFound } from "../components/status/page-states.tsx";
 
 export function NotFoundPage() {
   return <NotFound action={<ButtonLink to="/">To the dashboard</ButtonLink>} />;

@@ -1,32 +1,35 @@
 /** Signing in, and everything that comes before a page of the console. */
 import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
-import { lacksSecondStep } from "../app/access.ts";
-import { nextSearch } from "../app/next.ts";
-import { leadOnward } from "../app/onward.ts";
+import { needsTwoFactor } from "../app/session/access.ts";
+import { parseReturnTo } from "../app/session/return-to.ts";
+import { redirectAfterSignIn } from "../app/session/redirect-after-sign-in.ts";
 import { publicRoute } from "./root.route.tsx";
 
 const signIn = createRoute({
   getParentRoute: () => publicRoute,
   path: "sign-in",
-  validateSearch: nextSearch,
+  validateSearch: parseReturnTo,
   beforeLoad({ context, search }) {
     const session = context.session.current();
-    if (session) leadOnward(session, search);
+    if (session) redirectAfterSignIn(session, search);
   },
   component: lazyRouteComponent(() => import("../pages/account/sign-in.page.tsx"), "SignInPage"),
 });
 
 /** For who is signed in, and has yet to turn on the second step that their account must have. */
-const secondStep = createRoute({
+const twoFactorRequired = createRoute({
   getParentRoute: () => publicRoute,
-  path: "second-step",
-  validateSearch: nextSearch,
+  path: "two-factor-required",
+  validateSearch: parseReturnTo,
   beforeLoad({ context, search }) {
     const session = context.session.current();
     if (!session) throw redirect({ to: "/sign-in", search, replace: true });
-    if (!lacksSecondStep(session)) leadOnward(session, search);
+    if (!needsTwoFactor(session)) redirectAfterSignIn(session, search);
   },
-  component: lazyRouteComponent(() => import("../pages/security/second-step.page.tsx"), "SecondStepPage"),
+  component: lazyRouteComponent(
+    () => import("../pages/security/two-factor-required.page.tsx"),
+    "TwoFactorRequiredPage",
+  ),
 });
 
 const requestAccount = createRoute({
@@ -50,13 +53,13 @@ const answerQuestion = createRoute({
 const register = createRoute({
   getParentRoute: () => publicRoute,
   path: "register",
-  component: lazyRouteComponent(() => import("../pages/account/accept-link.page.tsx"), "RegisterPage"),
+  component: lazyRouteComponent(() => import("../pages/account/create-account.page.tsx"), "RegisterPage"),
 });
 
 const invitation = createRoute({
   getParentRoute: () => publicRoute,
   path: "invitation",
-  component: lazyRouteComponent(() => import("../pages/account/accept-link.page.tsx"), "InvitationPage"),
+  component: lazyRouteComponent(() => import("../pages/account/create-account.page.tsx"), "InvitationPage"),
 });
 
 const forgottenPassword = createRoute({
@@ -79,7 +82,7 @@ const resetPassword = createRoute({
 
 export const accountRoutes = [
   signIn,
-  secondStep,
+  twoFactorRequired,
   requestAccount,
   answerQuestion,
   register,

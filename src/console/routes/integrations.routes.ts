@@ -1,9 +1,9 @@
 /** Keys, webhooks, and what came of them. */
 import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
-import { repairing } from "../app/repaired-link.ts";
-import { deliveriesSearch } from "../pages/integrations/deliveries.search.ts";
-import { requestsSearch } from "../pages/integrations/requests.search.ts";
-import { usageSearch } from "../pages/integrations/usage.search.ts";
+import { withRepairNotice } from "../app/link-repair.ts";
+import { parseDeliveriesSearch } from "../pages/integrations/deliveries/deliveries.search.ts";
+import { parseRequestsSearch } from "../pages/integrations/requests/requests.search.ts";
+import { parseUsageSearch } from "../pages/integrations/usage/usage.search.ts";
 import { consoleRoute } from "./root.route.tsx";
 
 const section = createRoute({
@@ -27,46 +27,61 @@ const index = createRoute({
 const keys = createRoute({
   getParentRoute: () => section,
   path: "keys",
-  component: lazyRouteComponent(() => import("../pages/integrations/keys.page.tsx"), "KeysPage"),
+  component: lazyRouteComponent(() => import("../pages/integrations/keys/keys.page.tsx"), "KeysPage"),
 });
 
 const endpoints = createRoute({
   getParentRoute: () => section,
   path: "endpoints",
-  component: lazyRouteComponent(() => import("../pages/integrations/endpoints.page.tsx"), "EndpointsPage"),
+  component: lazyRouteComponent(
+    () => import("../pages/integrations/endpoints/endpoints.page.tsx"),
+    "EndpointsPage",
+  ),
 });
 
 const endpoint = createRoute({
   getParentRoute: () => section,
   path: "endpoints/$id",
-  component: lazyRouteComponent(() => import("../pages/integrations/endpoint.page.tsx"), "EndpointPage"),
+  component: lazyRouteComponent(
+    () => import("../pages/integrations/endpoints/endpoint.page.tsx"),
+    "EndpointPage",
+  ),
 });
 
 const deliveries = createRoute({
   getParentRoute: () => section,
   path: "deliveries",
-  validateSearch: repairing(deliveriesSearch),
-  component: lazyRouteComponent(() => import("../pages/integrations/deliveries.page.tsx"), "DeliveriesPage"),
+  validateSearch: withRepairNotice(parseDeliveriesSearch),
+  component: lazyRouteComponent(
+    () => import("../pages/integrations/deliveries/deliveries.page.tsx"),
+    "DeliveriesPage",
+  ),
 });
 
 const delivery = createRoute({
   getParentRoute: () => section,
   path: "deliveries/$id",
-  component: lazyRouteComponent(() => import("../pages/integrations/delivery.page.tsx"), "DeliveryPage"),
+  component: lazyRouteComponent(
+    () => import("../pages/integrations/deliveries/delivery.page.tsx"),
+    "DeliveryPage",
+  ),
 });
 
 const requests = createRoute({
   getParentRoute: () => section,
   path: "requests",
-  validateSearch: repairing(requestsSearch),
-  component: lazyRouteComponent(() => import("../pages/integrations/requests.page.tsx"), "RequestsPage"),
+  validateSearch: withRepairNotice(parseRequestsSearch),
+  component: lazyRouteComponent(
+    () => import("../pages/integrations/requests/requests.page.tsx"),
+    "RequestsPage",
+  ),
 });
 
 const usage = createRoute({
   getParentRoute: () => section,
   path: "usage",
-  validateSearch: repairing(usageSearch),
-  component: lazyRouteComponent(() => import("../pages/integrations/usage.page.tsx"), "UsagePage"),
+  validateSearch: withRepairNotice(parseUsageSearch),
+  component: lazyRouteComponent(() => import("../pages/integrations/usage/usage.page.tsx"), "UsagePage"),
 });
 
 export const integrationsRoutes = [

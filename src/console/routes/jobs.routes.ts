@@ -1,7 +1,7 @@
 /** The dashboard and the jobs. */
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
-import { repairing } from "../app/repaired-link.ts";
-import { JOBS_DEFAULTS, jobsSearch } from "../pages/jobs/jobs.search.ts";
+import { withRepairNotice } from "../app/link-repair.ts";
+import { JOBS_SEARCH_DEFAULTS, parseJobsSearch } from "../pages/jobs/filters/jobs.search.ts";
 import { consoleRoute } from "./root.route.tsx";
 
 const dashboard = createRoute({
@@ -13,14 +13,14 @@ const dashboard = createRoute({
 const jobs = createRoute({
   getParentRoute: () => consoleRoute,
   path: "jobs",
-  validateSearch: repairing(jobsSearch, JOBS_DEFAULTS),
-  component: lazyRouteComponent(() => import("../pages/jobs/jobs.page.tsx"), "JobsPage"),
+  validateSearch: withRepairNotice(parseJobsSearch, JOBS_SEARCH_DEFAULTS),
+  component: lazyRouteComponent(() => import("../pages/jobs/list/jobs.page.tsx"), "JobsPage"),
 });
 
 const job = createRoute({
   getParentRoute: () => consoleRoute,
   path: "jobs/$markingNumber",
-  component: lazyRouteComponent(() => import("../pages/jobs/job.page.tsx"), "JobPage"),
+  component: lazyRouteComponent(() => import("../pages/jobs/detail/job.page.tsx"), "JobPage"),
 });
 
 export const jobsRoutes = [dashboard, jobs, job];

@@ -1,10 +1,10 @@
 /** For those who run the service. */
 import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
-import { repairing } from "../app/repaired-link.ts";
-import { accountRequestsSearch } from "../pages/operator/account-requests.search.ts";
-import { auditSearch } from "../pages/operator/audit.search.ts";
-import { mailSearch } from "../pages/operator/mail.search.ts";
-import { organizationsSearch } from "../pages/operator/organizations.search.ts";
+import { withRepairNotice } from "../app/link-repair.ts";
+import { parseAccountRequestsSearch } from "../pages/operator/account-requests/account-requests.search.ts";
+import { parseAuditSearch } from "../pages/audit/audit.search.ts";
+import { parseMailSearch } from "../pages/operator/mail/mail.search.ts";
+import { parseOrganizationsSearch } from "../pages/operator/organizations/organizations.search.ts";
 import { consoleRoute } from "./root.route.tsx";
 
 const section = createRoute({
@@ -24,9 +24,9 @@ const index = createRoute({
 const requests = createRoute({
   getParentRoute: () => section,
   path: "requests",
-  validateSearch: repairing(accountRequestsSearch),
+  validateSearch: withRepairNotice(parseAccountRequestsSearch),
   component: lazyRouteComponent(
-    () => import("../pages/operator/account-requests.page.tsx"),
+    () => import("../pages/operator/account-requests/account-requests.page.tsx"),
     "AccountRequestsPage",
   ),
 });
@@ -35,7 +35,7 @@ const request = createRoute({
   getParentRoute: () => section,
   path: "requests/$id",
   component: lazyRouteComponent(
-    () => import("../pages/operator/account-request.page.tsx"),
+    () => import("../pages/operator/account-requests/account-request.page.tsx"),
     "AccountRequestPage",
   ),
 });
@@ -43,9 +43,9 @@ const request = createRoute({
 const organizations = createRoute({
   getParentRoute: () => section,
   path: "organizations",
-  validateSearch: repairing(organizationsSearch),
+  validateSearch: withRepairNotice(parseOrganizationsSearch),
   component: lazyRouteComponent(
-    () => import("../pages/operator/organizations.page.tsx"),
+    () => import("../pages/operator/organizations/organizations.page.tsx"),
     "OrganizationsPage",
   ),
 });
@@ -53,42 +53,45 @@ const organizations = createRoute({
 const organization = createRoute({
   getParentRoute: () => section,
   path: "organizations/$id",
-  component: lazyRouteComponent(() => import("../pages/operator/organization.page.tsx"), "OrganizationPage"),
+  component: lazyRouteComponent(
+    () => import("../pages/operator/organizations/organization.page.tsx"),
+    "OrganizationPage",
+  ),
 });
 
 const importJobs = createRoute({
   getParentRoute: () => section,
   path: "import",
-  component: lazyRouteComponent(() => import("../pages/operator/import.page.tsx"), "ImportPage"),
+  component: lazyRouteComponent(() => import("../pages/operator/import/import.page.tsx"), "ImportPage"),
 });
 
 const statuses = createRoute({
   getParentRoute: () => section,
   path: "statuses",
-  component: lazyRouteComponent(() => import("../pages/operator/statuses.page.tsx"), "StatusesPage"),
+  component: lazyRouteComponent(() => import("../pages/operator/statuses/statuses.page.tsx"), "StatusesPage"),
 });
 
-const endpoints = createRoute({
+const failingEndpoints = createRoute({
   getParentRoute: () => section,
   path: "endpoints",
   component: lazyRouteComponent(
-    () => import("../pages/operator/endpoints-in-trouble.page.tsx"),
-    "EndpointsInTroublePage",
+    () => import("../pages/operator/failing-endpoints/failing-endpoints.page.tsx"),
+    "FailingEndpointsPage",
   ),
 });
 
 const mail = createRoute({
   getParentRoute: () => section,
   path: "mail",
-  validateSearch: repairing(mailSearch),
-  component: lazyRouteComponent(() => import("../pages/operator/mail.page.tsx"), "MailPage"),
+  validateSearch: withRepairNotice(parseMailSearch),
+  component: lazyRouteComponent(() => import("../pages/operator/mail/mail.page.tsx"), "MailPage"),
 });
 
 const audit = createRoute({
   getParentRoute: () => section,
   path: "audit",
-  validateSearch: repairing(auditSearch),
-  component: lazyRouteComponent(() => import("../pages/operator/audit.page.tsx"), "AuditPage"),
+  validateSearch: withRepairNotice(parseAuditSearch),
+  component: lazyRouteComponent(() => import("../pages/audit/operator-audit.page.tsx"), "AuditPage"),
 });
 
 const tasks = createRoute({
@@ -106,7 +109,7 @@ export const operatorRoutes = [
     organization,
     importJobs,
     statuses,
-    endpoints,
+    failingEndpoints,
     mail,
     audit,
     tasks,

@@ -6,12 +6,12 @@ import {
   Outlet,
   redirect,
 } from "@tanstack/react-router";
-import { lacksSecondStep } from "../app/access.ts";
-import { AccountLayout } from "../app/account-layout.tsx";
-import { nextSearch } from "../app/next.ts";
-import type { SessionStore } from "../app/session.ts";
-import { UnsavedProvider } from "../app/unsaved.tsx";
-import { Starting } from "../components/starting.tsx";
+import { needsTwoFactor } from "../app/session/access.ts";
+import { AccountLayout } from "../app/layout/account-layout.tsx";
+import { parseReturnTo } from "../app/session/return-to.ts";
+import type { SessionStore } from "../app/session/session.ts";
+import { UnsavedChangesProvider } from "../app/interaction/unsaved-changes.tsx";
+import { Splash } from "../components/status/splash.tsx";
 
 export interface RouterContext {
   session: SessionStore;
@@ -21,9 +21,9 @@ export const rootRoute = createRootRouteWithContext<RouterContext>()({ component
 
 function Root() {
   return (
-    <UnsavedProvider>
+    <UnsavedChangesProvider>
       <Outlet />
-    </UnsavedProvider>
+    </UnsavedChangesProvider>
   );
 }
 
@@ -39,12 +39,12 @@ export const consoleRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: "console",
   // Apollo and everything around a page are not what a sign-in page waits for.
-  component: lazyRouteComponent(() => import("../app/shell.tsx"), "Shell"),
-  pendingComponent: Starting,
+  component: lazyRouteComponent(() => import("../app/layout/shell.tsx"), "Shell"),
+  pendingComponent: Splash,
   beforeLoad({ context, location }) {
     const session = context.session.current();
-    const search = nextSearch({ next: location.href });
+    const search = parseReturnTo({ next: location.href });
     if (!session) throw redirect({ to: "/sign-in", search, replace: true });
-    if (lacksSecondStep(session)) throw redirect({ to: "/second-step", search, replace: true });
+    if (needsTwoFactor(session)) throw redirect({ to: "/two-factor-required", search, replace: true });
   },
 });

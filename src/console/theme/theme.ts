@@ -2,9 +2,9 @@
 import { createTheme, type CSSVariablesResolver, type MantineThemeOverride } from "@mantine/core";
 import { colors } from "./colors.ts";
 
-const sans =
+const SANS_FONTS =
   'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", Arial, sans-serif';
-const mono =
+const MONO_FONTS =
   'ui-monospace, SFMono-Regular, "SF Mono", Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace';
 
 /** Plain objects: `Button.extend` would bring every one of these components into the first chunk. */
@@ -61,12 +61,12 @@ export const theme = createTheme({
   autoContrast: true,
   // Where black and white text contrast alike with a ground.
   luminanceThreshold: 0.179,
-  fontFamily: sans,
-  fontFamilyMonospace: mono,
+  fontFamily: SANS_FONTS,
+  fontFamilyMonospace: MONO_FONTS,
   fontSizes: { xs: "0.75rem", sm: "0.875rem", md: "0.9375rem", lg: "1.0625rem", xl: "1.25rem" },
   lineHeights: { xs: "1.4", sm: "1.45", md: "1.55", lg: "1.6", xl: "1.65" },
   headings: {
-    fontFamily: sans,
+    fontFamily: SANS_FONTS,
     fontWeight: "650",
     sizes: {
       h1: { fontSize: "1.5rem", lineHeight: "1.25" },
@@ -83,7 +83,7 @@ export const theme = createTheme({
 });
 
 /** Grounds and words of the variant `light` by night, where Mantine's are all but black. */
-function lightVariantByNight(): Record<string, string> {
+function lightVariantInDarkScheme(): Record<string, string> {
   const names = ["spruce", "amber", "red", "blue", "violet"] as const;
   return Object.fromEntries(
     names.flatMap((name) => [
@@ -128,6 +128,6 @@ export const cssVariables: CSSVariablesResolver = () => ({
     "--mantine-color-gray-light-color": colors.dark[0],
     "--waymark-control-line": colors.dark[3],
     "--waymark-focus": colors.spruce[4],
-    ...lightVariantByNight(),
+    ...lightVariantInDarkScheme(),
   },
 });

@@ -3,7 +3,7 @@ import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } f
 import type { JobNode, JobConnectionNode } from '../nodes/job.node.ts';
 import type { JobEventNode } from '../nodes/event.node.ts';
 import type { OrganizationNode } from '../nodes/organization.node.ts';
-import type { Holder } from '../holder.ts';
+import type { AuthenticatedPrincipal } from '../principal.ts';
 import type { UserNode } from '../nodes/user.node.ts';
 import type { AccountRequestNode } from '../nodes/account-request.node.ts';
 import type { AuditEntryNode } from '../nodes/audit-entry.node.ts';
@@ -44,7 +44,7 @@ export type User = Node & {
   /** When they last used the console, to the minute; null: not yet. */
   readonly lastSeenAt: Maybe<Scalars['DateTime']['output']>;
   /** Whether signing in takes a second factor. */
-  readonly hasSecondFactor: Scalars['Boolean']['output'];
+  readonly hasTwoFactor: Scalars['Boolean']['output'];
 };
 
 /** What a person may do in the console. */
@@ -1152,7 +1152,7 @@ export type RotateApiKeyPayload = {
 export type RevokeApiKeyPayload = {
   /** The key as it is now; null where it was refused. */
   readonly apiKey: Maybe<ApiKey>;
-  /** The keys that were revoked with it, none unless `withCreated` is true; null where it was refused. */
+  /** The keys that were revoked with it, none unless `includeCreatedKeys` is true; null where it was refused. */
   readonly alsoRevoked: Maybe<ReadonlyArray<ApiKey>>;
   /** Why it was refused; empty where it was not. */
   readonly userErrors: ReadonlyArray<UserError>;
@@ -1335,7 +1335,7 @@ export type Query = {
   /** Requests for an account, newest first. For operators; a key needs the scope `webhooks:manage`. */
   readonly accountRequests: Maybe<AccountRequestConnection>;
   /** Endpoints that are disabled, or fail, with the longest trouble first; at most 100. For operators. */
-  readonly endpointsInTrouble: Maybe<ReadonlyArray<WebhookEndpoint>>;
+  readonly failingWebhookEndpoints: Maybe<ReadonlyArray<WebhookEndpoint>>;
   /** The mails of the last 30 days, newest first. For operators. */
   readonly mailOutbox: Maybe<MailConnection>;
   /** Anything by its id; null where nothing that you may see has it. */
@@ -1524,9 +1524,9 @@ export type Mutation = {
   /** Rejects a request; the person is told why. For operators; a key needs the scope `webhooks:manage`. */
   readonly rejectAccountRequest: AccountRequestPayload;
   /** Asks the person for more, by mail; the link of a former question ends. For operators; a key needs the scope `webhooks:manage`. */
-  readonly askAccountRequest: AccountRequestPayload;
+  readonly askAccountRequestQuestion: AccountRequestPayload;
   /** Notes something for operators alone. For operators; a key needs the scope `webhooks:manage`. */
-  readonly noteAccountRequest: AccountRequestPayload;
+  readonly addAccountRequestNote: AccountRequestPayload;
   /** Sends the registration's link again; the earlier one ends. For operators; a key needs the scope `webhooks:manage`. */
   readonly resendRegistration: AccountRequestPayload;
   /** Shuts an organisation out: its keys, sessions and deliveries stop at once. For operators; a key needs the scope `webhooks:manage`. */
@@ -1582,7 +1582,7 @@ export type MutationPauseWebhookEndpointArgs = {
 /** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
 export type MutationResumeWebhookEndpointArgs = {
   id: Scalars['ID']['input'];
-  held?: HeldEvents;
+  held?: PendingPolicy;
   since?: InputMaybe<Scalars['DateTime']['input']>;
 };
 
@@ -1629,7 +1629,7 @@ export type MutationRotateApiKeyArgs = {
 /** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
 export type MutationRevokeApiKeyArgs = {
   id: Scalars['ID']['input'];
-  withCreated?: Scalars['Boolean']['input'];
+  includeCreatedKeys?: Scalars['Boolean']['input'];
 };
 
 
@@ -1725,14 +1725,14 @@ export type MutationRejectAccountRequestArgs = {
 
 
 /** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
-export type MutationAskAccountRequestArgs = {
+export type MutationAskAccountRequestQuestionArgs = {
   id: Scalars['ID']['input'];
   question: Scalars['String']['input'];
 };
 
 
 /** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
-export type MutationNoteAccountRequestArgs = {
+export type MutationAddAccountRequestNoteArgs = {
   id: Scalars['ID']['input'];
   text: Scalars['String']['input'];
 };
@@ -1820,9 +1820,9 @@ export type WebhookEndpoint = Node & {
   /** Why nothing can be signed; null: it can. */
   readonly problem: Maybe<Scalars['String']['output']>;
   /** When its secret was made. */
-  readonly secretSince: Scalars['DateTime']['output'];
+  readonly secretCreatedAt: Scalars['DateTime']['output'];
   /** Until when former secrets sign beside it. */
-  readonly formerSecretsUntil: ReadonlyArray<Scalars['DateTime']['output']>;
+  readonly previousSecretsExpireAt: ReadonlyArray<Scalars['DateTime']['output']>;
   /** Who made it. */
   readonly createdBy: Scalars['String']['output'];
   /** When it was made. */
@@ -1882,7 +1882,7 @@ export type WebhookDelivery = Node & {
   /** When it is tried again; null unless that is to come. */
   readonly nextAttemptAt: Maybe<Scalars['DateTime']['output']>;
   /** Whether a request is under way. */
-  readonly isBeingSent: Scalars['Boolean']['output'];
+  readonly isInFlight: Scalars['Boolean']['output'];
   /** When it came to be. */
   readonly createdAt: Scalars['DateTime']['output'];
   /** When it was over; null: it is not. */
@@ -2014,7 +2014,7 @@ export type WebhookEndpointPatch = {
 };
 
 /** What becomes of the events that waited. */
-export type HeldEvents =
+export type PendingPolicy =
   /** Send all deliveries on hold. */
   | 'SEND'
   /** Only what happened since an instant is sent. */
@@ -2283,7 +2283,7 @@ export type ResolversTypes = ResolversObject<{
   OrganizationConnection: ResolverTypeWrapper<Omit<OrganizationConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversTypes['OrganizationEdge']>, nodes: ReadonlyArray<ResolversTypes['Organization']> }>;
   OrganizationEdge: ResolverTypeWrapper<Omit<OrganizationEdge, 'node'> & { node: ResolversTypes['Organization'] }>;
   OrganizationType: OrganizationType;
-  Viewer: ResolverTypeWrapper<Holder>;
+  Viewer: ResolverTypeWrapper<AuthenticatedPrincipal>;
   RateLimit: ResolverTypeWrapper<RateLimit>;
   OrganizationRateLimit: ResolverTypeWrapper<OrganizationRateLimit>;
   RateLimitClass: RateLimitClass;
@@ -2325,7 +2325,7 @@ export type ResolversTypes = ResolversObject<{
   WebhookHeaderInput: WebhookHeaderInput;
   CreateWebhookEndpointInput: CreateWebhookEndpointInput;
   WebhookEndpointPatch: WebhookEndpointPatch;
-  HeldEvents: HeldEvents;
+  PendingPolicy: PendingPolicy;
   ReplaySelection: ReplaySelection;
   CreateWebhookEndpointPayload: ResolverTypeWrapper<Omit<CreateWebhookEndpointPayload, 'endpoint'> & { endpoint?: Maybe<ResolversTypes['WebhookEndpoint']> }>;
   UpdateWebhookEndpointPayload: ResolverTypeWrapper<Omit<UpdateWebhookEndpointPayload, 'endpoint'> & { endpoint?: Maybe<ResolversTypes['WebhookEndpoint']> }>;
@@ -2405,7 +2405,7 @@ export type ResolversParentTypes = ResolversObject<{
   Organization: OrganizationNode;
   OrganizationConnection: Omit<OrganizationConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversParentTypes['OrganizationEdge']>, nodes: ReadonlyArray<ResolversParentTypes['Organization']> };
   OrganizationEdge: Omit<OrganizationEdge, 'node'> & { node: ResolversParentTypes['Organization'] };
-  Viewer: Holder;
+  Viewer: AuthenticatedPrincipal;
   RateLimit: RateLimit;
   OrganizationRateLimit: OrganizationRateLimit;
   Limits: Limits;
@@ -2455,7 +2455,7 @@ export type UserResolvers<ContextType = GraphqlContext, ParentType extends Resol
   role?: Resolver<ResolversTypes['MemberRole'], ParentType, ContextType>;
   createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   lastSeenAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
-  hasSecondFactor?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  hasTwoFactor?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
 }>;
 
@@ -2934,7 +2934,7 @@ export type QueryResolvers<ContextType = GraphqlContext, ParentType extends Reso
   savedViews?: Resolver<Maybe<ReadonlyArray<ResolversTypes['SavedView']>>, ParentType, ContextType>;
   organizations?: Resolver<Maybe<ResolversTypes['OrganizationConnection']>, ParentType, ContextType, Partial<QueryOrganizationsArgs>>;
   accountRequests?: Resolver<Maybe<ResolversTypes['AccountRequestConnection']>, ParentType, ContextType, Partial<QueryAccountRequestsArgs>>;
-  endpointsInTrouble?: Resolver<Maybe<ReadonlyArray<ResolversTypes['WebhookEndpoint']>>, ParentType, ContextType>;
+  failingWebhookEndpoints?: Resolver<Maybe<ReadonlyArray<ResolversTypes['WebhookEndpoint']>>, ParentType, ContextType>;
   mailOutbox?: Resolver<Maybe<ResolversTypes['MailConnection']>, ParentType, ContextType, Partial<QueryMailOutboxArgs>>;
   node?: Resolver<Maybe<ResolversTypes['Node']>, ParentType, ContextType, RequireFields<QueryNodeArgs, 'id'>>;
   nodes?: Resolver<Maybe<ReadonlyArray<Maybe<ResolversTypes['Node']>>>, ParentType, ContextType, RequireFields<QueryNodesArgs, 'ids'>>;
@@ -2954,7 +2954,7 @@ export type MutationResolvers<ContextType = GraphqlContext, ParentType extends R
   replayDeliveries?: Resolver<ResolversTypes['ReplayDeliveriesPayload'], ParentType, ContextType, RequireFields<MutationReplayDeliveriesArgs, 'endpointId' | 'only'>>;
   createApiKey?: Resolver<ResolversTypes['CreateApiKeyPayload'], ParentType, ContextType, RequireFields<MutationCreateApiKeyArgs, 'input'>>;
   rotateApiKey?: Resolver<ResolversTypes['RotateApiKeyPayload'], ParentType, ContextType, RequireFields<MutationRotateApiKeyArgs, 'id' | 'graceHours'>>;
-  revokeApiKey?: Resolver<ResolversTypes['RevokeApiKeyPayload'], ParentType, ContextType, RequireFields<MutationRevokeApiKeyArgs, 'id' | 'withCreated'>>;
+  revokeApiKey?: Resolver<ResolversTypes['RevokeApiKeyPayload'], ParentType, ContextType, RequireFields<MutationRevokeApiKeyArgs, 'id' | 'includeCreatedKeys'>>;
   createJobs?: Resolver<ResolversTypes['CreateJobsPayload'], ParentType, ContextType, RequireFields<MutationCreateJobsArgs, 'items' | 'errorPolicy' | 'dryRun'>>;
   assignJobs?: Resolver<ResolversTypes['AssignJobsPayload'], ParentType, ContextType, RequireFields<MutationAssignJobsArgs, 'items' | 'errorPolicy' | 'dryRun'>>;
   setProviderStatus?: Resolver<ResolversTypes['SetProviderStatusPayload'], ParentType, ContextType, RequireFields<MutationSetProviderStatusArgs, 'items' | 'errorPolicy' | 'dryRun'>>;
@@ -2968,8 +2968,8 @@ export type MutationResolvers<ContextType = GraphqlContext, ParentType extends R
   revealWebhookSecret?: Resolver<ResolversTypes['RevealWebhookSecretPayload'], ParentType, ContextType, RequireFields<MutationRevealWebhookSecretArgs, 'id' | 'password'>>;
   approveAccountRequest?: Resolver<ResolversTypes['AccountRequestPayload'], ParentType, ContextType, RequireFields<MutationApproveAccountRequestArgs, 'id'>>;
   rejectAccountRequest?: Resolver<ResolversTypes['AccountRequestPayload'], ParentType, ContextType, RequireFields<MutationRejectAccountRequestArgs, 'id' | 'reason'>>;
-  askAccountRequest?: Resolver<ResolversTypes['AccountRequestPayload'], ParentType, ContextType, RequireFields<MutationAskAccountRequestArgs, 'id' | 'question'>>;
-  noteAccountRequest?: Resolver<ResolversTypes['AccountRequestPayload'], ParentType, ContextType, RequireFields<MutationNoteAccountRequestArgs, 'id' | 'text'>>;
+  askAccountRequestQuestion?: Resolver<ResolversTypes['AccountRequestPayload'], ParentType, ContextType, RequireFields<MutationAskAccountRequestQuestionArgs, 'id' | 'question'>>;
+  addAccountRequestNote?: Resolver<ResolversTypes['AccountRequestPayload'], ParentType, ContextType, RequireFields<MutationAddAccountRequestNoteArgs, 'id' | 'text'>>;
   resendRegistration?: Resolver<ResolversTypes['AccountRequestPayload'], ParentType, ContextType, RequireFields<MutationResendRegistrationArgs, 'id'>>;
   suspendOrganization?: Resolver<ResolversTypes['OrganizationPayload'], ParentType, ContextType, RequireFields<MutationSuspendOrganizationArgs, 'id' | 'reason'>>;
   restoreOrganization?: Resolver<ResolversTypes['OrganizationPayload'], ParentType, ContextType, RequireFields<MutationRestoreOrganizationArgs, 'id'>>;
@@ -2998,8 +2998,8 @@ export type WebhookEndpointResolvers<ContextType = GraphqlContext, ParentType ex
   failingSince?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
   waiting?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   problem?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
-  secretSince?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
-  formerSecretsUntil?: Resolver<ReadonlyArray<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  secretCreatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  previousSecretsExpireAt?: Resolver<ReadonlyArray<ResolversTypes['DateTime']>, ParentType, ContextType>;
   createdBy?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
@@ -3024,7 +3024,7 @@ export type WebhookDeliveryResolvers<ContextType = GraphqlContext, ParentType ex
   attemptCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   outcome?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   nextAttemptAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
-  isBeingSent?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  isInFlight?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
   createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   finishedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
   requestBody?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;

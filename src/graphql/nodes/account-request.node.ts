@@ -1,15 +1,17 @@
 /** A request for an account as resolvers hand it on. */
-import type { NoteView, RequestView } from "../../accounts/request.queries.ts";
+import type { AccountRequestNoteView, AccountRequestView } from "../../accounts/api.ts";
 import { toTypedId } from "../../platform/ids.ts";
 
-export type AccountRequestNode = Omit<RequestView, "status" | "organizationType"> & {
-  readonly status: Uppercase<RequestView["status"]>;
-  readonly organizationType: Uppercase<RequestView["organizationType"]>;
+export type AccountRequestNode = Omit<AccountRequestView, "status" | "organizationType"> & {
+  readonly status: Uppercase<AccountRequestView["status"]>;
+  readonly organizationType: Uppercase<AccountRequestView["organizationType"]>;
 };
 
-export type AccountRequestNoteNode = Omit<NoteView, "kind"> & { readonly kind: Uppercase<NoteView["kind"]> };
+export type AccountRequestNoteNode = Omit<AccountRequestNoteView, "kind"> & {
+  readonly kind: Uppercase<AccountRequestNoteView["kind"]>;
+};
 
-export function toAccountRequestNode(view: RequestView): AccountRequestNode {
+export function toAccountRequestNode(view: AccountRequestView): AccountRequestNode {
   return {
     ...view,
     id: toTypedId("arq", view.id),
@@ -18,6 +20,6 @@ export function toAccountRequestNode(view: RequestView): AccountRequestNode {
   };
 }
 
-export function toNoteNode(view: NoteView): AccountRequestNoteNode {
+export function toAccountRequestNoteNode(view: AccountRequestNoteView): AccountRequestNoteNode {
   return { ...view, kind: view.kind.toUpperCase() as AccountRequestNoteNode["kind"] };
 }

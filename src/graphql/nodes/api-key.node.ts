@@ -1,6 +1,5 @@
 /** An API key as resolvers hand it on: everything but its secret. */
-import type { Scope } from "../../api-keys/api-key.entity.ts";
-import type { KeyView } from "../../api-keys/api-key.lookup.ts";
+import type { KeyView, Scope } from "../../api-keys/api.ts";
 import { toTypedId } from "../../platform/ids.ts";
 import { toOrganizationNode, type OrganizationNode } from "./organization.node.ts";
 

@@ -1,10 +1,10 @@
 /** An entry of the audit log as resolvers hand it on. */
-import type { ActView } from "../../accounts/audit.service.ts";
+import type { AuditEntryView } from "../../audit/api.ts";
 import { toTypedId } from "../../platform/ids.ts";
 
 /** `organizationId` is a uuid. */
-export type AuditEntryNode = ActView;
+export type AuditEntryNode = AuditEntryView;
 
-export function toAuditEntryNode(view: ActView): AuditEntryNode {
+export function toAuditEntryNode(view: AuditEntryView): AuditEntryNode {
   return { ...view, id: toTypedId("aud", view.id) };
 }

@@ -1,14 +1,18 @@
 /** An event as resolvers hand it on. */
-import { feedCursor } from "../../events/event.cursor.ts";
-import type { EventType } from "../../events/event.entity.ts";
-import type { PlacedEventRow } from "../../events/event.lookup.ts";
-import type { Place } from "../../events/event.service.ts";
-import { toActorWire, toChangeWire, type EventViewer } from "../../events/event.wire.ts";
-import { jobFieldNames } from "../../jobs/job.fields.ts";
+import {
+  type EventAudience,
+  type EventType,
+  type EventWithPosition,
+  feedCursor,
+  type Place,
+  toActorWire,
+  toChangeWire,
+} from "../../events/api.ts";
+import { jobFieldNames } from "../../jobs/api.ts";
 import { toTypedId } from "../../platform/ids.ts";
 import type { Actor } from "../../platform/principal.ts";
 import { toIsoTime } from "../../platform/time.ts";
-import { camelCase } from "../names.ts";
+import { camelCase } from "../field-names.ts";
 
 export type EventTypeName = "JOB_CREATED" | "JOB_UPDATED" | "JOB_STATUS_CHANGED" | "JOB_ASSIGNED";
 
@@ -42,11 +46,11 @@ export function toJobEventTypes(names: readonly EventTypeName[] | null | undefin
 const fieldNames: ReadonlyMap<string, string> = new Map(jobFieldNames.map((name) => [name, camelCase(name)]));
 
 /** The event as `viewer` may see it. */
-export function toJobEventNode(row: PlacedEventRow, viewer: EventViewer): JobEventNode {
-  return new EventOfRow(row, viewer);
+export function toJobEventNode(row: EventWithPosition, principal: EventAudience): JobEventNode {
+  return new LazyJobEvent(row, principal);
 }
 
-class EventOfRow implements JobEventNode {
+class LazyJobEvent implements JobEventNode {
   readonly id: string;
   readonly type: EventTypeName;
   readonly sequence: number;
@@ -55,9 +59,9 @@ class EventOfRow implements JobEventNode {
   readonly requestId: string | null;
   readonly changes: JobEventNode["changes"];
   readonly jobUuid: string;
-  readonly #place: Place;
+  readonly #position: Place;
 
-  constructor(row: PlacedEventRow, viewer: EventViewer) {
+  constructor(row: EventWithPosition, viewer: EventAudience) {
     const { type, id } = toActorWire(row);
     this.id = toTypedId("evt", row.id);
     this.type = toEventTypeName(row.type) as EventTypeName;
@@ -70,11 +74,11 @@ class EventOfRow implements JobEventNode {
       return { field: fieldNames.get(name) ?? camelCase(name), from, to };
     });
     this.jobUuid = row.job_id;
-    this.#place = row;
+    this.#position = row;
   }
 
   /** Made only where somebody asks for it. */
   get cursor(): string {
-    return feedCursor(this.#place);
+    return feedCursor(this.#position);
   }
 }

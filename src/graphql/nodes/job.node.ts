@@ -1,9 +1,9 @@
 /** A job as resolvers hand it on: a row turned once into what is to be shown. */
-import type { HistoryRequest, HistoryRows } from "../../events/event.lookup.ts";
+import type { HistoryRequest, HistoryRows } from "../../events/api.ts";
 import { toTypedId } from "../../platform/ids.ts";
 import { toIsoTime } from "../../platform/time.ts";
-import type { JobRow, ReadJobRow } from "../../jobs/job.row.ts";
-import type { ConnectionNode } from "../paging.ts";
+import type { JobRow, JobWithOrganizations } from "../../jobs/api.ts";
+import type { ConnectionNode } from "../pagination.ts";
 import { toOrganizationNode, type OrganizationNode } from "./organization.node.ts";
 
 export interface JobNode {
@@ -30,22 +30,22 @@ export interface JobNode {
   readonly createdAt: string;
   readonly updatedAt: string;
   /** As PostgreSQL has it, and what its relations are found by. */
-  readonly row: ReadJobRow;
+  readonly row: JobWithOrganizations;
   /** Undefined: not read with the job. */
   readonly agent: OrganizationNode | undefined;
   readonly contractor: OrganizationNode | null | undefined;
   /** A page of its history, where one was read with the job. */
-  past: KnownHistory | null;
+  prefetchedHistory: PrefetchedHistory | null;
 }
 
-export interface KnownHistory {
+export interface PrefetchedHistory {
   readonly request: HistoryRequest;
   readonly rows: HistoryRows;
 }
 
 export type JobConnectionNode = ConnectionNode<JobNode> & { readonly totalCount: number };
 
-export function toJobNode(row: ReadJobRow): JobNode {
+export function toJobNode(row: JobWithOrganizations): JobNode {
   return {
     id: toTypedId("job", row.id),
     markingNumber: row.marking_number,
@@ -72,6 +72,6 @@ export function toJobNode(row: ReadJobRow): JobNode {
     row,
     agent: row.agent && toOrganizationNode(row.agent),
     contractor: row.contractor && toOrganizationNode(row.contractor),
-    past: null,
+    prefetchedHistory: null,
   };
 }

@@ -1,5 +1,5 @@
 /** A mail as resolvers hand it on. */
-import type { MailView } from "../../mail/mail.service.ts";
+import type { MailView } from "../../mail/api.ts";
 
 export type MailNode = Omit<MailView, "status"> & { readonly status: Uppercase<MailView["status"]> };
 

@@ -1,5 +1,5 @@
 /** A status as resolvers hand it on. */
-import type { JobStatusCode } from "../../jobs/job.codes.ts";
+import type { JobStatusCode } from "../../jobs/api.ts";
 
 export interface JobStatusNode {
   readonly code: string;
@@ -8,7 +8,7 @@ export interface JobStatusNode {
   readonly isTerminal: boolean;
 }
 
-export function toJobStatus({ code, label, category, is_terminal }: JobStatusCode): JobStatusNode {
+export function toJobStatusNode({ code, label, category, is_terminal }: JobStatusCode): JobStatusNode {
   return {
     code,
     label,

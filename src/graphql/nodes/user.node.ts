@@ -1,5 +1,5 @@
 /** A person as resolvers hand them on. */
-import type { MemberView } from "../../accounts/member.service.ts";
+import type { MemberView } from "../../accounts/api.ts";
 import { toTypedId } from "../../platform/ids.ts";
 
 export interface UserNode {
@@ -9,7 +9,7 @@ export interface UserNode {
   readonly role: Uppercase<MemberView["role"]>;
   readonly createdAt: string;
   readonly lastSeenAt: string | null;
-  readonly hasSecondFactor: boolean;
+  readonly hasTwoFactor: boolean;
 }
 
 export function toUserNode(view: MemberView): UserNode {

@@ -1,6 +1,5 @@
 /** Webhook endpoints, deliveries and attempts as resolvers hand them on. */
-import type { AttemptView, DeliveryView } from "../../webhooks/delivery.view.ts";
-import type { EndpointView } from "../../webhooks/endpoint.view.ts";
+import type { AttemptView, DeliveryView, EndpointView } from "../../webhooks/api.ts";
 import { toEventTypeName, type EventTypeName } from "./event.node.ts";
 import type { OrganizationNode } from "./organization.node.ts";
 

@@ -1,43 +1,47 @@
 /** Requests for an account, and what operators do with them. */
 import {
-  countRequests,
-  listRequests,
-  readRequestCursor,
-  requestCursor,
-  type RequestView,
-} from "../../accounts/request.queries.ts";
-import type { RequestStatus } from "../../accounts/request.entity.ts";
-import type { ActContext } from "../../accounts/audit.service.ts";
-import type { ReviewService } from "../../accounts/review.service.ts";
+  accountRequestCursor,
+  type AccountRequestStatus,
+  type AccountRequestView,
+  countAccountRequests,
+  listAccountRequests,
+  readAccountRequestCursor,
+  type ReviewService,
+} from "../../accounts/api.ts";
+import type { AuditContext } from "../../audit/api.ts";
 import { fromTypedId } from "../../platform/ids.ts";
-import { actContext, operatorOf } from "../access.ts";
+import { auditContext, requireOperator } from "../authorize.ts";
 import type { GraphqlContext } from "../context.ts";
 import type {
   AccountRequestResolvers,
   MutationResolvers,
   QueryResolvers,
 } from "../generated/schema-types.ts";
-import { toAccountRequestNode, toNoteNode, type AccountRequestNode } from "../nodes/account-request.node.ts";
-import { pageRequest, readCursor, toConnection } from "../paging.ts";
-import { selectedBelow } from "../selection.ts";
-import { orUserErrors } from "../user-errors.ts";
+import {
+  toAccountRequestNode,
+  toAccountRequestNoteNode,
+  type AccountRequestNode,
+} from "../nodes/account-request.node.ts";
+import { pageRequest, readCursor, toConnection } from "../pagination.ts";
+import { selectionOf } from "../execution/selection.ts";
+import { withUserErrors } from "../user-errors.ts";
 
 export const accountRequestQueries: Pick<QueryResolvers, "accountRequests"> = {
   async accountRequests(_root, { status, ...args }, context, info) {
-    operatorOf(context, "webhooks:manage");
+    requireOperator(context, "webhooks:manage");
     const page = pageRequest(args);
-    const after = readCursor(page, readRequestCursor);
-    const statuses = status?.map((one) => one.toLowerCase() as RequestStatus);
+    const after = readCursor(page, readAccountRequestCursor);
+    const statuses = status?.map((one) => one.toLowerCase() as AccountRequestStatus);
     const [{ items, hasMore }, totalCount] = await Promise.all([
-      listRequests(context.database, { statuses, limit: page.limit, after }),
-      selectedBelow(info).has("totalCount") ? countRequests(context.database, { statuses }) : 0,
+      listAccountRequests(context.database, { statuses, limit: page.limit, after }),
+      selectionOf(info).has("totalCount") ? countAccountRequests(context.database, { statuses }) : 0,
     ]);
     const connection = toConnection({
       items,
       hasNext: hasMore,
       hasPrevious: after !== null,
       toNode: toAccountRequestNode,
-      cursorOf: requestCursor,
+      cursorOf: accountRequestCursor,
     });
     return Object.assign(connection, { totalCount });
   },
@@ -46,16 +50,17 @@ export const accountRequestQueries: Pick<QueryResolvers, "accountRequests"> = {
 export const accountRequest: AccountRequestResolvers = {
   organization: ({ organizationId }, _args, { loaders }) =>
     organizationId === null ? null : loaders.organizations.load(organizationId),
-  warnings: (node, _args, { loaders }) => loaders.requestWarnings.load(uuidOf(node)),
-  notes: async (node, _args, { loaders }) => (await loaders.requestNotes.load(uuidOf(node))).map(toNoteNode),
+  warnings: (node, _args, { loaders }) => loaders.accountRequestWarnings.load(uuidOf(node)),
+  notes: async (node, _args, { loaders }) =>
+    (await loaders.accountRequestNotes.load(uuidOf(node))).map(toAccountRequestNoteNode),
 };
 
 type ReviewMutations = Pick<
   MutationResolvers,
   | "approveAccountRequest"
   | "rejectAccountRequest"
-  | "askAccountRequest"
-  | "noteAccountRequest"
+  | "askAccountRequestQuestion"
+  | "addAccountRequestNote"
   | "resendRegistration"
 >;
 
@@ -64,21 +69,23 @@ export const reviewMutations: ReviewMutations = {
     review(context, (reviews, act) => reviews.approve(act, id, organizationName)),
   rejectAccountRequest: (_root, { id, reason }, context) =>
     review(context, (reviews, act) => reviews.reject(act, id, reason)),
-  askAccountRequest: (_root, { id, question }, context) =>
-    review(context, (reviews, act) => reviews.ask(act, id, question)),
-  noteAccountRequest: (_root, { id, text }, context) =>
-    review(context, (reviews, act) => reviews.note(act, id, text)),
+  askAccountRequestQuestion: (_root, { id, question }, context) =>
+    review(context, (reviews, act) => reviews.askQuestion(act, id, question)),
+  addAccountRequestNote: (_root, { id, text }, context) =>
+    review(context, (reviews, act) => reviews.addNote(act, id, text)),
   resendRegistration: (_root, { id }, context) =>
     review(context, (reviews, act) => reviews.resendRegistration(act, id)),
 };
 
 function review(
   context: GraphqlContext,
-  work: (reviews: ReviewService, act: ActContext) => Promise<RequestView>,
+  work: (reviews: ReviewService, act: AuditContext) => Promise<AccountRequestView>,
 ) {
-  const operator = operatorOf(context, "webhooks:manage");
-  return orUserErrors({ fields: "", subject: "id" }, { accountRequest: null }, async () => ({
-    accountRequest: toAccountRequestNode(await work(context.services.reviews, actContext(context, operator))),
+  const operator = requireOperator(context, "webhooks:manage");
+  return withUserErrors({ fields: "", subject: "id" }, { accountRequest: null }, async () => ({
+    accountRequest: toAccountRequestNode(
+      await work(context.services.reviews, auditContext(context, operator)),
+    ),
   }));
 }
 

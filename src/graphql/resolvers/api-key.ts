@@ -1,21 +1,20 @@
 /** API keys, as far as the key that asks may manage them. */
-import type { Asking } from "../../api-keys/api-key.asker.ts";
-import type { IssuedKey } from "../../api-keys/api-key.issue.ts";
+import type { GrantorPrincipal, IssuedKey } from "../../api-keys/api.ts";
 import { fromTypedId } from "../../platform/ids.ts";
 import { AppError } from "../../platform/errors.ts";
-import { allowed } from "../access.ts";
+import { authorize } from "../authorize.ts";
 import type { GraphqlContext } from "../context.ts";
-import { badArgument } from "../errors.ts";
+import { invalidArgument } from "../invalid-argument.ts";
 import type { CreateApiKeyInput, MutationResolvers, QueryResolvers } from "../generated/schema-types.ts";
 import { fromScopeName, toApiKeyNode } from "../nodes/api-key.node.ts";
-import { orUserErrors } from "../user-errors.ts";
+import { withUserErrors } from "../user-errors.ts";
 
 const BY_ID = { fields: "", subject: "id" };
-const NOTHING = { apiKey: null, secret: null };
+const NO_KEY = { apiKey: null, secret: null };
 
 export const apiKeyQueries: Pick<QueryResolvers, "apiKeys"> = {
   async apiKeys(_root, _args, context) {
-    const holder = allowed(context, "webhooks:manage");
+    const holder = authorize(context, "webhooks:manage");
     const keys = await context.services.keys.listFor(holder, context.database);
     return keys.map(toApiKeyNode);
   },
@@ -23,42 +22,44 @@ export const apiKeyQueries: Pick<QueryResolvers, "apiKeys"> = {
 
 export const apiKeyMutations: Pick<MutationResolvers, "createApiKey" | "rotateApiKey" | "revokeApiKey"> = {
   createApiKey(_root, { input }, context) {
-    const holder = asking(context);
-    return orUserErrors({ fields: "input", subject: "input" }, NOTHING, async () =>
-      issued(await context.services.keys.createFor(holder, requestOf(input))),
+    const holder = grantorOf(context);
+    return withUserErrors({ fields: "input", subject: "input" }, NO_KEY, async () =>
+      toIssuedKeyPayload(await context.services.keys.createFor(holder, toKeyRequest(input))),
     );
   },
 
   rotateApiKey(_root, { id, graceHours }, context) {
-    const holder = asking(context);
-    return orUserErrors(BY_ID, NOTHING, async () =>
-      issued(await context.services.keys.rotateFor(holder, uuidOf(id), graceHours)),
+    const holder = grantorOf(context);
+    return withUserErrors(BY_ID, NO_KEY, async () =>
+      toIssuedKeyPayload(await context.services.keys.rotateFor(holder, uuidOf(id), graceHours)),
     );
   },
 
-  revokeApiKey(_root, { id, withCreated }, context) {
-    const holder = asking(context);
-    return orUserErrors(BY_ID, { apiKey: null, alsoRevoked: null }, async () => {
-      const { key, created } = await context.services.keys.revokeFor(holder, uuidOf(id), { withCreated });
+  revokeApiKey(_root, { id, includeCreatedKeys }, context) {
+    const holder = grantorOf(context);
+    return withUserErrors(BY_ID, { apiKey: null, alsoRevoked: null }, async () => {
+      const { key, created } = await context.services.keys.revokeFor(holder, uuidOf(id), {
+        includeCreatedKeys,
+      });
       return { apiKey: toApiKeyNode(key), alsoRevoked: created.map(toApiKeyNode) };
     });
   },
 };
 
 /** Who asks, and from where, for the audit log. */
-function asking(context: GraphqlContext): Asking {
+function grantorOf(context: GraphqlContext): GrantorPrincipal {
   const { address, requestId } = context;
-  return { ...allowed(context, "webhooks:manage"), address, requestId };
+  return { ...authorize(context, "webhooks:manage"), address, requestId };
 }
 
-function issued({ key, text }: IssuedKey) {
+function toIssuedKeyPayload({ key, text }: IssuedKey) {
   return { apiKey: toApiKeyNode(key), secret: text };
 }
 
-function requestOf({ name, scopes, expiresAt, cidrs, organizationId }: CreateApiKeyInput) {
+function toKeyRequest({ name, scopes, expiresAt, cidrs, organizationId }: CreateApiKeyInput) {
   const isGiven = typeof organizationId === "string";
   const owner = isGiven ? fromTypedId("org", organizationId) : null;
-  if (isGiven && owner === null) throw badArgument("organizationId", "is no organisation's id");
+  if (isGiven && owner === null) throw invalidArgument("organizationId", "is no organisation's id");
   return {
     name,
     scopes: scopes?.map(fromScopeName) ?? null,

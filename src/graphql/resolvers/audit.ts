@@ -1,24 +1,25 @@
 /** Reading the audit log: an organisation's owners theirs, operators all of it. */
-import { actCursor, listActs, readActCursor } from "../../accounts/audit.service.ts";
+import { auditCursor, listAuditEntries, readAuditCursor } from "../../audit/api.ts";
 import { fromTypedId } from "../../platform/ids.ts";
-import { holderOf, operatorOf, ownerOf } from "../access.ts";
+import { requirePrincipal, requireOperator, requireOwner } from "../authorize.ts";
 import type { GraphqlContext } from "../context.ts";
-import { badArgument } from "../errors.ts";
+import { invalidArgument } from "../invalid-argument.ts";
 import type { AuditEntryResolvers, QueryResolvers } from "../generated/schema-types.ts";
-import type { Holder } from "../holder.ts";
+import type { AuthenticatedPrincipal } from "../principal.ts";
 import { toAuditEntryNode } from "../nodes/audit-entry.node.ts";
-import { pageRequest, readCursor, toConnection } from "../paging.ts";
+import { pageRequest, readCursor, toConnection } from "../pagination.ts";
 
-const ACTION = /^[a-z_]{1,40}\.[a-z_]{1,40}$/;
+const ACTION_PATTERN = /^[a-z_]{1,40}\.[a-z_]{1,40}$/;
 
 export const auditQueries: Pick<QueryResolvers, "auditLog"> = {
   async auditLog(_root, { actions, organizationId, ...args }, context) {
-    const reader = readerOf(context);
+    const reader = requireAuditReader(context);
     for (const [at, action] of (actions ?? []).entries())
-      if (!ACTION.test(action)) throw badArgument(`actions.${at}`, "is no action, such as `member.removed`");
+      if (!ACTION_PATTERN.test(action))
+        throw invalidArgument(`actions.${at}`, "is no action, such as `member.removed`");
     const page = pageRequest(args);
-    const after = readCursor(page, readActCursor);
-    const { items, hasMore } = await listActs(context.database, reader, {
+    const after = readCursor(page, readAuditCursor);
+    const { items, hasMore } = await listAuditEntries(context.database, reader, {
       actions: actions ?? undefined,
       organizationId: organizationUuid(organizationId ?? null, reader),
       limit: page.limit,
@@ -29,7 +30,7 @@ export const auditQueries: Pick<QueryResolvers, "auditLog"> = {
       hasNext: hasMore,
       hasPrevious: after !== null,
       toNode: toAuditEntryNode,
-      cursorOf: actCursor,
+      cursorOf: auditCursor,
     });
   },
 };
@@ -40,15 +41,16 @@ export const auditEntry: AuditEntryResolvers = {
 };
 
 /** An operator's key may read it as well; of an organisation only its owners may. */
-function readerOf(context: GraphqlContext): Holder {
-  const { organizationId } = holderOf(context);
-  return organizationId === null ? operatorOf(context, "webhooks:manage") : ownerOf(context);
+function requireAuditReader(context: GraphqlContext): AuthenticatedPrincipal {
+  const { organizationId } = requirePrincipal(context);
+  return organizationId === null ? requireOperator(context, "webhooks:manage") : requireOwner(context);
 }
 
-function organizationUuid(id: string | null, reader: Holder): string | undefined {
+function organizationUuid(id: string | null, reader: AuthenticatedPrincipal): string | undefined {
   if (id === null) return undefined;
-  if (reader.organizationId !== null) throw badArgument("organizationId", "is for operators of the service");
+  if (reader.organizationId !== null)
+    throw invalidArgument("organizationId", "is for operators of the service");
   const uuid = fromTypedId("org", id);
-  if (uuid === null) throw badArgument("organizationId", "is no organisation's id");
+  if (uuid === null) throw invalidArgument("organizationId", "is no organisation's id");
   return uuid;
 }

@@ -1,27 +1,31 @@
 /** What happened: the feed, and each change as it is committed. */
-import { feedCursor, feedCursorAt, readFeedCursor } from "../../events/event.cursor.ts";
-import type { TailRow } from "../../events/event.look.ts";
-import { eventFeed } from "../../events/event.lookup.ts";
-import { newestPosition } from "../../events/event.position.ts";
-import { conditionSql } from "../../jobs/job.condition.ts";
-import { allowed, holderOf } from "../access.ts";
+import {
+  feedCursor,
+  feedCursorAt,
+  listFeedEvents,
+  newestPosition,
+  readFeedCursor,
+  type TailRow,
+} from "../../events/api.ts";
+import { filterToSql } from "../../jobs/api.ts";
+import { authorize, requirePrincipal } from "../authorize.ts";
 import type { GraphqlContext } from "../context.ts";
 import type { JobEventResolvers, QueryResolvers, SubscriptionResolvers } from "../generated/schema-types.ts";
 import { toJobEventNode, toJobEventTypes } from "../nodes/event.node.ts";
-import { emptyPage, pageRequest, readCursor, toConnection } from "../paging.ts";
-import { checkedCondition } from "./job.ts";
+import { emptyConnection, pageRequest, readCursor, toConnection } from "../pagination.ts";
+import { checkedFilter } from "./job.ts";
 
 /** In place of a cursor: from now on. */
 const LATEST = "latest";
 
 export const eventQueries: Pick<QueryResolvers, "events"> = {
   async events(_root, { types, ...args }, context) {
-    const viewer = allowed(context, "jobs:read");
+    const viewer = authorize(context, "jobs:read");
     const page = pageRequest(args);
-    if (page.cursor === LATEST) return emptyPage(feedCursorAt(await newestPosition(context.database)));
+    if (page.cursor === LATEST) return emptyConnection(feedCursorAt(await newestPosition(context.database)));
     const after = readCursor(page, readFeedCursor);
     const query = { after, types: toJobEventTypes(types), limit: page.limit };
-    const { items, hasMore, end } = await eventFeed({ ...context, ...context.services }, viewer, query);
+    const { items, hasMore, end } = await listFeedEvents({ ...context, ...context.services }, viewer, query);
     return toConnection({
       items,
       hasNext: hasMore,
@@ -40,11 +44,11 @@ export const jobEvent: JobEventResolvers = {
 export const subscriptions: SubscriptionResolvers = {
   jobChanged: {
     async subscribe(_root, { filter, types }, context) {
-      const viewer = allowed(context, "jobs:read");
-      const condition = filter ? conditionSql(await checkedCondition(context, filter)) : null;
-      return await context.services.tail.jobChanged(viewer, { condition, types: toJobEventTypes(types) });
+      const viewer = authorize(context, "jobs:read");
+      const condition = filter ? filterToSql(await checkedFilter(context, filter)) : null;
+      return await context.services.tail.subscribe(viewer, { condition, types: toJobEventTypes(types) });
     },
     resolve: (row: TailRow, _args: unknown, context: GraphqlContext) =>
-      toJobEventNode(row, holderOf(context)),
+      toJobEventNode(row, requirePrincipal(context)),
   },
 };

@@ -1,43 +1,42 @@
 /** Reading jobs. */
 import { isDeepStrictEqual } from "node:util";
 import type { GraphQLResolveInfo } from "graphql";
+import { historyJoin, type HistoryRequest, type HistoryRow, parseHistory } from "../../events/api.ts";
 import {
-  historyBeside,
-  toHistory,
-  type HistoryColumn,
-  type HistoryRequest,
-} from "../../events/event.lookup.ts";
-import { checkCondition } from "../../jobs/job.condition.check.ts";
-import type { JobCondition } from "../../jobs/job.condition.ts";
-import { pageOfJobs } from "../../jobs/job.connection.ts";
-import { jobCursor, readJobCursor, type JobOrder } from "../../jobs/job.order.ts";
-import { jobsByMarkingNumber } from "../../jobs/job.lookup.ts";
-import type { ReadJobRow } from "../../jobs/job.row.ts";
+  findJobsByMarkingNumber,
+  jobCursor,
+  type JobFilterTree,
+  type JobOrder,
+  type JobWithOrganizations,
+  listJobs,
+  readJobCursor,
+  validateFilter,
+} from "../../jobs/api.ts";
 import { invariant } from "../../platform/errors.ts";
 import { fromTypedId } from "../../platform/ids.ts";
-import { allowed } from "../access.ts";
+import { authorize } from "../authorize.ts";
 import type { GraphqlContext } from "../context.ts";
-import { badArgument } from "../errors.ts";
-import { toCondition } from "../filter.ts";
+import { invalidArgument } from "../invalid-argument.ts";
+import { parseFilter } from "../parse-filter.ts";
 import type {
   JobFilter,
   JobOrder as JobOrderInput,
   JobResolvers,
   QueryResolvers,
 } from "../generated/schema-types.ts";
-import type { Loaders } from "../loaders.ts";
+import type { Loaders } from "../nodes/loaders.ts";
 import { toJobNode, type JobConnectionNode, type JobNode } from "../nodes/job.node.ts";
 import type { OrganizationNode } from "../nodes/organization.node.ts";
-import { pageRequest, readCursor, toConnection, type PageArguments } from "../paging.ts";
-import { nodesBelow, selectedBelow } from "../selection.ts";
-import { historyBelow, historyConnection, historyRequest } from "./history.ts";
+import { pageRequest, readCursor, toConnection, type PageArguments } from "../pagination.ts";
+import { nodeSelection, selectionOf } from "../execution/selection.ts";
+import { historySelection, historyConnection, historyRequest } from "./history.ts";
 
 export const jobQueries: Pick<QueryResolvers, "job" | "jobs" | "jobsByMarkingNumber"> = {
   async job(_root, { id, markingNumber }, context) {
-    const viewer = allowed(context, "jobs:read");
-    if (typeof id === typeof markingNumber) throw badArgument("", "Give either id or markingNumber");
+    const viewer = authorize(context, "jobs:read");
+    if (typeof id === typeof markingNumber) throw invalidArgument("", "Give either id or markingNumber");
     if (typeof markingNumber === "string") {
-      const [row] = await jobsByMarkingNumber(context.database, viewer, [markingNumber]);
+      const [row] = await findJobsByMarkingNumber(context.database, viewer, [markingNumber]);
       return row ? toJobNode(row) : null;
     }
     const uuid = fromTypedId("job", id as string);
@@ -45,8 +44,8 @@ export const jobQueries: Pick<QueryResolvers, "job" | "jobs" | "jobsByMarkingNum
   },
 
   async jobsByMarkingNumber(_root, { markingNumbers }, context) {
-    const viewer = allowed(context, "jobs:read");
-    const rows = await jobsByMarkingNumber(context.database, viewer, markingNumbers);
+    const viewer = authorize(context, "jobs:read");
+    const rows = await findJobsByMarkingNumber(context.database, viewer, markingNumbers);
     return rows.map((row) => row && toJobNode(row));
   },
 
@@ -67,9 +66,9 @@ export const job: JobResolvers = {
   },
   history(node, args, context) {
     const request = historyRequest(args);
-    const viewer = allowed(context, "jobs:read");
-    if (node.past && isDeepStrictEqual(node.past.request, request))
-      return historyConnection(node.past.rows, request, viewer);
+    const viewer = authorize(context, "jobs:read");
+    if (node.prefetchedHistory && isDeepStrictEqual(node.prefetchedHistory.request, request))
+      return historyConnection(node.prefetchedHistory.rows, request, viewer);
     const loaded = context.loaders.history(node.row.id, request);
     return loaded.then((rows) => historyConnection(rows, request, viewer));
   },
@@ -92,57 +91,61 @@ async function jobConnection(
   args: JobsArguments,
   info: GraphQLResolveInfo,
 ): Promise<JobConnectionNode> {
-  const viewer = allowed(context, "jobs:read");
+  const principal = authorize(context, "jobs:read");
   const page = pageRequest(args);
-  const order = orderOf(args.orderBy);
+  const order = toJobOrder(args.orderBy);
   const position = readCursor(page, (text) => readJobCursor(order, text));
-  const condition = await checkedCondition(context, args.filter);
-  const { history, ...include } = inclusionOf(info);
-  const { items, hasNext, hasPrevious, total } = await pageOfJobs(context.readsOf(viewer), viewer, {
-    condition,
+  const filter = await checkedFilter(context, args.filter);
+  const { history, ...include } = includedFields(info);
+  const { items, hasNext, hasPrevious, total } = await listJobs(context.readerFor(principal), principal, {
+    filter,
     order,
     page: { direction: page.direction, limit: page.limit, position },
-    include: { ...include, beside: history ? historyBeside(history.request, history.details) : undefined },
+    include: { ...include, beside: history ? historyJoin(history.request, history.details) : undefined },
   });
   const connection = toConnection({
     items,
     hasNext,
     hasPrevious,
-    toNode: (row) => toJobNodeWith(history?.request, row),
+    toNode: (row) => toJobNodeWithHistory(history?.request, row),
     cursorOf: (row) => jobCursor(order, row),
   });
   return Object.assign(connection, { totalCount: total ?? 0 });
 }
 
 /** `request`: the page of history that was read beside the job. */
-function toJobNodeWith(request: HistoryRequest | undefined, row: ReadJobRow): JobNode {
+function toJobNodeWithHistory(request: HistoryRequest | undefined, row: JobWithOrganizations): JobNode {
   const node = toJobNode(row);
-  if (request) node.past = { request, rows: toHistory(row as ReadJobRow & HistoryColumn, request) };
+  if (request)
+    node.prefetchedHistory = {
+      request,
+      rows: parseHistory(row as JobWithOrganizations & HistoryRow, request),
+    };
   return node;
 }
 
 /** Throws BadRequestException for what no filter may ask. */
-export async function checkedCondition(
-  { services }: { readonly services: Pick<GraphqlContext["services"], "codes"> },
+export async function checkedFilter(
+  { services }: { readonly services: Pick<GraphqlContext["services"], "referenceData"> },
   filter: JobFilter | null | undefined,
-): Promise<JobCondition> {
-  const condition = toCondition(filter);
-  await checkCondition(services.codes, condition);
-  return condition;
+): Promise<JobFilterTree> {
+  const checked = parseFilter(filter);
+  await validateFilter(services.referenceData, checked);
+  return checked;
 }
 
-export function orderOf(order: JobOrderInput | null | undefined): JobOrder {
+export function toJobOrder(order: JobOrderInput | null | undefined): JobOrder {
   const { field, direction } = order ?? { field: "CREATED_AT", direction: "DESC" };
   return { field: field.toLowerCase() as JobOrder["field"], descending: direction === "DESC" };
 }
 
-function inclusionOf(info: GraphQLResolveInfo) {
-  const connection = selectedBelow(info);
-  const selected = nodesBelow(info, connection);
+function includedFields(info: GraphQLResolveInfo) {
+  const connection = selectionOf(info);
+  const selected = nodeSelection(info, connection);
   return {
     items: connection.has("nodes") || connection.has("edges") || connection.has("pageInfo"),
     organizations: selected.has("agent") || selected.has("contractor"),
     total: connection.has("totalCount"),
-    history: historyBelow(info, selected),
+    history: historySelection(info, selected),
   };
 }

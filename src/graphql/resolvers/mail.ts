@@ -1,16 +1,15 @@
 /** The outbox of mails, for operators. */
-import { mailCursor, readMailCursor } from "../../mail/mail.service.ts";
-import { withoutLinks } from "../../mail/mail.wire.ts";
-import { actContext, operatorOf } from "../access.ts";
+import { mailCursor, readMailCursor, redactLinks } from "../../mail/api.ts";
+import { auditContext, requireOperator } from "../authorize.ts";
 import type { MutationResolvers, QueryResolvers } from "../generated/schema-types.ts";
-import { isPerson } from "../holder.ts";
+import { isSessionPrincipal } from "../principal.ts";
 import { toMailNode } from "../nodes/mail.node.ts";
-import { pageRequest, readCursor, toConnection } from "../paging.ts";
-import { orUserErrors } from "../user-errors.ts";
+import { pageRequest, readCursor, toConnection } from "../pagination.ts";
+import { withUserErrors } from "../user-errors.ts";
 
 export const mailQueries: Pick<QueryResolvers, "mailOutbox"> = {
   async mailOutbox(_root, { status, ...args }, context) {
-    const operator = operatorOf(context, "webhooks:manage");
+    const operator = requireOperator(context, "webhooks:manage");
     const page = pageRequest(args);
     const after = readCursor(page, readMailCursor);
     const { items, hasNext } = await context.services.mails.list(context.database, {
@@ -23,7 +22,8 @@ export const mailQueries: Pick<QueryResolvers, "mailOutbox"> = {
       hasNext,
       hasPrevious: after !== null,
       // A link of another's makes a session of theirs: nothing for a key, which is no person.
-      toNode: (view) => toMailNode(isPerson(operator) ? view : { ...view, text: withoutLinks(view.text) }),
+      toNode: (view) =>
+        toMailNode(isSessionPrincipal(operator) ? view : { ...view, text: redactLinks(view.text) }),
       cursorOf: mailCursor,
     });
   },
@@ -31,9 +31,9 @@ export const mailQueries: Pick<QueryResolvers, "mailOutbox"> = {
 
 export const mailMutations: Pick<MutationResolvers, "resendMail"> = {
   resendMail(_root, { id }, context) {
-    const operator = operatorOf(context, "webhooks:manage");
-    return orUserErrors({ fields: "", subject: "id" }, { mail: null }, async () => ({
-      mail: toMailNode(await context.services.mails.resend(actContext(context, operator), id)),
+    const operator = requireOperator(context, "webhooks:manage");
+    return withUserErrors({ fields: "", subject: "id" }, { mail: null }, async () => ({
+      mail: toMailNode(await context.services.mails.resend(auditContext(context, operator), id)),
     }));
   },
 };

@@ -1,12 +1,12 @@
 /** Anything by its id. */
 import { fromTypedId } from "../../platform/ids.ts";
-import { holderOf, maySeePeople } from "../access.ts";
+import { requirePrincipal, canViewMembers } from "../authorize.ts";
 import type { GraphqlContext } from "../context.ts";
 import type { NodeResolvers, QueryResolvers, ResolversTypes } from "../generated/schema-types.ts";
 
 type NodeResult = ResolversTypes["Node"] | null;
 
-const kinds = {
+const nodeTypes = {
   job: { type: "Job", scope: "jobs:read", find: (uuid, { loaders }) => loaders.jobs.load(uuid) },
   evt: { type: "JobEvent", scope: "jobs:read", find: (uuid, { loaders }) => loaders.events.load(uuid) },
   org: {
@@ -37,10 +37,10 @@ const kinds = {
   usr: {
     type: "User",
     scope: "jobs:read",
-    find: async (uuid, { loaders, holder }) =>
-      holder && maySeePeople(holder) ? loaders.users.load(uuid) : null,
+    find: async (uuid, { loaders, principal }) =>
+      principal && canViewMembers(principal) ? loaders.users.load(uuid) : null,
   },
-  key: { type: "ApiKey", scope: "webhooks:manage", find: (uuid, { loaders }) => loaders.keys.load(uuid) },
+  key: { type: "ApiKey", scope: "webhooks:manage", find: (uuid, { loaders }) => loaders.apiKeys.load(uuid) },
 } as const satisfies Record<
   string,
   {
@@ -56,16 +56,16 @@ export const nodeQueries: Pick<QueryResolvers, "node" | "nodes"> = {
 };
 
 export const node: NodeResolvers = {
-  __resolveType: ({ id }) => kinds[id.slice(0, 3) as keyof typeof kinds].type,
+  __resolveType: ({ id }) => nodeTypes[id.slice(0, 3) as keyof typeof nodeTypes].type,
 };
 
 /** The prefix of the id tells what to look for; a text that is no id of ours is found nowhere. */
 async function findNode(id: string, context: GraphqlContext): Promise<NodeResult> {
-  const { scopes } = holderOf(context);
+  const { scopes } = requirePrincipal(context);
   const prefix = id.slice(0, 3).toLowerCase();
-  if (!Object.hasOwn(kinds, prefix)) return null;
-  const kind = kinds[prefix as keyof typeof kinds];
-  const uuid = fromTypedId(prefix as keyof typeof kinds, id);
-  if (uuid === null || !scopes.includes(kind.scope)) return null;
-  return await kind.find(uuid, context);
+  if (!Object.hasOwn(nodeTypes, prefix)) return null;
+  const nodeType = nodeTypes[prefix as keyof typeof nodeTypes];
+  const uuid = fromTypedId(prefix as keyof typeof nodeTypes, id);
+  if (uuid === null || !scopes.includes(nodeType.scope)) return null;
+  return await nodeType.find(uuid, context);
 }

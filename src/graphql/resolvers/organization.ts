@@ -1,29 +1,25 @@
 /** Organisations: all of them for operators, and what of each one only some may know. */
-import {
-  listOrganizations,
-  organizationCursor,
-  readOrganizationCursor,
-} from "../../organizations/organization.lookup.ts";
+import { listOrganizations, organizationCursor, readOrganizationCursor } from "../../organizations/api.ts";
 import { fromTypedId } from "../../platform/ids.ts";
-import { holderOf, operatorOf } from "../access.ts";
+import { requirePrincipal, requireOperator } from "../authorize.ts";
 import type { GraphqlContext } from "../context.ts";
-import { badArgument } from "../errors.ts";
+import { invalidArgument } from "../invalid-argument.ts";
 import type { OrganizationResolvers, QueryResolvers } from "../generated/schema-types.ts";
-import type { OrganizationStanding } from "../loaders.ts";
+import type { OrganizationSummary } from "../nodes/loaders.ts";
 import { toOrganizationNode, type OrganizationNode } from "../nodes/organization.node.ts";
-import { pageRequest, readCursor, toConnection } from "../paging.ts";
-import { selectedBelow } from "../selection.ts";
+import { pageRequest, readCursor, toConnection } from "../pagination.ts";
+import { selectionOf } from "../execution/selection.ts";
 
 const MAX_SEARCH = 255;
 
 export const organizationQueries: Pick<QueryResolvers, "organizations"> = {
   async organizations(_root, { search, ...args }, context, info) {
-    operatorOf(context, "jobs:read");
+    requireOperator(context, "jobs:read");
     const page = pageRequest(args);
     const after = readCursor(page, readOrganizationCursor);
-    const selected = selectedBelow(info);
+    const selected = selectionOf(info);
     const { items, hasMore, total } = await listOrganizations(context.database, {
-      search: soundSearch(search ?? null),
+      search: validatedSearch(search ?? null),
       limit: page.limit,
       after,
       include: {
@@ -44,35 +40,35 @@ export const organizationQueries: Pick<QueryResolvers, "organizations"> = {
 
 export const organization: OrganizationResolvers = {
   async createdAt(node, _args, context) {
-    return (await standingOf(node, context))?.createdAt ?? null;
+    return (await organizationSummaryOf(node, context))?.createdAt ?? null;
   },
   async suspendedAt(node, _args, context) {
-    return isOperator(context) ? ((await standingOf(node, context))?.suspendedAt ?? null) : null;
+    return isOperator(context) ? ((await organizationSummaryOf(node, context))?.suspendedAt ?? null) : null;
   },
   async memberCount(node, _args, context) {
-    return isOperator(context) ? ((await standingOf(node, context))?.memberCount ?? null) : null;
+    return isOperator(context) ? ((await organizationSummaryOf(node, context))?.memberCount ?? null) : null;
   },
 };
 
 /** Null where the caller may know nothing of it: it is another's. */
-async function standingOf(
+async function organizationSummaryOf(
   { id }: OrganizationNode,
   context: GraphqlContext,
-): Promise<OrganizationStanding | null> {
+): Promise<OrganizationSummary | null> {
   const uuid = fromTypedId("org", id) as string;
-  const isOwn = holderOf(context).organizationId === uuid;
-  return isOwn || isOperator(context) ? await context.loaders.standings.load(uuid) : null;
+  const isOwn = requirePrincipal(context).organizationId === uuid;
+  return isOwn || isOperator(context) ? await context.loaders.organizationSummaries.load(uuid) : null;
 }
 
 function isOperator(context: GraphqlContext): boolean {
-  return holderOf(context).organizationId === null;
+  return requirePrincipal(context).organizationId === null;
 }
 
-function soundSearch(search: string | null): string | null {
+function validatedSearch(search: string | null): string | null {
   if (search === null) return null;
   if (Array.from(search).length > MAX_SEARCH)
-    throw badArgument("search", `must be at most ${MAX_SEARCH} characters`);
+    throw invalidArgument("search", `must be at most ${MAX_SEARCH} characters`);
   if (search.includes("\0") || !search.isWellFormed())
-    throw badArgument("search", "must not contain U+0000 or a lone surrogate");
+    throw invalidArgument("search", "must not contain U+0000 or a lone surrogate");
   return search;
 }

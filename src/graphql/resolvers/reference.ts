@@ -1,16 +1,16 @@
 /** The reference tables. */
-import type { FailureReasonCode } from "../../jobs/job.codes.ts";
-import { allowed } from "../access.ts";
+import type { FailureReasonCode } from "../../jobs/api.ts";
+import { authorize } from "../authorize.ts";
 import type { FailureReason, QueryResolvers } from "../generated/schema-types.ts";
 
 export const referenceQueries: Pick<QueryResolvers, "jobStatuses" | "failureReasons"> = {
   async jobStatuses(_root, _args, context) {
-    allowed(context, "jobs:read");
+    authorize(context, "jobs:read");
     return [...(await context.loaders.statuses()).values()];
   },
   async failureReasons(_root, _args, context) {
-    allowed(context, "jobs:read");
-    return (await context.services.codes.failureReasons(context.database)).map(toFailureReason);
+    authorize(context, "jobs:read");
+    return (await context.services.referenceData.failureReasons(context.database)).map(toFailureReason);
   },
 };
 

@@ -1,20 +1,20 @@
 /** An organisation's own requests, and what was counted of them. */
 import { AppError } from "../../platform/errors.ts";
-import { readRequestCursor, requestCursor } from "../../request-log/request-log.service.ts";
-import { allowed } from "../access.ts";
-import { badArgument } from "../errors.ts";
+import { readRequestLogCursor, requestLogCursor } from "../../request-log/api.ts";
+import { authorize } from "../authorize.ts";
+import { invalidArgument } from "../invalid-argument.ts";
 import type { QueryResolvers } from "../generated/schema-types.ts";
-import { pageRequest, readCursor, toConnection } from "../paging.ts";
+import { pageRequest, readCursor, toConnection } from "../pagination.ts";
 
 const MAX_DAYS = 30;
 
 export const requestLogQueries: Pick<QueryResolvers, "requestLog" | "usage"> = {
   async requestLog(_root, { requestId, status, keyId, ...args }, context) {
-    const reader = allowed(context, "webhooks:manage");
+    const reader = authorize(context, "webhooks:manage");
     if (reader.organizationId === null && typeof requestId !== "string")
-      throw badArgument("requestId", "is needed: operators look up a request by its id");
+      throw invalidArgument("requestId", "is needed: operators look up a request by its id");
     const page = pageRequest(args);
-    const after = readCursor(page, readRequestCursor);
+    const after = readCursor(page, readRequestLogCursor);
     const filter = {
       requestId: requestId ?? undefined,
       outcome: status ? (status.toLowerCase() as Lowercase<typeof status>) : undefined,
@@ -27,14 +27,14 @@ export const requestLogQueries: Pick<QueryResolvers, "requestLog" | "usage"> = {
       hasNext,
       hasPrevious: after !== null,
       toNode: (view) => view,
-      cursorOf: requestCursor,
+      cursorOf: requestLogCursor,
     });
   },
 
   async usage(_root, { days }, context) {
-    const { organizationId } = allowed(context, "webhooks:manage");
+    const { organizationId } = authorize(context, "webhooks:manage");
     if (organizationId === null) throw new AppError("ForbiddenException", "This is for organisations");
-    if (days < 1 || days > MAX_DAYS) throw badArgument("days", `must be from 1 to ${MAX_DAYS}`);
+    if (days < 1 || days > MAX_DAYS) throw invalidArgument("days", `must be from 1 to ${MAX_DAYS}`);
     return await context.services.requests.usage(organizationId, days, context.database);
   },
 };

@@ -1,22 +1,22 @@
 /** Shutting organisations out, and letting them in again. */
-import { actContext, operatorOf } from "../access.ts";
+import { auditContext, requireOperator } from "../authorize.ts";
 import type { MutationResolvers } from "../generated/schema-types.ts";
 import { toOrganizationNode } from "../nodes/organization.node.ts";
-import { orUserErrors } from "../user-errors.ts";
+import { withUserErrors } from "../user-errors.ts";
 
 const BY_ID = { fields: "", subject: "id" };
 
 export const suspensionMutations: Pick<MutationResolvers, "suspendOrganization" | "restoreOrganization"> = {
   suspendOrganization(_root, { id, reason }, context) {
-    const act = actContext(context, operatorOf(context, "webhooks:manage"));
-    return orUserErrors(BY_ID, { organization: null }, async () => ({
+    const act = auditContext(context, requireOperator(context, "webhooks:manage"));
+    return withUserErrors(BY_ID, { organization: null }, async () => ({
       organization: toOrganizationNode(await context.services.suspensions.suspend(act, id, reason)),
     }));
   },
 
   restoreOrganization(_root, { id }, context) {
-    const act = actContext(context, operatorOf(context, "webhooks:manage"));
-    return orUserErrors(BY_ID, { organization: null }, async () => ({
+    const act = auditContext(context, requireOperator(context, "webhooks:manage"));
+    return withUserErrors(BY_ID, { organization: null }, async () => ({
       organization: toOrganizationNode(await context.services.suspensions.restore(act, id)),
     }));
   },

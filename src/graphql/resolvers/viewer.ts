@@ -1,14 +1,19 @@
 /** Who is asking. */
-import { limitOf, organizationLimit, rateLimitClasses, type RateLimits } from "../../api-keys/rate-limit.ts";
-import type { KeyRateLimits } from "../../api-keys/api-key.entity.ts";
+import {
+  effectiveLimit,
+  organizationLimit,
+  rateLimitClasses,
+  type RateLimits,
+  type RateLimitOverrides,
+} from "../../rate-limits/api.ts";
 import { toScopeName } from "../nodes/api-key.node.ts";
-import { holderOf } from "../access.ts";
+import { requirePrincipal } from "../authorize.ts";
 import type { QueryResolvers, ViewerResolvers } from "../generated/schema-types.ts";
-import { isPerson } from "../holder.ts";
-import { limits } from "../limits.ts";
+import { isSessionPrincipal } from "../principal.ts";
+import { limits } from "../execution/limits.ts";
 
 export const viewerQueries: Pick<QueryResolvers, "viewer"> = {
-  viewer: (_root, _args, context) => holderOf(context),
+  viewer: (_root, _args, context) => requirePrincipal(context),
 };
 
 export const viewer: ViewerResolvers = {
@@ -18,7 +23,8 @@ export const viewer: ViewerResolvers = {
       : (organizationType.toUpperCase() as Uppercase<typeof organizationType>),
   organization: ({ organizationId }, _args, { loaders }) =>
     organizationId === null ? null : loaders.organizations.load(organizationId),
-  user: (holder, _args, { loaders }) => (isPerson(holder) ? loaders.users.load(holder.user.id) : null),
+  user: (holder, _args, { loaders }) =>
+    isSessionPrincipal(holder) ? loaders.users.load(holder.user.id) : null,
   scopes: ({ scopes }) => scopes.map(toScopeName),
   limits: () => limits,
   rateLimits: (holder, _args, { services }) =>
@@ -27,10 +33,10 @@ export const viewer: ViewerResolvers = {
 
 function rateLimitsOf(
   { organizationFactor }: RateLimits,
-  { rateLimits, organizationId }: { rateLimits: KeyRateLimits | null; organizationId: string | null },
+  { rateLimits, organizationId }: { rateLimits: RateLimitOverrides | null; organizationId: string | null },
 ) {
   return rateLimitClasses.flatMap((kind) => {
-    const limit = limitOf(rateLimits, kind);
+    const limit = effectiveLimit(rateLimits, kind);
     if (!limit) return [];
     const organization = organizationId === null ? null : organizationLimit(limit, kind, organizationFactor);
     return [{ class: kind.toUpperCase() as Uppercase<typeof kind>, ...limit, organization }];

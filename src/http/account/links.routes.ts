@@ -1,19 +1,19 @@
 /** The links of mails: what one is good for, and the account that comes of it. For whoever has the link. */
 import { Router, type Request, type Response } from "express";
-import type { RegistrationService } from "../../accounts/registration.service.ts";
-import { answering, type Answer } from "../answer.ts";
+import type { RegistrationService } from "../../accounts/api.ts";
+import { toRequestHandler, type RouteResult } from "../route-result.ts";
 import { objectBody } from "../body.ts";
 import { methodNotAllowed } from "../error-handler.ts";
-import { originOf, type AccountGate } from "./account.gate.ts";
+import { auditSourceOf, type SessionGuards } from "./guards.ts";
 
-interface Parts {
+interface LinkRouteDeps {
   registrations: RegistrationService;
-  gate: AccountGate;
+  guards: SessionGuards;
 }
 
-export function linkRoutes({ registrations, gate }: Parts): Router {
-  const check = async (request: Request, response: Response): Promise<Answer> => {
-    const link = await registrations.check(objectBody(request), originOf(request, response));
+export function linkRoutes({ registrations, guards }: LinkRouteDeps): Router {
+  const check = async (request: Request, response: Response): Promise<RouteResult> => {
+    const link = await registrations.check(objectBody(request), auditSourceOf(request, response));
     return {
       data: {
         kind: link.kind,
@@ -25,21 +25,21 @@ export function linkRoutes({ registrations, gate }: Parts): Router {
     };
   };
 
-  const accept = async (request: Request, response: Response): Promise<Answer> => {
-    await registrations.accept(objectBody(request), originOf(request, response));
+  const accept = async (request: Request, response: Response): Promise<RouteResult> => {
+    await registrations.accept(objectBody(request), auditSourceOf(request, response));
     return { data: {} };
   };
 
   const router = Router({ caseSensitive: true });
   router
     .route("/links/check")
-    .all(gate.named("/auth/links/check"))
-    .post(gate.form, answering(check))
+    .all(guards.tagRoute("/auth/links/check"))
+    .post(guards.sameOriginForm, toRequestHandler(check))
     .all(methodNotAllowed("POST"));
   router
     .route("/links/accept")
-    .all(gate.named("/auth/links/accept"))
-    .post(gate.form, answering(accept))
+    .all(guards.tagRoute("/auth/links/accept"))
+    .post(guards.sameOriginForm, toRequestHandler(accept))
     .all(methodNotAllowed("POST"));
   return router;
 }

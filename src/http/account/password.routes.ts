@@ -1,49 +1,52 @@
 /** Passwords: changed by who knows it, replaced by who reads the mail. */
 import { Router, type Request, type Response } from "express";
 import { z } from "zod";
-import { accountEmail, checked } from "../../accounts/account.fields.ts";
-import { answering, type Answer } from "../answer.ts";
+import { accountEmail, parseOrThrow } from "../../accounts/api.ts";
+import { toRequestHandler, type RouteResult } from "../route-result.ts";
 import { objectBody } from "../body.ts";
 import { methodNotAllowed } from "../error-handler.ts";
-import { secretText } from "./account.bodies.ts";
-import { sessionOf, visitOf } from "./account.gate.ts";
-import type { AccountRouteParts } from "./sign-in.routes.ts";
+import { secretText } from "./schemas.ts";
+import { sessionOf, clientInfoOf } from "./guards.ts";
+import type { AccountRouteDeps } from "./sign-in.routes.ts";
 
 const forgottenBody = z.object({ email: accountEmail });
 const resetBody = z.object({ token: secretText, password: secretText });
 const changeBody = z.object({ current_password: secretText, new_password: secretText });
 
-export function passwordRoutes({ accounts, gate }: AccountRouteParts): Router {
-  const forgotten = async (request: Request, response: Response): Promise<Answer> => {
-    const { email } = checked(forgottenBody, objectBody(request));
-    await accounts.forgotPassword(email, visitOf(request, response));
+export function passwordRoutes({ accounts, guards }: AccountRouteDeps): Router {
+  const forgotten = async (request: Request, response: Response): Promise<RouteResult> => {
+    const { email } = parseOrThrow(forgottenBody, objectBody(request));
+    await accounts.forgotPassword(email, clientInfoOf(request, response));
     return { data: {} };
   };
-  const reset = async (request: Request, response: Response): Promise<Answer> => {
-    await accounts.resetPassword(checked(resetBody, objectBody(request)), visitOf(request, response));
+  const reset = async (request: Request, response: Response): Promise<RouteResult> => {
+    await accounts.resetPassword(
+      parseOrThrow(resetBody, objectBody(request)),
+      clientInfoOf(request, response),
+    );
     return { data: {} };
   };
-  const change = async (request: Request, response: Response): Promise<Answer> => {
-    const { current_password: current, new_password: next } = checked(changeBody, objectBody(request));
-    await accounts.changePassword(sessionOf(response), { current, next }, visitOf(request, response));
+  const change = async (request: Request, response: Response): Promise<RouteResult> => {
+    const { current_password: current, new_password: next } = parseOrThrow(changeBody, objectBody(request));
+    await accounts.changePassword(sessionOf(response), { current, next }, clientInfoOf(request, response));
     return { data: {} };
   };
 
   const router = Router({ caseSensitive: true });
   router
     .route("/password/forgotten")
-    .all(gate.named("/auth/password/forgotten"))
-    .post(gate.form, answering(forgotten, 202))
+    .all(guards.tagRoute("/auth/password/forgotten"))
+    .post(guards.sameOriginForm, toRequestHandler(forgotten, 202))
     .all(methodNotAllowed("POST"));
   router
     .route("/password/reset")
-    .all(gate.named("/auth/password/reset"))
-    .post(gate.form, answering(reset))
+    .all(guards.tagRoute("/auth/password/reset"))
+    .post(guards.sameOriginForm, toRequestHandler(reset))
     .all(methodNotAllowed("POST"));
   router
     .route("/password/change")
-    .all(gate.named("/auth/password/change"))
-    .post(gate.ownAccountForm, answering(change))
+    .all(guards.tagRoute("/auth/password/change"))
+    .post(guards.ownAccountForm, toRequestHandler(change))
     .all(methodNotAllowed("POST"));
   return router;
 }

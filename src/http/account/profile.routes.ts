@@ -1,27 +1,27 @@
 /** What a person says of themselves. */
 import { Router, type Request, type Response } from "express";
 import { z } from "zod";
-import { checked, personName } from "../../accounts/account.fields.ts";
-import { answering, type Answer } from "../answer.ts";
+import { parseOrThrow, userNameField } from "../../accounts/api.ts";
+import { toRequestHandler, type RouteResult } from "../route-result.ts";
 import { objectBody } from "../body.ts";
 import { methodNotAllowed } from "../error-handler.ts";
-import { sessionOf, visitOf } from "./account.gate.ts";
-import type { AccountRouteParts } from "./sign-in.routes.ts";
+import { sessionOf, clientInfoOf } from "./guards.ts";
+import type { AccountRouteDeps } from "./sign-in.routes.ts";
 
-const profileBody = z.object({ name: personName });
+const profileBody = z.object({ name: userNameField });
 
-export function profileRoutes({ accounts, gate }: AccountRouteParts): Router {
-  const change = async (request: Request, response: Response): Promise<Answer> => {
-    const { name } = checked(profileBody, objectBody(request));
-    await accounts.rename(sessionOf(response), name, visitOf(request, response));
+export function profileRoutes({ accounts, guards }: AccountRouteDeps): Router {
+  const change = async (request: Request, response: Response): Promise<RouteResult> => {
+    const { name } = parseOrThrow(profileBody, objectBody(request));
+    await accounts.updateName(sessionOf(response), name, clientInfoOf(request, response));
     return { data: { name } };
   };
 
   const router = Router({ caseSensitive: true });
   router
     .route("/profile")
-    .all(gate.named("/auth/profile"))
-    .patch(gate.ownAccountForm, answering(change))
+    .all(guards.tagRoute("/auth/profile"))
+    .patch(guards.ownAccountForm, toRequestHandler(change))
     .all(methodNotAllowed("PATCH"));
   return router;
 }

@@ -1,34 +1,34 @@
 /** A person's own sessions: listed and ended. */
 import { Router, type Request, type Response } from "express";
-import type { SessionView } from "../../accounts/session.service.ts";
-import { answering, type Answer } from "../answer.ts";
+import type { SessionView } from "../../accounts/api.ts";
+import { toRequestHandler, type RouteResult } from "../route-result.ts";
 import { methodNotAllowed } from "../error-handler.ts";
-import { sessionOf, visitOf } from "./account.gate.ts";
-import type { AccountRouteParts } from "./sign-in.routes.ts";
+import { sessionOf, clientInfoOf } from "./guards.ts";
+import type { AccountRouteDeps } from "./sign-in.routes.ts";
 
-export function sessionRoutes({ accounts: { sessions }, gate }: AccountRouteParts): Router {
-  const list = async (_request: Request, response: Response): Promise<Answer> => ({
+export function sessionRoutes({ accounts: { sessions }, guards }: AccountRouteDeps): Router {
+  const list = async (_request: Request, response: Response): Promise<RouteResult> => ({
     data: (await sessions.list(sessionOf(response))).map(toWire),
   });
-  const endOthers = async (request: Request, response: Response): Promise<Answer> => ({
-    data: { ended: await sessions.endOthers(sessionOf(response), visitOf(request, response)) },
+  const revokeOthers = async (request: Request, response: Response): Promise<RouteResult> => ({
+    data: { ended: await sessions.revokeOthers(sessionOf(response), clientInfoOf(request, response)) },
   });
-  const end = async (request: Request, response: Response): Promise<Answer> => {
-    await sessions.end(sessionOf(response), String(request.params["id"]), visitOf(request, response));
+  const revoke = async (request: Request, response: Response): Promise<RouteResult> => {
+    await sessions.revoke(sessionOf(response), String(request.params["id"]), clientInfoOf(request, response));
     return { data: {} };
   };
 
   const router = Router({ caseSensitive: true });
   router
     .route("/sessions")
-    .all(gate.named("/auth/sessions"))
-    .get(gate.ownAccount, answering(list))
-    .delete(gate.ownPage, gate.ownAccount, answering(endOthers))
+    .all(guards.tagRoute("/auth/sessions"))
+    .get(guards.ownAccount, toRequestHandler(list))
+    .delete(guards.sameOrigin, guards.ownAccount, toRequestHandler(revokeOthers))
     .all(methodNotAllowed("GET, HEAD, DELETE"));
   router
     .route("/sessions/:id")
-    .all(gate.named("/auth/sessions/{id}"))
-    .delete(gate.ownPage, gate.ownAccount, answering(end))
+    .all(guards.tagRoute("/auth/sessions/{id}"))
+    .delete(guards.sameOrigin, guards.ownAccount, toRequestHandler(revoke))
     .all(methodNotAllowed("DELETE"));
   return router;
 }

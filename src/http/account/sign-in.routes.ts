@@ -1,113 +1,121 @@
 /** Signing in and out, and who is signed in. */
 import { Router, type Request, type Response } from "express";
 import { z } from "zod";
-import { checked } from "../../accounts/account.fields.ts";
-import type { AccountService } from "../../accounts/account.service.ts";
-import type { SignedIn } from "../../accounts/auth.sign-in.ts";
-import type { SessionHolder } from "../../accounts/session.holder.ts";
+import {
+  type AccountService,
+  parseOrThrow,
+  type SessionPrincipal,
+  type SignInResult,
+} from "../../accounts/api.ts";
 import { toTypedId } from "../../platform/ids.ts";
-import { answering, type Answer } from "../answer.ts";
+import { toRequestHandler, type RouteResult } from "../route-result.ts";
 import { objectBody } from "../body.ts";
 import { methodNotAllowed } from "../error-handler.ts";
-import { codeKind, codeText, secretText } from "./account.bodies.ts";
-import { sessionOf, setCookies, visitOf, type AccountGate } from "./account.gate.ts";
+import { codeKind, codeText, secretText } from "./schemas.ts";
+import { sessionOf, setCookies, clientInfoOf, type SessionGuards } from "./guards.ts";
 
-const credentials = z.object({ email: secretText, password: secretText });
-const answerBody = z.object({
+const credentialsBody = z.object({ email: secretText, password: secretText });
+const codeBody = z.object({
   code: codeText,
   kind: codeKind,
 });
-const proofBody = z.object({
+const reauthenticationBody = z.object({
   password: secretText,
   code: codeText.optional(),
   kind: codeKind.default("totp"),
 });
 
-export interface AccountRouteParts {
+export interface AccountRouteDeps {
   accounts: AccountService;
-  gate: AccountGate;
+  guards: SessionGuards;
 }
 
-export function signInRoutes({ accounts, gate }: AccountRouteParts): Router {
-  const signIn = async (request: Request, response: Response): Promise<Answer> =>
-    welcome(
+export function signInRoutes({ accounts, guards }: AccountRouteDeps): Router {
+  const signIn = async (request: Request, response: Response): Promise<RouteResult> =>
+    signInResult(
       response,
-      await accounts.signIn(checked(credentials, objectBody(request)), visitOf(request, response)),
+      await accounts.signIn(
+        parseOrThrow(credentialsBody, objectBody(request)),
+        clientInfoOf(request, response),
+      ),
     );
 
-  const secondFactor = async (request: Request, response: Response): Promise<Answer> =>
-    welcome(
+  const confirmTwoFactor = async (request: Request, response: Response): Promise<RouteResult> =>
+    signInResult(
       response,
-      await accounts.confirmSignIn(checked(answerBody, objectBody(request)), visitOf(request, response)),
+      await accounts.confirmSignIn(
+        parseOrThrow(codeBody, objectBody(request)),
+        clientInfoOf(request, response),
+      ),
     );
 
-  const reauthenticate = async (request: Request, response: Response): Promise<Answer> => {
-    const proof = checked(proofBody, objectBody(request));
-    await accounts.reauthenticate(sessionOf(response), proof, visitOf(request, response));
+  const reauthenticate = async (request: Request, response: Response): Promise<RouteResult> => {
+    const proof = parseOrThrow(reauthenticationBody, objectBody(request));
+    await accounts.reauthenticate(sessionOf(response), proof, clientInfoOf(request, response));
     return { data: {} };
   };
 
-  const signOut = async (request: Request, response: Response): Promise<Answer> => {
-    setCookies(response, await accounts.signOut(sessionOf(response), visitOf(request, response)));
+  const signOut = async (request: Request, response: Response): Promise<RouteResult> => {
+    setCookies(response, await accounts.signOut(sessionOf(response), clientInfoOf(request, response)));
     return { data: {} };
   };
 
   const router = Router({ caseSensitive: true });
   router
     .route("/sign-in")
-    .all(gate.named("/auth/sign-in"))
-    .post(gate.form, gate.keepsCookies, answering(signIn))
+    .all(guards.tagRoute("/auth/sign-in"))
+    .post(guards.sameOriginForm, guards.secureCookies, toRequestHandler(signIn))
     .all(methodNotAllowed("POST"));
   router
-    .route("/second-factor")
-    .all(gate.named("/auth/second-factor"))
-    .post(gate.form, answering(secondFactor))
+    .route("/two-factor")
+    .all(guards.tagRoute("/auth/two-factor"))
+    .post(guards.sameOriginForm, toRequestHandler(confirmTwoFactor))
     .all(methodNotAllowed("POST"));
   router
     .route("/reauthenticate")
-    .all(gate.named("/auth/reauthenticate"))
-    .post(gate.ownAccountForm, answering(reauthenticate))
+    .all(guards.tagRoute("/auth/reauthenticate"))
+    .post(guards.ownAccountForm, toRequestHandler(reauthenticate))
     .all(methodNotAllowed("POST"));
   router
     .route("/sign-out")
-    .all(gate.named("/auth/sign-out"))
-    .post(gate.ownPage, gate.ownAccount, answering(signOut))
+    .all(guards.tagRoute("/auth/sign-out"))
+    .post(guards.sameOrigin, guards.ownAccount, toRequestHandler(signOut))
     .all(methodNotAllowed("POST"));
   router
     .route("/session")
-    .all(gate.named("/auth/session"))
-    .get(gate.ownAccount, answering(session))
+    .all(guards.tagRoute("/auth/session"))
+    .get(guards.ownAccount, toRequestHandler(session))
     .all(methodNotAllowed("GET, HEAD"));
   return router;
 }
 
-function session(_request: Request, response: Response): Promise<Answer> {
+function session(_request: Request, response: Response): Promise<RouteResult> {
   return Promise.resolve({ data: toSessionWire(sessionOf(response)) });
 }
 
-function welcome(response: Response, { cookies, secondFactorRequired }: SignedIn): Answer {
+function signInResult(response: Response, { cookies, twoFactorRequired }: SignInResult): RouteResult {
   setCookies(response, cookies);
-  return { data: { second_factor_required: secondFactorRequired } };
+  return { data: { two_factor_required: twoFactorRequired } };
 }
 
-function toSessionWire(holder: SessionHolder) {
-  const { user, scopes, sessionId, sessionExpiresAt } = holder;
+function toSessionWire(principal: SessionPrincipal) {
+  const { user, scopes, sessionId, sessionExpiresAt } = principal;
   return {
     user: {
       id: toTypedId("usr", user.id),
       name: user.name,
       email: user.email,
       role: user.role,
-      has_second_factor: user.hasSecondFactor,
-      must_have_second_factor: user.mustHaveSecondFactor,
+      has_two_factor: user.hasTwoFactor,
+      requires_two_factor: user.requiresTwoFactor,
     },
     organization:
-      holder.organizationId === null
+      principal.organizationId === null
         ? null
         : {
-            id: toTypedId("org", holder.organizationId),
-            name: holder.organizationName,
-            type: holder.organizationType,
+            id: toTypedId("org", principal.organizationId),
+            name: principal.organizationName,
+            type: principal.organizationType,
           },
     scopes,
     session_id: sessionId,

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 
-export interface Asset {
+export interface PageAsset {
   content: Buffer;
   type: string;
   /** Changes with the content, so that a browser may keep the file for ever. */
@@ -17,10 +17,10 @@ const files = new Map([
   ["page.mjs", new URL("./page.mjs", import.meta.url)],
 ]);
 
-const assets = new Map<string, Asset>();
+const assets = new Map<string, PageAsset>();
 
 /** A file of the page, read once; null where the page has none of that name. */
-export function readAsset(name: string): Asset | null {
+export function readAsset(name: string): PageAsset | null {
   const file = files.get(name);
   if (file === undefined) return null;
   const known = assets.get(name);
@@ -38,7 +38,7 @@ export function readAsset(name: string): Asset | null {
 
 /** The page as HTML; `prefix` stands before every path (empty, or `/waymark`). */
 export function referencePage(prefix: string): string {
-  const address = (name: string): string => `${prefix}/docs/assets/${readAsset(name)?.version}/${name}`;
+  const assetUrl = (name: string): string => `${prefix}/docs/assets/${readAsset(name)?.version}/${name}`;
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -47,11 +47,11 @@ export function referencePage(prefix: string): string {
 <meta name="color-scheme" content="light dark">
 <title>Waymark API reference</title>
 <link rel="icon" href="data:image/svg+xml,${encodeURIComponent(ICON)}">
-<link rel="stylesheet" href="${address("swagger-ui.css")}">
-<link rel="stylesheet" href="${address("page.css")}">
-<link rel="stylesheet" href="${address("theme.css")}">
-<script src="${address("swagger-ui-bundle.js")}" defer></script>
-<script src="${address("page.mjs")}" type="module"></script>
+<link rel="stylesheet" href="${assetUrl("swagger-ui.css")}">
+<link rel="stylesheet" href="${assetUrl("page.css")}">
+<link rel="stylesheet" href="${assetUrl("theme.css")}">
+<script src="${assetUrl("swagger-ui-bundle.js")}" defer></script>
+<script src="${assetUrl("page.mjs")}" type="module"></script>
 </head>
 <body data-prefix="${prefix}">
 <a class="skip" href="#reference">Skip to the reference</a>

@@ -1,7 +1,7 @@
 /** What this process works with, as its readiness tells it: each by name, and whether it can do its work without it. */
-import type { Database } from "../../platform/database.ts";
+import type { Database } from "../../platform/postgres/database.ts";
 import type { Mongo } from "../../platform/mongo.ts";
-import { sharing } from "../../platform/sharing.ts";
+import { singleFlight } from "../../platform/concurrency/single-flight.ts";
 
 export interface DependencyHealth {
   status: "up" | "down";
@@ -11,25 +11,25 @@ export interface DependencyHealth {
 export interface Dependency {
   readonly name: string;
   /** Whether the process is not ready while this is down. */
-  readonly isEssential: boolean;
+  readonly isRequired: boolean;
   readonly check: () => DependencyHealth | Promise<DependencyHealth>;
 }
 
-type Pinged = Pick<Database, "ping">;
+type Pingable = Pick<Database, "ping">;
 
 const CHECK_TIMEOUT_MS = 2_000;
 /** Anybody may ask, as often as they like: PostgreSQL is asked no more often than this. */
-const CHECK_KEPT_MS = 250;
+const CHECK_TTL_MS = 250;
 
-export function postgresDependency(database: Pinged): Dependency {
-  const check = sharing(() => checkPostgres(database), { keptMs: CHECK_KEPT_MS });
-  return { name: "postgres", isEssential: true, check };
+export function postgresDependency(database: Pingable): Dependency {
+  const check = singleFlight(() => checkPostgres(database), { ttlMs: CHECK_TTL_MS });
+  return { name: "postgres", isRequired: true, check };
 }
 
-export function mongoDependency(mongo: Mongo, isEssential: boolean): Dependency {
+export function mongoDependency(mongo: Mongo, isRequired: boolean): Dependency {
   return {
     name: "mongodb",
-    isEssential,
+    isRequired,
     check: () => {
       const { state, message } = mongo.status();
       return { status: state === "up" ? "up" : "down", ...(message !== null && { message }) };
@@ -38,10 +38,10 @@ export function mongoDependency(mongo: Mongo, isEssential: boolean): Dependency 
 }
 
 /** Down where deliveries have long been due and nothing is sent: `problem` says what is wrong, or null. */
-export function deliveriesDependency(problem: () => string | null, isEssential: boolean): Dependency {
+export function deliveriesDependency(problem: () => string | null, isRequired: boolean): Dependency {
   return {
     name: "deliveries",
-    isEssential,
+    isRequired,
     check: () => {
       const message = problem();
       return message === null ? { status: "up" } : { status: "down", message };
@@ -49,7 +49,7 @@ export function deliveriesDependency(problem: () => string | null, isEssential: 
   };
 }
 
-async function checkPostgres(database: Pinged): Promise<DependencyHealth> {
+async function checkPostgres(database: Pingable): Promise<DependencyHealth> {
   const { promise: late, resolve } = Promise.withResolvers<DependencyHealth>();
   const timer = setTimeout(() => resolve({ status: "down", message: "no answer in time" }), CHECK_TIMEOUT_MS);
   try {

@@ -1,8 +1,7 @@
 /** The body of PATCH /v1/jobs/batch: what refuses it whole, and what is left to its items. */
 import { badRequest, type AppError, type Problem } from "../../platform/errors.ts";
-import { problemsOf } from "../../platform/problems.ts";
-import type { BatchItem } from "../../jobs/job.service.ts";
-import { markingNumberValue } from "../../jobs/job.values.ts";
+import { toProblems } from "../../platform/zod-problems.ts";
+import { type BatchItem, markingNumberValue } from "../../jobs/api.ts";
 import { isObject, type JsonObject } from "../body.ts";
 
 export const MAX_BATCH = 100;
@@ -10,10 +9,10 @@ export const MAX_BATCH = 100;
 /** The items of `body`. Throws BadRequestException, with nothing applied, for a body that is no list of sound items. */
 export function readBatch(body: JsonObject): BatchItem[] {
   const jobs = body["jobs"];
-  if (jobs === undefined) throw refused("jobs", "required", "must be a list of 1 to 100 jobs");
-  if (!Array.isArray(jobs)) throw refused("jobs", "invalid_type", "must be a list of 1 to 100 jobs");
-  if (jobs.length === 0) throw refused("jobs", "too_small", "must hold at least one job");
-  if (jobs.length > MAX_BATCH) throw refused("jobs", "too_big", `must hold at most ${MAX_BATCH} jobs`);
+  if (jobs === undefined) throw invalidBatch("jobs", "required", "must be a list of 1 to 100 jobs");
+  if (!Array.isArray(jobs)) throw invalidBatch("jobs", "invalid_type", "must be a list of 1 to 100 jobs");
+  if (jobs.length === 0) throw invalidBatch("jobs", "too_small", "must hold at least one job");
+  if (jobs.length > MAX_BATCH) throw invalidBatch("jobs", "too_big", `must hold at most ${MAX_BATCH} jobs`);
   const problems = jobs.flatMap((item: unknown, at) => problemsOfItem(item, `jobs[${at}]`));
   if (problems.length > 0) throw badRequest(problems);
   return (jobs as JsonObject[]).map((item) => ({
@@ -26,9 +25,9 @@ function problemsOfItem(item: unknown, path: string): Problem[] {
   if (!isObject(item))
     return [{ location: "body", field: path, code: "invalid_type", message: "must be an object" }];
   const result = markingNumberValue.safeParse(item["marking_number"]);
-  return result.success ? [] : problemsOf(result.error, "body", `${path}.marking_number`);
+  return result.success ? [] : toProblems(result.error, "body", `${path}.marking_number`);
 }
 
-function refused(field: string, code: string, message: string): AppError {
+function invalidBatch(field: string, code: string, message: string): AppError {
   return badRequest([{ location: "body", field, code, message }]);
 }

@@ -1,15 +1,19 @@
 /** The events feed: what webhooks carry, to poll instead or to catch up. */
 import { Router, type Request, type Response } from "express";
 import { z } from "zod";
-import { feedCursorAt, readFeedCursor } from "../../events/event.cursor.ts";
-import { eventTypes } from "../../events/event.entity.ts";
-import { toEventWire } from "../../events/event.wire.ts";
-import type { EventService, FeedPosition } from "../../events/event.service.ts";
-import { answering, type Answer } from "../answer.ts";
+import {
+  type EventService,
+  eventTypes,
+  feedCursorAt,
+  type FeedPosition,
+  readFeedCursor,
+  toEventWire,
+} from "../../events/api.ts";
+import { toRequestHandler, type RouteResult } from "../route-result.ts";
 import { principalOf } from "../context.ts";
 import { methodNotAllowed } from "../error-handler.ts";
 import { badRequest } from "../../platform/errors.ts";
-import type { Gate } from "./gate.ts";
+import type { ApiKeyGuards } from "./guards.ts";
 import { integerParameter, MAX_PAGE_SIZE, queryReader } from "./parameters.ts";
 
 const eventType = z.enum(eventTypes, {
@@ -51,19 +55,19 @@ const LATEST = "latest";
 
 const readFeedQuery = queryReader(feedParameters, ["types"]);
 
-export function eventRoutes({ events, gate }: { events: EventService; gate: Gate }): Router {
-  const feed = async (request: Request, response: Response): Promise<Answer> => {
+export function eventRoutes({ events, guards }: { events: EventService; guards: ApiKeyGuards }): Router {
+  const feed = async (request: Request, response: Response): Promise<RouteResult> => {
     const { after, types = [], page_size: limit } = readFeedQuery(request.originalUrl);
-    const viewer = principalOf(response);
+    const principal = principalOf(response);
     if (after === LATEST) {
-      const next_cursor = feedCursorAt(await events.newest());
+      const next_cursor = feedCursorAt(await events.newestPosition());
       return { data: { items: [], next_cursor, has_more: false } };
     }
-    const page = await events.feed(viewer, { after: readAfter(after), types, limit });
+    const page = await events.feed(principal, { after: readAfter(after), types, limit });
     const nextCursor = page.next && feedCursorAt(page.next);
     return {
       data: {
-        items: page.items.map((item) => toEventWire(item, viewer)),
+        items: page.items.map((item) => toEventWire(item, principal)),
         next_cursor: nextCursor,
         has_more: page.hasMore,
       },
@@ -73,8 +77,8 @@ export function eventRoutes({ events, gate }: { events: EventService; gate: Gate
   const router = Router({ caseSensitive: true });
   router
     .route("/events")
-    .all(gate.named("/v1/events"))
-    .get(gate.read, answering(feed))
+    .all(guards.tagRoute("/v1/events"))
+    .get(guards.read, toRequestHandler(feed))
     .all(methodNotAllowed("GET, HEAD"));
   return router;
 }

@@ -1,17 +1,20 @@
 /** What the job routes do: read the request, ask the service, put the answer in the contract's words. */
 import type { Request, Response } from "express";
-import type { EventService } from "../../events/event.service.ts";
-import { toHistoryEntryWire } from "../../events/event.wire.ts";
-import type { JobRow } from "../../jobs/job.row.ts";
-import type { ItemResult } from "../../jobs/job.bulk.ts";
-import type { JobService, UpdateOptions } from "../../jobs/job.service.ts";
-import { toJobWire, toListedJobWire } from "../../jobs/job.wire.ts";
-import type { Database, Transaction } from "../../platform/database.ts";
+import { type EventService, toHistoryEntryWire } from "../../events/api.ts";
+import {
+  type ItemResult,
+  type JobRow,
+  type JobService,
+  toJobWire,
+  toListedJobWire,
+  type UpdateOptions,
+} from "../../jobs/api.ts";
+import type { Database, Transaction } from "../../platform/postgres/database.ts";
 import { invariant, type Problem } from "../../platform/errors.ts";
-import type { Answer, ChangeHandler, Handler } from "../answer.ts";
+import type { RouteResult, ChangeHandler, RouteHandler } from "../route-result.ts";
 import { isObject, objectBody } from "../body.ts";
 import { contextOf, principalOf } from "../context.ts";
-import { namesEtag } from "../etag.ts";
+import { matchesEtag } from "../etag.ts";
 import { MAX_BATCH, readBatch } from "./batch.schema.ts";
 import {
   cursorAfter,
@@ -22,8 +25,8 @@ import {
   readStatus,
   readWriteQuery,
 } from "./jobs.schema.ts";
-import { linkHeader } from "./page-links.ts";
-import { orAllProblems, problemsIn } from "./request-problems.ts";
+import { linkHeader } from "./link-header.ts";
+import { withAllProblems, problemsIn } from "./request-problems.ts";
 
 export interface JobHandlerServices {
   database: Database;
@@ -33,10 +36,10 @@ export interface JobHandlerServices {
   baseUrl: string;
 }
 
-export function listJobs({ jobs, baseUrl }: JobHandlerServices): Handler {
+export function listJobs({ jobs, baseUrl }: JobHandlerServices): RouteHandler {
   return async (request, response) => {
     const url = request.originalUrl;
-    const { query, sort, page, pageSize } = await orAllProblems(
+    const { query, sort, page, pageSize } = await withAllProblems(
       () => readListRequest(url),
       async () => {
         const status = readStatus(url);
@@ -58,26 +61,26 @@ export function listJobs({ jobs, baseUrl }: JobHandlerServices): Handler {
   };
 }
 
-export function getJob({ jobs }: JobHandlerServices): Handler {
+export function getJob({ jobs }: JobHandlerServices): RouteHandler {
   return async (request, response) => {
-    const answer = jobAnswer(await jobs.get(principalOf(response), markingNumberOf(request)));
+    const answer = jobResult(await jobs.get(principalOf(response), markingNumberOf(request)));
     const known = request.get("if-none-match");
-    return { ...answer, isNotModified: known !== undefined && namesEtag(known, answer.headers.ETag) };
+    return { ...answer, isNotModified: known !== undefined && matchesEtag(known, answer.headers.ETag) };
   };
 }
 
-export function jobHistory({ jobs, events, baseUrl }: JobHandlerServices): Handler {
+export function getJobHistory({ jobs, events, baseUrl }: JobHandlerServices): RouteHandler {
   return async (request, response) => {
     const { page = 1, page_size: pageSize } = readHistoryQuery(request.originalUrl);
-    const viewer = principalOf(response);
-    const { marking_number: number } = await jobs.get(viewer, markingNumberOf(request));
-    const { items, total } = await events.history(viewer, number, {
+    const principal = principalOf(response);
+    const { marking_number: number } = await jobs.get(principal, markingNumberOf(request));
+    const { items, total } = await events.history(principal, number, {
       offset: (page - 1) * pageSize,
       limit: pageSize,
     });
     const headers = linkHeader(baseUrl + request.originalUrl, { page, pageSize, total, nextCursor: null });
     const pagination = { page, page_size: pageSize, total };
-    return { data: { items: items.map((item) => toHistoryEntryWire(item, viewer)), pagination }, headers };
+    return { data: { items: items.map((item) => toHistoryEntryWire(item, principal)), pagination }, headers };
   };
 }
 
@@ -91,7 +94,7 @@ export function updateJob({ jobs }: JobHandlerServices): ChangeHandler {
       },
       options: updateOptions(request, response, tx),
     });
-    const { command, options } = await orAllProblems(read, async () => [
+    const { command, options } = await withAllProblems(read, async () => [
       ...problemsIn(
         () => markingNumberOf(request),
         () => objectBody(request),
@@ -101,12 +104,12 @@ export function updateJob({ jobs }: JobHandlerServices): ChangeHandler {
       ...(isObject(request.body) ? await jobs.fieldProblems(request.body, { tx }) : []),
     ]);
     const updated = await jobs.updateOne(principalOf(response), command, options);
-    const { data, headers } = jobAnswer(updated.job);
+    const { data, headers } = jobResult(updated.job);
     const isPreview = options.dryRun && updated.changed;
     return {
       data,
       // A preview's version does not exist, and another change may get its number.
-      headers: { ...(!isPreview && headers), ...ignoredFields(updated.ignored) },
+      headers: { ...(!isPreview && headers), ...ignoredFieldsHeader(updated.ignored) },
       changed: updated.changed && !options.dryRun,
     };
   };
@@ -115,7 +118,7 @@ export function updateJob({ jobs }: JobHandlerServices): ChangeHandler {
 export function updateJobs({ jobs }: JobHandlerServices): ChangeHandler {
   return async (request, response, tx) => {
     const reads = [() => readBatch(objectBody(request)), () => readWriteQuery(request.originalUrl)];
-    const { items, options } = await orAllProblems(
+    const { items, options } = await withAllProblems(
       () => ({ items: readBatch(objectBody(request)), options: updateOptions(request, response, tx) }),
       async () => [...problemsIn(...reads), ...(await itemProblems(jobs, request.body, tx))],
     );
@@ -124,7 +127,7 @@ export function updateJobs({ jobs }: JobHandlerServices): ChangeHandler {
     const counts = { updated_count: updated, failed_count: results.length - updated };
     return {
       data: { ...counts, results: results.map(toResultWire) },
-      headers: ignoredFields(ignored),
+      headers: ignoredFieldsHeader(ignored),
       changed: !options.dryRun && results.some(({ outcome }) => outcome === "updated"),
     };
   };
@@ -155,7 +158,7 @@ function markingNumberOf(request: Request): string {
   return readMarkingNumber((request.params as { markingNumber?: string }).markingNumber ?? "");
 }
 
-function jobAnswer(job: JobRow): Answer & { headers: { ETag: string } } {
+function jobResult(job: JobRow): RouteResult & { headers: { ETag: string } } {
   return { data: toJobWire(job), headers: { ETag: `"${job.version}"` } };
 }
 
@@ -174,14 +177,14 @@ function toResultWire(result: ItemResult): unknown {
 }
 
 /** What clients read of an answer's headers is bounded, and how many keys a caller sends is up to him. */
-const MAX_IGNORED_LENGTH = 4_000;
+const MAX_HEADER_LENGTH = 4_000;
 
 /** Keys are the caller's text: those that could not stand in a header are percent-encoded. The first are named. */
-function ignoredFields(names: readonly string[]): Record<string, string> {
+function ignoredFieldsHeader(names: readonly string[]): Record<string, string> {
   let list = "";
   for (const name of names) {
     const next = (list === "" ? "" : ", ") + encodeURIComponent(name.slice(0, 100).toWellFormed());
-    if (list.length + next.length > MAX_IGNORED_LENGTH) break;
+    if (list.length + next.length > MAX_HEADER_LENGTH) break;
     list += next;
   }
   return list === "" ? {} : { "X-Ignored-Fields": list };

@@ -2,20 +2,27 @@
 import { z } from "zod";
 import { badRequest, type Problem } from "../../platform/errors.ts";
 import { decodeCursor, encodeCursor } from "../../platform/cursor.ts";
-import { problemsOf } from "../../platform/problems.ts";
+import { toProblems } from "../../platform/zod-problems.ts";
 import { readQuery } from "../query-string.ts";
-import { jobSortFields, newestFirst, type JobPosition, type JobSort } from "../../jobs/job.filter.ts";
-import type { JobListQuery } from "../../jobs/job.queries.ts";
-import type { JobRow } from "../../jobs/job.row.ts";
-import { dateValue, markingNumberValue, textValue } from "../../jobs/job.values.ts";
+import {
+  dateValue,
+  type JobPosition,
+  type JobRow,
+  type JobSort,
+  jobSortFields,
+  markingNumberValue,
+  newestFirst,
+  type OffsetListQuery,
+  textValue,
+} from "../../jobs/api.ts";
 import { toIsoTime } from "../../platform/time.ts";
 import {
   dateParameter,
-  instantParameter,
+  dateTimeParameter,
   pageParameter,
   pageSizeParameter,
   queryReader,
-  switchParameter,
+  booleanParameter,
 } from "./parameters.ts";
 
 const sortNames = jobSortFields.flatMap((field) => [field, `-${field}`] as const);
@@ -60,7 +67,11 @@ export const listParameters = z.object({
     "-updated_at",
     { "x-enum-varnames": sortNames.map(toEnumName) },
   ),
-  updated_since: optional(instantParameter, "Jobs updated at or after this instant.", "2026-11-21T08:00:00Z"),
+  updated_since: optional(
+    dateTimeParameter,
+    "Jobs updated at or after this instant.",
+    "2026-11-21T08:00:00Z",
+  ),
   failure_reason: filterText(64, "Exact match on the reason code.", "wrong_incomplete_address"),
   group_code: filterText(120, "Exact match.", "EAST-2"),
   q: filterText(
@@ -71,7 +82,7 @@ export const listParameters = z.object({
 });
 
 export const writeParameters = z.object({
-  dry_run: switchParameter.default(false).meta({
+  dry_run: booleanParameter.default(false).meta({
     default: false,
     description: "Validates and answers as if done, and changes nothing.",
     examples: [true],
@@ -84,7 +95,7 @@ export const readHistoryQuery = queryReader(historyParameters);
 const readListQuery = queryReader(listParameters);
 
 export interface ListRequest {
-  query: JobListQuery;
+  query: OffsetListQuery;
   sort: JobSort;
   pageSize: number;
   /** Null: the list is read by cursor. */
@@ -93,26 +104,26 @@ export interface ListRequest {
 
 /** GET /v1/jobs: what is asked for. Throws BadRequestException with every problem of the query. */
 export function readListRequest(url: string): ListRequest {
-  const given = readListQuery(url);
-  const { sort: asked, cursor, page = 1, page_size: pageSize } = given;
-  if (cursor !== undefined && given.page !== undefined)
+  const parameters = readListQuery(url);
+  const { sort: requestedSort, cursor, page = 1, page_size: pageSize } = parameters;
+  if (cursor !== undefined && parameters.page !== undefined)
     throw parameterProblem("page", "conflict", "does not go with cursor");
   const start =
     cursor === undefined
-      ? { sort: toSort(asked), from: { offset: (page - 1) * pageSize } }
-      : readCursor(cursor, asked);
+      ? { sort: toSort(requestedSort), from: { offset: (page - 1) * pageSize } }
+      : readCursor(cursor, requestedSort);
   const filter = {
-    markingNumber: given.marking_number,
-    batchNumber: given.batch_number,
-    groupCode: given.group_code,
-    normalizedStatus: given.normalized_status,
-    failureReason: given.failure_reason,
-    updatedAtFrom: given.updated_at_from,
-    updatedAtTo: given.updated_at_to,
-    updatedSince: given.updated_since,
-    scheduledDateFrom: given.scheduled_date_from,
-    scheduledDateTo: given.scheduled_date_to,
-    search: given.q,
+    markingNumber: parameters.marking_number,
+    batchNumber: parameters.batch_number,
+    groupCode: parameters.group_code,
+    normalizedStatus: parameters.normalized_status,
+    failureReason: parameters.failure_reason,
+    updatedAtFrom: parameters.updated_at_from,
+    updatedAtTo: parameters.updated_at_to,
+    updatedSince: parameters.updated_since,
+    scheduledDateFrom: parameters.scheduled_date_from,
+    scheduledDateTo: parameters.scheduled_date_to,
+    search: parameters.q,
   };
   return {
     query: { filter, sort: start.sort, from: start.from, limit: pageSize },
@@ -137,15 +148,15 @@ export function cursorAfter(row: JobRow, sort: JobSort): string {
 }
 
 /** Instants as `cursorAfter` writes them; the year 0000 is none that PostgreSQL could read. */
-const instantValue = z.iso.datetime({ precision: 3 }).regex(/^(?!0000)/);
+const dateTimeValue = z.iso.datetime({ precision: 3 }).regex(/^(?!0000)/);
 const cursorShape = z.union([
   z.tuple([z.enum(["scheduled_date", "-scheduled_date"]), dateValue.nullable(), z.uuid()]),
-  z.tuple([z.enum(["created_at", "-created_at", "updated_at", "-updated_at"]), instantValue, z.uuid()]),
+  z.tuple([z.enum(["created_at", "-created_at", "updated_at", "-updated_at"]), dateTimeValue, z.uuid()]),
 ]);
 
 function readCursor(
   cursor: string,
-  asked: string | undefined,
+  requestedSort: string | undefined,
 ): { sort: JobSort; from: { position: JobPosition } } {
   const decoded = decodeCursor("jobs", cursorShape, cursor);
   if (!decoded)
@@ -155,7 +166,7 @@ function readCursor(
       "is not a cursor of this list; use pagination.next_cursor as it came",
     );
   const [name, value, id] = decoded;
-  if (asked !== undefined && asked !== name)
+  if (requestedSort !== undefined && requestedSort !== name)
     throw parameterProblem("sort", "conflict", `must stay ${name} along one cursor`);
   return { sort: toSort(name), from: { position: { value, id } } };
 }
@@ -174,7 +185,7 @@ function sortName({ field, descending }: JobSort): string {
 export function readMarkingNumber(text: string): string {
   const result = markingNumberValue.safeParse(text);
   if (result.success) return result.data;
-  const problems = problemsOf(result.error, "path", "markingNumber");
+  const problems = toProblems(result.error, "path", "markingNumber");
   throw badRequest(problems, `The Marking Number ${problems[0]?.message ?? "is wrong"}`);
 }
 

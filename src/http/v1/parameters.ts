@@ -1,9 +1,9 @@
 /** Query parameters as zod values: always text on the way in. */
 import { z } from "zod";
 import { badRequest } from "../../platform/errors.ts";
-import { problemsOf } from "../../platform/problems.ts";
+import { toProblems } from "../../platform/zod-problems.ts";
 import { readQuery } from "../query-string.ts";
-import { dateValue } from "../../jobs/job.values.ts";
+import { dateValue } from "../../jobs/api.ts";
 
 export const MAX_PAGE_SIZE = 100;
 const MAX_INTEGER = 2_147_483_647;
@@ -30,13 +30,13 @@ export const pageSizeParameter = integerParameter(1, MAX_PAGE_SIZE)
   .default(10)
   .meta({ default: 10, description: "Items per page.", examples: [25] });
 export const dateParameter = dateValue;
-const INSTANT_ERROR = "must be an ISO 8601 timestamp with a zone, such as 2026-11-21T08:00:00Z";
+const DATE_TIME_ERROR = "must be an ISO 8601 timestamp with a zone, such as 2026-11-21T08:00:00Z";
 /** What PostgreSQL reads as well: years 0001 to 9999, at most nine digits of a second, zones to 15:59. */
-export const instantParameter = z.iso
-  .datetime({ offset: true, error: INSTANT_ERROR })
-  .regex(/^(?!0000)[^.]{19}(\.\d{1,9})?(Z|[+-](0\d|1[0-5]):\d\d)$/, { error: INSTANT_ERROR })
+export const dateTimeParameter = z.iso
+  .datetime({ offset: true, error: DATE_TIME_ERROR })
+  .regex(/^(?!0000)[^.]{19}(\.\d{1,9})?(Z|[+-](0\d|1[0-5]):\d\d)$/, { error: DATE_TIME_ERROR })
   .meta({ type: "string", format: "date-time" });
-export const switchParameter = z
+export const booleanParameter = z
   .enum(["true", "false"], { error: "must be true or false" })
   .transform((text) => text === "true")
   .meta({ type: "boolean" });
@@ -54,7 +54,7 @@ export function queryReader<Schema extends z.ZodObject>(
   return (url) => {
     const query = readQuery(url, known, repeatable);
     const result = schema.safeParse(Object.fromEntries(query.parameters));
-    const problems = [...query.problems, ...(result.error ? problemsOf(result.error, "query") : [])];
+    const problems = [...query.problems, ...(result.error ? toProblems(result.error, "query") : [])];
     if (problems.length > 0) throw badRequest(problems);
     return result.data as z.output<Schema>;
   };

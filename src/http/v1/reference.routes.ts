@@ -1,23 +1,29 @@
 /** The reference tables. */
 import { Router } from "express";
-import type { JobCodes } from "../../jobs/job.codes.ts";
-import { answering } from "../answer.ts";
+import type { JobReferenceData } from "../../jobs/api.ts";
+import { toRequestHandler } from "../route-result.ts";
 import { methodNotAllowed } from "../error-handler.ts";
-import type { Gate } from "./gate.ts";
+import type { ApiKeyGuards } from "./guards.ts";
 
-export function referenceRoutes({ codes, gate }: { codes: JobCodes; gate: Gate }): Router {
+export function referenceRoutes({
+  referenceData,
+  guards,
+}: {
+  referenceData: JobReferenceData;
+  guards: ApiKeyGuards;
+}): Router {
   const router = Router({ caseSensitive: true });
   const table = (path: string, items: () => Promise<unknown>): void => {
     router
       .route(path)
-      .all(gate.named(`/v1${path}`))
+      .all(guards.tagRoute(`/v1${path}`))
       .get(
-        gate.read,
-        answering(async () => ({ data: { items: await items() } })),
+        guards.read,
+        toRequestHandler(async () => ({ data: { items: await items() } })),
       )
       .all(methodNotAllowed("GET, HEAD"));
   };
-  table("/reference/statuses", () => codes.statuses());
-  table("/reference/failure-reasons", () => codes.failureReasons());
+  table("/reference/statuses", () => referenceData.statuses());
+  table("/reference/failure-reasons", () => referenceData.failureReasons());
   return router;
 }

@@ -5,16 +5,16 @@ import { AppError, badRequest, type Problem } from "../../platform/errors.ts";
  * Returns what `read` returns. `read` stops at the first part of the request that is wrong; if it throws a 400, `all` is asked
  * for the problems of every part, and one BadRequestException lists them. A request without problems never asks.
  */
-export async function orAllProblems<Value>(
+export async function withAllProblems<Value>(
   read: () => Value,
-  all: () => Promise<readonly Problem[]>,
+  findAllProblems: () => Promise<readonly Problem[]>,
 ): Promise<Value> {
   try {
     return read();
   } catch (error) {
-    const found = problemsOf(error);
-    const problems = found.length === 0 ? [] : await all();
-    throw problems.length > found.length ? badRequest(problems) : error;
+    const firstProblems = problemsOf(error);
+    const problems = firstProblems.length === 0 ? [] : await findAllProblems();
+    throw problems.length > firstProblems.length ? badRequest(problems) : error;
   }
 }
 

@@ -1,14 +1,19 @@
 /** What v1 answers with when it succeeds, as zod: OpenAPI describes it, and the contract test holds every answer to it. */
 import { z } from "zod";
-import { eventTypes } from "../../events/event.entity.ts";
-import { API_VERSION, type EventWire, type HistoryEntryWire } from "../../events/event.wire.ts";
-import type { FailureReasonCode, JobStatusCode } from "../../jobs/job.codes.ts";
-import { jobFieldNames, jobFields, type JobFieldName } from "../../jobs/job.fields.ts";
-import { markingNumberValue } from "../../jobs/job.values.ts";
-import type { JobWire, ListedJobWire } from "../../jobs/job.wire.ts";
+import { API_VERSION, eventTypes, type EventWire, type HistoryEntryWire } from "../../events/api.ts";
+import {
+  type FailureReasonCode,
+  type JobFieldName,
+  jobFieldNames,
+  jobFields,
+  type JobStatusCode,
+  type JobWire,
+  type ListedJobWire,
+  markingNumberValue,
+} from "../../jobs/api.ts";
 import type { IdPrefix } from "../../platform/ids.ts";
 import { actorTypes } from "../../platform/principal.ts";
-import { itemErrorCodes, openCode, problemSchema } from "./failures.schema.ts";
+import { itemErrorCodes, extensibleEnum, problemSchema } from "./errors.schema.ts";
 import { MAX_PAGE_SIZE } from "./parameters.ts";
 
 type FieldValues = { [Name in JobFieldName]: (typeof jobFields)[Name]["value"] };
@@ -17,17 +22,17 @@ const fieldValues = Object.fromEntries(
   jobFieldNames.map((name) => [name, jobFields[name].value]),
 ) as FieldValues;
 
-function idOf(prefix: IdPrefix | "req", description: string, example: string) {
+function idSchema(prefix: IdPrefix | "req", description: string, example: string) {
   return z
     .string()
     .regex(new RegExp(`^${prefix}_[0-7][0-9A-HJKMNP-TV-Z]{25}$`))
     .meta({ description, examples: [`${prefix}_${example}`] });
 }
 
-const instant = (description: string, example: string) =>
+const dateTime = (description: string, example: string) =>
   z.iso.datetime({ precision: 3 }).meta({ description, examples: [example] });
 
-export const requestIdSchema = idOf(
+export const requestIdSchema = idSchema(
   "req",
   "Id of the request, also in `X-Request-Id` and in every line of the log about it",
   "01KAJQZ4T0W5H8M3N9PXR2VD7C",
@@ -41,15 +46,15 @@ const markingNumber = markingNumberValue.meta({
 
 export const jobSchema = z
   .object({
-    id: idOf("job", "Delivery job id", "01KAGD2WJ8F9V6BMH0T3S5XQ1N"),
+    id: idSchema("job", "Delivery job id", "01KAGD2WJ8F9V6BMH0T3S5XQ1N"),
     marking_number: markingNumber,
     ...fieldValues,
     provider_status: z
       .string()
       .nullable()
       .meta({ description: "Current provider status value", examples: ["DEX03"] }),
-    created_at: instant("Creation timestamp", "2026-11-20T06:30:00.000Z"),
-    updated_at: instant("Last update timestamp", "2026-11-21T09:15:42.318Z"),
+    created_at: dateTime("Creation timestamp", "2026-11-20T06:30:00.000Z"),
+    updated_at: dateTime("Last update timestamp", "2026-11-21T09:15:42.318Z"),
   })
   .meta({ id: "Job", description: "A delivery job." }) satisfies z.ZodType<JobWire>;
 
@@ -113,7 +118,7 @@ const batchItemResultSchema = z
         description: "The error message; present if the item failed",
         examples: ["Delivery job not found"],
       }),
-    error_code: openCode(itemErrorCodes, "The error code; present if the item failed").optional(),
+    error_code: extensibleEnum(itemErrorCodes, "The error code; present if the item failed").optional(),
     error_details: z
       .array(problemSchema)
       .nullable()
@@ -137,7 +142,7 @@ export const batchResultSchema = z
 
 const actorSchema = z
   .object({
-    type: openCode(actorTypes, "An API key, a signed-in user or the service itself"),
+    type: extensibleEnum(actorTypes, "An API key, a signed-in user or the service itself"),
     id: z
       .string()
       .regex(/^(key|usr)_[0-7][0-9A-HJKMNP-TV-Z]{25}$/)
@@ -164,12 +169,14 @@ const changesSchema = z.record(z.string(), fieldChangeSchema).meta({
     "The fields that changed, each with its value before and after. An assignment shows as `contractor_id`.",
 });
 
-const eventIdSchema = idOf(
+const eventIdSchema = idSchema(
   "evt",
   "Event id: the same in the feed, in the history and in every webhook",
   "01KAJQZ4T3C6Y1GKD8B5RVXE2H",
 );
-const eventTypeSchema = openCode(eventTypes, "What happened").meta({ examples: ["job.status_changed"] });
+const eventTypeSchema = extensibleEnum(eventTypes, "What happened").meta({
+  examples: ["job.status_changed"],
+});
 const sequenceSchema = z
   .int()
   .min(1)
@@ -183,7 +190,7 @@ const historyEntrySchema = z
     id: eventIdSchema,
     type: eventTypeSchema,
     sequence: sequenceSchema,
-    occurred_at: instant("When it happened", "2026-11-21T09:15:42.318Z"),
+    occurred_at: dateTime("When it happened", "2026-11-21T09:15:42.318Z"),
     actor: actorSchema,
     request_id: causeSchema,
     changes: changesSchema,
@@ -203,7 +210,7 @@ export const eventSchema = z
     id: eventIdSchema,
     type: eventTypeSchema,
     api_version: apiVersionSchema,
-    timestamp: instant("When it happened", "2026-11-21T09:15:42.318Z"),
+    timestamp: dateTime("When it happened", "2026-11-21T09:15:42.318Z"),
     data: z.object({
       job: jobSchema,
       changes: changesSchema,
@@ -248,8 +255,8 @@ export const failureReasonSchema = z
     code: z.string().meta({ examples: ["wrong_incomplete_address"] }),
     label: z.string().meta({ examples: ["Wrong incomplete address"] }),
     applies_to: z
-      .array(openCode(["failed", "on_hold"], "A status code"))
+      .array(extensibleEnum(["failed", "on_hold"], "A status code"))
       .meta({ description: "Statuses that it explains" }),
-    next_step: openCode(["retry", "action", "return"], "What usually comes next"),
+    next_step: extensibleEnum(["retry", "action", "return"], "What usually comes next"),
   })
   .meta({ id: "FailureReason" }) satisfies z.ZodType<FailureReasonCode>;

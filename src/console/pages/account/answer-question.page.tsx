@@ -2,42 +2,42 @@
 import { Blockquote, Button, Stack, Textarea } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useState } from "react";
-import { api } from "../../app/api.ts";
-import { useUnsaved } from "../../app/unsaved.tsx";
-import { useSubmit } from "../../app/use-submit.ts";
-import { FormAlert } from "../../components/form-alert.tsx";
-import { TextLink } from "../../components/links.tsx";
-import { Outcome } from "../../components/outcome.tsx";
-import { PageHeader } from "../../components/page-header.tsx";
-import { LinkGate } from "./link-gate.tsx";
-import type { LinkView } from "./link.ts";
+import { api } from "../../app/api/client.ts";
+import { useUnsavedInput } from "../../app/interaction/unsaved-changes.tsx";
+import { useSubmit } from "../../app/interaction/use-submit.ts";
+import { FormAlert } from "../../components/forms/form-alert.tsx";
+import { TextLink } from "../../components/layout/links.tsx";
+import { FormResult } from "../../components/forms/form-result.tsx";
+import { PageHeader } from "../../components/layout/page-header.tsx";
+import { EmailTokenGate } from "./email-token-gate.tsx";
+import type { EmailTokenView } from "./use-email-token.ts";
 
 export function AnswerQuestionPage() {
   return (
-    <LinkGate
+    <EmailTokenGate
       kind="account_request_answer"
       title="A question about your request"
-      whenGone="If you have answered, we have your answer and write to you soon."
-      wayOn={<TextLink to="/request-account">Request an account</TextLink>}
+      invalidHint="If you have answered, we have your answer and write to you soon."
+      nextAction={<TextLink to="/request-account">Request an account</TextLink>}
     >
       {(good) => <AnswerForm {...good} />}
-    </LinkGate>
+    </EmailTokenGate>
   );
 }
 
-function AnswerForm({ token, link }: { token: string; link: LinkView }) {
+function AnswerForm({ token, link }: { token: string; link: EmailTokenView }) {
   const [isDone, setIsDone] = useState(false);
   const form = useForm({ mode: "uncontrolled", initialValues: { message: "" } });
-  useUnsaved(() => (form.isDirty() ? "changed" : "clean"));
+  useUnsavedInput(() => (form.isDirty() ? "changed" : "clean"));
   const submit = useSubmit(form, async ({ message }) => {
     await api.anonymous.post("auth/account-requests/answer", { token, message });
     setIsDone(true);
   });
   if (isDone) {
     return (
-      <Outcome title="Thank you">
+      <FormResult title="Thank you">
         Your answer is with us. We write to <strong>{link.email}</strong> as soon as your request is decided.
-      </Outcome>
+      </FormResult>
     );
   }
   return (

@@ -3,32 +3,32 @@ import { Button, Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { IconMail } from "@tabler/icons-react";
 import { useState } from "react";
-import { api } from "../../app/api.ts";
-import { useSubmit } from "../../app/use-submit.ts";
-import { EmailField } from "../../components/email-field.tsx";
-import { FormAlert } from "../../components/form-alert.tsx";
-import { TextLink } from "../../components/links.tsx";
-import { Outcome } from "../../components/outcome.tsx";
-import { PageHeader } from "../../components/page-header.tsx";
+import { api } from "../../app/api/client.ts";
+import { useSubmit } from "../../app/interaction/use-submit.ts";
+import { EmailField } from "../../components/forms/email-field.tsx";
+import { FormAlert } from "../../components/forms/form-alert.tsx";
+import { TextLink } from "../../components/layout/links.tsx";
+import { FormResult } from "../../components/forms/form-result.tsx";
+import { PageHeader } from "../../components/layout/page-header.tsx";
 
 export function ForgottenPasswordPage() {
   const [sentTo, setSentTo] = useState<string | null>(null);
   if (sentTo !== null) {
     return (
-      <Outcome
+      <FormResult
         icon={IconMail}
         title="Look into your mail"
         action={<TextLink to="/sign-in">To the sign-in page</TextLink>}
       >
         If <strong>{sentTo}</strong> has an account, a link to choose a new password is on its way. It is good
         for an hour.
-      </Outcome>
+      </FormResult>
     );
   }
-  return <AskForm onSent={setSentTo} />;
+  return <ForgottenPasswordForm onSent={setSentTo} />;
 }
 
-function AskForm({ onSent }: { onSent: (email: string) => void }) {
+function ForgottenPasswordForm({ onSent }: { onSent: (email: string) => void }) {
   const form = useForm({ mode: "uncontrolled", initialValues: { email: "" } });
   const submit = useSubmit(form, async ({ email }) => {
     await api.anonymous.post("auth/password/forgotten", { email });

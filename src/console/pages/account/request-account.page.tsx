@@ -3,31 +3,31 @@ import { Button, Radio, Stack, Text, Textarea, TextInput, type RadioGroupProps }
 import { useForm } from "@mantine/form";
 import { IconMail } from "@tabler/icons-react";
 import { useState } from "react";
-import { api } from "../../app/api.ts";
-import { useUnsaved } from "../../app/unsaved.tsx";
-import { useSubmit } from "../../app/use-submit.ts";
-import { EmailField } from "../../components/email-field.tsx";
-import { FormAlert } from "../../components/form-alert.tsx";
-import { TextLink } from "../../components/links.tsx";
-import { Outcome } from "../../components/outcome.tsx";
-import { PageHeader } from "../../components/page-header.tsx";
+import { api } from "../../app/api/client.ts";
+import { useUnsavedInput } from "../../app/interaction/unsaved-changes.tsx";
+import { useSubmit } from "../../app/interaction/use-submit.ts";
+import { EmailField } from "../../components/forms/email-field.tsx";
+import { FormAlert } from "../../components/forms/form-alert.tsx";
+import { TextLink } from "../../components/layout/links.tsx";
+import { FormResult } from "../../components/forms/form-result.tsx";
+import { PageHeader } from "../../components/layout/page-header.tsx";
 
-const kinds = [
+const organizationTypeOptions = [
   { value: "agent", label: "Agent", description: "The jobs are ours; others may carry them out." },
   { value: "contractor", label: "Contractor", description: "We carry out jobs that are assigned to us." },
 ];
 
 export function RequestAccountPage() {
   const [sentTo, setSentTo] = useState<string | null>(null);
-  return sentTo === null ? <RequestForm onSent={setSentTo} /> : <RequestSent email={sentTo} />;
+  return sentTo === null ? <AccountRequestForm onSent={setSentTo} /> : <RequestSent email={sentTo} />;
 }
 
-function RequestForm({ onSent }: { onSent: (email: string) => void }) {
+function AccountRequestForm({ onSent }: { onSent: (email: string) => void }) {
   const form = useForm({
     mode: "uncontrolled",
     initialValues: { email: "", organization_name: "", organization_type: "agent", message: "" },
   });
-  useUnsaved(() => (form.isDirty() ? "changed" : "clean"));
+  useUnsavedInput(() => (form.isDirty() ? "changed" : "clean"));
   const submit = useSubmit(form, async ({ message, ...request }) => {
     await api.anonymous.post("auth/account-requests", { ...request, message: message.trim() || null });
     onSent(request.email);
@@ -54,7 +54,10 @@ function RequestForm({ onSent }: { onSent: (email: string) => void }) {
             required
             withAsterisk={false}
           />
-          <KindInput key={form.key("organization_type")} {...form.getInputProps("organization_type")} />
+          <OrganizationTypeInput
+            key={form.key("organization_type")}
+            {...form.getInputProps("organization_type")}
+          />
           <Textarea
             key={form.key("message")}
             {...form.getInputProps("message")}
@@ -75,11 +78,11 @@ function RequestForm({ onSent }: { onSent: (email: string) => void }) {
   );
 }
 
-function KindInput(props: Omit<RadioGroupProps, "children">) {
+function OrganizationTypeInput(props: Omit<RadioGroupProps, "children">) {
   return (
     <Radio.Group label="What your organisation does" {...props}>
       <Stack gap="xs">
-        {kinds.map((kind) => (
+        {organizationTypeOptions.map((kind) => (
           <Radio key={kind.value} {...kind} />
         ))}
       </Stack>
@@ -89,13 +92,13 @@ function KindInput(props: Omit<RadioGroupProps, "children">) {
 
 function RequestSent({ email }: { email: string }) {
   return (
-    <Outcome
+    <FormResult
       icon={IconMail}
       title="Your request is on its way"
       action={<TextLink to="/sign-in">To the sign-in page</TextLink>}
     >
       We write to <strong>{email}</strong> as soon as it is decided. Nothing has come within a few days? Look
       among your unwanted mail first, then ask again.
-    </Outcome>
+    </FormResult>
   );
 }

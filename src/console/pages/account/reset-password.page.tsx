@@ -2,26 +2,26 @@
 import { Button, Stack } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useState } from "react";
-import { api } from "../../app/api.ts";
-import { useSubmit } from "../../app/use-submit.ts";
-import { KnownEmail } from "../../components/email-field.tsx";
-import { FormAlert } from "../../components/form-alert.tsx";
-import { ButtonLink } from "../../components/links.tsx";
-import { NewPasswordInput } from "../../components/new-password-input.tsx";
-import { Outcome } from "../../components/outcome.tsx";
-import { PageHeader } from "../../components/page-header.tsx";
-import { LinkGate } from "./link-gate.tsx";
+import { api } from "../../app/api/client.ts";
+import { useSubmit } from "../../app/interaction/use-submit.ts";
+import { ReadOnlyEmailField } from "../../components/forms/email-field.tsx";
+import { FormAlert } from "../../components/forms/form-alert.tsx";
+import { ButtonLink } from "../../components/layout/links.tsx";
+import { NewPasswordInput } from "../../components/forms/new-password-input.tsx";
+import { FormResult } from "../../components/forms/form-result.tsx";
+import { PageHeader } from "../../components/layout/page-header.tsx";
+import { EmailTokenGate } from "./email-token-gate.tsx";
 
 export function ResetPasswordPage() {
   return (
-    <LinkGate
+    <EmailTokenGate
       kind="password_reset"
       title="Choose a new password"
-      whenGone="Links to a new password are good for an hour."
-      wayOn={<ButtonLink to="/forgotten-password">Ask for a new link</ButtonLink>}
+      invalidHint="Links to a new password are good for an hour."
+      nextAction={<ButtonLink to="/forgotten-password">Ask for a new link</ButtonLink>}
     >
       {({ token, link }) => <ResetForm token={token} email={link.email} />}
-    </LinkGate>
+    </EmailTokenGate>
   );
 }
 
@@ -34,9 +34,9 @@ function ResetForm({ token, email }: { token: string; email: string }) {
   });
   if (isDone) {
     return (
-      <Outcome title="Your password is changed" action={<ButtonLink to="/sign-in">Sign in</ButtonLink>}>
+      <FormResult title="Your password is changed" action={<ButtonLink to="/sign-in">Sign in</ButtonLink>}>
         You were signed out everywhere. Sign in with the new password.
-      </Outcome>
+      </FormResult>
     );
   }
   return (
@@ -48,7 +48,7 @@ function ResetForm({ token, email }: { token: string; email: string }) {
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack>
           <FormAlert message={submit.failure} />
-          <KnownEmail value={email} autoComplete="username" />
+          <ReadOnlyEmailField value={email} autoComplete="username" />
           <NewPasswordInput
             key={form.key("password")}
             {...form.getInputProps("password")}

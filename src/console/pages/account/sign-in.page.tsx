@@ -2,22 +2,22 @@
 import { Button, Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useState } from "react";
-import { api } from "../../app/api.ts";
-import { useSessionStore } from "../../app/session.ts";
-import { useSubmit } from "../../app/use-submit.ts";
-import { EmailField } from "../../components/email-field.tsx";
-import { FormAlert } from "../../components/form-alert.tsx";
-import { PasswordField } from "../../components/password-field.tsx";
-import { TextLink } from "../../components/links.tsx";
-import { PageHeader } from "../../components/page-header.tsx";
-import { SecondFactorForm } from "./second-factor.form.tsx";
+import { api } from "../../app/api/client.ts";
+import { useSessionStore } from "../../app/session/session.ts";
+import { useSubmit } from "../../app/interaction/use-submit.ts";
+import { EmailField } from "../../components/forms/email-field.tsx";
+import { FormAlert } from "../../components/forms/form-alert.tsx";
+import { PasswordField } from "../../components/forms/password-field.tsx";
+import { TextLink } from "../../components/layout/links.tsx";
+import { PageHeader } from "../../components/layout/page-header.tsx";
+import { TwoFactorForm } from "./two-factor.form.tsx";
 
 export function SignInPage() {
   const [step, setStep] = useState<"password" | "second-factor">("password");
   return step === "password" ? (
     <PasswordStep onSecondFactor={() => setStep("second-factor")} />
   ) : (
-    <SecondFactorForm onBack={() => setStep("password")} />
+    <TwoFactorForm onBack={() => setStep("password")} />
   );
 }
 
@@ -25,8 +25,8 @@ function PasswordStep({ onSecondFactor }: { onSecondFactor: () => void }) {
   const session = useSessionStore();
   const form = useForm({ mode: "uncontrolled", initialValues: { email: "", password: "" } });
   const submit = useSubmit(form, async (values) => {
-    const answer = await api.anonymous.post<{ second_factor_required: boolean }>("auth/sign-in", values);
-    if (answer.second_factor_required) onSecondFactor();
+    const answer = await api.anonymous.post<{ two_factor_required: boolean }>("auth/sign-in", values);
+    if (answer.two_factor_required) onSecondFactor();
     // The route's guard takes it from here: to where the person was going.
     else await session.load();
   });

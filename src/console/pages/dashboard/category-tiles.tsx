@@ -1,12 +1,12 @@
 /** How many jobs are where: each count leads to the jobs that it counts. */
 import { Paper, SimpleGrid } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { StatusBadge } from "../../components/status-badge.tsx";
-import { toneOf } from "../../components/tone.ts";
-import { ErrorState } from "../../components/states.tsx";
+import { StatusBadge } from "../../components/status/status-badge.tsx";
+import { toneOf } from "../../components/status/tone.ts";
+import { ErrorState } from "../../components/status/page-states.tsx";
 import { CATEGORY_LABELS } from "../jobs/job.category.ts";
-import { numberWords } from "../jobs/job.words.ts";
-import { categoryCounts } from "./dashboard.numbers.ts";
+import { formatNumber } from "../jobs/job.labels.ts";
+import { categoryCounts } from "./dashboard.metrics.ts";
 import classes from "./dashboard.module.css";
 import type { Dashboard } from "./use-dashboard.ts";
 
@@ -30,7 +30,7 @@ export function CategoryTiles({ dashboard: { data, error, refetch } }: { dashboa
         <li key={category} style={{ listStyle: "none" }}>
           <Link to="/jobs" search={{ category: [category] }} className={classes.tile}>
             <StatusBadge label={CATEGORY_LABELS[category]} tone={toneOf(category)} />
-            <span className={classes.count}>{numberWords(count)}</span>
+            <span className={classes.count}>{formatNumber(count)}</span>
           </Link>
         </li>
       ))}

@@ -1,13 +1,13 @@
 /** How things stand: what is where, what comes in and goes out, what goes wrong, what is due and what is late. */
 import { Grid } from "@mantine/core";
-import { useSession } from "../../app/session.ts";
-import { LiveMark } from "../../components/live-mark.tsx";
-import { PageHeader } from "../../components/page-header.tsx";
-import { ErrorState } from "../../components/states.tsx";
+import { useSession } from "../../app/session/session.ts";
+import { LiveIndicator } from "../../components/status/live-indicator.tsx";
+import { PageHeader } from "../../components/layout/page-header.tsx";
+import { ErrorState } from "../../components/status/page-states.tsx";
 import classes from "./dashboard.module.css";
 import { CategoryTiles } from "./category-tiles.tsx";
 import { DashboardSkeleton } from "./dashboard.skeleton.tsx";
-import { DueToday, Late } from "./due.panels.tsx";
+import { DueTodayPanel, LatePanel } from "./due.panels.tsx";
 import { FeedPanel } from "./feed.panel.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { ReasonsPanel } from "./reasons.panel.tsx";
@@ -22,7 +22,7 @@ export function DashboardPage() {
       <PageHeader
         title="Dashboard"
         description={organization ? `The jobs of ${organization.name}` : "The jobs of all organisations"}
-        actions={<LiveMark isPaused={dashboard.isPaused} onToggle={dashboard.togglePause} />}
+        actions={<LiveIndicator isPaused={dashboard.isPaused} onToggle={dashboard.togglePause} />}
       />
       <Content dashboard={dashboard} />
     </>
@@ -45,8 +45,8 @@ function Content({ dashboard }: { dashboard: Dashboard }) {
         </Grid.Col>
       </Grid>
       <div className={classes.trio}>
-        <DueToday dashboard={dashboard} />
-        <Late dashboard={dashboard} />
+        <DueTodayPanel dashboard={dashboard} />
+        <LatePanel dashboard={dashboard} />
         <FeedPanel dashboard={dashboard} />
       </div>
     </>

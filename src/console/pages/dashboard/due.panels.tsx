@@ -1,26 +1,26 @@
 /** What is to be delivered today, and what should have been before. */
 import { Text, VisuallyHidden } from "@mantine/core";
 import type { ReactNode } from "react";
-import { TextLink } from "../../components/links.tsx";
-import { StatusBadge } from "../../components/status-badge.tsx";
-import { toneOf } from "../../components/tone.ts";
+import { TextLink } from "../../components/layout/links.tsx";
+import { StatusBadge } from "../../components/status/status-badge.tsx";
+import { toneOf } from "../../components/status/tone.ts";
 import type { DashboardJobFragment, ShortListFragment } from "../../generated/dashboard.ts";
 import { dueDay } from "../jobs/job.category.ts";
-import { counted, numberWords } from "../jobs/job.words.ts";
-import type { JobsSearch } from "../jobs/jobs.search.ts";
-import { daysBetween, dueSearch } from "./dashboard.numbers.ts";
+import { formatCount, formatNumber } from "../jobs/job.labels.ts";
+import type { JobsSearch } from "../jobs/filters/jobs.search.ts";
+import { daysBetween, dueSearch } from "./dashboard.metrics.ts";
 import classes from "./dashboard.module.css";
-import { Panel } from "./panel.tsx";
+import { DashboardPanel } from "./dashboard.panel.tsx";
 import type { Dashboard } from "./use-dashboard.ts";
 
-export function DueToday({ dashboard: { data, error, refetch, today } }: { dashboard: Dashboard }) {
+export function DueTodayPanel({ dashboard: { data, error, refetch, today } }: { dashboard: Dashboard }) {
   return (
-    <Panel
+    <DashboardPanel
       title="Due today"
       part={data?.due}
       error={error}
       onRetry={refetch}
-      action={<SeeAll list={data?.due} search={dueSearch(today)} />}
+      action={<SeeAllLink list={data?.due} search={dueSearch(today)} />}
     >
       {({ nodes }) => (
         <ShortList jobs={nodes} empty="Nothing more is due today.">
@@ -34,38 +34,38 @@ export function DueToday({ dashboard: { data, error, refetch, today } }: { dashb
           }
         </ShortList>
       )}
-    </Panel>
+    </DashboardPanel>
   );
 }
 
-export function Late({ dashboard: { data, error, refetch, today } }: { dashboard: Dashboard }) {
+export function LatePanel({ dashboard: { data, error, refetch, today } }: { dashboard: Dashboard }) {
   return (
-    <Panel
+    <DashboardPanel
       title="Late"
       part={data?.late}
       error={error}
       onRetry={refetch}
-      action={<SeeAll list={data?.late} search={{ late: true, sort: "scheduled_date" }} />}
+      action={<SeeAllLink list={data?.late} search={{ late: true, sort: "scheduled_date" }} />}
     >
       {({ nodes }) => (
         <ShortList jobs={nodes} empty="Nothing is late.">
           {(job) => {
             const due = dueDay(job);
             return (
-              due && <span className={classes.late}>{counted(daysBetween(due, today), "day")} late</span>
+              due && <span className={classes.late}>{formatCount(daysBetween(due, today), "day")} late</span>
             );
           }}
         </ShortList>
       )}
-    </Panel>
+    </DashboardPanel>
   );
 }
 
-function SeeAll({ list, search }: { list: ShortListFragment | null | undefined; search: JobsSearch }) {
+function SeeAllLink({ list, search }: { list: ShortListFragment | null | undefined; search: JobsSearch }) {
   if (!list || list.totalCount === 0) return null;
   return (
     <TextLink to="/jobs" search={search} fz="sm">
-      See all {numberWords(list.totalCount)}
+      See all {formatNumber(list.totalCount)}
     </TextLink>
   );
 }

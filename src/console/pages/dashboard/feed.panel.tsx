@@ -1,38 +1,44 @@
 /** The latest changes, as they happen. */
 import { Text } from "@mantine/core";
-import { TextLink } from "../../components/links.tsx";
-import { Timestamp } from "../../components/timestamp.tsx";
-import { labelOfField } from "../jobs/job.fields.ts";
-import { inWords, type Names } from "../jobs/job.words.ts";
-import { useChoices } from "../jobs/use-choices.ts";
+import { TextLink } from "../../components/layout/links.tsx";
+import { Timestamp } from "../../components/display/timestamp.tsx";
+import { fieldLabel } from "../jobs/job.fields.ts";
+import { formatValue, type ReferenceLabels } from "../jobs/job.labels.ts";
+import { useReferenceData } from "../jobs/use-reference-data.ts";
 import classes from "./dashboard.module.css";
 import { JobLink } from "./due.panels.tsx";
-import { feedOf, type FeedEntry } from "./feed.ts";
-import { Panel } from "./panel.tsx";
+import { buildFeed, type FeedEntry } from "./feed.ts";
+import { DashboardPanel } from "./dashboard.panel.tsx";
 import type { Dashboard } from "./use-dashboard.ts";
 
-const all = (
+const seeAllLink = (
   <TextLink to="/jobs" search={{ sort: "-updated_at" }} fz="sm">
     See all
   </TextLink>
 );
 
 export function FeedPanel({ dashboard: { data, error, refetch, changes } }: { dashboard: Dashboard }) {
-  const { names } = useChoices();
+  const { labels } = useReferenceData();
   return (
-    <Panel title="Latest changes" part={data?.recent} error={error} onRetry={refetch} action={all}>
+    <DashboardPanel
+      title="Latest changes"
+      part={data?.recent}
+      error={error}
+      onRetry={refetch}
+      action={seeAllLink}
+    >
       {({ nodes }) => (
         <ul className={classes.list}>
-          {feedOf(changes, nodes).map((entry) => (
-            <Entry key={entry.key} entry={entry} names={names} />
+          {buildFeed(changes, nodes).map((entry) => (
+            <FeedRow key={entry.key} entry={entry} names={labels} />
           ))}
         </ul>
       )}
-    </Panel>
+    </DashboardPanel>
   );
 }
 
-function Entry({ entry, names }: { entry: FeedEntry; names: Names }) {
+function FeedRow({ entry, names }: { entry: FeedEntry; names: ReferenceLabels }) {
   return (
     <li className={classes.row}>
       <div className={classes.line}>
@@ -41,17 +47,17 @@ function Entry({ entry, names }: { entry: FeedEntry; names: Names }) {
           <Timestamp value={entry.at} />
         </span>
       </div>
-      <Text className={classes.small}>{sentence(entry, names)}</Text>
+      <Text className={classes.small}>{describeEntry(entry, names)}</Text>
     </li>
   );
 }
 
-function sentence({ change, job }: FeedEntry, names: Names): string {
+function describeEntry({ change, job }: FeedEntry, names: ReferenceLabels): string {
   if (!change) return `Now ${job.status.label}`;
   const status = change.changes.find(({ field }) => field === "normalizedStatus");
   if (change.type === "JOB_CREATED") return `Created, ${job.status.label}`;
   if (status)
-    return `${inWords("normalizedStatus", status.from, names)} → ${inWords("normalizedStatus", status.to, names)}`;
-  const fields = change.changes.map(({ field }) => labelOfField(field));
+    return `${formatValue("normalizedStatus", status.from, names)} → ${formatValue("normalizedStatus", status.to, names)}`;
+  const fields = change.changes.map(({ field }) => fieldLabel(field));
   return `${fields.slice(0, 3).join(", ")}${fields.length > 3 ? ` and ${fields.length - 3} more` : ""} changed`;
 }

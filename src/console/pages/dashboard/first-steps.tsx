@@ -1,14 +1,14 @@
 /** A dashboard without a job yet: what to do until there is one. */
 import { Group } from "@mantine/core";
 import { IconPackage } from "@tabler/icons-react";
-import { mayVisit } from "../../app/access.ts";
-import { useSession } from "../../app/session.ts";
-import { ButtonLink } from "../../components/links.tsx";
-import { EmptyState } from "../../components/states.tsx";
+import { canVisit } from "../../app/session/access.ts";
+import { useSession } from "../../app/session/session.ts";
+import { ButtonLink } from "../../components/layout/links.tsx";
+import { EmptyState } from "../../components/status/page-states.tsx";
 
 export function FirstSteps() {
   const session = useSession();
-  if (mayVisit(session, "operator"))
+  if (canVisit(session, "operator"))
     return (
       <EmptyState
         icon={IconPackage}
@@ -22,7 +22,7 @@ export function FirstSteps() {
     <EmptyState
       icon={IconPackage}
       title="No jobs yet"
-      action={mayVisit(session, "integrations") && <NextSteps />}
+      action={canVisit(session, "integrations") && <NextSteps />}
     >
       As soon as there is a job for your organisation, what is due, late or in trouble stands here, and
       changes as it happens. Until then you can make your systems ready.

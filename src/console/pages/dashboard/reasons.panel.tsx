@@ -1,47 +1,51 @@
 /** Why jobs wait for somebody: the commonest reasons, as bars that lead to the jobs. */
 import { Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { counted, numberWords } from "../jobs/job.words.ts";
-import { commonReasons, type ReasonCount } from "./dashboard.numbers.ts";
+import { formatCount, formatNumber } from "../jobs/job.labels.ts";
+import { commonReasons, type ReasonCount } from "./dashboard.metrics.ts";
 import classes from "./dashboard.module.css";
-import { Panel } from "./panel.tsx";
+import { DashboardPanel } from "./dashboard.panel.tsx";
 import type { Dashboard } from "./use-dashboard.ts";
 
-const MOST = 7;
+const MAX_REASONS = 7;
 
 export function ReasonsPanel({ dashboard: { data, error, refetch } }: { dashboard: Dashboard }) {
   const labels = new Map((data?.failureReasons ?? []).map(({ code, label }) => [code, label]));
   return (
-    <Panel title="Why jobs need attention" part={data?.reasons} error={error} onRetry={refetch}>
+    <DashboardPanel title="Why jobs need attention" part={data?.reasons} error={error} onRetry={refetch}>
       {({ groups, total }) => {
-        const { shown, others } = commonReasons(groups, MOST);
+        const { shown, others } = commonReasons(groups, MAX_REASONS);
         if (total === 0) return <Text c="dimmed">No job has failed or is on hold.</Text>;
         return (
           <>
             <ul className={classes.list}>
               {shown.map((reason) => (
                 <li key={reason.code}>
-                  <Bar reason={reason} label={labelOf(reason, labels)} greatest={shown[0]?.count ?? 1} />
+                  <ReasonBar
+                    reason={reason}
+                    label={reasonLabel(reason, labels)}
+                    greatest={shown[0]?.count ?? 1}
+                  />
                 </li>
               ))}
             </ul>
             {others > 0 && (
               <Text fz="sm" c="dimmed" mt="xs">
-                {counted(others, "job")} more for other reasons
+                {formatCount(others, "job")} more for other reasons
               </Text>
             )}
           </>
         );
       }}
-    </Panel>
+    </DashboardPanel>
   );
 }
 
-function labelOf({ code }: ReasonCount, labels: ReadonlyMap<string, string>): string {
+function reasonLabel({ code }: ReasonCount, labels: ReadonlyMap<string, string>): string {
   return code === null ? "No reason given" : (labels.get(code) ?? code);
 }
 
-function Bar({
+function ReasonBar({
   reason: { code, count },
   label,
   greatest,
@@ -54,7 +58,7 @@ function Bar({
     <>
       <span className={classes.line}>
         <span className={classes.reasonName}>{label}</span>
-        <span className={classes.number}>{numberWords(count)}</span>
+        <span className={classes.number}>{formatNumber(count)}</span>
       </span>
       <span className={classes.track} style={{ display: "block" }} aria-hidden="true">
         <span className={classes.bar} style={{ display: "block", width: `${(count / greatest) * 100}%` }} />

@@ -2,10 +2,10 @@
 import { AreaChart } from "@mantine/charts";
 import "@mantine/charts/styles.css";
 import { useComputedColorScheme } from "@mantine/core";
-import { dayWords } from "../jobs/job.words.ts";
-import type { TrendDay } from "./dashboard.numbers.ts";
+import { formatDay } from "../jobs/job.labels.ts";
+import type { TrendDay } from "./dashboard.metrics.ts";
 
-const short = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
+const dayFormat = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
 
 export function TrendChart({ days, height }: { days: TrendDay[]; height: number }) {
   const isDark = useComputedColorScheme() === "dark";
@@ -22,9 +22,9 @@ export function TrendChart({ days, height }: { days: TrendDay[]; height: number 
         { name: "created", label: "Created", color: isDark ? "amber.4" : "amber.6", strokeDasharray: "5 4" },
         { name: "delivered", label: "Delivered", color: isDark ? "spruce.4" : "spruce.6" },
       ]}
-      xAxisProps={{ tickFormatter: (day: string) => short.format(new Date(day)), minTickGap: 28 }}
+      xAxisProps={{ tickFormatter: (day: string) => dayFormat.format(new Date(day)), minTickGap: 28 }}
       yAxisProps={{ allowDecimals: false, width: 40 }}
-      tooltipProps={{ labelFormatter: (day) => (typeof day === "string" ? dayWords(day) : "") }}
+      tooltipProps={{ labelFormatter: (day) => (typeof day === "string" ? formatDay(day) : "") }}
       // The whole is one picture; its numbers stand in the table.
       areaChartProps={{ accessibilityLayer: false, margin: { left: -8, right: 8, top: 8 } }}
     />

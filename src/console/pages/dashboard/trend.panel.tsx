@@ -1,20 +1,20 @@
 /** What came in and what was delivered, day by day: as a picture, or as a table for who reads numbers or cannot see the picture. */
 import { SegmentedControl, Skeleton, Text } from "@mantine/core";
 import { lazy, Suspense, useMemo, useState } from "react";
-import { Day } from "../../components/timestamp.tsx";
-import { counted, numberWords } from "../jobs/job.words.ts";
-import { trendDays, type TrendDay } from "./dashboard.numbers.ts";
+import { Day } from "../../components/display/timestamp.tsx";
+import { formatCount, formatNumber } from "../jobs/job.labels.ts";
+import { trendDays, type TrendDay } from "./dashboard.metrics.ts";
 import classes from "./dashboard.module.css";
-import { Panel } from "./panel.tsx";
+import { DashboardPanel } from "./dashboard.panel.tsx";
 import type { Dashboard } from "./use-dashboard.ts";
 
 // Charts are heavy, and nobody waits for them to read the rest.
 const TrendChart = lazy(async () => ({ default: (await import("./trend.chart.tsx")).TrendChart }));
 
-const HEIGHT = 300;
+const CHART_HEIGHT = 300;
 
 export function TrendPanel({ dashboard: { data, error, refetch, today } }: { dashboard: Dashboard }) {
-  const [form, setForm] = useState("chart");
+  const [view, setView] = useState("chart");
   const created = data?.created;
   const delivered = data?.delivered;
   const days = useMemo(
@@ -22,7 +22,7 @@ export function TrendPanel({ dashboard: { data, error, refetch, today } }: { das
     [created, delivered, today],
   );
   return (
-    <Panel
+    <DashboardPanel
       title="The last 30 days"
       part={days}
       error={error}
@@ -31,8 +31,8 @@ export function TrendPanel({ dashboard: { data, error, refetch, today } }: { das
         <SegmentedControl
           size="xs"
           aria-label="Show as"
-          value={form}
-          onChange={setForm}
+          value={view}
+          onChange={setView}
           data={[
             { value: "chart", label: "Chart" },
             { value: "table", label: "Table" },
@@ -42,13 +42,13 @@ export function TrendPanel({ dashboard: { data, error, refetch, today } }: { das
     >
       {(known) => (
         <>
-          {form === "chart" ? <Chart days={known} /> : <Table days={known} />}
+          {view === "chart" ? <Chart days={known} /> : <Table days={known} />}
           <Text fz="xs" c="dimmed" mt="xs">
             Days are UTC. A delivered job counts on the day of its last change.
           </Text>
         </>
       )}
-    </Panel>
+    </DashboardPanel>
   );
 }
 
@@ -60,19 +60,19 @@ function Chart({ days }: { days: TrendDay[] }) {
       <ul className={classes.legend}>
         <li>
           <span className={classes.key} data-series="created" aria-hidden="true" />
-          Created: {numberWords(created)}
+          Created: {formatNumber(created)}
         </li>
         <li>
           <span className={classes.key} data-series="delivered" aria-hidden="true" />
-          Delivered: {numberWords(delivered)}
+          Delivered: {formatNumber(delivered)}
         </li>
       </ul>
       <div
         role="img"
-        aria-label={`${counted(created, "job")} created and ${numberWords(delivered)} delivered in the last 30 days. The table has each day.`}
+        aria-label={`${formatCount(created, "job")} created and ${formatNumber(delivered)} delivered in the last 30 days. The table has each day.`}
       >
-        <Suspense fallback={<Skeleton height={HEIGHT} radius="md" />}>
-          <TrendChart days={days} height={HEIGHT} />
+        <Suspense fallback={<Skeleton height={CHART_HEIGHT} radius="md" />}>
+          <TrendChart days={days} height={CHART_HEIGHT} />
         </Suspense>
       </div>
     </>
@@ -97,8 +97,8 @@ function Table({ days }: { days: TrendDay[] }) {
               <th scope="row">
                 <Day value={day} />
               </th>
-              <td>{numberWords(created)}</td>
-              <td>{numberWords(delivered)}</td>
+              <td>{formatNumber(created)}</td>
+              <td>{formatNumber(delivered)}</td>
             </tr>
           ))}
         </tbody>

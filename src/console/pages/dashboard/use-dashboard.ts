@@ -1,23 +1,23 @@
 /** The dashboard's numbers, and the changes that come while one looks on: after a few of them the numbers are read anew. */
 import { useQuery, useSubscription } from "@apollo/client/react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { useWhenFollowing } from "../../app/live.ts";
-import { useReadAnew } from "../../app/use-read-anew.ts";
+import { useOnSubscribed } from "../../app/api/connection-status.ts";
+import { useRefetch } from "../../app/api/use-refetch.ts";
 import {
   DashboardChangeDocument,
   DashboardDocument,
   type DashboardQuery,
 } from "../../generated/dashboard.ts";
 import { todayUtc } from "../jobs/job.category.ts";
-import { dashboardVariables } from "./dashboard.numbers.ts";
-import { withChange, type Change } from "./feed.ts";
+import { dashboardVariables } from "./dashboard.metrics.ts";
+import { prependChange, type FeedChange } from "./feed.ts";
 
 export interface Dashboard {
   today: string;
   data: Partial<DashboardQuery> | undefined;
   /** About all of it, or about the panels that have nothing. */
   error: unknown;
-  changes: readonly Change[];
+  changes: readonly FeedChange[];
   isPaused: boolean;
   togglePause: () => void;
   refetch: () => void;
@@ -26,40 +26,40 @@ export interface Dashboard {
 export function useDashboard(): Dashboard {
   const today = todayUtc();
   const variables = useMemo(() => dashboardVariables(today), [today]);
-  const asked = useQuery(DashboardDocument, { variables, errorPolicy: "all" });
+  const query = useQuery(DashboardDocument, { variables, errorPolicy: "all" });
   const [isPaused, setPaused] = useState(false);
-  const [changes, setChanges] = useState<readonly Change[]>([]);
-  const read = useReadAnew(asked);
-  const readSoon = useSoon(read);
+  const [changes, setChanges] = useState<readonly FeedChange[]>([]);
+  const refresh = useRefetch(query);
+  const refetchThrottled = useThrottled(refresh);
 
   useSubscription(DashboardChangeDocument, {
     skip: isPaused,
     ignoreResults: true,
     onData({ data: { data: news } }) {
       if (!news) return;
-      setChanges((former) => withChange(former, news.jobChanged));
-      readSoon();
+      setChanges((former) => prependChange(former, news.jobChanged));
+      refetchThrottled();
     },
   });
-  useWhenFollowing(read);
+  useOnSubscribed(refresh);
 
   const togglePause = (): void => {
-    if (isPaused) read();
+    if (isPaused) refresh();
     setPaused(!isPaused);
   };
-  return { today, data: asked.data, error: asked.error, changes, isPaused, togglePause, refetch: read };
+  return { today, data: query.data, error: query.error, changes, isPaused, togglePause, refetch: refresh };
 }
 
-const SOON_MS = 2_000;
+const THROTTLE_MS = 2_000;
 
 /** However often it is asked for, it is done once in a while: also in a stream of changes that never pauses. */
-function useSoon(act: () => void): () => void {
+function useThrottled(callback: () => void): () => void {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
   return useCallback(() => {
     timer.current ??= setTimeout(() => {
       timer.current = undefined;
-      act();
-    }, SOON_MS);
-  }, [act]);
+      callback();
+    }, THROTTLE_MS);
+  }, [callback]);
 }

@@ -1,7 +1,7 @@
 /** The pages of Integrations have their tabs in common. */
 import { Outlet } from "@tanstack/react-router";
-import { useSession } from "../../app/session.ts";
-import { SectionTabs } from "../../components/section-tabs.tsx";
+import { useSession } from "../../app/session/session.ts";
+import { SectionTabs } from "../../components/layout/section-tabs.tsx";
 
 const tabs = [
   { label: "API keys", to: "/integrations/keys" },

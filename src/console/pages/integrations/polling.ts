@@ -1,12 +1,12 @@
 /** Asking again and again, as long as somebody looks. */
 
-interface Polling {
+interface PollingOptions {
   pollInterval: number;
   skipPollAttempt: () => boolean;
 }
 
-export function whileVisible(everyMs: number): Polling {
-  return { pollInterval: everyMs, skipPollAttempt: isHidden };
+export function pollWhileVisible(intervalMs: number): PollingOptions {
+  return { pollInterval: intervalMs, skipPollAttempt: isHidden };
 }
 
 export function isHidden(): boolean {

@@ -2,50 +2,50 @@
 import { VisuallyHidden } from "@mantine/core";
 import { IconArrowRight } from "@tabler/icons-react";
 import classes from "./change.list.module.css";
-import { labelOfField } from "./job.fields.ts";
-import { inWords, NOTHING, type Names } from "./job.words.ts";
+import { fieldLabel } from "./job.fields.ts";
+import { formatValue, NO_VALUE_LABEL, type ReferenceLabels } from "./job.labels.ts";
 
-export interface Change {
+export interface JobFieldChange {
   readonly field: string;
   readonly from: unknown;
   readonly to: unknown;
 }
 
 interface ChangeListProps {
-  changes: readonly Change[];
-  names: Names;
+  changes: readonly JobFieldChange[];
+  labels: ReferenceLabels;
   /** Before it there was nothing of which to tell. */
-  isFirst?: boolean;
+  isCreation?: boolean;
 }
 
-export function ChangeList({ changes, names, isFirst = false }: ChangeListProps) {
+export function ChangeList({ changes, labels, isCreation = false }: ChangeListProps) {
   return (
     <ul className={classes.root}>
       {changes.map(({ field, from, to }) => (
         <li key={field}>
-          <span className={classes.field}>{labelOfField(field)}</span>{" "}
-          {!isFirst && <Before words={inWords(field, from, names)} />}
-          <Value words={inWords(field, to, names)} isNew />
+          <span className={classes.field}>{fieldLabel(field)}</span>{" "}
+          {!isCreation && <PreviousValue words={formatValue(field, from, labels)} />}
+          <ChangedValue words={formatValue(field, to, labels)} isNew />
         </li>
       ))}
     </ul>
   );
 }
 
-function Before({ words }: { words: string }) {
+function PreviousValue({ words }: { words: string }) {
   return (
     <>
-      <Value words={words} /> <IconArrowRight size={13} className={classes.arrow} aria-hidden="true" />
+      <ChangedValue words={words} /> <IconArrowRight size={13} className={classes.arrow} aria-hidden="true" />
       <VisuallyHidden>becomes</VisuallyHidden>{" "}
     </>
   );
 }
 
-function Value({ words, isNew = false }: { words: string; isNew?: boolean }) {
+function ChangedValue({ words, isNew = false }: { words: string; isNew?: boolean }) {
   return (
     <span
       className={classes.value}
-      data-nothing={words === NOTHING || undefined}
+      data-nothing={words === NO_VALUE_LABEL || undefined}
       data-new={isNew || undefined}
     >
       {words}

@@ -3,16 +3,16 @@ import { Checkbox, Select, Textarea, TextInput } from "@mantine/core";
 import type { ComponentType } from "react";
 import { CATEGORY_LABELS } from "./job.category.ts";
 import type { FieldKind, JobField } from "./job.fields.ts";
-import type { InputParts } from "./input.parts.ts";
-import { CATEGORIES } from "./jobs.search.ts";
-import { ReasonInput } from "./reason.input.tsx";
-import type { Choice, Choices } from "./use-choices.ts";
+import type { FieldInputProps } from "./field-input.props.ts";
+import { CATEGORIES } from "./filters/jobs.search.ts";
+import { FailureReasonInput } from "./failure-reason.input.tsx";
+import type { SelectOption, ReferenceData } from "./use-reference-data.ts";
 
 interface JobFieldInputProps {
   field: JobField;
   value: string;
   onChange: (value: string) => void;
-  choices: Choices;
+  referenceData: ReferenceData;
   error?: string | undefined;
   disabled?: boolean;
 }
@@ -22,32 +22,35 @@ export function JobFieldInput({ field, error, disabled = false, ...rest }: JobFi
   return <Input {...rest} label={field.label} error={error} disabled={disabled} />;
 }
 
-const INPUTS: Record<FieldKind, ComponentType<InputParts>> = {
+const INPUTS: Record<FieldKind, ComponentType<FieldInputProps>> = {
   status: StatusInput,
-  reason: ReasonInput,
+  reason: FailureReasonInput,
   flag: FlagInput,
   date: DateInput,
-  integer: WholeNumberInput,
+  integer: IntegerInput,
   number: NumberInput,
-  text: LineInput,
-  "long-text": TextBlockInput,
+  text: SingleLineInput,
+  "long-text": MultiLineInput,
 };
 
-function StatusInput({ choices, value, onChange, ...input }: InputParts) {
+function StatusInput({ referenceData, value, onChange, ...input }: FieldInputProps) {
   return (
     <Select
       {...input}
       searchable
       allowDeselect={false}
       nothingFoundMessage="There is no such status"
-      data={statusChoices(choices, value)}
+      data={statusOptions(referenceData, value)}
       value={value === "" ? null : value}
       onChange={(code) => onChange(code ?? "")}
     />
   );
 }
 
-function statusChoices({ statuses }: Choices, value: string): { group: string; items: Choice[] }[] {
+function statusOptions(
+  { statuses }: ReferenceData,
+  value: string,
+): { group: string; items: SelectOption[] }[] {
   const groups = CATEGORIES.map((category) => ({
     group: CATEGORY_LABELS[category],
     items: statuses
@@ -58,7 +61,7 @@ function statusChoices({ statuses }: Choices, value: string): { group: string; i
   return isKnown ? groups : [{ group: "Now", items: [{ value, label: value }] }, ...groups];
 }
 
-function FlagInput({ choices: _choices, value, onChange, ...input }: InputParts) {
+function FlagInput({ referenceData: _choices, value, onChange, ...input }: FieldInputProps) {
   return (
     <Checkbox
       {...input}
@@ -69,7 +72,7 @@ function FlagInput({ choices: _choices, value, onChange, ...input }: InputParts)
   );
 }
 
-function LineInput({ choices: _choices, onChange, ...input }: InputParts) {
+function SingleLineInput({ referenceData: _choices, onChange, ...input }: FieldInputProps) {
   return (
     <TextInput
       {...input}
@@ -79,7 +82,7 @@ function LineInput({ choices: _choices, onChange, ...input }: InputParts) {
   );
 }
 
-function WholeNumberInput({ choices: _choices, onChange, ...input }: InputParts) {
+function IntegerInput({ referenceData: _choices, onChange, ...input }: FieldInputProps) {
   return (
     <TextInput
       {...input}
@@ -90,7 +93,7 @@ function WholeNumberInput({ choices: _choices, onChange, ...input }: InputParts)
   );
 }
 
-function NumberInput({ choices: _choices, onChange, ...input }: InputParts) {
+function NumberInput({ referenceData: _choices, onChange, ...input }: FieldInputProps) {
   return (
     <TextInput
       {...input}
@@ -101,7 +104,7 @@ function NumberInput({ choices: _choices, onChange, ...input }: InputParts) {
   );
 }
 
-function DateInput({ choices: _choices, onChange, ...input }: InputParts) {
+function DateInput({ referenceData: _choices, onChange, ...input }: FieldInputProps) {
   return (
     <TextInput
       {...input}
@@ -112,7 +115,7 @@ function DateInput({ choices: _choices, onChange, ...input }: InputParts) {
   );
 }
 
-function TextBlockInput({ choices: _choices, onChange, ...input }: InputParts) {
+function MultiLineInput({ referenceData: _choices, onChange, ...input }: FieldInputProps) {
   return (
     <Textarea
       {...input}

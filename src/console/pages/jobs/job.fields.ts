@@ -11,7 +11,7 @@ export interface JobField {
   kind: FieldKind;
   group: FieldGroup;
   /** Characters that a text may have. */
-  longest?: number;
+  maxLength?: number;
   /** It has a value always: it cannot be cleared. */
   isRequired?: boolean;
 }
@@ -25,10 +25,10 @@ export const jobFields: readonly JobField[] = [
     label: "Status",
     kind: "status",
     group: "Progress",
-    longest: 64,
+    maxLength: 64,
     isRequired: true,
   },
-  { name: "failureReason", label: "Failure reason", kind: "reason", group: "Progress", longest: 64 },
+  { name: "failureReason", label: "Failure reason", kind: "reason", group: "Progress", maxLength: 64 },
   { name: "scheduledDate", label: "Scheduled date", kind: "date", group: "Schedule" },
   { name: "scheduledDeliveryDate", label: "Confirmed date", kind: "date", group: "Schedule" },
   {
@@ -38,23 +38,23 @@ export const jobFields: readonly JobField[] = [
     group: "Schedule",
     isRequired: true,
   },
-  { name: "recipientName", label: "Recipient", kind: "text", group: "Delivery", longest: 255 },
-  { name: "recipientContact", label: "Contact", kind: "text", group: "Delivery", longest: 255 },
-  { name: "deliveryAddress", label: "Address", kind: "long-text", group: "Delivery", longest: 1000 },
-  { name: "postalCode", label: "Postal code", kind: "text", group: "Delivery", longest: 60 },
-  { name: "instructions", label: "Instructions", kind: "long-text", group: "Delivery", longest: 1000 },
+  { name: "recipientName", label: "Recipient", kind: "text", group: "Delivery", maxLength: 255 },
+  { name: "recipientContact", label: "Contact", kind: "text", group: "Delivery", maxLength: 255 },
+  { name: "deliveryAddress", label: "Address", kind: "long-text", group: "Delivery", maxLength: 1000 },
+  { name: "postalCode", label: "Postal code", kind: "text", group: "Delivery", maxLength: 60 },
+  { name: "instructions", label: "Instructions", kind: "long-text", group: "Delivery", maxLength: 1000 },
   { name: "pieceQuantity", label: "Pieces", kind: "integer", group: "Goods" },
   { name: "weight", label: "Weight", kind: "number", group: "Goods" },
   { name: "pts", label: "PTS", kind: "number", group: "Goods" },
-  { name: "labels", label: "Labels", kind: "text", group: "Goods", longest: 255 },
-  { name: "batchNumber", label: "Batch number", kind: "text", group: "Goods", longest: 120 },
-  { name: "groupCode", label: "Group code", kind: "text", group: "Goods", longest: 120 },
+  { name: "labels", label: "Labels", kind: "text", group: "Goods", maxLength: 255 },
+  { name: "batchNumber", label: "Batch number", kind: "text", group: "Goods", maxLength: 120 },
+  { name: "groupCode", label: "Group code", kind: "text", group: "Goods", maxLength: 120 },
 ];
 
-const byName = new Map<string, JobField>(jobFields.map((field) => [field.name, field]));
+const fieldsByName = new Map<string, JobField>(jobFields.map((field) => [field.name, field]));
 
-export function fieldOf(name: string): JobField | undefined {
-  return byName.get(name);
+export function findField(name: string): JobField | undefined {
+  return fieldsByName.get(name);
 }
 
 /** Fields that only operators and carriers change: they stand in the history. */
@@ -65,41 +65,41 @@ const OTHER_LABELS: Record<string, string> = {
   markingNumber: "Marking Number",
 };
 
-export function labelOfField(name: string): string {
-  return byName.get(name)?.label ?? OTHER_LABELS[name] ?? name;
+export function fieldLabel(name: string): string {
+  return fieldsByName.get(name)?.label ?? OTHER_LABELS[name] ?? name;
 }
 
 /** The order in which fields are told: as in the form, others first. */
-export function placeOfField(name: string): number {
+export function fieldIndex(name: string): number {
   return jobFields.findIndex((field) => field.name === name);
 }
 
 /** As inputs hold it: text, and "true" or "false" for a flag. An empty text is no value. */
 export type FormValues = Record<FieldName, string>;
 
-type Editable = Pick<JobRowFragment, FieldName>;
+type EditableJob = Pick<JobRowFragment, FieldName>;
 
-export function toForm(job: Editable): FormValues {
-  return Object.fromEntries(jobFields.map(({ name }) => [name, inputOf(job[name])])) as FormValues;
+export function toFormValues(job: EditableJob): FormValues {
+  return Object.fromEntries(jobFields.map(({ name }) => [name, toInput(job[name])])) as FormValues;
 }
 
-function inputOf(value: string | number | boolean | null): string {
+function toInput(value: string | number | boolean | null): string {
   return value === null ? "" : String(value);
 }
 
 /** What differs from the job as it was when the form was opened. */
 export function toPatch(base: FormValues, values: FormValues): JobPatch {
   const names = jobFields.map(({ name }) => name).filter((name) => base[name] !== values[name]);
-  return patchOf(names, values);
+  return buildPatch(names, values);
 }
 
 /** These fields, whatever they were. */
-export function patchOf(names: readonly FieldName[], values: FormValues): JobPatch {
-  return Object.fromEntries(names.map((name) => [name, valueOf(name, values[name])])) as JobPatch;
+export function buildPatch(names: readonly FieldName[], values: FormValues): JobPatch {
+  return Object.fromEntries(names.map((name) => [name, parseInput(name, values[name])])) as JobPatch;
 }
 
-function valueOf(name: FieldName, input: string): string | number | boolean | null {
-  const kind = fieldOf(name)?.kind;
+function parseInput(name: FieldName, input: string): string | number | boolean | null {
+  const kind = findField(name)?.kind;
   if (kind === "flag") return input === "true";
   if (isBlank(input)) return null;
   return kind === "integer" || kind === "number" ? Number(input.trim()) : input;
@@ -109,23 +109,26 @@ function isBlank(input: string): boolean {
   return input.trim() === "";
 }
 
-const GREATEST_INTEGER = 2_147_483_647;
+const MAX_INTEGER = 2_147_483_647;
 
 /** What is wrong with an input, in a sentence; null: nothing. The server has the last word. */
-function checkInput({ label, kind, longest, isRequired = false }: JobField, input: string): string | null {
+function validateInput(
+  { label, kind, maxLength, isRequired = false }: JobField,
+  input: string,
+): string | null {
   if (isBlank(input)) return isRequired ? `${label} always has a value` : null;
-  if (kind === "integer" && !isPiece(input)) return `${label} is a whole number, from 1`;
+  if (kind === "integer" && !isPieceCount(input)) return `${label} is a whole number, from 1`;
   if (kind === "number" && !isNumber(input)) return `${label} is a number, such as 12.5`;
   // Code points, as the server counts.
   const { length } = Array.from(input);
-  if (longest !== undefined && length > longest)
-    return `${label} has at most ${longest} characters; these are ${length}`;
+  if (maxLength !== undefined && length > maxLength)
+    return `${label} has at most ${maxLength} characters; these are ${length}`;
   return null;
 }
 
-function isPiece(input: string): boolean {
+function isPieceCount(input: string): boolean {
   const number = Number(input);
-  return /^\s*\d+\s*$/.test(input) && number >= 1 && number <= GREATEST_INTEGER;
+  return /^\s*\d+\s*$/.test(input) && number >= 1 && number <= MAX_INTEGER;
 }
 
 function isNumber(input: string): boolean {
@@ -133,13 +136,13 @@ function isNumber(input: string): boolean {
 }
 
 /** What is wrong, by field; empty where nothing is. */
-export function checkInputs(
+export function validateInputs(
   names: readonly FieldName[],
   values: FormValues,
 ): Partial<Record<FieldName, string>> {
   const problems = names.flatMap((name) => {
-    const field = fieldOf(name);
-    const problem = field && checkInput(field, values[name]);
+    const field = findField(name);
+    const problem = field && validateInput(field, values[name]);
     return problem ? [[name, problem] as const] : [];
   });
   return Object.fromEntries(problems) as Partial<Record<FieldName, string>>;

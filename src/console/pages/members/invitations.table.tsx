@@ -1,14 +1,14 @@
 import { useMutation } from "@apollo/client/react";
 import { Menu } from "@mantine/core";
 import { IconMailForward, IconMailOff } from "@tabler/icons-react";
-import { tell, tellFailure } from "../../app/tell.ts";
-import { useDialog } from "../../app/use-dialog.ts";
-import { accepted } from "../../app/user-errors.ts";
-import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
-import { DataTable, type Column } from "../../components/data-table.tsx";
-import { RowMenu } from "../../components/row-menu.tsx";
-import { StatusBadge } from "../../components/status-badge.tsx";
-import { Timestamp, useNow } from "../../components/timestamp.tsx";
+import { notify, notifyError } from "../../app/interaction/notify.ts";
+import { useDialog } from "../../app/interaction/use-dialog.ts";
+import { payloadOrThrow } from "../../app/api/user-errors.ts";
+import { ConfirmDialog } from "../../components/dialogs/confirm-dialog.tsx";
+import { DataTable, type Column } from "../../components/tables/data-table.tsx";
+import { RowActions } from "../../components/tables/row-actions.tsx";
+import { StatusBadge } from "../../components/status/status-badge.tsx";
+import { Timestamp, useNow } from "../../components/display/timestamp.tsx";
 import {
   ResendInvitationDocument,
   RevokeInvitationDocument,
@@ -26,7 +26,7 @@ export function InvitationsTable({ invitations, onChange }: InvitationsTableProp
   const [revokeInvitation] = useMutation(RevokeInvitationDocument);
   const revoke = async (): Promise<void> => {
     const { data } = await revokeInvitation({ variables: { id: revoking.subject?.id ?? "" } });
-    accepted(data?.revokeInvitation);
+    payloadOrThrow(data?.revokeInvitation);
     await onChange();
   };
   const actions: Column<InvitationRowFragment> = {
@@ -64,10 +64,10 @@ const columns: readonly Column<InvitationRowFragment>[] = [
   { id: "role", header: "Role", cell: ({ role }) => roleLabels[role] },
   { id: "by", header: "Invited by", cell: ({ invitedBy }) => invitedBy },
   { id: "at", header: "Sent", cell: ({ invitedAt }) => <Timestamp value={invitedAt} /> },
-  { id: "expires", header: "Link", cell: ({ expiresAt }) => <LinkEnd expiresAt={expiresAt} /> },
+  { id: "expires", header: "Link", cell: ({ expiresAt }) => <LinkExpiry expiresAt={expiresAt} /> },
 ];
 
-function LinkEnd({ expiresAt }: { expiresAt: string }) {
+function LinkExpiry({ expiresAt }: { expiresAt: string }) {
   if (Date.parse(expiresAt) < useNow()) return <StatusBadge label="Expired" tone="attention" />;
   return (
     <span style={{ whiteSpace: "nowrap" }}>
@@ -87,20 +87,20 @@ function InvitationActions({
   const resend = async (): Promise<void> => {
     try {
       const { data } = await resendInvitation({ variables: { id: invitation.id } });
-      accepted(data?.resendInvitation);
-      tell(`The invitation is on its way to ${invitation.email} again.`);
+      payloadOrThrow(data?.resendInvitation);
+      notify(`The invitation is on its way to ${invitation.email} again.`);
     } catch (error) {
-      tellFailure(error);
+      notifyError(error);
     }
   };
   return (
-    <RowMenu label={`Actions for ${invitation.email}`}>
+    <RowActions label={`Actions for ${invitation.email}`}>
       <Menu.Item leftSection={<IconMailForward size={16} aria-hidden="true" />} onClick={() => void resend()}>
         Send again
       </Menu.Item>
       <Menu.Item color="red" leftSection={<IconMailOff size={16} aria-hidden="true" />} onClick={onRevoke}>
         Take back…
       </Menu.Item>
-    </RowMenu>
+    </RowActions>
   );
 }

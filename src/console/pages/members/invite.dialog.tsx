@@ -1,13 +1,13 @@
 import { useMutation } from "@apollo/client/react";
 import { Radio, Stack } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { tell } from "../../app/tell.ts";
-import { useSubmit } from "../../app/use-submit.ts";
-import { accepted } from "../../app/user-errors.ts";
-import { Dialog } from "../../components/dialog.tsx";
-import { DialogActions } from "../../components/dialog-actions.tsx";
-import { EmailField } from "../../components/email-field.tsx";
-import { FormAlert } from "../../components/form-alert.tsx";
+import { notify } from "../../app/interaction/notify.ts";
+import { useSubmit } from "../../app/interaction/use-submit.ts";
+import { payloadOrThrow } from "../../app/api/user-errors.ts";
+import { Dialog } from "../../components/dialogs/dialog.tsx";
+import { DialogActions } from "../../components/dialogs/dialog-actions.tsx";
+import { EmailField } from "../../components/forms/email-field.tsx";
+import { FormAlert } from "../../components/forms/form-alert.tsx";
 import { InviteMemberDocument, type MemberRole } from "../../generated/members.ts";
 
 interface InviteDialogProps {
@@ -18,7 +18,7 @@ interface InviteDialogProps {
   onInvited: () => void;
 }
 
-const roles = [
+const roleOptions = [
   { value: "MEMBER", label: "Member", description: "Reads and changes jobs." },
   { value: "OWNER", label: "Owner", description: "Everything: also keys, webhooks and members." },
 ];
@@ -44,10 +44,10 @@ function InviteForm({ onClose, isOperator, onInvited }: Omit<InviteDialogProps, 
   const form = useForm({ mode: "uncontrolled", initialValues });
   const submit = useSubmit(form, async (input) => {
     const { data } = await inviteMember({ variables: { input } });
-    accepted(data?.inviteMember);
+    payloadOrThrow(data?.inviteMember);
     onClose();
     onInvited();
-    tell(`${input.email} is invited. The link in the mail is good for three days.`);
+    notify(`${input.email} is invited. The link in the mail is good for three days.`);
   });
   return (
     <form onSubmit={form.onSubmit(submit.onSubmit)}>
@@ -62,7 +62,7 @@ function InviteForm({ onClose, isOperator, onInvited }: Omit<InviteDialogProps, 
         {!isOperator && (
           <Radio.Group key={form.key("role")} {...form.getInputProps("role")} label="Role">
             <Stack gap="xs">
-              {roles.map((role) => (
+              {roleOptions.map((role) => (
                 <Radio key={role.value} {...role} />
               ))}
             </Stack>

@@ -3,25 +3,25 @@ import { Button, Stack, Title } from "@mantine/core";
 import { useQuery } from "@apollo/client/react";
 import { useDisclosure } from "@mantine/hooks";
 import { IconUserPlus } from "@tabler/icons-react";
-import { useSession, type Session } from "../../app/session.ts";
-import { PageHeader } from "../../components/page-header.tsx";
-import { ErrorState, LoadingState } from "../../components/states.tsx";
+import { useSession, type Session } from "../../app/session/session.ts";
+import { PageHeader } from "../../components/layout/page-header.tsx";
+import { ErrorState, LoadingState } from "../../components/status/page-states.tsx";
 import { MembersDocument } from "../../generated/members.ts";
 import { InvitationsTable } from "./invitations.table.tsx";
 import { InviteDialog } from "./invite.dialog.tsx";
 import { MembersTable } from "./members.table.tsx";
 
 /** Members see who is there; owners, and operators among themselves, also decide about it. */
-function managesMembers({ user }: Session): boolean {
+function canManageMembers({ user }: Session): boolean {
   return user.role !== "member";
 }
 
 export function MembersPage() {
   const session = useSession();
-  const isManager = managesMembers(session);
+  const canManage = canManageMembers(session);
   const isOperator = session.user.role === "operator";
   const [isInviting, inviting] = useDisclosure(false);
-  const { data, error, refetch } = useQuery(MembersDocument, { variables: { isManager } });
+  const { data, error, refetch } = useQuery(MembersDocument, { variables: { isManager: canManage } });
   const reload = (): Promise<unknown> => refetch();
   return (
     <>
@@ -33,7 +33,7 @@ export function MembersPage() {
             : `Who signs in for ${session.organization?.name}. Owners manage keys, webhooks and members; members read and change jobs.`
         }
         actions={
-          isManager && (
+          canManage && (
             <Button leftSection={<IconUserPlus size={16} aria-hidden="true" />} onClick={inviting.open}>
               Invite
             </Button>
@@ -42,7 +42,7 @@ export function MembersPage() {
       />
       {data?.members ? (
         <Stack gap="xl">
-          <MembersTable members={data.members} isManager={isManager} onChange={reload} />
+          <MembersTable members={data.members} canManage={canManage} onChange={reload} />
           {data.invitations && data.invitations.length > 0 && (
             <section aria-labelledby="invitations">
               <Title order={2} id="invitations" mb="sm">
@@ -57,7 +57,7 @@ export function MembersPage() {
       ) : (
         <LoadingState />
       )}
-      {isManager && (
+      {canManage && (
         <InviteDialog
           opened={isInviting}
           onClose={inviting.close}

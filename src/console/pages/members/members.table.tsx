@@ -1,25 +1,25 @@
 import { useMutation } from "@apollo/client/react";
 import { Badge, Group, Menu, Text } from "@mantine/core";
-import { tell, tellFailure } from "../../app/tell.ts";
+import { notify, notifyError } from "../../app/interaction/notify.ts";
 import { IconArrowDown, IconArrowUp, IconUserMinus } from "@tabler/icons-react";
-import { useSession, useSessionStore } from "../../app/session.ts";
-import { useDialog } from "../../app/use-dialog.ts";
-import { accepted } from "../../app/user-errors.ts";
-import { DataTable, type Column } from "../../components/data-table.tsx";
-import { RowMenu } from "../../components/row-menu.tsx";
-import { StatusBadge } from "../../components/status-badge.tsx";
-import { Timestamp } from "../../components/timestamp.tsx";
+import { useSession, useSessionStore } from "../../app/session/session.ts";
+import { useDialog } from "../../app/interaction/use-dialog.ts";
+import { payloadOrThrow } from "../../app/api/user-errors.ts";
+import { DataTable, type Column } from "../../components/tables/data-table.tsx";
+import { RowActions } from "../../components/tables/row-actions.tsx";
+import { StatusBadge } from "../../components/status/status-badge.tsx";
+import { Timestamp } from "../../components/display/timestamp.tsx";
 import { SetMemberRoleDocument, type MemberRowFragment } from "../../generated/members.ts";
 import { RemoveMemberDialog } from "./remove-member.dialog.tsx";
 import { roleLabels } from "./roles.ts";
 
 interface MembersTableProps {
   members: readonly MemberRowFragment[];
-  isManager: boolean;
+  canManage: boolean;
   onChange: () => Promise<unknown>;
 }
 
-export function MembersTable({ members, isManager, onChange }: MembersTableProps) {
+export function MembersTable({ members, canManage, onChange }: MembersTableProps) {
   const removing = useDialog<MemberRowFragment>();
   const actions: Column<MemberRowFragment> = {
     id: "actions",
@@ -31,7 +31,7 @@ export function MembersTable({ members, isManager, onChange }: MembersTableProps
     <>
       <DataTable
         caption="Members"
-        columns={isManager ? [...columns, actions] : columns}
+        columns={canManage ? [...columns, actions] : columns}
         rows={members}
         rowKey={({ id }) => id}
       />
@@ -46,8 +46,8 @@ const columns: readonly Column<MemberRowFragment>[] = [
   {
     id: "second-factor",
     header: "Second step",
-    cell: ({ hasSecondFactor }) => (
-      <StatusBadge label={hasSecondFactor ? "On" : "Off"} tone={hasSecondFactor ? "success" : "muted"} />
+    cell: ({ hasTwoFactor }) => (
+      <StatusBadge label={hasTwoFactor ? "On" : "Off"} tone={hasTwoFactor ? "success" : "muted"} />
     ),
   },
   {
@@ -88,16 +88,16 @@ function MemberActions({ member, onRemove }: { member: MemberRowFragment; onRemo
   const setRole = async (): Promise<void> => {
     try {
       const { data } = await setMemberRole({ variables: { id: member.id, role: other } });
-      accepted(data?.setMemberRole);
-      tell(`${member.name} is ${other === "OWNER" ? "an owner" : "a member"} now.`);
+      payloadOrThrow(data?.setMemberRole);
+      notify(`${member.name} is ${other === "OWNER" ? "an owner" : "a member"} now.`);
       // Who has given up their own rights is led to no door that is closed now.
       if (member.id === user.id) await session.load();
     } catch (error) {
-      tellFailure(error);
+      notifyError(error);
     }
   };
   return (
-    <RowMenu label={`Actions for ${member.email}`}>
+    <RowActions label={`Actions for ${member.email}`}>
       {member.role !== "OPERATOR" && (
         <Menu.Item leftSection={<Picture size={16} aria-hidden="true" />} onClick={() => void setRole()}>
           Make {other === "OWNER" ? "owner" : "member"}
@@ -106,6 +106,6 @@ function MemberActions({ member, onRemove }: { member: MemberRowFragment; onRemo
       <Menu.Item color="red" leftSection={<IconUserMinus size={16} aria-hidden="true" />} onClick={onRemove}>
         Remove…
       </Menu.Item>
-    </RowMenu>
+    </RowActions>
   );
 }

@@ -3,15 +3,15 @@ import { useMutation, useQuery } from "@apollo/client/react";
 import { Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { keysCreatedBy } from "../../app/created-keys.ts";
-import { useSession } from "../../app/session.ts";
-import { tell } from "../../app/tell.ts";
-import type { DialogState } from "../../app/use-dialog.ts";
-import { accepted } from "../../app/user-errors.ts";
-import { AlsoRevoke } from "../../components/also-revoke.tsx";
-import { ConfirmQuestion } from "../../components/confirm-dialog.tsx";
-import { Dialog } from "../../components/dialog.tsx";
-import { ErrorState, LoadingState } from "../../components/states.tsx";
-import { useNow } from "../../components/timestamp.tsx";
+import { useSession } from "../../app/session/session.ts";
+import { notify } from "../../app/interaction/notify.ts";
+import type { DialogState } from "../../app/interaction/use-dialog.ts";
+import { payloadOrThrow } from "../../app/api/user-errors.ts";
+import { AlsoRevoke } from "../../components/dialogs/also-revoke.tsx";
+import { ConfirmForm } from "../../components/dialogs/confirm-dialog.tsx";
+import { Dialog } from "../../components/dialogs/dialog.tsx";
+import { ErrorState, LoadingState } from "../../components/status/page-states.tsx";
+import { useNow } from "../../components/display/timestamp.tsx";
 import {
   MemberAccessDocument,
   RemoveMemberDocument,
@@ -41,7 +41,7 @@ interface RemoveMemberProps {
 
 function RemoveMember({ member, onClose, onRemoved }: RemoveMemberProps) {
   const { data, error, refetch } = useQuery(MemberAccessDocument, { fetchPolicy: "network-only" });
-  const access = useAccessOf(member, data);
+  const access = useMemberAccess(member, data);
   const [removeMember] = useMutation(RemoveMemberDocument);
   const [revokeKeys, setRevokeKeys] = useState(false);
   const [revokeInvitations, setRevokeInvitations] = useState(true);
@@ -50,12 +50,12 @@ function RemoveMember({ member, onClose, onRemoved }: RemoveMemberProps) {
   const { keys, invitations } = access;
   const confirm = async (): Promise<void> => {
     const variables = { id: member.id, revokeKeys, revokeInvitations };
-    accepted((await removeMember({ variables })).data?.removeMember);
+    payloadOrThrow((await removeMember({ variables })).data?.removeMember);
     await onRemoved();
-    tell(`${member.name} is removed.`);
+    notify(`${member.name} is removed.`);
   };
   return (
-    <ConfirmQuestion action="Remove" isDangerous onConfirm={confirm} onClose={onClose}>
+    <ConfirmForm action="Remove" isDangerous onConfirm={confirm} onClose={onClose}>
       <Stack gap="md">
         <Text>
           Their sessions end at once, and they cannot sign in any more.
@@ -87,12 +87,12 @@ function RemoveMember({ member, onClose, onRemoved }: RemoveMemberProps) {
           </AlsoRevoke>
         )}
       </Stack>
-    </ConfirmQuestion>
+    </ConfirmForm>
   );
 }
 
 /** The good keys that `member` created for their organisation, or for the operators, and their pending invitations. */
-function useAccessOf({ id, email }: MemberRowFragment, data: MemberAccessQuery | undefined) {
+function useMemberAccess({ id, email }: MemberRowFragment, data: MemberAccessQuery | undefined) {
   const { organization } = useSession();
   const ofGroup = (data?.apiKeys ?? []).filter((key) => key.organization?.id === organization?.id);
   return {

@@ -1,9 +1,9 @@
 /** What Agenda's own dashboard is for, and the way to it. */
 import { Anchor, Button, List, Paper, Stack, Text } from "@mantine/core";
 import { IconExternalLink } from "@tabler/icons-react";
-import { DASHBOARD, serverUrl } from "../../app/base.ts";
-import { TextLink } from "../../components/links.tsx";
-import { PageHeader } from "../../components/page-header.tsx";
+import { AGENDA_DASHBOARD_PATH, serverUrl } from "../../app/api/server-url.ts";
+import { TextLink } from "../../components/layout/links.tsx";
+import { PageHeader } from "../../components/layout/page-header.tsx";
 
 export function TasksPage() {
   return (
@@ -14,7 +14,7 @@ export function TasksPage() {
         actions={
           <Button
             component="a"
-            href={serverUrl(DASHBOARD)}
+            href={serverUrl(AGENDA_DASHBOARD_PATH)}
             target="_blank"
             rel="noopener"
             rightSection={<IconExternalLink size={16} aria-hidden="true" />}

@@ -8,7 +8,7 @@ const BROWSERS: readonly [mark: RegExp, name: string][] = [
   [/^(?=.*\bVersion\/\d).*Safari\//, "Safari"],
 ];
 
-const SYSTEMS: readonly [mark: RegExp, name: string][] = [
+const OPERATING_SYSTEMS: readonly [mark: RegExp, name: string][] = [
   [/iPhone|iPad/, "iOS"],
   [/Android/, "Android"],
   [/Windows/, "Windows"],
@@ -26,7 +26,7 @@ export function describeDevice(userAgent: string | null): Device {
   if (userAgent === null || userAgent === "") return { name: "Unknown browser", isMobile: false };
   const named = (list: typeof BROWSERS): string | undefined =>
     list.find(([mark]) => mark.test(userAgent))?.[1];
-  const [browser, system] = [named(BROWSERS), named(SYSTEMS)];
+  const [browser, system] = [named(BROWSERS), named(OPERATING_SYSTEMS)];
   const name = [browser ?? "Another browser", system].filter(Boolean).join(" on ");
   return { name, isMobile: /Mobile|iPhone|iPad|Android/.test(userAgent) };
 }

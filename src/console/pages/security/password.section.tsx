@@ -1,23 +1,23 @@
 import { Button, Group, Stack } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { tell } from "../../app/tell.ts";
-import { api } from "../../app/api.ts";
-import { useSession } from "../../app/session.ts";
-import { useUnsaved } from "../../app/unsaved.tsx";
-import { useSubmit } from "../../app/use-submit.ts";
-import { FormAlert } from "../../components/form-alert.tsx";
-import { PasswordField } from "../../components/password-field.tsx";
-import { NewPasswordInput } from "../../components/new-password-input.tsx";
-import { Section } from "../../components/section.tsx";
+import { notify } from "../../app/interaction/notify.ts";
+import { api } from "../../app/api/client.ts";
+import { useSession } from "../../app/session/session.ts";
+import { useUnsavedInput } from "../../app/interaction/unsaved-changes.tsx";
+import { useSubmit } from "../../app/interaction/use-submit.ts";
+import { FormAlert } from "../../components/forms/form-alert.tsx";
+import { PasswordField } from "../../components/forms/password-field.tsx";
+import { NewPasswordInput } from "../../components/forms/new-password-input.tsx";
+import { Section } from "../../components/layout/section.tsx";
 
 export function PasswordSection() {
   const { user } = useSession();
   const form = useForm({ mode: "uncontrolled", initialValues: { current_password: "", new_password: "" } });
-  useUnsaved(() => (form.isDirty() ? "changed" : "clean"));
+  useUnsavedInput(() => (form.isDirty() ? "changed" : "clean"));
   const submit = useSubmit(form, async (values) => {
     await api.post("auth/password/change", values);
     form.reset();
-    tell("Your password is changed. Your other sessions have ended.");
+    notify("Your password is changed. Your other sessions have ended.");
   });
   return (
     <Section title="Password" description="A new one ends all your other sessions.">

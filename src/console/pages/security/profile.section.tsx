@@ -1,23 +1,23 @@
 import { Button, Group, Stack, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { tell } from "../../app/tell.ts";
-import { api } from "../../app/api.ts";
-import { useSession, useSessionStore } from "../../app/session.ts";
-import { useUnsaved } from "../../app/unsaved.tsx";
-import { useSubmit } from "../../app/use-submit.ts";
-import { KnownEmail } from "../../components/email-field.tsx";
-import { FormAlert } from "../../components/form-alert.tsx";
-import { Section } from "../../components/section.tsx";
+import { notify } from "../../app/interaction/notify.ts";
+import { api } from "../../app/api/client.ts";
+import { useSession, useSessionStore } from "../../app/session/session.ts";
+import { useUnsavedInput } from "../../app/interaction/unsaved-changes.tsx";
+import { useSubmit } from "../../app/interaction/use-submit.ts";
+import { ReadOnlyEmailField } from "../../components/forms/email-field.tsx";
+import { FormAlert } from "../../components/forms/form-alert.tsx";
+import { Section } from "../../components/layout/section.tsx";
 
 export function ProfileSection() {
   const { user } = useSession();
   const session = useSessionStore();
   const form = useForm({ mode: "uncontrolled", initialValues: { name: user.name } });
-  useUnsaved(() => (form.isDirty() ? "changed" : "clean"));
+  useUnsavedInput(() => (form.isDirty() ? "changed" : "clean"));
   const submit = useSubmit(form, async (values) => {
     await api.patch("auth/profile", values);
     await session.load();
-    tell("Your name is changed.");
+    notify("Your name is changed.");
   });
   return (
     <Section
@@ -27,7 +27,7 @@ export function ProfileSection() {
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack maw={420}>
           <FormAlert message={submit.failure} />
-          <KnownEmail value={user.email} />
+          <ReadOnlyEmailField value={user.email} />
           <TextInput
             key={form.key("name")}
             {...form.getInputProps("name")}

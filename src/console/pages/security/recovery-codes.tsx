@@ -1,8 +1,8 @@
 /** The codes for when the phone is lost, shown once. */
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
-import { download } from "../../app/download.ts";
-import { SecretOnce } from "../../components/secret-once.tsx";
+import { downloadText } from "../../app/download.ts";
+import { OneTimeSecret } from "../../components/display/one-time-secret.tsx";
 
 export function RecoveryCodes({ codes, onDone }: { codes: readonly string[]; onDone: () => void }) {
   const text = codes.join("\n");
@@ -12,12 +12,12 @@ export function RecoveryCodes({ codes, onDone }: { codes: readonly string[]; onD
         Each of these signs you in once, in the place of the app&rsquo;s code. Keep them apart from your
         password.
       </Text>
-      <SecretOnce value={text} label="recovery codes" />
+      <OneTimeSecret value={text} label="recovery codes" />
       <Group justify="flex-end">
         <Button
           variant="default"
           leftSection={<IconDownload size={16} aria-hidden="true" />}
-          onClick={() => download("waymark-recovery-codes.txt", `${text}\n`, "text/plain")}
+          onClick={() => downloadText("waymark-recovery-codes.txt", `${text}\n`, "text/plain")}
         >
           Download
         </Button>

@@ -1,5 +1,5 @@
 /** One's own account: name, password, second factor and sessions. */
-import { PageHeader } from "../../components/page-header.tsx";
+import { PageHeader } from "../../components/layout/page-header.tsx";
 import { PasswordSection } from "./password.section.tsx";
 import { ProfileSection } from "./profile.section.tsx";
 import { SessionsSection } from "./sessions.section.tsx";

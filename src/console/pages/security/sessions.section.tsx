@@ -1,14 +1,14 @@
 /** Where one is signed in, and the end of it. */
 import { Badge, Button, Group, Stack, Text } from "@mantine/core";
-import { tell } from "../../app/tell.ts";
+import { notify } from "../../app/interaction/notify.ts";
 import { IconDeviceDesktop, IconDeviceMobile } from "@tabler/icons-react";
-import { api } from "../../app/api.ts";
-import { useDialog } from "../../app/use-dialog.ts";
-import { useLoaded } from "../../app/use-loaded.ts";
-import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
-import { Section } from "../../components/section.tsx";
-import { ErrorState, LoadingState } from "../../components/states.tsx";
-import { Timestamp } from "../../components/timestamp.tsx";
+import { api } from "../../app/api/client.ts";
+import { useDialog } from "../../app/interaction/use-dialog.ts";
+import { useAuthQuery } from "../../app/api/use-auth-query.ts";
+import { ConfirmDialog } from "../../components/dialogs/confirm-dialog.tsx";
+import { Section } from "../../components/layout/section.tsx";
+import { ErrorState, LoadingState } from "../../components/status/page-states.tsx";
+import { Timestamp } from "../../components/display/timestamp.tsx";
 import { describeDevice } from "./device.ts";
 import classes from "./sessions.module.css";
 
@@ -24,7 +24,7 @@ interface OwnSession {
 const loadSessions = (): Promise<OwnSession[]> => api.get<OwnSession[]>("auth/sessions");
 
 export function SessionsSection() {
-  const { data, error, reload } = useLoaded(loadSessions);
+  const { data, error, reload } = useAuthQuery(loadSessions);
   return (
     <Section
       title="Sessions"
@@ -48,7 +48,7 @@ function SessionList({ sessions, onChange }: { sessions: readonly OwnSession[]; 
     const { subject } = dialog;
     await api.delete(subject === "others" || !subject ? "auth/sessions" : `auth/sessions/${subject.id}`);
     onChange();
-    tell(isAboutOthers ? "Your other sessions have ended." : "The session has ended.");
+    notify(isAboutOthers ? "Your other sessions have ended." : "The session has ended.");
   };
   return (
     <Stack gap="md">

@@ -2,15 +2,15 @@
 import { Button, Code, Group, Stack, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useState } from "react";
-import { api, ApiError } from "../../app/api.ts";
-import { focusOnArrival } from "../../app/focus.ts";
-import { useSessionStore } from "../../app/session.ts";
-import { tellFailure } from "../../app/tell.ts";
-import { useSubmit } from "../../app/use-submit.ts";
-import { CopyButton } from "../../components/copy-button.tsx";
-import { Dialog } from "../../components/dialog.tsx";
-import { FormAlert } from "../../components/form-alert.tsx";
-import { PasswordForm } from "../../components/password-dialog.tsx";
+import { api, ApiError } from "../../app/api/client.ts";
+import { focusOnMount } from "../../app/interaction/focus-on-mount.ts";
+import { useSessionStore } from "../../app/session/session.ts";
+import { notifyError } from "../../app/interaction/notify.ts";
+import { useSubmit } from "../../app/interaction/use-submit.ts";
+import { CopyButton } from "../../components/display/copy-button.tsx";
+import { Dialog } from "../../components/dialogs/dialog.tsx";
+import { FormAlert } from "../../components/forms/form-alert.tsx";
+import { PasswordForm } from "../../components/dialogs/password-dialog.tsx";
 import { QrCode } from "./qr-code.tsx";
 import { RecoveryCodes } from "./recovery-codes.tsx";
 
@@ -35,7 +35,7 @@ export function TwoFactorSetup({ opened, onClose }: TwoFactorSetupProps) {
   const [step, setStep] = useState<Step>({ name: "password" });
   const close = (): void => {
     // Only now: what is around this is drawn anew, and must not take the codes away before they were seen.
-    if (step.name === "recovery") session.load().catch(tellFailure);
+    if (step.name === "recovery") session.load().catch(notifyError);
     setStep({ name: "password" });
     onClose();
   };
@@ -66,7 +66,7 @@ export function TwoFactorSetup({ opened, onClose }: TwoFactorSetupProps) {
 }
 
 /** As people read and type it. */
-function inFours(secret: string): string {
+function groupByFour(secret: string): string {
   return secret.replaceAll(/(.{4})(?=.)/g, "$1 ");
 }
 
@@ -87,7 +87,7 @@ function CodeStep({ uri, onCodes }: { uri: string; onCodes: (codes: readonly str
         <QrCode value={uri} label="QR code for your authenticator app" />
         <Group gap={6} wrap="nowrap" justify="center">
           <Text fz="sm" c="dimmed" ta="center" style={{ overflowWrap: "anywhere" }}>
-            Or enter the key: <Code>{inFours(secret)}</Code>
+            Or enter the key: <Code>{groupByFour(secret)}</Code>
           </Text>
           <CopyButton value={secret} label="key" />
         </Group>
@@ -95,7 +95,7 @@ function CodeStep({ uri, onCodes }: { uri: string; onCodes: (codes: readonly str
         <TextInput
           key={form.key("code")}
           {...form.getInputProps("code")}
-          ref={focusOnArrival}
+          ref={focusOnMount}
           label="Code"
           inputMode="numeric"
           autoComplete="one-time-code"

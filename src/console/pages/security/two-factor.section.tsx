@@ -1,13 +1,13 @@
 /** The second factor: on or off, and the ways between. */
 import { Button, Group, Stack, Text } from "@mantine/core";
-import { tell } from "../../app/tell.ts";
+import { notify } from "../../app/interaction/notify.ts";
 import { useState } from "react";
-import { api } from "../../app/api.ts";
-import { useSession, useSessionStore, type Session } from "../../app/session.ts";
-import { Dialog } from "../../components/dialog.tsx";
-import { ConfirmDialog, ConfirmQuestion } from "../../components/confirm-dialog.tsx";
-import { Section } from "../../components/section.tsx";
-import { StatusBadge } from "../../components/status-badge.tsx";
+import { api } from "../../app/api/client.ts";
+import { useSession, useSessionStore, type Session } from "../../app/session/session.ts";
+import { Dialog } from "../../components/dialogs/dialog.tsx";
+import { ConfirmDialog, ConfirmForm } from "../../components/dialogs/confirm-dialog.tsx";
+import { Section } from "../../components/layout/section.tsx";
+import { StatusBadge } from "../../components/status/status-badge.tsx";
 import { RecoveryCodes } from "./recovery-codes.tsx";
 import { TwoFactorSetup } from "./two-factor-setup.tsx";
 
@@ -25,14 +25,14 @@ export function TwoFactorSection() {
     setDialog(next);
   };
 
-  const renew = async (): Promise<void> => {
+  const renewCodes = async (): Promise<void> => {
     const made = await api.post<{ recovery_codes: string[] }>("auth/two-factor/recovery-codes");
     setCodes(made.recovery_codes);
   };
-  const turnOff = async (): Promise<void> => {
+  const disable = async (): Promise<void> => {
     await api.post("auth/two-factor/disable");
     await session.load();
-    tell("The second step is off.");
+    notify("The second step is off.");
   };
 
   return (
@@ -40,7 +40,7 @@ export function TwoFactorSection() {
       title="Second step"
       description="A code of an authenticator app, beside the password: who has only one of them does not come in."
     >
-      <TwoFactorState user={user} onOpen={open} />
+      <TwoFactorStatus user={user} onOpen={open} />
       <TwoFactorSetup opened={dialog === "turn-on"} onClose={close} />
       <Dialog
         opened={dialog === "new-codes"}
@@ -51,9 +51,9 @@ export function TwoFactorSection() {
         {codes ? (
           <RecoveryCodes codes={codes} onDone={close} />
         ) : (
-          <ConfirmQuestion action="Make new codes" onConfirm={renew}>
+          <ConfirmForm action="Make new codes" onConfirm={renewCodes}>
             The codes that you have now will stop working.
-          </ConfirmQuestion>
+          </ConfirmForm>
         )}
       </Dialog>
       <ConfirmDialog
@@ -62,7 +62,7 @@ export function TwoFactorSection() {
         title="Turn the second step off?"
         action="Turn off"
         isDangerous
-        onConfirm={turnOff}
+        onConfirm={disable}
       >
         Whoever has your password can sign in as you.
       </ConfirmDialog>
@@ -70,25 +70,25 @@ export function TwoFactorSection() {
   );
 }
 
-function TwoFactorState({ user, onOpen }: { user: Session["user"]; onOpen: (dialog: OpenDialog) => void }) {
-  const { has_second_factor: isOn, must_have_second_factor: isDemanded } = user;
+function TwoFactorStatus({ user, onOpen }: { user: Session["user"]; onOpen: (dialog: OpenDialog) => void }) {
+  const { has_two_factor: isEnabled, requires_two_factor: isRequired } = user;
   const asks = "Signing in asks for a code of your app, or one of your recovery codes.";
   return (
     <Stack>
       <Group>
-        <StatusBadge label={isOn ? "On" : "Off"} tone={isOn ? "success" : "attention"} />
+        <StatusBadge label={isEnabled ? "On" : "Off"} tone={isEnabled ? "success" : "attention"} />
         <Text fz="sm" c="dimmed">
-          {isOn
-            ? `${asks}${isDemanded ? " Your account must have it." : ""}`
+          {isEnabled
+            ? `${asks}${isRequired ? " Your account must have it." : ""}`
             : "Signing in asks for your password alone."}
         </Text>
       </Group>
-      {isOn ? (
+      {isEnabled ? (
         <Group>
           <Button variant="default" onClick={() => onOpen("new-codes")}>
             New recovery codes
           </Button>
-          {!isDemanded && (
+          {!isRequired && (
             <Button variant="light" color="red" onClick={() => onOpen("turn-off")}>
               Turn off
             </Button>

@@ -1,0 +1,8 @@
+/** Ports for servers that stop and come back. */
+import { findFreePort as find, MIN_PORT, PORT_LIMIT } from "../../src/embedded/free-port.ts";
+
+export async function findFreePort(): Promise<number> {
+  const port = await find();
+  if (port === null) throw new Error(`No port between ${MIN_PORT} and ${PORT_LIMIT - 1} is free`);
+  return port;
+}

@@ -1,0 +1,141 @@
+/** What every engine's process has in common: its commands, the signed POST, and the record of each attempt. */
+import pg from "pg";
+import { createAddressGuard } from "../../src/platform/http-client/address-guard.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { newUuid } from "../../src/platform/ids.ts";
+import { createHttpClient } from "../../src/platform/http-client/client.ts";
+import { createSender, type AttemptResult, type Sender } from "../../src/webhooks/dispatcher/sender.ts";
+import type { EngineCommand, Message } from "./protocol.ts";
+
+export interface Engine {
+  /** Puts a backlog of the first messages in place, to be begun with at `start`. */
+  fill(count: number): Promise<void>;
+  start(): Promise<void>;
+  /** Resolves once everything that was sent is recorded. */
+  stop(): Promise<void>;
+}
+
+export function requireSetting(name: "DATABASE_URL" | "MONGODB_URL" | "REDIS_SOCKET"): string {
+  const value = process.env[name];
+  if (value === undefined) throw new Error(`${name} is missing`);
+  return value;
+}
+
+/** Obeys the bench until it lets go. */
+export function serveEngine(engine: Engine): void {
+  process.on("message", (command: EngineCommand) => {
+    void runCommand(engine, command).then(() => process.send?.({ done: true }));
+  });
+  // What an engine leaves open must not keep its process.
+  process.once("disconnect", () => process.exit());
+  process.send?.({ done: true });
+}
+
+async function runCommand(engine: Engine, command: EngineCommand): Promise<void> {
+  if (command.do === "fill") await engine.fill(command.count);
+  else if (command.do === "start") await engine.start();
+  else await engine.stop();
+}
+
+/** Waymark's own sender, as it is in production but for receivers on this machine. */
+export function openSender(): Sender {
+  const http = createHttpClient({ guard: createAddressGuard({ allowPrivate: true }) });
+  return createSender({ http, clock: systemClock, docsUrl: "https://waymark.example/docs" });
+}
+
+export interface Target {
+  url: string;
+  headers: Record<string, string>;
+  secrets: string[];
+}
+
+export async function readTargets(pool: pg.Pool): Promise<Target[]> {
+  const { rows } = await pool.query<{ url: string; secret: string }>(
+    "select url, secret from bench_endpoint order by n",
+  );
+  return rows.map(({ url, secret }) => ({ url, headers: {}, secrets: [secret] }));
+}
+
+/** The first `count` messages, some at a time. */
+export async function* readMessages(pool: pg.Pool, count: number): AsyncGenerator<Message[]> {
+  for (let from = 1; from <= count; from += 1_000) {
+    const { rows } = await pool.query<Message>(
+      "select endpoint, id, body from bench_message where n between $1 and $2 order by n",
+      [from, Math.min(count, from + 999)],
+    );
+    yield rows;
+  }
+}
+
+export interface Deliverer {
+  pool: pg.Pool;
+  /** Sends it and resolves once its attempt is recorded; rejects where it was not delivered. */
+  deliver(message: Message): Promise<void>;
+}
+
+export async function openDeliverer(): Promise<Deliverer> {
+  const pool = new pg.Pool({ connectionString: requireSetting("DATABASE_URL"), max: 10 });
+  const targets = await readTargets(pool);
+  const sender = openSender();
+  const log = new AttemptLog(pool);
+  return {
+    pool,
+    async deliver({ endpoint, id, body }) {
+      const target = targets[endpoint];
+      if (!target) throw new Error(`There is no endpoint ${endpoint}`);
+      const result = await sender.send({ endpoint: target, webhookId: id, body });
+      await log.add(result);
+      if (result.outcome.class !== "delivered") throw new Error(result.outcome.class);
+    },
+  };
+}
+
+/** One insert under way, and all that ends meanwhile in the next: the same batching that Waymark's own record has. */
+class AttemptLog {
+  readonly #pool: pg.Pool;
+  #waiting: AttemptResult[] = [];
+  #next: Promise<void> | null = null;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  add(result: AttemptResult): Promise<void> {
+    this.#waiting.push(result);
+    this.#next ??= this.#writing.then(() => {
+      const results = this.#waiting;
+      this.#waiting = [];
+      this.#next = null;
+      this.#writing = this.#write(results);
+      return this.#writing;
+    });
+    return this.#next;
+  }
+
+  async #write(results: readonly AttemptResult[]): Promise<void> {
+    const of = <T>(pick: (result: AttemptResult) => T): T[] => results.map(pick);
+    await this.#pool.query({
+      name: "record",
+      text: `insert into bench_attempt (id, delivery_id, number, started_at, duration_ms, outcome, http_status, error,
+          request_headers, response_headers, response_body)
+        select id, delivery_id, 1, to_timestamp(started_at_ms / 1000), duration_ms, outcome, http_status, error,
+          request_headers, response_headers, response_body
+        from unnest($1::uuid[], $2::uuid[], $3::float8[], $4::int[], $5::text[], $6::int[], $7::text[], $8::json[], $9::json[],
+          $10::text[]) made (id, delivery_id, started_at_ms, duration_ms, outcome, http_status, error, request_headers,
+          response_headers, response_body)`,
+      values: [
+        of(() => newUuid()),
+        of(() => newUuid()),
+        of(({ startedAtMs }) => startedAtMs),
+        of(({ durationMs }) => Math.round(durationMs)),
+        of(({ outcome }) => outcome.class),
+        of(({ outcome }) => outcome.status),
+        of(({ outcome }) => outcome.message),
+        of(({ requestHeaders }) => JSON.stringify(requestHeaders)),
+        of(({ responseHeaders }) => responseHeaders && JSON.stringify(responseHeaders)),
+        of(({ responseBody }) => responseBody),
+      ],
+    });
+  }
+}

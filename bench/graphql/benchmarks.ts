@@ -1,0 +1,116 @@
+/** The rows of GraphQL: what is compared with what, and the budget of each. */
+import { compare, type Bench, type Comparison, type ComparisonSide } from "../comparison.ts";
+import { atLeast, type Budget, type BenchmarkResult } from "../benchmarks.ts";
+import type { BenchServer } from "../servers.ts";
+import type { GraphqlWorkload } from "./workload.ts";
+
+export type ServerName = "waymark" | "baseline" | "graphql/server-postgraphile" | "graphql/server-mercurius";
+
+export interface GraphqlBenchContext {
+  bench: Bench;
+  workload: GraphqlWorkload;
+  /** Started when it is first asked for. */
+  server: (name: ServerName) => Promise<BenchServer>;
+}
+
+export interface GraphqlBenchmark {
+  /** For `--only`. */
+  id: string;
+  run(stage: GraphqlBenchContext): Promise<BenchmarkResult>;
+}
+
+const CONNECTIONS = 16;
+const BATCH_CONNECTIONS = 4;
+const DASHBOARD_REQUESTS = 600;
+const SMALL_REQUESTS = 3_000;
+const BATCH_REQUESTS = 60;
+
+type Requests = (workload: GraphqlWorkload) => ComparisonSide["requests"];
+
+interface ComparisonOptions {
+  id: string;
+  name: string;
+  server: ServerName;
+  /** What Waymark is asked, and the other. */
+  requests: { a: Requests; b: Requests };
+  /** Of Waymark's requests a second to the other's. */
+  limit: number | null;
+  connections?: number;
+}
+
+function createComparison({
+  id,
+  name,
+  server,
+  requests,
+  limit,
+  connections = CONNECTIONS,
+}: ComparisonOptions): GraphqlBenchmark {
+  return {
+    id,
+    async run({ bench, workload, server: start }) {
+      const a = { server: await start("waymark"), requests: requests.a(workload) };
+      const b = { server: await start(server), requests: requests.b(workload) };
+      const comparison = await compare(bench, connections, a, b);
+      return { name, comparison, budgets: budgetOf(comparison, limit) };
+    },
+  };
+}
+
+function budgetOf({ ratios }: Comparison, limit: number | null): Budget[] {
+  const { median } = ratios.requests;
+  return limit === null ? [{ text: "", value: median, holds: true }] : [atLeast(median, limit, "requests/s")];
+}
+
+const sameForBoth = (requests: Requests): ComparisonOptions["requests"] => ({ a: requests, b: requests });
+const dashboards: Requests = (workload) => () => workload.dashboards(DASHBOARD_REQUESTS);
+const page = "50 jobs with organisations and history";
+
+export const graphqlBenchmarks: GraphqlBenchmark[] = [
+  createComparison({
+    id: "postgraphile",
+    name: `GraphQL, ${page}; b: PostGraphile 5`,
+    server: "graphql/server-postgraphile",
+    requests: { a: dashboards, b: (workload) => () => workload.postgraphileDashboards(DASHBOARD_REQUESTS) },
+    limit: 2,
+  }),
+  createComparison({
+    id: "by-hand",
+    name: `GraphQL, ${page}; b: by hand`,
+    server: "baseline",
+    requests: sameForBoth(dashboards),
+    limit: 0.7,
+  }),
+  createComparison({
+    id: "mercurius",
+    name: `GraphQL, ${page}; b: Mercurius with jit`,
+    server: "graphql/server-mercurius",
+    requests: sameForBoth(dashboards),
+    limit: null,
+  }),
+  createComparison({
+    id: "one-job",
+    name: "GraphQL, viewer and one job; b: by hand",
+    server: "baseline",
+    requests: sameForBoth((workload) => () => workload.oneJob(SMALL_REQUESTS)),
+    limit: null,
+  }),
+  createComparison({
+    id: "stats",
+    name: "GraphQL, jobStats by status; b: by hand",
+    server: "baseline",
+    requests: sameForBoth((workload) => () => workload.stats(SMALL_REQUESTS)),
+    limit: null,
+  }),
+  createComparison({
+    id: "updates",
+    name: "GraphQL, updateJobs of 100; b: Waymark's PATCH batch of 100",
+    server: "waymark",
+    requests: {
+      a: (workload) => () => workload.updates(BATCH_REQUESTS),
+      b: (workload) => () => workload.restUpdates(BATCH_REQUESTS),
+    },
+    limit: null,
+    connections: BATCH_CONNECTIONS,
+  }),
+];

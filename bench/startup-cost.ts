@@ -1,0 +1,59 @@
+/** How much a start costs: `node src/main.ts` on a data folder that exists, to its first answer, databases included. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { processTreeCpuUs } from "./process-usage.ts";
+
+export interface StartupCost {
+  /** Seconds of all processes that the start began. */
+  cpuS: number;
+  wallS: number;
+}
+
+const RUNS = 5;
+const ADDRESS = /http:\/\/[\d.]+:\d+/;
+
+/** The median of some starts; the first, which makes the folder and its demo, is not among them. */
+export async function measureStartup(folder: string): Promise<StartupCost> {
+  const dataDir = join(folder, "start");
+  await rm(dataDir, { recursive: true, force: true });
+  await measureOneStart(dataDir);
+  const costs: StartupCost[] = [];
+  for (let at = 0; at < RUNS; at += 1) costs.push(await measureOneStart(dataDir));
+  return costs.toSorted((a, b) => a.cpuS - b.cpuS)[Math.floor(RUNS / 2)] as StartupCost;
+}
+
+async function measureOneStart(dataDir: string): Promise<StartupCost> {
+  const startedMs = performance.now();
+  const child = spawn(process.execPath, [join(import.meta.dirname, "../src/main.ts")], {
+    env: { PATH: process.env["PATH"], WAYMARK_DATA_DIR: dataDir, PORT: "0", LOG_LEVEL: "info" },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  try {
+    const response = await fetch(`${await readListenUrl(child)}/health/ready`);
+    const cost = {
+      cpuS: processTreeCpuUs(child.pid as number) / 1e6,
+      wallS: (performance.now() - startedMs) / 1000,
+    };
+    if (response.status !== 200) throw new Error(`Waymark answered ${response.status} when it had started`);
+    return cost;
+  } finally {
+    const ended = child.exitCode === null ? once(child, "exit") : null;
+    child.kill("SIGTERM");
+    await ended;
+  }
+}
+
+/** From the lines that a person would read. */
+async function readListenUrl(child: ChildProcess): Promise<string> {
+  for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
+    const address = ADDRESS.exec(line)?.[0];
+    if (address !== undefined) {
+      child.stdout?.resume();
+      return address;
+    }
+  }
+  throw new Error("Waymark ended before it answered");
+}

@@ -1,0 +1,47 @@
+/** What looks like a secret and is none, each with the reason. One that is not needed any more fails the scan. */
+
+interface SecretException {
+  readonly file: string;
+  readonly kind: string;
+  readonly reason: string;
+}
+
+const FAKE_HOST_REASON =
+  "Made up, for a host that does not exist: the test is that its password is not told.";
+const REJECTED_URL_REASON =
+  "Made up: the test is that an address with a user and a password is refused, or not made a link.";
+
+export const secretExceptions: readonly SecretException[] = [
+  { file: "test/faults/server-process.test.ts", kind: "PostgreSQLConnection", reason: FAKE_HOST_REASON },
+  { file: "test/service/platform/mongo.test.ts", kind: "MongoDBConnection", reason: FAKE_HOST_REASON },
+  { file: "test/unit/config/env.test.ts", kind: "MySQLConnection", reason: FAKE_HOST_REASON },
+  { file: "test/service/webhook-endpoints.test.ts", kind: "BasicAuth", reason: REJECTED_URL_REASON },
+  { file: "test/service/webhooks-address.test.ts", kind: "BasicAuth", reason: REJECTED_URL_REASON },
+  { file: "test/unit/platform/address-guard.test.ts", kind: "BasicAuth", reason: REJECTED_URL_REASON },
+  { file: "test/unit/console/operator.test.ts", kind: "BasicAuth", reason: REJECTED_URL_REASON },
+  {
+    file: "docker-compose.yml",
+    kind: "PostgreSQLConnection",
+    reason: "The password is a shell variable that the `secrets` service generates.",
+  },
+  {
+    file: "docker-compose.yml",
+    kind: "MongoDBConnection",
+    reason: "The password is a shell variable that the `secrets` service generates.",
+  },
+  {
+    file: "test/support/webhooks/self-signed-certificate.ts",
+    kind: "PrivateKey",
+    reason: "Of a certificate that nobody vouches for, for receivers on this machine.",
+  },
+  {
+    file: "docs/webhooks.md",
+    kind: "WebhookSecret",
+    reason: "The test vector of the page: base64 of `waymark-docs-test-vector-32bytes`.",
+  },
+  {
+    file: "test/unit/webhook-signature.test.ts",
+    kind: "WebhookSecret",
+    reason: "The test vector of the Standard Webhooks specification, published there.",
+  },
+];

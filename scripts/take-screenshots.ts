@@ -1,0 +1,189 @@
+/** `npm run screenshots`: the pictures of `docs/guide/console.md`, taken of the demo. */
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Browser, BrowserContext, Locator, Page } from "playwright-core";
+import { buildIfStale } from "../src/console/build.ts";
+import { launchChromium } from "../test/support/browser/chromium.ts";
+import { populateDemo, startDemo, startDemoReceiver, type Demo, type Login } from "./screenshots.demo.ts";
+
+const OUTPUT_FOLDER = fileURLToPath(new URL("../docs/guide/screenshots", import.meta.url));
+const DESKTOP = { width: 1280, height: 800 };
+const PHONE = { width: 390, height: 800 };
+
+interface Shot {
+  /** The file's name. */
+  name: string;
+  /** Where it is: an address, or what leads there from the page before. */
+  target: string | ((page: Page) => Promise<void>);
+}
+
+const signedOutShots: readonly Shot[] = [
+  { name: "request-account", target: "/request-account" },
+  { name: "sign-in", target: "/sign-in" },
+];
+
+const organizationShots = (endpointId: string): readonly Shot[] => [
+  { name: "dashboard", target: "/" },
+  { name: "jobs", target: "/jobs?category=ATTENTION" },
+  { name: "job", target: (page) => follow(page, page.getByRole("row").nth(1).getByRole("link").first()) },
+  { name: "job-edit", target: (page) => page.getByRole("button", { name: "Edit" }).click() },
+  { name: "keys", target: "/integrations/keys" },
+  { name: "key-new", target: createKey },
+  { name: "endpoints", target: "/integrations/endpoints" },
+  {
+    name: "endpoint",
+    target: async (page) => {
+      await page.goto(`/integrations/endpoints/${endpointId}`);
+      await page.getByRole("button", { name: "Send test event" }).click();
+      await page.getByRole("region", { name: "Test event" }).getByText("Answered 200").waitFor();
+    },
+  },
+  { name: "deliveries", target: "/integrations/deliveries" },
+  {
+    name: "delivery",
+    target: (page) => follow(page, page.getByRole("row").nth(1).getByRole("link").first()),
+  },
+  { name: "requests", target: "/integrations/requests" },
+  { name: "usage", target: "/integrations/usage" },
+  { name: "members", target: "/members" },
+  { name: "member-invite", target: (page) => page.getByRole("button", { name: "Invite" }).click() },
+  { name: "security", target: "/security" },
+];
+
+const operatorShots: readonly Shot[] = [
+  { name: "operator-requests", target: "/operator/requests" },
+  {
+    name: "operator-request",
+    target: (page) => follow(page, page.getByRole("link", { name: "Mill Lane Couriers" })),
+  },
+  { name: "operator-approve", target: (page) => page.getByRole("button", { name: "Approve…" }).click() },
+  { name: "operator-mail", target: approveAndOpenMail },
+  { name: "register", target: followLink },
+];
+
+const operatorShotsAfterApproval: readonly Shot[] = [
+  { name: "operator-organizations", target: "/operator/organizations" },
+  {
+    name: "operator-organization",
+    target: (page) => follow(page, page.getByRole("link", { name: "Mill Lane Couriers" })),
+  },
+  { name: "operator-import", target: "/operator/import" },
+  { name: "operator-statuses", target: "/operator/statuses" },
+  { name: "operator-endpoints", target: "/operator/endpoints" },
+  { name: "operator-audit", target: "/operator/audit" },
+  { name: "operator-tasks", target: "/operator/tasks" },
+];
+
+/** A link of the list, to what it leads to. */
+async function follow(page: Page, link: Locator): Promise<void> {
+  const heading = page.getByRole("heading", { level: 1 });
+  const former = await heading.innerText();
+  await link.click();
+  await heading.filter({ hasNotText: former }).waitFor();
+}
+
+async function createKey(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Create API key" }).first().click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("Route planner");
+  await dialog.getByRole("button", { name: "Create API key" }).click();
+  await dialog.getByText(/^wmk_/).waitFor();
+  // Nobody shall learn from a guide that keys are something to publish.
+  await page.evaluate(`for (const code of document.querySelectorAll("[role=dialog] code"))
+    code.textContent = code.textContent.replace(/wmk_\\w{8}_[\\w-]+/g, "wmk_" + "•".repeat(57))`);
+}
+
+/** The mail lies in the outbox, where there is no mail server. */
+async function approveAndOpenMail(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Approve and send" }).click();
+  await page.getByRole("button", { name: "Resend registration…" }).waitFor();
+  await page.goto("/operator/mail");
+  await page.getByRole("cell").getByRole("button").first().click();
+}
+
+async function followLink(page: Page): Promise<void> {
+  const link = page.getByRole("dialog").getByRole("link").first();
+  await page.goto((await link.getAttribute("href")) ?? "/register");
+}
+
+class Camera {
+  readonly #page: Page;
+
+  constructor(page: Page) {
+    this.#page = page;
+  }
+
+  async take(shots: readonly Shot[], suffix = ""): Promise<void> {
+    for (const { name, target } of shots) {
+      await (typeof target === "string" ? this.#page.goto(target) : target(this.#page));
+      await waitUntilSettled(this.#page);
+      await this.#page.screenshot({
+        path: join(OUTPUT_FOLDER, `${name}${suffix}.png`),
+        animations: "disabled",
+        caret: "hide",
+      });
+      console.log(`${name}${suffix}`);
+    }
+  }
+}
+
+/** The page stands, with everything that was on its way. */
+async function waitUntilSettled(page: Page): Promise<void> {
+  await page.getByRole("heading").first().waitFor();
+  await page.waitForLoadState("networkidle");
+  // A condition that Playwright polls would be evaluated by the page, whose policy forbids that.
+  await page.evaluate(`(async () => {
+    const isBusy = () => document.querySelector("[aria-busy=true]") || document.getAnimations().length > 0;
+    while (isBusy()) await new Promise(requestAnimationFrame);
+  })()`);
+}
+
+type Appearance = { colorScheme?: "light" | "dark"; viewport?: { width: number; height: number } };
+
+async function openContext(browser: Browser, { url }: Demo, look: Appearance = {}): Promise<BrowserContext> {
+  const settings = { baseURL: url, locale: "en-GB", timezoneId: "UTC", reducedMotion: "reduce" } as const;
+  return await browser.newContext({ ...settings, colorScheme: "light", viewport: DESKTOP, ...look });
+}
+
+async function signIn(context: BrowserContext, { email, password }: Login): Promise<Page> {
+  const page = await context.newPage();
+  await page.goto("/sign-in");
+  await page.getByLabel("E-mail").fill(email);
+  await page.getByLabel("Password", { exact: true }).fill(password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { level: 1, name: "Dashboard" }).waitFor();
+  return page;
+}
+
+async function takeAllShots(browser: Browser, demo: Demo, endpointId: string): Promise<void> {
+  const { agent, operator: operatorLogin } = demo.logins;
+  await new Camera(await (await openContext(browser, demo)).newPage()).take(signedOutShots);
+  const agentShots = organizationShots(endpointId);
+  await new Camera(await signIn(await openContext(browser, demo), agent)).take(agentShots);
+  const selectShots = (...names: string[]): Shot[] => agentShots.filter(({ name }) => names.includes(name));
+  const dark = await openContext(browser, demo, { colorScheme: "dark" });
+  await new Camera(await signIn(dark, agent)).take(selectShots("dashboard"), "-dark");
+  const phone = await openContext(browser, demo, { viewport: PHONE });
+  await new Camera(await signIn(phone, agent)).take(selectShots("dashboard", "jobs"), "-phone");
+  const operatorCamera = new Camera(await signIn(await openContext(browser, demo), operatorLogin));
+  await operatorCamera.take(operatorShots);
+  await operatorCamera.take(operatorShotsAfterApproval);
+}
+
+async function main(): Promise<void> {
+  await buildIfStale();
+  await using opened = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), "waymark-screenshots-"));
+  opened.defer(() => rm(folder, { recursive: true, force: true }));
+  const receiver = opened.use(await startDemoReceiver());
+  const demo = opened.use(await startDemo(folder));
+  const endpointId = await populateDemo(demo, receiver.url);
+  const browser = opened.adopt(await launchChromium(), (one) => one.close());
+  await rm(OUTPUT_FOLDER, { recursive: true, force: true });
+  await mkdir(OUTPUT_FOLDER, { recursive: true });
+  await takeAllShots(browser, demo, endpointId);
+}
+
+await main();

@@ -1,0 +1,49 @@
+/** Requests for an account, and what was said about them. */
+import { defineEntity, p } from "@mikro-orm/postgresql";
+import { Organization } from "../../organizations/api.ts";
+import { organizationTypes } from "../../platform/principal.ts";
+
+export const accountRequestStatuses = ["pending", "asked", "approved", "registered", "rejected"] as const;
+export type AccountRequestStatus = (typeof accountRequestStatuses)[number];
+
+export const accountRequestNoteKinds = ["note", "question", "answer", "rejection", "approval"] as const;
+export type AccountRequestNoteKind = (typeof accountRequestNoteKinds)[number];
+
+/** Someone waits: for us, or we for them. There is one such request for an address at most. */
+const OPEN_STATUSES_SQL = "status in ('pending', 'asked', 'approved')";
+
+export const AccountRequest = defineEntity({
+  name: "AccountRequest",
+  tableName: "account_request",
+  properties: {
+    id: p.uuid().primary(),
+    status: p.enum(accountRequestStatuses).default("pending"),
+    /** In small letters. */
+    email: p.text(),
+    organizationName: p.text(),
+    organizationType: p.enum(organizationTypes),
+    message: p.text().nullable(),
+    createdAt: p.datetime(3).defaultRaw("now()"),
+    decidedAt: p.datetime(3).nullable(),
+    /** In words, as the audit log has it. */
+    decidedBy: p.text().nullable(),
+    organization: () => p.manyToOne(Organization).nullable().deleteRule("no action"),
+  },
+  indexes: [{ name: "account_request_status", properties: ["status", "id"] }],
+  uniques: [{ name: "account_request_open_email", properties: ["email"], where: OPEN_STATUSES_SQL }],
+});
+
+export const AccountRequestNote = defineEntity({
+  name: "AccountRequestNote",
+  tableName: "account_request_note",
+  properties: {
+    id: p.uuid().primary(),
+    request: () => p.manyToOne(AccountRequest).deleteRule("cascade"),
+    at: p.datetime(3).defaultRaw("clock_timestamp()"),
+    /** In words, as the audit log has it. */
+    by: p.text(),
+    kind: p.enum(accountRequestNoteKinds),
+    text: p.text(),
+  },
+  indexes: [{ name: "account_request_note_request", properties: ["request", "id"] }],
+});

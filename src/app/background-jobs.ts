@@ -1,0 +1,81 @@
+/** The small work that every process does for itself, again and again, whatever its role. */
+import { purgeSessions } from "../accounts/api.ts";
+import { type KeyVerifier, purgeEndedKeys } from "../api-keys/api.ts";
+import { feedLagSeconds } from "../events/api.ts";
+import { purgeBuckets } from "../rate-limits/api.ts";
+import {
+  IDEMPOTENCY_STORAGE_LIMITS,
+  purgeIdempotencyRecords,
+  trimIdempotencyRecords,
+} from "../idempotency/api.ts";
+import { compactCounters } from "../jobs/api.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/postgres/database.ts";
+import { databaseNowMs } from "../platform/postgres/clock.ts";
+import type { Logger } from "../platform/logger.ts";
+import type { Metrics } from "../platform/metrics.ts";
+import { startIntervalTask } from "../platform/concurrency/interval-task.ts";
+import { ensureDailyPartitions } from "../request-log/api.ts";
+import { ensurePartitions } from "../webhooks/api.ts";
+
+const COMPACT_COUNTERS_INTERVAL_MS = 1_000;
+const RECORD_USE_INTERVAL_MS = 10_000;
+const FEED_LAG_INTERVAL_MS = 5_000;
+const PURGE_INTERVAL_MS = 60_000;
+const PURGE_BATCH_SIZE = 1_000;
+/** Fewer, because a record can be large: up to 1.3 MB each. */
+const PURGE_RECORDS_BATCH_SIZE = 500;
+const TRIM_INTERVAL_MS = 5 * 60_000;
+const PURGE_BUCKETS_INTERVAL_MS = 3_600_000;
+const PURGE_BUCKETS_BATCH_SIZE = 10_000;
+const PURGE_KEYS_INTERVAL_MS = 3_600_000;
+const PARTITIONS_INTERVAL_MS = 3_600_000;
+
+interface BackgroundJobsDeps {
+  retentionDays: number;
+  clock: Clock;
+  database: Database;
+  logger: Logger;
+  metrics: Metrics;
+  verifier: KeyVerifier;
+}
+
+/** Disposing waits for what is under way. */
+export function startBackgroundJobs(deps: BackgroundJobsDeps): AsyncDisposable {
+  const { database, logger, metrics, verifier } = deps;
+  const tasks = [
+    startIntervalTask("compact job counters", COMPACT_COUNTERS_INTERVAL_MS, logger, async () =>
+      metrics.compactedJobCounterDeltas.inc(await compactCounters(database)),
+    ),
+    startIntervalTask("measure feed lag", FEED_LAG_INTERVAL_MS, logger, async () =>
+      metrics.feedLag.set(await feedLagSeconds(database)),
+    ),
+    startIntervalTask("record key use", RECORD_USE_INTERVAL_MS, logger, () => verifier.flushLastUsed()),
+    startIntervalTask("purge idempotency", PURGE_INTERVAL_MS, logger, () =>
+      purgeIdempotencyRecords(database, PURGE_RECORDS_BATCH_SIZE),
+    ),
+    startIntervalTask("trim idempotency", TRIM_INTERVAL_MS, logger, async () =>
+      metrics.trimmedIdempotencyRecords.inc(
+        await trimIdempotencyRecords(database, IDEMPOTENCY_STORAGE_LIMITS, PURGE_RECORDS_BATCH_SIZE),
+      ),
+    ),
+    startIntervalTask("purge sessions", PURGE_INTERVAL_MS, logger, () =>
+      purgeSessions(database, PURGE_BATCH_SIZE),
+    ),
+    startIntervalTask("purge rate limits", PURGE_BUCKETS_INTERVAL_MS, logger, () =>
+      purgeBuckets(database, PURGE_BUCKETS_BATCH_SIZE),
+    ),
+    startIntervalTask("purge keys", PURGE_KEYS_INTERVAL_MS, logger, () =>
+      purgeEndedKeys(database, deps.retentionDays),
+    ),
+    startIntervalTask("make partitions", PARTITIONS_INTERVAL_MS, logger, async () => {
+      await ensurePartitions(database, await databaseNowMs(database), deps.retentionDays);
+      await ensureDailyPartitions(database, deps.clock.now());
+    }),
+  ];
+  return {
+    async [Symbol.asyncDispose]() {
+      await Promise.all(tasks.map((task) => task[Symbol.asyncDispose]()));
+    },
+  };
+}

@@ -1,0 +1,87 @@
+/** The composition of GraphQL: its own connections for reading, the schema over the services, and both of its doors. */
+import type { Registry } from "prom-client";
+import type { KeyVerifier } from "../api-keys/api.ts";
+import type { RateLimits } from "../rate-limits/api.ts";
+import type { Config } from "../config/config.ts";
+import { entities } from "./entities.ts";
+import { createEventTail } from "../events/api.ts";
+import type { ReplicaReaders } from "./replicas.ts";
+import { createContextFactory, type GraphqlServices, type IncomingOperation } from "../graphql/context.ts";
+import type { AdapterHost } from "../graphql/adapter-host.ts";
+import { jobsCsvRoutes } from "../graphql/jobs-csv.routes.ts";
+import { createSchema } from "../graphql/schema.ts";
+import { createGraphqlAdapter, type GraphqlAdapter } from "../graphql/server.ts";
+import type { SessionAuthenticator } from "../graphql/sessions.ts";
+import {
+  createSubscriptionServer,
+  type SubscriptionServer,
+} from "../graphql/subscriptions/websocket-server.ts";
+import { openDatabase, type Queryable } from "../platform/postgres/database.ts";
+import type { Logger } from "../platform/logger.ts";
+import type { Principal } from "../platform/principal.ts";
+import type { Tracing } from "../platform/tracing/tracing.ts";
+
+export interface GraphqlModuleDeps {
+  config: Config;
+  databaseUrl: string;
+  services: Omit<GraphqlServices, "tail" | "rateLimits">;
+  verifier: KeyVerifier;
+  sessions: SessionAuthenticator;
+  /** Null: rate limits are off. */
+  limits: RateLimits | null;
+  replicas: Pick<ReplicaReaders, "connect">;
+  logger: Logger;
+  registry: Registry;
+  tracing?: Tracing | undefined;
+}
+
+export interface GraphqlModule extends AsyncDisposable {
+  readonly adapter: GraphqlAdapter;
+  readonly webSockets: SubscriptionServer;
+}
+
+/**
+ * So that no query starves REST, and none runs for longer than a person waits. Each statement is planned for its values:
+ * filters come in every shape, and a plan for all of them would suit none.
+ */
+const SESSION_SETTINGS = { statement_timeout: "5000", plan_cache_mode: "auto" };
+
+/** Disposing expects that both doors are shut. */
+export async function openGraphql(deps: GraphqlModuleDeps): Promise<GraphqlModule> {
+  const { config, databaseUrl, logger, tracing } = deps;
+  await using opened = new AsyncDisposableStack();
+  const { poolSize } = config.database;
+  const options = { url: databaseUrl, poolSize, entities, session: SESSION_SETTINGS, tracing };
+  const database = opened.use(await openDatabase(options));
+  const createReader = await deps.replicas.connect(SESSION_SETTINGS);
+  const tail = opened.use(createEventTail({ database, databaseUrl, logger }));
+  const contextFactory = createContextFactory({
+    ...deps.services,
+    tail,
+    rateLimits: deps.limits,
+  });
+  const schema = createSchema();
+  const readerFor = (viewer: Principal, signal: AbortSignal): Queryable =>
+    createReader(database.withSignal(signal), viewer, signal);
+  const adapterDeps = {
+    ...deps,
+    schema,
+    extraRoutes: (adapter: AdapterHost) => jobsCsvRoutes({ ...deps, schema, readerFor }, adapter),
+    makeContext: (request: IncomingOperation) => {
+      const { signal } = request;
+      const reading = database.withSignal(signal);
+      return contextFactory({
+        ...request,
+        database: reading,
+        readerFor: (viewer) => createReader(reading, viewer, signal),
+      });
+    },
+    environment: config.environment,
+    publicUrl: config.http.publicUrl,
+    http: config.http,
+  };
+  const adapter = opened.use(await createGraphqlAdapter(adapterDeps));
+  const webSockets = opened.use(createSubscriptionServer(adapterDeps));
+  const resources = opened.move();
+  return { adapter, webSockets, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+}

@@ -1,0 +1,69 @@
+/** The composition of the read replicas: which statements may go to them, and what their answers have to show. */
+import type { Registry } from "prom-client";
+import type { Config } from "../config/config.ts";
+import { entities } from "./entities.ts";
+import { createFreshnessLookup } from "../events/api.ts";
+import type { Dependency } from "../http/ops/dependencies.ts";
+import type { Database, Queryable } from "../platform/postgres/database.ts";
+import type { Logger } from "../platform/logger.ts";
+import type { Principal } from "../platform/principal.ts";
+import { createReplicaMetrics } from "../platform/replicas/metrics.ts";
+import { openReplicas } from "../platform/replicas/replicas.ts";
+import type { Tracing } from "../platform/tracing/tracing.ts";
+
+export interface ReplicaReadersDeps {
+  config: Config;
+  database: Database;
+  databaseUrl: string;
+  logger: Logger;
+  registry: Registry;
+  tracing?: Tracing | undefined;
+}
+
+/** Where the lists and aggregates of somebody are read; of somebody who may go away, while `signal` says nothing. */
+export type CreateReader = (primary: Queryable, viewer: Principal, signal?: AbortSignal) => Queryable;
+
+export interface ReplicaReaders extends AsyncDisposable {
+  /** For statements with these settings of PostgreSQL's beside those that all have. */
+  connect(session?: Readonly<Record<string, string>>): Promise<CreateReader>;
+  readonly dependencies: readonly Dependency[];
+}
+
+const withoutReplicas: ReplicaReaders = {
+  connect: () => Promise.resolve((primary) => primary),
+  dependencies: [],
+  [Symbol.asyncDispose]: () => Promise.resolve(),
+};
+
+export async function openReplicaReaders(deps: ReplicaReadersDeps): Promise<ReplicaReaders> {
+  const { config, database, databaseUrl: primaryUrl, logger, registry, tracing } = deps;
+  const { replicaUrls: urls, poolSize } = config.database;
+  if (urls.length === 0 || config.role === "worker") return withoutReplicas;
+  const metrics = createReplicaMetrics(registry);
+  const replicas = await openReplicas({
+    urls,
+    poolSize,
+    entities,
+    tracing,
+    primaryUrl,
+    logger,
+    metrics,
+  });
+  const freshnessLookup = createFreshnessLookup(database);
+  return {
+    async connect(session = {}) {
+      const connections = await replicas.connect(session);
+      return (primary, viewer, signal) =>
+        connections.reader({ primary, minHorizon: () => freshnessLookup(viewer), signal });
+    },
+    dependencies: replicas.all.map((replica) => ({
+      name: replica.name,
+      isRequired: false,
+      check: () => {
+        const { complaint } = replica;
+        return complaint === null ? { status: "up" } : { status: "down", message: complaint };
+      },
+    })),
+    [Symbol.asyncDispose]: () => replicas[Symbol.asyncDispose](),
+  };
+}

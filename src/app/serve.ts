@@ -1,0 +1,107 @@
+/** A server from start to signal: its databases, its schema, the demo, the banner, and a stop that loses nothing. */
+import { setTimeout as pause } from "node:timers/promises";
+import { createApp } from "./app.ts";
+import { banner, startupWarnings } from "../config/banner.ts";
+import { toConfig, type Config } from "../config/config.ts";
+import { readEnv } from "../config/env.ts";
+import { prepareDataFolder } from "../embedded/data-folder.ts";
+import { ensureDemo, type Demo } from "../embedded/demo/demo.ts";
+import { openEmbeddedMongo } from "../embedded/mongo/embedded-mongo.ts";
+import { openEmbeddedPostgres } from "../embedded/postgres/embedded-postgres.ts";
+import { openSecretBox, requireSecret } from "../embedded/secret-key.ts";
+import { entities } from "./entities.ts";
+import type { Queryable } from "../platform/postgres/database.ts";
+import { StartupError } from "../platform/errors.ts";
+import { createLogger } from "../platform/logger.ts";
+import { migrateDatabase } from "../platform/postgres/migrate.ts";
+import { openMongo, type Mongo } from "../platform/mongo.ts";
+import type { SecretBox } from "../platform/secret-box.ts";
+import { openTracingIfConfigured } from "../platform/tracing/open.ts";
+import { createStartupCheck, hasSealedData, RECOVERED_MESSAGE } from "../restore/api.ts";
+
+/** With the settings of the environment. What keeps it from starting is told in a sentence and a hint, and the exit code is 1. */
+export async function runFromEnvironment(): Promise<void> {
+  try {
+    await runServer(toConfig(readEnv()));
+  } catch (error) {
+    if (!(error instanceof StartupError)) throw error;
+    process.stderr.write(`${error.message}\n${error.hint}\n`);
+    process.exitCode = 1;
+  }
+}
+
+/** Runs until SIGTERM, SIGINT or SIGHUP. A second signal ends it at once. */
+export async function runServer(config: Config): Promise<void> {
+  const stopSignal = waitForSignal();
+  // Closed last: what the others do while they stop is traced, too.
+  await using tracing = await openTracingIfConfigured(config.tracing);
+  const logger = createLogger(config.logLevel, undefined, tracing && (() => tracing.currentIds() ?? {}));
+  await using opened = new AsyncDisposableStack();
+  if (config.demo || config.database.url === null) await prepareDataFolder(config.dataDir);
+  requireSecret(config);
+  // Begun first and awaited by nobody: whatever becomes of it, the API answers.
+  const mongo = startMongo(config, opened);
+  const databaseUrl = config.database.url ?? (await startPostgres(config, opened));
+  const openBoxWhenUsed = (database: Queryable): Promise<SecretBox> =>
+    openSecretBox(config, () => hasSealedData(database));
+  await migrateDatabase(
+    { url: databaseUrl, poolSize: config.database.poolSize, entities },
+    {
+      afterMigrate: createStartupCheck({
+        openBox: openBoxWhenUsed,
+        tell: (restoration) => logger.warn(restoration, RECOVERED_MESSAGE),
+      }),
+      onLockWait: (sentence) => logger.warn(sentence),
+    },
+  );
+  // Admitted: a file that was missing has been created.
+  const secretBox = await openSecretBox(config, () => Promise.resolve(true));
+  await using app = await createApp(config, { databaseUrl, mongo, secretBox }, { logger, tracing });
+  const demo: Demo | null = config.demo ? await ensureDemo({ ...app, dataDir: config.dataDir }) : null;
+  const url = await app.listen({ explorerKey: demo?.agent });
+  for (const warning of startupWarnings(config)) logger.warn(warning);
+  process.stdout.write(banner(config, url, demo, mongo.status()));
+  const signal = await stopSignal;
+  logger.info({ signal }, "stopping: what was accepted is answered first");
+  app.startDraining();
+  // Balancers look at readiness every so often: until they have, they send requests here, to a door that must be open. Other
+  // signals come from a terminal, where somebody waits.
+  if (signal === "SIGTERM") await pause(config.http.shutdownDrainDelayMs);
+}
+
+function startMongo({ mongo, dataDir, cacheDir }: Config, opened: AsyncDisposableStack): Mongo {
+  if (mongo.url !== null) return opened.use(openMongo({ url: mongo.url }));
+  const { binary, download } = mongo;
+  const embedded = opened.use(
+    openEmbeddedMongo({ dataDir, cacheDir, binary, download, onProgress: printStatus }),
+  );
+  embedded.url.catch((error: unknown) => {
+    if (error instanceof Error && error.name === "AbortError") return;
+    const hint = error instanceof StartupError ? `\n${error.hint}` : "";
+    printStatus(`${error instanceof Error ? error.message : String(error)}${hint}`);
+    printStatus(
+      "Waymark goes on without MongoDB (MONGODB_URL can name one): the API answers and webhooks go out, but what has to be sent again waits.",
+    );
+  });
+  return opened.use(openMongo({ url: embedded.url }));
+}
+
+async function startPostgres({ dataDir }: Config, opened: AsyncDisposableStack): Promise<string> {
+  return opened.use(await openEmbeddedPostgres({ dataDir, exclusive: true, onProgress: printStatus })).url;
+}
+
+function printStatus(sentence: string): void {
+  process.stderr.write(`${sentence}\n`);
+}
+
+function waitForSignal(): Promise<NodeJS.Signals> {
+  const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
+  const signals = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+  // After the first, each does what it does by default, and ends the process.
+  const onSignal = (signal: NodeJS.Signals): void => {
+    for (const each of signals) process.off(each, onSignal);
+    resolve(signal);
+  };
+  for (const each of signals) process.on(each, onSignal);
+  return promise;
+}

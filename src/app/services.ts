@@ -1,0 +1,121 @@
+/** The composition of the services: what partners, people and operators can do, whichever door they come through. */
+import type { Registry } from "prom-client";
+import { createAccessChangeRecorder, createMailService, type RecordAccessChange } from "../mail/api.ts";
+import { createSavedViewService } from "../accounts/api.ts";
+import { createApiKeyService } from "../api-keys/api.ts";
+import { openAccounts } from "./accounts.ts";
+import type { CreateReader, ReplicaReaders } from "./replicas.ts";
+import type { Config } from "../config/config.ts";
+import { createEventNotifier, createEventService } from "../events/api.ts";
+import {
+  createImportService,
+  createJobReferenceData,
+  createJobService,
+  createOperatorJobService,
+} from "../jobs/api.ts";
+import { createOrganizationService } from "../organizations/api.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/postgres/database.ts";
+import type { Logger } from "../platform/logger.ts";
+import { createNotifier } from "../platform/postgres/notify.ts";
+import { createPublicUrl } from "../platform/public-url.ts";
+import type { SecretBox } from "../platform/secret-box.ts";
+import type { Tracing } from "../platform/tracing/tracing.ts";
+import { openRequestLog } from "../request-log/api.ts";
+import {
+  createAlertNotifier,
+  createSecretReveal,
+  DELIVERIES_CHANNEL,
+  openWebhooks,
+} from "../webhooks/api.ts";
+
+export interface ServiceDeps {
+  config: Config;
+  database: Database;
+  clock: Clock;
+  secretBox: SecretBox;
+  logger: Logger;
+  registry: Registry;
+  replicas: Pick<ReplicaReaders, "connect">;
+  tracing?: Tracing | undefined;
+}
+
+/** Disposing writes what was put off, and closes the connections to receivers; the doors are shut before. */
+export async function openServices(deps: ServiceDeps) {
+  const { config, database, clock, secretBox, logger, tracing } = deps;
+  await using opened = new AsyncDisposableStack();
+  const { retentionDays } = config;
+  const requests = opened.use(await openRequestLog({ ...deps, retentionDays }));
+  const notifyWorkers = createNotifier(database, DELIVERIES_CHANNEL);
+  const mails = createMailService({ database, secretBox, isSmtpConfigured: config.mail.smtp !== null });
+  const { pageUrl, setListenUrl } = createPublicUrl(config.http.publicUrl, config.http);
+  const alertNotifier = createAlertNotifier({ mails, logger, pageUrl });
+  const recordAccessChange = createAccessChangeRecorder({ mails, pageUrl });
+  const webhookDeps = {
+    ...config.webhooks,
+    recordAccessChange,
+    database,
+    secretBox,
+    notifyWorkers,
+    alertNotifier,
+    clock,
+    retentionDays,
+  };
+  const webhooks = opened.use(await openWebhooks({ ...webhookDeps, logger, tracing }));
+  const { accounts, membership } = opened.use(
+    openAccounts({ ...deps, mails, recordAccessChange, notifyWorkers, pageUrl }),
+  );
+  const services = {
+    ...createDataServices({
+      database,
+      clock,
+      notifyWorkers,
+      recordAccessChange,
+      createReader: await deps.replicas.connect(),
+    }),
+    ...webhooks,
+    ...membership,
+    mails,
+    requests,
+    accounts,
+    secrets: createSecretReveal({ database, endpoints: webhooks.endpoints, passwords: accounts }),
+  };
+  const resources = opened.move();
+  return { services, alertNotifier, setListenUrl, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+}
+
+interface DataServiceDeps {
+  database: Database;
+  clock: Clock;
+  notifyWorkers: () => void;
+  recordAccessChange: RecordAccessChange;
+  createReader: CreateReader;
+}
+
+function createDataServices({
+  database,
+  clock,
+  notifyWorkers,
+  recordAccessChange,
+  createReader,
+}: DataServiceDeps) {
+  const referenceData = createJobReferenceData(database);
+  const jobDeps = {
+    database,
+    referenceData,
+    notifyWorkers,
+    notifySubscribers: createEventNotifier(database),
+  };
+  const organizations = createOrganizationService({ database });
+  return {
+    clock,
+    referenceData,
+    jobs: createJobService({ ...jobDeps, readerFor: (viewer) => createReader(database, viewer) }),
+    operations: createOperatorJobService(jobDeps),
+    imports: createImportService({ ...jobDeps, organizations }),
+    events: createEventService({ database, clock }),
+    keys: createApiKeyService({ database, clock, recordAccessChange }),
+    organizations,
+    views: createSavedViewService({ database }),
+  };
+}

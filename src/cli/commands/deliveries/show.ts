@@ -1,0 +1,18 @@
+/** `waymark deliveries show` */
+import { Command } from "commander";
+import { systemPrincipal } from "../../../webhooks/api.ts";
+import type { CliContext } from "../../context.ts";
+import { presentDeliveryWithAttempts, formatDelivery } from "../../presenters/delivery.ts";
+import { withWebhooks } from "../../with-webhooks.ts";
+
+export function deliveriesShowCommand(cli: CliContext): Command {
+  return new Command("show")
+    .description("show a delivery with its attempts: what was sent, and what came back")
+    .argument("<delivery>", "its id (dlv_…)")
+    .action((id: string) =>
+      withWebhooks(cli, async ({ deliveries }) => {
+        const delivery = await deliveries.get(systemPrincipal, id);
+        cli.output.printResult(presentDeliveryWithAttempts(delivery), formatDelivery(delivery));
+      }),
+    );
+}

@@ -1,0 +1,65 @@
+/** `waymark endpoint pause`, `resume` and `delete` */
+import { Command } from "commander";
+import { type PendingPolicy, systemPrincipal } from "../../../webhooks/api.ts";
+import type { CliContext } from "../../context.ts";
+import {
+  ENDPOINT_ARGUMENT_HELP,
+  presentEndpoint,
+  formatEndpointStatus,
+  formatPendingCount,
+} from "../../presenters/endpoint.ts";
+import { escapeControlCharacters } from "../../output.ts";
+import { parsePendingPolicy } from "../../option-parsers.ts";
+import { withWebhooks } from "../../with-webhooks.ts";
+
+export function endpointPauseCommand(cli: CliContext): Command {
+  return new Command("pause")
+    .description("send nothing to an endpoint; its events wait until the retention time ends")
+    .argument("<endpoint>", ENDPOINT_ARGUMENT_HELP)
+    .action((id: string) =>
+      withWebhooks(cli, async ({ endpoints }) => {
+        const endpoint = await endpoints.pause(systemPrincipal, id);
+        cli.output.printResult(
+          presentEndpoint(endpoint),
+          `${escapeControlCharacters(endpoint.url)} is ${formatEndpointStatus(endpoint)}.`,
+        );
+      }),
+    );
+}
+
+export function endpointResumeCommand(cli: CliContext): Command {
+  return new Command("resume")
+    .description("send to a paused or disabled endpoint again")
+    .argument("<endpoint>", ENDPOINT_ARGUMENT_HELP)
+    .option(
+      "--held <what>",
+      "what waited: send, discard, or since:<when>, the rest discarded",
+      parsePendingPolicy,
+      "send",
+    )
+    .action((id: string, { held }: { held: PendingPolicy }) =>
+      withWebhooks(cli, async ({ endpoints }) => {
+        const { endpoint, discarded } = await endpoints.resume(systemPrincipal, id, { held });
+        cli.output.printResult(
+          { ...presentEndpoint(endpoint), discarded },
+          `${escapeControlCharacters(endpoint.url)} is ${formatEndpointStatus(endpoint)}: ${formatPendingCount(endpoint)} to send, ${discarded.toLocaleString("en")} discarded.`,
+        );
+      }),
+    );
+}
+
+export function endpointDeleteCommand(cli: CliContext): Command {
+  return new Command("delete")
+    .description("end an endpoint for good: what waits is discarded, its log stays")
+    .argument("<endpoint>", ENDPOINT_ARGUMENT_HELP)
+    .action((id: string) =>
+      withWebhooks(cli, async ({ endpoints }) => {
+        const { url } = await endpoints.get(systemPrincipal, id);
+        const { discarded } = await endpoints.delete(systemPrincipal, id);
+        cli.output.printResult(
+          { id, url, discarded },
+          `${escapeControlCharacters(url)} is deleted, ${discarded.toLocaleString("en")} deliveries discarded.`,
+        );
+      }),
+    );
+}

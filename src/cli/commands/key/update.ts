@@ -1,0 +1,34 @@
+/** `waymark key update` */
+import { Command } from "commander";
+import { type RateLimitOverrides, effectiveLimit, rateLimitClasses } from "../../../rate-limits/api.ts";
+import type { CliContext } from "../../context.ts";
+import { getKey, KEY_ARGUMENT_HELP, presentKey } from "../../presenters/key.ts";
+import { formatList } from "../../output.ts";
+import { parseRateLimit } from "../../option-parsers.ts";
+
+export function keyUpdateCommand(cli: CliContext): Command {
+  return new Command("update")
+    .description("change the rate limits of a key; every process applies them within a second")
+    .argument("<key>", KEY_ARGUMENT_HELP)
+    .requiredOption(
+      "--limit <class=limit>",
+      "read, write or batch, and a limit: read=10/20 (10 a second, bursts of 20), read=default or read=none; may be repeated",
+      parseRateLimit,
+    )
+    .action((text: string, { limit: changes }: { limit: RateLimitOverrides }) =>
+      cli.withServices(async ({ keys }) => {
+        const { id } = await getKey(keys, text);
+        const key = await keys.setRateLimits(id, changes);
+        const ownLimits = key.rateLimits ?? null;
+        const limits = rateLimitClasses.map((kind) => {
+          const limit = effectiveLimit(ownLimits, kind);
+          return [kind, limit ? `${limit.perSecond} a second, ${limit.burst} at once` : "none"] as const;
+        });
+        const document = presentKey(key);
+        cli.output.printResult(
+          { ...document, rate_limits: ownLimits },
+          formatList({ Key: document.starts_with, ...Object.fromEntries<string>(limits) }),
+        );
+      }),
+    );
+}

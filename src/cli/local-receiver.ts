@@ -1,0 +1,108 @@
+/** A receiver of webhooks on this machine: it takes what its secret verifies, and tells of everything that comes. */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { StartupError } from "../platform/errors.ts";
+import { type Verification, verify } from "../webhooks/api.ts";
+
+export interface ReceivedEvent {
+  receivedAt: Date;
+  webhookId: string | null;
+  verification: Verification;
+  /** Whether the same `webhook-id` came before. */
+  isDuplicate: boolean;
+  /** The body read as JSON; null where it is none. */
+  event: unknown;
+}
+
+export interface LocalReceiver extends AsyncDisposable {
+  readonly url: string;
+  /** Requests are answered once it is known how to check them. */
+  start(secret: string, onEvent: (event: ReceivedEvent) => void): void;
+}
+
+const MAX_BODY_BYTES = 1_048_576;
+/** How many ids are remembered to know a repeat by. */
+const MAX_REMEMBERED_IDS = 10_000;
+
+/** Listens on 127.0.0.1; port 0: any that is free. */
+export async function openLocalReceiver(port: number): Promise<LocalReceiver> {
+  const started = Promise.withResolvers<{ secret: string; onEvent: (event: ReceivedEvent) => void }>();
+  const seen = new Set<string>();
+
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (request.method !== "POST") return void response.writeHead(405, { allow: "POST" }).end();
+    const body = await readBody(request);
+    if (body === null) return void response.writeHead(413).end();
+    const { secret, onEvent } = await started.promise;
+    const headers = signatureHeaders(request);
+    const verification = verify(secret, { headers, body });
+    const webhookId = headers["webhook-id"] ?? null;
+    const isDuplicate = webhookId !== null && seen.has(webhookId);
+    if (webhookId !== null && verification.valid) remember(seen, webhookId);
+    onEvent({ receivedAt: new Date(), webhookId, verification, isDuplicate, event: parseJsonOrNull(body) });
+    // As a receiver does that takes no webhook from just anybody.
+    response.writeHead(verification.valid ? 204 : 400).end();
+  };
+
+  const server = createServer((request, response) => {
+    handle(request, response).catch(() => response.destroy());
+  });
+  server.listen(port, "127.0.0.1");
+  try {
+    await once(server, "listening");
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code === "EADDRINUSE" ? "is taken" : "cannot be opened";
+    throw new StartupError(
+      `Port ${port} ${reason}.`,
+      "Choose another with --port, or leave it out for any that is free.",
+      error,
+    );
+  }
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    start: (secret, onEvent) => started.resolve({ secret, onEvent }),
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+    },
+  };
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > MAX_BODY_BYTES) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function signatureHeaders({ headers }: IncomingMessage) {
+  const text = (name: string): string | undefined => {
+    const value = headers[name];
+    return typeof value === "string" ? value : undefined;
+  };
+  return {
+    "webhook-id": text("webhook-id"),
+    "webhook-timestamp": text("webhook-timestamp"),
+    "webhook-signature": text("webhook-signature"),
+  };
+}
+
+function remember(seen: Set<string>, id: string): void {
+  const [oldest] = seen;
+  if (seen.size >= MAX_REMEMBERED_IDS && oldest !== undefined) seen.delete(oldest);
+  seen.add(id);
+}
+
+function parseJsonOrNull(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString("utf8"));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,52 @@
+/** A webhook endpoint as commands show it. */
+import { type EndpointView, PENDING_COUNT_LIMIT } from "../../webhooks/api.ts";
+
+export const ENDPOINT_ARGUMENT_HELP = "the endpoint's id (whe_…)";
+
+export function presentEndpoint(endpoint: EndpointView) {
+  return {
+    id: endpoint.id,
+    organization_id: endpoint.organizationId,
+    organization_name: endpoint.organizationName,
+    url: endpoint.url,
+    description: endpoint.description,
+    event_types: endpoint.eventTypes,
+    headers: endpoint.headers,
+    max_in_flight: endpoint.maxInFlight,
+    per_second: endpoint.perSecond,
+    status: endpoint.status,
+    disabled_reason: endpoint.disabledReason,
+    status_since: endpoint.statusSince,
+    blocked_until: endpoint.blockedUntil,
+    is_circuit_open: endpoint.isCircuitOpen,
+    failing_since: endpoint.failingSince,
+    waiting: endpoint.waiting,
+    problem: endpoint.problem,
+    created_by: endpoint.createdBy,
+    created_at: endpoint.createdAt,
+    updated_at: endpoint.updatedAt,
+  };
+}
+
+const DISABLED_REASON_TEXT = {
+  gone: "disabled: it answered 410",
+  failing: "disabled: it only failed for days",
+} as const;
+
+/** The status, and why. */
+export function formatEndpointStatus({
+  status,
+  disabledReason,
+  isCircuitOpen,
+  problem,
+}: EndpointView): string {
+  if (disabledReason !== null) return DISABLED_REASON_TEXT[disabledReason];
+  if (status !== "active") return status;
+  if (problem !== null) return "active, secret unreadable";
+  return isCircuitOpen ? "active, only probed" : "active";
+}
+
+export function formatPendingCount({ waiting }: EndpointView): string {
+  const more = waiting === PENDING_COUNT_LIMIT ? "at least " : "";
+  return `${more}${waiting.toLocaleString("en")}`;
+}

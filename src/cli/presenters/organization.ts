@@ -1,0 +1,7 @@
+/** An organisation as commands show it. */
+import type { Organization } from "../../organizations/api.ts";
+import { toTypedId } from "../../platform/ids.ts";
+
+export function presentOrganization({ id, name, type, suspendedAt, createdAt }: Organization) {
+  return { id: toTypedId("org", id), name, type, suspended_at: suspendedAt ?? null, created_at: createdAt };
+}

@@ -1,0 +1,98 @@
+/** Apollo Client: questions over HTTP by the session's cookie, subscriptions over a socket that comes back by itself. */
+import { ApolloClient, ApolloLink, CombinedGraphQLErrors, HttpLink, ServerError } from "@apollo/client";
+import { ErrorLink } from "@apollo/client/link/error";
+import { GraphQLWsLink } from "@apollo/client/link/subscriptions";
+import { createClient, type Client } from "graphql-ws";
+import { OperationTypeNode } from "graphql";
+import { from, mergeMap, throwError } from "rxjs";
+import { serverUrl } from "./server-url.ts";
+import { createApolloCache } from "./apollo-cache.ts";
+import { socketEvents, waitBeforeRetry } from "./connection-status.ts";
+import { reauthentication } from "../session/reauthentication.ts";
+
+/**
+ * Close codes after which nobody comes back: the server will not have us, or one of both sides has erred, where graphql-ws
+ * gives up by itself.
+ */
+const FATAL_CLOSE_CODES = new Set([1008, 1011, 4400, 4401, 4403, 4406, 4409, 4429, 4500]);
+
+interface SessionCallbacks {
+  /** A request found the session ended. */
+  onUnauthorized: () => void;
+  /** A request was forbidden, or the socket closed for good: the session ended, or its rights changed. */
+  onForbidden: () => void;
+}
+
+export function createApolloClient({ onUnauthorized, onForbidden }: SessionCallbacks): ApolloClient {
+  const httpLink = new HttpLink({
+    uri: serverUrl("graphql"),
+    credentials: "same-origin",
+    // A page of another origin cannot set it without being asked first.
+    headers: { "apollo-require-preflight": "true" },
+  });
+  const webSocketLink = new GraphQLWsLink(createWebSocketClient(onForbidden));
+  const sessionErrorLink = new ErrorLink(({ error }) => {
+    if (hasStatusOrCode(error, 401, "UNAUTHENTICATED")) onUnauthorized();
+    else if (hasStatusOrCode(error, 403, "FORBIDDEN")) onForbidden();
+  });
+  const reauthenticationLink = new ErrorLink(({ error, operation, forward }) => {
+    if (!hasCode(error, "REAUTHENTICATION_REQUIRED")) return undefined;
+    return from(reauthentication.request()).pipe(
+      mergeMap((isConfirmed) => (isConfirmed ? forward(operation) : throwError(() => error))),
+    );
+  });
+  return new ApolloClient({
+    link: ApolloLink.from([reauthenticationLink, sessionErrorLink]).concat(
+      ApolloLink.split(isSubscription, webSocketLink, httpLink),
+    ),
+    cache: createApolloCache(),
+    defaultOptions: { watchQuery: { fetchPolicy: "cache-and-network", nextFetchPolicy: "cache-first" } },
+    devtools: { enabled: import.meta.env.DEV },
+  });
+}
+
+function isSubscription({ operationType }: ApolloLink.Operation): boolean {
+  return operationType === OperationTypeNode.SUBSCRIPTION;
+}
+
+function createWebSocketClient(onForbidden: () => void): Client {
+  return createClient({
+    url: serverUrl("graphql").replace(/^http/, "ws"),
+    lazy: true,
+    keepAlive: 30_000,
+    generateID: () => socketEvents.begins(),
+    retryAttempts: Number.POSITIVE_INFINITY,
+    retryWait: waitBeforeRetry,
+    shouldRetry: (event) => !isFatalClose(event),
+    on: {
+      connecting: (isRetry) => socketEvents.connecting(isRetry),
+      ping(isReceived, payload) {
+        if (isReceived && payload) socketEvents.stands(payload["subscribed"]);
+      },
+      closed(event) {
+        socketEvents.closed(closeReason(event));
+        if (isFatalClose(event)) onForbidden();
+      },
+    },
+  });
+}
+
+function isFatalClose(event: unknown): boolean {
+  return event instanceof CloseEvent && FATAL_CLOSE_CODES.has(event.code);
+}
+
+/** 1000: nothing is subscribed to any more. */
+function closeReason(event: unknown): "done" | "lost" | "refused" {
+  if (event instanceof CloseEvent && event.code === 1000) return "done";
+  return isFatalClose(event) ? "refused" : "lost";
+}
+
+function hasStatusOrCode(error: unknown, status: number, code: string): boolean {
+  if (ServerError.is(error)) return error.statusCode === status;
+  return hasCode(error, code);
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  if (!CombinedGraphQLErrors.is(error)) return false;
+  return error.errors.some(({ extensions }) => extensions?.["code"] === code);
+}

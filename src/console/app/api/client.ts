@@ -1,0 +1,115 @@
+/** Asks the server's `/auth` and `/console-api` routes, which answer in the envelope. */
+import { serverUrl } from "./server-url.ts";
+import { reauthentication } from "../session/reauthentication.ts";
+
+/** One thing that is wrong with what was sent. */
+export interface ErrorDetail {
+  field: string;
+  code: string;
+  message: string;
+}
+
+interface Envelope {
+  request_id: string;
+  success: boolean;
+  data: unknown;
+  error: { code: string; message: string; details: unknown } | null;
+}
+
+/** The server refused. `message` is a sentence for a person. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  readonly status: number;
+  readonly code: string;
+  readonly details: readonly ErrorDetail[];
+  readonly requestId: string | null;
+  /** True if the user must confirm their identity before the server does this. */
+  readonly needsReauthentication: boolean;
+  /** Seconds until it may be tried again; null: nothing was said. */
+  readonly retryAfterSeconds: number | null;
+
+  constructor(response: Response, envelope: Envelope | null) {
+    super(envelope?.error?.message ?? "The server gave an answer that makes no sense here");
+    this.status = response.status;
+    this.code = envelope?.error?.code ?? "UnreadableAnswer";
+    const details = envelope?.error?.details;
+    this.details = Array.isArray(details) ? (details as ErrorDetail[]) : [];
+    this.needsReauthentication = isObject(details) && details["reason"] === "reauthentication_required";
+    this.requestId = envelope?.request_id ?? response.headers.get("X-Request-Id");
+    const retryAfter = Number.parseInt(response.headers.get("Retry-After") ?? "", 10);
+    this.retryAfterSeconds = Number.isNaN(retryAfter) ? null : retryAfter;
+  }
+}
+
+/** The server was not reached at all. */
+export class OfflineError extends Error {
+  override readonly name = "OfflineError";
+  constructor(cause: unknown) {
+    super("Waymark cannot be reached. Check your connection and try again.", { cause });
+  }
+}
+
+type Method = "GET" | "POST" | "PATCH" | "DELETE";
+
+let unauthorizedHandler = (): void => undefined;
+
+/** What is done when a request that needs a session finds it ended. */
+export function setUnauthorizedHandler(handler: () => void): void {
+  unauthorizedHandler = handler;
+}
+
+async function sendRequest<Data>(method: Method, path: string, body?: unknown): Promise<Data> {
+  const hasBody = body !== undefined;
+  const response = await fetch(serverUrl(path), {
+    method,
+    credentials: "same-origin",
+    headers: { Accept: "application/json", ...(hasBody ? { "Content-Type": "application/json" } : {}) },
+    ...(hasBody ? { body: JSON.stringify(body) } : {}),
+  }).catch((error: unknown) => {
+    throw new OfflineError(error);
+  });
+  const envelope = (await response.json().catch(() => null)) as Envelope | null;
+  if (response.ok && envelope?.success) return envelope.data as Data;
+  throw new ApiError(response, envelope);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+/** As `ask`; a 401 means that the session has ended. Repeats the request after the user confirmed their identity. */
+async function authenticatedRequest<Data>(method: Method, path: string, body?: unknown): Promise<Data> {
+  try {
+    return await sendRequest<Data>(method, path, body);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.status === 401) unauthorizedHandler();
+    if (error.needsReauthentication && (await reauthentication.request()))
+      return await sendRequest(method, path, body);
+    throw error;
+  }
+}
+
+export const api = {
+  get: <Data>(path: string) => authenticatedRequest<Data>("GET", path),
+  post: <Data>(path: string, body: unknown = {}) => authenticatedRequest<Data>("POST", path, body),
+  patch: <Data>(path: string, body: unknown) => authenticatedRequest<Data>("PATCH", path, body),
+  delete: <Data>(path: string) => authenticatedRequest<Data>("DELETE", path),
+  /** For who is not signed in, and where 401 says that a password is wrong. */
+  anonymous: {
+    get: <Data>(path: string) => sendRequest<Data>("GET", path),
+    post: <Data>(path: string, body: unknown = {}) => sendRequest<Data>("POST", path, body),
+  },
+};
+
+/** What is wrong, by field, for `form.setErrors`; empty where it is about no field. */
+export function fieldErrors(error: unknown): Record<string, string> {
+  if (!(error instanceof ApiError)) return {};
+  return Object.fromEntries(error.details.map(({ field, message }) => [field, toSentence(message)]));
+}
+
+/** "must not be empty" below its field: "Must not be empty."; "is not right": "This is not right." */
+function toSentence(message: string): string {
+  const sentence = message.startsWith("is ") ? `This ${message}` : message;
+  return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}${sentence.endsWith(".") ? "" : "."}`;
+}

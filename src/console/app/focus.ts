@@ -1,4 +1,0 @@
-/** As a `ref`: moves the focus to what has just taken the place of what had it. */
-export function focusOnArrival(element: HTMLElement | null): void {
-  element?.focus();
-}

@@ -1,0 +1,40 @@
+/** Short words in the corner, for acts that have no dialog of their own. */
+import { notifications } from "@mantine/notifications";
+import { errorMessage } from "../api/describe-error.ts";
+import type { RemovedValue } from "../search-params.ts";
+
+const closeButtonProps = { "aria-label": "Dismiss" };
+
+export function notify(message: string): void {
+  notifications.show({ message, closeButtonProps });
+}
+
+/** It stays until it is read. */
+export function notifyError(error: unknown): void {
+  notifications.show({
+    color: "red",
+    title: "This did not work",
+    message: errorMessage(error),
+    autoClose: false,
+    closeButtonProps,
+  });
+}
+
+const MAX_VALUE_LENGTH = 40;
+
+/** Shown once per link, although the router reads a link several times. */
+export function notifyRepairedLink(removed: readonly RemovedValue[]): void {
+  const filters = removed.map(({ name, value }) => `${name}=${truncate(value)}`).join(", ");
+  notifications.show({
+    id: `repaired-link ${filters}`,
+    color: "amber",
+    title: "Part of the link was removed",
+    message: `This page has no such filter: ${filters}`,
+    autoClose: false,
+    closeButtonProps,
+  });
+}
+
+function truncate(value: string): string {
+  return value.length > MAX_VALUE_LENGTH ? `${value.slice(0, MAX_VALUE_LENGTH)}…` : value;
+}

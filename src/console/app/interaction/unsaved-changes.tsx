@@ -1,0 +1,123 @@
+/** Asks before unsaved input is lost: when a dialog closes, and when the page is left, reloaded or signed out of. */
+import { useBlocker } from "@tanstack/react-router";
+import {
+  createContext,
+  lazy,
+  Suspense,
+  use,
+  useEffect,
+  useRef,
+  useState,
+  type ReactNode,
+  type RefObject,
+} from "react";
+
+// Loaded after the first page.
+const DiscardPrompt = lazy(async () => ({
+  default: (await import("../../components/dialogs/discard-prompt.tsx")).DiscardPrompt,
+}));
+
+/** `locked`: a request is in flight, or something is shown that cannot be shown again. Only a dialog can be locked. */
+export type InputState = "clean" | "changed" | "locked";
+
+type Inputs = Set<() => InputState>;
+
+interface UnsavedChanges {
+  inputs: Inputs;
+  /** Resolves to true if nothing is lost or the user agrees to lose it. */
+  confirmDiscard: (inputs: Inputs) => Promise<boolean>;
+  /** The same for the whole page, which the browser then no longer asks about. */
+  confirmLeave: () => Promise<boolean>;
+}
+
+const UnsavedChangesContext = createContext<UnsavedChanges | null>(null);
+
+interface DialogControl {
+  inputs: Inputs;
+  isOpen: RefObject<boolean>;
+  /** Closes the dialog unless that would lose something that the user wants to keep. */
+  requestClose: () => Promise<void>;
+}
+
+const DialogContext = createContext<DialogControl | null>(null);
+
+export const DialogProvider = DialogContext;
+
+/** The dialog around a component; null on a page. */
+export function useDialogControl(): DialogControl | null {
+  return use(DialogContext);
+}
+
+export function useUnsavedChanges(): UnsavedChanges {
+  const unsaved = use(UnsavedChangesContext);
+  if (!unsaved) throw new Error("useMayDiscard is used outside of UnsavedProvider");
+  return unsaved;
+}
+
+/** Registers a form. `state` is read on each attempt to leave. */
+export function useUnsavedInput(state: () => InputState): void {
+  const { inputs } = useUnsavedChanges();
+  const dialog = useDialogControl();
+  const latest = useRef(state);
+  useEffect(() => {
+    latest.current = state;
+  });
+  useEffect(() => {
+    const read = (): InputState => {
+      // A dialog that fades away has been left already.
+      if (dialog) return dialog.isOpen.current ? latest.current() : "clean";
+      return latest.current() === "clean" ? "clean" : "changed";
+    };
+    const registries = dialog ? [inputs, dialog.inputs] : [inputs];
+    for (const registry of registries) registry.add(read);
+    return () => {
+      for (const registry of registries) registry.delete(read);
+    };
+  }, [inputs, dialog]);
+}
+
+export function UnsavedChangesProvider({ children }: { children: ReactNode }) {
+  const [answer, setAnswer] = useState<((isDiscarded: boolean) => void) | null>(null);
+  const isAsking = useRef(false);
+  const askToDiscard = (): Promise<boolean> => {
+    // Escape reaches the dialog below the question too.
+    if (isAsking.current) return Promise.resolve(false);
+    isAsking.current = true;
+    return new Promise((resolve) => {
+      setAnswer(() => (isDiscarded: boolean) => {
+        isAsking.current = false;
+        setAnswer(null);
+        resolve(isDiscarded);
+      });
+    });
+  };
+  const latestAskToDiscard = useRef(askToDiscard);
+  const [unsaved] = useState<UnsavedChanges>(() => {
+    const all: Inputs = new Set();
+    const confirmDiscard = async (inputs: Inputs): Promise<boolean> => {
+      const states = new Set([...inputs].map((read) => read()));
+      if (states.has("locked")) return false;
+      return !states.has("changed") || (await latestAskToDiscard.current());
+    };
+    const confirmLeave = async (): Promise<boolean> => {
+      const isFree = await confirmDiscard(all);
+      if (isFree) all.clear();
+      return isFree;
+    };
+    return { inputs: all, confirmDiscard, confirmLeave };
+  });
+  useBlocker({
+    // Filters in the URL change without leaving the page.
+    shouldBlockFn: async ({ current, next }) =>
+      current.pathname !== next.pathname && !(await unsaved.confirmDiscard(unsaved.inputs)),
+    enableBeforeUnload: () => [...unsaved.inputs].some((read) => read() !== "clean"),
+  });
+  return (
+    <UnsavedChangesContext value={unsaved}>
+      {children}
+      <Suspense>
+        <DiscardPrompt onAnswer={answer} />
+      </Suspense>
+    </UnsavedChangesContext>
+  );
+}

@@ -1,0 +1,25 @@
+/** What stands around the pages of who is not signed in, or not yet as they must be. */
+import { Outlet } from "@tanstack/react-router";
+import { Brand } from "../../components/layout/brand.tsx";
+import { ColorSchemeSwitch } from "../../components/layout/color-scheme-switch.tsx";
+import { OfflineBanner } from "../../components/status/offline-banner.tsx";
+import classes from "./account-layout.module.css";
+
+export function AccountLayout() {
+  return (
+    <div className={classes.root}>
+      <OfflineBanner />
+      <main tabIndex={-1} className={classes.main}>
+        <div className={classes.brand}>
+          <Brand size={36} />
+        </div>
+        <div className={classes.card}>
+          <Outlet />
+        </div>
+      </main>
+      <footer className={classes.foot}>
+        <ColorSchemeSwitch />
+      </footer>
+    </div>
+  );
+}

@@ -1,0 +1,96 @@
+/** The entries of the side bar, by who is signed in. */
+import {
+  IconBuildingCommunity,
+  IconClockCog,
+  IconFileImport,
+  IconGauge,
+  IconInbox,
+  IconListCheck,
+  IconMail,
+  IconPackage,
+  IconPlugConnected,
+  IconShieldLock,
+  IconUrgent,
+  IconUsers,
+  IconClipboardList,
+  type Icon,
+} from "@tabler/icons-react";
+import type { LinkProps } from "@tanstack/react-router";
+import { canVisit, type Access } from "../session/access.ts";
+import type { Session } from "../session/session.ts";
+
+export interface NavEntry {
+  label: string;
+  icon: Icon;
+  /** A page of the console. */
+  to: NonNullable<LinkProps["to"]>;
+  access: Access;
+  /** Current only on this very page, not on those below it. */
+  exact?: boolean;
+}
+
+export interface NavGroup {
+  /** Null: the group needs no name. */
+  title: string | null;
+  entries: readonly NavEntry[];
+}
+
+const dashboard: NavEntry = { label: "Dashboard", icon: IconGauge, to: "/", access: "anyone", exact: true };
+const jobs: NavEntry = { label: "Jobs", icon: IconPackage, to: "/jobs", access: "anyone" };
+const members: NavEntry = { label: "Members", icon: IconUsers, to: "/members", access: "anyone" };
+const security: NavEntry = { label: "Security", icon: IconShieldLock, to: "/security", access: "anyone" };
+
+const organizationNavigation: readonly NavGroup[] = [
+  {
+    title: null,
+    entries: [
+      dashboard,
+      jobs,
+      { label: "Integrations", icon: IconPlugConnected, to: "/integrations", access: "integrations" },
+    ],
+  },
+  {
+    title: "Account",
+    entries: [
+      members,
+      { label: "Audit log", icon: IconClipboardList, to: "/audit", access: "integrations" },
+      security,
+    ],
+  },
+];
+
+const operatorNavigation: readonly NavGroup[] = [
+  { title: null, entries: [dashboard, jobs] },
+  {
+    title: "Partners",
+    entries: [
+      { label: "Requests", icon: IconInbox, to: "/operator/requests", access: "operator" },
+      {
+        label: "Organisations",
+        icon: IconBuildingCommunity,
+        to: "/operator/organizations",
+        access: "operator",
+      },
+      { label: "Endpoints", icon: IconUrgent, to: "/operator/endpoints", access: "operator" },
+    ],
+  },
+  {
+    title: "Service",
+    entries: [
+      { label: "Import", icon: IconFileImport, to: "/operator/import", access: "operator" },
+      { label: "Statuses", icon: IconListCheck, to: "/operator/statuses", access: "operator" },
+      { label: "Mail", icon: IconMail, to: "/operator/mail", access: "operator" },
+      { label: "Audit log", icon: IconClipboardList, to: "/operator/audit", access: "operator" },
+      { label: "Tasks", icon: IconClockCog, to: "/operator/tasks", access: "operator" },
+    ],
+  },
+  { title: "Account", entries: [{ ...members, label: "Operators" }, security] },
+];
+
+export function navigationFor(session: Session): readonly NavGroup[] {
+  const groups = session.user.role === "operator" ? operatorNavigation : organizationNavigation;
+  return groups.map(({ title, entries }) => ({
+    title,
+    entries: entries.filter(({ access }) => canVisit(session, access)),
+  }));
+}

@@ -1,0 +1,75 @@
+/** The mark, the way to each page, and who is signed in. */
+import { ActionIcon, Avatar, Stack, Text } from "@mantine/core";
+import { IconLogout } from "@tabler/icons-react";
+import { Link } from "@tanstack/react-router";
+import { Brand } from "../../components/layout/brand.tsx";
+import { ColorSchemeSwitch } from "../../components/layout/color-scheme-switch.tsx";
+import { SideBarLink } from "../../components/layout/links.tsx";
+import { navigationFor, type NavGroup } from "./navigation.ts";
+import type { Session } from "../session/session.ts";
+import classes from "./side-bar.module.css";
+import { signOut } from "../session/sign-out.ts";
+import { useUnsavedChanges } from "../interaction/unsaved-changes.tsx";
+
+export function SideBar({ session }: { session: Session }) {
+  return (
+    <div className={classes.root}>
+      <Link to="/" className={classes.brand} aria-label="Waymark, to the dashboard">
+        <Brand />
+      </Link>
+      <nav aria-label="Main" className={classes.nav}>
+        {navigationFor(session).map((group) => (
+          <NavSection key={group.title ?? ""} group={group} />
+        ))}
+      </nav>
+      <Stack gap="sm" className={classes.foot}>
+        <ColorSchemeSwitch />
+        <CurrentUser session={session} />
+      </Stack>
+    </div>
+  );
+}
+
+function NavSection({ group: { title, entries } }: { group: NavGroup }) {
+  return (
+    <div className={classes.section}>
+      {title !== null && <p className={classes.title}>{title}</p>}
+      <ul className={classes.list}>
+        {entries.map(({ label, icon: Picture, to, exact = false }) => (
+          <li key={to}>
+            <SideBarLink
+              to={to}
+              label={label}
+              activeOptions={{ exact, includeSearch: false }}
+              leftSection={<Picture size={18} stroke={1.7} aria-hidden="true" />}
+              classNames={{ root: classes.link ?? "" }}
+            />
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function CurrentUser({ session: { user, organization } }: { session: Session }) {
+  const { confirmLeave } = useUnsavedChanges();
+  const signOutIfConfirmed = async (): Promise<void> => {
+    if (await confirmLeave()) await signOut();
+  };
+  return (
+    <div className={classes.user}>
+      <Avatar name={user.name} color="spruce" size={34} radius="md" aria-hidden="true" />
+      <span className={classes.who} title={user.email}>
+        <Text component="span" fz="sm" fw={600} truncate>
+          {user.name}
+        </Text>
+        <Text component="span" fz="xs" c="dimmed" truncate>
+          {organization?.name ?? "Operator"}
+        </Text>
+      </span>
+      <ActionIcon aria-label="Sign out" title="Sign out" onClick={() => void signOutIfConfirmed()}>
+        <IconLogout size={18} stroke={1.7} aria-hidden="true" />
+      </ActionIcon>
+    </div>
+  );
+}

@@ -1,0 +1,101 @@
+/** The dialog "Confirm it's you": the password, and a code with two-factor. */
+import { Anchor, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useRef, useState } from "react";
+import { api } from "../../app/api/client.ts";
+import { reauthentication } from "../../app/session/reauthentication.ts";
+import { useSession } from "../../app/session/session.ts";
+import { DialogProvider, type InputState } from "../../app/interaction/unsaved-changes.tsx";
+import { useSubmit } from "../../app/interaction/use-submit.ts";
+import { DialogActions } from "./dialog-actions.tsx";
+import { FormAlert } from "../forms/form-alert.tsx";
+import { PasswordField } from "../forms/password-field.tsx";
+
+export function ReauthenticationForm() {
+  const isBusy = useRef(false);
+  const [control] = useState(() => ({
+    inputs: new Set<() => InputState>(),
+    isOpen: { current: true },
+    // While the server checks, closing would lose its answer. A typed password is dropped without asking.
+    requestClose: async (): Promise<void> => {
+      if (!isBusy.current) reauthentication.settle(false);
+    },
+  }));
+  return (
+    <Modal
+      opened
+      onClose={() => void control.requestClose()}
+      title="Confirm it’s you"
+      closeOnClickOutside={false}
+      returnFocus={false}
+      // Above the dialog whose action needs it.
+      zIndex={300}
+    >
+      <DialogProvider value={control}>
+        <ProofForm onBusy={(next) => (isBusy.current = next)} />
+      </DialogProvider>
+    </Modal>
+  );
+}
+
+interface ProofFormProps {
+  onBusy: (isBusy: boolean) => void;
+}
+
+function ProofForm({ onBusy }: ProofFormProps) {
+  const { user } = useSession();
+  const [kind, setKind] = useState<"totp" | "recovery_code">("totp");
+  const form = useForm({ mode: "uncontrolled", initialValues: { password: "", code: "" } });
+  const submit = useSubmit(form, async ({ password, code }) => {
+    onBusy(true);
+    try {
+      const proof = user.has_two_factor ? { password, code: code.trim(), kind } : { password };
+      await api.post("auth/reauthenticate", proof);
+      reauthentication.settle(true);
+    } finally {
+      onBusy(false);
+    }
+  });
+  return (
+    <form onSubmit={form.onSubmit(submit.onSubmit)}>
+      <Stack>
+        <Text>This action needs your password again. You are asked once in ten minutes.</Text>
+        <FormAlert message={submit.failure} />
+        <PasswordField
+          key={form.key("password")}
+          {...form.getInputProps("password")}
+          label="Your password"
+          autoComplete="current-password"
+          data-autofocus
+          required
+        />
+        {user.has_two_factor && (
+          <TextInput
+            key={`${kind} ${form.key("code")}`}
+            {...form.getInputProps("code")}
+            label={kind === "totp" ? "Code from your authenticator app" : "Recovery code"}
+            inputMode={kind === "totp" ? "numeric" : "text"}
+            autoComplete="one-time-code"
+            required
+            withAsterisk={false}
+          />
+        )}
+        {user.has_two_factor && (
+          <Anchor
+            component="button"
+            type="button"
+            fz="sm"
+            ta="start"
+            onClick={() => {
+              form.setFieldValue("code", "");
+              setKind(kind === "totp" ? "recovery_code" : "totp");
+            }}
+          >
+            {kind === "totp" ? "Use a recovery code" : "Use the authenticator app"}
+          </Anchor>
+        )}
+        <DialogActions action="Confirm" isBusy={submit.isBusy} />
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,23 @@
+/** Mantine's look on the router's links: `to`, `params` and `search` are checked against the routes. */
+import {
+  Anchor,
+  Button,
+  NavLink,
+  type AnchorProps,
+  type ButtonProps,
+  type NavLinkProps,
+} from "@mantine/core";
+import { createLink } from "@tanstack/react-router";
+import type { ComponentPropsWithRef } from "react";
+
+type LinkPropsOf<Props> = Props & Omit<ComponentPropsWithRef<"a">, keyof Props>;
+
+export const TextLink = createLink((props: LinkPropsOf<AnchorProps>) => <Anchor {...props} />);
+
+export const ButtonLink = createLink((props: LinkPropsOf<ButtonProps>) => (
+  <Button component="a" {...props} />
+));
+
+export const SideBarLink = createLink((props: LinkPropsOf<NavLinkProps>) => (
+  <NavLink component="a" {...props} />
+));

@@ -1,0 +1,43 @@
+/** Whether news comes by itself, and the way to have peace. Paused, lost and live differ in words, not in colour alone. */
+import { Button, Group } from "@mantine/core";
+import { IconPlayerPause, IconPlayerPlay } from "@tabler/icons-react";
+import { useConnectionStatus, type ConnectionStatus } from "../../app/api/connection-status.ts";
+import { StatusBadge } from "./status-badge.tsx";
+import type { Tone } from "./tone.ts";
+
+interface LiveIndicatorProps {
+  isPaused: boolean;
+  onToggle: () => void;
+}
+
+const INDICATORS: Record<ConnectionStatus, { label: string; tone: Tone }> = {
+  idle: { label: "Connecting", tone: "neutral" },
+  connecting: { label: "Connecting", tone: "neutral" },
+  live: { label: "Live", tone: "success" },
+  reconnecting: { label: "Reconnecting", tone: "attention" },
+  refused: { label: "Not live", tone: "danger" },
+};
+
+export function LiveIndicator({ isPaused, onToggle }: LiveIndicatorProps) {
+  const state = useConnectionStatus();
+  const indicator: { label: string; tone: Tone } = isPaused
+    ? { label: "Paused", tone: "muted" }
+    : INDICATORS[state];
+  const Picture = isPaused ? IconPlayerPlay : IconPlayerPause;
+  return (
+    <Group gap="xs">
+      <span role="status">
+        <StatusBadge {...indicator} />
+      </span>
+      <Button
+        variant="default"
+        size="xs"
+        leftSection={<Picture size={14} aria-hidden="true" />}
+        onClick={onToggle}
+        aria-label={isPaused ? "Resume live updates" : "Pause live updates"}
+      >
+        {isPaused ? "Resume" : "Pause"}
+      </Button>
+    </Group>
+  );
+}

@@ -1,0 +1,27 @@
+/** Says that the network is gone, as long as it is. */
+import { IconCloudOff } from "@tabler/icons-react";
+import { useSyncExternalStore } from "react";
+import classes from "./offline-banner.module.css";
+
+function subscribeToNetwork(listener: () => void): () => void {
+  window.addEventListener("online", listener);
+  window.addEventListener("offline", listener);
+  return () => {
+    window.removeEventListener("online", listener);
+    window.removeEventListener("offline", listener);
+  };
+}
+
+export function OfflineBanner() {
+  const isOnline = useSyncExternalStore(subscribeToNetwork, () => navigator.onLine);
+  return (
+    <div role="status">
+      {!isOnline && (
+        <p className={classes.banner}>
+          <IconCloudOff size={18} aria-hidden="true" />
+          You are offline. What you see may be out of date, and nothing can be changed.
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,75 @@
+/** The second step of signing in: a code of the authenticator app, or a recovery code. */
+import { Anchor, Button, Group, Stack, TextInput, type TextInputProps } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useState } from "react";
+import { api } from "../../app/api/client.ts";
+import { focusOnMount } from "../../app/interaction/focus-on-mount.ts";
+import { useSessionStore } from "../../app/session/session.ts";
+import { useSubmit } from "../../app/interaction/use-submit.ts";
+import { FormAlert } from "../../components/forms/form-alert.tsx";
+import { PageHeader } from "../../components/layout/page-header.tsx";
+
+type CodeKind = "totp" | "recovery_code";
+
+const texts = {
+  totp: {
+    description: "Enter the six digits that your authenticator app shows for Waymark.",
+    label: "Code",
+    other: "Use a recovery code",
+  },
+  recovery_code: {
+    description: "Enter one of the recovery codes that you kept. Each is good once.",
+    label: "Recovery code",
+    other: "Use the authenticator app",
+  },
+} as const;
+
+export function TwoFactorForm({ onBack }: { onBack: () => void }) {
+  const session = useSessionStore();
+  const [kind, setKind] = useState<CodeKind>("totp");
+  const form = useForm({ mode: "uncontrolled", initialValues: { code: "" } });
+  const submit = useSubmit(form, async ({ code }) => {
+    await api.anonymous.post("auth/two-factor", { code: code.trim(), kind });
+    await session.load();
+  });
+  const switchKind = (): void => {
+    form.reset();
+    setKind(kind === "totp" ? "recovery_code" : "totp");
+  };
+  return (
+    <>
+      <PageHeader title="Second step" description={texts[kind].description} />
+      <form onSubmit={form.onSubmit(submit.onSubmit)}>
+        <Stack>
+          <FormAlert message={submit.failure} />
+          <CodeInput key={kind} kind={kind} {...form.getInputProps("code")} />
+          <Button type="submit" loading={submit.isBusy} fullWidth>
+            Sign in
+          </Button>
+          <Group justify="space-between">
+            <Anchor component="button" type="button" fz="sm" onClick={switchKind}>
+              {texts[kind].other}
+            </Anchor>
+            <Anchor component="button" type="button" fz="sm" onClick={onBack}>
+              Start again
+            </Anchor>
+          </Group>
+        </Stack>
+      </form>
+    </>
+  );
+}
+
+function CodeInput({ kind, ...props }: TextInputProps & { kind: CodeKind }) {
+  return (
+    <TextInput
+      ref={focusOnMount}
+      label={texts[kind].label}
+      inputMode={kind === "totp" ? "numeric" : "text"}
+      autoComplete="one-time-code"
+      required
+      withAsterisk={false}
+      {...props}
+    />
+  );
+}

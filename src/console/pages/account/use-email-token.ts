@@ -1,0 +1,47 @@
+/** What a mail's link is good for, asked of the server before a form is shown. */
+import { useCallback, useEffect, useState } from "react";
+import { api, ApiError } from "../../app/api/client.ts";
+import { getUrlToken } from "../../app/session/url-token.ts";
+
+export type EmailTokenKind = "registration" | "invitation" | "password_reset" | "account_request_answer";
+
+export interface EmailTokenView {
+  kind: EmailTokenKind;
+  email: string;
+  organization_name: string | null;
+  question: string | null;
+  expires_at: string;
+}
+
+export type EmailTokenState =
+  | { stage: "checking" }
+  | { stage: "good"; token: string; link: EmailTokenView }
+  /** Used, expired, void, of another kind, or come without: told in one way. */
+  | { stage: "gone" }
+  | { stage: "failed"; error: unknown };
+
+/** `retry` asks again where it could not be learnt. */
+export function useEmailToken(kind: EmailTokenKind): { state: EmailTokenState; retry: () => void } {
+  const [state, setState] = useState<EmailTokenState>({ stage: "checking" });
+  const check = useCallback(() => {
+    checkToken(kind).then(setState, (error: unknown) => setState({ stage: "failed", error }));
+  }, [kind]);
+  useEffect(check, [check]);
+  const retry = (): void => {
+    setState({ stage: "checking" });
+    check();
+  };
+  return { state, retry };
+}
+
+async function checkToken(kind: EmailTokenKind): Promise<EmailTokenState> {
+  const token = getUrlToken();
+  if (token === null) return { stage: "gone" };
+  try {
+    const link = await api.anonymous.post<EmailTokenView>("auth/links/check", { token });
+    return link.kind === kind ? { stage: "good", token, link } : { stage: "gone" };
+  } catch (error) {
+    if (error instanceof ApiError && [400, 404, 410].includes(error.status)) return { stage: "gone" };
+    throw error;
+  }
+}

@@ -1,0 +1,75 @@
+/** The log of deliveries: filtered by what stands in the address. */
+import { NetworkStatus } from "@apollo/client";
+import { useQuery } from "@apollo/client/react";
+import { Button } from "@mantine/core";
+import { IconFilterOff, IconSend } from "@tabler/icons-react";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { ButtonLink } from "../../../components/layout/links.tsx";
+import { PageHeader } from "../../../components/layout/page-header.tsx";
+import { LoadMore } from "../../../components/tables/pager.tsx";
+import { EmptyState, ErrorState, LoadingState } from "../../../components/status/page-states.tsx";
+import { WebhookDeliveriesDocument } from "../../../generated/webhook-deliveries.ts";
+import { deliveriesVariables, hasDeliveryFilters } from "./deliveries.search.ts";
+import { DeliveriesFilters } from "./deliveries.filters.tsx";
+import { DeliveriesTable } from "./deliveries.table.tsx";
+
+const route = getRouteApi("/console/integrations/deliveries");
+const PAGE_SIZE = 30;
+
+export function DeliveriesPage() {
+  const search = route.useSearch();
+  const query = useQuery(WebhookDeliveriesDocument, {
+    variables: { ...deliveriesVariables(search), first: PAGE_SIZE },
+    notifyOnNetworkStatusChange: true,
+  });
+  const { data, previousData, error, networkStatus, refetch, fetchMore } = query;
+  const log = (data ?? previousData)?.webhookDeliveries;
+  const deliveries = log?.edges.map(({ node }) => node) ?? [];
+  const isStale = !data && networkStatus === NetworkStatus.setVariables;
+  return (
+    <>
+      <PageHeader
+        title="Deliveries"
+        description="Each logged delivery of an event to an endpoint. Newest first."
+      />
+      <DeliveriesFilters />
+      {error && <ErrorState error={error} onRetry={() => void refetch()} />}
+      {!error && !log && <LoadingState label="Loading deliveries" rows={9} />}
+      {!error && log && deliveries.length === 0 && <NoDeliveries hasFilters={hasDeliveryFilters(search)} />}
+      {!error && deliveries.length > 0 && <DeliveriesTable deliveries={deliveries} isStale={isStale} />}
+      {!error && (
+        <LoadMore
+          hasMore={log?.pageInfo.hasNextPage ?? false}
+          isLoading={isStale || networkStatus === NetworkStatus.fetchMore}
+          onLoadMore={() => fetchMore({ variables: { after: log?.pageInfo.endCursor } })}
+        />
+      )}
+    </>
+  );
+}
+
+function NoDeliveries({ hasFilters }: { hasFilters: boolean }) {
+  const navigate = useNavigate();
+  if (hasFilters) {
+    const clear = (
+      <Button variant="default" onClick={() => void navigate({ to: "/integrations/deliveries", search: {} })}>
+        Clear the filters
+      </Button>
+    );
+    return (
+      <EmptyState icon={IconFilterOff} title="No delivery like that" action={clear}>
+        No logged delivery fits all filters.
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState
+      icon={IconSend}
+      title="Nothing was sent yet"
+      action={<ButtonLink to="/integrations/endpoints">Go to the endpoints</ButtonLink>}
+    >
+      As soon as a job changes, each endpoint that wants the event has a delivery here. A test event shows at
+      once whether a receiver takes it.
+    </EmptyState>
+  );
+}

@@ -1,0 +1,47 @@
+/** Which deliveries the log shows, as its address says it. */
+import { enumParam, textParam, typedIdParam, type RawSearch } from "../../../app/search-params.ts";
+import type {
+  WebhookDeliveriesQueryVariables,
+  WebhookDeliveryStatus,
+  WebhookEventType,
+} from "../../../generated/webhook-deliveries.ts";
+import { eventTypeCode, webhookEventTypes } from "../event-types.ts";
+import { deliveryStatuses } from "./delivery-status.ts";
+
+export interface DeliveriesSearch {
+  endpoint?: string | undefined;
+  status?: Lowercase<WebhookDeliveryStatus> | undefined;
+  /** `job.created`. */
+  event?: string | undefined;
+  marking_number?: string | undefined;
+}
+
+const STATUS_VALUES = deliveryStatuses.map((status) => status.toLowerCase() as Lowercase<typeof status>);
+
+export function parseDeliveriesSearch(search: RawSearch): DeliveriesSearch {
+  return {
+    endpoint: typedIdParam(search["endpoint"], "whe"),
+    status: enumParam(search["status"], STATUS_VALUES),
+    event: enumParam(search["event"], webhookEventTypes.map(eventTypeCode)),
+    marking_number: textParam(search["marking_number"], 120),
+  };
+}
+
+export function deliveriesVariables(
+  search: DeliveriesSearch,
+): Omit<WebhookDeliveriesQueryVariables, "first"> {
+  return {
+    endpointId: search.endpoint,
+    status: search.status?.toUpperCase() as WebhookDeliveryStatus | undefined,
+    eventType: eventTypeFromCode(search.event),
+    markingNumber: search.marking_number,
+  };
+}
+
+function eventTypeFromCode(code: string | undefined): WebhookEventType | undefined {
+  return webhookEventTypes.find((type) => eventTypeCode(type) === code);
+}
+
+export function hasDeliveryFilters(search: DeliveriesSearch): boolean {
+  return Object.values(search).some((value) => value !== undefined);
+}

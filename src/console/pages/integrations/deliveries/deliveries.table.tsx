@@ -1,0 +1,148 @@
+/** Deliveries in a table. */
+import { Stack, Text } from "@mantine/core";
+import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
+import { TextLink } from "../../../components/layout/links.tsx";
+import { StatusBadge } from "../../../components/status/status-badge.tsx";
+import { Timestamp, useNow } from "../../../components/display/timestamp.tsx";
+import type { DeliveryRowFragment } from "../../../generated/webhook-deliveries.ts";
+import { eventTypeCode } from "../event-types.ts";
+import classes from "../integrations.module.css";
+import { isFuture, outcomeLabel, deliveryStatusOf } from "./delivery-status.ts";
+
+type Delivery = DeliveryRowFragment;
+
+const eventColumn: Column<Delivery> = {
+  id: "event",
+  header: "Event",
+  isTitle: true,
+  cell: ({ id, eventType, origin }) => (
+    <Stack gap={0}>
+      <TextLink to="/integrations/deliveries/$id" params={{ id }}>
+        {eventTypeCode(eventType)}
+      </TextLink>
+      {origin === "REPLAY" && (
+        <Text c="dimmed" fz="xs">
+          sent again
+        </Text>
+      )}
+    </Stack>
+  ),
+};
+
+/** The same with the job below it, for less room. */
+const compactEventColumn: Column<Delivery> = {
+  ...eventColumn,
+  cell: (delivery) => (
+    <Stack gap={0}>
+      {eventColumn.cell(delivery)}
+      {delivery.markingNumber !== null && (
+        <Text c="dimmed" fz="xs" className={classes.anywhere}>
+          {delivery.markingNumber}
+        </Text>
+      )}
+    </Stack>
+  ),
+};
+
+const jobColumn: Column<Delivery> = {
+  id: "job",
+  header: "Marking Number",
+  cell: ({ markingNumber }) => <MarkingNumberCell value={markingNumber} />,
+};
+
+const endpointColumn: Column<Delivery> = {
+  id: "endpoint",
+  header: "Endpoint",
+  cell: (delivery) => <EndpointCell delivery={delivery} />,
+};
+
+const statusColumn: Column<Delivery> = {
+  id: "status",
+  header: "Status",
+  cell: (delivery) => (
+    <Stack gap={2} className={classes.state}>
+      <StatusBadge {...deliveryStatusOf(delivery)} />
+      <OutcomeNote delivery={delivery} />
+    </Stack>
+  ),
+};
+
+const createdColumn: Column<Delivery> = {
+  id: "when",
+  header: "When",
+  align: "end",
+  cell: ({ createdAt }) => <Timestamp value={createdAt} />,
+};
+
+interface DeliveriesTableProps {
+  deliveries: readonly Delivery[];
+  /** Of one endpoint, in less room. */
+  isCompact?: boolean;
+  isStale?: boolean;
+}
+
+export function DeliveriesTable({ deliveries, isCompact = false, isStale = false }: DeliveriesTableProps) {
+  return (
+    <DataTable
+      caption="Deliveries"
+      columns={
+        isCompact
+          ? [compactEventColumn, statusColumn, createdColumn]
+          : [eventColumn, jobColumn, endpointColumn, statusColumn, createdColumn]
+      }
+      rows={deliveries}
+      rowKey={({ id }) => id}
+      isStale={isStale}
+    />
+  );
+}
+
+function MarkingNumberCell({ value }: { value: string | null }) {
+  if (value === null)
+    return (
+      <Text c="dimmed" fz="sm">
+        None
+      </Text>
+    );
+  return (
+    <TextLink to="/jobs/$markingNumber" params={{ markingNumber: value }} className={classes.anywhere}>
+      {value}
+    </TextLink>
+  );
+}
+
+function EndpointCell({ delivery: { endpoint: to } }: { delivery: Delivery }) {
+  if (to === null)
+    return (
+      <Text c="dimmed" fz="sm">
+        Deleted
+      </Text>
+    );
+  return (
+    <TextLink
+      to="/integrations/endpoints/$id"
+      params={{ id: to.id }}
+      title={to.url}
+      className={classes.shortened}
+    >
+      {to.url.replace(/^https?:\/\//, "")}
+    </TextLink>
+  );
+}
+
+/** Why it did not arrive, how often it was tried, and when it is tried again. */
+function OutcomeNote({ delivery: { outcome, attemptCount, nextAttemptAt } }: { delivery: Delivery }) {
+  const nowMs = useNow();
+  if (outcome === null || outcome === "delivered") return null;
+  return (
+    <Text c="dimmed" fz="xs">
+      {outcomeLabel(outcome)}
+      {attemptCount > 1 && ` at attempt ${attemptCount}`}
+      {isFuture(nextAttemptAt, nowMs) && (
+        <>
+          , again <Timestamp value={nextAttemptAt} />
+        </>
+      )}
+    </Text>
+  );
+}

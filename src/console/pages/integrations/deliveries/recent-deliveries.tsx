@@ -1,0 +1,42 @@
+/** The last deliveries to an endpoint. */
+import { useQuery } from "@apollo/client/react";
+import { Group, Stack, Text, Title } from "@mantine/core";
+import { useId } from "react";
+import { TextLink } from "../../../components/layout/links.tsx";
+import { ErrorState, LoadingState } from "../../../components/status/page-states.tsx";
+import { WebhookDeliveriesDocument } from "../../../generated/webhook-deliveries.ts";
+import { DeliveriesTable } from "./deliveries.table.tsx";
+import { pollWhileVisible } from "../polling.ts";
+
+const RECENT_COUNT = 8;
+
+export function RecentDeliveries({ endpointId }: { endpointId: string }) {
+  const heading = useId();
+  const { data, error, refetch } = useQuery(WebhookDeliveriesDocument, {
+    variables: { endpointId, first: RECENT_COUNT },
+    // The log holds more of the same list, and would be cut off by this one.
+    fetchPolicy: "no-cache",
+    ...pollWhileVisible(30_000),
+  });
+  const deliveries = data?.webhookDeliveries?.edges.map(({ node }) => node) ?? [];
+  return (
+    <Stack component="section" gap="sm" aria-labelledby={heading}>
+      <Group justify="space-between">
+        <Title order={2} id={heading}>
+          Recent deliveries
+        </Title>
+        <TextLink to="/integrations/deliveries" search={{ endpoint: endpointId }} fz="sm">
+          The whole log
+        </TextLink>
+      </Group>
+      {error && !data && <ErrorState error={error} onRetry={() => void refetch()} />}
+      {!error && !data && <LoadingState rows={4} label="Loading deliveries" />}
+      {data && deliveries.length === 0 && (
+        <Text c="dimmed" fz="sm">
+          Nothing was sent yet. Send a test event to see whether your receiver takes it.
+        </Text>
+      )}
+      {deliveries.length > 0 && <DeliveriesTable deliveries={deliveries} isCompact />}
+    </Stack>
+  );
+}

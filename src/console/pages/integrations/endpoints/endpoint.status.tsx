@@ -1,0 +1,68 @@
+/** How an endpoint fares: a badge, a note beside it, and the whole story. */
+import { Alert, Text } from "@mantine/core";
+import { IconAlertTriangle, IconPlayerPause } from "@tabler/icons-react";
+import { StatusBadge } from "../../../components/status/status-badge.tsx";
+import { Timestamp, useNow } from "../../../components/display/timestamp.tsx";
+import type { EndpointHealthFragment } from "../../../generated/webhook-endpoints.ts";
+import { describeHealth } from "./endpoint.health.ts";
+import type { Tone } from "../../../components/status/tone.ts";
+
+interface EndpointProps {
+  endpoint: EndpointHealthFragment;
+}
+
+export function EndpointStatusBadge({ endpoint }: EndpointProps) {
+  const { label, tone } = describeHealth(endpoint, useNow());
+  return <StatusBadge label={label} tone={tone} />;
+}
+
+/** Since when, or until when, in a few words. */
+export function EndpointHealthNote({ endpoint }: EndpointProps) {
+  const { since, until } = describeHealth(endpoint, useNow());
+  if (since === null && until === null) return null;
+  return (
+    <Text c="dimmed" fz="xs">
+      {since !== null ? (
+        <Timestamp value={since} />
+      ) : (
+        until !== null && (
+          <>
+            again <Timestamp value={until} />
+          </>
+        )
+      )}
+    </Text>
+  );
+}
+
+const ALERT_COLORS: Partial<Record<Tone, string>> = { danger: "red", attention: "amber", muted: "gray" };
+
+/** What is the matter, and what comes next; nothing where all is well. */
+export function EndpointHealthAlert({ endpoint }: EndpointProps) {
+  const { label, tone, message, since, until, needsAction } = describeHealth(endpoint, useNow());
+  if (message === null) return null;
+  const Picture = needsAction ? IconAlertTriangle : IconPlayerPause;
+  return (
+    <Alert color={ALERT_COLORS[tone] ?? "gray"} icon={<Picture aria-hidden="true" />} title={label} mb="lg">
+      <Text fz="sm">{message}</Text>
+      <Text fz="sm" mt={4}>
+        {since !== null && (
+          <>
+            Since <Timestamp value={since} display="exact" />.{" "}
+          </>
+        )}
+        {until !== null && (
+          <>
+            Next attempt <Timestamp value={until} />.{" "}
+          </>
+        )}
+        {pendingEventsText(endpoint.waiting)}
+      </Text>
+    </Alert>
+  );
+}
+
+export function pendingEventsText(waiting: number): string {
+  if (waiting === 0) return "No event waits.";
+  return waiting === 1 ? "1 event waits." : `${waiting.toLocaleString()} events wait.`;
+}

@@ -1,0 +1,46 @@
+/** Where events are sent to, and how each of these places fares. */
+import { useQuery } from "@apollo/client/react";
+import { Button } from "@mantine/core";
+import { IconPlus, IconWebhook } from "@tabler/icons-react";
+import { useSession } from "../../../app/session/session.ts";
+import { useDialog } from "../../../app/interaction/use-dialog.ts";
+import { PageHeader } from "../../../components/layout/page-header.tsx";
+import { EmptyState, ErrorState, LoadingState } from "../../../components/status/page-states.tsx";
+import { WebhookEndpointsDocument } from "../../../generated/webhook-endpoints.ts";
+import { CreateEndpointDialog } from "./form/create.dialog.tsx";
+import { EndpointsTable } from "./endpoints.table.tsx";
+import { pollWhileVisible } from "../polling.ts";
+
+export function EndpointsPage() {
+  const { organization } = useSession();
+  const { data, error, refetch } = useQuery(WebhookEndpointsDocument, pollWhileVisible(60_000));
+  const creating = useDialog<true>();
+  // An operator belongs to no organisation that an endpoint could be made for.
+  const create = organization && (
+    <Button leftSection={<IconPlus size={16} aria-hidden="true" />} onClick={() => creating.open(true)}>
+      Create endpoint
+    </Button>
+  );
+  const endpoints = data?.webhookEndpoints ?? [];
+  return (
+    <>
+      <PageHeader
+        title="Webhook endpoints"
+        description="For each event of a job that you can see, Waymark sends one signed request to each endpoint that wants it."
+        actions={create}
+      />
+      {error && !data && <ErrorState error={error} onRetry={() => void refetch()} />}
+      {!error && !data && <LoadingState label="Loading endpoints" />}
+      {data && endpoints.length === 0 && (
+        <EmptyState icon={IconWebhook} title="No endpoint yet" action={create}>
+          Give the address of a receiver of yours. You get a secret to verify requests with, and can send a
+          test event at once.
+        </EmptyState>
+      )}
+      {endpoints.length > 0 && (
+        <EndpointsTable endpoints={endpoints} showOrganization={organization === null} />
+      )}
+      <CreateEndpointDialog dialog={creating} />
+    </>
+  );
+}

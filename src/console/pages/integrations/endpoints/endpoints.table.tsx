@@ -1,0 +1,78 @@
+/** Endpoints in a table, with how each fares. */
+import { Stack, Text } from "@mantine/core";
+import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
+import { TextLink } from "../../../components/layout/links.tsx";
+import type { EndpointCardFragment } from "../../../generated/webhook-endpoints.ts";
+import { EndpointStatusBadge, EndpointHealthNote } from "./endpoint.status.tsx";
+import { eventTypeCode } from "../event-types.ts";
+import classes from "../integrations.module.css";
+
+type Endpoint = EndpointCardFragment;
+
+const columns: readonly Column<Endpoint>[] = [
+  {
+    id: "url",
+    header: "Endpoint",
+    isTitle: true,
+    cell: ({ id, url, description }) => (
+      <Stack gap={2}>
+        <TextLink to="/integrations/endpoints/$id" params={{ id }} className={classes.anywhere}>
+          {url}
+        </TextLink>
+        {description !== "" && (
+          <Text c="dimmed" fz="sm" lineClamp={2}>
+            {description}
+          </Text>
+        )}
+      </Stack>
+    ),
+  },
+  {
+    id: "health",
+    header: "State",
+    cell: (endpoint) => (
+      <Stack gap={4} className={classes.state}>
+        <EndpointStatusBadge endpoint={endpoint} />
+        <EndpointHealthNote endpoint={endpoint} />
+      </Stack>
+    ),
+  },
+  { id: "events", header: "Events", cell: ({ eventTypes }) => <EventTypes types={eventTypes} /> },
+  { id: "waiting", header: "Waiting", align: "end", cell: ({ waiting }) => waiting.toLocaleString() },
+];
+
+const organizationColumn: Column<Endpoint> = {
+  id: "owner",
+  header: "Organisation",
+  cell: ({ organization }) => organization.name,
+};
+
+interface EndpointsTableProps {
+  endpoints: readonly Endpoint[];
+  /** Whose each is is worth a column. */
+  showOrganization: boolean;
+}
+
+export function EndpointsTable({ endpoints, showOrganization }: EndpointsTableProps) {
+  return (
+    <DataTable
+      caption="Webhook endpoints"
+      columns={showOrganization ? [...columns, organizationColumn] : columns}
+      rows={endpoints}
+      rowKey={({ id }) => id}
+    />
+  );
+}
+
+function EventTypes({ types }: { types: Endpoint["eventTypes"] }) {
+  if (types === null) return "All";
+  return (
+    <Stack gap={0} className={classes.state}>
+      {types.map((type) => (
+        <span key={type} className={classes.code}>
+          {eventTypeCode(type)}
+        </span>
+      ))}
+    </Stack>
+  );
+}

@@ -1,0 +1,29 @@
+/** Bodies and headers as they are read best. */
+
+/** JSON with its lines and indents; everything else as it is. */
+export function formatBody(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    return body;
+  }
+}
+
+export function formatHeaders(headers: readonly { readonly name: string; readonly value: string }[]): string {
+  return headers.map(({ name, value }) => `${name}: ${value}`).join("\n");
+}
+
+/** `8.4 ms`, `312 ms`, `4.21 s`. */
+export function formatDuration(ms: number): string {
+  if (ms >= 1_000) return `${formatDecimals(ms / 1_000, 2)} s`;
+  return `${formatDecimals(ms, ms < 10 ? 1 : 0)} ms`;
+}
+
+function formatDecimals(value: number, maxDecimals: number): string {
+  return value.toLocaleString(undefined, { maximumFractionDigits: maxDecimals });
+}
+
+/** The first `most` characters, and whether there are more. */
+export function truncate(text: string, maxLength: number): { shown: string; isCut: boolean } {
+  return { shown: text.slice(0, maxLength), isCut: text.length > maxLength };
+}

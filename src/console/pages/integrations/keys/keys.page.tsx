@@ -1,0 +1,67 @@
+/** The organisation's API keys: those that are good, and apart from them those that have ended. */
+import { useQuery } from "@apollo/client/react";
+import { Button, Stack, Title } from "@mantine/core";
+import { IconKey, IconPlus } from "@tabler/icons-react";
+import { isInactive } from "../../../app/created-keys.ts";
+import { useDialog } from "../../../app/interaction/use-dialog.ts";
+import { PageHeader } from "../../../components/layout/page-header.tsx";
+import { EmptyState, ErrorState, LoadingState } from "../../../components/status/page-states.tsx";
+import { useNow } from "../../../components/display/timestamp.tsx";
+import { ApiKeysDocument, type ApiKeyRowFragment } from "../../../generated/api-keys.ts";
+import { CreateKeyDialog } from "./create-key.dialog.tsx";
+import { InactiveKeysTable, KeysTable } from "./keys.table.tsx";
+import { RevokeKeyDialog } from "./revoke-key.dialog.tsx";
+import { RotateKeyDialog } from "./rotate-key.dialog.tsx";
+
+export function KeysPage() {
+  const { data, error, refetch } = useQuery(ApiKeysDocument);
+  const creating = useDialog<true>();
+  const create = (
+    <Button leftSection={<IconPlus size={16} aria-hidden="true" />} onClick={() => creating.open(true)}>
+      Create API key
+    </Button>
+  );
+  return (
+    <>
+      <PageHeader
+        title="API keys"
+        description="A program shows its key with each request. Give each program a key of its own: then each can be ended without the others."
+        actions={create}
+      />
+      {error && !data && <ErrorState error={error} onRetry={() => void refetch()} />}
+      {!error && !data && <LoadingState label="Loading API keys" />}
+      {data && <KeyLists keys={data.apiKeys ?? []} create={create} />}
+      <CreateKeyDialog dialog={creating} />
+    </>
+  );
+}
+
+function KeyLists({ keys, create }: { keys: readonly ApiKeyRowFragment[]; create: React.ReactNode }) {
+  const rotating = useDialog<ApiKeyRowFragment>();
+  const revoking = useDialog<ApiKeyRowFragment>();
+  const newestFirst = keys.toReversed();
+  const nowMs = useNow();
+  const activeKeys = newestFirst.filter((key) => !isInactive(key, nowMs));
+  const inactiveKeys = newestFirst.filter((key) => isInactive(key, nowMs));
+  return (
+    <Stack gap="xl">
+      {activeKeys.length === 0 ? (
+        <EmptyState icon={IconKey} title="No API key yet" action={create}>
+          Create one, and try it at once: the first request to copy comes with it.
+        </EmptyState>
+      ) : (
+        <KeysTable keys={activeKeys} onRotate={rotating.open} onRevoke={revoking.open} />
+      )}
+      {inactiveKeys.length > 0 && (
+        <Stack component="section" gap="sm" aria-labelledby="ended-keys">
+          <Title order={2} id="ended-keys">
+            Ended keys
+          </Title>
+          <InactiveKeysTable keys={inactiveKeys} />
+        </Stack>
+      )}
+      <RotateKeyDialog dialog={rotating} />
+      <RevokeKeyDialog dialog={revoking} keys={keys} />
+    </Stack>
+  );
+}

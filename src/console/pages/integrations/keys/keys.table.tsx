@@ -1,0 +1,158 @@
+/** API keys in a table. */
+import { Badge, Code, Group, Menu, Stack, Text, Tooltip } from "@mantine/core";
+import { IconRefresh, IconTrash } from "@tabler/icons-react";
+import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
+import { RowActions } from "../../../components/tables/row-actions.tsx";
+import { StatusBadge } from "../../../components/status/status-badge.tsx";
+import { Timestamp, useNow } from "../../../components/display/timestamp.tsx";
+import type { ApiKeyRowFragment } from "../../../generated/api-keys.ts";
+import classes from "../integrations.module.css";
+import { scopeCode } from "./scope.labels.ts";
+
+type Key = ApiKeyRowFragment;
+
+const DAY_MS = 86_400_000;
+/** From then on its end is worth a colour. */
+const EXPIRES_SOON_MS = 14 * DAY_MS;
+
+const nameColumn: Column<Key> = {
+  id: "name",
+  header: "Name",
+  isTitle: true,
+  cell: (key) => (
+    <Stack gap={2}>
+      <span className={classes.anywhere}>{key.name}</span>
+      <Code className={classes.quietCode}>{key.startsWith}…</Code>
+    </Stack>
+  ),
+};
+
+const scopesColumn: Column<Key> = {
+  id: "scopes",
+  header: "May",
+  cell: (key) => (
+    <Group gap={4} className={classes.tags}>
+      {key.scopes.map((scope) => (
+        <Badge key={scope} color="gray" className={classes.code}>
+          {scopeCode(scope)}
+        </Badge>
+      ))}
+    </Group>
+  ),
+};
+
+const allowedIpsColumn: Column<Key> = {
+  id: "from",
+  header: "From",
+  cell: ({ cidrs }) =>
+    cidrs === null ? (
+      <Text c="dimmed" fz="sm">
+        Anywhere
+      </Text>
+    ) : (
+      <Ranges cidrs={cidrs} />
+    ),
+};
+
+const lastUsedColumn: Column<Key> = {
+  id: "lastUsed",
+  header: "Last used",
+  cell: ({ lastUsedAt }) => (lastUsedAt === null ? <Never /> : <Timestamp value={lastUsedAt} />),
+};
+
+const expiresColumn: Column<Key> = {
+  id: "expires",
+  header: "Expires",
+  cell: ({ expiresAt }) => <Expiry at={expiresAt} />,
+};
+
+const endedColumn: Column<Key> = {
+  id: "ended",
+  header: "Ended",
+  cell: ({ revokedAt, expiresAt }) => {
+    const at = revokedAt ?? expiresAt;
+    return at === null ? null : <Timestamp value={at} />;
+  },
+};
+
+const endReasonColumn: Column<Key> = {
+  id: "how",
+  header: "How",
+  cell: ({ revokedAt }) => <StatusBadge tone="muted" label={revokedAt === null ? "Expired" : "Revoked"} />,
+};
+
+interface KeysTableProps {
+  keys: readonly Key[];
+  onRotate: (key: Key) => void;
+  onRevoke: (key: Key) => void;
+}
+
+export function KeysTable({ keys, onRotate, onRevoke }: KeysTableProps) {
+  const actions: Column<Key> = {
+    id: "actions",
+    header: "Actions",
+    isActions: true,
+    cell: (key) => (
+      <RowActions label={`Actions for ${key.name}`}>
+        <Menu.Item leftSection={<IconRefresh size={16} aria-hidden="true" />} onClick={() => onRotate(key)}>
+          Rotate…
+        </Menu.Item>
+        <Menu.Item
+          color="red"
+          leftSection={<IconTrash size={16} aria-hidden="true" />}
+          onClick={() => onRevoke(key)}
+        >
+          Revoke…
+        </Menu.Item>
+      </RowActions>
+    ),
+  };
+  const columns = [nameColumn, scopesColumn, allowedIpsColumn, lastUsedColumn, expiresColumn, actions];
+  return <DataTable caption="API keys" columns={columns} rows={keys} rowKey={({ id }) => id} />;
+}
+
+export function InactiveKeysTable({ keys }: { keys: readonly Key[] }) {
+  return (
+    <DataTable
+      caption="Ended API keys"
+      columns={[nameColumn, scopesColumn, lastUsedColumn, endedColumn, endReasonColumn]}
+      rows={keys}
+      rowKey={({ id }) => id}
+    />
+  );
+}
+
+function Ranges({ cidrs }: { cidrs: readonly string[] }) {
+  const [first, ...more] = cidrs;
+  return (
+    <Tooltip label={cidrs.join(", ")} disabled={more.length === 0} multiline maw={320}>
+      <Stack gap={0} className={classes.state} tabIndex={more.length === 0 ? undefined : 0}>
+        <Code className={classes.quietCode}>{first}</Code>
+        {more.length > 0 && (
+          <Text c="dimmed" fz="xs">
+            and {more.length} more
+          </Text>
+        )}
+      </Stack>
+    </Tooltip>
+  );
+}
+
+function Expiry({ at }: { at: string | null }) {
+  const nowMs = useNow();
+  if (at === null) return <Never />;
+  const isSoon = Date.parse(at) - nowMs < EXPIRES_SOON_MS;
+  return (
+    <Text component="span" fz="sm" className={isSoon ? classes.warning : undefined}>
+      <Timestamp value={at} />
+    </Text>
+  );
+}
+
+function Never() {
+  return (
+    <Text c="dimmed" fz="sm">
+      Never
+    </Text>
+  );
+}

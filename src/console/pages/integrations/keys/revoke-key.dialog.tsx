@@ -1,0 +1,81 @@
+/** Revokes a key, and on request the keys that it created, after saying what stops with it. */
+import { useMutation } from "@apollo/client/react";
+import { Stack, Text } from "@mantine/core";
+import { useState } from "react";
+import { keysCreatedBy } from "../../../app/created-keys.ts";
+import { notify } from "../../../app/interaction/notify.ts";
+import type { DialogState } from "../../../app/interaction/use-dialog.ts";
+import { payloadOrThrow } from "../../../app/api/user-errors.ts";
+import { AlsoRevoke } from "../../../components/dialogs/also-revoke.tsx";
+import { ConfirmDialog } from "../../../components/dialogs/confirm-dialog.tsx";
+import { Timestamp, useNow } from "../../../components/display/timestamp.tsx";
+import { RevokeApiKeyDocument, type ApiKeyRowFragment } from "../../../generated/api-keys.ts";
+import { keyCount } from "./key-count.ts";
+
+interface RevokeKeyDialogProps {
+  dialog: DialogState<ApiKeyRowFragment>;
+  /** All keys, the oldest first. */
+  keys: readonly ApiKeyRowFragment[];
+}
+
+export function RevokeKeyDialog({ dialog, keys }: RevokeKeyDialogProps) {
+  return (
+    dialog.subject && (
+      <RevokeKeyConfirmation key={dialog.turn} apiKey={dialog.subject} dialog={dialog} keys={keys} />
+    )
+  );
+}
+
+function RevokeKeyConfirmation({
+  apiKey: key,
+  dialog: { isOpen, close },
+  keys,
+}: RevokeKeyDialogProps & { apiKey: ApiKeyRowFragment }) {
+  const [revoke] = useMutation(RevokeApiKeyDocument);
+  const [revokeCreated, setRevokeCreated] = useState(false);
+  const created = keysCreatedBy(keys, key.id, useNow());
+  const confirm = async (): Promise<void> => {
+    const { data } = await revoke({ variables: { id: key.id, includeCreatedKeys: revokeCreated } });
+    const also = payloadOrThrow(data?.revokeApiKey).alsoRevoked?.length ?? 0;
+    notify(
+      also === 0 ? `${key.name} is revoked.` : `${key.name} and ${keyCount(also)} it created are revoked.`,
+    );
+  };
+  return (
+    <ConfirmDialog
+      opened={isOpen}
+      onClose={close}
+      title={`Revoke ${key.name}?`}
+      action="Revoke key"
+      isDangerous
+      onConfirm={confirm}
+    >
+      <Stack gap="sm">
+        <Text>
+          Every request with this key ({key.startsWith}…) is refused within a second. That cannot be undone:
+          programs that use it need a new key.
+        </Text>
+        <Text c="dimmed" fz="sm">
+          {key.lastUsedAt === null ? (
+            "It was never used."
+          ) : (
+            <>
+              It was last used <Timestamp value={key.lastUsedAt} />.
+            </>
+          )}
+        </Text>
+        {created.length > 0 && (
+          <AlsoRevoke
+            label={`Also revoke ${created.length === 1 ? "this key" : `these ${created.length} keys`}`}
+            items={created.map(({ id, name, startsWith }) => ({ id, name, note: `${startsWith}…` }))}
+            isChecked={revokeCreated}
+            onChange={setRevokeCreated}
+          >
+            This key created {keyCount(created.length)}, directly or through other keys. If it leaked, revoke
+            them as well.
+          </AlsoRevoke>
+        )}
+      </Stack>
+    </ConfirmDialog>
+  );
+}

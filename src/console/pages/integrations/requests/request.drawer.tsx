@@ -1,0 +1,115 @@
+/** Everything that is known of one request, beside the log. */
+import { useQuery } from "@apollo/client/react";
+import { Alert, Code, Group, Stack, Text, Title } from "@mantine/core";
+import { IconBulb } from "@tabler/icons-react";
+import { CodeBlock } from "../../../components/display/code-block.tsx";
+import { CopyButton } from "../../../components/display/copy-button.tsx";
+import { Dialog } from "../../../components/dialogs/dialog.tsx";
+import { DescriptionList } from "../../../components/display/description-list.tsx";
+import { EmptyState, ErrorState, LoadingState } from "../../../components/status/page-states.tsx";
+import { Timestamp } from "../../../components/display/timestamp.tsx";
+import { RequestLogEntryDocument, type RequestLogEntryQuery } from "../../../generated/request-log.ts";
+import { errorHint } from "./error-hints.ts";
+import classes from "../integrations.module.css";
+import { formatDuration, formatBody } from "../formatting.ts";
+import { HttpStatus, RequestKey } from "./requests.table.tsx";
+
+type Entry = NonNullable<RequestLogEntryQuery["requestLog"]>["edges"][number]["node"];
+
+interface RequestDrawerProps {
+  /** Undefined: none is opened. */
+  requestId: string | undefined;
+  onClose: () => void;
+}
+
+export function RequestDrawer({ requestId, onClose }: RequestDrawerProps) {
+  return (
+    <Dialog isDrawer opened={requestId !== undefined} onClose={onClose} size="lg" title="Request">
+      {requestId !== undefined && <RequestDetails requestId={requestId} />}
+    </Dialog>
+  );
+}
+
+function RequestDetails({ requestId }: { requestId: string }) {
+  const { data, error, refetch } = useQuery(RequestLogEntryDocument, { variables: { requestId } });
+  const entry = data?.requestLog?.edges[0]?.node;
+  if (entry) return <EntryView entry={entry} />;
+  if (error) return <ErrorState error={error} onRetry={() => void refetch()} />;
+  if (!data) return <LoadingState label="Loading the request" />;
+  return (
+    <EmptyState title="No such request">
+      It may be older than the log. The newest requests appear after a few seconds.
+    </EmptyState>
+  );
+}
+
+function EntryView({ entry }: { entry: Entry }) {
+  const hint = entry.errorCode === null ? null : errorHint(entry.errorCode);
+  return (
+    <Stack>
+      <Text className={classes.anywhere} fw={600}>
+        <span className={classes.method}>{entry.method}</span> {entry.path}
+      </Text>
+      <DescriptionList
+        facts={[
+          { label: "Status", value: <HttpStatus status={entry.status} /> },
+          ...(entry.errorCode === null ? [] : [{ label: "Error", value: entry.errorCode }]),
+          { label: "Key", value: <RequestKey request={entry} /> },
+          { label: "When", value: <Timestamp value={entry.at} display="exact" /> },
+          { label: "Duration", value: formatDuration(entry.durationMs) },
+          {
+            label: "Request id",
+            value: (
+              <>
+                <Code className={classes.quietCode}>{entry.requestId}</Code>{" "}
+                <CopyButton value={entry.requestId} label="request id" />
+              </>
+            ),
+          },
+        ]}
+      />
+      {hint !== null && (
+        <Alert color="blue" icon={<IconBulb aria-hidden="true" />} title="What to do">
+          {hint}
+        </Alert>
+      )}
+      <Bodies entry={entry} />
+    </Stack>
+  );
+}
+
+function Bodies({ entry: { status, requestBody, responseBody } }: { entry: Entry }) {
+  if (status < 400) {
+    return (
+      <Text c="dimmed" fz="sm">
+        Bodies are kept of failed requests alone.
+      </Text>
+    );
+  }
+  return (
+    <>
+      <BodySection title="What was sent" label="request body" body={requestBody} />
+      <BodySection title="What was answered" label="answer's body" body={responseBody} />
+      <Group>
+        <Text c="dimmed" fz="sm">
+          The first 4 KiB of each are kept; personal data is masked.
+        </Text>
+      </Group>
+    </>
+  );
+}
+
+function BodySection({ title, label, body }: { title: string; label: string; body: string | null }) {
+  return (
+    <Stack gap="xs">
+      <Title order={3}>{title}</Title>
+      {body === null || body === "" ? (
+        <Text c="dimmed" fz="sm">
+          No body
+        </Text>
+      ) : (
+        <CodeBlock code={formatBody(body)} label={label} wrap />
+      )}
+    </Stack>
+  );
+}

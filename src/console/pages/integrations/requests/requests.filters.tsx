@@ -1,0 +1,58 @@
+/** What narrows the request log; each filter goes into the address. */
+import { useQuery } from "@apollo/client/react";
+import { Select } from "@mantine/core";
+import { getRouteApi } from "@tanstack/react-router";
+import { RequestLogKeysDocument } from "../../../generated/request-log.ts";
+import { SearchField } from "../../../components/forms/search-field.tsx";
+import classes from "../integrations.module.css";
+import { requestOutcomeOptions, type RequestsSearch } from "./requests.search.ts";
+
+const route = getRouteApi("/console/integrations/requests");
+
+export function RequestsFilters() {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const keys = useKeyOptions(search.key);
+  const change = (part: Partial<RequestsSearch>): void =>
+    void navigate({ search: (former) => ({ ...former, ...part }), replace: true });
+  return (
+    <div className={classes.filters} role="search" aria-label="Filter requests">
+      <SearchField
+        label="Request id"
+        placeholder="req_…"
+        value={search.request_id ?? ""}
+        onDebouncedChange={(text) => change({ request_id: text === "" ? undefined : text })}
+        maxLength={64}
+        spellCheck={false}
+      />
+      <Select
+        label="Outcome"
+        placeholder="All"
+        data={[...requestOutcomeOptions]}
+        value={search.outcome ?? null}
+        onChange={(outcome) => change({ outcome: outcome ?? undefined })}
+        clearable
+      />
+      <Select
+        label="Key"
+        placeholder="All"
+        data={keys}
+        value={search.key ?? null}
+        onChange={(key) => change({ key: key ?? undefined })}
+        clearable
+        searchable
+      />
+    </div>
+  );
+}
+
+/** A key that ended long ago has its requests still, and may be asked for. */
+function useKeyOptions(chosen: string | undefined): { value: string; label: string }[] {
+  const { data } = useQuery(RequestLogKeysDocument);
+  const options = (data?.apiKeys ?? []).toReversed().map(({ id, name, startsWith, revokedAt }) => ({
+    value: id,
+    label: `${name} (${startsWith}…)${revokedAt === null ? "" : ", revoked"}`,
+  }));
+  const isMissing = chosen !== undefined && !options.some(({ value }) => value === chosen);
+  return isMissing ? [...options, { value: chosen, label: chosen }] : options;
+}

@@ -1,0 +1,79 @@
+/** Requests in a table; each opens the rest of what is known of it. */
+import { Stack, Text, UnstyledButton } from "@mantine/core";
+import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
+import { StatusBadge } from "../../../components/status/status-badge.tsx";
+import type { Tone } from "../../../components/status/tone.ts";
+import { Timestamp } from "../../../components/display/timestamp.tsx";
+import type { RequestRowFragment } from "../../../generated/request-log.ts";
+import classes from "../integrations.module.css";
+import { formatDuration } from "../formatting.ts";
+
+type Request = RequestRowFragment;
+
+interface RequestsTableProps {
+  requests: readonly Request[];
+  isStale: boolean;
+  onOpen: (requestId: string) => void;
+}
+
+const otherColumns: readonly Column<Request>[] = [
+  { id: "status", header: "Status", cell: (request) => <RequestStatus request={request} /> },
+  { id: "key", header: "Key", cell: (request) => <RequestKey request={request} /> },
+  { id: "duration", header: "Duration", align: "end", cell: ({ durationMs }) => formatDuration(durationMs) },
+  { id: "when", header: "When", align: "end", cell: ({ at }) => <Timestamp value={at} /> },
+];
+
+export function RequestsTable({ requests, isStale, onOpen }: RequestsTableProps) {
+  const requestColumn: Column<Request> = {
+    id: "what",
+    header: "Request",
+    isTitle: true,
+    cell: ({ requestId, method, path }) => (
+      <UnstyledButton className={classes.rowButton} onClick={() => onOpen(requestId)}>
+        <span className={classes.method}>{method}</span> {path}
+      </UnstyledButton>
+    ),
+  };
+  return (
+    <DataTable
+      caption="Requests"
+      columns={[requestColumn, ...otherColumns]}
+      rows={requests}
+      rowKey={({ requestId }) => requestId}
+      isStale={isStale}
+    />
+  );
+}
+
+export function HttpStatus({ status }: { status: number }) {
+  return (
+    <StatusBadge label={status === 499 ? "499 went away" : String(status)} tone={httpStatusTone(status)} />
+  );
+}
+
+function httpStatusTone(status: number): Tone {
+  if (status >= 500) return "danger";
+  return status >= 400 ? "attention" : "success";
+}
+
+export function RequestKey({ request: { keyName } }: { request: Request }) {
+  if (keyName !== null) return <span className={classes.anywhere}>{keyName}</span>;
+  return (
+    <Text component="span" c="dimmed" fz="sm">
+      A key that is gone
+    </Text>
+  );
+}
+
+function RequestStatus({ request: { status, errorCode } }: { request: Request }) {
+  return (
+    <Stack gap={2} className={classes.state}>
+      <HttpStatus status={status} />
+      {errorCode !== null && (
+        <Text c="dimmed" fz="xs" className={classes.anywhere}>
+          {errorCode}
+        </Text>
+      )}
+    </Stack>
+  );
+}

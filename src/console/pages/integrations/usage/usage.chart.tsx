@@ -1,0 +1,37 @@
+/** Requests by day, stacked by how they ended. The table below it says the same to who does not see it. */
+import { BarChart } from "@mantine/charts";
+import "@mantine/charts/styles.css";
+import type { DayUsage } from "./usage.aggregates.ts";
+
+const series = [
+  { name: "succeeded", label: "Succeeded", color: "spruce.5" },
+  { name: "refused", label: "Refused (4xx)", color: "amber.4" },
+  { name: "failed", label: "Failed (5xx)", color: "red.5" },
+];
+
+const dayAndMonth = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
+
+export function UsageChart({ days }: { days: readonly DayUsage[] }) {
+  const data = days.map(({ day, succeeded, refused, failed }) => ({
+    day: dayAndMonth.format(new Date(`${day}T00:00:00Z`)),
+    succeeded,
+    refused,
+    failed,
+  }));
+  return (
+    <div aria-hidden="true">
+      <BarChart
+        h={260}
+        data={data}
+        dataKey="day"
+        type="stacked"
+        series={series}
+        withLegend
+        tickLine="none"
+        valueFormatter={(value) => value.toLocaleString()}
+        barChartProps={{ accessibilityLayer: false }}
+        maxBarWidth={28}
+      />
+    </div>
+  );
+}

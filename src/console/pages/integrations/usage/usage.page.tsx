@@ -1,0 +1,108 @@
+/** How much the API was used, by day and by key. */
+import { useQuery } from "@apollo/client/react";
+import { SegmentedControl, SimpleGrid, Stack } from "@mantine/core";
+import { IconChartBar } from "@tabler/icons-react";
+import { getRouteApi } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
+import { ButtonLink } from "../../../components/layout/links.tsx";
+import { PageHeader } from "../../../components/layout/page-header.tsx";
+import { EmptyState, ErrorState, LoadingCard } from "../../../components/status/page-states.tsx";
+import { useNow } from "../../../components/display/timestamp.tsx";
+import { UsageDocument } from "../../../generated/usage.ts";
+import { Collapsible } from "../../../components/display/collapsible.tsx";
+import { Panel } from "../../../components/layout/panel.tsx";
+import { RateLimits } from "./rate-limits.tsx";
+import { formatDuration } from "../formatting.ts";
+import { Stat } from "./stat.tsx";
+import { usageByDay, usageByKey, aggregateUsage, type UsageRow } from "./usage.aggregates.ts";
+import { DayUsageTable, KeyUsageTable } from "./usage.tables.tsx";
+import { DAY_SPANS } from "./usage.search.ts";
+
+const route = getRouteApi("/console/integrations/usage");
+const UsageChart = lazy(async () => ({ default: (await import("./usage.chart.tsx")).UsageChart }));
+
+export function UsagePage() {
+  const { days = 30 } = route.useSearch();
+  const navigate = route.useNavigate();
+  const { data, previousData, error, refetch } = useQuery(UsageDocument, { variables: { days } });
+  const rows = (data ?? (error ? undefined : previousData))?.usage;
+  const spanControl = (
+    <SegmentedControl
+      aria-label="How far back"
+      value={String(days)}
+      onChange={(chosen) => void navigate({ search: { days: Number(chosen) }, replace: true })}
+      data={DAY_SPANS.map((each) => ({ value: String(each), label: `${each} days` }))}
+    />
+  );
+  return (
+    <>
+      <PageHeader
+        title="Usage"
+        description="Requests in your organisation's name. Days are in UTC."
+        actions={spanControl}
+      />
+      {error && !rows && <ErrorState error={error} onRetry={() => void refetch()} />}
+      {!error && !rows && <LoadingCard height={260} />}
+      {rows && rows.length === 0 && <NoUsage />}
+      {rows && rows.length > 0 && <UsageView rows={rows} days={days} />}
+    </>
+  );
+}
+
+function NoUsage() {
+  return (
+    <>
+      <EmptyState
+        icon={IconChartBar}
+        title="No request yet"
+        action={<ButtonLink to="/integrations/keys">Go to the API keys</ButtonLink>}
+      >
+        Requests with your keys are counted here by day and by key.
+      </EmptyState>
+      <RateLimits />
+    </>
+  );
+}
+
+function UsageView({ rows, days }: { rows: readonly UsageRow[]; days: number }) {
+  const totals = aggregateUsage(rows);
+  const byDay = usageByDay(rows, days, useNow());
+  return (
+    <Stack gap="lg">
+      <SimpleGrid cols={{ base: 2, sm: 4 }}>
+        <Stat label="Requests" value={totals.total.toLocaleString()} />
+        <Stat
+          label="Refused (4xx)"
+          value={totals.refused.toLocaleString()}
+          note={percentOf(totals.refused, totals.total)}
+        />
+        <Stat
+          label="Failed (5xx)"
+          value={totals.failed.toLocaleString()}
+          note={percentOf(totals.failed, totals.total)}
+        />
+        <Stat
+          label="Mean duration"
+          value={totals.meanDurationMs === null ? "–" : formatDuration(totals.meanDurationMs)}
+        />
+      </SimpleGrid>
+      <Panel title="By day">
+        <Suspense fallback={<LoadingCard height={260} />}>
+          <UsageChart days={byDay} />
+        </Suspense>
+        <Collapsible title="The same as a table">
+          <DayUsageTable days={byDay.toReversed()} />
+        </Collapsible>
+      </Panel>
+      <Panel title="By key">
+        <KeyUsageTable keys={usageByKey(rows)} />
+      </Panel>
+      <RateLimits />
+    </Stack>
+  );
+}
+
+function percentOf(part: number, whole: number): string | undefined {
+  if (whole === 0 || part === 0) return undefined;
+  return (part / whole).toLocaleString(undefined, { style: "percent", maximumFractionDigits: 1 });
+}

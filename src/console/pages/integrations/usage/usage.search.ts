@@ -1,0 +1,12 @@
+/** How many days the usage goes back, as its address says it. */
+import { integerParam, type RawSearch } from "../../../app/search-params.ts";
+
+export const DAY_SPANS = [7, 14, 30] as const;
+
+export interface UsageSearch {
+  days?: number | undefined;
+}
+
+export function parseUsageSearch(search: RawSearch): UsageSearch {
+  return { days: integerParam(search["days"], 1, 30) };
+}

@@ -1,0 +1,51 @@
+/** Editing many jobs at once: nothing changes before it was seen what would. */
+import { useUnsavedInput } from "../../../app/interaction/unsaved-changes.tsx";
+import { Dialog } from "../../../components/dialogs/dialog.tsx";
+import { formatCount } from "../job.labels.ts";
+import { BulkEditFieldsStep } from "./fields.step.tsx";
+import { BulkEditPreviewStep } from "./preview.step.tsx";
+import { BulkEditResultStep } from "./result.step.tsx";
+import classes from "../list/jobs.module.css";
+import type { ReferenceData } from "../use-reference-data.ts";
+import { useBulkEdit } from "./use-bulk-edit.ts";
+import { useFieldEditor } from "./use-field-editor.ts";
+
+interface BulkEditDrawerProps {
+  opened: boolean;
+  markingNumbers: readonly string[];
+  referenceData: ReferenceData;
+  onClose: () => void;
+  /** Jobs have changed. */
+  onApplied: () => void;
+}
+
+export function BulkEditDrawer(props: BulkEditDrawerProps) {
+  const { opened, markingNumbers, onClose } = props;
+  return (
+    <Dialog
+      isDrawer
+      opened={opened}
+      onClose={onClose}
+      className={classes.drawer}
+      size="lg"
+      title={`Edit ${formatCount(markingNumbers.length, "job")}`}
+    >
+      <BulkEditSteps {...props} />
+    </Dialog>
+  );
+}
+
+/** It is made anew each time that the drawer opens. */
+function BulkEditSteps({ markingNumbers, referenceData, onClose, onApplied }: BulkEditDrawerProps) {
+  const bulkEdit = useBulkEdit(markingNumbers, onApplied);
+  const fieldEditor = useFieldEditor();
+  const { step } = bulkEdit;
+  useUnsavedInput(() => {
+    if (bulkEdit.isBusy) return "locked";
+    return step.kind !== "done" && fieldEditor.names.length > 0 ? "changed" : "clean";
+  });
+  if (step.kind === "preview")
+    return <BulkEditPreviewStep edit={bulkEdit} plan={step.plan} names={referenceData.labels} />;
+  if (step.kind === "done") return <BulkEditResultStep outcome={step.outcome} onClose={onClose} />;
+  return <BulkEditFieldsStep bulkEdit={bulkEdit} fieldEditor={fieldEditor} referenceData={referenceData} />;
+}

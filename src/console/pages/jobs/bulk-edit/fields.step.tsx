@@ -1,0 +1,117 @@
+/** The first step: which fields, and their new values. */
+import { ActionIcon, Button, Checkbox, Group, Paper, Select, Stack, Text } from "@mantine/core";
+import { IconTrash } from "@tabler/icons-react";
+import { errorMessage } from "../../../app/api/describe-error.ts";
+import { focusFirstError } from "../../../app/interaction/use-submit.ts";
+import { CancelButton } from "../../../components/dialogs/dialog-actions.tsx";
+import { FormAlert } from "../../../components/forms/form-alert.tsx";
+import { JobFieldInput } from "../job-field.input.tsx";
+import { FIELD_GROUPS, findField, jobFields, type FieldName } from "../job.fields.ts";
+import type { ReferenceData } from "../use-reference-data.ts";
+import type { BulkEdit } from "./use-bulk-edit.ts";
+import type { FieldEditor } from "./use-field-editor.ts";
+import classes from "../list/jobs.module.css";
+
+interface BulkEditFieldsStepProps {
+  bulkEdit: BulkEdit;
+  fieldEditor: FieldEditor;
+  referenceData: ReferenceData;
+}
+
+export function BulkEditFieldsStep({ bulkEdit, fieldEditor, referenceData }: BulkEditFieldsStepProps) {
+  const preview = (): void => {
+    const patch = fieldEditor.toPatch();
+    if (patch) void bulkEdit.preview(patch);
+    else focusFirstError();
+  };
+  return (
+    <form
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        preview();
+      }}
+    >
+      <Stack>
+        <Text c="dimmed" fz="sm">
+          Choose what to change. You will see what becomes of each job before anything is changed.
+        </Text>
+        <FormAlert message={bulkEdit.error === null ? null : errorMessage(bulkEdit.error)} />
+        {fieldEditor.names.map((name) => (
+          <EditedField key={name} name={name} chosen={fieldEditor} choices={referenceData} />
+        ))}
+        <AddField chosen={fieldEditor} />
+        <div className={classes.actions}>
+          <CancelButton isBusy={bulkEdit.isBusy} />
+          <Button type="submit" loading={bulkEdit.isBusy} disabled={fieldEditor.names.length === 0}>
+            Preview
+          </Button>
+        </div>
+      </Stack>
+    </form>
+  );
+}
+
+function AddField({ chosen }: { chosen: FieldEditor }) {
+  const groups = FIELD_GROUPS.map((group) => ({
+    group,
+    items: jobFields
+      .filter((field) => field.group === group && !chosen.names.includes(field.name))
+      .map(({ name, label }) => ({ value: name, label })),
+  })).filter(({ items }) => items.length > 0);
+  if (groups.length === 0) return null;
+  return (
+    <Select
+      label={chosen.names.length === 0 ? "Field to change" : "Another field to change"}
+      placeholder="Choose a field"
+      searchable
+      nothingFoundMessage="There is no such field"
+      data-autofocus
+      data={groups}
+      value={null}
+      onChange={(name) => name !== null && chosen.add(name)}
+    />
+  );
+}
+
+function EditedField({
+  name,
+  chosen,
+  choices,
+}: {
+  name: FieldName;
+  chosen: FieldEditor;
+  choices: ReferenceData;
+}) {
+  const field = findField(name);
+  if (!field) return null;
+  const isCleared = chosen.cleared.has(name);
+  return (
+    <Paper p="sm">
+      <Group wrap="nowrap" align="flex-start" gap="xs">
+        <Stack gap="xs" flex={1} miw={0}>
+          <JobFieldInput
+            field={field}
+            value={isCleared ? "" : chosen.values[name]}
+            onChange={(value) => chosen.set(name, value)}
+            referenceData={choices}
+            error={chosen.problems[name]}
+            disabled={isCleared}
+          />
+          {!field.isRequired && (
+            <Checkbox
+              size="xs"
+              label="Clear it: the jobs will have no value"
+              aria-label={`Clear ${field.label}`}
+              checked={isCleared}
+              onChange={({ currentTarget }) => chosen.clear(name, currentTarget.checked)}
+            />
+          )}
+        </Stack>
+        <ActionIcon aria-label={`Leave ${field.label} as it is`} onClick={() => chosen.remove(name)}>
+          <IconTrash size={16} aria-hidden="true" />
+        </ActionIcon>
+      </Group>
+    </Paper>
+  );
+}

@@ -1,0 +1,95 @@
+/** The second step: what would become of each job. Refused ones come first. */
+import { Alert, Button, Paper, Stack, Text } from "@mantine/core";
+import { errorMessage } from "../../../app/api/describe-error.ts";
+import { focusOnMount } from "../../../app/interaction/focus-on-mount.ts";
+import { FormAlert } from "../../../components/forms/form-alert.tsx";
+import { ChangeList } from "../change.list.tsx";
+import type { BulkEditPlan, BulkEditRow } from "./plan.ts";
+import { formatCount, type ReferenceLabels } from "../job.labels.ts";
+import type { BulkEdit } from "./use-bulk-edit.ts";
+import classes from "../list/jobs.module.css";
+
+export function BulkEditPreviewStep({
+  edit,
+  plan,
+  names,
+}: {
+  edit: BulkEdit;
+  plan: BulkEditPlan;
+  names: ReferenceLabels;
+}) {
+  const rowsWith = (outcome: BulkEditRow["outcome"]): BulkEditRow[] =>
+    plan.rows.filter((row) => row.outcome === outcome);
+  const [updated, failed, unchanged] = [rowsWith("UPDATED"), rowsWith("FAILED"), rowsWith("UNCHANGED")];
+  return (
+    <Stack>
+      <Text ref={focusOnMount} tabIndex={-1} className={classes.summary}>
+        {formatCount(updated.length, "job")} would change
+        {unchanged.length > 0 && `, ${unchanged.length} ${unchanged.length === 1 ? "is" : "are"} so already`}
+        {failed.length > 0 && `, ${failed.length} cannot be changed so`}. Nothing has been changed yet.
+      </Text>
+      <FormAlert message={edit.error === null ? null : errorMessage(edit.error)} />
+      <RejectedRows rows={failed} title="These will be left as they are" />
+      <ChangedRows title="Would change" rows={updated} names={names} />
+      <UnchangedRows rows={unchanged} />
+      <div className={classes.actions}>
+        <Button variant="default" onClick={edit.back} disabled={edit.isBusy}>
+          Back
+        </Button>
+        <Button loading={edit.isBusy} disabled={updated.length === 0} onClick={() => void edit.apply(plan)}>
+          Change {formatCount(updated.length, "job")}
+        </Button>
+      </div>
+    </Stack>
+  );
+}
+
+export function RejectedRows({ rows, title }: { rows: readonly BulkEditRow[]; title: string }) {
+  if (rows.length === 0) return null;
+  return (
+    <Alert color="amber" title={title}>
+      <Stack component="ul" gap={4} m={0} ps="md">
+        {rows.map(({ markingNumber, problems }) => (
+          <li key={markingNumber}>
+            <strong>{markingNumber}</strong>: {problems.join(" ")}
+          </li>
+        ))}
+      </Stack>
+    </Alert>
+  );
+}
+
+function ChangedRows({
+  title,
+  rows,
+  names,
+}: {
+  title: string;
+  rows: readonly BulkEditRow[];
+  names: ReferenceLabels;
+}) {
+  if (rows.length === 0) return null;
+  return (
+    <Paper component="section" aria-label={title} p="sm">
+      <Stack component="ul" gap="sm" m={0} p={0} style={{ listStyle: "none" }}>
+        {rows.map(({ markingNumber, changes }) => (
+          <li key={markingNumber}>
+            <Text fw={600} fz="sm">
+              {markingNumber}
+            </Text>
+            <ChangeList changes={changes} labels={names} />
+          </li>
+        ))}
+      </Stack>
+    </Paper>
+  );
+}
+
+function UnchangedRows({ rows }: { rows: readonly BulkEditRow[] }) {
+  if (rows.length === 0) return null;
+  return (
+    <Text fz="sm" c="dimmed">
+      So already: {rows.map(({ markingNumber }) => markingNumber).join(", ")}.
+    </Text>
+  );
+}

@@ -1,0 +1,36 @@
+/** The last step: what became of the jobs. */
+import { Alert, Button, Stack } from "@mantine/core";
+import { IconCheck } from "@tabler/icons-react";
+import { focusOnMount } from "../../../app/interaction/focus-on-mount.ts";
+import type { BulkEditResult } from "./plan.ts";
+import { RejectedRows } from "./preview.step.tsx";
+import { formatCount } from "../job.labels.ts";
+import classes from "../list/jobs.module.css";
+
+export function BulkEditResultStep({
+  outcome: { updated, unchanged, failed },
+  onClose,
+}: {
+  outcome: BulkEditResult;
+  onClose: () => void;
+}) {
+  return (
+    <Stack>
+      <Alert
+        role="status"
+        color="spruce"
+        icon={<IconCheck aria-hidden="true" />}
+        title={`${formatCount(updated, "job")} changed`}
+      >
+        {unchanged > 0 && `${formatCount(unchanged, "job")} had these values already. `}
+        Your selection stands, for what you may want to do next.
+      </Alert>
+      <RejectedRows rows={failed} title={`${formatCount(failed.length, "job")} could not be changed`} />
+      <div className={classes.actions}>
+        <Button onClick={onClose} ref={focusOnMount}>
+          Done
+        </Button>
+      </div>
+    </Stack>
+  );
+}

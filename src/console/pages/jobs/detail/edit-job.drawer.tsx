@@ -1,0 +1,114 @@
+/** Changing a job. What somebody else changes meanwhile is never overwritten unseen. */
+import { Alert, Button, Stack, Text, Title } from "@mantine/core";
+import { useUnsavedInput } from "../../../app/interaction/unsaved-changes.tsx";
+import type { JobRowFragment } from "../../../generated/job-row.ts";
+import { Dialog } from "../../../components/dialogs/dialog.tsx";
+import { CancelButton } from "../../../components/dialogs/dialog-actions.tsx";
+import { FormAlert } from "../../../components/forms/form-alert.tsx";
+import { FIELD_GROUPS, jobFields, fieldLabel } from "../job.fields.ts";
+import { JobFieldInput } from "../job-field.input.tsx";
+import { ConflictChoice } from "./job.conflict.tsx";
+import type { ReferenceData } from "../use-reference-data.ts";
+import { useEditJob, type EditJob } from "./use-edit-job.ts";
+import classes from "../list/jobs.module.css";
+
+interface EditJobProps {
+  job: JobRowFragment;
+  referenceData: ReferenceData;
+  onClose: () => void;
+  onReload: () => void;
+}
+
+export function EditJobDrawer({ opened, ...props }: EditJobProps & { opened: boolean }) {
+  return (
+    <Dialog
+      isDrawer
+      opened={opened}
+      onClose={props.onClose}
+      className={classes.drawer}
+      size="lg"
+      title={`Edit ${props.job.markingNumber}`}
+    >
+      <EditJobForm {...props} />
+    </Dialog>
+  );
+}
+
+/** It is made anew each time that the drawer opens. */
+function EditJobForm({ job, referenceData, onClose, onReload }: EditJobProps) {
+  const edit = useEditJob({ job, onSaved: onClose, onReload });
+  useUnsavedInput(() => (edit.isBusy ? "locked" : edit.isChanged ? "changed" : "clean"));
+  return (
+    <form
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        edit.save();
+      }}
+    >
+      <div className={classes.alerts}>
+        <FormAlert message={edit.failure} />
+        <ChangesByOthers edit={edit} choices={referenceData} />
+      </div>
+      <Stack gap="lg">
+        {FIELD_GROUPS.map((group) => (
+          <Stack key={group} component="section" gap="sm" aria-label={group}>
+            <Title order={3}>{group}</Title>
+            {jobFields
+              .filter((field) => field.group === group)
+              .map((field) => (
+                <JobFieldInput
+                  key={field.name}
+                  field={field}
+                  value={edit.values[field.name]}
+                  onChange={(value) => edit.setValue(field.name, value)}
+                  referenceData={referenceData}
+                  error={edit.problems[field.name]}
+                />
+              ))}
+          </Stack>
+        ))}
+        <div className={classes.actions}>
+          {edit.conflicts.length > 0 && (
+            <Text fz="sm" c="dimmed" me="auto">
+              First choose, above, between your values and theirs.
+            </Text>
+          )}
+          <CancelButton isBusy={edit.isBusy} />
+          <Button type="submit" loading={edit.isBusy} disabled={!edit.isChanged || edit.conflicts.length > 0}>
+            Save
+          </Button>
+        </div>
+      </Stack>
+    </form>
+  );
+}
+
+/** What others have changed since the form was opened. */
+function ChangesByOthers({ edit, choices }: { edit: EditJob; choices: ReferenceData }) {
+  const { conflicts, changedByOthers } = edit;
+  return (
+    <div role="status">
+      {changedByOthers.length > 0 && (
+        <Alert color="amber" title="Somebody changed this job meanwhile">
+          <Stack gap="sm">
+            <span>
+              {changedByOthers.map(fieldLabel).join(", ")}: the form has the new values where you had changed
+              nothing.
+              {conflicts.length > 0 &&
+                " You both changed what follows: choose which value stands, then save."}
+            </span>
+            {conflicts.map((clash) => (
+              <ConflictChoice
+                key={clash.name}
+                conflict={clash}
+                labels={choices.labels}
+                onChoose={edit.resolveConflict}
+              />
+            ))}
+          </Stack>
+        </Alert>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,93 @@
+/** What is known of a job, in the order in which somebody on the road would ask. */
+import { Paper, SimpleGrid, Title } from "@mantine/core";
+import type { ReactNode } from "react";
+import { Day, Timestamp } from "../../../components/display/timestamp.tsx";
+import type { JobRowFragment } from "../../../generated/job-row.ts";
+import { isLate, todayUtc } from "../job.category.ts";
+import classes from "./job.module.css";
+import { formatValue, formatNumber, type ReferenceLabels } from "../job.labels.ts";
+
+export function JobDetails({ job, names }: { job: JobRowFragment; names: ReferenceLabels }) {
+  return (
+    <Paper className={classes.card}>
+      <DetailSection title="Delivery">
+        <DetailItem label="Recipient">{job.recipientName}</DetailItem>
+        <DetailItem label="Contact">{job.recipientContact}</DetailItem>
+        <DetailItem label="Address">{job.deliveryAddress}</DetailItem>
+        <DetailItem label="Postal code">{job.postalCode}</DetailItem>
+        <DetailItem label="Instructions" isWide>
+          {job.instructions}
+        </DetailItem>
+      </DetailSection>
+      <DetailSection title="Status and schedule">
+        <DetailItem label="Status">{job.status.label}</DetailItem>
+        <DetailItem label="Failure reason">
+          {job.failureReason && formatValue("failureReason", job.failureReason, names)}
+        </DetailItem>
+        <DetailItem label="Carrier's status">{job.providerStatus}</DetailItem>
+        <DetailItem label="Scheduled date">
+          {job.scheduledDate && <Day value={job.scheduledDate} />}
+        </DetailItem>
+        <DetailItem label="Confirmed date">
+          {job.scheduledDeliveryDate && <Day value={job.scheduledDeliveryDate} />}
+        </DetailItem>
+        <DetailItem label="Confirmation pending">{job.scheduledDeliveryPending ? "Yes" : "No"}</DetailItem>
+        {isLate(job, todayUtc()) && (
+          <DetailItem label="Late" isWide>
+            <span className={classes.late}>It was due before today, and is not done.</span>
+          </DetailItem>
+        )}
+      </DetailSection>
+      <DetailSection title="Goods">
+        <DetailItem label="Pieces">
+          {job.pieceQuantity !== null && formatNumber(job.pieceQuantity)}
+        </DetailItem>
+        <DetailItem label="Weight">{job.weight !== null && formatNumber(job.weight)}</DetailItem>
+        <DetailItem label="PTS">{job.pts !== null && formatNumber(job.pts)}</DetailItem>
+        <DetailItem label="Labels">{job.labels}</DetailItem>
+        <DetailItem label="Batch number">{job.batchNumber}</DetailItem>
+        <DetailItem label="Group code">{job.groupCode}</DetailItem>
+      </DetailSection>
+      <DetailSection title="Parties">
+        <DetailItem label="Agent">{job.agent.name}</DetailItem>
+        <DetailItem label="Contractor">{job.contractor?.name ?? "Not assigned"}</DetailItem>
+        <DetailItem label="Created">
+          <Timestamp value={job.createdAt} display="exact" />
+        </DetailItem>
+        <DetailItem label="Last changed">
+          <Timestamp value={job.updatedAt} />, version {formatNumber(job.version)}
+        </DetailItem>
+      </DetailSection>
+    </Paper>
+  );
+}
+
+function DetailSection({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section className={classes.section}>
+      <Title order={2} mb="sm">
+        {title}
+      </Title>
+      <SimpleGrid component="dl" cols={{ base: 1, xs: 2 }} spacing="md" verticalSpacing="sm" m={0}>
+        {children}
+      </SimpleGrid>
+    </section>
+  );
+}
+
+interface DetailItemProps {
+  label: string;
+  isWide?: boolean;
+  /** False, null or empty: it is not known. */
+  children: ReactNode;
+}
+
+function DetailItem({ label, isWide = false, children }: DetailItemProps) {
+  const isKnown = children !== null && children !== false && children !== "";
+  return (
+    <div className={classes.fact} data-wide={isWide || undefined}>
+      <dt>{label}</dt>
+      <dd data-unknown={!isKnown || undefined}>{isKnown ? children : "Not given"}</dd>
+    </div>
+  );
+}

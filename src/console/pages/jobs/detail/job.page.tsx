@@ -1,0 +1,127 @@
+/** One job: what is known of it, what happened to it, whom it was told to, and the way to change it. It follows what others do. */
+import { useQuery } from "@apollo/client/react";
+import { Button, Grid, Stack, Text } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { IconPencil } from "@tabler/icons-react";
+import { getRouteApi } from "@tanstack/react-router";
+import { useState } from "react";
+import { useSession } from "../../../app/session/session.ts";
+import { useRefetch } from "../../../app/api/use-refetch.ts";
+import { CopyButton } from "../../../components/display/copy-button.tsx";
+import { ButtonLink, TextLink } from "../../../components/layout/links.tsx";
+import { PageHeader } from "../../../components/layout/page-header.tsx";
+import { ErrorState, LoadingCard, NotFound } from "../../../components/status/page-states.tsx";
+import { StatusBadge } from "../../../components/status/status-badge.tsx";
+import { toneOf } from "../../../components/status/tone.ts";
+import type { JobRowFragment } from "../../../generated/job-row.ts";
+import { JobPageDocument } from "../../../generated/job.ts";
+import { JobDeliveries } from "./job.deliveries.tsx";
+import { EditJobDrawer } from "./edit-job.drawer.tsx";
+import { JobDetails } from "./job.details.tsx";
+import { JobTimeline } from "./job.timeline.tsx";
+import { useReferenceData } from "../use-reference-data.ts";
+import { useLiveJob } from "./use-live-job.ts";
+
+const route = getRouteApi("/console/jobs/$markingNumber");
+
+export function JobPage() {
+  const { markingNumber } = route.useParams();
+  // Another job is another page: nothing of the former one's form stays.
+  return <JobLoader key={markingNumber} markingNumber={markingNumber} />;
+}
+
+const back = <TextLink to="/jobs">All jobs</TextLink>;
+
+function JobLoader({ markingNumber }: { markingNumber: string }) {
+  const query = useQuery(JobPageDocument, { variables: { markingNumber } });
+  const reload = useRefetch(query);
+  const { data, error, loading } = query;
+  if (data?.job) return <JobView job={data.job} onReload={reload} />;
+  if (loading) return <JobSkeleton markingNumber={markingNumber} />;
+  if (error)
+    return (
+      <>
+        <PageHeader title={markingNumber} back={back} />
+        <ErrorState error={error} onRetry={reload} />
+      </>
+    );
+  return (
+    <NotFound action={<ButtonLink to="/jobs">To the jobs</ButtonLink>}>
+      No job that you may see has the Marking Number <strong>{markingNumber}</strong>. It is written exactly
+      so, capitals and all.
+    </NotFound>
+  );
+}
+
+function JobSkeleton({ markingNumber }: { markingNumber: string }) {
+  return (
+    <>
+      <PageHeader title={markingNumber} back={back} />
+      <Grid gap="lg">
+        <Grid.Col span={{ base: 12, md: 7 }}>
+          <LoadingCard height={420} />
+        </Grid.Col>
+        <Grid.Col span={{ base: 12, md: 5 }}>
+          <LoadingCard height={420} />
+        </Grid.Col>
+      </Grid>
+    </>
+  );
+}
+
+function JobView({ job, onReload }: { job: JobRowFragment; onReload: () => void }) {
+  const { scopes } = useSession();
+  const referenceData = useReferenceData();
+  const [isEditing, editing] = useDisclosure(false);
+  const [firstVersion] = useState(job.version);
+  const changes = job.version - firstVersion;
+  useLiveJob(job.markingNumber, onReload);
+  return (
+    <>
+      <PageHeader
+        title={job.markingNumber}
+        back={back}
+        titleAside={
+          <>
+            <CopyButton value={job.markingNumber} label="Marking Number" />
+            <StatusBadge label={job.status.label} tone={toneOf(job.status.category)} />
+          </>
+        }
+        actions={
+          scopes.includes("jobs:write") && (
+            <Button leftSection={<IconPencil size={16} aria-hidden="true" />} onClick={editing.open}>
+              Edit
+            </Button>
+          )
+        }
+      />
+      <Grid gap="lg">
+        <Grid.Col span={{ base: 12, md: 7 }}>
+          <Stack gap="lg">
+            <JobDetails job={job} names={referenceData.labels} />
+            {scopes.includes("webhooks:manage") && (
+              <JobDeliveries markingNumber={job.markingNumber} changes={changes} />
+            )}
+          </Stack>
+        </Grid.Col>
+        <Grid.Col span={{ base: 12, md: 5 }}>
+          <JobTimeline
+            markingNumber={job.markingNumber}
+            version={job.version}
+            labels={referenceData.labels}
+          />
+        </Grid.Col>
+      </Grid>
+      <Text component="div" role="status" fz={0} pos="absolute">
+        {changes > 0 && `This job has changed. It is ${job.status.label} now.`}
+      </Text>
+      <EditJobDrawer
+        opened={isEditing}
+        job={job}
+        referenceData={referenceData}
+        onClose={editing.close}
+        onReload={onReload}
+      />
+    </>
+  );
+}

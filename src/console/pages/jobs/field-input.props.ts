@@ -1,0 +1,11 @@
+/** What each input of a field of a job is given. */
+import type { ReferenceData } from "./use-reference-data.ts";
+
+export interface FieldInputProps {
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+  referenceData: ReferenceData;
+  error: string | undefined;
+  disabled: boolean;
+}

@@ -1,0 +1,98 @@
+/** The filters that hold, in words, each to be taken away. */
+import { Anchor, CloseButton } from "@mantine/core";
+import { useEffect, useRef, type RefObject } from "react";
+import { CATEGORY_LABELS } from "../job.category.ts";
+import { formatDay } from "../job.labels.ts";
+import type { JobsSearch } from "./jobs.search.ts";
+import classes from "../list/jobs.module.css";
+import { PERIOD_LABELS, type FilterProps } from "./filter.panel.tsx";
+import type { ReferenceData } from "../use-reference-data.ts";
+
+interface Pill {
+  name: string;
+  value: string;
+  /** What the address becomes without it. */
+  without: Partial<JobsSearch>;
+}
+
+export function FilterPills({
+  search,
+  referenceData,
+  onChange,
+  onClear,
+}: FilterProps & { onClear: () => void }) {
+  const pills = buildPills(search, referenceData);
+  const { box, remember } = useFocusAfterRemoval(pills.length);
+  const remove = (without: Partial<JobsSearch>): void => {
+    remember();
+    onChange(without);
+  };
+  return (
+    <div ref={box} tabIndex={-1} className={classes.pillBox}>
+      {pills.length > 0 && (
+        <div className={classes.pills} role="group" aria-label="Filters that hold">
+          {pills.map(({ name, value, without }) => (
+            <span key={`${name} ${value}`} className={classes.pill}>
+              <span className={classes.pillWords}>
+                {name}: <strong>{value}</strong>
+              </span>
+              <CloseButton
+                size="xs"
+                aria-label={`Remove ${name}: ${value}`}
+                onClick={() => remove(without)}
+              />
+            </span>
+          ))}
+          <Anchor component="button" type="button" fz="sm" onClick={onClear}>
+            Clear all
+          </Anchor>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** What had the focus is gone with its filter: the next one gets it, or the place where they stood. */
+function useFocusAfterRemoval(count: number): {
+  box: RefObject<HTMLDivElement | null>;
+  remember: () => void;
+} {
+  const box = useRef<HTMLDivElement>(null);
+  const countBefore = useRef(0);
+  useEffect(() => {
+    if (count >= countBefore.current) return;
+    countBefore.current = 0;
+    (box.current?.querySelector("button") ?? box.current)?.focus();
+  }, [count]);
+  const remember = (): void => {
+    countBefore.current = count;
+  };
+  return { box, remember };
+}
+
+type ListName = "category" | "status" | "reason" | "agent" | "contractor";
+
+function buildPills(search: JobsSearch, { labels }: ReferenceData): Pill[] {
+  const list = (key: ListName, name: string, labelOf: (value: string) => string): Pill[] =>
+    (search[key] ?? []).map((value) => ({
+      name,
+      value: labelOf(value),
+      without: { [key]: search[key]?.filter((other) => other !== value) },
+    }));
+  const one = (key: keyof JobsSearch, name: string, value: string | undefined): Pill[] =>
+    search[key] === undefined || value === undefined ? [] : [{ name, value, without: { [key]: undefined } }];
+  const organization = (id: string): string => labels.organizations.get(id) ?? id;
+  return [
+    ...one("q", "Search", search.q),
+    ...list("category", "Category", (value) => CATEGORY_LABELS[value as keyof typeof CATEGORY_LABELS]),
+    ...list("status", "Status", (code) => labels.statuses.get(code) ?? code),
+    ...list("reason", "Reason", (code) => labels.reasons.get(code) ?? code),
+    ...list("agent", "Agent", organization),
+    ...list("contractor", "Contractor", organization),
+    ...one("due_from", "Due from", search.due_from && formatDay(search.due_from)),
+    ...one("due_to", "Due until", search.due_to && formatDay(search.due_to)),
+    ...one("postal_code", "Postal code", search.postal_code),
+    ...one("updated", "Changed within", search.updated && PERIOD_LABELS[search.updated]),
+    ...one("late", "Only", search.late && "late ones"),
+  ];
+}

@@ -1,0 +1,166 @@
+/** What the address of the table of jobs says: filters, order, columns and place. A view that is kept is the same without its place. */
+import {
+  dayParam,
+  flagParam,
+  enumParam,
+  enumListParam,
+  stringifySearch,
+  textParam,
+  textListParam,
+  typedIdListParam,
+  integerParam,
+  type RawSearch,
+} from "../../../app/search-params.ts";
+
+export const CATEGORIES = ["OPEN", "IN_PROGRESS", "ATTENTION", "SUCCESS", "RETURN", "CANCELLED"] as const;
+
+export type Category = (typeof CATEGORIES)[number];
+
+/** Where somebody still has to do something. */
+export const UNFINISHED: readonly Category[] = ["OPEN", "IN_PROGRESS", "ATTENTION"];
+
+export const SORT_FIELDS = ["created_at", "updated_at", "scheduled_date", "marking_number"] as const;
+export type SortField = (typeof SORT_FIELDS)[number];
+export type Sort = SortField | `-${SortField}`;
+export const DEFAULT_SORT: Sort = "-created_at";
+
+/** Not an instant but how long ago, so that a kept view stays true. */
+export const PERIODS = ["1h", "24h", "7d", "30d"] as const;
+export type Period = (typeof PERIODS)[number];
+
+export const PAGE_SIZES = [25, 50, 100] as const;
+const DEFAULT_PAGE_SIZE = PAGE_SIZES[0];
+/** What one filter may list. */
+const MAX_FILTER_VALUES = 50;
+
+/** Those that can be hidden; the Marking Number always stands. */
+export const COLUMNS = [
+  "status",
+  "failureReason",
+  "due",
+  "scheduledDate",
+  "scheduledDeliveryDate",
+  "recipientName",
+  "recipientContact",
+  "deliveryAddress",
+  "postalCode",
+  "agent",
+  "contractor",
+  "batchNumber",
+  "groupCode",
+  "pieceQuantity",
+  "weight",
+  "pts",
+  "labels",
+  "providerStatus",
+  "createdAt",
+  "updatedAt",
+] as const;
+export type ColumnId = (typeof COLUMNS)[number];
+
+export interface JobsFilter {
+  q?: string | undefined;
+  status?: string[] | undefined;
+  category?: Category[] | undefined;
+  reason?: string[] | undefined;
+  /** The confirmed date, or else the scheduled one. */
+  due_from?: string | undefined;
+  due_to?: string | undefined;
+  late?: true | undefined;
+  agent?: string[] | undefined;
+  contractor?: string[] | undefined;
+  postal_code?: string | undefined;
+  updated?: Period | undefined;
+}
+
+export interface JobsSearch extends JobsFilter {
+  /** As REST has it: `-` in front for descending. The newest first unless said. */
+  sort?: Sort | undefined;
+  columns?: ColumnId[] | undefined;
+  size?: (typeof PAGE_SIZES)[number] | undefined;
+  after?: string | undefined;
+  before?: string | undefined;
+}
+
+const SORT_VALUES: readonly Sort[] = SORT_FIELDS.flatMap((field) => [field, `-${field}`] as const);
+
+export function parseJobsSearch(search: RawSearch): JobsSearch {
+  const sort = enumParam(search["sort"], SORT_VALUES);
+  const size = integerParam(search["size"], 1, 100);
+  const after = textParam(search["after"], 512);
+  return {
+    q: textParam(search["q"], 255),
+    status: textListParam(search["status"], MAX_FILTER_VALUES),
+    category: enumListParam(search["category"], CATEGORIES),
+    reason: textListParam(search["reason"], MAX_FILTER_VALUES),
+    due_from: dayParam(search["due_from"]),
+    due_to: dayParam(search["due_to"]),
+    late: flagParam(search["late"]),
+    agent: typedIdListParam(search["agent"], "org", MAX_FILTER_VALUES),
+    contractor: typedIdListParam(search["contractor"], "org", MAX_FILTER_VALUES),
+    postal_code: textParam(search["postal_code"], 60),
+    updated: enumParam(search["updated"], PERIODS),
+    sort: sort === DEFAULT_SORT ? undefined : sort,
+    columns: parseColumns(search["columns"]),
+    size: PAGE_SIZES.find((known) => known === size && known !== DEFAULT_PAGE_SIZE),
+    after,
+    before: after === undefined ? textParam(search["before"], 512) : undefined,
+  };
+}
+
+/** Values that `jobsSearch` leaves out because they apply anyway. */
+export const JOBS_SEARCH_DEFAULTS: RawSearch = { sort: DEFAULT_SORT, size: String(DEFAULT_PAGE_SIZE) };
+
+/** In their own order, which is the table's. */
+function parseColumns(value: unknown): ColumnId[] | undefined {
+  const requested = enumListParam(value, COLUMNS);
+  return requested && COLUMNS.filter((id) => requested.includes(id));
+}
+
+const FILTER_NAMES = [
+  "q",
+  "status",
+  "category",
+  "reason",
+  "due_from",
+  "due_to",
+  "late",
+  "agent",
+  "contractor",
+  "postal_code",
+  "updated",
+] as const satisfies readonly (keyof JobsFilter)[];
+
+/** Another filter or order begins at the first page again. */
+export function updateSearch(search: JobsSearch, change: Partial<JobsSearch>): JobsSearch {
+  const { after: _after, before: _before, ...rest } = search;
+  return omitEmpty({ ...rest, ...change });
+}
+
+/** Order and columns stay. */
+export function clearFilters(search: JobsSearch): JobsSearch {
+  return updateSearch(search, Object.fromEntries(FILTER_NAMES.map((name) => [name, undefined])));
+}
+
+export function hasJobFilters(search: JobsSearch): boolean {
+  return FILTER_NAMES.some((name) => search[name] !== undefined);
+}
+
+export function pageSize(search: JobsSearch): number {
+  return search.size ?? DEFAULT_PAGE_SIZE;
+}
+
+/** What is kept of a view: the same for the same view, in whatever order it was put together. */
+export function savedViewQuery(search: JobsSearch): string {
+  return stringifySearch({ ...parseJobsSearch({ ...updateSearch(search, {}) }) }).replace(/^\?/, "");
+}
+
+function omitEmpty<Search extends JobsSearch>(search: {
+  [Name in keyof Search]: Search[Name] | undefined;
+}): JobsSearch {
+  return Object.fromEntries(
+    Object.entries(search).filter(
+      ([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0),
+    ),
+  );
+}

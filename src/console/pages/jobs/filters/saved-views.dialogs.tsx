@@ -1,0 +1,100 @@
+/** Keeping a view by a name, and removing those that are not wanted any more. */
+import { Button, Group, List, Stack, Text, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useState } from "react";
+import { errorMessage } from "../../../app/api/describe-error.ts";
+import { notify } from "../../../app/interaction/notify.ts";
+import { useSubmit } from "../../../app/interaction/use-submit.ts";
+import { Dialog } from "../../../components/dialogs/dialog.tsx";
+import { DialogActions } from "../../../components/dialogs/dialog-actions.tsx";
+import { FormAlert } from "../../../components/forms/form-alert.tsx";
+import type { SavedViewEntryFragment } from "../../../generated/saved-views.ts";
+
+const MAX_NAME_LENGTH = 60;
+
+interface ViewDialogProps {
+  opened: boolean;
+  onClose: () => void;
+}
+
+interface SaveViewDialogProps extends ViewDialogProps {
+  /** Names of those that there are: one of the same name is replaced. */
+  existingNames: readonly string[];
+  onSave: (name: string) => Promise<void>;
+}
+
+export function SaveViewDialog({ opened, ...form }: SaveViewDialogProps) {
+  return (
+    <Dialog opened={opened} onClose={form.onClose} title="Keep this view">
+      <SaveViewForm {...form} />
+    </Dialog>
+  );
+}
+
+function SaveViewForm({ onClose, existingNames, onSave }: Omit<SaveViewDialogProps, "opened">) {
+  const form = useForm({ initialValues: { name: "" } });
+  const submit = useSubmit(form, async ({ name }) => {
+    await onSave(name.trim());
+    notify(`The view “${name.trim()}” is kept.`);
+    onClose();
+  });
+  const isTaken = existingNames.includes(form.values.name.trim());
+  return (
+    <form onSubmit={form.onSubmit(submit.onSubmit)}>
+      <Stack>
+        <Text fz="sm" c="dimmed">
+          Its filters, order and columns. Only you see it; to share it, send somebody the page's address.
+        </Text>
+        <FormAlert message={submit.failure} />
+        <TextInput
+          {...form.getInputProps("name")}
+          label="Name"
+          description={isTaken ? "There is one of this name: it is replaced." : undefined}
+          placeholder="Late in the east"
+          maxLength={MAX_NAME_LENGTH}
+          required
+          withAsterisk={false}
+          data-autofocus
+        />
+        <DialogActions action="Keep view" isBusy={submit.isBusy} />
+      </Stack>
+    </form>
+  );
+}
+
+interface RemoveViewsDialogProps extends ViewDialogProps {
+  views: readonly SavedViewEntryFragment[];
+  onRemove: (id: string) => Promise<void>;
+}
+
+export function RemoveViewsDialog({ opened, onClose, views, onRemove }: RemoveViewsDialogProps) {
+  const [failure, setFailure] = useState<string | null>(null);
+  const remove = (id: string): void => {
+    setFailure(null);
+    onRemove(id).catch((error: unknown) => setFailure(errorMessage(error)));
+  };
+  return (
+    <Dialog opened={opened} onClose={onClose} title="Remove views">
+      <Stack>
+        <FormAlert message={failure} />
+        {views.length === 0 && <Text c="dimmed">None is left.</Text>}
+        <List
+          listStyleType="none"
+          spacing="xs"
+          styles={{ itemWrapper: { width: "100%" }, itemLabel: { width: "100%" } }}
+        >
+          {views.map(({ id, name }) => (
+            <List.Item key={id}>
+              <Group justify="space-between" wrap="nowrap">
+                <Text truncate>{name}</Text>
+                <Button variant="default" size="xs" onClick={() => remove(id)} aria-label={`Remove ${name}`}>
+                  Remove
+                </Button>
+              </Group>
+            </List.Item>
+          ))}
+        </List>
+      </Stack>
+    </Dialog>
+  );
+}

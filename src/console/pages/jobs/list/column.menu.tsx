@@ -1,0 +1,50 @@
+/** Which columns the table shows. */
+import { Anchor, Button, Checkbox, Popover, ScrollArea, Stack } from "@mantine/core";
+import { IconColumns3 } from "@tabler/icons-react";
+import { columnDefinitions } from "./jobs.columns.tsx";
+import { COLUMNS, type ColumnId } from "../filters/jobs.search.ts";
+
+interface ColumnMenuProps {
+  shown: readonly ColumnId[];
+  isDefault: boolean;
+  /** Undefined: as they are unless chosen. */
+  onChange: (columns: ColumnId[] | undefined) => void;
+}
+
+export function ColumnMenu({ shown, isDefault, onChange }: ColumnMenuProps) {
+  return (
+    <Popover position="bottom-end" shadow="md" trapFocus returnFocus>
+      <Popover.Target>
+        <Button variant="default" leftSection={<IconColumns3 size={16} aria-hidden="true" />}>
+          Columns
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown aria-label="Columns">
+        <Checkbox.Group
+          label="Columns to show"
+          value={[...shown]}
+          onChange={(columns) => onChange(columns.length === 0 ? [...shown] : columns)}
+        >
+          <ScrollArea.Autosize mah={320} mt="xs" type="auto">
+            <Stack gap={8} p={2}>
+              {COLUMNS.map((id) => (
+                <Checkbox
+                  key={id}
+                  size="xs"
+                  value={id}
+                  label={columnDefinitions[id].header}
+                  disabled={shown.length === 1 && shown[0] === id}
+                />
+              ))}
+            </Stack>
+          </ScrollArea.Autosize>
+        </Checkbox.Group>
+        {!isDefault && (
+          <Anchor component="button" type="button" fz="sm" mt="sm" onClick={() => onChange(undefined)}>
+            Show the usual columns
+          </Anchor>
+        )}
+      </Popover.Dropdown>
+    </Popover>
+  );
+}

@@ -1,0 +1,146 @@
+/** What the table of jobs can show of a job. */
+import { Checkbox, Text } from "@mantine/core";
+import type { Column } from "../../../components/tables/data-table.tsx";
+import { TextLink } from "../../../components/layout/links.tsx";
+import { StatusBadge } from "../../../components/status/status-badge.tsx";
+import { toneOf } from "../../../components/status/tone.ts";
+import { Day, Timestamp } from "../../../components/display/timestamp.tsx";
+import type { JobRowFragment } from "../../../generated/job-row.ts";
+import { dueDay, isLate, todayUtc } from "../job.category.ts";
+import { formatValue, formatNumber, type ReferenceLabels } from "../job.labels.ts";
+import { COLUMNS, type ColumnId, type SortField } from "../filters/jobs.search.ts";
+import classes from "./jobs.module.css";
+import type { Selection } from "./use-selection.ts";
+
+type JobColumn = Column<JobRowFragment>;
+
+interface ColumnDefinition {
+  header: string;
+  align?: "end";
+  sort?: SortField;
+  cell: (job: JobRowFragment, names: ReferenceLabels) => React.ReactNode;
+}
+
+const emptyCell = (
+  <Text component="span" c="dimmed" fz="inherit" aria-label="none">
+    –
+  </Text>
+);
+
+const textCell = (value: string | null) => value ?? emptyCell;
+const numberCell = (value: number | null) => (value === null ? emptyCell : formatNumber(value));
+const dayCell = (value: string | null) => (value === null ? emptyCell : <Day value={value} />);
+const longTextCell = (value: string | null) =>
+  value === null ? emptyCell : <span className={classes.long}>{value}</span>;
+
+export const columnDefinitions: Record<ColumnId, ColumnDefinition> = {
+  status: {
+    header: "Status",
+    cell: ({ status }) => <StatusBadge label={status.label} tone={toneOf(status.category)} />,
+  },
+  failureReason: {
+    header: "Failure reason",
+    cell: ({ failureReason }, names) =>
+      failureReason === null ? emptyCell : formatValue("failureReason", failureReason, names),
+  },
+  due: { header: "Due", cell: (job) => <Due job={job} /> },
+  scheduledDate: { header: "Scheduled", sort: "scheduled_date", cell: (job) => dayCell(job.scheduledDate) },
+  scheduledDeliveryDate: { header: "Confirmed", cell: (job) => dayCell(job.scheduledDeliveryDate) },
+  recipientName: { header: "Recipient", cell: (job) => longTextCell(job.recipientName) },
+  recipientContact: { header: "Contact", cell: (job) => textCell(job.recipientContact) },
+  deliveryAddress: { header: "Address", cell: (job) => longTextCell(job.deliveryAddress) },
+  postalCode: { header: "Postal code", cell: (job) => textCell(job.postalCode) },
+  agent: { header: "Agent", cell: (job) => job.agent.name },
+  contractor: { header: "Contractor", cell: (job) => textCell(job.contractor?.name ?? null) },
+  batchNumber: { header: "Batch", cell: (job) => textCell(job.batchNumber) },
+  groupCode: { header: "Group", cell: (job) => textCell(job.groupCode) },
+  pieceQuantity: { header: "Pieces", align: "end", cell: (job) => numberCell(job.pieceQuantity) },
+  weight: { header: "Weight", align: "end", cell: (job) => numberCell(job.weight) },
+  pts: { header: "PTS", align: "end", cell: (job) => numberCell(job.pts) },
+  labels: { header: "Labels", cell: (job) => textCell(job.labels) },
+  providerStatus: { header: "Carrier's status", cell: (job) => textCell(job.providerStatus) },
+  createdAt: { header: "Created", sort: "created_at", cell: (job) => <Timestamp value={job.createdAt} /> },
+  updatedAt: { header: "Changed", sort: "updated_at", cell: (job) => <Timestamp value={job.updatedAt} /> },
+};
+
+function Due({ job }: { job: JobRowFragment }) {
+  const due = dueDay(job);
+  if (due === null) return emptyCell;
+  return (
+    <span className={classes.due}>
+      <Day value={due} />
+      {isLate(job, todayUtc()) && <span className={classes.late}>Late</span>}
+    </span>
+  );
+}
+
+/** A partner's own organisation is the same in each row. */
+export function defaultColumns(organizationType: "agent" | "contractor" | null): ColumnId[] {
+  if (organizationType === null) return ["status", "due", "recipientName", "agent", "contractor"];
+  return [
+    "status",
+    "due",
+    "recipientName",
+    organizationType === "agent" ? "contractor" : "agent",
+    "updatedAt",
+  ];
+}
+
+interface JobColumnsOptions {
+  shown: readonly ColumnId[];
+  labels: ReferenceLabels;
+  sortOf: (field: SortField) => JobColumn["sort"];
+}
+
+export function jobColumns({ shown, labels, sortOf }: JobColumnsOptions): JobColumn[] {
+  const markingNumber: JobColumn = {
+    id: "markingNumber",
+    header: "Marking Number",
+    isTitle: true,
+    sort: sortOf("marking_number"),
+    cell: (job) => (
+      <TextLink
+        to="/jobs/$markingNumber"
+        params={{ markingNumber: job.markingNumber }}
+        fw={600}
+        className={classes.number}
+      >
+        {job.markingNumber}
+      </TextLink>
+    ),
+  };
+  const others = COLUMNS.filter((id) => shown.includes(id)).map((id): JobColumn => {
+    const { header, align, sort, cell } = columnDefinitions[id];
+    return { id, header, align, sort: sort && sortOf(sort), cell: (job) => cell(job, labels) };
+  });
+  return [markingNumber, ...others];
+}
+
+/** A box before each row, and one that ticks the page. */
+export function selectionColumn(selection: Selection, page: readonly JobRowFragment[]): JobColumn {
+  const numbers = page.map(({ markingNumber }) => markingNumber);
+  const selectedCount = numbers.filter((markingNumber) => selection.selected.has(markingNumber)).length;
+  return {
+    id: "select",
+    header: "Select",
+    isActions: true,
+    headerContent: (
+      <Checkbox
+        size="xs"
+        aria-label="Select all on this page"
+        checked={selectedCount > 0 && selectedCount === numbers.length}
+        indeterminate={selectedCount > 0 && selectedCount < numbers.length}
+        onChange={() => selection.togglePage(numbers)}
+      />
+    ),
+    cell: ({ markingNumber }) => (
+      <Checkbox
+        size="xs"
+        className={classes.tick}
+        aria-label={`Select ${markingNumber}`}
+        checked={selection.selected.has(markingNumber)}
+        onChange={() => selection.toggle(markingNumber)}
+      />
+    ),
+  };
+}

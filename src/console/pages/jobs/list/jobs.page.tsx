@@ -1,0 +1,63 @@
+/** The table of jobs: filtered, ordered and turned by its address, so that what one sees can be sent to somebody. */
+import { useDisclosure } from "@mantine/hooks";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { useSession } from "../../../app/session/session.ts";
+import { PageHeader } from "../../../components/layout/page-header.tsx";
+import { BulkEditDrawer } from "../bulk-edit/drawer.tsx";
+import { ExportMenu } from "./export.menu.tsx";
+import { FilterPills } from "../filters/filter.pills.tsx";
+import { JobsTable } from "./jobs.table.tsx";
+import { JobsToolbar } from "./jobs.toolbar.tsx";
+import { updateSearch, clearFilters, type JobsSearch } from "../filters/jobs.search.ts";
+import { SelectionBar } from "./selection.bar.tsx";
+import { useReferenceData } from "../use-reference-data.ts";
+import { useJobsPage } from "./use-jobs-page.ts";
+import { useStatusRepair } from "../filters/use-status-repair.ts";
+import { useSelection } from "./use-selection.ts";
+
+const route = getRouteApi("/console/jobs");
+
+export function JobsPage() {
+  const search = route.useSearch();
+  const navigate = useNavigate({ from: "/jobs" });
+  const referenceData = useReferenceData();
+  const selection = useSelection();
+  const [isEditing, editing] = useDisclosure(false);
+  const canEdit = useSession().scopes.includes("jobs:write");
+
+  const go = (next: JobsSearch): void => void navigate({ search: next });
+  // Filters are narrowed step by step: the way back leads out of the page, not through every letter.
+  const change = (difference: Partial<JobsSearch>): void =>
+    void navigate({ search: (former) => updateSearch(former, difference), replace: true });
+  const clear = (): void => go(clearFilters(search));
+  const isReady = useStatusRepair(search, referenceData, change);
+  const table = useJobsPage(search, isReady);
+
+  return (
+    <>
+      <PageHeader
+        title="Jobs"
+        actions={<ExportMenu listVariables={table.listVariables} total={table.page?.totalCount} />}
+      />
+      <JobsToolbar search={search} referenceData={referenceData} onChange={change} onGo={go} />
+      <FilterPills search={search} referenceData={referenceData} onChange={change} onClear={clear} />
+      <JobsTable
+        search={search}
+        table={table}
+        labels={referenceData.labels}
+        selection={canEdit ? selection : null}
+        onChange={change}
+        onGo={go}
+        onClear={clear}
+      />
+      <SelectionBar count={selection.selected.size} onEdit={editing.open} onClear={selection.clear} />
+      <BulkEditDrawer
+        opened={isEditing}
+        markingNumbers={[...selection.selected]}
+        referenceData={referenceData}
+        onClose={editing.close}
+        onApplied={table.refetch}
+      />
+    </>
+  );
+}

@@ -1,0 +1,122 @@
+/** The jobs themselves, or what stands in their place. */
+import { Button } from "@mantine/core";
+import { IconPackage, IconSearchOff } from "@tabler/icons-react";
+import { useSession } from "../../../app/session/session.ts";
+import { DataTable, type ColumnSort } from "../../../components/tables/data-table.tsx";
+import { ButtonLink } from "../../../components/layout/links.tsx";
+import { CursorPager } from "../../../components/tables/pager.tsx";
+import { EmptyState, ErrorState, LoadingState } from "../../../components/status/page-states.tsx";
+import { formatCount, type ReferenceLabels } from "../job.labels.ts";
+import { defaultColumns, jobColumns, selectionColumn } from "./jobs.columns.tsx";
+import { parseSort, toggleSort } from "../filters/jobs.variables.ts";
+import {
+  updateSearch,
+  DEFAULT_SORT,
+  hasJobFilters,
+  type JobsSearch,
+  type SortField,
+} from "../filters/jobs.search.ts";
+import type { JobsPageState } from "./use-jobs-page.ts";
+import type { Selection } from "./use-selection.ts";
+
+interface JobsTableProps {
+  search: JobsSearch;
+  table: JobsPageState;
+  labels: ReferenceLabels;
+  /** Null: nothing can be done with many. */
+  selection: Selection | null;
+  onChange: (change: Partial<JobsSearch>) => void;
+  onGo: (search: JobsSearch) => void;
+  onClear: () => void;
+}
+
+export function JobsTable({ search, table, labels, selection, onChange, onGo, onClear }: JobsTableProps) {
+  const organizationType = useSession().organization?.type ?? null;
+  const { page, isStale, error } = table;
+  const goToFirstPage = (): void => onGo(updateSearch(search, {}));
+  if (error)
+    return <ErrorState error={error} onRetry={isPastFirstPage(search) ? goToFirstPage : table.refetch} />;
+  if (!page) return <LoadingState rows={12} label="Loading jobs" />;
+  if (page.nodes.length === 0)
+    return <NoJobs search={search} total={page.totalCount} onFirst={goToFirstPage} onClear={onClear} />;
+
+  const sort = search.sort ?? DEFAULT_SORT;
+  const current = parseSort(sort);
+  const sortOf = (field: SortField): ColumnSort => ({
+    direction: current.field !== field ? null : current.isDescending ? "descending" : "ascending",
+    onToggle: () => onChange({ sort: toggleSort(sort, field) }),
+  });
+  const columns = jobColumns({ shown: search.columns ?? defaultColumns(organizationType), labels, sortOf });
+  return (
+    <>
+      <DataTable
+        caption="Jobs"
+        columns={selection ? [selectionColumn(selection, page.nodes), ...columns] : columns}
+        rows={page.nodes}
+        rowKey={({ id }) => id}
+        isSelected={({ markingNumber }) => selection?.selected.has(markingNumber) ?? false}
+        isStale={isStale}
+      />
+      <CursorPager
+        pageInfo={page.pageInfo}
+        summary={`${formatCount(page.totalCount, "job")} in all, ${page.nodes.length} on this page`}
+        onPageChange={(to) => onGo(updateSearch(search, to))}
+      />
+    </>
+  );
+}
+
+function isPastFirstPage({ after, before }: JobsSearch): boolean {
+  return after !== undefined || before !== undefined;
+}
+
+interface NoJobsProps {
+  search: JobsSearch;
+  total: number;
+  onFirst: () => void;
+  onClear: () => void;
+}
+
+function NoJobs({ search, total, onFirst, onClear }: NoJobsProps) {
+  const isOperator = useSession().organization === null;
+  if (total > 0)
+    return (
+      <EmptyState
+        icon={IconSearchOff}
+        title="This page is empty"
+        action={<Button onClick={onFirst}>To the first page</Button>}
+      >
+        Jobs have moved to other pages since.
+      </EmptyState>
+    );
+  if (hasJobFilters(search))
+    return (
+      <EmptyState
+        icon={IconSearchOff}
+        title="No job matches"
+        action={
+          <Button variant="default" onClick={onClear}>
+            Clear all filters
+          </Button>
+        }
+      >
+        Take a filter away, or look for less of a word: a search finds the beginning of a Marking Number or a
+        postal code, and any part of a recipient or an address.
+      </EmptyState>
+    );
+  if (isOperator)
+    return (
+      <EmptyState
+        icon={IconPackage}
+        title="No jobs yet"
+        action={<ButtonLink to="/operator/import">Import jobs</ButtonLink>}
+      >
+        Import a file, or create jobs by the API.
+      </EmptyState>
+    );
+  return (
+    <EmptyState icon={IconPackage} title="No jobs yet">
+      Jobs stand here as soon as the service has one for your organisation.
+    </EmptyState>
+  );
+}

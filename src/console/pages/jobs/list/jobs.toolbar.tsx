@@ -1,0 +1,55 @@
+/** Above the table: search, filters, columns and kept views. */
+import { Button, Collapse } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { IconAdjustmentsHorizontal, IconSearch } from "@tabler/icons-react";
+import { useSession } from "../../../app/session/session.ts";
+import { ColumnMenu } from "./column.menu.tsx";
+import { FilterPanel, type FilterProps } from "../filters/filter.panel.tsx";
+import { defaultColumns } from "./jobs.columns.tsx";
+import classes from "./jobs.module.css";
+import type { JobsSearch } from "../filters/jobs.search.ts";
+import { SearchField } from "../../../components/forms/search-field.tsx";
+import { SavedViewsMenu } from "../filters/saved-views.menu.tsx";
+
+export function JobsToolbar({
+  search,
+  referenceData,
+  onChange,
+  onGo,
+}: FilterProps & { onGo: (search: JobsSearch) => void }) {
+  const [isOpen, panel] = useDisclosure(false);
+  const organizationType = useSession().organization?.type ?? null;
+  return (
+    <>
+      <div className={classes.toolbar} role="search" aria-label="Jobs">
+        <SearchField
+          className={classes.search}
+          type="search"
+          aria-label="Search jobs"
+          placeholder="Marking Number, recipient, address, postal code"
+          leftSection={<IconSearch size={16} aria-hidden="true" />}
+          value={search.q ?? ""}
+          onDebouncedChange={(text) => onChange({ q: text === "" ? undefined : text })}
+        />
+        <Button
+          variant={isOpen ? "light" : "default"}
+          leftSection={<IconAdjustmentsHorizontal size={16} aria-hidden="true" />}
+          aria-expanded={isOpen}
+          aria-controls="job-filters"
+          onClick={panel.toggle}
+        >
+          Filters
+        </Button>
+        <ColumnMenu
+          shown={search.columns ?? defaultColumns(organizationType)}
+          isDefault={search.columns === undefined}
+          onChange={(columns) => onChange({ columns })}
+        />
+        <SavedViewsMenu search={search} onGo={onGo} />
+      </div>
+      <Collapse expanded={isOpen}>
+        <FilterPanel search={search} referenceData={referenceData} onChange={onChange} />
+      </Collapse>
+    </>
+  );
+}

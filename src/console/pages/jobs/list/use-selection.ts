@@ -1,0 +1,24 @@
+/** Which jobs are ticked, by Marking Number, on whatever page of the table. */
+import { useState } from "react";
+
+export interface Selection {
+  selected: ReadonlySet<string>;
+  toggle: (markingNumber: string) => void;
+  /** Ticks all of a page, or none where all are ticked. */
+  togglePage: (markingNumbers: readonly string[]) => void;
+  clear: () => void;
+}
+
+export function useSelection(): Selection {
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  return {
+    selected,
+    toggle: (markingNumber) => setSelected((former) => former.symmetricDifference(new Set([markingNumber]))),
+    togglePage: (page) =>
+      setSelected((former) => {
+        const all = new Set(page);
+        return all.isSubsetOf(former) ? former.difference(all) : former.union(all);
+      }),
+    clear: () => setSelected(new Set()),
+  };
+}

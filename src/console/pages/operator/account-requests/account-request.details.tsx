@@ -1,0 +1,59 @@
+/** What a request says, and what became of it. */
+import { CopyButton } from "../../../components/display/copy-button.tsx";
+import { Group } from "@mantine/core";
+import { DescriptionCard } from "../../../components/display/description-card.tsx";
+import { TextLink } from "../../../components/layout/links.tsx";
+import { Timestamp, useNow } from "../../../components/display/timestamp.tsx";
+import type { AccountRequestViewFragment } from "../../../generated/account-request.ts";
+import { organizationTypeLabels } from "./account-request.labels.ts";
+
+export function AccountRequestDetails({ request }: { request: AccountRequestViewFragment }) {
+  const { email, organizationName, organizationType, organization, createdAt, decidedAt, decidedBy } =
+    request;
+  const { registrationExpiresAt } = request;
+  return (
+    <DescriptionCard
+      label="The request"
+      facts={[
+        { label: "E-mail", value: <CopyableEmail email={email} /> },
+        { label: "Organisation asked for", value: organizationName },
+        { label: "Kind", value: organizationTypeLabels[organizationType] },
+        { label: "Received", value: <Timestamp value={createdAt} display="exact" /> },
+        { label: "Decided", value: decidedAt && <Timestamp value={decidedAt} display="exact" /> },
+        { label: "Decided by", value: decidedBy },
+        {
+          label: "Registration’s link",
+          value: registrationExpiresAt && <LinkExpiry at={registrationExpiresAt} />,
+        },
+        {
+          label: "Organisation made",
+          value: organization && (
+            <TextLink to="/operator/organizations/$id" params={{ id: organization.id }}>
+              {organization.name}
+            </TextLink>
+          ),
+        },
+      ]}
+    />
+  );
+}
+
+function CopyableEmail({ email }: { email: string }) {
+  return (
+    <Group gap={4} wrap="nowrap">
+      <span>{email}</span>
+      <CopyButton value={email} label="e-mail address" />
+    </Group>
+  );
+}
+
+function LinkExpiry({ at }: { at: string }) {
+  const hasEnded = Date.parse(at) < useNow();
+  return (
+    <>
+      {hasEnded ? "Ended " : "Ends "}
+      <Timestamp value={at} />
+      {hasEnded && ": resend it if they still want in"}
+    </>
+  );
+}

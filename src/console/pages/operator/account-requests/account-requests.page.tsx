@@ -1,0 +1,92 @@
+/** Who would like an account: the list that an operator works through. */
+import { useQuery } from "@apollo/client/react";
+import { Text } from "@mantine/core";
+import { IconInbox } from "@tabler/icons-react";
+import { getRouteApi } from "@tanstack/react-router";
+import { FilterTab, FilterTabs } from "../../../components/tables/filter-tabs.tsx";
+import { PageHeader } from "../../../components/layout/page-header.tsx";
+import { LoadMore } from "../../../components/tables/pager.tsx";
+import { EmptyState, ErrorState, LoadingState } from "../../../components/status/page-states.tsx";
+import {
+  AccountRequestCountsDocument,
+  AccountRequestsPageDocument,
+} from "../../../generated/account-requests.ts";
+import { toStatuses, type AccountRequestsSearch } from "./account-requests.search.ts";
+import { AccountRequestsTable } from "./account-requests.table.tsx";
+
+const route = getRouteApi("/console/operator/requests");
+
+export function AccountRequestsPage() {
+  return (
+    <>
+      <PageHeader
+        title="Account requests"
+        description="Who would like to work with this service. Nobody gets in without your approval."
+      />
+      <StatusTabs />
+      <RequestList />
+    </>
+  );
+}
+
+const exactMatch = { activeOptions: { exact: true }, to: "/operator/requests" } as const;
+
+function StatusTabs() {
+  const { data } = useQuery(AccountRequestCountsDocument);
+  return (
+    <FilterTabs label="Status">
+      <FilterTab {...exactMatch} search={{}} count={data?.pending?.totalCount}>
+        Waiting
+      </FilterTab>
+      <FilterTab {...exactMatch} search={{ status: "asked" }} count={data?.asked?.totalCount}>
+        Asked
+      </FilterTab>
+      <FilterTab {...exactMatch} search={{ status: "approved" }} count={data?.approved?.totalCount}>
+        Approved
+      </FilterTab>
+      <FilterTab {...exactMatch} search={{ status: "registered" }}>
+        Registered
+      </FilterTab>
+      <FilterTab {...exactMatch} search={{ status: "rejected" }}>
+        Rejected
+      </FilterTab>
+      <FilterTab {...exactMatch} search={{ status: "all" }}>
+        All
+      </FilterTab>
+    </FilterTabs>
+  );
+}
+
+function RequestList() {
+  const search = route.useSearch();
+  const { data, error, loading, refetch, fetchMore } = useQuery(AccountRequestsPageDocument, {
+    variables: { status: toStatuses(search) },
+  });
+  const page = data?.accountRequests;
+  if (error && !page) return <ErrorState error={error} onRetry={() => void refetch()} />;
+  if (!page) return <LoadingState />;
+  const requests = page.edges.map(({ node }) => node);
+  if (requests.length === 0) return <NoRequests search={search} />;
+  const { hasNextPage, endCursor } = page.pageInfo;
+  return (
+    <>
+      <AccountRequestsTable requests={requests} showStatus={search.status === "all"} />
+      <LoadMore
+        hasMore={hasNextPage}
+        isLoading={loading}
+        onLoadMore={() => fetchMore({ variables: { after: endCursor } })}
+      />
+    </>
+  );
+}
+
+function NoRequests({ search: { status } }: { search: AccountRequestsSearch }) {
+  if (status !== undefined) return <EmptyState icon={IconInbox} title="No request is in this state" />;
+  return (
+    <EmptyState icon={IconInbox} title="Nobody waits for a decision">
+      <Text inherit>
+        New requests come from the page “Request an account”, which the sign-in page leads to.
+      </Text>
+    </EmptyState>
+  );
+}

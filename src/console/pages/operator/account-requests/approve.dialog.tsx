@@ -1,0 +1,69 @@
+/** Approving: the organisation's name as it will be, and the mail that brings the person in. */
+import { useMutation } from "@apollo/client/react";
+import { Stack, Text, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { notify } from "../../../app/interaction/notify.ts";
+import { useSubmit } from "../../../app/interaction/use-submit.ts";
+import { payloadOrThrow } from "../../../app/api/user-errors.ts";
+import { Dialog } from "../../../components/dialogs/dialog.tsx";
+import { DialogActions } from "../../../components/dialogs/dialog-actions.tsx";
+import { FormAlert } from "../../../components/forms/form-alert.tsx";
+import {
+  ApproveAccountRequestDocument,
+  type AccountRequestViewFragment,
+} from "../../../generated/account-request.ts";
+import { AccountRequestCountsDocument } from "../../../generated/account-requests.ts";
+import { organizationTypeLabels } from "./account-request.labels.ts";
+import { MailPreview } from "./mail-preview.tsx";
+import { registrationDraft } from "./mail-drafts.ts";
+
+interface ApproveFormProps {
+  onClose: () => void;
+  request: AccountRequestViewFragment;
+}
+
+export function ApproveDialog({ opened, ...form }: ApproveFormProps & { opened: boolean }) {
+  const { organizationName } = form.request;
+  return (
+    <Dialog opened={opened} onClose={form.onClose} title={`Approve ${organizationName}`} size="lg">
+      <ApproveForm {...form} />
+    </Dialog>
+  );
+}
+
+function ApproveForm({ onClose, request }: ApproveFormProps) {
+  const { id, email } = request;
+  const [approve] = useMutation(ApproveAccountRequestDocument, {
+    refetchQueries: [AccountRequestCountsDocument],
+  });
+  const form = useForm({ initialValues: { organizationName: request.organizationName } });
+  const organizationName = form.values.organizationName.trim();
+  const submit = useSubmit(form, async () => {
+    payloadOrThrow((await approve({ variables: { id, organizationName } })).data?.approveAccountRequest);
+    onClose();
+    notify(`${organizationName} is approved. The registration’s link is on its way to ${email}.`);
+  });
+  return (
+    <form onSubmit={form.onSubmit(submit.onSubmit)}>
+      <Stack>
+        <Text>
+          This makes the organisation, as{" "}
+          {organizationTypeLabels[request.organizationType] === "Agent" ? "an agent" : "a contractor"}, and{" "}
+          {email} will be its owner.
+        </Text>
+        <FormAlert message={submit.failure} />
+        <TextInput
+          {...form.getInputProps("organizationName")}
+          label="Name of the organisation"
+          description="As asked for, or as you want it to be called. No other has the same."
+          maxLength={120}
+          data-autofocus
+          required
+          withAsterisk={false}
+        />
+        <MailPreview draft={registrationDraft({ email, organizationName })} />
+        <DialogActions action="Approve and send" isBusy={submit.isBusy} />
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,138 @@
+/** Endpoints that are disabled or fail, of all organisations, with the longest trouble first. */
+import { useQuery } from "@apollo/client/react";
+import { Button, Stack, Text } from "@mantine/core";
+import { IconHeartbeat } from "@tabler/icons-react";
+import { useDialog } from "../../../app/interaction/use-dialog.ts";
+import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
+import { TextLink } from "../../../components/layout/links.tsx";
+import { PageHeader } from "../../../components/layout/page-header.tsx";
+import { EmptyState, ErrorState, LoadingState } from "../../../components/status/page-states.tsx";
+import { StatusBadge } from "../../../components/status/status-badge.tsx";
+import { Timestamp, useNow } from "../../../components/display/timestamp.tsx";
+import { FailingEndpointsDocument } from "../../../generated/failing-endpoints.ts";
+import type { EndpointCardFragment } from "../../../generated/webhook-endpoints.ts";
+import { describeHealth } from "../../integrations/endpoints/endpoint.health.ts";
+import classes from "../operator.module.css";
+import { ResumeFailingEndpointDialog } from "./resume-endpoint.dialog.tsx";
+
+type Endpoint = EndpointCardFragment;
+
+const POLL_INTERVAL_MS = 30_000;
+
+export function FailingEndpointsPage() {
+  const { data, error, refetch } = useQuery(FailingEndpointsDocument, { pollInterval: POLL_INTERVAL_MS });
+  const dialog = useDialog<Endpoint>();
+  return (
+    <>
+      <PageHeader
+        title="Endpoints in trouble"
+        description="Webhook endpoints that are disabled, or whose last attempts failed. Their owners are told by mail."
+      />
+      {data?.failingWebhookEndpoints ? (
+        <EndpointList endpoints={data.failingWebhookEndpoints} onResume={dialog.open} />
+      ) : error ? (
+        <ErrorState error={error} onRetry={() => void refetch()} />
+      ) : (
+        <LoadingState />
+      )}
+      {dialog.subject && (
+        <ResumeFailingEndpointDialog
+          key={dialog.turn}
+          opened={dialog.isOpen}
+          onClose={dialog.close}
+          endpoint={dialog.subject}
+          onResumed={() => void refetch()}
+        />
+      )}
+    </>
+  );
+}
+
+interface EndpointListProps {
+  endpoints: readonly Endpoint[];
+  onResume: (endpoint: Endpoint) => void;
+}
+
+function EndpointList({ endpoints, onResume }: EndpointListProps) {
+  if (endpoints.length === 0) {
+    return (
+      <EmptyState icon={IconHeartbeat} title="Every endpoint is well">
+        An endpoint stands here from its first failure until something succeeds again.
+      </EmptyState>
+    );
+  }
+  return (
+    <DataTable
+      caption="Endpoints in trouble"
+      columns={endpointColumns(onResume)}
+      rows={endpoints}
+      rowKey={({ id }) => id}
+    />
+  );
+}
+
+function endpointColumns(onResume: (endpoint: Endpoint) => void): Column<Endpoint>[] {
+  return [
+    {
+      id: "url",
+      header: "Endpoint",
+      isTitle: true,
+      cell: (endpoint) => <EndpointCell endpoint={endpoint} />,
+    },
+    { id: "why", header: "What is wrong", cell: (endpoint) => <HealthCell endpoint={endpoint} /> },
+    {
+      id: "since",
+      header: "Since",
+      cell: ({ failingSince, statusSince }) => <Timestamp value={failingSince ?? statusSince} />,
+    },
+    {
+      id: "waiting",
+      header: "Waiting",
+      align: "end",
+      cell: ({ waiting }) => (waiting >= 10_000 ? "10,000 or more" : waiting.toLocaleString("en")),
+    },
+    {
+      id: "resume",
+      header: "Resume",
+      isActions: true,
+      cell: (endpoint) =>
+        endpoint.status === "DISABLED" && (
+          <Button
+            variant="default"
+            size="compact-sm"
+            onClick={() => onResume(endpoint)}
+            aria-label={`Resume ${endpoint.url}`}
+          >
+            Resume…
+          </Button>
+        ),
+    },
+  ];
+}
+
+function EndpointCell({ endpoint: { id, url, organization } }: { endpoint: Endpoint }) {
+  return (
+    <Stack gap={2}>
+      <TextLink to="/integrations/endpoints/$id" params={{ id }} className={classes.anywhere}>
+        {url}
+      </TextLink>
+      <Text component="span" fz="sm" fw={400}>
+        <TextLink to="/operator/organizations/$id" params={{ id: organization.id }} c="dimmed">
+          {organization.name}
+        </TextLink>
+      </Text>
+    </Stack>
+  );
+}
+
+function HealthCell({ endpoint }: { endpoint: Endpoint }) {
+  const { label, tone, message } = describeHealth(endpoint, useNow());
+  return (
+    <Stack gap={4} className={classes.trouble}>
+      <StatusBadge label={label} tone={tone} />
+      <Text component="span" fz="sm" c="dimmed">
+        {message}
+      </Text>
+    </Stack>
+  );
+}

@@ -1,0 +1,124 @@
+/** Choosing the file: dropped, or picked. Its head is read here, in the browser; nothing is sent yet. */
+import { Button, FileButton, List, Paper, Stack, Text, Title } from "@mantine/core";
+import { IconFileUpload } from "@tabler/icons-react";
+import { useState, type DragEvent } from "react";
+import { CodeBlock } from "../../../components/display/code-block.tsx";
+import { FormAlert } from "../../../components/forms/form-alert.tsx";
+import { guessMapping } from "./columns.ts";
+import { detectFormat, SAMPLE_BYTES, readFileSample, type FileSample } from "./file-sample.ts";
+import classes from "./import.module.css";
+import { MAX_FILE_BYTES, type ImportPlan } from "./import-api.ts";
+
+export interface ChosenFile {
+  file: File;
+  sample: FileSample;
+}
+
+interface FileStepProps {
+  onChosen: (chosen: ChosenFile, plan: ImportPlan) => void;
+}
+
+export function FileStep({ onChosen }: FileStepProps) {
+  const [problem, setProblem] = useState<string | null>(null);
+  const choose = async (file: File | undefined | null): Promise<void> => {
+    if (!file) return;
+    try {
+      const [chosen, plan] = await openFile(file);
+      setProblem(null);
+      onChosen(chosen, plan);
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : "This file cannot be read.");
+    }
+  };
+  return (
+    <Stack maw={760}>
+      <FormAlert message={problem} />
+      <DropArea onFile={(file) => void choose(file)} />
+      <FileFormatHelp />
+    </Stack>
+  );
+}
+
+async function openFile(file: File): Promise<[ChosenFile, ImportPlan]> {
+  const format = detectFormat(file.name);
+  if (format === null) throw new Error("Choose a file whose name ends with .csv, .ndjson or .jsonl.");
+  if (file.size > MAX_FILE_BYTES) {
+    throw new Error(
+      "This file is larger than 256 MB. Split it, or import it by “npx waymark jobs import”, which takes any size.",
+    );
+  }
+  const sample = readFileSample(await file.slice(0, SAMPLE_BYTES).text(), format, file.size <= SAMPLE_BYTES);
+  const { names } = sample;
+  const plan = {
+    fileName: file.name,
+    format,
+    names,
+    mapping: guessMapping(names),
+    agent: null,
+    contractor: null,
+  };
+  return [{ file, sample }, plan];
+}
+
+function DropArea({ onFile }: { onFile: (file: File | null | undefined) => void }) {
+  const [isOver, setOver] = useState(false);
+  const over = (event: DragEvent): void => {
+    event.preventDefault();
+    setOver(true);
+  };
+  const drop = (event: DragEvent): void => {
+    event.preventDefault();
+    setOver(false);
+    onFile(event.dataTransfer.files[0]);
+  };
+  return (
+    // The button inside is the way for everybody; dropping is a shortcut for the mouse.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
+    <section
+      className={classes.drop}
+      aria-label="File"
+      data-over={isOver || undefined}
+      onDragOver={over}
+      onDragLeave={() => setOver(false)}
+      onDrop={drop}
+    >
+      <IconFileUpload size={40} stroke={1.4} aria-hidden="true" />
+      <Text fw={600}>Drop a CSV or NDJSON file here</Text>
+      <FileButton
+        onChange={onFile}
+        accept=".csv,.ndjson,.jsonl,text/csv,application/x-ndjson"
+        inputProps={{ "aria-label": "File to import" }}
+      >
+        {(button) => <Button {...button}>Choose a file</Button>}
+      </FileButton>
+      <Text fz="sm" c="dimmed">
+        In UTF-8, up to 256 MB
+      </Text>
+    </section>
+  );
+}
+
+const EXAMPLE_CSV = `marking_number,agent,recipient_name,delivery_address,scheduled_date
+WM-2026-0001,Example Agency,Harbour Street Bakery,"12 Harbour Street, #04-01",2026-11-24`;
+
+function FileFormatHelp() {
+  return (
+    <Paper component="section" p="lg" aria-labelledby="what-a-file-has">
+      <Title order={2} id="what-a-file-has" mb="sm">
+        What a file has
+      </Title>
+      <List fz="sm" spacing={6} mb="md">
+        <List.Item>
+          A header with names of columns, in any order and under any names: you say next what each one is. An
+          export of jobs can be imported as it is.
+        </List.Item>
+        <List.Item>
+          A column that is not there leaves a known job’s field as it is. An empty cell clears it.
+        </List.Item>
+        <List.Item>Agents and contractors by their exact names or ids; or one for the whole file.</List.Item>
+        <List.Item>A row with a mistake is left out and told; the others go in.</List.Item>
+      </List>
+      <CodeBlock code={EXAMPLE_CSV} label="example file" />
+    </Paper>
+  );
+}

@@ -1,0 +1,109 @@
+/** What is said to `POST /console-api/imports` and what it answers. */
+import type { FileFormat } from "./file-sample.ts";
+
+export interface ImportCounts {
+  created: number;
+  updated: number;
+  unchanged: number;
+  failed: number;
+}
+
+export interface ImportFailure {
+  line: number;
+  marking_number: string | null;
+  problems: { field: string | null; message: string }[];
+}
+
+export interface ImportReport {
+  type: "report";
+  dry_run: boolean;
+  counts: ImportCounts;
+  failures: ImportFailure[];
+  failures_left_out: number;
+  /** Why it stopped before its end; null: it did not. */
+  stopped: { code: string; message: string } | null;
+}
+
+interface ImportProgressLine {
+  type: "progress";
+  bytes: number;
+  counts: ImportCounts;
+}
+
+export type ImportLine = ImportProgressLine | ImportReport;
+
+export interface ImportPlan {
+  fileName: string;
+  format: FileFormat;
+  names: readonly string[];
+  /** For each name one of our columns, or null. */
+  mapping: readonly (string | null)[];
+  /** `org_…` */
+  agent: string | null;
+  contractor: string | null;
+}
+
+export const contentTypes: Record<FileFormat, string> = { csv: "text/csv", ndjson: "application/x-ndjson" };
+
+/** The most that the server takes. */
+export const MAX_FILE_BYTES = 268_435_456;
+
+export function importPath(
+  { fileName, names, mapping, agent, contractor }: ImportPlan,
+  isDryRun: boolean,
+): string {
+  const columns = Object.fromEntries(
+    names.flatMap((name, at) => {
+      const target = mapping[at] ?? null;
+      return target === null ? [] : [[name, target]];
+    }),
+  );
+  const query = new URLSearchParams({
+    dry_run: String(isDryRun),
+    columns: JSON.stringify(columns),
+    file_name: fileName.slice(-255),
+    ...(agent !== null && { agent }),
+    ...(contractor !== null && { contractor }),
+  });
+  return `console-api/imports?${query.toString()}`;
+}
+
+/** Takes an answer's text as far as it has come, again and again, and gives each line once. */
+export class LineReader {
+  #taken = 0;
+
+  push(text: string): ImportLine[] {
+    const end = text.lastIndexOf("\n") + 1;
+    if (end <= this.#taken) return [];
+    const lines = text.slice(this.#taken, end).split("\n");
+    this.#taken = end;
+    return lines.filter((line) => line !== "").map((line) => JSON.parse(line) as ImportLine);
+  }
+}
+
+export function totalRows({ created, updated, unchanged, failed }: ImportCounts): number {
+  return created + updated + unchanged + failed;
+}
+
+/** The rows that failed as a file for a spreadsheet: a line for each problem. */
+export function failuresAsCsv(failures: readonly ImportFailure[]): string {
+  const lines = failures.flatMap(({ line, marking_number: number, problems }) =>
+    problems.map(({ field, message }) =>
+      [String(line), number ?? "", field ?? "", message].map(escapeCell).join(","),
+    ),
+  );
+  // With a byte order mark Excel reads UTF-8.
+  return `\uFEFFline,marking_number,field,reason\r\n${lines.join("\r\n")}\r\n`;
+}
+
+/**
+ * Puts an apostrophe before each formula in the text. Some locales make Excel split at semicolons, so a formula after one
+ * counts too. The first group always matches as much as it can, so long runs of separators take linear time.
+ */
+function escapeCell(text: string): string {
+  const escaped = text.replace(
+    /((?:[;\t\r\n]|^)[\s"]*)('*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])?/g,
+    (part: string, start: string, formula?: string) => (formula === undefined ? part : `${start}'${formula}`),
+  );
+  return /[",\r\n]/.test(escaped) ? `"${escaped.replaceAll('"', '""')}"` : escaped;
+}

@@ -1,0 +1,170 @@
+/** What each of the file's columns is, and the organisations for rows that name none. */
+import { Alert, Button, Group, List, Paper, Select, SimpleGrid, Stack, Text, Title } from "@mantine/core";
+import { useState } from "react";
+import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
+import type { ChosenFile } from "./file.step.tsx";
+import { mappingProblems, repeatedNames, targetColumns } from "./columns.ts";
+import classes from "./import.module.css";
+import { StepTitle } from "./steps.tsx";
+import type { ImportPlan } from "./import-api.ts";
+import { OrganizationSelect } from "../organizations/organization.select.tsx";
+
+interface MappingStepProps {
+  chosen: ChosenFile;
+  /** As it is so far. */
+  plan: ImportPlan;
+  onBack: () => void;
+  onMapped: (plan: ImportPlan) => void;
+}
+
+export function MappingStep({ chosen, plan: before, onBack, onMapped }: MappingStepProps) {
+  const [plan, setPlan] = useState(before);
+  const problems = mappingProblems(plan.mapping);
+  const unused = plan.mapping.filter((target) => target === null).length;
+  return (
+    <Stack maw={900} gap="lg">
+      <div>
+        <StepTitle>Columns of {chosen.file.name}</StepTitle>
+        <Text c="dimmed" fz="sm" role="status">
+          {unused === 0
+            ? "Every column is imported."
+            : `${unused} of ${plan.names.length} columns ${unused === 1 ? "is" : "are"} left out.`}
+        </Text>
+      </div>
+      <MappingTable chosen={chosen} plan={plan} onChange={(mapping) => setPlan({ ...plan, mapping })} />
+      <DefaultOrganizationFields plan={plan} onChange={setPlan} />
+      {problems.length > 0 && <Problems problems={problems} />}
+      <Group justify="space-between">
+        <Button variant="default" onClick={onBack}>
+          Another file
+        </Button>
+        <Button disabled={problems.length > 0} onClick={() => onMapped(plan)}>
+          Preview
+        </Button>
+      </Group>
+    </Stack>
+  );
+}
+
+interface SourceColumn {
+  index: number;
+  name: string;
+  samples: string[];
+}
+
+interface MappingTableProps {
+  chosen: ChosenFile;
+  plan: ImportPlan;
+  onChange: (mapping: (string | null)[]) => void;
+}
+
+function MappingTable({ chosen: { sample }, plan: { names, mapping }, onChange }: MappingTableProps) {
+  const repeated = repeatedNames(names);
+  const rows = names.map((name, index): SourceColumn => ({
+    index,
+    name,
+    samples: columnSamples(sample.rows, index),
+  }));
+  const columns: Column<SourceColumn>[] = [
+    { id: "name", header: "In the file", isTitle: true, cell: (source) => <SourceCell source={source} /> },
+    {
+      id: "target",
+      header: "Is imported as",
+      cell: ({ index, name }) =>
+        repeated.has(name) ? (
+          <Text fz="sm" c="dimmed">
+            Left out: the name stands twice
+          </Text>
+        ) : (
+          <Select
+            aria-label={`${name || "Column without a name"} is imported as`}
+            placeholder="Left out"
+            data={targetColumns.map((target) => ({
+              value: target.name,
+              label: target.label,
+              disabled: target.name !== mapping[index] && mapping.includes(target.name),
+            }))}
+            value={mapping[index] ?? null}
+            onChange={(target) =>
+              onChange(mapping.map((former, other) => (other === index ? target : former)))
+            }
+            searchable
+            clearable
+            clearButtonProps={{ "aria-label": "Leave out" }}
+            w={{ base: 190, xs: 260 }}
+          />
+        ),
+    },
+  ];
+  return <DataTable caption="Columns" columns={columns} rows={rows} rowKey={({ index }) => String(index)} />;
+}
+
+function columnSamples(rows: readonly string[][], index: number): string[] {
+  return [...new Set(rows.map((row) => row[index] ?? "").filter((text) => text !== ""))].slice(0, 3);
+}
+
+function SourceCell({ source: { name, samples } }: { source: SourceColumn }) {
+  return (
+    <div>
+      {name === "" ? <em>Without a name</em> : name}
+      <span className={classes.sample}>
+        {samples.length === 0 ? "Empty in the first rows" : samples.join(" · ")}
+      </span>
+    </div>
+  );
+}
+
+interface DefaultOrganizationFieldsProps {
+  plan: ImportPlan;
+  onChange: (plan: ImportPlan) => void;
+}
+
+function DefaultOrganizationFields({ plan, onChange }: DefaultOrganizationFieldsProps) {
+  const [hasAgent, hasContractor] = [plan.mapping.includes("agent"), plan.mapping.includes("contractor")];
+  return (
+    <Paper p="lg" component="section" aria-labelledby="organisations">
+      <Title order={2} id="organisations" mb="sm">
+        Whose jobs they are
+      </Title>
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        <OrganizationSelect
+          type="AGENT"
+          label="Agent"
+          description={
+            hasAgent
+              ? "For rows whose agent’s cell is empty."
+              : "For all rows. Without an agent the import updates known jobs and creates none."
+          }
+          placeholder="None"
+          value={plan.agent}
+          onChange={(agent) => onChange({ ...plan, agent })}
+        />
+        <OrganizationSelect
+          type="CONTRACTOR"
+          label="Contractor"
+          description={
+            hasContractor
+              ? "The file has a column for it; an empty cell there is nobody."
+              : "For all rows; none leaves it as it is."
+          }
+          placeholder="None"
+          value={plan.contractor}
+          onChange={(contractor) => onChange({ ...plan, contractor })}
+          disabled={hasContractor}
+        />
+      </SimpleGrid>
+    </Paper>
+  );
+}
+
+function Problems({ problems }: { problems: readonly string[] }) {
+  return (
+    <Alert color="amber" title="Before you go on">
+      <List fz="sm">
+        {problems.map((problem) => (
+          <List.Item key={problem}>{problem}</List.Item>
+        ))}
+      </List>
+    </Alert>
+  );
+}

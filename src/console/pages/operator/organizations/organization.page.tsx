@@ -1,0 +1,91 @@
+/** One organisation: what is known of it, shutting it out, and what was done to it. */
+import { useQuery } from "@apollo/client/react";
+import { Alert, Stack, Title } from "@mantine/core";
+import { IconBan } from "@tabler/icons-react";
+import { getRouteApi } from "@tanstack/react-router";
+import { CopyButton } from "../../../components/display/copy-button.tsx";
+import { DescriptionCard } from "../../../components/display/description-card.tsx";
+import { TextLink } from "../../../components/layout/links.tsx";
+import { PageHeader } from "../../../components/layout/page-header.tsx";
+import { ErrorState, LoadingState, NotFound } from "../../../components/status/page-states.tsx";
+import { Timestamp } from "../../../components/display/timestamp.tsx";
+import { OrganizationPageDocument } from "../../../generated/organization.ts";
+import type { OrganizationRowFragment } from "../../../generated/organizations.ts";
+import { organizationTypeLabels } from "../account-requests/account-request.labels.ts";
+import { AuditList } from "../../audit/audit.list.tsx";
+import classes from "../operator.module.css";
+import { OrganizationStatusBadge } from "./organizations.page.tsx";
+import { SuspensionAction } from "./suspension.action.tsx";
+
+const route = getRouteApi("/console/operator/organizations/$id");
+
+const back = <TextLink to="/operator/organizations">Organisations</TextLink>;
+
+export function OrganizationPage() {
+  const { id } = route.useParams();
+  const { data, error, refetch } = useQuery(OrganizationPageDocument, { variables: { id } });
+  const node = data?.node;
+  const organization = node && "memberCount" in node ? (node as OrganizationRowFragment) : null;
+  if (organization) return <OrganizationView organization={organization} />;
+  if (data) return <NotFound action={back}>There is no such organisation.</NotFound>;
+  return (
+    <>
+      <PageHeader title="Organisation" back={back} />
+      {error ? <ErrorState error={error} onRetry={() => void refetch()} /> : <LoadingState />}
+    </>
+  );
+}
+
+function OrganizationView({ organization }: { organization: OrganizationRowFragment }) {
+  const { id, name, suspendedAt } = organization;
+  return (
+    <>
+      <PageHeader
+        title={name}
+        titleAside={<OrganizationStatusBadge organization={organization} />}
+        back={back}
+        actions={<SuspensionAction organization={organization} />}
+      />
+      <div className={classes.columns}>
+        <Stack gap="lg">
+          {suspendedAt !== null && (
+            <Alert color="red" icon={<IconBan aria-hidden="true" />} title="Shut out">
+              Since <Timestamp value={suspendedAt} display="exact" /> its keys are refused, nobody of it is
+              signed in, and nothing is delivered to its endpoints. Its events are kept for the retention
+              time.
+            </Alert>
+          )}
+          <section aria-labelledby="audit">
+            <Title order={2} id="audit" mb="sm">
+              What was done
+            </Title>
+            <AuditList filter={{ organizationId: id }} showOrganization={false} first={10} />
+          </section>
+        </Stack>
+        <OrganizationDetails organization={organization} />
+      </div>
+    </>
+  );
+}
+
+function OrganizationDetails({ organization }: { organization: OrganizationRowFragment }) {
+  const { id, type, memberCount, createdAt } = organization;
+  return (
+    <DescriptionCard
+      label="The organisation"
+      facts={[
+        { label: "Kind", value: organizationTypeLabels[type] },
+        { label: "Members", value: memberCount?.toLocaleString("en") ?? null },
+        { label: "Since", value: createdAt && <Timestamp value={createdAt} display="exact" /> },
+        {
+          label: "Id",
+          value: (
+            <>
+              <code>{id}</code> <CopyButton value={id} label="id" />
+            </>
+          ),
+        },
+      ]}
+    />
+  );
+}

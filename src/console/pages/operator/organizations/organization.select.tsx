@@ -1,0 +1,57 @@
+/** Chooses an organisation by a part of its name, however many there are. */
+import { skipToken, useQuery } from "@apollo/client/react";
+import { Loader, Select, type SelectProps } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { useState } from "react";
+import {
+  OrganizationChoiceDocument,
+  OrganizationChoicesDocument,
+  type OrganizationType,
+} from "../../../generated/organizations.ts";
+
+type OrganizationSelectProps = Omit<SelectProps, "data" | "value" | "onChange" | "searchValue"> & {
+  /** `org_…` */
+  value: string | null;
+  onChange: (id: string | null) => void;
+  /** Only of this kind. */
+  type?: OrganizationType;
+};
+
+const DEBOUNCE_MS = 250;
+
+export function OrganizationSelect({ value, onChange, type, ...select }: OrganizationSelectProps) {
+  const [typed, setTyped] = useState("");
+  const [search] = useDebouncedValue(typed.trim(), DEBOUNCE_MS);
+  const selected = useSelectedOrganization(value);
+  // The chosen one's own name is no search for others.
+  const variables = { search: search === "" || search === selected?.label ? undefined : search };
+  const { data, previousData, loading } = useQuery(OrganizationChoicesDocument, { variables });
+  const matches = ((data ?? previousData)?.organizations?.nodes ?? [])
+    .filter((one) => type === undefined || one.type === type)
+    .map(({ id, name }) => ({ value: id, label: name }));
+  const options =
+    selected && !matches.some((one) => one.value === selected.value) ? [selected, ...matches] : matches;
+  return (
+    <Select
+      {...select}
+      data={options}
+      value={value}
+      onChange={onChange}
+      searchable
+      onSearchChange={setTyped}
+      // The server has searched, and finds what is not at the beginning too.
+      filter={({ options: all }) => all}
+      clearable
+      clearButtonProps={{ "aria-label": "Clear" }}
+      nothingFoundMessage={loading ? "Searching…" : "No organisation has this in its name"}
+      rightSection={loading && typed !== "" ? <Loader size="xs" aria-hidden="true" /> : undefined}
+    />
+  );
+}
+
+/** The chosen organisation, also where it is none of those that were found. */
+function useSelectedOrganization(id: string | null): { value: string; label: string } | null {
+  const { data } = useQuery(OrganizationChoiceDocument, id === null ? skipToken : { variables: { id } });
+  const node = data?.node;
+  return id !== null && node && "name" in node ? { value: id, label: node.name } : null;
+}

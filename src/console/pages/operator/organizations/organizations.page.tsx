@@ -1,0 +1,130 @@
+/** Every organisation, by name. */
+import { useQuery } from "@apollo/client/react";
+import { Text } from "@mantine/core";
+import { IconBuildingCommunity, IconSearch } from "@tabler/icons-react";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
+import { ButtonLink, TextLink } from "../../../components/layout/links.tsx";
+import { PageHeader } from "../../../components/layout/page-header.tsx";
+import { LoadMore } from "../../../components/tables/pager.tsx";
+import { EmptyState, ErrorState, LoadingState } from "../../../components/status/page-states.tsx";
+import { StatusBadge } from "../../../components/status/status-badge.tsx";
+import { Timestamp } from "../../../components/display/timestamp.tsx";
+import { OrganizationsPageDocument, type OrganizationRowFragment } from "../../../generated/organizations.ts";
+import { SearchField } from "../../../components/forms/search-field.tsx";
+import { organizationTypeLabels } from "../account-requests/account-request.labels.ts";
+import classes from "../operator.module.css";
+
+const route = getRouteApi("/console/operator/organizations");
+
+export function OrganizationsPage() {
+  const { q } = route.useSearch();
+  const navigate = useNavigate({ from: "/operator/organizations" });
+  return (
+    <>
+      <PageHeader
+        title="Organisations"
+        description="Agents, whose jobs they are, and contractors, to whom jobs are assigned."
+      />
+      <SearchField
+        value={q ?? ""}
+        onDebouncedChange={(text) =>
+          void navigate({ search: { q: text === "" ? undefined : text }, replace: true })
+        }
+        label="Search by name"
+        leftSection={<IconSearch size={16} aria-hidden="true" />}
+        maxLength={200}
+        maw={360}
+        mb="md"
+      />
+      <OrganizationList search={q} />
+    </>
+  );
+}
+
+const columns: Column<OrganizationRowFragment>[] = [
+  {
+    id: "name",
+    header: "Name",
+    isTitle: true,
+    cell: ({ id, name }) => (
+      <TextLink to="/operator/organizations/$id" params={{ id }} className={classes.anywhere}>
+        {name}
+      </TextLink>
+    ),
+  },
+  { id: "type", header: "Kind", cell: ({ type }) => organizationTypeLabels[type] },
+  {
+    id: "members",
+    header: "Members",
+    align: "end",
+    cell: ({ memberCount }) => memberCount?.toLocaleString("en"),
+  },
+  { id: "since", header: "Since", cell: ({ createdAt }) => createdAt && <Timestamp value={createdAt} /> },
+  {
+    id: "state",
+    header: "State",
+    cell: (organization) => <OrganizationStatusBadge organization={organization} />,
+  },
+];
+
+export function OrganizationStatusBadge({
+  organization,
+}: {
+  organization: Pick<OrganizationRowFragment, "suspendedAt">;
+}) {
+  return organization.suspendedAt === null ? (
+    <StatusBadge tone="success" label="Active" />
+  ) : (
+    <StatusBadge tone="danger" label="Suspended" />
+  );
+}
+
+function OrganizationList({ search }: { search: string | undefined }) {
+  const { data, previousData, error, loading, refetch, fetchMore } = useQuery(OrganizationsPageDocument, {
+    variables: { search },
+  });
+  const page = (data ?? (error ? undefined : previousData))?.organizations;
+  if (error && !page) return <ErrorState error={error} onRetry={() => void refetch()} />;
+  if (!page) return <LoadingState />;
+  if (page.edges.length === 0) return <NoOrganizations search={search} />;
+  const { hasNextPage, endCursor } = page.pageInfo;
+  return (
+    <>
+      <Text c="dimmed" fz="sm" mb="xs" role="status">
+        {page.totalCount === 1 ? "1 organisation" : `${page.totalCount.toLocaleString("en")} organisations`}
+      </Text>
+      <DataTable
+        caption="Organisations"
+        columns={columns}
+        rows={page.edges.map(({ node }) => node)}
+        rowKey={({ id }) => id}
+        isStale={!data}
+      />
+      <LoadMore
+        hasMore={hasNextPage}
+        isLoading={loading}
+        onLoadMore={() => fetchMore({ variables: { after: endCursor } })}
+      />
+    </>
+  );
+}
+
+function NoOrganizations({ search }: { search: string | undefined }) {
+  if (search !== undefined)
+    return <EmptyState icon={IconSearch} title="No organisation has this in its name" />;
+  return (
+    <EmptyState
+      icon={IconBuildingCommunity}
+      title="No organisation yet"
+      action={
+        <ButtonLink to="/operator/requests" variant="default">
+          Account requests
+        </ButtonLink>
+      }
+    >
+      An organisation comes to be when a request for an account is approved, or by{" "}
+      <code>npx waymark org create</code>.
+    </EmptyState>
+  );
+}

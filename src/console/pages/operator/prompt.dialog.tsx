@@ -1,0 +1,78 @@
+/** Asks for the words that go with an act: a reason, a question. */
+import { Stack, Text, Textarea } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import type { ReactNode } from "react";
+import { useSubmit } from "../../app/interaction/use-submit.ts";
+import { Dialog } from "../../components/dialogs/dialog.tsx";
+import { DialogActions } from "../../components/dialogs/dialog-actions.tsx";
+import { FormAlert } from "../../components/forms/form-alert.tsx";
+
+interface PromptDialogProps {
+  opened: boolean;
+  onClose: () => void;
+  title: string;
+  /** What will happen. */
+  children?: ReactNode;
+  /** What the server calls the words: its refusals go to them. */
+  fieldName: string;
+  label: string;
+  description: string;
+  action: string;
+  isDangerous?: boolean;
+  /** What somebody will be sent. */
+  preview?: (words: string) => ReactNode;
+  /** Throws where it is refused. */
+  onSubmit: (words: string) => Promise<void>;
+}
+
+const MAX_TEXT_LENGTH = 2_000;
+
+export function PromptDialog({ opened, onClose, title, ...form }: PromptDialogProps) {
+  return (
+    <Dialog opened={opened} onClose={onClose} title={title} size="lg">
+      <PromptForm onClose={onClose} {...form} />
+    </Dialog>
+  );
+}
+
+function PromptForm(props: Omit<PromptDialogProps, "opened" | "title">) {
+  const {
+    onClose,
+    children,
+    fieldName,
+    label,
+    description,
+    action,
+    isDangerous = false,
+    preview,
+    onSubmit,
+  } = props;
+  const form = useForm<Record<string, string>>({ initialValues: { [fieldName]: "" } });
+  const text = form.values[fieldName] ?? "";
+  const submit = useSubmit(form, async () => {
+    await onSubmit(text);
+    onClose();
+  });
+  return (
+    <form onSubmit={form.onSubmit(submit.onSubmit)}>
+      <Stack>
+        {children && <Text component="div">{children}</Text>}
+        <FormAlert message={submit.failure} />
+        <Textarea
+          {...form.getInputProps(fieldName)}
+          label={label}
+          description={description}
+          autosize
+          minRows={3}
+          maxRows={10}
+          maxLength={MAX_TEXT_LENGTH}
+          data-autofocus
+          required
+          withAsterisk={false}
+        />
+        {preview?.(text)}
+        <DialogActions action={action} isBusy={submit.isBusy} isDangerous={isDangerous} />
+      </Stack>
+    </form>
+  );
+}

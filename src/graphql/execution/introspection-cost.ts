@@ -1,0 +1,51 @@
+/**
+ * The cost of introspection. The schema is known, so the values that an answer would hold are counted by visiting them, which
+ * takes a small part of the time that graphql-js takes to make the answer. Counting stops at the limit.
+ */
+import { getArgumentValues, isLeafType, type GraphQLResolveInfo, type GraphQLSchema } from "graphql";
+import { limits, tooExpensive } from "./limits.ts";
+import type { PlannedField } from "./operation-plan.ts";
+
+/** Values of the schema are in memory and cheap. The standard introspection query of tools costs about half of the limit. */
+const VALUES_PER_POINT = 20;
+const MAX_VALUES = limits.cost * VALUES_PER_POINT;
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** Throws a GraphQLError as soon as the cost exceeds the limit. */
+export function introspectionCost(
+  schema: GraphQLSchema,
+  fields: readonly PlannedField[],
+  variables: Values,
+): number {
+  let count = 0;
+
+  const visitAll = (selected: readonly PlannedField[], source: unknown): void => {
+    for (const field of selected) visit(field, source);
+  };
+
+  const visit = (field: PlannedField, source: unknown): void => {
+    const { definition, node, type, isList } = field;
+    count += 1;
+    if (count > MAX_VALUES) throw limitExceeded();
+    if (isLeafType(type) && !isList) return;
+    const values = field.fixedArguments ?? getArgumentValues(definition, node, variables);
+    // Resolvers of introspection use nothing else of the info.
+    const info = { schema } as GraphQLResolveInfo;
+    const value: unknown = definition.resolve?.(source, values, undefined, info);
+    const items = Array.isArray(value) ? value : value === null || value === undefined ? [] : [value];
+    count += isList ? items.length : 0;
+    for (const item of items) visitAll(field.possibleSelections[0] ?? [], item);
+  };
+
+  visitAll(fields, undefined);
+  return Math.ceil(count / VALUES_PER_POINT);
+}
+
+function limitExceeded(): Error {
+  const max = limits.cost;
+  return tooExpensive(
+    { limit: "cost", most: max, asked: max + 1 },
+    `The operation costs more than ${max} by what it selects below __schema or __type. Select fewer fields there`,
+  );
+}

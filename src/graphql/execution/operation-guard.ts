@@ -1,0 +1,142 @@
+/** What stands between a valid operation and its execution: who may ask, what it may cost, how often it may come. */
+import type {
+  ApolloServerPlugin,
+  BaseContext,
+  GraphQLRequestContextDidResolveOperation,
+} from "@apollo/server";
+import {
+  getVariableValues,
+  GraphQLError,
+  OperationTypeNode,
+  type DocumentNode,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+} from "graphql";
+import { keyRequired } from "../../api-keys/api.ts";
+import { type RateLimitClass, type RateLimits, takeTokens } from "../../rate-limits/api.ts";
+import { badRequest } from "../../platform/errors.ts";
+import { costOf } from "./cost.ts";
+import type { ErrorFormatter } from "./error-formatter.ts";
+import { rateLimitSubjectOf } from "../principal.ts";
+import { tooDeepProblem, exceedsDepth } from "./input-limits.ts";
+import { checkLimit, MAX_VARIABLE_ERRORS } from "./limits.ts";
+import { planOf, type OperationPlan } from "./operation-plan.ts";
+import { currentRequest, type MeasuredOperation, type RequestStore } from "../request-store.ts";
+
+export interface OperationGuardDeps {
+  schema: GraphQLSchema;
+  /** Null: rate limits are off. */
+  limits: RateLimits | null;
+  isProduction: boolean;
+  errors: ErrorFormatter;
+}
+
+/** Mutations of many things at once take from the key's `batch`. */
+const BULK_FIELDS = new Set([
+  "updateJobs",
+  "createJobs",
+  "assignJobs",
+  "setProviderStatus",
+  "replayDeliveries",
+]);
+
+/** Not a validation rule: those are left out for a document that is known, and see no variables. */
+export function createOperationGuard({
+  schema,
+  limits,
+  isProduction,
+  errors,
+}: OperationGuardDeps): ApolloServerPlugin {
+  const check = async (
+    document: DocumentNode,
+    requested: RequestedOperation,
+    request: RequestStore,
+  ): Promise<void> => {
+    const { principal } = request;
+    const plan = planOf(schema, document, requested.operation);
+    if (!principal && (isProduction || plan.rootFields.length > 0)) throw keyRequired();
+    if (plan.kind === OperationTypeNode.SUBSCRIPTION)
+      throw badRequest(
+        [],
+        "Subscriptions are served over WebSocket, on the same path, by the graphql-ws protocol",
+      );
+    request.measured = measureOperation(schema, plan, requested);
+    if (principal && plan.kind === OperationTypeNode.MUTATION)
+      for (const tokens of tokensOf(plan))
+        await takeTokens(limits, rateLimitSubjectOf(principal), tokens, request.setHeader);
+  };
+
+  return {
+    requestDidStart: () =>
+      Promise.resolve({
+        async didResolveOperation({ document, operation, request: { variables = {} } }: ResolvedOperation) {
+          // Which operation is meant is not clear: execution says so.
+          if (!operation) return;
+          await check(document, { operation, variables }, currentRequest()).catch((error: unknown) => {
+            throw errors.translate(error);
+          });
+        },
+        willSendResponse({ response: { body } }) {
+          const { measured } = currentRequest();
+          if (measured && body.kind === "single" && "data" in body.singleResult)
+            body.singleResult.extensions = { ...body.singleResult.extensions, cost: measured.cost };
+          return Promise.resolve();
+        },
+      }),
+  };
+}
+
+type ResolvedOperation = GraphQLRequestContextDidResolveOperation<BaseContext>;
+
+interface RequestedOperation {
+  operation: OperationDefinitionNode;
+  /** As they came. */
+  variables: Record<string, unknown>;
+}
+
+/** What the operation costs; null where its variables are wrong, which execution tells. Throws where a limit is passed. */
+export function measureOperation(
+  schema: GraphQLSchema,
+  plan: OperationPlan,
+  { operation, variables }: RequestedOperation,
+): MeasuredOperation | null {
+  checkLimit("depth", plan.depth);
+  checkLimit("aliases", plan.aliases);
+  checkLimit("rootFields", plan.rootFields.length);
+  checkLimit("introspections", plan.introspection.length);
+  assertVariableDepth(variables);
+  const definitions = operation.variableDefinitions ?? [];
+  const { coerced } = getVariableValues(schema, definitions, variables, { maxErrors: MAX_VARIABLE_ERRORS });
+  if (!coerced) return null;
+  const cost = computeCost(schema, plan, coerced);
+  checkLimit("cost", cost);
+  return { cost, variables: coerced };
+}
+
+/** Before they are coerced, which goes down into them and would run out of stack. */
+function assertVariableDepth(variables: Record<string, unknown>): void {
+  const problems = Object.entries(variables).flatMap(([name, value]) =>
+    exceedsDepth(value) ? [tooDeepProblem(`variables.${name}`)] : [],
+  );
+  if (problems.length > 0) throw badRequest(problems);
+}
+
+function computeCost(schema: GraphQLSchema, plan: OperationPlan, variables: Record<string, unknown>): number {
+  try {
+    return costOf(schema, plan, variables);
+  } catch (error) {
+    const isExpected = !(error instanceof GraphQLError) || error.extensions["code"] !== undefined;
+    // A variable that may be null is used where null is not allowed, which is known only now.
+    throw isExpected ? error : badRequest([], error.message);
+  }
+}
+
+/** A token for each root field. */
+function tokensOf({ rootFields }: OperationPlan): { kind: RateLimitClass; count: number }[] {
+  const batch = rootFields.filter(({ definition }) => BULK_FIELDS.has(definition.name)).length;
+  const counts = [
+    { kind: "batch", count: batch },
+    { kind: "write", count: rootFields.length - batch },
+  ] as const;
+  return counts.filter(({ count }) => count > 0);
+}

@@ -1,0 +1,138 @@
+/**
+ * The console's table of jobs as a file: what `jobs` answers to the same filter and order, all pages of it. It stands here
+ * and not in the REST adapter because its arguments are the contract's inputs, read and checked by the same code.
+ */
+import { pipeline } from "node:stream/promises";
+import { Router, type Request, type RequestHandler, type Response } from "express";
+import { coerceInputValue, isInputType, type GraphQLSchema } from "graphql";
+import { requireScope } from "../api-keys/api.ts";
+import { type RateLimits, takeToken } from "../rate-limits/api.ts";
+import { exportJobList, type JobReferenceData, type ListExport } from "../jobs/api.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Queryable } from "../platform/postgres/database.ts";
+import { AppError, badRequest, invariant } from "../platform/errors.ts";
+import type { Principal } from "../platform/principal.ts";
+import { invalidArgument } from "./invalid-argument.ts";
+import type { JobFilter, JobOrder } from "./generated/schema-types.ts";
+import { rateLimitSubjectOf, type AuthenticatedPrincipal } from "./principal.ts";
+import type { AdapterHost } from "./adapter-host.ts";
+import { inputProblems, exceedsDepth } from "./execution/input-limits.ts";
+import { checkedFilter, toJobOrder } from "./resolvers/job.ts";
+import type { SessionAuthenticator } from "./sessions.ts";
+
+export interface JobsCsvDeps {
+  schema: GraphQLSchema;
+  services: { referenceData: JobReferenceData; clock: Clock };
+  /** What `viewer` sees, read while `signal` says nothing. */
+  readerFor: (viewer: Principal, signal: AbortSignal) => Queryable;
+  sessions: SessionAuthenticator;
+  /** Null: rate limits are off. */
+  limits: RateLimits | null;
+}
+
+const PATH = "/console-api/jobs.csv";
+const VALUE_FORMATS = ["spreadsheet", "exact"] as const;
+
+/** For people who are signed in: partners' programs have REST and GraphQL itself. */
+export function jobsCsvRoutes(deps: JobsCsvDeps, host: AdapterHost): RequestHandler {
+  return Router({ caseSensitive: true }).all(PATH, exportHandler(deps, host));
+}
+
+function exportHandler(deps: JobsCsvDeps, host: AdapterHost): RequestHandler {
+  return async (request, response) => {
+    host.setRoute(response, PATH);
+    rejectOtherMethods(request);
+    const principal = await authenticate(deps, request);
+    host.setPrincipal(response, principal);
+    requireScope(principal, "jobs:read");
+    const setHeader = (name: string, value: string): void => void response.setHeader(name, value);
+    await takeToken(deps.limits, rateLimitSubjectOf(principal), "batch", setHeader);
+    await sendCsv(deps, { principal, request: await parseRequest(deps, request) }, response);
+  };
+}
+
+function rejectOtherMethods({ method }: Request): void {
+  if (method === "GET") return;
+  throw new AppError("MethodNotAllowedException", `${method} is not allowed here. Allowed: GET`, {
+    headers: { Allow: "GET" },
+  });
+}
+
+function authenticate(
+  { sessions }: JobsCsvDeps,
+  { headers, ip = "" }: Request,
+): Promise<AuthenticatedPrincipal> {
+  sessions.requireSameOrigin(headers);
+  return sessions.verify(headers, ip);
+}
+
+/** What is wrong shows with the first part, before anything is sent. */
+async function sendCsv(
+  { readerFor, services }: JobsCsvDeps,
+  { principal, request }: { principal: AuthenticatedPrincipal; request: ListExport },
+  response: Response,
+): Promise<void> {
+  const disconnected = new AbortController();
+  response.once("close", () => disconnected.abort());
+  const csvParts = exportJobList(readerFor(principal, disconnected.signal), principal, request);
+  const first = await csvParts.next();
+  const day = new Date(services.clock.now()).toISOString().slice(0, 10);
+  const name = request.format === "exact" ? `jobs-${day}-to-import.csv` : `jobs-${day}.csv`;
+  response.setHeader("Content-Type", "text/csv; charset=utf-8; header=present");
+  response.setHeader("Content-Disposition", `attachment; filename="${name}"`);
+  response.setHeader("Cache-Control", "no-store");
+  const whole = async function* (): AsyncGenerator<string> {
+    if (first.done !== true) yield first.value;
+    yield* csvParts;
+  };
+  await pipeline(whole, response).catch((error: unknown) => {
+    // Nobody waits for the rest.
+    if (!disconnected.signal.aborted) throw error;
+  });
+}
+
+async function parseRequest({ schema, services }: JobsCsvDeps, { url }: Request): Promise<ListExport> {
+  const searchParams = new URL(url, "http://any").searchParams;
+  const filter = parseInput(schema, "JobFilter", parameterOf(searchParams, "filter"), "filter");
+  const orderBy = parseInput(schema, "JobOrder", parameterOf(searchParams, "orderBy"), "orderBy");
+  const format = parameterOf(searchParams, "values") ?? "spreadsheet";
+  if (!isValueFormat(format)) throw invalidArgument("values", `must be one of ${VALUE_FORMATS.join(", ")}`);
+  return {
+    filter: await checkedFilter({ services }, filter as JobFilter | null),
+    order: toJobOrder(orderBy as JobOrder | null),
+    format,
+  };
+}
+
+function isValueFormat(text: string): text is ListExport["format"] {
+  return (VALUE_FORMATS as readonly string[]).includes(text);
+}
+
+function parameterOf(searchParams: URLSearchParams, name: string): string | null {
+  const values = searchParams.getAll(name);
+  if (values.length > 1) throw invalidArgument(name, "is given more than once");
+  return values[0] ?? null;
+}
+
+/** A parameter that holds an input of the contract as JSON, as GraphQL would take it for a variable. */
+function parseInput(schema: GraphQLSchema, type: string, text: string | null, name: string): unknown {
+  if (text === null) return null;
+  const inputType = schema.getType(type);
+  invariant(isInputType(inputType), `${type} is an input of the contract`);
+  const value = parseJson(text, name);
+  if (exceedsDepth(value)) throw badRequest(inputProblems(value, name, 0));
+  const input: unknown = coerceInputValue(value, inputType, (path, _value, { message }) => {
+    throw invalidArgument([name, ...path].join("."), `is not as the contract has it: ${message}`);
+  });
+  const problems = inputProblems(input, name, 0);
+  if (problems.length > 0) throw badRequest(problems);
+  return input;
+}
+
+function parseJson(text: string, name: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw invalidArgument(name, "must be JSON");
+  }
+}

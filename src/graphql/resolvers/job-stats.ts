@@ -1,0 +1,44 @@
+/** How many jobs, by groups. */
+import { type GroupKey, jobStats } from "../../jobs/api.ts";
+import { toTypedId } from "../../platform/ids.ts";
+import { authorize } from "../authorize.ts";
+import type { JobGroupKey, QueryResolvers } from "../generated/schema-types.ts";
+import { selectionOf } from "../execution/selection.ts";
+import { checkedFilter } from "./job.ts";
+
+export const statsQueries: Pick<QueryResolvers, "jobStats"> = {
+  async jobStats(_root, { filter, groupBy }, context, info) {
+    const viewer = authorize(context, "jobs:read");
+    const checked = await checkedFilter(context, filter);
+    const stats = selectionOf(info);
+    const group = selectionOf(info, stats.get("groups") ?? []);
+    const include = {
+      groups: stats.has("groups") || stats.has("truncated"),
+      pieceQuantity: group.has("pieceQuantity"),
+      weight: group.has("weight"),
+    };
+    const request = { filter: checked, groupBy: groupBy as readonly GroupKey[], include };
+    const turn = viewer.organizationId ?? viewer.actor.id ?? "";
+    const { total, groups, truncated } = await context.statsSemaphore(turn, () =>
+      jobStats(context.readerFor(viewer), viewer, request),
+    );
+    return {
+      total,
+      truncated,
+      groups: groups.map(({ values, labels, ...sums }) => ({
+        ...sums,
+        keys: groupBy.map((key, at) => toStatsKey(key, values[at] ?? null, labels[at] ?? null)),
+      })),
+    };
+  },
+};
+
+function toStatsKey(key: JobGroupKey, value: string | null, label: string | null) {
+  const isOrganization = key === "AGENT" || key === "CONTRACTOR";
+  if (value === null) return { key, value, label: null };
+  return {
+    key,
+    value: isOrganization ? toTypedId("org", value) : key === "CATEGORY" ? value.toUpperCase() : value,
+    label: label ?? value,
+  };
+}

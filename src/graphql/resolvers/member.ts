@@ -1,0 +1,91 @@
+/** The people of an organisation, and those who are invited; for operators theirs. */
+import type { InvitationView, InvitedRole } from "../../accounts/api.ts";
+import { toTypedId } from "../../platform/ids.ts";
+import { requireScope } from "../../api-keys/api.ts";
+import { auditContext, requirePrincipal, canViewMembers, requireOwner } from "../authorize.ts";
+import type { GraphqlContext } from "../context.ts";
+import type { Invitation, MutationResolvers, QueryResolvers } from "../generated/schema-types.ts";
+import { toApiKeyNode } from "../nodes/api-key.node.ts";
+import { toUserNode } from "../nodes/user.node.ts";
+import { withUserErrors } from "../user-errors.ts";
+
+const BY_ID = { fields: "", subject: "id" };
+
+export const memberQueries: Pick<QueryResolvers, "members" | "invitations"> = {
+  async members(_root, _args, context) {
+    const holder = requirePrincipal(context);
+    if (!canViewMembers(holder)) requireScope(holder, "webhooks:manage");
+    const { organizationId } = holder;
+    const members = await context.services.members.list({ organizationId }, context.database);
+    return members.map(toUserNode);
+  },
+  async invitations(_root, _args, context) {
+    const { organizationId } = requireOwner(context);
+    const invitations = await context.services.invitations.list({ organizationId }, context.database);
+    return invitations.map(toInvitation);
+  },
+};
+
+type MemberMutations = Pick<
+  MutationResolvers,
+  "inviteMember" | "resendInvitation" | "revokeInvitation" | "removeMember" | "setMemberRole"
+>;
+
+export const memberMutations: MemberMutations = {
+  inviteMember(_root, { input: { email, role } }, context) {
+    const { manager, invitations } = memberAdminContext(context);
+    return withUserErrors({ fields: "input", subject: "input.email" }, { invitation: null }, async () => ({
+      invitation: toInvitation(
+        await invitations.invite(manager, { email, role: (role ?? "MEMBER").toLowerCase() as InvitedRole }),
+      ),
+    }));
+  },
+
+  resendInvitation(_root, { id }, context) {
+    const { manager, invitations } = memberAdminContext(context);
+    return withUserErrors(BY_ID, { invitation: null }, async () => ({
+      invitation: toInvitation(await invitations.resend(manager, id)),
+    }));
+  },
+
+  revokeInvitation(_root, { id }, context) {
+    const { manager, invitations } = memberAdminContext(context);
+    return withUserErrors(BY_ID, { id: null }, async () => {
+      await invitations.revoke(manager, id);
+      return { id };
+    });
+  },
+
+  removeMember(_root, { id, revokeKeys, revokeInvitations }, context) {
+    const { manager, members } = memberAdminContext(context);
+    const refused = { id: null, revokedKeys: null, revokedInvitations: null };
+    return withUserErrors(BY_ID, refused, async () => {
+      const { keys, invitationIds } = await members.remove(manager, id, { revokeKeys, revokeInvitations });
+      return {
+        id,
+        revokedKeys: keys.map(toApiKeyNode),
+        revokedInvitations: invitationIds.map((one) => toTypedId("inv", one)),
+      };
+    });
+  },
+
+  setMemberRole(_root, { id, role }, context) {
+    const { manager, members } = memberAdminContext(context);
+    return withUserErrors(BY_ID, { member: null }, async () => ({
+      member: toUserNode(await members.setRole(manager, id, role.toLowerCase() as Lowercase<typeof role>)),
+    }));
+  },
+};
+
+function memberAdminContext(context: GraphqlContext) {
+  const { members, invitations } = context.services;
+  return { manager: auditContext(context, requireOwner(context)), members, invitations };
+}
+
+function toInvitation(view: InvitationView): Invitation {
+  return {
+    ...view,
+    id: toTypedId("inv", view.id),
+    role: view.role.toUpperCase() as Invitation["role"],
+  };
+}

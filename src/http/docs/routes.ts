@@ -1,0 +1,94 @@
+/** The OpenAPI documents and the reference page: everything comes from this server. */
+import { createHash } from "node:crypto";
+import { Router, type RequestHandler } from "express";
+import { AppError } from "../../platform/errors.ts";
+import { pathPrefix } from "../../platform/public-url.ts";
+import { matchesEtag } from "../etag.ts";
+import { contextOf } from "../context.ts";
+import { readAsset, referencePage } from "./page.ts";
+import { methodNotAllowed } from "../error-handler.ts";
+import {
+  createOpenApiDocument,
+  createOperationsDocument,
+  type OpenApiDocument,
+} from "../v1/openapi/documents.ts";
+
+/** Scripts, styles and connections of this origin alone; Swagger UI draws its icons from `data:` addresses. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const sendAsset: RequestHandler<{ version: string; name: string }> = (request, response) => {
+  const asset = readAsset(request.params.name);
+  if (!asset) throw new AppError("NotFoundException", "The reference page has no such file");
+  // Another version is asked for while processes of two releases stand side by side: it gets what there is, for now.
+  const isCurrent = request.params.version === asset.version;
+  response.setHeader("Cache-Control", isCurrent ? "public, max-age=31536000, immutable" : "no-store");
+  response.type(asset.type).send(asset.content);
+};
+
+export function docsRoutes({ publicUrl }: { publicUrl: string | null }): Router {
+  const prefix = pathPrefix(publicUrl);
+  // Created by the first request: most processes never get one.
+  let page: string | undefined;
+
+  const sendPage: RequestHandler = (_request, response) => {
+    page ??= referencePage(prefix);
+    response.setHeader("Cache-Control", "no-cache");
+    response.setHeader("Content-Security-Policy", CONTENT_SECURITY_POLICY);
+    response.type("html").send(page);
+  };
+
+  const router = Router({ caseSensitive: true });
+  const route = (path: string, handler: RequestHandler<never>): void => {
+    router.route(path).all(tagRoute(path)).get(handler).all(methodNotAllowed("GET, HEAD"));
+  };
+  route(
+    "/openapi.json",
+    sendDocument(() => createOpenApiDocument(publicUrl)),
+  );
+  route(
+    "/docs/operations.json",
+    sendDocument(() => createOperationsDocument(publicUrl)),
+  );
+  route("/docs", sendPage);
+  route("/docs/assets/:version/:name", sendAsset);
+  return router;
+}
+
+/**
+ * Sends a document, created by the first request; 304 if `If-None-Match` names its ETag. Express would send it whole to
+ * a client that adds `Cache-Control: no-cache`, as `fetch` does.
+ */
+function sendDocument(create: () => OpenApiDocument): RequestHandler {
+  let document: { text: string; etag: string } | undefined;
+  return (request, response) => {
+    document ??= withEtag(JSON.stringify(create()));
+    response.setHeader("Cache-Control", "no-cache");
+    response.setHeader("ETag", document.etag);
+    const known = request.get("If-None-Match");
+    if (known !== undefined && matchesEtag(known, document.etag)) response.status(304).end();
+    else response.type("json").send(document.text);
+  };
+}
+
+/** The ETag is weak: the body may be sent compressed. */
+function withEtag(text: string): { text: string; etag: string } {
+  const hash = createHash("sha256").update(text).digest("base64url");
+  return { text, etag: `W/"${hash.slice(0, 22)}"` };
+}
+
+function tagRoute(path: string): RequestHandler {
+  const name = path.replaceAll(/:(\w+)/g, "{$1}");
+  return (_request, response, next) => {
+    contextOf(response).route = name;
+    next();
+  };
+}

@@ -1,0 +1,86 @@
+/**
+ * The refusal of a server that is overloaded, made in advance but for its id: it is given a thousand times a second then, by
+ * a process that has other things to do. What it says, and its headers, are those of any other failure.
+ */
+import type { IncomingMessage, RequestListener } from "node:http";
+import { newRequestId } from "../../platform/ids.ts";
+import { errorJson, JSON_CONTENT_TYPE } from "../envelope.ts";
+import { defaultHeaders } from "../default-headers.ts";
+
+export interface RejectionDeps {
+  corsOrigins: readonly string[];
+  /** Whose pages may ask GraphQL. */
+  graphqlOrigins: readonly string[];
+  isStopping: () => boolean;
+}
+
+const GRAPHQL_PATH = /^\/graphql(?:[/?]|$)/;
+const GRAPHQL_TYPE = "application/graphql-response+json";
+const MESSAGE = "The server is overloaded. Try again shortly.";
+/** Stands where the id comes. */
+const REQUEST_ID_PLACEHOLDER = "0".repeat(newRequestId().length);
+/** Whoever is refused at the same moment shall not come back at the same moment. */
+const RETRY_AFTER_S = ["1", "2", "3"];
+
+interface PreparedResponse {
+  readonly before: string;
+  readonly after: string;
+  readonly headers: readonly string[];
+}
+
+const baseHeaders = defaultHeaders().flat();
+
+const restRejection = prepareResponse(
+  errorJson(REQUEST_ID_PLACEHOLDER, { code: "ServiceUnavailableException", message: MESSAGE, details: null }),
+  JSON_CONTENT_TYPE,
+);
+
+const graphqlJson = JSON.stringify({
+  errors: [
+    { message: MESSAGE, extensions: { code: "SERVICE_UNAVAILABLE", requestId: REQUEST_ID_PLACEHOLDER } },
+  ],
+});
+const graphqlRejectionAsJson = prepareResponse(graphqlJson, JSON_CONTENT_TYPE);
+const graphqlRejection = prepareResponse(graphqlJson, `${GRAPHQL_TYPE}; charset=utf-8`);
+
+function prepareResponse(text: string, type: string): PreparedResponse {
+  const [before = "", after = ""] = text.split(REQUEST_ID_PLACEHOLDER);
+  const length = String(Buffer.byteLength(text));
+  return { before, after, headers: [...baseHeaders, "Content-Type", type, "Content-Length", length] };
+}
+
+/** Answers any request with 503. What a client is still sending is read and forgotten, so that its connection stays good. */
+export function createRejectionHandler({
+  corsOrigins,
+  graphqlOrigins,
+  isStopping,
+}: RejectionDeps): RequestListener {
+  return (request, response) => {
+    const isGraphql = GRAPHQL_PATH.test(request.url ?? "");
+    const { headers, before, after } = isGraphql ? negotiateGraphql(request) : restRejection;
+    const requestId = newRequestId();
+    const retryAfter = RETRY_AFTER_S[Math.floor(Math.random() * RETRY_AFTER_S.length)] as string;
+    const all = [...headers, "Retry-After", retryAfter, "X-Request-Id", requestId];
+    const { origin } = request.headers;
+    if (origin !== undefined) all.push(...corsHeaders(origin, isGraphql ? graphqlOrigins : corsOrigins));
+    if (isStopping()) all.push("Connection", "close");
+    response.writeHead(503, all);
+    response.end(before + requestId + after);
+  };
+}
+
+/** The media type that the client names first. */
+function negotiateGraphql({ headers: { accept = "" } }: IncomingMessage): PreparedResponse {
+  const graphqlIndex = accept.indexOf(GRAPHQL_TYPE);
+  const jsonIndex = accept.indexOf("application/json");
+  return graphqlIndex === -1 || (jsonIndex !== -1 && jsonIndex < graphqlIndex)
+    ? graphqlRejectionAsJson
+    : graphqlRejection;
+}
+
+/** So that a page of another origin sees what happened, and not just that something did. */
+function corsHeaders(origin: string, allowed: readonly string[]): string[] {
+  if (!allowed.includes(origin)) return ["Vary", "Origin"];
+  const exposed = "Retry-After,X-Request-Id";
+  return ["Vary", "Origin", "Access-Control-Allow-Origin", origin, "Access-Control-Expose-Headers", exposed];
+}

@@ -1,0 +1,212 @@
+/**
+ * Agenda's own dashboard (Agendash), for operators who are signed in. It only shows: the routes that change jobs are not
+ * there, since whatever saves a job that runs takes its lock away, and a second copy would run beside the first.
+ */
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import type { AgendashController } from "agendash";
+import express, { Router, type Request, type RequestHandler, type Response } from "express";
+import type { SessionPrincipal } from "../../accounts/api.ts";
+import { AppError, unavailable } from "../../platform/errors.ts";
+import type { Mongo } from "../../platform/mongo.ts";
+import { withMongoTimeout } from "../../scheduling/api.ts";
+import { createAgendashControllerSource, type GetAgendashController } from "./agendash.controller.ts";
+
+export interface AgendashDeps {
+  mongo: Mongo;
+  sessions: {
+    /** Who is signed in. Throws UnauthorizedException, and ForbiddenException for those whom the console lets no further. */
+    verify(headers: Request["headers"], address: string): Promise<SessionPrincipal>;
+  };
+}
+
+/** What the HTTP app, an adapter of its own, lends to this one. */
+export interface AgendashHost {
+  setRoute(response: Response, route: string): void;
+  setPrincipal(response: Response, holder: SessionPrincipal | null): void;
+}
+
+/** What goes wrong below `path` the HTTP app tells. */
+export interface AgendashAdapter {
+  readonly path: string;
+  routes(door: AgendashHost): RequestHandler;
+}
+
+const AGENDASH_PATH = "/operator/agenda";
+const PUBLIC_DIR = fileURLToPath(new URL("../public/", import.meta.resolve("agendash")));
+const STYLESHEET_FILE = fileURLToPath(new URL("./agendash.css", import.meta.url));
+const MAX_TASKS = 200;
+
+/** Everything of this origin: the page has neither script nor style in itself. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+export function createAgendashRoutes({ mongo, sessions }: AgendashDeps): AgendashAdapter {
+  const getController = createAgendashControllerSource(mongo);
+  return {
+    path: AGENDASH_PATH,
+    routes(host) {
+      const router = Router({ caseSensitive: true });
+      router.use(allowReadsOnly, requireOperator(sessions, host));
+      router.get("/", showPage(getController));
+      router.use("/api", apiRoutes(getController));
+      router.get("/read-only.css", (_request, response) => {
+        response.sendFile(STYLESHEET_FILE, { cacheControl: false });
+      });
+      router.get("/no-events.js", (_request, response) => {
+        response.type("js").send(EVENT_SOURCE_STUB);
+      });
+      router.use(express.static(PUBLIC_DIR, { index: false, redirect: false }));
+      const mountedRouter = Router({ caseSensitive: true });
+      return mountedRouter.use(AGENDASH_PATH, (request, response, next) => {
+        host.setRoute(response, AGENDASH_PATH);
+        router(request, response, next);
+      });
+    },
+  };
+}
+
+function apiRoutes(getController: GetAgendashController): RequestHandler {
+  const router = Router({ caseSensitive: true });
+  router.get("/", async ({ url }, response) => {
+    const controller = await getController();
+    response.json(await withTimeout(controller.getJobs(parseTaskQuery(url))));
+  });
+  router.get("/stats", async (_request, response) => {
+    response.json(await readStats(await getController()));
+  });
+  // Agenda logs nothing, and tells nothing as it happens: the page asks again from time to time.
+  router.get("/logs", (_request, response) => {
+    response.json({ entries: [], total: 0, loggingEnabled: false });
+  });
+  router.get("/events", (_request, response) => {
+    // A browser's EventSource does not connect again after 204, and reports no error.
+    response.status(204).end();
+  });
+  return router;
+}
+
+const allowReadsOnly: RequestHandler = ({ method }, _response, next) => {
+  if (method === "GET" || method === "HEAD") next();
+  else
+    throw new AppError("MethodNotAllowedException", "Scheduled tasks are only shown here, not changed", {
+      headers: { Allow: "GET, HEAD" },
+    });
+};
+
+/** A browser that is not signed in, or not yet as it must be, is led to where one can, and comes back. */
+function requireOperator(sessions: AgendashDeps["sessions"], host: AgendashHost): RequestHandler {
+  return async (request, response, next) => {
+    const principal = await sessions.verify(request.headers, request.ip ?? "").catch((error: unknown) => {
+      const isAuthError = error instanceof AppError && (error.status === 401 || error.status === 403);
+      if (isAuthError && wantsPage(request)) return null;
+      throw error;
+    });
+    if (principal === null) {
+      response.redirect(`${relativeRoot(request)}sign-in?next=${encodeURIComponent(`${AGENDASH_PATH}/`)}`);
+      return;
+    }
+    host.setPrincipal(response, principal);
+    if (principal.organizationId !== null)
+      throw new AppError("ForbiddenException", "This is for operators of the service");
+    response.setHeader("Content-Security-Policy", CONTENT_SECURITY_POLICY);
+    next();
+  };
+}
+
+/** No event is sent, and the page logs an error if its event stream fails or ends. */
+const EVENT_SOURCE_STUB = "window.EventSource = class { addEventListener() {} close() {} };";
+
+/** The page as it comes, with a style sheet of ours behind its own. */
+async function readPage(): Promise<string> {
+  const page = await readFile(`${PUBLIC_DIR}index.html`, "utf8");
+  return page
+    .replace("<head>", '<head><script src="./no-events.js"></script>')
+    .replace("</head>", '<link rel="stylesheet" href="./read-only.css"></head>');
+}
+
+/** Its own addresses are relative to a folder. */
+function showPage(getController: GetAgendashController): RequestHandler {
+  return async (request, response) => {
+    if (!pathOf(request).endsWith("/")) {
+      response.redirect(308, `${relativeRoot(request)}${AGENDASH_PATH.slice(1)}/`);
+      return;
+    }
+    try {
+      await getController();
+      response.type("html").send(await readPage());
+    } catch (error) {
+      if (!(error instanceof AppError) || !wantsPage(request)) throw error;
+      response.status(error.status).set(error.headers).type("html").send(unavailablePage(error.message));
+    }
+  };
+}
+
+function unavailablePage(message: string): string {
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark"><title>Scheduled tasks</title><h1>Scheduled tasks</h1><p>${message}</p><p><a href="./">Try again</a> · <a href="../../">Back to the console</a></p></html>`;
+}
+
+/** What the page may ask of the jobs, whoever wrote the address. */
+function parseTaskQuery(url: string): Parameters<AgendashController["getJobs"]>[0] {
+  const query = new URL(url, "http://localhost").searchParams;
+  const number = (name: string, max: number, defaultValue: number): number => {
+    const value = Number(query.get(name) ?? defaultValue);
+    return Number.isInteger(value) ? Math.min(Math.max(value, 0), max) : defaultValue;
+  };
+  const text = (name: string): string => (query.get(name) ?? "").slice(0, 200);
+  return {
+    name: text("job"),
+    state: text("state"),
+    search: text("q"),
+    skip: number("skip", 1_000_000, 0),
+    limit: number("limit", MAX_TASKS, 50) || MAX_TASKS,
+  };
+}
+
+/** Of all processes together: this one runs none that it could tell of. */
+async function readStats(controller: AgendashController): Promise<object> {
+  const { overview } = await withTimeout(controller.getJobs({ limit: 1 }));
+  const [all] = overview;
+  return {
+    version: "",
+    queueName: "all processes",
+    totalQueueSizeDB: all?.total ?? 0,
+    config: { totalLockLimit: 0, maxConcurrency: 0, processEvery: 0 },
+    backend: { name: "MongoDB", hasNotificationChannel: false },
+    internal: { localQueueProcessing: 0 },
+    jobStatus: Object.fromEntries(
+      overview.slice(1).map(({ displayName, running }) => [displayName, { running, locked: running }]),
+    ),
+    queuedJobs: all?.queued ?? 0,
+    runningJobs: all?.running ?? 0,
+    lockedJobs: all?.running ?? 0,
+  };
+}
+
+async function withTimeout<T>(request: Promise<T>): Promise<T> {
+  return await withMongoTimeout(request).catch((error: unknown) => {
+    throw unavailable("MongoDB does not answer. Try again shortly.", 5, error);
+  });
+}
+
+/** From where the browser is to where the service begins: behind a proxy that may be a path, which only the browser knows. */
+function relativeRoot(request: Request): string {
+  return "../".repeat(pathOf(request).split("/").length - 2);
+}
+
+function pathOf({ originalUrl }: Request): string {
+  return new URL(originalUrl, "http://localhost").pathname;
+}
+
+function wantsPage({ headers }: Request): boolean {
+  return headers.accept?.includes("text/html") ?? false;
+}

@@ -1,0 +1,20 @@
+/** `/metrics` on a port of its own (METRICS_PORT), so that publishing the API does not publish the metrics. */
+import type { RequestListener } from "node:http";
+import type { Registry } from "prom-client";
+import { singleFlight } from "../../platform/concurrency/single-flight.ts";
+
+/** Answers GET and HEAD of `/metrics`, and nothing else. */
+export function metricsListener(registry: Registry): RequestListener {
+  const collectMetrics = singleFlight(() => registry.metrics(), { ttlMs: 0 });
+  return (request, response) => {
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    if (request.url !== "/metrics" || !isRead) {
+      response.writeHead(isRead ? 404 : 405).end();
+      return;
+    }
+    collectMetrics().then(
+      (text) => response.writeHead(200, { "Content-Type": registry.contentType }).end(text),
+      () => response.writeHead(500).end(),
+    );
+  };
+}

@@ -1,0 +1,199 @@
+/** The listening server: bounds on what a connection may cost, answers to what is no HTTP, and a stop that cuts nobody off. */
+import {
+  createServer,
+  STATUS_CODES,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+} from "node:http";
+import { Server as NetServer, type AddressInfo, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { StartupError } from "../../platform/errors.ts";
+import { newRequestId } from "../../platform/ids.ts";
+import { limitRequestTime } from "./request-timeout.ts";
+import {
+  limitConnections,
+  trackConnections,
+  type ConnectionLimits,
+  type ExceededLimit,
+} from "./connection-limits.ts";
+import { limitResponseTime } from "./response-timeout.ts";
+import { errorJson, JSON_CONTENT_TYPE } from "../envelope.ts";
+import { defaultHeaders } from "../default-headers.ts";
+
+export interface HttpServer {
+  /** Where it listens, such as `http://127.0.0.1:4000`. */
+  readonly url: string;
+  /** Takes no new connection, answers every request that came, then closes. Bounded by `timeoutMs`. */
+  stop(timeoutMs?: number): Promise<void>;
+}
+
+/** What takes over connections that become WebSockets. Disposing closes them with a word to their clients. */
+export interface WebSocketHandler extends AsyncDisposable {
+  readonly path: string;
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+}
+
+/** Where it listens, and what it bears there. */
+export interface HttpServerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly connections: ConnectionLimits;
+  readonly onConnectionRejected: (bound: ExceededLimit) => void;
+  /** Others than the usual. */
+  readonly timeouts?: Partial<typeof TIMEOUTS_MS>;
+}
+
+const TIMEOUTS_MS = {
+  /** From a connection's beginning, or the answer before, to a request's last header. */
+  headers: 15_000,
+  /** To the end of its body. */
+  request: 60_000,
+  /** The same for an upload that a route allows (arrival.ts). */
+  upload: 3_600_000,
+  /** For the next request on a connection. */
+  keepAlive: 65_000,
+  /** With nothing read and nothing sent: longer than any statement takes. */
+  idleSocket: 120_000,
+  /** For an answer that is written to be taken. */
+  response: 60_000,
+  /** How often it looks for headers that are late. */
+  checkInterval: 5_000,
+};
+/** How long a connection without a request may still bring one that was under way when the stop began. */
+const DRAIN_INTERVAL_MS = 1_000;
+const STOP_TIMEOUT_MS = 30_000;
+
+export async function listen(
+  handler: RequestListener,
+  { host, port, connections, onConnectionRejected, timeouts }: HttpServerOptions,
+  webSockets: WebSocketHandler | null = null,
+): Promise<HttpServer> {
+  const timeoutsMs = { ...TIMEOUTS_MS, ...timeouts };
+  const timedHandler = withTimeouts(handler, timeoutsMs);
+  const server = createServer(
+    {
+      headersTimeout: timeoutsMs.headers,
+      requestTimeout: timeoutsMs.upload,
+      keepAliveTimeout: timeoutsMs.keepAlive,
+      connectionsCheckingInterval: timeoutsMs.checkInterval,
+      // The app refuses a request without one, in the envelope.
+      requireHostHeader: false,
+      // Any other wish to upgrade (Java's client wants HTTP/2) is not granted, and its request answered as it is.
+      shouldUpgradeCallback: (request) => webSockets !== null && isUpgradeFor(webSockets, request),
+    },
+    timedHandler,
+  );
+  server.setTimeout(timeoutsMs.idleSocket);
+  limitConnections(server, connections, onConnectionRejected);
+  const open = trackConnections(server);
+  server.on("clientError", rejectMalformed);
+  server.on("checkExpectation", timedHandler);
+  server.on("upgrade", (request, socket, head) => webSockets?.upgrade(request, socket, head));
+  await startListening(server, host, port);
+  const { address, family, port: boundPort } = server.address() as AddressInfo;
+  const hostText = family === "IPv6" ? `[${address}]` : address;
+  return {
+    url: `http://${hostText}:${boundPort}`,
+    stop: (timeoutMs = STOP_TIMEOUT_MS) => stop({ server, webSockets, open }, timeoutMs),
+  };
+}
+
+function withTimeouts(handler: RequestListener, timeoutsMs: typeof TIMEOUTS_MS): RequestListener {
+  return (request, response) => {
+    limitResponseTime(response, timeoutsMs.response);
+    limitRequestTime(request, timeoutsMs.request, () => {
+      // Half an answer is on its way: nothing else fits behind it.
+      if (response.headersSent) request.socket.destroy();
+      else rejectMalformed({ name: "Error", message: "", code: "ERR_HTTP_REQUEST_TIMEOUT" }, request.socket);
+    });
+    handler(request, response);
+  };
+}
+
+function isUpgradeFor({ path }: WebSocketHandler, { headers, url = "" }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === "websocket" && url.split("?", 1)[0] === path;
+}
+
+async function startListening(server: Server, host: string, port: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject);
+  server.listen(port, host, resolve);
+  try {
+    await promise;
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === "EADDRINUSE")
+      throw new StartupError(
+        `Port ${port} on ${host} is taken.`,
+        "Stop what listens there, or set PORT to another port.",
+        error,
+      );
+    throw new StartupError(
+      `Cannot listen on ${host}:${port} (${code ?? "unknown"}).`,
+      "Check HOST and PORT.",
+      error,
+    );
+  } finally {
+    server.off("error", reject);
+  }
+}
+
+interface StoppingServer {
+  server: Server;
+  webSockets: WebSocketHandler | null;
+  /** WebSockets among them, of which the HTTP server knows no more. */
+  open: ReadonlySet<Socket>;
+}
+
+/**
+ * Stops listening first. `Server.close` of node:http would also close idle connections, which may have a request in transit;
+ * responses carry `Connection: close` by now. Closes WebSockets and idle connections next, and at the time limit all others.
+ */
+async function stop({ server, webSockets, open }: StoppingServer, timeoutMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.once("close", resolve));
+  // Accept what the kernel has accepted already: closing the listener would reset it. Two turns hold a whole poll phase.
+  await nextTurn();
+  await nextTurn();
+  NetServer.prototype.close.call(server);
+  // In a busy process this timer runs before the requests that have arrived are read: close idle connections after that.
+  const idleTimer = setInterval(() => setImmediate(closeIdleConnections, server, open), DRAIN_INTERVAL_MS);
+  const forceTimer = setTimeout(() => {
+    for (const socket of open) socket.destroy();
+  }, timeoutMs);
+  await webSockets?.[Symbol.asyncDispose]();
+  await closed;
+  clearInterval(idleTimer);
+  clearTimeout(forceTimer);
+}
+
+function closeIdleConnections(server: Server, open: ReadonlySet<Socket>): void {
+  server.closeIdleConnections();
+  // node:http does not count a connection as idle before its first request.
+  for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
+}
+
+const DEFAULT_HEADER_LINES = defaultHeaders()
+  .map(([name, value]) => `${name}: ${value}\r\n`)
+  .join("");
+
+/** What the HTTP parser could not read still gets an answer in the envelope. */
+function rejectMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === "ECONNRESET") {
+    socket.destroy();
+    return;
+  }
+  const status = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }[error.code ?? ""] ?? 400;
+  const message = {
+    431: "The headers are too large",
+    408: "The request took too long to arrive",
+    400: "The request is not valid HTTP",
+  }[status] as string;
+  const requestId = newRequestId();
+  const body = errorJson(requestId, { code: "BadRequestException", message, details: null });
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: ${JSON_CONTENT_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+      `${DEFAULT_HEADER_LINES}X-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

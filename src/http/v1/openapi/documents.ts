@@ -1,0 +1,138 @@
+/** The two OpenAPI documents: the partner API and the operations endpoints. */
+import { OpenApiGeneratorV31, OpenAPIRegistry, type RouteConfig } from "@asteasolutions/zod-to-openapi";
+import manifest from "../../../../package.json" with { type: "json" };
+import { errorCodes } from "../../../platform/errors.ts";
+import { errorEnvelope, errorResponse, responseName } from "./errors.ts";
+import { listEvents, listFailureReasons, listStatuses } from "./events-and-reference.ts";
+import { headerComponents } from "./headers.ts";
+import { findJob, jobHistory, listJobs, updateJob, updateJobs } from "./jobs.ts";
+import { opsOperations } from "./ops.ts";
+import { webhooks } from "./webhooks.ts";
+
+export type OpenApiDocument = ReturnType<OpenApiGeneratorV31["generateDocument"]>;
+
+const DESCRIPTION = `Waymark is the open API for delivery jobs: partner organizations list the jobs that they may see and
+update them by Marking Number.
+
+**Authentication.** Every request under \`/v1\` carries an API key, as \`x-api-key: KEY\` or as \`Authorization: Bearer KEY\`.
+A key belongs to an agent or a contractor organization and sees the jobs of that organization, nothing else. What a key
+may do is told by its scopes; each operation names those that it requires (\`x-required-scopes\`).
+
+**Envelope.** Every answer under \`/v1\`, success or failure, is \`{request_id, success, data, error}\`. A path that does not
+exist is 404 (\`NotFoundException\`), one that is asked with a method that it does not have is 405
+(\`MethodNotAllowedException\`, with \`Allow\`). Every path that has GET has HEAD.
+
+**Rate limits.** Per key: reads 50 a second (100 at once), single updates 25 a second (50 at once), batches 5 a second
+(10 at once), unless the operator set others. All keys of an organization together have four times as much. \`RateLimit\`,
+\`RateLimit-Policy\` and \`X-RateLimit-*\` return what is left.
+
+**Growth.** Objects in answers and events may get new fields, and codes with \`x-extensible-enum\` may get new values.
+
+**Versions.** The version is the segment \`v1\` of the path. v1 changes only by addition: new fields, parameters, events and
+status codes are additions, so be ready to meet what you do not know. Whatever is to go is announced with the headers
+\`Deprecation\` (RFC 9745) and \`Sunset\` (RFC 8594) at least 12 months ahead.`;
+
+const info = {
+  version: manifest.version,
+  license: { name: "MIT", identifier: "MIT" },
+};
+
+const apiConfig = {
+  openapi: "3.1.0",
+  info: {
+    title: "Waymark API",
+    summary: "List delivery jobs, update them by Marking Number, be told of every change.",
+    description: DESCRIPTION,
+    ...info,
+  },
+  tags: [
+    { name: "Jobs", description: "Delivery jobs: list them, read one, update one or many." },
+    { name: "Events", description: "What happened to jobs, to poll instead of webhooks or to catch up." },
+    { name: "Reference", description: "The codes that fields hold." },
+    { name: "Webhooks", description: "The same events, sent to an address of yours." },
+  ],
+};
+
+const operationsConfig = {
+  openapi: "3.1.0",
+  info: {
+    title: "Waymark operations endpoints",
+    summary: "Health, metrics and documentation of a Waymark server.",
+    description: "For operators. These endpoints need no API key and return no envelope.",
+    ...info,
+  },
+  tags: [{ name: "Operations", description: "Health, metrics and documentation." }],
+};
+
+const apiRoutes = [
+  listJobs,
+  updateJobs,
+  findJob,
+  updateJob,
+  jobHistory,
+  listEvents,
+  listStatuses,
+  listFailureReasons,
+];
+
+/** The partner API. `publicUrl` is the service's URL; null: the server that sends the document. */
+export function createOpenApiDocument(publicUrl: string | null): OpenApiDocument {
+  const registry = new OpenAPIRegistry();
+  registerComponents(registry);
+  registerResponses(registry, apiRoutes);
+  for (const route of apiRoutes) registry.registerPath(route);
+  for (const webhook of webhooks) registry.registerWebhook(webhook);
+  const config = { ...apiConfig, info: { ...apiConfig.info, contact: contactOf(publicUrl) } };
+  return generate(registry, { ...config, servers: [{ url: `${publicUrl ?? ""}/v1` }] });
+}
+
+/** The operations endpoints, which are outside `/v1`. */
+export function createOperationsDocument(publicUrl: string | null): OpenApiDocument {
+  const registry = new OpenAPIRegistry();
+  for (const route of opsOperations) registry.registerPath(route);
+  const config = { ...operationsConfig, info: { ...operationsConfig.info, contact: contactOf(publicUrl) } };
+  return generate(registry, { ...config, servers: [{ url: publicUrl ?? "/" }] });
+}
+
+type Config = Parameters<OpenApiGeneratorV31["generateDocument"]>[0];
+
+function generate(registry: OpenAPIRegistry, config: Config): OpenApiDocument {
+  const definitions = [{ type: "schema" as const, schema: errorEnvelope }, ...registry.definitions];
+  const generator = new OpenApiGeneratorV31(definitions, { unionPreferredType: "oneOf" });
+  return generator.generateDocument(config);
+}
+
+function contactOf(publicUrl: string | null): { name: string; url?: string } {
+  return { name: "The operator of this service", ...(publicUrl !== null && { url: publicUrl }) };
+}
+
+/** The responses that `routes` refer to; linters report a component that no operation uses. */
+function registerResponses(registry: OpenAPIRegistry, routes: readonly RouteConfig[]): void {
+  const used = new Set(
+    routes.flatMap(({ responses }) =>
+      Object.values(responses).map((response) => ("$ref" in response ? response.$ref : null)),
+    ),
+  );
+  for (const code of errorCodes) {
+    const name = responseName(code);
+    if (used.has(`#/components/responses/${name}`))
+      registry.registerComponent("responses", name, errorResponse(code));
+  }
+}
+
+function registerComponents(registry: OpenAPIRegistry): void {
+  registry.registerComponent("securitySchemes", "ApiKey", {
+    type: "apiKey",
+    in: "header",
+    name: "x-api-key",
+    description: "An API key (`wmk_…`) from the Integrations section of the console.",
+  });
+  registry.registerComponent("securitySchemes", "Bearer", {
+    type: "http",
+    scheme: "bearer",
+    description: "The same API key as a bearer token.",
+  });
+  // No operation answers 405: linters would report `Allow` as unused.
+  const headers = headerComponents.filter(([name]) => name !== "Allow");
+  for (const [name, header] of headers) registry.registerComponent("headers", name, header);
+}

@@ -1,0 +1,125 @@
+/** Example values of the document, all from one story: a job whose delivery fails for a wrong address. */
+import {
+  API_VERSION,
+  type EventChanges,
+  type EventType,
+  type EventWire,
+  type HistoryEntryWire,
+} from "../../../events/api.ts";
+import { jobFieldNames, type JobWire } from "../../../jobs/api.ts";
+import type { TestEventWire } from "../../../webhooks/api.ts";
+
+export const exampleRequestId = "req_01KAJQZ4T0W5H8M3N9PXR2VD7C";
+
+export const exampleJob: JobWire = {
+  id: "job_01KAGD2WJ8F9V6BMH0T3S5XQ1N",
+  marking_number: "MN-2026-000123",
+  batch_number: "B-2026-118",
+  group_code: "EAST-2",
+  piece_quantity: 3,
+  labels: "fragile,cold",
+  pts: 12.5,
+  weight: 8.25,
+  recipient_name: "Harbour Street Bakery",
+  recipient_contact: "+1 555 0134",
+  delivery_address: "12 Harbour Street, #04-01",
+  postal_code: "049315",
+  scheduled_date: "2026-11-21",
+  instructions: "Leave with the concierge",
+  normalized_status: "failed",
+  failure_reason: "wrong_incomplete_address",
+  scheduled_delivery_date: null,
+  scheduled_delivery_pending: true,
+  provider_status: "DEX03",
+  created_at: "2026-11-20T06:30:00.000Z",
+  updated_at: "2026-11-21T09:15:42.318Z",
+};
+
+/** What a partner sends to make `exampleJob` of the job before. */
+export const examplePatch = {
+  normalized_status: "failed",
+  failure_reason: "wrong_incomplete_address",
+  scheduled_delivery_pending: true,
+};
+
+const exampleChanges: EventChanges = {
+  normalized_status: { from: "out_for_delivery", to: "failed" },
+  failure_reason: { from: null, to: "wrong_incomplete_address" },
+  scheduled_delivery_pending: { from: false, to: true },
+};
+
+const keyActor = { type: "key", id: "key_01KAB7Q3M5E8RZ2C4WFX9TNH6D" } as const;
+const systemActor = { type: "system", id: null } as const;
+
+export const exampleHistoryEntry: HistoryEntryWire = {
+  id: "evt_01KAJQZ4T3C6Y1GKD8B5RVXE2H",
+  type: "job.status_changed",
+  sequence: 5,
+  occurred_at: exampleJob.updated_at,
+  actor: keyActor,
+  request_id: exampleRequestId,
+  changes: exampleChanges,
+};
+
+function exampleEvent(type: EventType, id: string, data: EventWire["data"]): EventWire {
+  return { id, type, api_version: API_VERSION, timestamp: data.job.updated_at, data };
+}
+
+const createdJob: JobWire = {
+  ...exampleJob,
+  instructions: null,
+  normalized_status: "pending",
+  failure_reason: null,
+  scheduled_delivery_pending: false,
+  provider_status: null,
+  updated_at: exampleJob.created_at,
+};
+
+/** One event of each type, as the feed and the webhooks carry it. */
+export const exampleEvents: Record<EventType, EventWire> = {
+  "job.created": exampleEvent("job.created", "evt_01KAGD2WJ8M4ZR1X7TQ5C9HNV3", {
+    job: createdJob,
+    // What it was born with.
+    changes: Object.fromEntries(
+      jobFieldNames
+        .filter((name) => createdJob[name] !== null)
+        .map((name) => [name, { from: null, to: createdJob[name] }]),
+    ),
+    sequence: 1,
+    actor: systemActor,
+    request_id: null,
+  }),
+  "job.assigned": exampleEvent("job.assigned", "evt_01KAGD2WJMC8Q2E6VB0KX3TZR9", {
+    job: { ...createdJob, updated_at: "2026-11-20T06:30:00.012Z" },
+    changes: { contractor_id: { from: null, to: "org_01KA2M8D6R4TX0VQ9ZC7JH3EWB" } },
+    sequence: 2,
+    actor: systemActor,
+    request_id: null,
+  }),
+  "job.updated": exampleEvent("job.updated", "evt_01KAGWJ5TK7D3N9HYX5Q1FB8CM", {
+    job: { ...createdJob, instructions: exampleJob.instructions, updated_at: "2026-11-20T11:02:07.540Z" },
+    changes: { instructions: { from: null, to: exampleJob.instructions } },
+    sequence: 3,
+    actor: keyActor,
+    request_id: "req_01KAGWJ5T4Z9C2E7HBN6QX8RDM",
+  }),
+  "job.status_changed": exampleEvent("job.status_changed", exampleHistoryEntry.id, {
+    job: exampleJob,
+    changes: exampleChanges,
+    sequence: exampleHistoryEntry.sequence,
+    actor: keyActor,
+    request_id: exampleRequestId,
+  }),
+};
+
+/** The test event, which speaks of no job. */
+export const exampleTestEvent: TestEventWire = {
+  id: "evt_01KAJR5M7Q2X8D4FW6ZB9TC3NH",
+  type: "webhook.test",
+  api_version: API_VERSION,
+  timestamp: "2026-11-21T09:21:05.911Z",
+  data: {
+    message: "This is a test. It speaks of no job, and asks for nothing but an answer of 2xx.",
+    endpoint_id: "whe_01KAJQ8V5N3R7T1YC6GK2D9XWE",
+  },
+};

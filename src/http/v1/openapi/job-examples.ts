@@ -1,0 +1,101 @@
+/** Examples of the job operations: requests that are refused, and a batch of which a part fails. */
+import type { Problem } from "../../../platform/errors.ts";
+import { exampleJob } from "./examples.ts";
+import type { ErrorExample } from "./errors.ts";
+
+const inQuery = (field: string, code: string, message: string): Problem => ({
+  location: "query",
+  field,
+  code,
+  message,
+});
+const inBody = (field: string, code: string, message: string): Problem => ({
+  location: "body",
+  field,
+  code,
+  message,
+});
+
+/** An example whose message names its first problem, as the API's own messages do. */
+function invalidExample(summary: string, details: readonly Problem[]): ErrorExample {
+  const [first] = details;
+  return { summary, message: `${first?.field} ${first?.message}`, details };
+}
+
+const malformedPage = invalidExample("A malformed parameter", [
+  inQuery("page", "invalid_format", "must be a whole number from 1 to 2147483647"),
+  inQuery("page_size", "invalid_value", "must be a whole number from 1 to 100"),
+]);
+
+export const malformedList: readonly ErrorExample[] = [
+  malformedPage,
+  {
+    summary: "An unknown status",
+    message: 'normalized_status is not a known status ("lost"); GET /v1/reference/statuses lists them',
+    details: [
+      inQuery(
+        "normalized_status",
+        "unknown_status",
+        'is not a known status ("lost"); GET /v1/reference/statuses lists them',
+      ),
+    ],
+  },
+];
+
+export const malformedMarkingNumber: readonly ErrorExample[] = [
+  {
+    summary: "No Marking Number",
+    message: "The Marking Number must not be empty",
+    details: [
+      { location: "path", field: "markingNumber", code: "invalid_value", message: "must not be empty" },
+    ],
+  },
+];
+
+export const malformedHistory: readonly ErrorExample[] = [malformedPage, ...malformedMarkingNumber];
+
+export const malformedPatch: readonly ErrorExample[] = [
+  { summary: "No editable field", message: "No editable fields were provided" },
+  invalidExample("Values of the wrong kind", [
+    inBody("piece_quantity", "too_small", "must be at least 1"),
+    inBody("weight", "invalid_type", "must be a number or null"),
+  ]),
+  invalidExample("An unknown status", [
+    inBody(
+      "normalized_status",
+      "unknown_status",
+      'is not a known status ("lost"); GET /v1/reference/statuses lists them',
+    ),
+  ]),
+  ...malformedMarkingNumber,
+];
+
+export const malformedBatch: readonly ErrorExample[] = [
+  invalidExample("No items", [inBody("jobs", "too_small", "must hold at least one job")]),
+  invalidExample("An item without Marking Number", [
+    inBody("jobs[3].marking_number", "invalid_type", "must be a string"),
+  ]),
+  { summary: "Not JSON", message: "The body is not valid JSON" },
+];
+
+export const partialFailure = {
+  updated_count: 1,
+  failed_count: 2,
+  results: [
+    { marking_number: "MN-2026-000123", success: true, job: exampleJob },
+    {
+      marking_number: "MN-2026-000124",
+      success: false,
+      error: "Delivery job not found",
+      error_code: "NotFoundException",
+      error_details: null,
+    },
+    {
+      marking_number: "MN-2026-000125",
+      success: false,
+      error: "weight must be a number or null",
+      error_code: "BadRequestException",
+      error_details: [inBody("jobs[2].weight", "invalid_type", "must be a number or null")],
+    },
+  ],
+};

@@ -1,0 +1,118 @@
+/** One operation of v1 as OpenAPI has it: what every operation shares is said here once. */
+import type { RouteConfig } from "@asteasolutions/zod-to-openapi";
+import { z } from "zod";
+import type { Scope } from "../../../api-keys/api.ts";
+import type { ErrorCode } from "../../../platform/errors.ts";
+import { exampleRequestId } from "./examples.ts";
+import { errorResponse, responseName, statusOf } from "./errors.ts";
+import { headersOf, rateLimitHeaders, type HeaderName, type HeaderSpecs } from "./headers.ts";
+import { requestIdSchema } from "../responses.schema.ts";
+
+export interface SuccessResponse {
+  description: string;
+  /** Name of the envelope's schema. */
+  name: string;
+  data: z.ZodType;
+  /** `data` of each example, by its summary. */
+  examples: Readonly<Record<string, unknown>>;
+  headers?: readonly HeaderName[];
+  /** Headers that this operation describes itself. */
+  ownHeaders?: HeaderSpecs;
+}
+
+export interface OperationSpec {
+  method: "get" | "patch";
+  path: string;
+  operationId: string;
+  summary: string;
+  description: string;
+  tag: string;
+  scopes: readonly Scope[];
+  request?: NonNullable<RouteConfig["request"]>;
+  success: SuccessResponse;
+  /** Whether it answers 304 to `If-None-Match`. */
+  isConditional?: boolean;
+  /** Besides those that every operation has: a code as the table describes it, or with what is special here. */
+  errors: readonly (ErrorCode | readonly [ErrorCode, Parameters<typeof errorResponse>[1]])[];
+}
+
+const commonErrors: readonly ErrorCode[] = [
+  "UnauthorizedException",
+  "ForbiddenException",
+  "TooManyRequestsException",
+  "InternalServerErrorException",
+  "ServiceUnavailableException",
+];
+
+export function operation({
+  method,
+  path,
+  operationId,
+  summary,
+  description,
+  tag,
+  scopes,
+  ...rest
+}: OperationSpec): RouteConfig {
+  const responses = [...rest.errors, ...commonErrors].map(toErrorResponse).toSorted(([a], [b]) => a - b);
+  return {
+    method,
+    path,
+    operationId,
+    summary,
+    description: `${description}\n\nRequired ${scopes.length === 1 ? "scope" : "scopes"}: ${scopes.map((scope) => `\`${scope}\``).join(" and ")}.`,
+    tags: [tag],
+    security: [{ ApiKey: [] }, { Bearer: [] }],
+    "x-required-scopes": [...scopes],
+    ...(rest.request && { request: rest.request }),
+    responses: {
+      200: successResponse(rest.success),
+      ...(rest.isConditional && { 304: notModified }),
+      ...Object.fromEntries(responses),
+    },
+  };
+}
+
+const notModified = {
+  description: "`If-None-Match` names the ETag of the job. There is no body.",
+  headers: headersOf(["ETag", ...rateLimitHeaders]),
+};
+
+function toErrorResponse(
+  failure: OperationSpec["errors"][number],
+): [number, RouteConfig["responses"][string]] {
+  if (typeof failure === "string") {
+    return [statusOf(failure), { $ref: `#/components/responses/${responseName(failure)}` }];
+  }
+  const [code, more] = failure;
+  return [statusOf(code), errorResponse(code, more)];
+}
+
+function successResponse({
+  description,
+  name,
+  data,
+  examples,
+  headers = [],
+  ownHeaders,
+}: SuccessResponse): RouteConfig["responses"][string] {
+  const envelope = z
+    .object({
+      request_id: requestIdSchema,
+      success: z.boolean().meta({ description: "Always true" }),
+      data,
+      error: z.null().meta({ type: ["object", "null"], description: "Always null" }),
+    })
+    .meta({ id: name });
+  const values = Object.entries(examples).map(
+    ([summary, value], at): [string, { summary: string; value: object }] => [
+      `example${at + 1}`,
+      { summary, value: { request_id: exampleRequestId, success: true, data: value, error: null } },
+    ],
+  );
+  return {
+    description,
+    headers: { ...headersOf([...headers, ...rateLimitHeaders]), ...ownHeaders },
+    content: { "application/json": { schema: envelope, examples: Object.fromEntries(values) } },
+  };
+}

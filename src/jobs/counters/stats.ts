@@ -1,0 +1,171 @@
+/** How many jobs, pieces and how much weight, whole and in groups, in one statement. */
+import type { Queryable } from "../../platform/postgres/database.ts";
+import { badRequest } from "../../platform/errors.ts";
+import type { Principal } from "../../platform/principal.ts";
+import { join, raw, sql, type Sql } from "../../platform/postgres/sql.ts";
+import { filterToSql, setKeys, type JobFilterTree } from "../list/filter.ts";
+import { counterRowsSql } from "./counters.ts";
+import { visibleTo } from "../job.visibility.ts";
+
+/** What is grouped by: its expression over `job`, and over a row of the counters where they know it. */
+interface GroupKeySource {
+  value: string;
+  /** The reference table that `value` or the label is taken from, and how a group finds its label there. */
+  category?: true;
+  label?: (key: string) => string;
+  counter?: "status" | "created_day";
+}
+
+const organizationName = (key: string): string => `(select name from organization where id = ${key})`;
+const utcDay = (column: string): string => `(job.${column} at time zone 'UTC')::date`;
+
+const groupKeys = {
+  STATUS: {
+    value: "job.normalized_status",
+    label: (key) => `(select label from job_status where code = ${key})`,
+    counter: "status",
+  },
+  CATEGORY: { value: "job_status.category", category: true, counter: "status" },
+  FAILURE_REASON: { value: "job.failure_reason" },
+  SCHEDULED_DATE: { value: "job.scheduled_date" },
+  CREATED_DAY: { value: utcDay("created_at"), counter: "created_day" },
+  UPDATED_DAY: { value: utcDay("updated_at") },
+  CONTRACTOR: { value: "job.contractor_id", label: organizationName },
+  AGENT: { value: "job.agent_id", label: organizationName },
+  BATCH: { value: "job.batch_number" },
+  GROUP_CODE: { value: "job.group_code" },
+  POSTAL_CODE: { value: "job.postal_code" },
+} as const satisfies Record<string, GroupKeySource>;
+
+export type GroupKey = keyof typeof groupKeys;
+export const allGroupKeys = Object.keys(groupKeys) as GroupKey[];
+
+export const MAX_GROUPS = 1_000;
+const MAX_KEYS = 2;
+
+export interface JobStatsQuery {
+  filter: JobFilterTree;
+  /** At most two, none twice. */
+  groupBy: readonly GroupKey[];
+  /** Without `groups` there is only the total. Sums that are not asked for are null. */
+  include: { groups: boolean; pieceQuantity: boolean; weight: boolean };
+}
+
+export interface JobStatsGroup {
+  /** In the order of `groupBy`: codes (categories in small letters), days, uuids, texts. */
+  values: (string | null)[];
+  /** The same for people: a status's label, an organisation's name, else the value. */
+  labels: (string | null)[];
+  count: number;
+  pieceQuantity: number | null;
+  weight: number | null;
+}
+
+export interface JobStats {
+  /** All jobs that match, those of groups beyond the last included. */
+  total: number;
+  /** The largest first, then by their values, nulls last. Without keys one group of all jobs, even if there are none. */
+  groups: JobStatsGroup[];
+  truncated: boolean;
+}
+
+interface Row {
+  values: (string | null)[];
+  labels: (string | null)[];
+  count: number;
+  piece_quantity: number | null;
+  weight: number | null;
+  total: number;
+}
+
+export async function jobStats(
+  queryable: Queryable,
+  principal: Principal,
+  query: JobStatsQuery,
+): Promise<JobStats> {
+  assertGroupKeys(query.groupBy);
+  if (!query.include.groups) {
+    const include = { groups: false, pieceQuantity: false, weight: false };
+    const [row] = await queryable.query<Row>(statsStatement(principal, { ...query, groupBy: [], include }));
+    return { total: row?.total ?? 0, groups: [], truncated: false };
+  }
+  const rows = await queryable.query<Row>(statsStatement(principal, query));
+  const groups = rows.slice(0, MAX_GROUPS).map((row) => ({
+    values: row.values,
+    labels: row.labels,
+    count: row.count,
+    pieceQuantity: row.piece_quantity,
+    weight: row.weight,
+  }));
+  return { total: rows[0]?.total ?? 0, groups, truncated: rows.length > MAX_GROUPS };
+}
+
+function assertGroupKeys(keys: readonly GroupKey[]): void {
+  const problem = { location: "query", field: "groupBy" } as const;
+  if (keys.length > MAX_KEYS)
+    throw badRequest([{ ...problem, code: "too_big", message: `must have at most ${MAX_KEYS} keys` }]);
+  if (new Set(keys).size < keys.length)
+    throw badRequest([{ ...problem, code: "invalid_value", message: "must not name a key twice" }]);
+}
+
+function statsStatement(principal: Principal, query: JobStatsQuery): Sql {
+  const keys = query.groupBy.map((_, index) => `key${index}`);
+  const ordering = ["count desc", ...keys.map((key) => `${key}::text collate "C" nulls last`)];
+  const labels = query.groupBy.map((name, at) => {
+    const { label }: GroupKeySource = groupKeys[name];
+    return label ? label(`key${at}`) : `key${at}::text`;
+  });
+  return sql`
+    with grouped as (${groupCountersSql(principal, query) ?? groupJobsSql(principal, query)}),
+    largest as (
+      select *, (sum(count) over ())::int as total from grouped
+      order by ${raw(ordering.join(", "))} limit ${raw(String(MAX_GROUPS + 1))}
+    )
+    select array[${raw(keys.map((key) => `${key}::text`).join(", "))}]::text[] as values,
+      array[${raw(labels.join(", "))}]::text[] as labels, count::int, piece_quantity, weight, total
+    from largest order by ${raw(ordering.join(", "))}`;
+}
+
+function groupJobsSql(principal: Principal, { filter, groupBy, include }: JobStatsQuery): Sql {
+  const keys = groupBy.map((name): GroupKeySource => groupKeys[name]);
+  const statuses = keys.some(({ category }) => category);
+  return sql`
+    select ${keyColumns(keys)} count(*) as count,
+      ${include.pieceQuantity ? raw("sum(job.piece_quantity)::double precision") : nullSum} as piece_quantity,
+      ${include.weight ? weightSumSql : nullSum} as weight
+    from job ${raw(statuses ? "left join job_status on job_status.code = job.normalized_status" : "")}
+    where ${visibleTo(principal)} and ${filterToSql(filter)} ${groupByClause(keys)}`;
+}
+
+/** The counters know a partner's jobs by status and by day of creation; null where something else is asked. */
+function groupCountersSql(principal: Principal, { filter, groupBy, include }: JobStatsQuery): Sql | null {
+  const [name, ...others] = groupBy;
+  const key: GroupKeySource | undefined = name && groupKeys[name];
+  const kind = key ? key.counter : "status";
+  const sums = include.pieceQuantity || include.weight;
+  if (principal.organizationId === null || !kind || others.length > 0 || sums || setKeys(filter).length > 0)
+    return null;
+  const counterKey = key && !key.category ? { ...key, value: "counts.value" } : key;
+  return sql`
+    select ${keyColumns(counterKey ? [counterKey] : [])} coalesce(sum(counted), 0) as count, ${nullSum} as piece_quantity, ${nullSum} as weight
+    from (${counterRowsSql(principal.organizationId, kind)}) counts
+    ${raw(key?.category ? "left join job_status on job_status.code = counts.value" : "")}
+    ${groupByClause(counterKey ? [counterKey] : [])} ${raw(key ? "having sum(counted) <> 0" : "")}`;
+}
+
+const nullSum = raw("null::double precision");
+/** A sum of double precision fails where it overflows, and partners may set any weight: one beyond all sense is cut. */
+const weightSumSql = raw(
+  "sum(greatest(-1e290, least(1e290, job.weight))) filter (where job.weight is not null)",
+);
+
+function keyColumns(keys: readonly GroupKeySource[]): Sql {
+  return join(
+    keys.map(({ value }, index) => raw(`${value} as key${index}, `)),
+    "",
+  );
+}
+
+function groupByClause(keys: readonly GroupKeySource[]): Sql {
+  return raw(keys.length === 0 ? "" : `group by ${keys.map((_, index) => index + 1).join(", ")}`);
+}

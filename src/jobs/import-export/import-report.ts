@@ -1,0 +1,51 @@
+/** The report of a whole import in bounded memory: everything is counted, and so many failed rows are listed as are of use. */
+import type { ImportCounts, ImportChunkReport, RowFailure } from "./import.ts";
+import type { RowProblem } from "./import-rows.ts";
+
+export interface ListedFailure {
+  line: number;
+  markingNumber: string | null;
+  problems: RowProblem[];
+}
+
+/** Some ten thousand rows with one problem each: nobody reads more, and it is held until the end. */
+const MAX_LISTED_BYTES = 2_097_152;
+/** What a file made up may say in a name or a value is not repeated at any length. */
+const MAX_PROBLEMS = 25;
+const MAX_TEXT_LENGTH = 300;
+const rowOutcomes = ["created", "updated", "unchanged", "failed"] as const;
+
+export class ImportReportBuilder {
+  readonly counts: ImportCounts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
+  readonly #listed: ListedFailure[] = [];
+  #bytes = 0;
+
+  add({ counts, failures }: ImportChunkReport): void {
+    for (const name of rowOutcomes) this.counts[name] += counts[name];
+    for (const failure of failures) {
+      if (this.#bytes >= MAX_LISTED_BYTES) return;
+      const listed = toListedFailure(failure);
+      this.#bytes += JSON.stringify(listed).length;
+      this.#listed.push(listed);
+    }
+  }
+
+  build(): { counts: ImportCounts; failures: ListedFailure[]; failuresLeftOut: number } {
+    const { counts } = this;
+    return { counts, failures: this.#listed, failuresLeftOut: counts.failed - this.#listed.length };
+  }
+}
+
+function toListedFailure({ line, markingNumber, problems }: RowFailure): ListedFailure {
+  return {
+    line,
+    markingNumber: truncate(markingNumber),
+    problems: problems
+      .slice(0, MAX_PROBLEMS)
+      .map(({ field, message }) => ({ field: truncate(field), message: truncate(message) })),
+  };
+}
+
+function truncate<Text extends string | null>(text: Text): Text | string {
+  return text !== null && text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH)}…` : text;
+}

@@ -1,0 +1,119 @@
+/** From the bytes of a file to the rows to import: each with its line, its values by column, or why it cannot be read. */
+import { readCsv, type CsvCell, type CsvRecord } from "../../platform/records/csv.ts";
+import { readNdjson } from "../../platform/records/ndjson.ts";
+import type { StreamRecord } from "../../platform/records/record-reader.ts";
+import { unescapeFormulas } from "../../platform/records/formula-escaping.ts";
+import {
+  isTextColumn,
+  parseHeader,
+  parseCell,
+  invalidHeader,
+  type ColumnMapping,
+  type FileColumn,
+} from "./file-codec.ts";
+
+/** What is wrong with a row. `field` is its column, or null for the row as a whole; `message` is a predicate. */
+export interface RowProblem {
+  readonly field: string | null;
+  readonly message: string;
+}
+
+/** `line` is the physical line in the file that the row starts on, from 1. */
+export type ImportRow = { readonly line: number } & (
+  | { readonly values: Readonly<Record<string, unknown>> }
+  | { readonly problems: readonly RowProblem[] }
+);
+
+export const fileFormats = ["csv", "ndjson"] as const;
+export type FileFormat = (typeof fileFormats)[number];
+
+export interface FileReadOptions {
+  format: FileFormat;
+  /** The file's own names; absent: it has ours. */
+  columns?: ColumnMapping | undefined;
+}
+
+/** Reads as the rows are asked for. A CSV header that cannot be used throws BadRequestException before the first row. */
+export function readRows(
+  chunks: AsyncIterable<Uint8Array>,
+  options: FileReadOptions,
+): AsyncGenerator<ImportRow> {
+  return options.format === "csv" ? csvRows(chunks, options) : ndjsonRows(chunks, options);
+}
+
+async function* csvRows(
+  chunks: AsyncIterable<Uint8Array>,
+  options: FileReadOptions,
+): AsyncGenerator<ImportRow> {
+  let columns: (FileColumn | null)[] | null = null;
+  for await (const record of readCsv(chunks)) {
+    if (columns === null) columns = parseCsvHeader(record.content, options);
+    else yield parseCsvRow(columns, record);
+  }
+  if (columns === null) throw invalidHeader("The file is empty: its first line names the columns");
+}
+
+function parseCsvHeader(header: CsvRecord, { columns }: FileReadOptions): (FileColumn | null)[] {
+  if ("fault" in header) throw invalidHeader(`The header ${header.fault}`);
+  const [first] = header.cells;
+  if (header.cells.length === 1 && /[;\t|]/.test(first?.text ?? "")) {
+    throw invalidHeader("The header is a single cell: columns are set apart by commas");
+  }
+  return parseHeader(header.cells, ["marking_number"], columns);
+}
+
+function parseCsvRow(
+  columns: readonly (FileColumn | null)[],
+  { line, content, hasByteOrderMark }: StreamRecord<CsvRecord>,
+): ImportRow {
+  if ("fault" in content) return { line, problems: [{ field: null, message: content.fault }] };
+  const { cells } = content;
+  if (cells.length !== columns.length) {
+    return {
+      line,
+      problems: [
+        { field: null, message: `has ${cells.length} cells where the header has ${columns.length}` },
+      ],
+    };
+  }
+  const undecodableColumns = columns.filter(
+    (column, index) => column !== null && cells[index]?.text === null,
+  );
+  if (undecodableColumns.length > 0) {
+    return { line, problems: undecodableColumns.map((field) => ({ field, message: "is not valid UTF-8" })) };
+  }
+  const values = columns.flatMap((column, at) =>
+    column === null ? [] : [[column, parseCsvCell(column, cells[at], hasByteOrderMark)] as const],
+  );
+  return { line, values: Object.fromEntries(values) };
+}
+
+/** Our only files with a byte order mark are spreadsheet exports, whose texts are escaped. */
+function parseCsvCell(column: FileColumn, cell: CsvCell | undefined, isSpreadsheet: boolean): unknown {
+  const text = cell?.text ?? "";
+  const isEscaped = isSpreadsheet && isTextColumn(column);
+  return parseCell(column, isEscaped ? unescapeFormulas(text) : text, cell?.isQuoted ?? false);
+}
+
+async function* ndjsonRows(
+  chunks: AsyncIterable<Uint8Array>,
+  { columns }: FileReadOptions,
+): AsyncGenerator<ImportRow> {
+  for await (const { line, content } of readNdjson(chunks)) {
+    yield "value" in content
+      ? { line, values: columns ? mapColumns(content.value, columns) : content.value }
+      : { line, problems: [{ field: null, message: content.fault }] };
+  }
+}
+
+/** The values under our names; a key that is not there stays absent. */
+function mapColumns(
+  value: Readonly<Record<string, unknown>>,
+  columns: ColumnMapping,
+): Record<string, unknown> {
+  return Object.fromEntries(
+    Array.from(columns).flatMap(([name, column]) =>
+      Object.hasOwn(value, name) ? [[column, value[name]]] : [],
+    ),
+  );
+}

@@ -1,0 +1,159 @@
+/** Whether a caller's tree of conditions may go to PostgreSQL: its size, its values, its status codes. */
+import { z } from "zod";
+import { badRequest, type Problem } from "../../platform/errors.ts";
+import { statusCategories } from "../job.reference-data.entity.ts";
+import type { JobReferenceData } from "../job.reference-data.ts";
+import {
+  filterableColumns,
+  filterKeys,
+  comparisonOperators,
+  type FilterKey,
+  type AnyComparison,
+  type ComparisonOperator,
+  type JobFilterTree,
+} from "./filter.ts";
+import { dateValue, numberValue, textValue } from "../job.values.ts";
+
+export interface JobFilterLimits {
+  /** Values that something is compared with, lists counting one; an empty condition of `and`, `or` and `not` is one too. */
+  maxValues: number;
+  /** Levels of `and`, `or` and `not`. */
+  maxDepth: number;
+  /** Items of a list. */
+  maxListItems: number;
+}
+
+export const defaultFilterLimits: JobFilterLimits = { maxValues: 20, maxDepth: 3, maxListItems: 100 };
+
+/** No column holds longer text. */
+const text = textValue(1000);
+const valueSchemas = {
+  text,
+  date: dateValue,
+  instant: z.iso
+    .datetime({ error: "must be an instant in UTC, such as 2026-11-21T08:15:30.250Z" })
+    .refine((instant) => !instant.startsWith("0000"), { error: "must be in the years 0001 to 9999" }),
+  number: numberValue,
+  id: z.guid({ error: "must be an id" }),
+  category: z.enum(statusCategories, { error: "must be a category of statuses" }),
+  // As long as REST's `q`: each row is looked through for it.
+  search: textValue(255),
+};
+
+/** Throws BadRequestException with what is wrong, each problem at its path (`filter.or.2.normalizedStatus.in`). */
+export async function validateFilter(
+  referenceData: Pick<JobReferenceData, "isKnownStatus">,
+  filter: JobFilterTree,
+  limits: JobFilterLimits = defaultFilterLimits,
+  path = "filter",
+): Promise<void> {
+  const validator = new FilterValidator(limits);
+  validator.visit(filter, path, 0);
+  if (validator.valueCount > limits.maxValues) {
+    throw badRequest([problem(path, "too_big", `must have at most ${limits.maxValues} conditions in all`)]);
+  }
+  const unknown = await Promise.all(
+    validator.statuses.map(async ({ code, field }) =>
+      (await referenceData.isKnownStatus(code)) ? [] : [unknownStatus(code, field)],
+    ),
+  );
+  const problems = [...validator.problems, ...unknown.flat()];
+  if (problems.length > 0) throw badRequest(problems);
+}
+
+class FilterValidator {
+  readonly problems: Problem[] = [];
+  readonly statuses: { code: string; field: string }[] = [];
+  readonly #limits: JobFilterLimits;
+  valueCount = 0;
+
+  constructor(limits: JobFilterLimits) {
+    this.#limits = limits;
+  }
+
+  /** Goes no further than the limits, so that its work is bounded whatever the tree is. */
+  visit(filter: JobFilterTree, path: string, depth: number): void {
+    if (depth > this.#limits.maxDepth) {
+      this.#addProblem(path, "too_big", `must be nested at most ${this.#limits.maxDepth} deep`);
+      return;
+    }
+    const before = this.valueCount;
+    for (const key of filterKeys)
+      this.#checkComparison(key, filter[key] as AnyComparison | null, `${path}.${key}`);
+    this.#checkList(valueSchemas.category, filter.statusCategory, `${path}.statusCategory`);
+    this.#checkList(valueSchemas.id, filter.contractorId, `${path}.contractorId`);
+    this.#checkList(valueSchemas.id, filter.agentId, `${path}.agentId`);
+    this.#checkValue(valueSchemas.search, filter.search, `${path}.search`);
+    this.#checkValue(z.boolean(), filter.isLate, `${path}.isLate`);
+    this.#checkValue(z.boolean(), filter.scheduledDeliveryPending, `${path}.scheduledDeliveryPending`);
+    this.#visitAll(filter.and, `${path}.and`, depth + 1);
+    this.#visitAll(filter.or, `${path}.or`, depth + 1);
+    if (filter.not) this.visit(filter.not, `${path}.not`, depth + 1);
+    if (this.valueCount === before && depth > 0) this.valueCount += 1;
+  }
+
+  #visitAll(filters: readonly JobFilterTree[] | null | undefined, path: string, depth: number): void {
+    if (!filters) return;
+    for (const [index, filter] of filters.entries()) {
+      if (this.valueCount > this.#limits.maxValues) return;
+      this.visit(filter, `${path}.${index}`, depth);
+    }
+  }
+
+  #checkComparison(key: FilterKey, comparison: AnyComparison | null | undefined, path: string): void {
+    if (!comparison) return;
+    const value = valueSchemas[filterableColumns[key].kind];
+    for (const operator of Object.keys(comparisonOperators) as ComparisonOperator[]) {
+      this.#checkValue(value, comparison[operator], `${path}.${operator}`);
+    }
+    this.#checkList(text, comparison.in, `${path}.in`);
+    this.#checkValue(text, comparison.startsWith, `${path}.startsWith`);
+    this.#checkValue(z.boolean(), comparison.isNull, `${path}.isNull`);
+    if (key === "normalizedStatus") this.#collectStatuses(comparison, path);
+  }
+
+  /** To be looked up, unless they are no text at all. */
+  #collectStatuses({ eq, in: list }: AnyComparison, path: string): void {
+    const codesByOperator = { eq: typeof eq === "string" ? [eq] : [], in: list ?? [] };
+    for (const [operator, codes] of Object.entries(codesByOperator)) {
+      const field = `${path}.${operator}`;
+      if (this.problems.some((found) => found.field === field)) continue;
+      for (const code of new Set(codes)) this.statuses.push({ code, field });
+    }
+  }
+
+  #checkList(shape: z.ZodType, values: readonly unknown[] | null | undefined, path: string): void {
+    if (!values) return;
+    this.valueCount += 1;
+    const max = this.#limits.maxListItems;
+    if (values.length === 0 || values.length > max) {
+      this.#addProblem(path, values.length === 0 ? "too_small" : "too_big", `must have 1 to ${max} items`);
+      return;
+    }
+    const wrong = values.findIndex((value) => !shape.safeParse(value).success);
+    if (wrong >= 0) this.#validate(shape, values[wrong], path);
+  }
+
+  #checkValue(shape: z.ZodType, value: unknown, path: string): void {
+    if (value === null || value === undefined) return;
+    this.valueCount += 1;
+    this.#validate(shape, value, path);
+  }
+
+  #validate(shape: z.ZodType, value: unknown, path: string): void {
+    const [issue] = shape.safeParse(value).error?.issues ?? [];
+    if (issue) this.#addProblem(path, issue.code === "custom" ? "invalid_value" : issue.code, issue.message);
+  }
+
+  #addProblem(field: string, code: string, message: string): void {
+    this.problems.push(problem(field, code, message));
+  }
+}
+
+function problem(field: string, code: string, message: string): Problem {
+  return { location: "query", field, code, message };
+}
+
+function unknownStatus(code: string, field: string): Problem {
+  return problem(field, "unknown_status", `is not a known status (${JSON.stringify(code)})`);
+}

@@ -1,0 +1,192 @@
+/** Which jobs are asked for, as a tree of conditions, and that tree in SQL: every given part must hold. */
+import { join, raw, sql, type Sql } from "../../platform/postgres/sql.ts";
+import type { statusCategories } from "../job.reference-data.entity.ts";
+import { searchSql } from "./list-parameters.ts";
+
+/** Null is as not given, so that a caller's empty variable asks for nothing. */
+type Nullish<Value> = Value | null | undefined;
+
+export type JobStatusCategory = (typeof statusCategories)[number];
+
+export interface CodeComparison {
+  eq?: Nullish<string>;
+  in?: Nullish<readonly string[]>;
+  isNull?: Nullish<boolean>;
+}
+
+export interface TextComparison extends CodeComparison {
+  startsWith?: Nullish<string>;
+}
+
+export interface RangeComparison<Value> {
+  eq?: Nullish<Value>;
+  gte?: Nullish<Value>;
+  gt?: Nullish<Value>;
+  lte?: Nullish<Value>;
+  lt?: Nullish<Value>;
+  isNull?: Nullish<boolean>;
+}
+
+/** Days are `YYYY-MM-DD`, instants ISO 8601 in UTC (`Z`), ids uuids. */
+export interface JobFilterTree {
+  markingNumber?: Nullish<TextComparison>;
+  batchNumber?: Nullish<TextComparison>;
+  groupCode?: Nullish<TextComparison>;
+  postalCode?: Nullish<TextComparison>;
+  recipientName?: Nullish<TextComparison>;
+  normalizedStatus?: Nullish<CodeComparison>;
+  failureReason?: Nullish<CodeComparison>;
+  providerStatus?: Nullish<CodeComparison>;
+  scheduledDate?: Nullish<RangeComparison<string>>;
+  scheduledDeliveryDate?: Nullish<RangeComparison<string>>;
+  createdAt?: Nullish<RangeComparison<string>>;
+  updatedAt?: Nullish<RangeComparison<string>>;
+  pieceQuantity?: Nullish<RangeComparison<number>>;
+  weight?: Nullish<RangeComparison<number>>;
+  statusCategory?: Nullish<readonly JobStatusCategory[]>;
+  scheduledDeliveryPending?: Nullish<boolean>;
+  contractorId?: Nullish<readonly string[]>;
+  agentId?: Nullish<readonly string[]>;
+  /** Due before today (UTC), and neither delivered nor on its way back nor cancelled; false is the complement. */
+  isLate?: Nullish<boolean>;
+  /** The same as REST's `q`. */
+  search?: Nullish<string>;
+  and?: Nullish<readonly JobFilterTree[]>;
+  or?: Nullish<readonly JobFilterTree[]>;
+  not?: Nullish<JobFilterTree>;
+}
+
+type ValueKind = "text" | "date" | "instant" | "number";
+
+/** The parts that compare a column with values. */
+export const filterableColumns = {
+  markingNumber: { column: "marking_number", kind: "text" },
+  batchNumber: { column: "batch_number", kind: "text" },
+  groupCode: { column: "group_code", kind: "text" },
+  postalCode: { column: "postal_code", kind: "text" },
+  recipientName: { column: "recipient_name", kind: "text" },
+  normalizedStatus: { column: "normalized_status", kind: "text" },
+  failureReason: { column: "failure_reason", kind: "text" },
+  providerStatus: { column: "provider_status", kind: "text" },
+  scheduledDate: { column: "scheduled_date", kind: "date" },
+  scheduledDeliveryDate: { column: "scheduled_delivery_date", kind: "date" },
+  createdAt: { column: "created_at", kind: "instant" },
+  updatedAt: { column: "updated_at", kind: "instant" },
+  pieceQuantity: { column: "piece_quantity", kind: "number" },
+  weight: { column: "weight", kind: "number" },
+} as const satisfies Partial<Record<keyof JobFilterTree, { column: string; kind: ValueKind }>>;
+
+export type FilterKey = keyof typeof filterableColumns;
+export const filterKeys = Object.keys(filterableColumns) as FilterKey[];
+export type AnyComparison = TextComparison & RangeComparison<string | number>;
+
+export const comparisonOperators = { eq: "=", gte: ">=", gt: ">", lte: "<=", lt: "<" } as const;
+export type ComparisonOperator = keyof typeof comparisonOperators;
+
+const sqlTypes: Record<ValueKind, string> = {
+  text: "text",
+  date: "date",
+  instant: "timestamptz",
+  number: "double precision",
+};
+
+/** `condition` as SQL that speaks of `job`; true, false or null, which means that it does not hold. */
+export function filterToSql(filter: JobFilterTree): Sql {
+  return allOf([
+    ...filterKeys.flatMap((key) => comparisonsToSql(key, filter[key] as Nullish<AnyComparison>)),
+    ...ifSet(filter.statusCategory, categorySql),
+    ...ifSet(filter.scheduledDeliveryPending, (value) => sql`job.scheduled_delivery_pending = ${value}`),
+    ...ifSet(filter.contractorId, (ids) => oneOf(raw("job.contractor_id"), "uuid", ids)),
+    ...ifSet(filter.agentId, (ids) => oneOf(raw("job.agent_id"), "uuid", ids)),
+    ...ifSet(filter.isLate, (value) => (value ? lateSql : isNotTrue(lateSql))),
+    ...ifSet(filter.search, searchSql),
+    ...ifSet(filter.and, (all) => allOf(all.map(filterToSql))),
+    ...ifSet(filter.or, (any) => anyOf(any.map(filterToSql))),
+    ...ifSet(filter.not, (inner) => isNotTrue(filterToSql(inner))),
+  ]);
+}
+
+/** The names of the parts that are given. */
+export function setKeys(filter: JobFilterTree): (keyof JobFilterTree)[] {
+  return (Object.keys(filter) as (keyof JobFilterTree)[]).filter((key) => (filter[key] ?? null) !== null);
+}
+
+/** The status that alone is asked for; null where nothing is, undefined where there are other conditions. */
+export function singleStatus(filter: JobFilterTree): string | null | undefined {
+  const keys = setKeys(filter);
+  if (keys.length === 0) return null;
+  const { eq, in: list, isNull } = filter.normalizedStatus ?? {};
+  const others = (list ?? isNull ?? null) !== null || keys.length > 1;
+  return others ? undefined : (eq ?? undefined);
+}
+
+function ifSet<Value>(value: Nullish<Value>, toSql: (value: Value) => Sql): Sql[] {
+  return value === null || value === undefined ? [] : [toSql(value)];
+}
+
+function comparisonsToSql(key: FilterKey, comparison: Nullish<AnyComparison>): Sql[] {
+  if (!comparison) return [];
+  const { column: name, kind } = filterableColumns[key];
+  const column = raw(`job.${name}`);
+  const type = sqlTypes[kind];
+  const operators = Object.entries(comparisonOperators) as [ComparisonOperator, string][];
+  return [
+    ...operators.flatMap(([operator, symbol]) =>
+      ifSet(comparison[operator], (value) => sql`${column} ${raw(symbol)} ${value}::${raw(type)}`),
+    ),
+    ...ifSet(comparison.in, (values) => oneOf(column, type, values)),
+    ...ifSet(comparison.startsWith, (prefix) => startsWith(key, column, prefix)),
+    ...ifSet(comparison.isNull, (isNull) => sql`${column} is ${raw(isNull ? "null" : "not null")}`),
+  ];
+}
+
+/** One value stands for itself, so that an index which leads with the column still gives the order. */
+function oneOf(column: Sql, type: string, values: readonly unknown[]): Sql {
+  return values.length === 1
+    ? sql`${column} = ${values[0]}::${raw(type)}`
+    : sql`${column} = any(${values}::${raw(`${type}[]`)})`;
+}
+
+/** Marking Numbers are in code point order (collation "C"), so a range of their index holds those of a prefix. */
+function startsWith(key: FilterKey, column: Sql, prefix: string): Sql {
+  if (key !== "markingNumber") return sql`starts_with(${column}, ${prefix}::text)`;
+  const end = prefixUpperBound(prefix);
+  const from = sql`${column} >= ${prefix}::text`;
+  return end === null ? from : sql`(${from} and ${column} < ${end}::text)`;
+}
+
+const LAST_CODE_POINT = 0x10_ff_ff;
+
+/** The first text after all that begin with `prefix`, by code points; null where there is none. */
+function prefixUpperBound(prefix: string): string | null {
+  const points = Array.from(prefix, (character) => character.codePointAt(0) as number);
+  while (points.at(-1) === LAST_CODE_POINT) points.pop();
+  const last = points.pop();
+  if (last === undefined) return null;
+  // Surrogates are no characters of their own.
+  const next = last === 0xd7_ff ? 0xe0_00 : last + 1;
+  return String.fromCodePoint(...points, next);
+}
+
+function categorySql(categories: readonly JobStatusCategory[]): Sql {
+  return sql`job.normalized_status = any(array(
+    select code from job_status where category = any(${categories}::text[])))`;
+}
+
+const lateSql = sql`(coalesce(job.scheduled_delivery_date, job.scheduled_date) < (now() at time zone 'UTC')::date
+  and job.normalized_status <> all(array(
+    select code from job_status where category in ('success', 'return', 'cancelled'))))`;
+
+function isNotTrue(condition: Sql): Sql {
+  return sql`(${condition}) is not true`;
+}
+
+function allOf(conditions: readonly Sql[]): Sql {
+  if (conditions.length === 0) return raw("true");
+  return sql`(${join(conditions, " and ")})`;
+}
+
+function anyOf(conditions: readonly Sql[]): Sql {
+  if (conditions.length === 0) return raw("false");
+  return sql`(${join(conditions, " or ")})`;
+}

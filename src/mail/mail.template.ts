@@ -1,0 +1,95 @@
+/** What a mail looks like: one layout, as text and as HTML that needs no style sheet, no picture and no script. */
+
+export interface MailContent {
+  readonly title: string;
+  /** Plain text; each becomes a paragraph. */
+  readonly paragraphs: readonly string[];
+  /** The one thing to do. Its address also stands below the button, for whoever reads without buttons. */
+  readonly action?: { readonly label: string; readonly url: string };
+  /** Small print below. */
+  readonly footnote?: string;
+}
+
+export interface ComposedMail {
+  readonly text: string;
+  readonly html: string;
+}
+
+const SIGNATURE = "Waymark";
+
+export function composeMail(mail: MailContent): ComposedMail {
+  return { text: renderText(mail), html: renderHtml(mail) };
+}
+
+function renderText({ title, paragraphs, action, footnote }: MailContent): string {
+  const parts = [title, ...paragraphs];
+  if (action) parts.push(`${action.label}:\n${action.url}`);
+  if (footnote !== undefined) parts.push(footnote);
+  // A line of two hyphens and a space begins a signature, which mail programs fold away.
+  return `${parts.join("\n\n")}\n\n-- \n${SIGNATURE}\n`;
+}
+
+/** Colours with at least 4.5 : 1 on both a white page and on the dark one that programs turn it into. */
+const FONT_STYLE = "font-family:system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
+const SMALL_PRINT_STYLE = "margin:0 0 12px;font-size:14px;line-height:1.5;color:#5c6370";
+
+function renderHtml({ title, paragraphs, action, footnote }: MailContent): string {
+  const body = [
+    `<h1 style="margin:0 0 16px;font-size:22px;line-height:1.3">${escapeHtml(title)}</h1>`,
+    ...paragraphs.map((text) => `<p style="margin:0 0 16px">${withLineBreaks(text)}</p>`),
+    ...(action ? renderButton(action) : []),
+    ...(footnote === undefined
+      ? []
+      : [`<p style="${SMALL_PRINT_STYLE}" class="small">${withLineBreaks(footnote)}</p>`]),
+  ];
+  return `<!doctype html>
+<html lang="en" dir="ltr">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width,initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="supported-color-schemes" content="light dark">
+<title>${escapeHtml(title)}</title>
+<style>
+:root{color-scheme:light dark}
+@media (prefers-color-scheme:dark){.page{background:#16181d!important}.card{background:#1f2229!important;color:#e9ebf0!important}.small,.small a{color:#a9b0bd!important}}
+</style>
+</head>
+<body class="page" style="margin:0;padding:24px 12px;background:#f3f4f6">
+<div role="article" aria-label="${escapeHtml(title)}" class="card" style="max-width:560px;margin:0 auto;padding:32px 28px;border-radius:12px;background:#ffffff;color:#1c2027;font-size:16px;line-height:1.55;${FONT_STYLE}">
+${body.join("\n")}
+<p style="${SMALL_PRINT_STYLE};margin-top:28px;margin-bottom:0" class="small">${SIGNATURE}</p>
+</div>
+</body>
+</html>
+`;
+}
+
+function renderButton({ label, url }: { label: string; url: string }): string[] {
+  const href = escapeHtml(url);
+  return [
+    `<p style="margin:24px 0"><a href="${href}" style="display:inline-block;padding:12px 22px;border-radius:8px;background:#1f5fd0;color:#ffffff;font-weight:600;text-decoration:none">${escapeHtml(label)}</a></p>`,
+    `<p style="${SMALL_PRINT_STYLE}" class="small">Or open this address:<br><a href="${href}" style="color:inherit;word-break:break-all">${href}</a></p>`,
+  ];
+}
+
+function withLineBreaks(text: string): string {
+  return escapeHtml(text).replaceAll("\n", "<br>");
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] as string);
+}
+
+/** `text` with its links left out: they may open doors, and not for everybody who reads. */
+export function redactLinks(text: string): string {
+  return text.replace(/\bhttps?:\/\/\S+/gi, "[link]");
+}

@@ -1,0 +1,14 @@
+/** What other features and the adapters may import from organizations. */
+export { Organization } from "./organization.entity.ts";
+export {
+  listOrganizations,
+  organizationCursor,
+  organizationStatuses,
+  readOrganizationCursor,
+} from "./organization.queries.ts";
+export {
+  createOrganizationService,
+  insertOrganization,
+  type OrganizationService,
+} from "./organization.service.ts";
+export { User, type UserRole } from "./user.entity.ts";

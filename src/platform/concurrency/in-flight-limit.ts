@@ -1,0 +1,47 @@
+/** A limit on calls in flight for each key, so that one organisation's slow calls do not pile up. */
+import { AppError } from "../errors.ts";
+
+export interface InFlightLimitOptions {
+  /** Maximum calls of one key in flight. */
+  max: number;
+  /** The noun for the message: "test events". */
+  noun: string;
+  /** Seconds for `Retry-After`. */
+  retryAfterS: number;
+}
+
+export class InFlightLimit {
+  readonly #options: InFlightLimitOptions;
+  readonly #counts = new Map<string, number>();
+
+  constructor(options: InFlightLimitOptions) {
+    this.#options = options;
+  }
+
+  /** Runs `call`. Throws TooManyRequestsException, and does not wait, if the key has `most` calls in flight. */
+  async run<Answer>(key: string, call: () => Promise<Answer>): Promise<Answer> {
+    const count = this.#counts.get(key) ?? 0;
+    if (count >= this.#options.max) throw this.#tooMany();
+    this.#counts.set(key, count + 1);
+    try {
+      return await call();
+    } finally {
+      this.#end(key);
+    }
+  }
+
+  #end(key: string): void {
+    const left = (this.#counts.get(key) ?? 1) - 1;
+    if (left === 0) this.#counts.delete(key);
+    else this.#counts.set(key, left);
+  }
+
+  #tooMany(): AppError {
+    const { max, noun, retryAfterS } = this.#options;
+    return new AppError(
+      "TooManyRequestsException",
+      `${max} ${noun} of this organisation are in flight, which is the limit. Try again in ${retryAfterS} s.`,
+      { headers: { "Retry-After": String(retryAfterS) } },
+    );
+  }
+}

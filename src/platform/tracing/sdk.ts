@@ -1,0 +1,166 @@
+/** Traces by OpenTelemetry's SDK: made by hand, with nothing patched and nothing global, and sent to a collector. */
+import { AsyncLocalStorage } from "node:async_hooks";
+import {
+  ROOT_CONTEXT,
+  SpanKind as OtelKind,
+  SpanStatusCode,
+  trace,
+  TraceFlags,
+  type Context,
+  type Span as OtelSpan,
+  type SpanContext,
+  type Tracer,
+} from "@opentelemetry/api";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { defaultResource, resourceFromAttributes } from "@opentelemetry/resources";
+import { ParentBasedSampler, TraceIdRatioBasedSampler, TracerProvider } from "@opentelemetry/sdk-trace";
+import { SpanQueue } from "./span-queue.ts";
+import { parseTraceparent } from "./traceparent.ts";
+import type { Attributes, Span, SpanKind, SpanOptions, Tracing, TracingSettings } from "./tracing.ts";
+
+const otelKinds: Readonly<Record<SpanKind, OtelKind>> = {
+  internal: OtelKind.INTERNAL,
+  server: OtelKind.SERVER,
+  client: OtelKind.CLIENT,
+  producer: OtelKind.PRODUCER,
+  consumer: OtelKind.CONSUMER,
+};
+
+/** For one post of spans, with whatever is tried again. */
+const EXPORT_TIMEOUT_MS = 5_000;
+const BATCH_DELAY_MS = 1_000;
+/** Attributes are ours and short; this is for the day when one is not. */
+const MAX_ATTRIBUTE_LENGTH = 4_096;
+
+/** Begins to send spans to the collector, whether it is there or not. */
+export function openTracing(
+  { url, headers, resource, ratio }: TracingSettings,
+  { sendEveryMs = BATCH_DELAY_MS }: { sendEveryMs?: number } = {},
+): Tracing {
+  const exporter = new OTLPTraceExporter({
+    url,
+    headers: { ...headers },
+    timeoutMillis: EXPORT_TIMEOUT_MS,
+  });
+  const queue = new SpanQueue(exporter, sendEveryMs);
+  const provider = new TracerProvider({
+    resource: defaultResource().merge(resourceFromAttributes(resource)),
+    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) }),
+    spanLimits: { attributeValueLengthLimit: MAX_ATTRIBUTE_LENGTH },
+    spanProcessors: [queue],
+  });
+  return new OtelTracing(provider.getTracer("waymark"), queue);
+}
+
+class OtelTracing implements Tracing {
+  readonly #tracer: Tracer;
+  readonly #queue: SpanQueue;
+  readonly #active = new AsyncLocalStorage<RecordedSpan>();
+
+  constructor(tracer: Tracer, queue: SpanQueue) {
+    this.#tracer = tracer;
+    this.#queue = queue;
+  }
+
+  startTrace(
+    name: string,
+    { linkedTraceparent, ...start }: SpanOptions & { linkedTraceparent?: string | undefined },
+  ): Span | null {
+    const span = this.#start(name, start, ROOT_CONTEXT);
+    const caller = span && linkedTraceparent !== undefined ? parseTraceparent(linkedTraceparent) : null;
+    if (caller) span?.link({ ...caller, isRemote: true });
+    return span;
+  }
+
+  startSpan(name: string, start: SpanOptions): Span | null {
+    const parent = this.#activeSpan();
+    return parent && this.#start(name, start, parent.context, parent.root);
+  }
+
+  continueTrace(traceParent: string | null, name: string, start: SpanOptions): Span | null {
+    const parent = traceParent === null ? null : parseTraceparent(traceParent);
+    if (!parent || (parent.traceFlags & TraceFlags.SAMPLED) === 0) return null;
+    return this.#start(name, start, trace.setSpanContext(ROOT_CONTEXT, { ...parent, isRemote: true }));
+  }
+
+  currentIds(): { trace_id: string; span_id: string } | null {
+    const span = this.#activeSpan();
+    return span && { trace_id: span.ids.traceId, span_id: span.ids.spanId };
+  }
+
+  counts(): { exported: number; dropped: number } {
+    return this.#queue.counts();
+  }
+
+  onDrop(report: (reason: string, lost: number) => void): void {
+    this.#queue.onDrop(report);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#queue.shutdown();
+  }
+
+  /** Loops and timers that a request has set going outlive it: what they do after its end is none of its trace. */
+  #activeSpan(): RecordedSpan | null {
+    const span = this.#active.getStore();
+    return span === undefined || span.root.isEnded ? null : span;
+  }
+
+  #start(name: string, start: SpanOptions, context: Context, root?: RecordedSpan): RecordedSpan | null {
+    const span = this.#tracer.startSpan(name, { kind: otelKinds[start.kind] }, context);
+    if (!span.isRecording()) return null;
+    if (start.attributes) span.setAttributes(start.attributes);
+    return new RecordedSpan(span, this.#active, root);
+  }
+}
+
+class RecordedSpan implements Span {
+  readonly #span: OtelSpan;
+  readonly #active: AsyncLocalStorage<RecordedSpan>;
+  /** What this process began: the request, the delivery, the task. */
+  readonly root: RecordedSpan;
+  readonly context: Context;
+  isEnded = false;
+
+  constructor(span: OtelSpan, active: AsyncLocalStorage<RecordedSpan>, root: RecordedSpan | undefined) {
+    this.#span = span;
+    this.#active = active;
+    this.root = root ?? this;
+    this.context = trace.setSpan(ROOT_CONTEXT, span);
+  }
+
+  get ids(): SpanContext {
+    return this.#span.spanContext();
+  }
+
+  get traceparent(): string {
+    const { traceId, spanId } = this.ids;
+    return `00-${traceId}-${spanId}-01`;
+  }
+
+  run<T>(work: () => T): T {
+    return this.#active.run(this, work);
+  }
+
+  link(context: SpanContext): void {
+    this.#span.addLink({ context });
+  }
+
+  set(attributes: Attributes): void {
+    this.#span.setAttributes(attributes);
+  }
+
+  rename(name: string): void {
+    this.#span.updateName(name);
+  }
+
+  fail(reason: string): void {
+    this.#span.setAttribute("error.type", reason);
+    this.#span.setStatus({ code: SpanStatusCode.ERROR });
+  }
+
+  end(): void {
+    this.isEnded = true;
+    this.#span.end();
+  }
+}

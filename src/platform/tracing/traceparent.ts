@@ -1,0 +1,17 @@
+/** W3C's `traceparent`: which trace, below which of its spans, and whether it is kept. */
+
+export interface ParsedTraceparent {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly traceFlags: number;
+}
+
+const TRACEPARENT_PATTERN = /^00-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})$/;
+const ALL_ZEROS = /^0+$/;
+
+/** Null for whatever is not exactly that, in version 00: it may come from anybody. */
+export function parseTraceparent(text: string): ParsedTraceparent | null {
+  const [, traceId = "0", spanId = "0", flags = "00"] = TRACEPARENT_PATTERN.exec(text) ?? [];
+  if (ALL_ZEROS.test(traceId) || ALL_ZEROS.test(spanId)) return null;
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) };
+}

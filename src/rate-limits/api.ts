@@ -1,0 +1,14 @@
+/** What other features and the adapters may import from rate-limits. */
+export { RateLimitBucket } from "./rate-limit.entity.ts";
+export { createMemoryStore, createPostgresStore, purgeBuckets } from "./rate-limit.store.ts";
+export {
+  effectiveLimit,
+  organizationLimit,
+  type RateLimitClass,
+  type RateLimitOverrides,
+  rateLimitClasses,
+  type RateLimits,
+  type RateLimitSubject,
+  takeToken,
+  takeTokens,
+} from "./rate-limit.ts";

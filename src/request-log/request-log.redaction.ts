@@ -1,0 +1,108 @@
+/** Bodies for the log: only as much as is kept, and in it only what is known to say nothing of persons and to open nothing. */
+
+/** So many bytes are kept. */
+export const MAX_LOGGED_BODY_BYTES = 4_096;
+const MAX_DEPTH = 16;
+const MASK = '"***"';
+
+/**
+ * Names whose values are kept, in small letters and without `_`, so that both ways of writing match. Whatever has another
+ * name is masked: a list of what is harmless forgets nothing that is not.
+ */
+const ALLOWED_FIELDS = new Set(
+  `request_id success code message location field current_etag error_code
+  marking_number marking_numbers batch_number group_code piece_quantity labels pts weight
+  scheduled_date scheduled_delivery_date scheduled_delivery_pending normalized_status provider_status status failure_reason
+  query operation_name path line column cost limit
+  id ids job_id endpoint_id key_id delivery_id event_id organization_id agent_id contractor_id
+  first last after before order_by direction type types event_type event_types scope scopes days since until
+  error_policy dry_run if_version version held max_in_flight per_second expires_at`
+    .split(/\s+/)
+    .map(normalizeFieldName),
+);
+
+/** Text in which values may stand in quotes: a query, or a sentence about one. */
+const FIELDS_WITH_QUOTED_TEXT = new Set(["query", "message"]);
+
+function normalizeFieldName(name: string): string {
+  return name.replaceAll(/[_-]/g, "").toLowerCase();
+}
+
+/**
+ * `value` as JSON, masked, its first `KEPT_BYTES`. Costs as much as what is kept, however large the value. Null where
+ * there is nothing to keep.
+ */
+export function redactJson(value: unknown): string | null {
+  if (value === undefined || value === null) return null;
+  const writer = new RedactingWriter();
+  writer.write(value, "", 0);
+  return truncateToBytes(writer.text);
+}
+
+class RedactingWriter {
+  text = "";
+
+  write(value: unknown, name: string, depth: number): void {
+    if (typeof value === "object" && value !== null) this.#writeInside(value, name, depth);
+    else this.text += redactScalar(value, name);
+  }
+
+  #writeInside(value: object, name: string, depth: number): void {
+    if (depth >= MAX_DEPTH) this.text += MASK;
+    else if (Array.isArray(value)) this.#writeList(value, name, depth);
+    else this.#writeObject(value, depth);
+  }
+
+  /** What stands in a list has the list's name. */
+  #writeList(items: readonly unknown[], name: string, depth: number): void {
+    this.text += "[";
+    for (const [index, item] of items.entries()) {
+      if (this.#isFull()) return;
+      if (index > 0) this.text += ",";
+      this.write(item, name, depth + 1);
+    }
+    this.text += "]";
+  }
+
+  #writeObject(value: object, depth: number): void {
+    this.text += "{";
+    let isFirst = true;
+    for (const key in value) {
+      if (this.#isFull()) return;
+      this.text += `${isFirst ? "" : ","}${JSON.stringify(key.slice(0, MAX_LOGGED_BODY_BYTES))}:`;
+      this.write((value as Record<string, unknown>)[key], key, depth + 1);
+      isFirst = false;
+    }
+    this.text += "}";
+  }
+
+  #isFull(): boolean {
+    return this.text.length >= MAX_LOGGED_BODY_BYTES;
+  }
+}
+
+function redactScalar(value: unknown, name: string): string {
+  if (typeof value === "boolean" || value === null) return String(value);
+  const fieldName = normalizeFieldName(name.slice(0, 64));
+  if (!ALLOWED_FIELDS.has(fieldName)) return MASK;
+  if (typeof value !== "string") return JSON.stringify(value) ?? MASK;
+  const text = value.slice(0, MAX_LOGGED_BODY_BYTES);
+  return JSON.stringify(FIELDS_WITH_QUOTED_TEXT.has(fieldName) ? redactQuoted(text) : text);
+}
+
+/** GraphQL's block strings, strings and comments; one that does not end goes on to the end. */
+const QUOTED_PATTERN = /"""(?:[^"\\]|\\(?:""")?|"(?!""))*(?:"""|$)|"(?:\\.|[^"\\\n\r])*(?:"|$)|#[^\n\r]*/g;
+
+function redactQuoted(text: string): string {
+  return text.replace(QUOTED_PATTERN, (found) => (found.startsWith("#") ? "#" : '"***"'));
+}
+
+function truncateToBytes(text: string): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= MAX_LOGGED_BODY_BYTES) return text;
+  // A character that was cut in two becomes a replacement character, or several.
+  return bytes
+    .subarray(0, MAX_LOGGED_BODY_BYTES)
+    .toString()
+    .replace(/(?<!\uFFFD)\uFFFD+$/, "");
+}

@@ -1,0 +1,7 @@
+/** What other features and the adapters may import from scheduling. */
+export { mailHandlers } from "./mail-tasks.ts";
+export { withMongoTimeout } from "./mongo-timeout.ts";
+export { requestLogHandlers } from "./request-log-tasks.ts";
+export { createScheduler } from "./scheduler.ts";
+export { TaskRepository } from "./task-repository.ts";
+export { createWakeUpScheduler, webhookHandlers } from "./webhook-tasks.ts";

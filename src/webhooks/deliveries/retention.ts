@@ -1,0 +1,91 @@
+/** Purges deliveries by age, by PostgreSQL's clock. */
+import type { Queryable } from "../../platform/postgres/database.ts";
+import { databaseNowMs } from "../../platform/postgres/clock.ts";
+import { minUuidAt } from "../../platform/ids.ts";
+import { raw, sql, type Sql } from "../../platform/postgres/sql.ts";
+import { NEVER_ATTEMPTED, forEndpoint } from "./queue.sql.ts";
+import { deletedEndpointsWithPending, onHoldSql } from "./queue-stats.ts";
+import { discardPending, currentUuid, queryWithRetry } from "./discard.ts";
+import { dropExpiredPartitions, ensurePartitions } from "./partitions.ts";
+
+const BATCH_SIZE = 5_000;
+/** Deliveries on hold that an endpoint keeps; older ones are deleted. Their events stay in the feed, to be replayed. */
+const MAX_ON_HOLD = 100_000;
+
+export interface DeliveryPurgeResult {
+  /** Pending deliveries on hold that were older than the retention, or beyond `MAX_ON_HOLD` of their endpoint. */
+  deleted: number;
+  /** The names of the tables. */
+  dropped: string[];
+}
+
+/**
+ * Deletes deliveries on hold that are older than `retentionDays` or beyond `MAX_ON_HOLD` of an endpoint, drops the expired weeks of the log, creates the coming
+ * ones, and discards what is pending for deleted endpoints. A delivery that an active endpoint still retries is never deleted.
+ */
+export async function purgeExpiredDeliveries(
+  database: Queryable,
+  retentionDays: number,
+): Promise<DeliveryPurgeResult> {
+  const nowMs = await databaseNowMs(database);
+  // Before the weeks are dropped: those of pending deliveries stay.
+  const expired = sql`id < ${minUuidAt(new Date(nowMs - retentionDays * 86_400_000))}::uuid`;
+  let deleted = await deleteOnHold(database, sql`status = 'pending' and ${expired}`);
+  for (const { endpointId, newestId } of await endpointsBeyondLimit(database))
+    deleted += await deleteOnHold(
+      database,
+      sql`${NEVER_ATTEMPTED} and ${forEndpoint(sql`${endpointId}::uuid`)} and id <= ${newestId}::uuid`,
+      raw("endpoint_id, id"),
+    );
+  const dropped = await dropExpiredPartitions(database, nowMs, retentionDays);
+  await ensurePartitions(database, nowMs, retentionDays);
+  await discardForDeletedEndpoints(database);
+  return { deleted, dropped };
+}
+
+/** What an event made for an endpoint that was deleted at that moment: its deletion could not see it. */
+async function discardForDeletedEndpoints(database: Queryable): Promise<void> {
+  for (const endpointId of await deletedEndpointsWithPending(database))
+    await discardPending(database, {
+      endpointId,
+      beforeId: await currentUuid(database),
+      includesInFlight: true,
+      endpointCondition: sql`endpoint.deleted_at is not null`,
+    });
+}
+
+interface EndpointBeyondLimit {
+  endpointId: string;
+  /** The newest delivery to delete. */
+  newestId: string;
+}
+
+/** Endpoints with more than `MAX_ON_HOLD`. Only deliveries that were never sent grow in number during a pause. */
+async function endpointsBeyondLimit(database: Queryable): Promise<EndpointBeyondLimit[]> {
+  return database.query<EndpointBeyondLimit>(sql`
+    select endpoint.id as "endpointId", beyond.id as "newestId"
+    from webhook_endpoint endpoint join organization on organization.id = endpoint.organization_id
+    cross join lateral (
+      select id from webhook_delivery where ${NEVER_ATTEMPTED} and ${forEndpoint(raw("endpoint.id"))}
+      order by endpoint_id desc, id desc offset ${MAX_ON_HOLD} limit 1
+    ) beyond
+    where endpoint.deleted_at is null and (endpoint.status <> 'active' or organization.suspended_at is not null)`);
+}
+
+/** Deletes the deliveries on hold that are `chosen`, a condition that an index has in the order `by`. */
+async function deleteOnHold(database: Queryable, chosen: Sql, by: Sql = raw("id")): Promise<number> {
+  let deleted = 0;
+  for (;;) {
+    const [row] = await queryWithRetry<{ count: number }>(
+      database,
+      sql`with gone as (
+        delete from webhook_delivery where status = 'pending' and id = any(array(
+          select id from webhook_delivery where ${chosen} and ${onHoldSql}
+          order by ${by} limit ${BATCH_SIZE}))
+        returning 1
+      ) select count(*)::int as count from gone`,
+    );
+    deleted += row?.count ?? 0;
+    if ((row?.count ?? 0) < BATCH_SIZE) return deleted;
+  }
+}

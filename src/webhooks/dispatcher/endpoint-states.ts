@@ -1,0 +1,208 @@
+/** What a dispatcher keeps in memory of the endpoints that it is sending to: where, how fast, and how that is going. */
+import type { KeyObject } from "node:crypto";
+import type { Clock } from "../../platform/clock.ts";
+import type { Queryable } from "../../platform/postgres/database.ts";
+import type { OrganizationType } from "../../platform/principal.ts";
+import type { SecretBox } from "../../platform/secret-box.ts";
+import { sql } from "../../platform/postgres/sql.ts";
+import { createTokenBucket, type TokenBucket } from "../../platform/concurrency/token-bucket.ts";
+import { createCircuitWindow, type CircuitWindow } from "../endpoints/circuit.ts";
+import type { SealedSecret } from "../endpoints/entity.ts";
+import { openHeaders, sealContext, activeSecrets } from "../signing/secrets.ts";
+import { signingKey } from "../signing/signature.ts";
+
+export interface EndpointState {
+  readonly id: string;
+  /** The version of the row that this was read from. */
+  version: number;
+  organizationId: string;
+  organizationType: OrganizationType;
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  /** Newest first, with when each stops signing. */
+  secrets: readonly { key: KeyObject; expiresAtMs: number }[];
+  /** Null: readable. Otherwise why nothing can be signed. */
+  problem: string | null;
+  maxInFlight: number;
+  perSecond: number;
+  inFlight: number;
+  /**
+   * How many may be on their way as long as nothing more is known of it: few at first, twice as many with each success,
+   * one after a failure. So endpoints that hang hold few slots, however many they are.
+   */
+  concurrencyWindow: number;
+  /** Whether its last answer took long. */
+  isSlow: boolean;
+  readonly bucket: TokenBucket;
+  readonly circuit: CircuitWindow;
+}
+
+interface EndpointStateRow {
+  id: string;
+  version: number;
+  organization_id: string;
+  organization_type: OrganizationType;
+  url: string;
+  sealed_headers: string | null;
+  secrets: SealedSecret[];
+  max_in_flight: number;
+  per_second: number;
+}
+
+/** How many deliveries an endpoint gets at first. */
+export const INITIAL_WINDOW = 2;
+
+const SLOW_AFTER_MS = 1_000;
+const EVICT_INTERVAL_MS = 60_000;
+
+export interface SendBudgets {
+  byEndpoint: Map<string, number>;
+  /** Whether some endpoint gets nothing because its rate is used up. */
+  isRateLimited: boolean;
+}
+
+export interface EndpointStatesDeps {
+  database: Queryable;
+  secretBox: Pick<SecretBox, "open">;
+  /** Says which secrets have expired. */
+  clock: Pick<Clock, "now">;
+}
+
+export class EndpointStates {
+  readonly #states = new Map<string, EndpointState>();
+  readonly #deps: EndpointStatesDeps;
+  #workerCount = 1;
+  #evictAtMs = 0;
+
+  constructor(deps: EndpointStatesDeps) {
+    this.#deps = deps;
+  }
+
+  get workerCount(): number {
+    return this.#workerCount;
+  }
+
+  get(id: string): EndpointState | undefined {
+    return this.#states.get(id);
+  }
+
+  /** How many workers share the limits of an endpoint from now on. */
+  setWorkerCount(workerCount: number): void {
+    this.#workerCount = Math.max(1, workerCount);
+    for (const state of this.#states.values()) this.#setRate(state);
+  }
+
+  /**
+   * How many more deliveries each endpoint may have now, for those that differ from one that is not known. `isScarce`:
+   * most slots are taken, so who is slow gets no more than who is unknown.
+   */
+  sendBudgets(nowMs: number, isSaturated: boolean): SendBudgets {
+    const byEndpoint = new Map<string, number>();
+    let isRateLimited = false;
+    for (const state of this.#states.values()) {
+      const tokens = Math.floor(state.bucket.available(nowMs));
+      if (tokens === 0) isRateLimited = true;
+      if (state.inFlight === 0 && tokens >= INITIAL_WINDOW && state.concurrencyWindow >= INITIAL_WINDOW)
+        continue;
+      const window =
+        isSaturated && state.isSlow
+          ? Math.min(INITIAL_WINDOW, state.concurrencyWindow)
+          : state.concurrencyWindow;
+      const slots = Math.min(window, this.#perWorker(state.maxInFlight)) - state.inFlight;
+      byEndpoint.set(state.id, Math.max(0, Math.min(slots, tokens)));
+    }
+    return { byEndpoint, isRateLimited };
+  }
+
+  /** Learns from an attempt that has ended how much the endpoint takes. */
+  recordResult(state: EndpointState, succeeded: boolean, durationMs: number): void {
+    state.concurrencyWindow = succeeded ? Math.min(state.maxInFlight, state.concurrencyWindow * 2) : 1;
+    state.isSlow = durationMs > SLOW_AFTER_MS;
+  }
+
+  /** Milliseconds until the first of the endpoints that have used up their rate may be sent to again; null: none has. */
+  msUntilRefill(nowMs: number): number | null {
+    let soonestMs: number | null = null;
+    for (const { bucket } of this.#states.values()) {
+      const ms = bucket.msUntil(1, nowMs);
+      if (ms > 0 && (soonestMs === null || ms < soonestMs)) soonestMs = ms;
+    }
+    return soonestMs;
+  }
+
+  /** Reads anew those of `wanted` (id and version) that are not in memory at that version. */
+  async load(wanted: ReadonlyMap<string, number>, nowMs: number): Promise<void> {
+    const stale = [...wanted].filter(([id, version]) => this.#states.get(id)?.version !== version);
+    if (stale.length === 0) return;
+    const rows = await this.#deps.database.query<EndpointStateRow>(sql`
+      select endpoint.id, endpoint.version, organization_id, organization.type as organization_type, url, sealed_headers,
+        secrets, max_in_flight, per_second
+      from webhook_endpoint endpoint join organization on organization.id = organization_id
+      where endpoint.id = any(${stale.map(([id]) => id)}::uuid[])`);
+    for (const row of rows) this.#store(row, nowMs);
+  }
+
+  /** Forgets endpoints that nothing is sent to and that have nothing to remember; once a minute does. */
+  evictIdle(nowMs: number): void {
+    if (nowMs < this.#evictAtMs) return;
+    this.#evictAtMs = nowMs + EVICT_INTERVAL_MS;
+    for (const [id, { bucket, inFlight, perSecond, circuit }] of this.#states) {
+      const isFull = bucket.available(nowMs) >= this.#perWorker(perSecond);
+      if (inFlight === 0 && isFull && circuit.isEmpty(nowMs)) this.#states.delete(id);
+    }
+  }
+
+  #store(row: EndpointStateRow, nowMs: number): void {
+    const existing = this.#states.get(row.id);
+    // How another receiver did says nothing of the new one.
+    const sameUrl = existing?.url === row.url ? existing : undefined;
+    const state: EndpointState = {
+      ...this.#decrypt(row),
+      id: row.id,
+      version: row.version,
+      organizationId: row.organization_id,
+      organizationType: row.organization_type,
+      url: row.url,
+      maxInFlight: row.max_in_flight,
+      perSecond: row.per_second,
+      inFlight: existing?.inFlight ?? 0,
+      concurrencyWindow: sameUrl?.concurrencyWindow ?? INITIAL_WINDOW,
+      isSlow: sameUrl?.isSlow ?? false,
+      bucket:
+        existing?.bucket ?? createTokenBucket({ perSecond: row.per_second, burst: row.per_second }, nowMs),
+      circuit: sameUrl?.circuit ?? createCircuitWindow(),
+    };
+    if (existing) Object.assign(existing, state);
+    else this.#states.set(row.id, state);
+    this.#setRate(state);
+  }
+
+  #decrypt({
+    id,
+    sealed_headers: headers,
+    secrets,
+  }: EndpointStateRow): Pick<EndpointState, "headers" | "secrets" | "problem"> {
+    const { secretBox, clock } = this.#deps;
+    try {
+      return {
+        headers: openHeaders(secretBox, id, headers),
+        secrets: activeSecrets(secrets, clock.now()).map(({ sealed, expires_at: expiresAt }) => ({
+          key: signingKey(secretBox.open(sealed, sealContext(id))),
+          expiresAtMs: expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt),
+        })),
+        problem: null,
+      };
+    } catch (error) {
+      return { headers: {}, secrets: [], problem: error instanceof Error ? error.message : "unreadable" };
+    }
+  }
+
+  #setRate(state: EndpointState): void {
+    const perSecond = this.#perWorker(state.perSecond);
+    state.bucket.setRate({ perSecond, burst: perSecond });
+  }
+
+  #perWorker(limit: number): number {
+    return Math.max(1, Math.floor(limit / this.#workerCount));
+  }
+}

@@ -1,0 +1,68 @@
+/** A delivery and its attempt as spans of the trace that its event came from, however late, and in whichever process. */
+import { toTypedId } from "../../platform/ids.ts";
+import type { OutgoingResult } from "../../platform/http-client/request.ts";
+import { withSpan, type Span, type Tracing } from "../../platform/tracing/tracing.ts";
+import type { Lease } from "./claim.ts";
+import { webhookIdOf } from "../deliveries/payload.ts";
+
+/** One delivery on its way, for `sending` is one attempt: a delivery that is tried again is there again, hours later. */
+export async function traceDelivery<Result extends { outcome: { class: string } }>(
+  tracing: Tracing,
+  lease: Lease,
+  send: () => Promise<Result>,
+): Promise<Result> {
+  const span = startDeliverySpan(tracing, lease);
+  return await withSpan(span, async () => {
+    const result = await send();
+    const { class: outcome } = result.outcome;
+    if (outcome !== "delivered") span?.fail(outcome);
+    return result;
+  });
+}
+
+/** Null: the event's request was not traced. */
+function startDeliverySpan(tracing: Tracing, lease: Lease): Span | null {
+  return tracing.continueTrace(lease.traceParent, "deliver webhook_delivery", {
+    kind: "consumer",
+    attributes: {
+      "messaging.system": "waymark",
+      "messaging.operation.type": "process",
+      "messaging.operation.name": "deliver",
+      "messaging.destination.name": "webhook_delivery",
+      "messaging.message.id": webhookIdOf(lease.eventId),
+      "waymark.delivery.id": toTypedId("dlv", lease.id),
+      "waymark.endpoint.id": toTypedId("whe", lease.endpointId),
+      "waymark.attempt.number": lease.attempt,
+    },
+  });
+}
+
+/** One request to a receiver. Of its URL no more than the host: the rest may hold a secret. */
+export async function traceAttempt(
+  tracing: Tracing,
+  url: string,
+  post: () => Promise<OutgoingResult>,
+): Promise<OutgoingResult> {
+  const span = tracing.startSpan("POST", { kind: "client", attributes: { "http.request.method": "POST" } });
+  if (span === null) return await post();
+  const { hostname = "", port = "", protocol = "" } = URL.parse(url) ?? {};
+  span.set({
+    "server.address": hostname,
+    "server.port": Number(port) || (protocol === "http:" ? 80 : 443),
+    "url.scheme": protocol.slice(0, -1),
+  });
+  try {
+    const result = await post();
+    if (result.kind === "response") span.set({ "http.response.status_code": result.status });
+    const failure = errorTypeOf(result);
+    if (failure !== null) span.fail(failure);
+    return result;
+  } finally {
+    span.end();
+  }
+}
+
+function errorTypeOf(result: OutgoingResult): string | null {
+  if (result.kind === "failure") return result.class;
+  return result.status >= 400 ? String(result.status) : null;
+}

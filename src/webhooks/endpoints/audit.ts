@@ -1,0 +1,31 @@
+/** What the audit log says of endpoints. */
+import type { AccessChange, RecordAccessChange } from "../../mail/api.ts";
+import type { Queryable } from "../../platform/postgres/database.ts";
+import { toTypedId } from "../../platform/ids.ts";
+import type { WebhookPrincipal } from "../tenant-scope.ts";
+
+export interface EndpointAuditEvent {
+  readonly action: Extract<AccessChange["action"], `endpoint.${string}`>;
+  readonly endpoint: { readonly id: string; readonly organization_id: string; readonly url: string };
+  readonly by: Pick<WebhookPrincipal, "actor" | "address" | "requestId">;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** Keeps it in the transaction `tx`. Of URLs only the host is kept: the rest often holds a token. */
+export async function recordEndpointEvent(
+  recordEvent: RecordAccessChange | undefined,
+  tx: Queryable,
+  { action, endpoint, by: { actor, address = null, requestId = null }, details }: EndpointAuditEvent,
+): Promise<void> {
+  const { host } = new URL(endpoint.url);
+  await recordEvent?.(tx, {
+    action,
+    actor,
+    address,
+    requestId,
+    organizationId: endpoint.organization_id,
+    subject: toTypedId("whe", endpoint.id),
+    subjectName: host,
+    details: { host, ...details },
+  });
+}

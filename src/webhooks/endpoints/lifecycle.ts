@@ -1,0 +1,93 @@
+/** Pausing, resuming and deleting an endpoint, and what becomes of the deliveries that wait for it. */
+import type { RecordAccessChange } from "../../mail/api.ts";
+import type { Database } from "../../platform/postgres/database.ts";
+import { AppError } from "../../platform/errors.ts";
+import { minUuidAt } from "../../platform/ids.ts";
+import { sql } from "../../platform/postgres/sql.ts";
+import { recordEndpointEvent } from "./audit.ts";
+import { tenantFilter, type WebhookPrincipal } from "../tenant-scope.ts";
+import { getEndpoint, type EndpointReadDeps } from "./queries.ts";
+import type { EndpointView } from "./view.ts";
+import { discardPending, currentUuid } from "../deliveries/discard.ts";
+
+/** What becomes of what waited: sent, discarded, or discarded but for what happened since. */
+export type PendingPolicy = "send" | "discard" | { since: Date };
+
+interface LifecycleDeps extends EndpointReadDeps {
+  database: Database;
+  notifyWorkers: () => void;
+  /** Absent: no act is recorded. */
+  recordAccessChange?: RecordAccessChange | undefined;
+}
+
+const NOT_DELETED = sql`endpoint.deleted_at is null`;
+
+/** One that is disabled sends nothing already, and stays as it is. */
+export async function pauseEndpoint(
+  deps: LifecycleDeps,
+  principal: WebhookPrincipal,
+  id: string,
+): Promise<EndpointView> {
+  const { row } = await getEndpoint(deps, principal, id);
+  await deps.database.query(sql`
+    update webhook_endpoint endpoint set status = 'paused', status_since = now(), updated_at = now()
+    where endpoint.id = ${row.id} and ${tenantFilter(principal)} and ${NOT_DELETED} and status = 'active'`);
+  return (await getEndpoint(deps, principal, id)).view;
+}
+
+/** What is not to be sent is discarded first, while nothing is being sent. */
+export async function resumeEndpoint(
+  deps: LifecycleDeps,
+  principal: WebhookPrincipal,
+  { id, held: pendingPolicy }: { id: string; held: PendingPolicy },
+): Promise<{ endpoint: EndpointView; discarded: number }> {
+  if (typeof pendingPolicy === "object" && Number.isNaN(pendingPolicy.since.getTime()))
+    throw new AppError("BadRequestException", "The time since which deliveries are to be sent is none");
+  const { row } = await getEndpoint(deps, principal, id);
+  let discarded = 0;
+  if (pendingPolicy !== "send") {
+    discarded = await discardPending(deps.database, {
+      endpointId: row.id,
+      beforeId:
+        pendingPolicy === "discard" ? await currentUuid(deps.database) : minUuidAt(pendingPolicy.since),
+      includesInFlight: false,
+      endpointCondition: sql`endpoint.status <> 'active' and ${NOT_DELETED}`,
+    });
+  }
+  await deps.database.query(sql`
+    update webhook_endpoint endpoint set
+      status_since = case when status = 'active' then status_since else now() end,
+      status = 'active', disabled_reason = null, blocked_until = null, circuit_step = null, failing_since = null,
+      -- What is still on its way began before, and says nothing of now.
+      version = version + 1, updated_at = now()
+    where endpoint.id = ${row.id} and ${tenantFilter(principal)} and ${NOT_DELETED}`);
+  deps.notifyWorkers();
+  return { endpoint: (await getEndpoint(deps, principal, id)).view, discarded };
+}
+
+export async function deleteEndpoint(
+  deps: LifecycleDeps,
+  principal: WebhookPrincipal,
+  id: string,
+): Promise<{ discarded: number }> {
+  const { row } = await getEndpoint(deps, principal, id);
+  await deps.database.transaction(async (tx) => {
+    const deleted = await tx.query(sql`
+      update webhook_endpoint endpoint set deleted_at = now(), updated_at = now(), version = version + 1
+      where endpoint.id = ${row.id} and ${tenantFilter(principal)} and ${NOT_DELETED} returning 1`);
+    if (deleted.length > 0)
+      await recordEndpointEvent(deps.recordAccessChange, tx, {
+        action: "endpoint.deleted",
+        endpoint: row,
+        by: principal,
+      });
+  });
+  const discarded = await discardPending(deps.database, {
+    endpointId: row.id,
+    beforeId: await currentUuid(deps.database),
+    // Else it would be tried again for ever.
+    includesInFlight: true,
+    endpointCondition: sql`true`,
+  });
+  return { discarded };
+}

@@ -1,0 +1,121 @@
+/** What an owner may set of an endpoint, checked: every problem is told with what would be right, and no value that may be secret. */
+import type { AddressGuard } from "../../platform/http-client/address-guard.ts";
+import { badRequest, type Problem } from "../../platform/errors.ts";
+import { suggestClosest } from "../../platform/suggest.ts";
+import { headerProblem } from "./custom-headers.ts";
+import { eventTypes, IN_FLIGHT_LIMITS, RATE_LIMITS } from "./entity.ts";
+import type { EventType } from "../../events/api.ts";
+
+/** What an owner sets. On an update an absent part stays as it is. */
+export interface EndpointSettings {
+  url?: string | undefined;
+  description?: string | undefined;
+  /** Null: all, those to come included. */
+  eventTypes?: readonly string[] | null | undefined;
+  /** All of them, in place of those that there are. */
+  headers?: Readonly<Record<string, string>> | undefined;
+  maxInFlight?: number | undefined;
+  perSecond?: number | undefined;
+}
+
+export interface ValidatedSettings {
+  url?: string;
+  description?: string;
+  eventTypes?: EventType[] | null;
+  headers?: Record<string, string>;
+  maxInFlight?: number;
+  perSecond?: number;
+}
+
+const MAX_HEADERS = 20;
+const MAX_DESCRIPTION = 500;
+
+/** Throws BadRequestException with every problem found. The URL's name is resolved. */
+export async function validateSettings(
+  settings: EndpointSettings,
+  checkUrl: AddressGuard["checkUrl"],
+): Promise<ValidatedSettings> {
+  const problems: Problem[] = [];
+  const validated: ValidatedSettings = {};
+  const { url, description, headers, maxInFlight, perSecond } = settings;
+  if (description !== undefined) {
+    validated.description = description;
+    problems.push(...descriptionProblems(description));
+  }
+  if (settings.eventTypes !== undefined) {
+    validated.eventTypes = settings.eventTypes && ([...new Set(settings.eventTypes)] as EventType[]);
+    problems.push(...eventTypeProblems(settings.eventTypes));
+  }
+  if (headers !== undefined) {
+    validated.headers = { ...headers };
+    problems.push(...headerProblems(headers));
+  }
+  if (maxInFlight !== undefined) {
+    validated.maxInFlight = maxInFlight;
+    problems.push(...limitProblems("maxInFlight", maxInFlight, IN_FLIGHT_LIMITS));
+  }
+  if (perSecond !== undefined) {
+    validated.perSecond = perSecond;
+    problems.push(...limitProblems("perSecond", perSecond, RATE_LIMITS));
+  }
+  if (url !== undefined) {
+    const verdict = await checkUrl(url);
+    if (verdict.allowed) validated.url = verdict.url;
+    else problems.unshift(problem("url", verdict.problem, verdict.message));
+  }
+  if (problems.length > 0) throw badRequest(problems);
+  return validated;
+}
+
+function descriptionProblems(text: string): Problem[] {
+  if (Array.from(text).length > MAX_DESCRIPTION)
+    return [problem("description", "too_big", `must be at most ${MAX_DESCRIPTION} characters long`)];
+  if (text.includes("\0") || !text.isWellFormed())
+    return [problem("description", "invalid_value", "must not hold U+0000 or half a character")];
+  return [];
+}
+
+function eventTypeProblems(types: readonly string[] | null): Problem[] {
+  if (types === null) return [];
+  if (types.length === 0)
+    return [problem("eventTypes", "too_small", "must name at least one type, or be null for all")];
+  return types.flatMap((type, index) => {
+    if ((eventTypes as readonly string[]).includes(type)) return [];
+    const nearest = suggestClosest(type, eventTypes);
+    const advice = nearest === null ? `must be one of ${eventTypes.join(", ")}` : `must be "${nearest}"`;
+    return [
+      problem(
+        `eventTypes[${index}]`,
+        "invalid_value",
+        nearest === null ? advice : `${advice}, or another of the known types`,
+      ),
+    ];
+  });
+}
+
+function headerProblems(headers: Readonly<Record<string, string>>): Problem[] {
+  const entries = Object.entries(headers);
+  const problems: Problem[] = [];
+  if (entries.length > MAX_HEADERS)
+    problems.push(problem("headers", "too_big", `must be at most ${MAX_HEADERS} headers`));
+  const seen = new Set<string>();
+  for (const [index, [name, value]] of entries.entries()) {
+    const message = seen.has(name.toLowerCase()) ? "is given twice" : headerProblem(name, value);
+    seen.add(name.toLowerCase());
+    // A name that is none may be a secret that slipped into the wrong field.
+    const isName = headerProblem(name, "x") === null;
+    if (message !== null)
+      problems.push(problem(isName ? `headers.${name}` : `headers[${index}]`, "invalid_value", message));
+  }
+  return problems;
+}
+
+function limitProblems(field: string, value: number, limits: { least: number; most: number }): Problem[] {
+  const { least: min, most: max } = limits;
+  if (Number.isInteger(value) && value >= min && value <= max) return [];
+  return [problem(field, "invalid_value", `must be a whole number from ${min} to ${max}`)];
+}
+
+function problem(field: string, code: string, message: string): Problem {
+  return { location: "body", field, code, message };
+}

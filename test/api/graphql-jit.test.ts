@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { exampleDocument } from "../../src/graphql/explorer/example-document.ts";
+import { startFaultProxy } from "../support/database/fault-proxy.ts";
+import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+
+let app: TestApp;
+let agent: TestOrganization;
+let number = "";
+
+beforeAll(async () => {
+  app = await startTestApp();
+  agent = await app.createOrganization("agent");
+  const contractor = await app.createOrganization("contractor");
+  const jobs = Array.from({ length: 30 }, (_, at) => ({ contractor, patch: { weight: at } }));
+  [number = ""] = await app.createJobs(agent, [{ patch: { failure_reason: "other" } }, ...jobs]);
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+/** The answer without the id of its request. */
+async function ask(body: object, server: AppInstance = app): Promise<{ status: number; text: string }> {
+  const response = await server.request("/graphql", {
+    method: "POST",
+    key: agent.key,
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, text: (await response.text()).replaceAll(/"req_\w+"/g, '"id"') };
+}
+
+describe("an operation that comes again, and is compiled then, answers as it did at first", () => {
+  it.each(["OpenJobs", "JobsWithHistory", "JobsByStatus", "Reschedule", "CatchUp"])(
+    "the example %s",
+    async (operationName) => {
+      const [first, ...more] = [1, 2, 3].map(() => ({ query: exampleDocument, operationName }));
+      const answer = await ask(first ?? {});
+      expect(answer.status).toBe(200);
+      expect(answer.text).not.toContain('"errors"');
+      for (const again of more) expect(await ask(again)).toEqual(answer);
+    },
+  );
+
+  it.each<[what: string, query: string, variables?: object]>([
+    [
+      "a filter that holds itself, by a variable",
+      "query ($f: JobFilter) { jobs(first: 5, filter: $f) { totalCount edges { cursor node { markingNumber weight } } pageInfo { hasNextPage endCursor } } }",
+      { f: { not: { or: [{ weight: { lt: 10 } }, { and: [{ weight: { gt: 20 } }] }] } } },
+    ],
+    [
+      "a filter of variables that are not given",
+      "query ($t: String) { jobs(filter: { batchNumber: { eq: $t } }) { totalCount } }",
+    ],
+    [
+      "an order that is not given",
+      "query ($o: JobOrder, $n: Int) { jobs(orderBy: $o, first: $n) { nodes { markingNumber } } }",
+    ],
+    [
+      "nodes of several types",
+      "query ($ids: [ID!]!) { nodes(ids: $ids) { __typename id ... on Job { markingNumber } } }",
+      { ids: ["job_x", "nothing"] },
+    ],
+    [
+      "an argument that is refused",
+      "query ($a: String) { jobs(after: $a) { nodes { id } } jobStatuses { code } }",
+      { a: "nonsense" },
+    ],
+    ["a status that is unknown", '{ jobs(filter: { normalizedStatus: { eq: "nonsense" } }) { totalCount } }'],
+    [
+      "an operator's field",
+      "{ organizations { nodes { name } } viewer { kind organization { name } limits { cost } } }",
+    ],
+    [
+      "everything of a job",
+      "query ($m: String) { job(markingNumber: $m) { id weight status { code category } failureReason createdAt version agent { name type } contractor { name } history(first: 2) { nodes { id type changes { field from to } actor { type id } } } } }",
+      { m: "set below" },
+    ],
+  ])("%s", async (_what, query, variables = {}) => {
+    const given = "m" in variables ? { m: number } : variables;
+    const answer = await ask({ query, variables: given });
+    expect(answer.text).not.toContain("INTERNAL_SERVER_ERROR");
+    for (const _ of [1, 2]) expect(await ask({ query, variables: given })).toEqual(answer);
+  });
+
+  it("a patch by variables that are not given keeps what is there", async () => {
+    const query = `mutation ($m: String!, $weight: Float, $labels: String) {
+      updateJob(input: { markingNumber: $m, patch: { weight: $weight, labels: $labels } }) { job { weight failureReason } userErrors { code } } }`;
+    for (const weight of [1, 2, 3]) {
+      const { text } = await ask({ query, variables: { m: number, weight } });
+      expect(JSON.parse(text)).toMatchObject({
+        data: { updateJob: { job: { weight, failureReason: "other" } } },
+      });
+    }
+    const labelled = await ask({ query, variables: { m: number, labels: "kept" } });
+    expect(JSON.parse(labelled.text)).toMatchObject({ data: { updateJob: { job: { weight: 3 } } } });
+  });
+});
+
+describe("PostgreSQL out of reach", () => {
+  it("is 503 SERVICE_UNAVAILABLE with Retry-After, whether or not the key is known", async () => {
+    await using proxy = await startFaultProxy(app.databaseUrl);
+    await using instance = await startAppInstance(proxy.url);
+    expect(await ask({ query: "{ jobs { totalCount } }" }, instance)).toMatchObject({ status: 200 });
+    proxy.disconnect();
+    const response = await instance.request("/graphql", {
+      method: "POST",
+      key: agent.key,
+      body: '{"query":"{ jobs { totalCount } }"}',
+    });
+    expect(response.status).toBe(503);
+    expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(await response.json()).toMatchObject({
+      errors: [{ extensions: { code: "SERVICE_UNAVAILABLE" } }],
+    });
+    proxy.restore();
+  });
+});

@@ -1,0 +1,177 @@
+/** Subscriptions by the console's session: from our own pages, and for no longer than the session. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { toTypedId } from "../../src/platform/ids.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { createSignedInUser, signInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
+import {
+  JOB_CHANGED,
+  openRawWebSocket,
+  openRejectedWebSocket,
+  type RawWebSocket,
+  createVisibleJobs,
+} from "../support/graphql/subscription-client.ts";
+import { queryData } from "../support/graphql/client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+
+let app: TestApp;
+let agent: TestOrganization;
+let owner: SignedInTestUser;
+let operator: SignedInTestUser;
+
+beforeAll(async () => {
+  app = await startTestApp({ CORS_ORIGINS: "https://friend.example" });
+  agent = await app.createOrganization("agent");
+  await createVisibleJobs(app, agent, [{ markingNumber: "L-1" }]);
+  owner = await createSignedInUser(app, agent.id);
+  operator = await createSignedInUser(app, null);
+});
+
+afterAll(() => app[Symbol.asyncDispose]());
+
+async function init(headers: Record<string, string>, payload?: object): Promise<RawWebSocket> {
+  const socket = await openRawWebSocket(app, headers);
+  socket.send({ type: "connection_init", ...(payload && { payload }) });
+  return socket;
+}
+
+/** A socket with a subscription that stands. */
+async function follow({ headers }: Pick<SignedInTestUser, "headers">): Promise<RawWebSocket> {
+  const socket = await init(headers);
+  await socket.waitForMessage("connection_ack");
+  socket.send({ id: "1", type: "subscribe", payload: { query: JOB_CHANGED } });
+  await socket.waitForMessage("ping");
+  return socket;
+}
+
+let changes = 0;
+function changeJob(): Promise<unknown> {
+  changes += 1;
+  return queryData(
+    app,
+    `mutation { updateJob(input: { markingNumber: "L-1", patch: { labels: "${changes}" } }) { job { id } } }`,
+    { key: agent.key },
+  );
+}
+
+const WITHIN_MS = 3_000;
+
+/** How long it took until the socket was closed, and how. */
+async function closedAfter(socket: RawWebSocket, end: () => Promise<unknown>) {
+  await end();
+  const endedMs = performance.now();
+  const { code, reason } = await socket.closed;
+  return { code, reason, inTime: performance.now() - endedMs < WITHIN_MS };
+}
+
+it("tells the organisation's events to whoever is signed in", async () => {
+  const socket = await follow(owner);
+  await changeJob();
+  const { payload } = await socket.waitForMessage("next");
+  expect(payload).toMatchObject({ data: { jobChanged: { job: { markingNumber: "L-1" } } } });
+});
+
+it("tells nobody of another organisation", async () => {
+  const other = await app.createOrganization("agent");
+  const own = await createVisibleJobs(app, other, [{}]);
+  const socket = await follow(await createSignedInUser(app, other.id, "member"));
+  await changeJob();
+  await queryData(
+    app,
+    `mutation { updateJob(input: { markingNumber: "${own[0]}", patch: { labels: "own" } }) { job { id } } }`,
+    { key: other.key },
+  );
+  await socket.waitForMessage("next");
+  expect(JSON.stringify(socket.messages)).not.toContain("L-1");
+});
+
+it("a key in connection_init is what counts beside a cookie", async () => {
+  const none = await app.createOrganization("agent", { scopes: ["webhooks:manage"] });
+  const socket = await init(owner.headers, { "x-api-key": none.key });
+  expect(await socket.closed).toEqual({ code: 4403, reason: "The API key lacks the scope jobs:read" });
+});
+
+describe("4403", () => {
+  it.each([
+    ["without an origin", {}],
+    ["from a site that CORS lets in for keys", { origin: "https://friend.example" }],
+    ["of a neighbour", { "sec-fetch-site": "same-site" }],
+  ])("for a cookie %s", async (_where, where) => {
+    const socket = await init({ cookie: owner.client.cookie, ...where });
+    expect((await socket.closed).code).toBe(4403);
+    expect(socket.messages).toEqual([]);
+  });
+
+  it("without a cookie and without a key", async () => {
+    const socket = await init({ origin: app.url });
+    expect(await socket.closed).toEqual({
+      code: 4403,
+      reason: "An API key is required, as x-api-key or as Authorization: Bearer",
+    });
+  });
+
+  it("for a cookie of a session that has ended", async () => {
+    const { headers, client } = await signInUser(app, owner);
+    await client.post("/auth/sign-out");
+    expect((await (await init(headers)).closed).code).toBe(4403);
+  });
+
+  // evidence: websocket-closed-after-sign-out
+  it("within a second of signing out, and none of the person's other sockets", async () => {
+    const person = await signInUser(app, owner);
+    const [ending, staying] = [await follow(person), await follow(owner)];
+    expect(await closedAfter(ending, () => person.client.post("/auth/sign-out"))).toEqual({
+      code: 4403,
+      reason: "You are not signed in, or your session has ended",
+      inTime: true,
+    });
+    await changeJob();
+    await staying.waitForMessage("next");
+  });
+
+  it("within a second of being removed", async () => {
+    const person = await createSignedInUser(app, agent.id, "member");
+    const socket = await follow(person);
+    const id = toTypedId("usr", person.id);
+    const remove = () => owner.queryData(`mutation { removeMember(id: "${id}") { id userErrors { code } } }`);
+    expect(await closedAfter(socket, remove)).toMatchObject({ code: 4403, inTime: true });
+  });
+
+  it("within a second of the organisation's being suspended", async () => {
+    const other = await app.createOrganization("agent");
+    const socket = await follow(await createSignedInUser(app, other.id));
+    const id = toTypedId("org", other.id);
+    const suspend = () =>
+      operator.queryData(
+        `mutation { suspendOrganization(id: "${id}", reason: "test") { userErrors { code } } }`,
+      );
+    expect(await closedAfter(socket, suspend)).toMatchObject({ code: 4403, inTime: true });
+  });
+
+  it("within a second of the session's end by age", async () => {
+    const person = await createSignedInUser(app, agent.id);
+    const socket = await follow(person);
+    const expire = () =>
+      app.database.query(
+        sql`update user_session set expires_at = now() - interval '1 second' where user_id = ${person.id}::uuid`,
+      );
+    expect(await closedAfter(socket, expire)).toMatchObject({ code: 4403, inTime: true });
+  });
+});
+
+it("a socket does not keep its session in use", async () => {
+  const person = await createSignedInUser(app, agent.id);
+  const socket = await follow(person);
+  const longAgo = sql`update user_session set last_seen_at = now() - interval '2 hours' where user_id = ${person.id}::uuid`;
+  await app.database.query(longAgo);
+  await changeJob();
+  await socket.waitForMessage("next");
+  const [session] = await app.database.query<{ idle: boolean }>(sql`
+    select last_seen_at < now() - interval '1 hour' as idle from user_session where user_id = ${person.id}::uuid`);
+  expect(session?.idle).toBe(true);
+});
+
+// evidence: websocket-cross-site-403
+it("403 before it opens, from a page of another site", async () => {
+  const headers = { cookie: owner.client.cookie, origin: "https://evil.example" };
+  expect((await openRejectedWebSocket(app, headers)).status).toBe(403);
+});

@@ -1,0 +1,175 @@
+/** The sockets of subscriptions: who may open one, who may keep it, and how it ends. */
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { WebSocket } from "ws";
+import { expectData } from "../support/app/assertions.ts";
+import {
+  waitForEventCount,
+  readMetric,
+  subscribeAndWait,
+  subscribeMessage,
+  openAuthenticatedWebSocket,
+  openRawWebSocket,
+  openRejectedWebSocket,
+  createVisibleJobs,
+  webSocketUrl,
+  countSubscriptions,
+} from "../support/graphql/subscription-client.ts";
+import { startAppInstance } from "../support/app/app-instance.ts";
+import { patchBatch } from "../support/app/job-client.ts";
+import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+describe("who may come in", () => {
+  it("4403 for no key, a wrong one, two different ones, and one without jobs:read, with the reason", async () => {
+    const agent = await app.createOrganization("agent", { scopes: ["jobs:write"] });
+    const other = await app.createOrganization("agent");
+    const tried = [
+      [undefined, "An API key is required, as x-api-key or as Authorization: Bearer"],
+      [{ "x-api-key": "wmk_wrong" }, "The API key is not valid"],
+      [{ "x-api-key": 7 }, "An API key is required, as x-api-key or as Authorization: Bearer"],
+      [
+        { "x-api-key": other.key, authorization: `Bearer ${agent.key}` },
+        "x-api-key and Authorization hold two different keys; send one",
+      ],
+      [{ "x-api-key": agent.key }, "The API key lacks the scope jobs:read"],
+    ] as const;
+    for (const [payload, reason] of tried) {
+      const socket = await openRawWebSocket(app);
+      socket.send({ type: "connection_init", payload });
+      expect(await socket.closed).toEqual({ code: 4403, reason });
+    }
+  });
+
+  it("the key may be in the request's headers, and its name in any case", async () => {
+    const agent = await app.createOrganization("agent");
+    const byHeader = await openRawWebSocket(app, { "X-API-Key": agent.key });
+    byHeader.send({ type: "connection_init" });
+    await byHeader.waitForMessage("connection_ack");
+    expect(byHeader.requestId).toMatch(/^req_/);
+    const byPayload = await openRawWebSocket(app, { "x-api-key": "not used" });
+    byPayload.send({ type: "connection_init", payload: { "X-Api-Key": agent.key } });
+    await byPayload.waitForMessage("connection_ack");
+  });
+
+  it("4401 for who subscribes before that, and 4406 for another protocol", async () => {
+    const early = await openRawWebSocket(app);
+    early.send(subscribeMessage("1"));
+    expect(await early.closed).toMatchObject({ code: 4401 });
+    const old = new WebSocket(webSocketUrl(app));
+    onTestFinished(() => old.terminate());
+    const code = await new Promise((resolve) => old.on("close", resolve));
+    expect(code).toBe(4406);
+  });
+
+  it("a key that is bound to addresses is refused from elsewhere, which a proxy that is not trusted cannot hide", async () => {
+    const agent = await app.createOrganization("agent", { cidrs: ["203.0.113.0/24"] });
+    const socket = await openRawWebSocket(app, { "x-forwarded-for": "203.0.113.7" });
+    socket.send({ type: "connection_init", payload: { "x-api-key": agent.key } });
+    expect(await socket.closed).toEqual({
+      code: 4403,
+      reason: "The API key may not be used from this address",
+    });
+    const behind = await startAppInstance(app.databaseUrl, { TRUST_PROXY: "1" });
+    onTestFinished(() => behind[Symbol.asyncDispose]());
+    const trusted = await openRawWebSocket(behind, { "x-forwarded-for": "198.51.100.1, 203.0.113.7" });
+    trusted.send({ type: "connection_init", payload: { "x-api-key": agent.key } });
+    await trusted.waitForMessage("connection_ack");
+  });
+
+  it("403 for a page of another origin, unless CORS lets it in or it is our own", async () => {
+    const refused = await openRejectedWebSocket(app, { origin: "https://evil.example" });
+    expect(refused).toMatchObject({ status: 403, body: { errors: [{ extensions: { code: "FORBIDDEN" } }] } });
+    expect(refused.body.errors[0]?.extensions.requestId).toMatch(/^req_/);
+    await openRawWebSocket(app, { origin: app.url });
+    await openRawWebSocket(app, { origin: "https://studio.apollographql.com" });
+    const open = await startAppInstance(app.databaseUrl, {
+      CORS_ORIGINS: "https://app.example.com",
+      NODE_ENV: "production",
+    });
+    onTestFinished(() => open[Symbol.asyncDispose]());
+    await openRawWebSocket(open, { origin: "https://app.example.com" });
+    expect(await openRejectedWebSocket(open, { origin: "https://studio.apollographql.com" })).toMatchObject({
+      status: 403,
+    });
+  });
+});
+
+describe("who may stay", () => {
+  it("4403 within about a second for a key that is revoked, or has expired, or whose organisation is suspended", async () => {
+    const { id } = await app.organizations.create({ name: `agent ${Math.random()}`, type: "agent" });
+    const create = (expiresAt: Date | null = null) =>
+      app.keys.create({ organizationId: id, name: "test", createdBy: "test", expiresAt });
+    const [revoked, other] = [await create(), await create()];
+    const expiring = await create(new Date(Date.now() + 3_000));
+    const followings = [];
+    for (const { text } of [revoked, other, expiring]) followings.push(await subscribeAndWait(app, text));
+    const [ofRevoked, ofOther, ofExpiring] = followings.map(({ ended }) => ended);
+
+    const startedMs = performance.now();
+    await app.keys.revoke(revoked.key.id);
+    expect(await ofRevoked).toMatchObject({ code: 4403, reason: "The API key is not valid" });
+    expect(performance.now() - startedMs).toBeLessThan(3_000);
+    expect(await ofExpiring).toMatchObject({ code: 4403, reason: "The API key has expired" });
+    await app.keys.setSuspended(id, true);
+    expect(await ofOther).toMatchObject({ code: 4403, reason: "The organisation is suspended" });
+    expect(await readMetric(app, 'waymark_websocket_closes_total{code="4403"}')).toBeGreaterThanOrEqual(3);
+  });
+});
+
+describe("how it ends", () => {
+  // evidence: websocket-slow-reader-closed
+  it("4413 for a client that reads nothing, while others get every event", async () => {
+    const agent = await app.createOrganization("agent");
+    const numbers = await createVisibleJobs(
+      app,
+      agent,
+      Array.from({ length: 100 }, () => ({ patch: { instructions: "i".repeat(1_000) } })),
+    );
+    const quick = await subscribeAndWait(app, agent.key);
+    const before = await countSubscriptions(app);
+    const slow = await openAuthenticatedWebSocket(app, agent.key);
+    const aliases = Array.from({ length: 19 }, (_, at) => `a${at}: instructions`).join(" ");
+    slow.send({
+      type: "subscribe",
+      id: "1",
+      payload: { query: `subscription { jobChanged { job { ${aliases} } } }` },
+    });
+    await vi.waitFor(async () => expect(await countSubscriptions(app)).toBe(before + 1), 20_000);
+    slow.socket.pause();
+    const closes = 'waymark_websocket_closes_total{code="4413"}';
+    expect(await readMetric(app, closes)).toBe(0);
+    for (let weight = 1; weight <= 10; weight += 1) {
+      const items = numbers.map((marking_number) => ({ marking_number, weight }));
+      expectData(await patchBatch(app, agent, items));
+    }
+    await vi.waitFor(async () => expect(await countSubscriptions(app)).toBe(before), {
+      timeout: 25_000,
+      interval: 50,
+    });
+    slow.socket.resume();
+    expect(await slow.closed).toEqual({
+      code: 4413,
+      reason: "Too slow: ask events(after:) for what was missed",
+    });
+    expect(slow.messages.length).toBeLessThan(1_000);
+    await waitForEventCount(quick, 1_000);
+    await vi.waitFor(async () => expect(await readMetric(app, closes)).toBe(1), 20_000);
+  }, 60_000);
+
+  it("1001 when the server stops, which does not wait for a client that says nothing any more", async () => {
+    const agent = await app.createOrganization("agent");
+    const stopping = await startAppInstance(app.databaseUrl);
+    const following = await subscribeAndWait(stopping, agent.key);
+    const silent = await openAuthenticatedWebSocket(stopping, agent.key);
+    silent.socket.pause();
+    const startedMs = performance.now();
+    await stopping[Symbol.asyncDispose]();
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
+    expect(await following.ended).toMatchObject({ code: 1001, reason: "The server is stopping" });
+  });
+});

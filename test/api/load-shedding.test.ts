@@ -1,0 +1,188 @@
+import { request as httpRequest, type ClientRequest } from "node:http";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { createLogger } from "../../src/platform/logger.ts";
+import { expectData, expectFailure } from "../support/app/assertions.ts";
+import type { ApiResponse } from "../support/app/app-instance.ts";
+import { listJobs, patchJob } from "../support/app/job-client.ts";
+import { lockJobRow, type JobRowLock } from "../support/database/row-lock.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+
+const ORIGIN = "https://app.example.com";
+const CONNECTIONS = 2;
+/** Twenty for each connection to PostgreSQL. */
+const MOST = 20 * CONNECTIONS;
+const PATIENCE = { timeout: 20_000, interval: 20 };
+
+let app: TestApp;
+let agent: TestOrganization;
+let number: string;
+let log: Record<string, unknown>[];
+let held: JobRowLock | null;
+let answers: Promise<ApiResponse[]>;
+
+/** One for each test: the limit remembers slow answers, and falls. */
+beforeEach(async () => {
+  log = [];
+  held = null;
+  answers = Promise.resolve([]);
+  const write = (line: string): void => void log.push(JSON.parse(line) as Record<string, unknown>);
+  app = await startTestApp(
+    { LOAD_SHEDDING: "on", DATABASE_POOL_SIZE: String(CONNECTIONS), CORS_ORIGINS: ORIGIN },
+    { logger: createLogger("info", { write }) },
+  );
+  agent = await app.createOrganization("agent");
+  [number = ""] = await app.createJobs(agent, [{}]);
+  // The key is known from now on.
+  expectData(await listJobs(app, agent));
+});
+afterEach(async () => {
+  await release();
+  await app[Symbol.asyncDispose]();
+});
+
+async function metric(name: string): Promise<number> {
+  const text = await (await app.request("/metrics")).text();
+  const line = text.split("\n").find((each) => each.startsWith(`${name} `));
+  return Number(line?.slice(name.length + 1));
+}
+
+const until = (name: string, value: number): Promise<void> =>
+  vi.waitFor(async () => expect(await metric(name)).toBe(value), PATIENCE);
+
+/**
+ * Sends as many requests as the server accepts at a time. Two wait for a locked row, the others for a connection, for 3 s at
+ * most. `/metrics` waits for a connection too, so the pool tells when all have come.
+ */
+async function fill(): Promise<void> {
+  held = await lockJobRow(app.databaseUrl, number);
+  answers = Promise.all(
+    Array.from({ length: MOST }, (_, index) => patchJob(app, agent, number, { piece_quantity: index + 1 })),
+  );
+  await vi.waitFor(() => expect(app.database.pool().waiting).toBe(MOST - CONNECTIONS), PATIENCE);
+}
+
+async function release(): Promise<ApiResponse[]> {
+  await held?.release();
+  return answers;
+}
+
+/** A request whose body is still to come, on a connection of its own. */
+function begin(body: string): { request: ClientRequest; status: Promise<number> } {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const request = httpRequest(`${app.url}/v1/jobs/by-marking/${number}`, {
+    method: "PATCH",
+    agent: false,
+    headers: {
+      "x-api-key": agent.key,
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(body),
+    },
+  });
+  request.once("response", (response) => {
+    response.resume();
+    resolve(response.statusCode ?? 0);
+  });
+  request.once("error", reject);
+  request.flushHeaders();
+  return { request, status: promise };
+}
+
+/** The origin whose pages may read a refusal that `origin` got. */
+async function allowedFor(origin: string): Promise<string | null> {
+  const { headers } = await app.request("/v1/jobs", { key: agent.key, headers: { origin } });
+  expect(headers.get("vary")).toBe("Origin");
+  return headers.get("access-control-allow-origin");
+}
+
+describe("clients that are slow", () => {
+  it("keep nobody out while they send, and are answered when they have", async () => {
+    const body = JSON.stringify({ weight: 2 });
+    const slow = Array.from({ length: MOST }, () => begin(body));
+    // And the one that asks.
+    await until("waymark_http_requests_in_flight", MOST + 1);
+    await vi.waitFor(async () => expectData(await listJobs(app, agent)), PATIENCE);
+    await until("waymark_http_concurrency_in_use", 0);
+    for (const { request } of slow) request.end(body);
+    expect(await Promise.all(slow.map(({ status }) => status))).toEqual(slow.map(() => 200));
+  });
+});
+
+describe("503 with Retry-After when as many requests are in work as can be answered", () => {
+  it("at once for the next one", async () => {
+    await fill();
+    const refused = await listJobs(app, agent);
+    const error = expectFailure(refused, 503);
+    expect(error).toMatchObject({ code: "ServiceUnavailableException", details: null });
+    expect(error.message).toContain("overloaded");
+    expect(["1", "2", "3"]).toContain(refused.headers.get("retry-after"));
+    expect(refused.headers.get("x-request-id")).toBe(refused.body.request_id);
+    expect(refused.headers.get("cache-control")).toBe("no-store");
+  });
+
+  it("before the key, the body or the route are looked at", async () => {
+    await fill();
+    for (const answer of [
+      await app.call("/v1/jobs"),
+      await app.call("/v1/jobs", { key: "wrong" }),
+      await app.call("/v1/jobs/batch", { method: "PATCH", key: agent.key, body: "{" }),
+      await app.call("/v1/nothing"),
+    ])
+      expectFailure(answer, 503);
+  });
+
+  it("in GraphQL's own words below /graphql, in the media type that the client prefers", async () => {
+    await fill();
+    for (const [accept, type] of [
+      ["application/json", "application/json; charset=utf-8"],
+      [
+        "application/graphql-response+json, application/json;q=0.9",
+        "application/graphql-response+json; charset=utf-8",
+      ],
+    ] as const) {
+      const body = JSON.stringify({ query: "{ viewer { kind } }" });
+      const response = await app.request("/graphql", {
+        method: "POST",
+        key: agent.key,
+        body,
+        headers: { accept },
+      });
+      expect(response.status).toBe(503);
+      expect(response.headers.get("content-type")).toBe(type);
+      expect(response.headers.get("retry-after")).toMatch(/^[123]$/);
+      const requestId = response.headers.get("x-request-id");
+      expect(await response.json()).toEqual({
+        errors: [
+          {
+            message: "The server is overloaded. Try again shortly.",
+            extensions: { code: "SERVICE_UNAVAILABLE", requestId },
+          },
+        ],
+      });
+    }
+  });
+
+  it("told to a page of an allowed origin, and of no other", async () => {
+    await fill();
+    expect(await allowedFor(ORIGIN)).toBe(ORIGIN);
+    expect(await allowedFor("https://elsewhere.example.com")).toBeNull();
+  });
+
+  it("but never for health and metrics, which count it; the log does not tell each time", async () => {
+    const REFUSED = 'waymark_http_requests_shed_total{reason="capacity"}';
+    await fill();
+    for (let sent = 0; sent < 3; sent += 1) expectFailure(await listJobs(app, agent), 503);
+    expect((await app.request("/health/live")).status).toBe(200);
+    expect(await metric("waymark_http_concurrency_limit")).toBe(MOST);
+    await release();
+    expect(await metric(REFUSED)).toBe(3);
+    expect(await metric('waymark_http_requests_shed_total{reason="share"}')).toBe(0);
+    expect(log.filter(({ msg }) => msg === "overloaded: requests are refused")).toHaveLength(1);
+  });
+
+  it("until those in work are answered", async () => {
+    await fill();
+    expectFailure(await listJobs(app, agent), 503);
+    for (const answer of await release()) expectData(answer);
+    expectData(await listJobs(app, agent));
+  });
+});

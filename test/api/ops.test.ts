@@ -1,0 +1,293 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { createLogger } from "../../src/platform/logger.ts";
+import { freePort } from "../support/free-port.ts";
+import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
+import { expectData } from "../support/app/assertions.ts";
+import { jobPath, listJobs, patchBatch, patchJob } from "../support/app/job-client.ts";
+import { lockJobRow } from "../support/database/row-lock.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import { createTestMongo } from "../support/database/test-mongo.ts";
+
+type Line = Record<string, unknown>;
+
+let app: TestApp;
+let agent: TestOrganization;
+const lines: Line[] = [];
+let written = "";
+
+beforeAll(async () => {
+  const stream = {
+    write(line: string): void {
+      written += line;
+      lines.push(JSON.parse(line) as Line);
+    },
+  };
+  app = await startTestApp({}, { logger: createLogger("info", stream) });
+  agent = await app.createOrganization("agent");
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+it("serves /metrics on METRICS_PORT alone where that is set", async () => {
+  const port = await freePort();
+  await using own = await startAppInstance(app.databaseUrl, { METRICS_PORT: String(port) });
+  const metrics = `http://127.0.0.1:${port}`;
+  const answer = await fetch(`${metrics}/metrics`);
+  expect(answer.status).toBe(200);
+  expect(await answer.text()).toContain("waymark_http_requests_in_flight");
+  expect((await own.request("/metrics")).status).toBe(404);
+  expect((await own.request("/health/live")).status).toBe(200);
+  for (const path of ["/", "/v1/jobs", "/health/live"])
+    expect((await fetch(metrics + path)).status).toBe(404);
+  expect((await fetch(`${metrics}/metrics`, { method: "POST" })).status).toBe(405);
+});
+
+/** The log line of a request; it is written when the answer is out. */
+function lineOf(requestId: string): Promise<Line> {
+  return vi.waitFor(() => {
+    const found = lines.filter((line) => line["request_id"] === requestId);
+    expect(found).toHaveLength(1);
+    return found[0] as Line;
+  }, 5_000);
+}
+
+async function metric(name: string, labels: string): Promise<number> {
+  const text = await (await app.request("/metrics")).text();
+  const line = text.split("\n").find((one) => one.startsWith(`${name}{${labels}}`));
+  return Number(line?.split(" ").at(-1) ?? 0);
+}
+
+const NOWHERE = "mongodb://127.0.0.1:1/waymark";
+
+/** What it says once it has seen how it stands with MongoDB. */
+async function expectReadiness(instance: AppInstance, status: 200 | 503, mongodb: object): Promise<void> {
+  await vi.waitFor(async () => {
+    const response = await instance.request("/health/ready");
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status,
+      body: {
+        status: status === 200 ? "ready" : "not_ready",
+        dependencies: { postgres: { status: "up" }, mongodb },
+      },
+    });
+  }, 10_000);
+}
+
+describe("GET /health", () => {
+  it("200 for live", async () => {
+    const response = await app.request("/health/live");
+    expect({ status: response.status, body: await response.json() }).toEqual({
+      status: 200,
+      body: { status: "live" },
+    });
+  });
+
+  it("200 for ready, with each dependency by name", async () => {
+    await using mongo = createTestMongo();
+    await using instance = await startAppInstance(app.databaseUrl, { MONGODB_URL: mongo.url });
+    await expectReadiness(instance, 200, { status: "up" });
+  });
+
+  it("200 for ready with MongoDB away, which is said", async () => {
+    await using instance = await startAppInstance(app.databaseUrl, { MONGODB_URL: NOWHERE });
+    await expectReadiness(instance, 200, { status: "down", message: "out of reach" });
+    expectData(await listJobs(instance, agent));
+  });
+
+  it("200 for ready without a MongoDB, which is said", async () => {
+    await expectReadiness(app, 200, { status: "down", message: "no MongoDB is set up" });
+  });
+
+  it("503 for a worker with MongoDB away, until it is there", async () => {
+    await using mongo = createTestMongo();
+    await using away = await startAppInstance(app.databaseUrl, {
+      WAYMARK_ROLE: "worker",
+      MONGODB_URL: NOWHERE,
+    });
+    await expectReadiness(away, 503, { status: "down", message: "out of reach" });
+    await using worker = await startAppInstance(app.databaseUrl, {
+      WAYMARK_ROLE: "worker",
+      MONGODB_URL: mongo.url,
+    });
+    await expectReadiness(worker, 200, { status: "up" });
+  });
+});
+
+describe("GET /metrics", () => {
+  it("200 in Prometheus' text, with the process, the database's connections and the requests in flight", async () => {
+    const response = await app.request("/metrics");
+    expect(response.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
+    const text = await response.text();
+    for (const name of [
+      "process_cpu_seconds_total",
+      'waymark_db_pool_connections{state="waiting"}',
+      "waymark_http_requests_in_flight 1",
+    ]) {
+      expect(text).toContain(name);
+    }
+  });
+
+  // evidence: metrics-labels-no-client-data
+  it("counts a request by its method, route and status, never by what was asked", async () => {
+    const [number = ""] = await app.createJobs(agent, [{}]);
+    const labels = 'method="PATCH",route="/v1/jobs/by-marking/{markingNumber}",status="200"';
+    const before = await metric("waymark_http_request_duration_seconds_count", labels);
+    expectData(await patchJob(app, agent, number, { weight: 1 }));
+    await vi.waitFor(async () =>
+      expect(await metric("waymark_http_request_duration_seconds_count", labels)).toBe(before + 1),
+    );
+    await app.call("/v1/made-up-path", {});
+    const text = await (await app.request("/metrics")).text();
+    expect(text).not.toContain(number);
+    expect(text).not.toContain("made-up-path");
+    expect(text).toContain('route="unknown",status="404"');
+  });
+});
+
+describe("the log", () => {
+  // evidence: request-log-line-fields
+  it("has one line a request: its id, organisation, key, method, route, status and duration", async () => {
+    const { body } = await listJobs(app, agent, "q=x");
+    expect(await lineOf(body.request_id)).toEqual({
+      level: "info",
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+      request_id: body.request_id,
+      method: "GET",
+      route: "/v1/jobs",
+      status: 200,
+      duration_ms: expect.any(Number),
+      organization: expect.stringMatching(/^org_/),
+      key: expect.stringMatching(/^key_/),
+    });
+  });
+
+  // evidence: request-log-rejected-requests
+  it("has the same for a refused request, without an organisation where none is known", async () => {
+    for (const [path, key, status, route] of [
+      ["/v1/jobs", undefined, 401, "/v1/jobs"],
+      ["/v1/jobs?page=0", agent.key, 400, "/v1/jobs"],
+      ["/v1/none", agent.key, 404, "unknown"],
+      [jobPath("NONE"), agent.key, 404, "/v1/jobs/by-marking/{markingNumber}"],
+    ] as const) {
+      const { body } = await app.call(path, key ? { key } : {});
+      const line = await lineOf(body.request_id);
+      expect(line).toMatchObject({ status, route });
+      expect("organization" in line).toBe(key !== undefined && route !== "unknown");
+    }
+  });
+
+  // evidence: request-log-no-secrets
+  it("never holds a secret or what people wrote", async () => {
+    const secret = "Noor Hassan";
+    const [number = ""] = await app.createJobs(agent, [
+      { markingNumber: "MN-SECRET-7", patch: { recipient_name: secret } },
+    ]);
+    const answers = [
+      await listJobs(app, agent, `q=${encodeURIComponent(secret)}`),
+      await patchJob(app, agent, number, {
+        recipient_name: `${secret} II`,
+        recipient_contact: "+65 5550 0134",
+      }),
+      await patchJob(app, agent, number, { weight: secret, normalized_status: secret }),
+      await patchBatch(app, agent, [
+        { marking_number: number, delivery_address: `${secret}, 12 Harbour Street` },
+      ]),
+      await patchJob(app, { ...agent, headers: { "idempotency-key": "idem-secret" } }, number, {
+        labels: "x",
+      }),
+      await app.call("/v1/jobs", { headers: { authorization: "Bearer made-up-secret" } }),
+    ];
+    await Promise.all(answers.map((answer) => lineOf(answer.body.request_id)));
+    for (const forbidden of [
+      secret,
+      "Noor",
+      "5550",
+      "Harbour",
+      number,
+      agent.key,
+      agent.key.slice(13),
+      "made-up-secret",
+      "idem-secret",
+      agent.name,
+    ]) {
+      expect(written).not.toContain(forbidden);
+    }
+  });
+});
+
+describe("a caller that goes away before the answer", () => {
+  it("leaves a line with 499, and the change is done", async () => {
+    const [number = ""] = await app.createJobs(agent, [{}]);
+    const held = await lockJobRow(app.databaseUrl, number);
+    const gone = new AbortController();
+    const request = app.request(jobPath(number), {
+      method: "PATCH",
+      key: agent.key,
+      body: '{"weight":5}',
+      signal: gone.signal,
+    });
+    await held.waitForBlockedSessions();
+    gone.abort();
+    await expect(request).rejects.toThrow(/abort/i);
+    await held.release();
+    await vi.waitFor(() => expect(lines.some((line) => line["status"] === 499)).toBe(true), 5_000);
+    await vi.waitFor(
+      async () => expect((await app.call(jobPath(number), { key: agent.key })).body.data.weight).toBe(5),
+      5_000,
+    );
+  });
+});
+
+describe("a caller that goes away in the middle of its body", () => {
+  it("leaves a line with 499 and no error", async () => {
+    const { hostname, port } = new URL(app.url);
+    const before = lines.length;
+    const socket = connect(Number(port), hostname);
+    const head = `PATCH /v1/jobs/batch HTTP/1.1\r\nHost: x\r\nx-api-key: ${agent.key}\r\nContent-Type: application/json\r\n`;
+    socket.write(`${head}Content-Length: 100\r\nExpect: 100-continue\r\n\r\n`);
+    await once(socket, "data");
+    socket.write("{");
+    socket.destroy();
+    await vi.waitFor(() => {
+      const line = lines.slice(before).find((one) => one["route"] === "/v1/jobs/batch");
+      expect(line).toMatchObject({ level: "info", status: 499 });
+    }, 5_000);
+    expect(lines.filter((line) => line["level"] === "error")).toEqual([]);
+  });
+});
+
+describe("headers for safety", () => {
+  it.each(["/v1/jobs", "/v1/none", "/health/live"])("stand on every answer: %s", async (path) => {
+    const { headers } = await app.request(path, { key: agent.key });
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+    expect(headers.get("content-security-policy")).toBe(
+      "default-src 'none';base-uri 'none';form-action 'none';frame-ancestors 'none'",
+    );
+    expect(headers.get("strict-transport-security")).toMatch(/^max-age=\d{8}/);
+    expect(headers.get("referrer-policy")).toBe("no-referrer");
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(headers.has("x-powered-by")).toBe(false);
+    expect(headers.has("server")).toBe(false);
+  });
+});
+
+describe("stopping", () => {
+  it("answers what was accepted, and takes nothing new", async () => {
+    const [number = ""] = await app.createJobs(agent, [{}]);
+    const instance = await startAppInstance(app.databaseUrl);
+    const held = await lockJobRow(app.databaseUrl, number);
+    const accepted = patchJob(instance, agent, number, { weight: 3 });
+    await held.waitForBlockedSessions();
+    const stopped = instance[Symbol.asyncDispose]();
+    // Connections that had arrived when the stop began are still answered.
+    await vi.waitFor(() =>
+      expect(fetch(`${instance.url}/health/live`, { headers: { connection: "close" } })).rejects.toThrow(
+        "fetch failed",
+      ),
+    );
+    await held.release();
+    expect(expectData(await accepted).weight).toBe(3);
+    await stopped;
+  });
+});

@@ -1,0 +1,98 @@
+/** Refusals of webhook URLs and of test events must not reveal which host names exist in the internal network. */
+import { Resolver } from "node:dns/promises";
+import { Writable } from "node:stream";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { createLogger } from "../../src/platform/logger.ts";
+import { graphql } from "../support/graphql/client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+
+const CREATE = `mutation ($url: String!) {
+  createWebhookEndpoint(input: { url: $url }) { endpoint { id } userErrors { code field message } }
+}`;
+const UPDATE = `mutation ($id: ID!, $url: String!) {
+  updateWebhookEndpoint(id: $id, patch: { url: $url }) { endpoint { id } userErrors { code field message } }
+}`;
+const SEND = `mutation ($id: ID!) {
+  sendTestEvent(endpointId: $id) {
+    delivery { status outcome attempts { number outcome httpStatus error responseHeaders { name } responseBody } }
+    userErrors { message }
+  }
+}`;
+const URL = "https://intranet.test/hook";
+const PUBLIC = "93.184.216.34";
+const PRIVATE = "10.20.30.40";
+
+let app: TestApp;
+let agent: TestOrganization;
+const log: Record<string, unknown>[] = [];
+const lines = new Writable({
+  write(chunk: Buffer, _encoding, done) {
+    log.push(JSON.parse(chunk.toString()) as Record<string, unknown>);
+    done();
+  },
+});
+
+beforeAll(async () => {
+  app = await startTestApp(
+    { WEBHOOK_ALLOW_PRIVATE: "off", WAYMARK_ROLE: "api" },
+    { logger: createLogger("info", lines) },
+  );
+  agent = await app.createOrganization("agent");
+});
+afterEach(() => void vi.restoreAllMocks());
+afterAll(() => app[Symbol.asyncDispose]());
+
+/** Every name resolves to `address` from now on, or does not exist. */
+function resolveTo(address: string | null): void {
+  const missing = Object.assign(new Error("no such name"), { code: "ENOTFOUND" });
+  vi.spyOn(Resolver.prototype, "resolve4").mockImplementation(async () => {
+    await Promise.resolve();
+    if (address === null) throw missing;
+    return [address] as never;
+  });
+  vi.spyOn(Resolver.prototype, "resolve6").mockRejectedValue(missing);
+}
+
+async function newEndpoint(): Promise<string> {
+  resolveTo(PUBLIC);
+  const { data } = await graphql(app, CREATE, { key: agent.key, variables: { url: URL } });
+  return String(data.createWebhookEndpoint.endpoint.id);
+}
+
+/** The bytes of both answers: for a name that does not exist, and for one with a private IP address. */
+async function bothAnswers(query: string, variables: Record<string, unknown>): Promise<[string, string]> {
+  const answers = [];
+  for (const address of [null, PRIVATE]) {
+    resolveTo(address);
+    answers.push((await graphql(app, query, { key: agent.key, variables })).text);
+  }
+  return answers as [string, string];
+}
+
+describe("a name that does not exist and one of the internal network get the same answer", () => {
+  it("when an endpoint is created", async () => {
+    const [missing, internal] = await bothAnswers(CREATE, { url: URL });
+    expect(missing).toContain("must name a public server");
+    expect(internal).toBe(missing);
+  });
+
+  it("when an endpoint's URL is changed", async () => {
+    const [missing, internal] = await bothAnswers(UPDATE, { id: await newEndpoint(), url: URL });
+    expect(missing).toContain("must name a public server");
+    expect(internal).toBe(missing);
+  });
+
+  // evidence: ssrf-name-existence-hidden
+  it("when a test event is sent, and the log alone has the reason", async () => {
+    const id = await newEndpoint();
+    const before = log.length;
+    const [missing, internal] = await bothAnswers(SEND, { id });
+    expect(missing).toContain('"outcome":"dns"');
+    expect(internal).toBe(missing);
+    const refused = log.slice(before).filter(({ host }) => host === "intranet.test");
+    expect(refused).toMatchObject([
+      { reason: "not_found", addresses: [] },
+      { reason: "not_public", addresses: [PRIVATE] },
+    ]);
+  });
+});

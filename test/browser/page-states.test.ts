@@ -1,0 +1,283 @@
+/** What the console shows where there is nothing, where something fails, and where somebody may not be. */
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { createTestUser, type TestUser } from "../support/accounts/session-client.ts";
+import {
+  BROWSER_TIMEOUT_MS,
+  expectVisible,
+  startBrowser,
+  openTab,
+  type Tab,
+} from "../support/browser/tabs.ts";
+import { createMouseUser } from "../support/browser/page-user.ts";
+import { startAppInstance } from "../support/app/app-instance.ts";
+import { totpCode } from "../support/accounts/totp.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+
+vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_TIMEOUT_MS });
+
+const opened = new AsyncDisposableStack();
+let browser: Browser;
+let app: TestApp;
+let agent: TestOrganization;
+let owner: TestUser;
+let member: TestUser;
+
+beforeAll(async () => {
+  browser = opened.adopt(await startBrowser(), (one) => one.close());
+  app = opened.use(await startTestApp({ WAYMARK_ROLE: "api" }));
+  agent = await app.createOrganization("agent");
+  owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });
+  member = await createTestUser(app, { organizationId: agent.id, role: "member" });
+  await app.createJobs(agent, [{ markingNumber: "WM-1" }, { markingNumber: "WM-2" }]);
+});
+afterAll(() => opened.disposeAsync());
+
+async function openAs(user?: TestUser): Promise<Tab> {
+  const tab = await openTab(browser, app, user && { user });
+  onTestFinished(() => tab.context.close());
+  return tab;
+}
+
+function pathOf(page: Page): string {
+  const { pathname, search } = new URL(page.url());
+  return pathname + decodeURIComponent(search);
+}
+
+describe("a new organisation", () => {
+  let page: Page;
+  beforeAll(async () => {
+    const { id } = await app.organizations.create({ name: "New Couriers", type: "contractor" });
+    const user = await createTestUser(app, { organizationId: id, role: "owner" });
+    ({ page } = await openTab(browser, app, { user }));
+  });
+
+  it.each([
+    ["/", "No jobs yet", "Make an API key"],
+    ["/jobs", "No jobs yet", null],
+    ["/integrations/keys", "No API key yet", "Create API key"],
+    ["/integrations/endpoints", "No endpoint yet", "Create endpoint"],
+    ["/integrations/deliveries", "Nothing was sent yet", "Go to the endpoints"],
+    ["/integrations/requests", "No request yet", "Go to the API keys"],
+    ["/integrations/usage", "No request yet", null],
+    [
+      "/integrations/requests?request_id=req_01JD0000000000000000000000",
+      "No request like that",
+      "Clear the filters",
+    ],
+  ])("is told at %s what will stand there, and what to do next", async (path, title, action) => {
+    await page.goto(path);
+    await expectVisible(page.getByRole("heading", { name: title }));
+    if (action === null) return;
+    const next = page.getByRole("main").getByRole("button", { name: action });
+    await expectVisible(next.or(page.getByRole("main").getByRole("link", { name: action })).first());
+  });
+});
+
+describe("a failure", () => {
+  it("of the server is told in words, and what is tried again works once it is over", async () => {
+    const { page } = await openAs(owner);
+    await page.route("**/graphql", (route) => route.fulfill({ status: 500, body: "" }));
+    await page.goto("/jobs");
+    const alert = page.getByRole("alert");
+    await expectVisible(alert.getByText("This did not work"));
+
+    await page.unroute("**/graphql");
+    await alert.getByRole("button", { name: "Try again" }).click();
+    await expectVisible(page.getByRole("link", { name: "WM-1" }));
+  });
+
+  it("that GraphQL tells comes with the request to ask about", async () => {
+    const { page } = await openAs(owner);
+    const extensions = { code: "INTERNAL_SERVER_ERROR", requestId: "req_01JD0000000000000000000000" };
+    const body = JSON.stringify({ data: null, errors: [{ message: "Something failed here", extensions }] });
+    await page.route("**/graphql", (route) => route.fulfill({ contentType: "application/json", body }));
+    await page.goto("/jobs/WM-1");
+    const alert = page.getByRole("alert").first();
+    await expectVisible(alert.getByText("Something failed here"));
+    await expectVisible(alert.getByText(extensions.requestId));
+  });
+
+  it("to reach the server at all keeps nobody before an empty page", async () => {
+    const { page } = await openAs(owner);
+    await page.route("**/auth/session", (route) => route.abort());
+    await page.goto("/jobs");
+    await expectVisible(page.getByRole("alert").getByText("No connection"));
+
+    await page.unroute("**/auth/session");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await expectVisible(page.getByRole("link", { name: "WM-1" }));
+  });
+
+  it("of the network is said on every page, until it is back", async () => {
+    const { page, context } = await openAs(owner);
+    await page.goto("/jobs");
+    await expectVisible(page.getByRole("link", { name: "WM-1" }));
+    await context.setOffline(true);
+    await expectVisible(page.getByText("You are offline."));
+    await expectVisible(page.getByRole("link", { name: "WM-1" }));
+    await context.setOffline(false);
+    await page.getByText("You are offline.").waitFor({ state: "hidden" });
+  });
+});
+
+describe("somebody", () => {
+  it.each([
+    ["a member", "/integrations/keys"],
+    ["a member", "/integrations/endpoints"],
+    ["an owner", "/operator/requests"],
+    ["an owner", "/operator/audit"],
+  ])("who is %s is told that %s is not for their role", async (role, path) => {
+    const { page } = await openAs(role === "a member" ? member : owner);
+    const asked: string[] = [];
+    page.on("request", (request) => void (request.url().endsWith("/graphql") && asked.push(request.url())));
+    await page.goto(path);
+    await expectVisible(page.getByRole("heading", { level: 1, name: "This page is not for your role" }));
+    expect(asked).toEqual([]);
+    const links = await page.getByRole("navigation", { name: "Main" }).getByRole("link").allInnerTexts();
+    expect(links).toContain("Jobs");
+    expect(links).not.toContain(path.startsWith("/operator") ? "Requests" : "Integrations");
+  });
+
+  it("who is not signed in is asked to, and then led to where they were going", async () => {
+    const { page } = await openAs();
+    await page.goto("/jobs?q=WM-2");
+    await expectVisible(page.getByRole("heading", { name: "Sign in" }));
+    expect(pathOf(page)).toBe("/sign-in?next=/jobs?q=WM-2");
+
+    const { fill, activate } = createMouseUser(page);
+    await fill(page.getByLabel("E-mail"), owner.email);
+    await fill(page.getByLabel("Password", { exact: true }), owner.password);
+    await activate(page.getByRole("button", { name: "Sign in" }));
+    await expectVisible(page.getByRole("link", { name: "WM-2" }));
+    expect(pathOf(page)).toBe("/jobs?q=WM-2");
+  });
+
+  it.each([
+    ["an operator", "/operator/agenda/", "Scheduled tasks"],
+    ["a member", "/jobs?q=WM-2", "Jobs · Waymark"],
+  ] as const)(
+    "who is %s and must have a second step turns it on first, and then comes to %s",
+    async (who, path, title) => {
+      const strict = await startAppInstance(app.databaseUrl, { REQUIRE_TWO_FACTOR: "everybody" });
+      onTestFinished(() => strict[Symbol.asyncDispose]());
+      const user = await createTestUser(
+        app,
+        who === "a member"
+          ? { organizationId: agent.id, role: "member" }
+          : { organizationId: null, role: "operator" },
+      );
+      const { page, context } = await openTab(browser, strict, { user });
+      onTestFinished(() => context.close());
+      const { fill, activate } = createMouseUser(page);
+      await page.goto(path);
+      await expectVisible(page.getByRole("heading", { name: "One more step" }));
+      expect(pathOf(page)).toBe(`/two-factor-required?next=${path}`);
+
+      await activate(page.getByRole("button", { name: "Turn it on" }));
+      await fill(page.getByLabel("Your password"), user.password);
+      await activate(page.getByRole("button", { name: "Go on" }));
+      const secret = (await page.getByText(/^([A-Z2-7]{4} )+[A-Z2-7]+$/).innerText()).replaceAll(" ", "");
+      await fill(
+        page.getByLabel("Code", { exact: true }),
+        totpCode(`otpauth://totp/waymark?secret=${secret}`),
+      );
+      await activate(page.getByRole("button", { name: "Turn on" }));
+      const codes = page.getByRole("dialog", { name: "Your recovery codes" });
+      await expectVisible(codes);
+      // Nothing but the word that they are kept puts them away.
+      await page.keyboard.press("Escape");
+      expect(await codes.getByRole("button").allInnerTexts()).toEqual(
+        expect.arrayContaining(["Download", "I have kept them"]),
+      );
+      expect(await page.getByRole("button", { name: "Close" }).count()).toBe(0);
+      await activate(codes.getByRole("button", { name: "I have kept them" }));
+      await expect.poll(() => page.title()).toBe(title);
+      expect(pathOf(page)).toBe(path);
+
+      await page.goto("/security");
+      await expectVisible(page.getByText("Your account must have it."));
+      expect(await page.getByRole("button", { name: "Turn off" }).count()).toBe(0);
+    },
+  );
+
+  it("who needs no second step is led on from where it is turned on, and who is not signed in to where one can", async () => {
+    const { page } = await openAs(owner);
+    await page.goto("/two-factor-required?next=/members");
+    await expectVisible(page.getByRole("heading", { name: "Members" }));
+    const stranger = await openAs();
+    await stranger.page.goto("/two-factor-required?next=/members");
+    await expectVisible(stranger.page.getByRole("heading", { name: "Sign in" }));
+    expect(pathOf(stranger.page)).toBe("/sign-in?next=/members");
+  });
+
+  it("who comes from the tasks' dashboard, a page of the server's own, comes back to it", async () => {
+    const operator = await createTestUser(app, { organizationId: null, role: "operator" });
+    const { page } = await openAs();
+    await page.goto("/operator/agenda/");
+    await expectVisible(page.getByRole("heading", { name: "Sign in" }));
+    const { fill, activate } = createMouseUser(page);
+    await fill(page.getByLabel("E-mail"), operator.email);
+    await fill(page.getByLabel("Password", { exact: true }), operator.password);
+    const arrived = page.waitForURL("**/operator/agenda/", { waitUntil: "commit" });
+    await activate(page.getByRole("button", { name: "Sign in" }));
+    await arrived;
+    await expect.poll(() => page.title()).toBe("Scheduled tasks");
+  });
+
+  it("whose password is wrong is told so, and nothing else changes", async () => {
+    const { page } = await openAs();
+    await page.goto("/sign-in");
+    const { fill, activate } = createMouseUser(page);
+    await fill(page.getByLabel("E-mail"), member.email);
+    await fill(page.getByLabel("Password", { exact: true }), "not the password at all");
+    await activate(page.getByRole("button", { name: "Sign in" }));
+    await expectVisible(page.getByRole("alert"));
+    expect(pathOf(page)).toBe("/sign-in");
+  });
+
+  it("who has signed out in another tab is asked to sign in at the next step", async () => {
+    const { page, context } = await openAs(owner);
+    await page.goto("/jobs");
+    await expectVisible(page.getByRole("link", { name: "WM-1" }));
+    const other = await context.newPage();
+    await other.goto("/jobs");
+    await other.getByRole("button", { name: "Sign out" }).click();
+    await expectVisible(other.getByRole("heading", { name: "Sign in" }));
+
+    await page.getByRole("link", { name: "Members" }).click();
+    await expectVisible(page.getByRole("heading", { name: "Sign in" }));
+    expect(pathOf(page)).toBe("/sign-in?next=/members");
+  });
+});
+
+describe("a field for a password", () => {
+  // evidence: password-field-masked-and-pasteable
+  it.each([
+    ["/sign-in", "Password", "current-password"],
+    ["/security", "Current password", "current-password"],
+    ["/security", "New password", "new-password"],
+  ])(
+    "is masked until its person looks, known to password managers, and takes what is pasted: %s, %s",
+    async (path, label, use) => {
+      const { page, context } = await openAs(path === "/sign-in" ? undefined : owner);
+      await page.goto(path);
+      const field = page.getByLabel(label, { exact: true });
+      await expectVisible(field);
+      expect(await field.getAttribute("type")).toBe("password");
+      expect(await field.getAttribute("autocomplete")).toBe(use);
+
+      await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+      await page.evaluate(`navigator.clipboard.writeText("pasted words")`);
+      await field.focus();
+      await page.keyboard.press("ControlOrMeta+V");
+      await expect.poll(() => field.inputValue()).toBe("pasted words");
+
+      const toggle = page.locator(".mantine-PasswordInput-wrapper", { has: field }).locator("button");
+      await toggle.click();
+      await expect.poll(() => field.getAttribute("type")).toBe("text");
+      await toggle.click();
+      await expect.poll(() => field.getAttribute("type")).toBe("password");
+    },
+  );
+});

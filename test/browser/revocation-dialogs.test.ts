@@ -1,0 +1,115 @@
+/** The dialogs that also revoke what a key created, or what a member leaves. */
+import type { Browser, Locator, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { findAccessibilityViolations } from "../support/browser/axe.ts";
+import { BROWSER_TIMEOUT_MS, expectVisible, openTab, PHONE, startBrowser } from "../support/browser/tabs.ts";
+import { ACCOUNT_ENV } from "../support/accounts/mails.ts";
+import { queryData } from "../support/graphql/client.ts";
+import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
+import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+
+vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_TIMEOUT_MS });
+
+const opened = new AsyncDisposableStack();
+let browser: Browser;
+let app: TestApp;
+
+beforeAll(async () => {
+  browser = opened.adopt(await startBrowser(), (one) => one.close());
+  app = opened.use(await startTestApp({ ...ACCOUNT_ENV, LOG_LEVEL: "silent" }));
+});
+afterAll(() => opened.disposeAsync());
+
+const CREATE = "mutation ($input: CreateApiKeyInput!) { createApiKey(input: $input) { secret } }";
+
+/** An owner with the key "Till", which created the key "Till backup", and an invitation; and another owner. */
+async function leavingOwner(): Promise<{ owner: SignedInTestUser; leaving: SignedInTestUser }> {
+  const { id } = await app.createOrganization("agent");
+  const [owner, leaving] = [await createSignedInUser(app, id), await createSignedInUser(app, id)];
+  const { createApiKey } = await leaving.queryData(CREATE, { input: { name: "Till" } });
+  await queryData(app, CREATE, { key: createApiKey.secret, variables: { input: { name: "Till backup" } } });
+  await leaving.queryData(
+    'mutation { inviteMember(input: { email: "friend@test.example" }) { userErrors { message } } }',
+  );
+  return { owner, leaving };
+}
+
+async function open(owner: SignedInTestUser, path: string, row: string, item: RegExp) {
+  const { page, context } = await openTab(browser, app, { user: owner });
+  onTestFinished(() => context.close());
+  await page.goto(path);
+  await page.getByRole("button", { name: `Actions for ${row}`, exact: true }).click();
+  await page.getByRole("menuitem", { name: item }).click();
+  return { page, dialog: page.getByRole("dialog") };
+}
+
+async function goodKeysOf(owner: SignedInTestUser): Promise<string[]> {
+  const { apiKeys } = await owner.queryData("{ apiKeys { name revokedAt } }");
+  const keys = apiKeys as { name: string; revokedAt: string | null }[];
+  return keys.filter(({ revokedAt }) => revokedAt === null).map(({ name }) => name);
+}
+
+/** No violations on a desktop in light, nor on a phone in dark colours. */
+async function expectAccessible(page: Page): Promise<void> {
+  expect(await findAccessibilityViolations(page)).toEqual([]);
+  const before = page.viewportSize();
+  await page.setViewportSize(PHONE);
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.locator("html[data-mantine-color-scheme=dark]").waitFor();
+  await expect.poll(() => page.evaluate<number>("document.getAnimations().length")).toBe(0);
+  expect(await findAccessibilityViolations(page)).toEqual([]);
+  if (before) await page.setViewportSize(before);
+}
+
+async function confirm(dialog: Locator, action: string): Promise<void> {
+  await dialog.getByRole("button", { name: action, exact: true }).click();
+  await dialog.waitFor({ state: "hidden" });
+}
+
+describe("revoking a key", () => {
+  it("lists the keys that it created and keeps them by default", async () => {
+    const { owner } = await leavingOwner();
+    const { page, dialog } = await open(owner, "/integrations/keys", "Till", /^Revoke/);
+    await expectVisible(dialog.getByText("Till backup"));
+    expect(await dialog.getByLabel("Also revoke this key").isChecked()).toBe(false);
+    await expectAccessible(page);
+    await confirm(dialog, "Revoke key");
+    expect(await goodKeysOf(owner)).toContain("Till backup");
+  });
+
+  it("also revokes them on request", async () => {
+    const { owner } = await leavingOwner();
+    const { page, dialog } = await open(owner, "/integrations/keys", "Till", /^Revoke/);
+    await dialog.getByLabel("Also revoke this key").check();
+    await confirm(dialog, "Revoke key");
+    await expectVisible(page.getByText("Till and 1 key it created are revoked."));
+    expect(await goodKeysOf(owner)).not.toContain("Till backup");
+  });
+});
+
+describe("removing an owner", () => {
+  it("lists their keys and invitations, and revokes the invitations by default", async () => {
+    const { owner, leaving } = await leavingOwner();
+    const { page, dialog } = await open(owner, "/members", leaving.email, /^Remove/);
+    await expectVisible(dialog.getByText("Till backup"));
+    await expectVisible(dialog.getByText("friend@test.example"));
+    expect(await dialog.getByLabel("Revoke these 2 keys").isChecked()).toBe(false);
+    expect(await dialog.getByLabel("Revoke this invitation").isChecked()).toBe(true);
+    await expectAccessible(page);
+    await confirm(dialog, "Remove");
+    expect(await goodKeysOf(owner)).toEqual(expect.arrayContaining(["Till", "Till backup"]));
+    expect((await owner.queryData("{ invitations { id } }")).invitations).toEqual([]);
+  });
+
+  it("also revokes their keys on request", async () => {
+    const { owner, leaving } = await leavingOwner();
+    const { dialog } = await open(owner, "/members", leaving.email, /^Remove/);
+    await dialog.getByLabel("Revoke these 2 keys").check();
+    await dialog.getByLabel("Revoke this invitation").uncheck();
+    await confirm(dialog, "Remove");
+    const left = await goodKeysOf(owner);
+    expect(left).not.toContain("Till");
+    expect(left).not.toContain("Till backup");
+    expect((await owner.queryData("{ invitations { id } }")).invitations).toHaveLength(1);
+  });
+});

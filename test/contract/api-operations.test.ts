@@ -1,0 +1,310 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { encodeCursor } from "../../src/platform/cursor.ts";
+import { raw, sql } from "../../src/platform/postgres/sql.ts";
+import { startAppInstance, type AppInstance, type ApiResponse } from "../support/app/app-instance.ts";
+import { contract, expectToMatchContract, type Operation } from "../support/app/openapi-contract.ts";
+import { startFaultProxy, type FaultProxy } from "../support/database/fault-proxy.ts";
+import { createFakeClock, DAY_MS } from "../support/fake-clock.ts";
+import { lockJobRow } from "../support/database/row-lock.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+
+/** A request; what is absent in a wrong one is as in the right one. */
+interface Sample {
+  path: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+const NUMBER = "MN/2026 ü";
+const one = `/v1/jobs/by-marking/${encodeURIComponent(NUMBER)}`;
+const missing = "/v1/jobs/by-marking/nobody-has-it";
+const patch = { normalized_status: "failed", failure_reason: "wrong_incomplete_address" };
+const batch = {
+  jobs: [
+    { marking_number: NUMBER, ...patch, id: "x" },
+    { marking_number: "nobody-has-it", weight: 1 },
+  ],
+};
+const notJson = { headers: { "content-type": "text/plain" } };
+const tooLarge = (bytes: number): { body: object } => ({ body: { instructions: "x".repeat(bytes) } });
+
+/** Each operation as it succeeds, and what makes it fail with the statuses that are its own. */
+const samples: Record<string, { right: Sample; wrong: Record<number, Partial<Sample>> }> = {
+  "GET /v1/jobs": {
+    right: { path: "/v1/jobs?page_size=1&sort=-updated_at" },
+    wrong: { 400: { path: "/v1/jobs?page=0&page_size=x&normalized_status=" } },
+  },
+  "PATCH /v1/jobs/batch": {
+    right: { path: "/v1/jobs/batch", body: batch },
+    wrong: { 400: { body: { jobs: [{}] } }, 413: tooLarge(4 * 1024 * 1024), 415: notJson },
+  },
+  "GET /v1/jobs/by-marking/{markingNumber}": {
+    right: { path: one },
+    wrong: {
+      304: { headers: { "if-none-match": "*" } },
+      400: { path: `/v1/jobs/by-marking/${"x".repeat(121)}` },
+      404: { path: missing },
+    },
+  },
+  "PATCH /v1/jobs/by-marking/{markingNumber}": {
+    right: { path: one, body: { ...patch, id: "x" } },
+    wrong: {
+      400: { body: { weight: "1", scheduled_date: "2026-02-30" } },
+      404: { path: missing },
+      412: { headers: { "if-match": '"99"' } },
+      413: tooLarge(64 * 1024),
+      415: notJson,
+    },
+  },
+  "GET /v1/jobs/by-marking/{markingNumber}/history": {
+    right: { path: `${one}/history` },
+    wrong: { 400: { path: `${one}/history?page=0` }, 404: { path: `${missing}/history` } },
+  },
+  "GET /v1/events": {
+    right: { path: "/v1/events?types=job.created,job.status_changed,job.assigned&page_size=2" },
+    wrong: { 400: { path: "/v1/events?after=x" } },
+  },
+  "GET /v1/reference/statuses": { right: { path: "/v1/reference/statuses" }, wrong: {} },
+  "GET /v1/reference/failure-reasons": { right: { path: "/v1/reference/failure-reasons" }, wrong: {} },
+};
+const names = Object.keys(samples);
+const withBody = names.filter((name) => name.startsWith("PATCH"));
+
+let app: TestApp;
+let agent: TestOrganization;
+let contractor: TestOrganization;
+
+beforeAll(async () => {
+  app = await startTestApp({ RATE_LIMITS: "on" });
+  agent = await app.createOrganization("agent");
+  contractor = await app.createOrganization("contractor");
+  await app.createJobs(agent, [{ markingNumber: NUMBER, contractor, providerStatus: "DEX03" }, {}, {}]);
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+/** The statuses that each operation has answered with: every answer was held against the document by `call`. */
+const seen = new Map(names.map((name) => [name, new Set<number>()]));
+
+async function send(
+  api: Pick<TestApp, "call">,
+  name: string,
+  key?: string,
+  wrong: Partial<Sample> = {},
+): Promise<ApiResponse> {
+  const { path, body, headers } = { ...samples[name]!.right, ...wrong };
+  const [method = ""] = name.split(" ");
+  const answer = await api.call(path, {
+    method,
+    ...(key !== undefined && { key }),
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    headers: headers ?? {},
+  });
+  seen.get(name)?.add(answer.status);
+  return answer;
+}
+
+describe("each operation", () => {
+  it.each(names)("succeeds as the document says: %s", async (name) => {
+    expect((await send(app, name, agent.key)).status).toBe(200);
+    expect((await send(app, name, contractor.key)).status).toBe(200);
+  });
+
+  const own = names.flatMap((name) =>
+    Object.keys(samples[name]!.wrong).map((status) => [name, Number(status)] as const),
+  );
+  it.each(own)("fails in its own ways as the document says: %s → %i", async (name, status) => {
+    expect((await send(app, name, agent.key, samples[name]!.wrong[status])).status).toBe(status);
+  });
+
+  it.each(names)("refuses a missing and a mistyped key as the document says: %s", async (name) => {
+    expect((await send(app, name)).status).toBe(401);
+    expect((await send(app, name, "wmk_mistyped")).status).toBe(401);
+  });
+
+  it.each(names)("refuses a key without its scope as the document says: %s", async (name) => {
+    const { key } = await app.createOrganization("agent", { scopes: ["webhooks:manage"] });
+    expect((await send(app, name, key)).status).toBe(403);
+  });
+
+  it.each(names)("refuses what is over the limit as the document says: %s", async (name) => {
+    const limit = { perSecond: 0.001, burst: 1 };
+    const { key } = await app.createOrganization("agent", {
+      rateLimits: { read: limit, write: limit, batch: limit },
+    });
+    await send(app, name, key);
+    expect((await send(app, name, key)).status).toBe(429);
+  });
+});
+
+describe("the PATCH operations", () => {
+  it.each(withBody)(
+    "repeat an answer, and refuse the key with another body, as the document says: %s",
+    async (name) => {
+      const headers = { "idempotency-key": "again" };
+      const body = { weight: 31, jobs: [{ marking_number: NUMBER, weight: 32 }] };
+      const first = await send(app, name, agent.key, { headers, body });
+      const second = await send(app, name, agent.key, { headers, body });
+      expect(second.headers.get("idempotency-replayed")).toBe("true");
+      expect(second.body.data).toEqual(first.body.data);
+      expect((await send(app, name, agent.key, { headers, body: { jobs: [], weight: 7 } })).status).toBe(422);
+    },
+  );
+
+  it.each(withBody)("run a failed request again as the document says: %s", async (name) => {
+    const headers = { "idempotency-key": "wrong-again" };
+    const wrong = { ...samples[name]!.wrong[400], headers };
+    await send(app, name, agent.key, wrong);
+    const repeated = await send(app, name, agent.key, wrong);
+    expect(repeated.status).toBe(400);
+    expect(repeated.headers.has("idempotency-replayed")).toBe(false);
+  });
+
+  it.each(withBody)("refuse a repeat of what is still under way as the document says: %s", async (name) => {
+    const held = await lockJobRow(app.databaseUrl, NUMBER);
+    const wrong = {
+      headers: { "idempotency-key": "under-way" },
+      body: { weight: 2, jobs: [{ marking_number: NUMBER, weight: 2 }] },
+    };
+    const first = send(app, name, agent.key, wrong);
+    try {
+      await held.waitForBlockedSessions();
+      expect((await send(app, name, agent.key, wrong)).status).toBe(409);
+    } finally {
+      await held.release();
+    }
+    expect((await first).status).toBe(200);
+  });
+
+  it.each(withBody)("answer a dry run as the document says: %s", async (name) => {
+    const path = `${samples[name]!.right.path}?dry_run=true`;
+    expect((await send(app, name, agent.key, { path })).status).toBe(200);
+  });
+});
+
+describe("the lists", () => {
+  it("are read by cursor as the document says", async () => {
+    const first = await app.call("/v1/jobs?page_size=1", { key: agent.key });
+    const cursor = first.body.data.pagination.next_cursor as string;
+    const second = await app.call(`/v1/jobs?page_size=1&cursor=${cursor}`, { key: agent.key });
+    expect(second.body.data.pagination).not.toHaveProperty("page");
+    expect(second.body.data.items).toHaveLength(1);
+  });
+
+  it("carry every type of event and actor as the document says", async () => {
+    // The feed waits for transactions that began before an event's to end, those of other tests' databases included.
+    const { body, items } = await vi.waitFor(async () => {
+      const feed = await app.call("/v1/events", { key: agent.key });
+      const told = feed.body.data.items as { type: string; data: { actor: { type: string } } }[];
+      expect(new Set(told.map(({ type }) => type))).toEqual(
+        new Set(["job.created", "job.updated", "job.status_changed", "job.assigned"]),
+      );
+      return { body: feed.body, items: told };
+    }, 20_000);
+    expect(new Set(items.map(({ data }) => data.actor.type))).toEqual(new Set(["key", "system"]));
+    const next = await app.call(`/v1/events?after=${body.data.next_cursor}`, { key: agent.key });
+    expect(next.body.data).toMatchObject({ items: [], has_more: false });
+  });
+
+  it("answer an expired cursor of the feed as the document says", async () => {
+    const clock = createFakeClock();
+    await using later = await startAppInstance(app.databaseUrl, {}, { clock });
+    clock.advance(31 * DAY_MS);
+    const path = `/v1/events?after=${encodeCursor("events", ["0", "0"])}`;
+    expect((await send(later, "GET /v1/events", agent.key, { path })).status).toBe(410);
+  });
+});
+
+describe("a path", () => {
+  it.each(Object.keys(contract.paths))(
+    "refuses a method that it has not as the document says: %s",
+    async (path) => {
+      const answer = await app.call(path.replace("{markingNumber}", "x"), { method: "DELETE" });
+      const methods = Object.keys(contract.paths[path] as object).flatMap((method) =>
+        method === "get" ? ["GET", "HEAD"] : ["PATCH"],
+      );
+      expect(answer.status).toBe(405);
+      expect(answer.headers.get("allow")).toBe(methods.join(", "));
+    },
+  );
+
+  it("that does not exist is refused as the document says", async () => {
+    expect((await app.call("/v1/nothing", { key: agent.key })).status).toBe(404);
+  });
+
+  it("without its Marking Number is that operation all the same", async () => {
+    for (const path of ["/v1/jobs/by-marking", "/v1/jobs/by-marking/"]) {
+      expect((await app.call(path, { key: agent.key })).status).toBe(400);
+    }
+  });
+});
+
+describe("what stands beside v1", () => {
+  it.each(["/health/live", "/health/ready", "/openapi.json", "/docs/operations.json"])(
+    "answers as the document says: %s",
+    async (path) => {
+      expect((await app.call(path)).status).toBe(200);
+    },
+  );
+
+  it.each(["/metrics", "/docs"])("answers as the document says: %s", async (path) => {
+    const response = await app.request(path);
+    expect(response.status).toBe(200);
+    expectToMatchContract("GET", path, {
+      status: 200,
+      headers: response.headers,
+      body: await response.text(),
+    });
+  });
+});
+
+describe("when PostgreSQL is away", () => {
+  let proxy: FaultProxy;
+  let instance: AppInstance;
+
+  beforeAll(async () => {
+    proxy = await startFaultProxy(app.databaseUrl);
+    instance = await startAppInstance(proxy.url);
+    proxy.disconnect();
+  });
+  afterAll(async () => {
+    await instance[Symbol.asyncDispose]();
+    await proxy[Symbol.asyncDispose]();
+  });
+
+  it.each(names)("says so as the document says: %s", async (name) => {
+    expect((await send(instance, name, agent.key)).status).toBe(503);
+  });
+
+  it("is not ready, as the document says", async () => {
+    expect((await instance.call("/health/ready")).status).toBe(503);
+  });
+});
+
+describe("when something unexpected happens", () => {
+  beforeAll(async () => {
+    for (const table of ["job", "job_event", "job_status", "failure_reason"]) {
+      await app.database.query(sql`alter table ${raw(table)} rename to ${raw(`${table}_gone`)}`);
+    }
+  });
+
+  // evidence: internal-error-response-generic
+  it.each(names)("tells nothing of it, as the document says: %s", async (name) => {
+    expect((await send(app, name, agent.key)).status).toBe(500);
+  });
+});
+
+describe("the document", () => {
+  it.each(names)("declares no status that was not answered here: %s", (name) => {
+    const [method = "", path = ""] = name.split(" ");
+    const item = contract.paths[path] as Record<string, Operation>;
+    const declared = Object.keys(item[method.toLowerCase()]!.responses).map(Number);
+    expect(seen.get(name)).toEqual(new Set(declared));
+  });
+
+  it("has no operation under /v1 that was not asked here", () => {
+    const described = Object.entries(contract.paths).flatMap(([path, item]) =>
+      Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    expect(names.toSorted()).toEqual(described.filter((name) => name.includes(" /v1/")).toSorted());
+  });
+});

@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import { exampleRequestId } from "../../src/http/v1/openapi/examples.ts";
+import { expectToMatchContract } from "../support/app/openapi-contract.ts";
+
+describe("an answer held against the document", () => {
+  const headers = { "content-type": "application/json; charset=utf-8", "x-request-id": exampleRequestId };
+  const right = {
+    path: "/v1/reference/statuses",
+    status: 200,
+    headers,
+    body: { request_id: exampleRequestId, success: true, data: { items: [] as object[] }, error: null },
+  };
+  const hold = ({ path, status, body, headers: given }: typeof right): void =>
+    expectToMatchContract("GET", path, { status, headers: new Headers(given), body });
+
+  it("passes where all is as declared", () => {
+    expect(() => hold(right)).not.toThrow();
+    expect(() => hold({ ...right, path: "/beside/v1", status: 302 })).not.toThrow();
+  });
+
+  it.each([
+    ["another status", { ...right, status: 201 }],
+    ["a body of another status", { ...right, status: 401 }],
+    ["a member too many in the envelope", { ...right, body: { ...right.body, meta: 1 } }],
+    ["a member too few in the data", { ...right, body: { ...right.body, data: { items: [{ code: "x" }] } } }],
+    ["another content type", { ...right, headers: { ...headers, "content-type": "text/html" } }],
+    ["a missing header", { ...right, headers: { ...headers, "x-request-id": undefined } }],
+    ["a header that is none of this answer's", { ...right, headers: { ...headers, etag: '"1"' } }],
+    ["a success of a path that is not declared", { ...right, path: "/v1/nothing" }],
+  ])("is refused for %s", (_, { headers: given, ...wrong }) => {
+    const present = Object.entries(given).filter(([, value]) => value !== undefined);
+    expect(() => hold({ ...wrong, headers: Object.fromEntries(present) } as typeof right)).toThrow(
+      /not as the OpenAPI document says/,
+    );
+  });
+});

@@ -1,0 +1,11 @@
+/** Each row of docs/faults.md names evidence. `evidence.test.ts` checks that the ids exist. */
+import { expect, it } from "vitest";
+import { parseEvidenceIds, readPages, tableRows } from "../support/evidence.ts";
+
+it("every row names a test", () => {
+  const rows = tableRows(readPages()["docs/faults.md"] ?? "");
+  expect(rows.length).toBeGreaterThan(20);
+  expect(
+    rows.filter((cells) => cells.length !== 3 || parseEvidenceIds(cells.at(-1) ?? "").length === 0),
+  ).toEqual([]);
+});

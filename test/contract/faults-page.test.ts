@@ -1,9 +1,0 @@
-/** Each row of docs/faults.md names evidence. `evidence.test.ts` checks that the ids exist. */
-import { expect, it } from "vitest";
-import { idsIn, readPages, rowsIn } from "../support/evidence.ts";
-
-it("every row names a test", () => {
-  const rows = rowsIn(readPages()["docs/faults.md"] ?? "");
-  expect(rows.length).toBeGreaterThan(20);
-  expect(rows.filter((cells) => cells.length !== 3 || idsIn(cells.at(-1) ?? "").length === 0)).toEqual([]);
-});

@@ -1,0 +1,147 @@
+/** Structural rules that keep the documents usable by client generators; `npm run clients:check` runs the generators. */
+import { describe, expect, it } from "vitest";
+import manifest from "../../package.json" with { type: "json" };
+import { eventTypes } from "../../src/events/event.entity.ts";
+import { createOpenApiDocument, createOperationsDocument } from "../../src/http/v1/openapi/documents.ts";
+import { errorCodes } from "../../src/platform/errors.ts";
+import { apiDocument, operationsDocument, type Operation } from "../support/app/openapi-contract.ts";
+
+type Node = Record<string, unknown>;
+
+/** The path of each object below `at` that `matches`. */
+function find(at: unknown, matches: (node: Node, path: string) => boolean, path = ""): string[] {
+  if (typeof at !== "object" || at === null) return [];
+  const node = at as Node;
+  const own = !Array.isArray(at) && matches(node, path) ? [path] : [];
+  const below = Object.entries(node)
+    .filter(([name]) => !["example", "examples", "value"].includes(name))
+    .flatMap(([name, value]) => find(value, matches, `${path}/${name.replaceAll("/", "~1")}`));
+  return [...own, ...below];
+}
+
+const documents = { api: apiDocument, operations: operationsDocument };
+const operations = Object.values(apiDocument.paths).flatMap((item) => Object.values(item));
+const webhooks = Object.values(apiDocument.webhooks).flatMap((item) => Object.values(item));
+
+describe.each(Object.entries(documents))("the %s document", (_, document) => {
+  it.each<[string, (node: Node, path: string) => boolean]>([
+    ["a schema of null alone", ({ type }) => type === "null"],
+    [
+      "an enum or a constant of a type other than string",
+      ({ enum: values, const: value }) => {
+        const all = [...((values as unknown[] | undefined) ?? []), ...(value === undefined ? [] : [value])];
+        return all.some((each) => typeof each !== "string");
+      },
+    ],
+    ["an object that is closed to new members", ({ additionalProperties }) => additionalProperties === false],
+    ["oneOf, anyOf or allOf", (node) => "oneOf" in node || "anyOf" in node || "allOf" in node],
+    ["a read-only member, which webhook payloads would lose", ({ readOnly }) => readOnly === true],
+    [
+      "an enum in an answer or an event, where new values may come",
+      ({ enum: values }, path) => values !== undefined && /^\/(components\/schemas|webhooks)\//.test(path),
+    ],
+    [
+      "an enum value that is no identifier and has no name for clients",
+      (node) =>
+        ((node["enum"] as string[] | undefined) ?? []).some((value) => !/^\w+$/.test(value)) &&
+        (node["x-enum-varnames"] as string[] | undefined)?.length !== (node["enum"] as string[]).length,
+    ],
+    [
+      "a property or parameter named page with a default",
+      ({ name, schema }) => name === "page" && (schema as Node)["default"] !== undefined,
+    ],
+  ])("does not contain %s", (_rule, matches) => {
+    expect(find(document, matches)).toEqual([]);
+  });
+
+  it("refers to every component that it has", () => {
+    const text = JSON.stringify(document);
+    const names = Object.entries(document.components).flatMap(([kind, components]) =>
+      kind === "securitySchemes" ? [] : Object.keys(components).map((name) => `#/components/${kind}/${name}`),
+    );
+    expect(names.filter((name) => !text.includes(`"${name}"`))).toEqual([]);
+  });
+
+  it("has the version of the package, a contact and a license", () => {
+    expect(document.info).toMatchObject({
+      version: manifest.version,
+      contact: { name: expect.any(String) as string },
+      license: { identifier: manifest.license },
+    });
+  });
+});
+
+describe("the base URL", () => {
+  it("is the public URL and /v1, with the paths relative to it", () => {
+    expect(createOpenApiDocument("https://api.example.com/open").servers).toEqual([
+      { url: "https://api.example.com/open/v1" },
+    ]);
+    expect(apiDocument.servers).toEqual([{ url: "/v1" }]);
+    expect(Object.keys(apiDocument.paths).filter((path) => path.startsWith("/v1"))).toEqual([]);
+  });
+
+  it("of the operations document is the public URL", () => {
+    expect(createOperationsDocument("https://api.example.com").servers).toEqual([
+      { url: "https://api.example.com" },
+    ]);
+    expect(operationsDocument.servers).toEqual([{ url: "/" }]);
+    expect(Object.keys(operationsDocument.paths)).toEqual([
+      "/health/live",
+      "/health/ready",
+      "/metrics",
+      "/openapi.json",
+      "/docs/operations.json",
+      "/docs",
+    ]);
+  });
+});
+
+describe("codes that may grow", () => {
+  const { ErrorObject, Event, BatchItemResult } = apiDocument.components.schemas;
+
+  it.each([
+    ["an error's code", ErrorObject?.properties?.["code"], errorCodes],
+    ["an event's type", Event?.properties?.["type"], eventTypes],
+  ])("are text, with the known values listed and described: %s", (_name, schema, codes) => {
+    expect(schema).toMatchObject({ type: "string", "x-extensible-enum": codes });
+    const { description = "" } = schema as { description?: string };
+    expect(codes.filter((code) => !description.includes(`\`${code}\``))).toEqual([]);
+  });
+
+  it("are text in the items of a batch", () => {
+    expect(BatchItemResult?.properties?.["error_code"]).toMatchObject({ type: "string" });
+    expect(BatchItemResult?.properties?.["error_code"]).not.toHaveProperty("enum");
+  });
+});
+
+const failures = (operation: Operation): [string, unknown][] =>
+  Object.entries(operation.responses).filter(([status]) => /^[45]/.test(status));
+
+describe("operations", () => {
+  it("declare their security and the scope that they require", () => {
+    for (const operation of operations) {
+      expect(operation.security).toEqual([{ ApiKey: [] }, { Bearer: [] }]);
+      expect(operation).toMatchObject({
+        "x-required-scopes": expect.arrayContaining([expect.stringMatching(/^jobs:(read|write)$/)]),
+      });
+    }
+    for (const webhook of webhooks) expect(webhook.security).toEqual([]);
+  });
+
+  it("fail with the one ErrorEnvelope", () => {
+    const inline = operations.flatMap((operation) =>
+      failures(operation).flatMap(([, response]) => ("$ref" in (response as object) ? [] : [response])),
+    );
+    for (const response of [...inline, ...Object.values(apiDocument.components.responses)]) {
+      expect(response).toMatchObject({
+        content: { "application/json": { schema: { $ref: "#/components/schemas/ErrorEnvelope" } } },
+      });
+    }
+    expect(inline.length).toBeGreaterThan(5);
+  });
+
+  it("have no schema that is named like a test class or a built-in type", () => {
+    const names = Object.keys(apiDocument.components.schemas);
+    expect(names.filter((name) => /^Test|^(Error|Object|String|Map|Date)$|\d$/.test(name))).toEqual([]);
+  });
+});

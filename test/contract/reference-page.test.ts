@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createOpenApiDocument, createOperationsDocument } from "../../src/http/v1/openapi/documents.ts";
+import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+/** The addresses that the page loads. */
+async function assetPaths(): Promise<string[]> {
+  const page = await (await app.request("/docs")).text();
+  return [...page.matchAll(/(?:href|src)="(\/docs\/assets\/[^"]+)"/g)].map(([, path]) => path as string);
+}
+
+describe.each([
+  ["/openapi.json", createOpenApiDocument(null)],
+  ["/docs/operations.json", createOperationsDocument(null)],
+])("GET %s", (path, document) => {
+  it("returns the document without a key", async () => {
+    const response = await app.request(path);
+    expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
+    expect(await response.json()).toEqual(JSON.parse(JSON.stringify(document)));
+  });
+
+  it("returns 304 for its ETag, and the document for another", async () => {
+    const first = await app.request(path);
+    expect(first.headers.get("cache-control")).toBe("no-cache");
+    const etag = first.headers.get("etag") ?? "";
+    expect(etag).toMatch(/^W\/"[\w-]{22}"$/);
+    const again = await app.request(path, { headers: { "if-none-match": etag } });
+    expect([again.status, await again.text()]).toEqual([304, ""]);
+    const other = await app.request(path, { headers: { "if-none-match": '"other"' } });
+    expect(other.status).toBe(200);
+  });
+});
+
+describe("GET /docs", () => {
+  it("is a page that a browser lets load nothing but what this server sends", async () => {
+    const response = await app.request("/docs");
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    const policy = response.headers.get("content-security-policy") ?? "";
+    expect(policy).toMatch(/default-src 'none'; script-src 'self'; style-src 'self'; .*connect-src 'self'/);
+    expect(policy).not.toMatch(/unsafe|https?:|\*/);
+  });
+
+  it("names no other host in itself or in its own files", async () => {
+    const own = (await assetPaths()).filter((path) => /\/(page|theme)\./.test(path));
+    expect(own).toHaveLength(3);
+    for (const path of ["/docs", ...own]) {
+      const text = await (await app.request(path)).text();
+      expect(text.replaceAll(/http(:|%3A)(\/|%2F){2}www\.w3\.org/g, "")).not.toMatch(/https?:\/\//);
+    }
+  });
+
+  it("keeps its files in the browser for ever, under addresses that change with their content", async () => {
+    const paths = await assetPaths();
+    expect(paths).toHaveLength(5);
+    for (const path of paths) {
+      const response = await app.request(path);
+      expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+      expect(response.headers.get("content-type")).toMatch(/^text\/(css|javascript); charset=utf-8$/);
+      expect((await response.text()).length).toBeGreaterThan(1000);
+    }
+  });
+
+  it("gives a file asked for in another version, and has it kept by nobody", async () => {
+    const [path = ""] = await assetPaths();
+    const response = await app.request(path.replace(/assets\/\w+/, "assets/other"));
+    expect(response.status).toBe(200);
+    expect(response.headers.get("cache-control")).toBe("no-store");
+  });
+
+  // evidence: docs-files-listed-only
+  it("has no other files, and leads to none beside them", async () => {
+    for (const name of ["index.html", "..%2Fpackage.json", "%2e%2e%2f%2e%2e%2fpackage.json"]) {
+      expect((await app.request(`/docs/assets/1/${name}`)).status).toBe(404);
+    }
+  });
+
+  it("stands under the path of the service's public address, its files too", async () => {
+    await using behindProxy = await startTestApp({ PUBLIC_URL: "https://example.com/waymark/" });
+    const page = await (await behindProxy.request("/docs")).text();
+    expect(page).toMatch(/src="\/waymark\/docs\/assets\/[^"]*page\.mjs"/);
+    expect(page).not.toMatch(/(?:href|src)="\/(?!waymark\/)/);
+  });
+});

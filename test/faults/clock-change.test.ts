@@ -1,0 +1,40 @@
+/** The clock of a process is set while traffic runs: what is due goes out, nobody is shut out, and nothing is given away. */
+import { expect, it, vi } from "vitest";
+import { startFaultTraffic } from "../support/faults/traffic.ts";
+import { openProcessClocks } from "../support/processes/process-clocks.ts";
+import { verifyDeliveries } from "../support/faults/delivery-checks.ts";
+import { failEveryThird, readinessStatus } from "../support/faults/change-load.ts";
+import { openFaultFixture } from "../support/faults/webhook.fixture.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const HOUR_MS = 3_600_000;
+
+// evidence: clock-process-wrong
+it.each([
+  ["an hour forwards", HOUR_MS],
+  ["an hour back", -HOUR_MS],
+  // Further than RETENTION_DAYS: nothing may be purged by it.
+  ["31 days forwards", 31 * 24 * HOUR_MS],
+])("set %s, and right again", async (_, byMs) => {
+  const world = await openFaultFixture();
+  const clocks = await openProcessClocks();
+  await world.addEndpoint({ respond: failEveryThird() });
+  await world.addEndpoint({ owner: world.contractor, respond: failEveryThird() });
+  const numbers = await world.addJobs(5, "assigned");
+  const server = await world.startServer("all", {
+    ...clocks.env,
+    RATE_LIMITS: "on",
+    RATE_LIMIT_STORE: "memory",
+  });
+  const traffic = await startFaultTraffic(world, server, numbers);
+  await traffic.waitForSuccesses();
+  for (const ms of [byMs, 0]) {
+    await clocks.setOffset(ms, [server]);
+    await traffic.waitForSuccesses(5);
+  }
+  expect(traffic.rejectedCount()).toBe(0);
+  await traffic.stopAndVerify();
+  await verifyDeliveries(world, { duplicates: 0, hadWrongClock: true });
+  expect(await readinessStatus(server)).toBe(200);
+});

@@ -1,0 +1,220 @@
+import { chmod, mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { MongoClient } from "mongodb";
+import { afterEach, describe, expect, inject, it, vi } from "vitest";
+import { openEmbeddedMongo, type EmbeddedMongo } from "../../../src/embedded/mongo/embedded-mongo.ts";
+import { isRunning } from "../../../src/embedded/processes.ts";
+import { StartupError } from "../../../src/platform/errors.ts";
+import {
+  stopAndRemoveAll,
+  makeFolder,
+  mongodPid,
+  startHolder,
+  waitUntilProcessEnds,
+} from "../../support/processes/embedded-processes.ts";
+
+const nobody = { uid: 65_534, gid: 65_534 };
+const isRoot = process.getuid?.() === 0;
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+afterEach(stopAndRemoveAll);
+
+function open(dataDir: string, binary = inject("mongodBinary")): EmbeddedMongo {
+  return openEmbeddedMongo({ dataDir, binary, cacheDir: dataDir, download: false });
+}
+
+async function keepNote(url: string): Promise<void> {
+  await using client = new MongoClient(url);
+  await client.db().collection("note").insertOne({ text: "kept" });
+}
+
+async function readNotes(url: string): Promise<unknown[]> {
+  await using client = new MongoClient(url, { serverSelectionTimeoutMS: 1_000 });
+  return await client
+    .db()
+    .collection("note")
+    .find({}, { projection: { _id: 0 } })
+    .toArray();
+}
+
+const usersOf = (dataDir: string): Promise<string[]> => readdir(join(dataDir, "mongo-users"));
+
+describe("opening the embedded MongoDB", () => {
+  it("starts a replica set on first use, stops it, and finds the data again on the next", async () => {
+    const dataDir = await makeFolder();
+    {
+      await using first = open(dataDir);
+      await keepNote(await first.url);
+      await using client = new MongoClient(await first.url);
+      const hello = await client.db().command({ hello: 1 });
+      expect(hello).toMatchObject({ isWritablePrimary: true, setName: "rs0" });
+    }
+    expect(await mongodPid(dataDir)).toBe(0);
+    await using second = open(dataDir);
+    expect(await readNotes(await second.url)).toEqual([{ text: "kept" }]);
+  });
+
+  // evidence: embedded-mongo-socket-only
+  it("lets nobody else connect: it listens on a socket in a folder of ours, and on no port", async () => {
+    const dataDir = await makeFolder();
+    await using held = open(dataDir);
+    expect(decodeURIComponent(await held.url)).toContain(`${dataDir}/mongo/mongod.sock`);
+    expect((await stat(join(dataDir, "mongo"))).mode & 0o777).toBe(0o700);
+    expect((await stat(join(dataDir, "mongo", "mongod.sock"))).mode & 0o077).toBe(0);
+    expect((await stat(join(dataDir, "mongo.log"))).mode & 0o777).toBe(0o600);
+    await using client = new MongoClient(await held.url);
+    const { parsed } = await client.db("admin").command({ getCmdLineOpts: 1 });
+    expect(parsed.net.bindIp).toBe(`${dataDir}/mongo/mongod.sock`);
+    expect(await readFile(join(dataDir, "mongo.log"), "utf8")).not.toMatch(
+      /"Listening on".*\d+\.\d+\.\d+\.\d+/,
+    );
+  });
+
+  it("works in a folder whose path is too long for a socket", async () => {
+    const dataDir = join(await makeFolder(), "long".repeat(20), "data");
+    await using held = open(dataDir);
+    expect(decodeURIComponent(await held.url)).toMatch(
+      /^mongodb:\/\/\/tmp\/waymark-\d+-[0-9a-f]{16}\/mongod\.sock/,
+    );
+    await keepNote(await held.url);
+  });
+
+  it("keeps the data of a folder that was moved", async () => {
+    const parent = await makeFolder();
+    {
+      await using held = open(join(parent, "before"));
+      await keepNote(await held.url);
+    }
+    await rename(join(parent, "before"), join(parent, "after"));
+    await using held = open(join(parent, "after"));
+    expect(await readNotes(await held.url)).toEqual([{ text: "kept" }]);
+    await keepNote(await held.url);
+  });
+
+  it("can be given up while it starts, and leaves nothing running", async () => {
+    const dataDir = await makeFolder();
+    const given = open(dataDir);
+    await vi.waitUntil(() => mongodPid(dataDir).catch(() => 0), { timeout: 20_000, interval: 5 });
+    const pid = await mongodPid(dataDir);
+    await given[Symbol.asyncDispose]();
+    expect(await isRunning(pid)).toBe(false);
+    expect(await usersOf(dataDir)).toEqual([]);
+  });
+});
+
+describe("sharing the embedded MongoDB", () => {
+  it("lets several open a fresh folder at once, and stops when the last one lets go", async () => {
+    const dataDir = await makeFolder();
+    const holders = await Promise.all(["mongo", "mongo"].map(() => startHolder(dataDir, "mongo")));
+    const [one, other] = holders as [(typeof holders)[0], (typeof holders)[0]];
+    expect(one.url).toMatch(/^mongodb:/);
+    expect(other.url).toBe(one.url);
+    const mongod = await mongodPid(dataDir);
+    await keepNote(one.url);
+    await one.release();
+    expect(await readNotes(other.url)).toEqual([{ text: "kept" }]);
+    expect(await mongodPid(dataDir)).toBe(mongod);
+    await other.release();
+    expect(await isRunning(mongod)).toBe(false);
+  });
+
+  it("serves whoever comes while the last one leaves", async () => {
+    const dataDir = await makeFolder();
+    const comeAndGo = async (): Promise<void> => {
+      for (let round = 0; round < 3; round += 1) {
+        await using held = open(dataDir);
+        expect(await readNotes(await held.url)).toEqual([]);
+      }
+    };
+    await Promise.all([comeAndGo(), comeAndGo(), comeAndGo()]);
+    expect(await mongodPid(dataDir)).toBe(0);
+    expect(await usersOf(dataDir)).toEqual([]);
+  });
+});
+
+describe("killed processes", () => {
+  it("is joined again, data and all, after its holder was killed", async () => {
+    const dataDir = await makeFolder();
+    const holder = await startHolder(dataDir, "mongo");
+    await keepNote(holder.url);
+    const mongod = await mongodPid(dataDir);
+    await holder.kill("SIGKILL", "group");
+    {
+      await using held = open(dataDir);
+      expect(await readNotes(await held.url)).toEqual([{ text: "kept" }]);
+      expect(await mongodPid(dataDir)).toBe(mongod);
+    }
+    expect(await isRunning(mongod)).toBe(false);
+  });
+
+  it("recovers what was written after its holder and MongoDB itself were killed", async () => {
+    const dataDir = await makeFolder();
+    const holder = await startHolder(dataDir, "mongo");
+    await keepNote(holder.url);
+    await holder.kill("SIGKILL");
+    process.kill(await mongodPid(dataDir), "SIGKILL");
+    await using held = open(dataDir);
+    expect(await readNotes(await held.url)).toEqual([{ text: "kept" }]);
+  });
+
+  it("is started again at the same address when it is killed under its holders", async () => {
+    const dataDir = await makeFolder();
+    const holder = await startHolder(dataDir, "mongo");
+    await keepNote(holder.url);
+    const killed = await mongodPid(dataDir);
+    process.kill(killed, "SIGKILL");
+    await vi.waitFor(async () => expect(await readNotes(holder.url)).toEqual([{ text: "kept" }]), 20_000);
+    const restarted = await mongodPid(dataDir);
+    expect(restarted).not.toBe(killed);
+    await holder.release();
+    expect(await isRunning(restarted)).toBe(false);
+  });
+
+  it("is started although a process that was killed had just begun to start it", async () => {
+    const dataDir = await makeFolder();
+    const holder = await startHolder(dataDir, "mongo");
+    await holder.kill("SIGKILL");
+    await writeFile(join(dataDir, "mongo.lock"), `${holder.pid} left behind`);
+    process.kill(await mongodPid(dataDir), "SIGKILL");
+    await waitUntilProcessEnds(await mongodPid(dataDir));
+    await using held = open(dataDir);
+    expect(await readNotes(await held.url)).toEqual([]);
+  });
+});
+
+describe("an embedded MongoDB that cannot start", () => {
+  it("says which folder cannot be written", async () => {
+    const parent = await makeFolder();
+    const dataDir = join(parent, "data");
+    await chmod(parent, 0o755);
+    await mkdir(dataDir, { mode: 0o555 });
+    const holder = await startHolder(dataDir, "mongo", isRoot ? nobody : {});
+    expect(holder.line.error).toEqual({
+      name: "StartupError",
+      message: `Waymark cannot use ${dataDir}: no permission to read or write it.`,
+      hint: "Set WAYMARK_DATA_DIR to a folder that the user who runs Waymark may write.",
+    });
+  });
+
+  it("says what MongoDB says of a damaged folder, and that it may be removed", async () => {
+    const dataDir = await makeFolder();
+    await open(dataDir)[Symbol.asyncDispose]();
+    await mkdir(join(dataDir, "mongo"), { recursive: true });
+    await writeFile(join(dataDir, "mongo", "WiredTiger.turtle"), "damaged");
+    await writeFile(join(dataDir, "mongo", "WiredTiger"), "damaged");
+    await writeFile(join(dataDir, "mongo", "storage.bson"), "damaged");
+    await using held = open(dataDir);
+    const error: unknown = await held.url.catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(StartupError);
+    expect(error).toMatchObject({
+      message: expect.stringContaining(`MongoDB did not start on ${dataDir}/mongo. It ended with `),
+      hint: expect.stringContaining(`remove ${dataDir}/mongo`),
+    });
+    expect(await usersOf(dataDir)).toEqual([]);
+  });
+
+  it("says which program MONGOD_BINARY names", async () => {
+    await using held = open(await makeFolder(), "/no/such/mongod");
+    await expect(held.url).rejects.toThrow("MONGOD_BINARY names /no/such/mongod, which does not run");
+  });
+});

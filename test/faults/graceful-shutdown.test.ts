@@ -1,0 +1,115 @@
+/** Stopping a server that still gets requests: it reports that it is stopping, then it stops listening and drains. */
+import { once } from "node:events";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { listen } from "../../src/http/server/server.ts";
+import { openRawSocket } from "../support/app/raw-http-client.ts";
+import { startServerProcess, type ServerProcess } from "../support/processes/server-process.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database/test-database.ts";
+import { eventually } from "../support/faults/change-load.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+/** Longer than any test waits. */
+async function startSlowToStop(): Promise<ServerProcess> {
+  const server = await startServerProcess({
+    DATABASE_URL: database.url,
+    WAYMARK_ROLE: "api",
+    SHUTDOWN_DRAIN_DELAY: "5m",
+    KEEP_ALIVE_TIMEOUT: "620s",
+    LOG_LEVEL: "warn",
+  });
+  await server.waitUntilReady();
+  return server;
+}
+
+it("SIGTERM: it is not ready any more, yet answers whoever has not noticed, and asks for each connection to be closed", async () => {
+  const server = await startSlowToStop();
+  const before = await fetch(`${server.url}/v1/jobs`);
+  expect([before.status, before.headers.get("connection")]).toEqual([401, "keep-alive"]);
+  const ended = server.kill("SIGTERM");
+  await eventually(async () => {
+    const response = await fetch(`${server.url}/health/ready`);
+    expect([response.status, await response.json()]).toEqual([
+      503,
+      expect.objectContaining({ status: "stopping" }),
+    ]);
+  });
+  expect((await fetch(`${server.url}/health/live`)).status).toBe(200);
+  const late = await fetch(`${server.url}/v1/jobs`);
+  expect([late.status, late.headers.get("connection")]).toEqual([401, "close"]);
+  // Whoever cannot wait says so once more.
+  void server.kill("SIGTERM");
+  expect(await ended).toBe("SIGTERM");
+});
+
+it("SIGINT, which comes from a terminal, is not waited after", async () => {
+  const server = await startSlowToStop();
+  expect(await server.kill("SIGINT")).toBe(0);
+});
+
+it("SIGINT after SIGTERM is a second signal, and ends it at once", async () => {
+  const server = await startSlowToStop();
+  const ended = server.kill("SIGTERM");
+  await eventually(async () => expect((await fetch(`${server.url}/health/ready`)).status).toBe(503));
+  void server.kill("SIGINT");
+  expect(await ended).toBe("SIGINT");
+});
+
+it("until then a connection waits for its next request for as long as is set, which its answers tell", async () => {
+  const server = await startSlowToStop();
+  const response = await fetch(`${server.url}/health/live`);
+  expect(response.headers.get("keep-alive")).toBe("timeout=620");
+  await server.kill("SIGINT");
+});
+
+const listenHere = () =>
+  listen((_request, response) => response.setHeader("Connection", "close").end("answered"), {
+    host: "127.0.0.1",
+    port: 0,
+    connections: { total: 10, perAddress: 10 },
+    onConnectionRejected: () => undefined,
+  });
+
+/** Longer than a stop leaves idle connections open. */
+function blockEventLoop(): void {
+  const endsAtMs = performance.now() + 1_500;
+  while (performance.now() < endsAtMs);
+}
+
+describe("a process that is too busy to read what has arrived", () => {
+  const REQUEST = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+
+  // evidence: sigterm-keep-alive-request-answered
+  it("answers a request on a kept connection that arrived before the stop closed idle connections", async () => {
+    const server = await listenHere();
+    const socket = await openRawSocket(server.url);
+    const stopped = server.stop();
+    // Two turns until its timer runs; then timers that are due come before the sockets are read.
+    for (let turns = 0; turns < 3; turns += 1) await nextTurn();
+    socket.write(REQUEST);
+    blockEventLoop();
+    expect(await text(socket)).toContain("answered");
+    await stopped;
+  });
+
+  // evidence: sigterm-kernel-accepted-connection-answered
+  it("answers a connection that the kernel accepted before the stop", async () => {
+    const server = await listenHere();
+    const { hostname, port } = new URL(server.url);
+    const socket = connect(Number(port), hostname);
+    // `connect` calls the kernel in the next tick; the server has not accepted by then.
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    const stopped = server.stop();
+    await once(socket, "connect");
+    socket.write(REQUEST);
+    expect(await text(socket)).toContain("answered");
+    await stopped;
+  });
+});

@@ -1,0 +1,79 @@
+/** PostgreSQL fails while traffic of every kind runs: callers get their answer or a 503, and nothing that was told is lost. */
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
+import { startFaultProxy } from "../support/database/fault-proxy.ts";
+import { query } from "../support/processes/embedded-processes.ts";
+import {
+  openDedicatedPostgres,
+  openTrafficFixture,
+  exhaustConnections,
+  type DedicatedPostgres,
+} from "../support/faults/postgres.fixture.ts";
+import { verifyDeliveries } from "../support/faults/delivery-checks.ts";
+import { eventually, readinessStatus } from "../support/faults/change-load.ts";
+import { countPossibleDuplicates } from "../support/faults/postgres-webhooks.ts";
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
+
+let postgres: DedicatedPostgres;
+beforeAll(async () => {
+  postgres = await openDedicatedPostgres(["-c", "max_connections=40"]);
+});
+afterAll(() => postgres[Symbol.asyncDispose]());
+
+// evidence: postgres-killed-recovers
+it("killed: callers are refused until it is back, and what was told is delivered", async () => {
+  const { world, server, traffic } = await openTrafficFixture(await postgres.newDatabase());
+  const fromMs = Date.now();
+  await Promise.all([postgres.kill(), traffic.waitForRejections()]);
+  const untilMs = Date.now();
+  await traffic.waitForSuccesses();
+  await traffic.stopAndVerify();
+  const duplicates = await countPossibleDuplicates(world, { fromMs, untilMs });
+  await verifyDeliveries(world, { duplicates, allowsLostRecords: true });
+  expect(await readinessStatus(server)).toBe(200);
+});
+
+// evidence: postgres-connections-exhausted
+it("out of connections, which others have taken: callers are refused, and served again once these let go", async () => {
+  const { world, server, traffic } = await openTrafficFixture(await postgres.newDatabase());
+  await using crowd = exhaustConnections(postgres.url, "ends sessions");
+  await traffic.waitForRejections();
+  await eventually(async () => expect(await readinessStatus(server)).toBe(503));
+  await crowd[Symbol.asyncDispose]();
+  await traffic.waitForSuccesses();
+  await traffic.stopAndVerify();
+  await verifyDeliveries(world, { duplicates: 0 });
+  await eventually(async () => expect(await readinessStatus(server)).toBe(200));
+});
+
+// evidence: postgres-pooled-connections-keep-serving
+it("out of connections beside those that stand: these go on serving callers of every kind", async () => {
+  const { world, traffic } = await openTrafficFixture(await postgres.newDatabase());
+  await using crowd = exhaustConnections(postgres.url);
+  await crowd.full;
+  await traffic.waitForSuccesses(10);
+  // Nobody has let go meanwhile.
+  await expect(query(postgres.url, "select 1")).rejects.toMatchObject({ code: "53300" });
+  await crowd[Symbol.asyncDispose]();
+  await traffic.waitForSuccesses();
+  await traffic.stopAndVerify();
+  await verifyDeliveries(world, { duplicates: 0 });
+});
+
+// evidence: postgres-slow-requests-wait
+it("suspended for a moment, then slow: everything waits, and nobody is refused", async () => {
+  const databaseUrl = await postgres.newDatabase();
+  await using proxy = await startFaultProxy(databaseUrl);
+  const { world, traffic } = await openTrafficFixture(databaseUrl, proxy.url);
+  const wake = await postgres.suspend();
+  onTestFinished(wake);
+  setTimeout(wake, 1_000);
+  await traffic.waitForSuccesses();
+  proxy.delay(100);
+  await traffic.waitForSuccesses(2);
+  proxy.delay(0);
+  await traffic.waitForSuccesses();
+  expect(traffic.rejectedCount()).toBe(0);
+  await traffic.stopAndVerify();
+  await verifyDeliveries(world, { duplicates: 0 });
+});

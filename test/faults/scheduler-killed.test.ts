@@ -1,0 +1,98 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { recurringHandler, taskHandler } from "../../src/scheduling/task.ts";
+import { eventually, openSchedulerFixture } from "../support/scheduler.fixture.ts";
+import { recurringTask, onceTask } from "../support/scheduler-tasks.ts";
+
+const program = fileURLToPath(new URL("../support/scheduler-process.ts", import.meta.url));
+const HOUR_MS = 3_600_000;
+
+interface SchedulingProcess {
+  /** What it ran, and what it logged, line by line. */
+  readonly lines: () => string[];
+  readonly kill: (signal: NodeJS.Signals) => void;
+  /** Asks it to stop. */
+  readonly stop: () => void;
+  readonly ended: Promise<number | string>;
+}
+
+function startProcess(url: string, lockLifetimeMs: number, mode: "hang" | "run"): SchedulingProcess {
+  const child = spawn(process.execPath, [program, url, String(lockLifetimeMs), mode], {
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (output += text));
+  return {
+    lines: () => output.split("\n").filter((line) => line !== ""),
+    kill: (signal) => void child.kill(signal),
+    stop: () => void child.stdin.end(),
+    ended: once(child, "close").then(([code, signal]) => (code ?? signal) as number | string),
+  };
+}
+
+it("runs again what a killed process had begun, once its locks have run out", async () => {
+  const { url, tasks, addScheduler } = openSchedulerFixture();
+  const lockLifetimeMs = 500;
+  const doomed = startProcess(url, lockLifetimeMs, "hang");
+  const { scheduler } = addScheduler({ times: { lockLifetimeMs } });
+  scheduler.schedule(onceTask, { n: 1 }, new Date());
+  await eventually(() => {
+    expect(doomed.lines()).toContain('{"ran":"test.once","n":1}');
+    expect(doomed.lines()).toContain('{"ran":"test.again"}');
+  });
+  doomed.kill("SIGKILL");
+  expect(await doomed.ended).toBe("SIGKILL");
+  expect(await tasks.countDocuments({ lockedAt: { $ne: null } })).toBe(2);
+  const ran = vi.fn<(payload: { n: number }) => void>();
+  const ranAgain = vi.fn<() => void>();
+  scheduler.start([taskHandler(onceTask, ran), recurringHandler(recurringTask, 100, ranAgain)]);
+  await eventually(() => {
+    expect(ran.mock.calls).toEqual([[{ n: 1 }]]);
+    expect(ranAgain.mock.calls.length).toBeGreaterThan(2);
+  });
+  await eventually(async () => expect(await tasks.countDocuments({ name: onceTask.name })).toBe(0));
+});
+
+it("goes on after it was suspended for longer than its locks live", async () => {
+  const { url, addScheduler } = openSchedulerFixture();
+  const lockLifetimeMs = 300;
+  const sleeper = startProcess(url, lockLifetimeMs, "run");
+  const runs = (): number => sleeper.lines().filter((line) => line.includes(recurringTask.name)).length;
+  // Whether it holds a job at that moment is up to chance.
+  for (let round = 0; round < 6; round += 1) {
+    const before = runs();
+    await eventually(() => expect(runs()).toBeGreaterThan(before + 1));
+    sleeper.kill("SIGSTOP");
+    const other = addScheduler({ times: { lockLifetimeMs } });
+    const work = vi.fn<() => void>();
+    other.scheduler.start([recurringHandler(recurringTask, 100, work)]);
+    await eventually(() => expect(work.mock.calls.length).toBeGreaterThan(4));
+    await other.scheduler[Symbol.asyncDispose]();
+    sleeper.kill("SIGCONT");
+  }
+  const before = runs();
+  await eventually(() => expect(runs()).toBeGreaterThan(before + 2));
+});
+
+it("ends by itself after a stop, with nothing locked and nothing held open", async () => {
+  const { url, tasks } = openSchedulerFixture();
+  const child = startProcess(url, HOUR_MS, "run");
+  await eventually(() => expect(child.lines().length).toBeGreaterThan(2));
+  child.stop();
+  // Agenda's own timers would keep it for half an hour.
+  expect(await child.ended).toBe(0);
+  expect(await tasks.countDocuments({ lockedAt: { $ne: null } })).toBe(0);
+});
+
+it("neither ends nor says a word of an unhandled rejection where there is no MongoDB", async () => {
+  const child = startProcess("mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=100", HOUR_MS, "run");
+  const told = expect.stringContaining('"trouble":"MongoDB: out of reach"');
+  await eventually(() => expect(child.lines()).toEqual([told]));
+  child.stop();
+  expect(await child.ended).toBe(0);
+  expect(child.lines()).toEqual([told]);
+});

@@ -1,0 +1,68 @@
+/** The mail server is down, hangs or refuses while traffic runs: nobody waits for it, and each mail arrives once. */
+import { expect, it, onTestFinished, vi } from "vitest";
+import { createMailService } from "../../src/mail/mail.service.ts";
+import { raw, sql } from "../../src/platform/postgres/sql.ts";
+import { startFaultTraffic } from "../support/faults/traffic.ts";
+import { freePort } from "../support/free-port.ts";
+import { newMailTo } from "../support/mail.fixture.ts";
+import { startTestSmtpServer } from "../support/smtp-server.ts";
+import { testSecretBox } from "../support/test-secret.ts";
+import { verifyDeliveries } from "../support/faults/delivery-checks.ts";
+import { eventually } from "../support/faults/change-load.ts";
+import { openFaultFixture } from "../support/faults/webhook.fixture.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+// evidence: mail-server-outage
+it("down, then refusing, then hanging: callers and webhooks go on, and every mail arrives, once", async () => {
+  const world = await openFaultFixture();
+  const port = await freePort();
+  await world.addEndpoint();
+  const numbers = await world.addJobs(5);
+  const server = await world.startServer("all", {
+    SMTP_URL: `smtp://127.0.0.1:${port}?tls=off`,
+    MAIL_FROM: "no-reply@waymark.example",
+  });
+  const traffic = await startFaultTraffic(world, server, numbers);
+  const mails = createMailService({
+    database: world.database,
+    secretBox: testSecretBox,
+    isSmtpConfigured: true,
+  });
+  for (const name of ["one", "two", "three"])
+    await mails.enqueue(world.database, newMailTo(`${name}@waymark.example`));
+  await attempted(1);
+  await traffic.waitForSuccesses();
+
+  await using mailServer = await startTestSmtpServer({ port });
+  mailServer.rejections.message.push(...Array.from({ length: 3 }, () => ({ code: 451, message: "later" })));
+  await makeDue();
+  await attempted(2);
+  await traffic.waitForSuccesses();
+
+  const { promise: hold, resolve: letGo } = Promise.withResolvers<void>();
+  onTestFinished(() => letGo());
+  mailServer.acceptAfter = hold;
+  await makeDue();
+  await eventually(() => expect(mailServer.delayedCount).toBe(3));
+  await traffic.waitForSuccesses();
+  letGo();
+  await eventually(() => expect(mailServer.received).toHaveLength(3));
+  await eventually(async () =>
+    expect(await world.database.query(sql`select from mail where status <> 'sent'`)).toEqual([]),
+  );
+  expect(new Set(mailServer.received.flatMap(({ recipients }) => recipients)).size).toBe(3);
+  expect(traffic.rejectedCount()).toBe(0);
+  await traffic.stopAndVerify();
+  await verifyDeliveries(world, { duplicates: 0 });
+
+  async function attempted(attempts: number): Promise<void> {
+    const waiting = sql`select from mail where status = 'waiting' and attempts = ${attempts} and lease_token is null`;
+    await eventually(async () => expect(await world.database.query(waiting)).toHaveLength(3));
+  }
+  /** As if the time had come, and told as a new mail is. */
+  async function makeDue(): Promise<void> {
+    await world.database.query(raw("update mail set due_at = now() where status = 'waiting'"));
+    await world.database.query(raw("select pg_notify('mails', '')"));
+  }
+});

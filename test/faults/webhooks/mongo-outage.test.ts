@@ -1,0 +1,92 @@
+/** MongoDB, which holds nothing but the time, goes away: callers notice nothing, and what is due goes out when it is back. */
+import { expect, inject, it, onTestFinished, vi } from "vitest";
+import { openEmbeddedMongo, type EmbeddedMongo } from "../../../src/embedded/mongo/embedded-mongo.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { stopAndRemoveAll, makeFolder, mongodPid } from "../../support/processes/embedded-processes.ts";
+import { startFaultTraffic } from "../../support/faults/traffic.ts";
+import { verifyDeliveries } from "../../support/faults/delivery-checks.ts";
+import { eventually, failEveryThird, readinessStatus } from "../../support/faults/change-load.ts";
+import {
+  openFaultFixture,
+  type FaultEndpoint,
+  type FaultFixture,
+} from "../../support/faults/webhook.fixture.ts";
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 });
+
+function openMongo(dataDir: string): EmbeddedMongo {
+  const binary = inject("mongodBinary");
+  const mongo = openEmbeddedMongo({ dataDir, binary, cacheDir: dataDir, download: false });
+  onTestFinished(() => mongo[Symbol.asyncDispose]());
+  return mongo;
+}
+
+// evidence: mongo-killed-retries-kept
+it("killed and started again on its folder under load: nobody is refused, and every retry goes out", async () => {
+  onTestFinished(stopAndRemoveAll);
+  const dataDir = await makeFolder();
+  const mongo = openMongo(dataDir);
+  const world = await openFaultFixture({ mongoUrl: await mongo.url });
+  await world.addEndpoint({ respond: failEveryThird() });
+  await world.addEndpoint({ respond: failEveryThird() });
+  const numbers = await world.addJobs(5);
+  const [api, worker] = await Promise.all([world.startServer("api"), world.startServer("worker")]);
+  const traffic = await startFaultTraffic(world, api, numbers);
+  await traffic.waitForSuccesses(5);
+  const pid = await mongodPid(dataDir);
+  process.kill(pid, "SIGKILL");
+  await traffic.waitForSuccesses(5);
+  // Whoever holds the data folder starts it again.
+  await eventually(async () => expect(await mongodPid(dataDir)).not.toBe(pid));
+  await eventually(async () => expect(await readinessStatus(worker)).toBe(200));
+  await traffic.waitForSuccesses(5);
+  expect(traffic.rejectedCount()).toBe(0);
+  await traffic.stopAndVerify();
+  await verifyDeliveries(world, { duplicates: 0 });
+});
+
+// evidence: mongo-away-first-attempts-sent
+it("away while retries fall due: nobody is refused, first attempts go out, and the rest when it is back", async () => {
+  onTestFinished(stopAndRemoveAll);
+  const dataDir = await makeFolder();
+  const before = openMongo(dataDir);
+  const world = await openFaultFixture({ mongoUrl: await before.url, schedule: "0s,1s,1s,1s" });
+  const failing = await world.addEndpoint({ respond: failEveryThird() });
+  const healthy = await world.addEndpoint();
+  const numbers = await world.addJobs(5);
+  const [api, worker] = await Promise.all([world.startServer("api"), world.startServer("worker")]);
+  const traffic = await startFaultTraffic(world, api, numbers);
+  await traffic.waitForSuccesses();
+  await before[Symbol.asyncDispose]();
+  await eventually(async () => expect(await readinessStatus(worker)).toBe(503));
+
+  const alone = [healthy, failing].map((endpoint) => idsAt(endpoint).size);
+  await traffic.waitForSuccesses(5);
+  await eventually(() => {
+    const more = [healthy, failing].map((endpoint, at) => idsAt(endpoint).size - (alone[at] ?? 0));
+    expect(Math.min(...more)).toBeGreaterThan(10);
+  });
+  await eventually(async () => expect(await overdue(world)).toBeGreaterThan(2));
+  expect([await readinessStatus(api), await readinessStatus(worker)]).toEqual([200, 503]);
+
+  const after = openMongo(dataDir);
+  expect(await after.url).toBe(world.mongoUrl);
+  await eventually(async () => expect(await readinessStatus(worker)).toBe(200));
+  await traffic.waitForSuccesses();
+  expect(traffic.rejectedCount()).toBe(0);
+  await traffic.stopAndVerify();
+  await verifyDeliveries(world, { duplicates: 0 });
+});
+
+/** The events that it was told of. */
+function idsAt(endpoint: FaultEndpoint): Set<unknown> {
+  return new Set(endpoint.received().map(({ headers }) => headers["webhook-id"]));
+}
+
+/** How many deliveries should have been sent again by now. */
+async function overdue({ database }: FaultFixture): Promise<number> {
+  const rows = await database.query(sql`
+    select from webhook_delivery where status = 'pending' and attempts > 0 and lease_token is null
+      and due_at < clock_timestamp()`);
+  return rows.length;
+}

@@ -1,0 +1,117 @@
+/** Receivers that hang, drip, never end, lead elsewhere or ask for quiet, as a whole worker meets them. */
+import { expect, it, vi } from "vitest";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { INITIAL_WINDOW } from "../../../src/webhooks/dispatcher/endpoint-states.ts";
+import { verifyDeliveries, listAttemptOutcomes } from "../../support/faults/delivery-checks.ts";
+import {
+  createResponseGate,
+  endlessBody,
+  eventually,
+  firstResponse,
+} from "../../support/faults/change-load.ts";
+import {
+  openFaultFixture,
+  type FaultEndpoint,
+  type FaultFixture,
+} from "../../support/faults/webhook.fixture.ts";
+import { startTestReceiver, type ReceiverReply } from "../../support/webhooks/receiver.ts";
+
+vi.setConfig({ testTimeout: 150_000 });
+
+const OK = {};
+
+it("one endpoint in a hundred that hangs delays none of the others", async () => {
+  const world = await openFaultFixture();
+  const gate = createResponseGate();
+  const hanging = await world.addEndpoint({ respond: gate.respond });
+  const healthy: FaultEndpoint[] = [];
+  for (let count = 1; count < 100; count += 1) {
+    const owner = count < 50 ? world.agent : world.contractor;
+    healthy.push(await world.addEndpoint({ owner }));
+  }
+  await world.startServer("worker");
+  gate.block();
+  await world.addJobs(5, "assigned");
+  world.notifyWorkers();
+  // Two events a job for the agent's endpoints, and one for the contractor's.
+  await eventually(() =>
+    expect(healthy.reduce((sum, endpoint) => sum + endpoint.received().length, 0)).toBe(49 * 10 + 50 * 5),
+  );
+  expect(hanging.received()).toHaveLength(INITIAL_WINDOW);
+  expect(gate.blockedCount()).toBe(INITIAL_WINDOW);
+  gate.release();
+  await verifyDeliveries(world, { duplicates: 0 });
+});
+
+it("a body without end costs its attempt nothing, and a redirect is not followed", async () => {
+  await using trap = await startTestReceiver();
+  const world = await openFaultFixture();
+  const pouring = await world.addEndpoint({ respond: endlessBody(4_096, 5) });
+  const leading = [trap.url, "http://169.254.169.254/latest/meta-data/", "//[::1]/"];
+  const redirecting: FaultEndpoint[] = [];
+  for (const location of leading) {
+    const respond = firstResponse(() => ({ status: 307, headers: { location } }));
+    redirecting.push(await world.addEndpoint({ respond }));
+  }
+  await world.startServer("worker");
+  await world.addJobs(1);
+  world.notifyWorkers();
+  await verifyDeliveries(world, { duplicates: 0 });
+  expect(await listAttemptOutcomes(world, pouring)).toEqual(["delivered"]);
+  for (const endpoint of redirecting)
+    expect(await listAttemptOutcomes(world, endpoint)).toEqual(["http_307", "delivered"]);
+  expect(trap.received).toEqual([]);
+});
+
+it("410 and Retry-After stop an endpoint for as long as they say, and others not at all", async () => {
+  const world = await openFaultFixture();
+  const asking = (status: number, value: string) =>
+    world.addEndpoint({
+      maxInFlight: 1,
+      respond: (): ReceiverReply => ({ status, headers: { "retry-after": value } }),
+    });
+  const hourLater = new Date(Date.now() + 3_600_000).toUTCString();
+  const quiet = [await asking(429, "120"), await asking(503, hourLater), await asking(429, "99999999999")];
+  const gone = await world.addEndpoint({ maxInFlight: 1, respond: () => ({ status: 410 }) });
+  const senseless = await world.addEndpoint({
+    respond: firstResponse(() => ({ status: 429, headers: { "retry-after": "-5" } })),
+  });
+  await world.startServer("worker");
+  await world.addJobs(2);
+  world.notifyWorkers();
+  await eventually(async () => {
+    const blocked = await Promise.all(quiet.map((endpoint) => blockedForS(world, endpoint)));
+    expect(blocked.map((seconds) => Math.ceil(seconds / 3_600))).toEqual([1, 1, 24]);
+    expect(blocked[0]).toBeLessThanOrEqual(120);
+  });
+  await eventually(async () => expect(await statusOf(world, gone)).toBe("disabled"));
+
+  await world.addJobs(3);
+  world.notifyWorkers();
+  await eventually(async () => expect(await listAttemptOutcomes(world, senseless)).toHaveLength(6));
+  expect([...quiet, gone].map((endpoint) => endpoint.received().length)).toEqual([1, 1, 1, 1]);
+
+  // Their owner has mended them, and says so.
+  for (const endpoint of [...quiet, gone]) {
+    endpoint.respond = () => OK;
+    await world.endpointService.resume(world.agent, endpoint.typedId);
+  }
+  await world.database.query(
+    sql`update webhook_delivery set due_at = clock_timestamp() where status = 'pending' and lease_token is null`,
+  );
+  expect(await verifyDeliveries(world, { duplicates: 0 })).toMatchObject({ mostAttempts: 2 });
+});
+
+async function blockedForS({ database }: FaultFixture, { id }: FaultEndpoint): Promise<number> {
+  const [row] = await database.query<{ seconds: number }>(sql`
+    select coalesce(extract(epoch from blocked_until - clock_timestamp()), 0)::float8 as seconds
+    from webhook_endpoint where id = ${id}`);
+  return row?.seconds ?? 0;
+}
+
+async function statusOf({ database }: FaultFixture, { id }: FaultEndpoint): Promise<string> {
+  const [row] = await database.query<{ status: string }>(
+    sql`select status from webhook_endpoint where id = ${id}`,
+  );
+  return row?.status ?? "";
+}

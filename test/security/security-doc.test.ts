@@ -1,0 +1,76 @@
+/** docs/security.md names evidence for each threat and covers each requirement. `evidence.test.ts` checks that the ids exist. */
+import { describe, expect, it } from "vitest";
+import { parseEvidenceIds, readPages, tableRows } from "../support/evidence.ts";
+
+const STATUSES = ["met", "partly", "not met", "operator", "not applicable"];
+
+/** How many requirements of levels 1 and 2 each section of ASVS 5.0.0 has: they are its first; its others, and other sections, have none. */
+const SECTIONS: readonly (readonly [chapter: number, counts: Readonly<Record<number, number>>])[] = [
+  [1, { 1: 2, 2: 9, 3: 11, 4: 3, 5: 2 }],
+  [2, { 1: 3, 2: 3, 3: 4, 4: 1 }],
+  [3, { 2: 2, 3: 4, 4: 6, 5: 5, 7: 2 }],
+  [4, { 1: 3, 2: 1, 3: 2, 4: 4 }],
+  [5, { 1: 1, 2: 3, 3: 2, 4: 3 }],
+  [6, { 1: 3, 2: 12, 3: 4, 4: 4, 5: 5, 6: 3, 8: 4 }],
+  [7, { 1: 3, 2: 4, 3: 2, 4: 5, 5: 2, 6: 2 }],
+  [8, { 1: 2, 2: 3, 3: 1, 4: 1 }],
+  [13, { 1: 1, 2: 5, 3: 2, 4: 5 }],
+  [16, { 1: 1, 2: 5, 3: 4, 4: 3, 5: 3 }],
+];
+
+interface Row {
+  item: string;
+  cells: string[];
+  evidence: string;
+}
+
+const page = readPages()["docs/security.md"] ?? "";
+
+const rowsOf = (part: string): Row[] =>
+  tableRows(part).map((cells) => ({ item: cells[0] ?? "", cells, evidence: cells.at(-1) ?? "" }));
+const rows = rowsOf(page);
+
+describe("docs/security.md", () => {
+  it("names a test for each of OWASP's ten, and for each resource limit", () => {
+    const [, bounds = "", top = ""] = page.split(/^## (?:Resource limits|OWASP API|OWASP ASVS).*$/m);
+    const ten = rowsOf(top).filter(({ item }) => /^API\d/.test(item));
+    expect(ten.map(({ item }) => item.split(" ")[0])).toEqual(
+      Array.from({ length: 10 }, (_, at) => `API${at + 1}:2023`),
+    );
+    const limits = rowsOf(bounds);
+    expect(limits.length).toBeGreaterThan(20);
+    for (const { item, cells, evidence } of [...ten, ...limits]) {
+      expect({ item, cells: cells.length }).toEqual({ item, cells: 3 });
+      expect({ item, tests: parseEvidenceIds(evidence).length }).not.toMatchObject({ tests: 0 });
+    }
+  });
+
+  it("covers each requirement of ASVS 5.0.0 in its chapters once, with a status and evidence", () => {
+    const asvs = rows.filter(({ item }) => /^\d/.test(item));
+    const answered = asvs.flatMap(({ item }) => item.split(", "));
+    const wanted = SECTIONS.flatMap(([chapter, counts]) =>
+      Object.entries(counts).flatMap(([section, count]) =>
+        Array.from({ length: count }, (_, at) => `${chapter}.${section}.${at + 1}`),
+      ),
+    );
+    expect(answered.toSorted()).toEqual(wanted.toSorted());
+    for (const { item, cells, evidence } of asvs) {
+      expect({ item, cells: cells.length }).toEqual({ item, cells: 4 });
+      expect(STATUSES).toContain(cells[1]);
+      // A row without a test says why.
+      expect({
+        item,
+        hasEvidence: parseEvidenceIds(evidence).length > 0 || evidence.startsWith("– "),
+      }).toEqual({
+        item,
+        hasEvidence: true,
+      });
+    }
+  });
+
+  it("says what is missing for each requirement that is not met", () => {
+    const lacking = rows.filter(({ cells }) => cells[1] === "not met" || cells[1] === "partly");
+    expect(lacking.length).toBeGreaterThan(0);
+    for (const { cells } of lacking) expect(cells[2]?.length).toBeGreaterThan(40);
+  });
+});

@@ -1,0 +1,122 @@
+/** Ways around the sign-in, and into what a form does not ask for. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createLogger } from "../../src/platform/logger.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import {
+  VALID_PASSWORD,
+  createTestUser,
+  createSessionClient,
+  signIn,
+  enableTwoFactor,
+} from "../support/accounts/session-client.ts";
+import {
+  ACCOUNT_ENV,
+  waitForMail,
+  randomClientIpHeader,
+  extractLinkToken,
+} from "../support/accounts/mails.ts";
+import { expectData } from "../support/app/assertions.ts";
+import { queryData } from "../support/graphql/client.ts";
+import type { ApiResponse } from "../support/app/app-instance.ts";
+import { sendRawRequest } from "../support/app/raw-http-client.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+
+const NEW_PASSWORD = "a kestrel over the motorway";
+
+let app: TestApp;
+let agent: TestOrganization;
+let written = "";
+
+beforeAll(async () => {
+  const logger = createLogger("info", { write: (line) => (written += line) });
+  app = await startTestApp(ACCOUNT_ENV, { logger });
+  agent = await app.createOrganization("agent");
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+function post(path: string, body: object): Promise<ApiResponse> {
+  return createSessionClient(app).call(path, {
+    method: "POST",
+    body: JSON.stringify(body),
+    headers: randomClientIpHeader(),
+  });
+}
+
+describe("a password by mail", () => {
+  // evidence: password-reset-keeps-two-factor
+  it("asks who has a new password by mail for their second factor all the same", async () => {
+    const person = await createTestUser(app, { organizationId: agent.id, role: "owner" });
+    const browser = await signIn(app, person);
+    await enableTwoFactor(browser, person);
+    await post("/auth/password/forgotten", { email: person.email });
+    const token = extractLinkToken(await waitForMail(app, person.email, "password_reset"), "reset-password");
+    expectData(await post("/auth/password/reset", { token, password: NEW_PASSWORD }));
+    const thief = createSessionClient(app);
+    const { email } = person;
+    const signedIn = expectData(await thief.post("/auth/sign-in", { email, password: NEW_PASSWORD }));
+    expect(signedIn).toEqual({ two_factor_required: true });
+    expect((await thief.get("/auth/session")).status).toBe(401);
+  });
+});
+
+describe("a form", () => {
+  // evidence: account-forms-reject-extra-fields
+  it("gives nobody a role, an organisation or an address that the form does not ask for", async () => {
+    const other = await app.createOrganization("contractor");
+    const greedy = {
+      role: "operator",
+      organization_id: null,
+      organizationId: other.id,
+      scopes: ["jobs:read", "jobs:write", "webhooks:manage"],
+      email_verified: true,
+      id: "00000000-0000-7000-8000-000000000001",
+    };
+    const owner = await signIn(app, await createTestUser(app, { organizationId: agent.id, role: "owner" }));
+    const email = "greedy@test.example";
+    const invite =
+      "mutation ($email: String!) { inviteMember(input: { email: $email }) { userErrors { code } } }";
+    await queryData(app, invite, {
+      headers: { cookie: owner.cookie, origin: app.url },
+      variables: { email },
+    });
+    const token = extractLinkToken(await waitForMail(app, email, "invitation"), "invitation");
+    const accepted = {
+      token,
+      name: "Greedy",
+      password: VALID_PASSWORD,
+      email: "boss@test.example",
+      ...greedy,
+    };
+    expectData(await post("/auth/links/accept", accepted));
+    const browser = createSessionClient(app);
+    expectData(await browser.post("/auth/sign-in", { email, password: VALID_PASSWORD, ...greedy }));
+    await browser.send("PATCH", "/auth/profile", { name: "Greedy", ...greedy });
+    const { user, organization } = expectData(await browser.get("/auth/session"));
+    expect({ role: user.role, email: user.email }).toEqual({ role: "member", email });
+    expect(organization.name).toBe(agent.name);
+    const [row] = await app.database.query<{ count: number }>(
+      sql`select count(*)::int as count from user_account where email = 'boss@test.example' or role = 'operator'`,
+    );
+    expect(row?.count).toBe(0);
+  });
+});
+
+describe("the log", () => {
+  // evidence: log-injection-escaped
+  it("writes no second line into the log, whatever a request holds", async () => {
+    const forged = '{"level":"info","msg":"forged"}';
+    const hostile = `x%0a${encodeURIComponent(forged)}%0d%0a\u2028`;
+    await sendRawRequest(app.url, `/v1/jobs?q=${encodeURI(hostile)}`, {
+      headers: {
+        "user-agent": `a\tb ${forged}`,
+        "x-request-id": forged,
+        "x-api-key": forged,
+        ...randomClientIpHeader(),
+      },
+    });
+    await post("/auth/sign-in", { email: `a\n${forged}@x`, password: `\r\n${forged}` });
+    const lines = written.trimEnd().split("\n");
+    for (const line of lines) expect(JSON.parse(line)).toHaveProperty("time");
+    expect(written).not.toContain("forged");
+  });
+});

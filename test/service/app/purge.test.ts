@@ -1,0 +1,186 @@
+/** What is swept away each minute: all of it, nothing else, and without reading whole tables. */
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { purgeSessions } from "../../../src/accounts/sessions/service.ts";
+import { SESSION_IDLE_MS } from "../../../src/accounts/sessions/verifier.ts";
+import { purgeEndedKeys } from "../../../src/api-keys/api-key.purge.ts";
+import { purgeBuckets } from "../../../src/rate-limits/rate-limit.store.ts";
+import {
+  purgeIdempotencyRecords,
+  trimIdempotencyRecords,
+} from "../../../src/idempotency/idempotency.purge.ts";
+import type { Queryable } from "../../../src/platform/postgres/database.ts";
+import { uuidV7Sql } from "../../../src/platform/ids.ts";
+import { sql, type Sql } from "../../../src/platform/postgres/sql.ts";
+import { createTestUser } from "../../support/accounts/session-client.ts";
+import { DAY_MS } from "../../support/fake-clock.ts";
+import { startTestApp, type TestApp } from "../../support/app/app.fixture.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const NOW_MS = Date.now();
+const isoTime = (ms: number): string => new Date(ms).toISOString();
+
+/** `count` sessions and as many sign-ins that wait for their second step, called `name`. */
+async function insert(
+  name: string,
+  { count = 1, expiresMs = NOW_MS + DAY_MS, seenMs = NOW_MS },
+): Promise<void> {
+  const { id } = await createTestUser(app, { organizationId: null, role: "operator" });
+  await app.database.query(sql`
+    insert into user_session (id, user_id, token, user_agent, created_at, updated_at, expires_at, last_seen_at)
+    select ${uuidV7Sql}, ${id}::uuid, ${name} || number, ${name}, now(), now(), ${isoTime(expiresMs)}::timestamptz,
+      ${isoTime(seenMs)}::timestamptz
+    from generate_series(1, ${count}::int) number`);
+  await app.database.query(sql`
+    insert into user_verification (id, identifier, value, expires_at)
+    select ${uuidV7Sql}, ${name}, ${name}, ${isoTime(expiresMs)}::timestamptz from generate_series(1, ${count}::int)`);
+}
+
+async function remainingRows(): Promise<{ sessions: string[]; verifications: string[] }> {
+  const sessions = await app.database.query<{ name: string }>(
+    sql`select distinct user_agent as name from user_session order by name`,
+  );
+  const verifications = await app.database.query<{ name: string }>(
+    sql`select distinct value as name from user_verification order by name`,
+  );
+  return { sessions: sessions.map(({ name }) => name), verifications: verifications.map(({ name }) => name) };
+}
+
+it("sessions go that have expired or were not used for long, and sign-ins whose time is over", async () => {
+  await insert("fresh", {});
+  await insert("expired", { expiresMs: NOW_MS });
+  await insert("idle", { seenMs: NOW_MS - SESSION_IDLE_MS });
+  await purgeSessions(app.database, 1_000);
+  expect(await remainingRows()).toEqual({ sessions: ["fresh"], verifications: ["fresh", "idle"] });
+});
+
+it("they are found by an index, however many there are", async () => {
+  await insert("many", { count: 5_000 });
+  await app.database.query(sql`analyze user_session, user_verification`);
+  const texts: string[] = [];
+  const listening: Queryable = {
+    ...app.database,
+    async query<Row>(statement: Sql) {
+      texts.push(statement.compile().text);
+      return await app.database.query<Row>(statement);
+    },
+  };
+  await purgeSessions(listening, 1_000);
+  expect(texts.length).toBeGreaterThan(0);
+  expect(await sequentiallyScannedTables(texts)).toEqual([]);
+});
+
+it("buckets go that were not used for a day, all of them, in as many steps as it takes", async () => {
+  const bucket = (name: string, count: number, age: string) =>
+    app.database.query(sql`
+      insert into rate_limit_bucket (id, tokens, allowed, updated_at)
+      select ${name} || number, 1, true, now() - ${age}::interval from generate_series(1, ${count}::int) number`);
+  await bucket("old", 25, "25 hours");
+  await bucket("fresh", 2, "23 hours");
+  await purgeBuckets(app.database, 10);
+  const rows = await app.database.query<{ id: string }>(
+    sql`select id from rate_limit_bucket where id ~ '^(old|fresh)' order by id`,
+  );
+  expect(rows.map(({ id }) => id)).toEqual(["fresh1", "fresh2"]);
+});
+
+/** `count` records of an organisation, called `name1` and so on, the last of which expires `expires` from now. */
+async function insertRecords(
+  organizationId: string,
+  name: string,
+  { count, expires, bytes = 100 }: { count: number; expires: string; bytes?: number },
+): Promise<void> {
+  await app.database.query(sql`
+    insert into idempotency_record (organization_id, route, key, fingerprint, answer, bytes, expires_at)
+    select ${organizationId}::uuid, 'PATCH', ${name} || number, '', '{}', ${bytes},
+      now() + ${expires}::interval - (${count}::int - number) * interval '1 s'
+    from generate_series(1, ${count}::int) number`);
+}
+
+async function recordsOf(organizationId: string): Promise<string[]> {
+  const rows = await app.database.query<{ key: string }>(sql`
+    select key from idempotency_record where organization_id = ${organizationId}::uuid order by expires_at`);
+  return rows.map(({ key }) => key);
+}
+
+describe("idempotency records", () => {
+  it("go after their 24 hours, all of them, in as many steps as it takes", async () => {
+    const { id } = await app.createOrganization("agent");
+    await insertRecords(id, "expired", { count: 25, expires: "-1 ms" });
+    await insertRecords(id, "fresh", { count: 2, expires: "10 s" });
+    await purgeIdempotencyRecords(app.database, 10);
+    expect(await recordsOf(id)).toEqual(["fresh1", "fresh2"]);
+  });
+
+  it("go sooner where an organisation stores too many, the oldest first, and only its own", async () => {
+    const [greedy, modest] = [await app.createOrganization("agent"), await app.createOrganization("agent")];
+    await insertRecords(greedy.id, "new", { count: 20, expires: "24 h" });
+    await insertRecords(greedy.id, "old", { count: 25, expires: "23 h" });
+    await insertRecords(modest.id, "kept", { count: 20, expires: "1 h" });
+    const limits = { records: 20, bytes: 1_000_000 };
+    expect(await trimIdempotencyRecords(app.database, limits, 10)).toBe(25);
+    expect(await recordsOf(greedy.id)).toEqual(Array.from({ length: 20 }, (_, index) => `new${index + 1}`));
+    expect(await recordsOf(modest.id)).toHaveLength(20);
+    expect(await trimIdempotencyRecords(app.database, limits, 10)).toBe(0);
+  });
+
+  it("go sooner where the answers of an organisation are too large", async () => {
+    const { id } = await app.createOrganization("agent");
+    await insertRecords(id, "large", { count: 5, expires: "24 h", bytes: 1_000 });
+    expect(await trimIdempotencyRecords(app.database, { records: 1_000, bytes: 2_500 }, 10)).toBe(3);
+    expect(await recordsOf(id)).toEqual(["large4", "large5"]);
+  });
+});
+
+interface PlanNode {
+  "Node Type": string;
+  "Relation Name"?: string;
+  Plans?: PlanNode[];
+}
+
+/** The tables that are read from end to end by the plans that serve the statements whatever their values are. */
+async function sequentiallyScannedTables(texts: readonly string[]): Promise<(string | undefined)[]> {
+  const client = new pg.Client(app.databaseUrl);
+  await client.connect();
+  const flat = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(flat)];
+  const nodes: PlanNode[] = [];
+  for (const text of texts) {
+    const { rows } = await client.query<{ "QUERY PLAN": { Plan: PlanNode }[] }>(
+      `explain (generic_plan, format json) ${text}`,
+    );
+    nodes.push(...rows.flatMap((row) => row["QUERY PLAN"]).flatMap(({ Plan }) => flat(Plan)));
+  }
+  await client.end();
+  return nodes.filter((node) => node["Node Type"] === "Seq Scan").map((node) => node["Relation Name"]);
+}
+
+it("keys go that ended before the retention time, and no others", async () => {
+  const partner = await app.createOrganization("agent");
+  const names = ["revoked long ago", "expired long ago", "revoked today", "expired today", "ends later"];
+  const ids = new Map<string, string>();
+  for (const name of names)
+    ids.set(name, (await app.keys.create({ organizationId: partner.id, name, createdBy: "test" })).key.id);
+  const end = (name: string, column: Sql, days: number) =>
+    app.database.query(
+      sql`update api_key set ${column} = now() + make_interval(days => ${days}) where id = ${ids.get(name)}`,
+    );
+  await end("revoked long ago", sql`revoked_at`, -8);
+  await end("revoked long ago", sql`expires_at`, 30);
+  await end("expired long ago", sql`expires_at`, -8);
+  await end("revoked today", sql`revoked_at`, -6);
+  await end("expired today", sql`expires_at`, -6);
+  await end("ends later", sql`expires_at`, 8);
+  await purgeEndedKeys(app.database, 7);
+  const kept = await app.keys.list(partner.id);
+  expect(kept.map(({ name }) => name).toSorted()).toEqual([
+    "ends later",
+    "expired today",
+    "revoked today",
+    "test",
+  ]);
+});

@@ -1,0 +1,244 @@
+/** Traces, from a request to the attempts of its deliveries; the API and the dispatcher each send their own spans. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createLogger } from "../../../src/platform/logger.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import type { Tracing } from "../../../src/platform/tracing/tracing.ts";
+import {
+  startTraceCollector,
+  spanPath,
+  openTracingTo,
+  type CollectedSpan,
+  type TraceCollector,
+} from "../../support/trace-collector.ts";
+import { startTestReceiver, type TestReceiver } from "../../support/webhooks/receiver.ts";
+import {
+  startDispatcherFixture,
+  type RunningDispatcher,
+  type DispatcherFixture,
+} from "../../support/webhooks/dispatcher.fixture.ts";
+
+let collector: TraceCollector;
+let receiver: TestReceiver;
+let rig: DispatcherFixture;
+let dispatcher: RunningDispatcher;
+let tracing: Tracing;
+const log: string[] = [];
+
+const ROUTE = "/v1/jobs/by-marking/{markingNumber}";
+const RECIPIENT = "Berit Solheim";
+const PATH_SECRET = "hush-hush";
+
+const isEvent = ({ name }: CollectedSpan): boolean => name === "publish job_event";
+const isDelivery = ({ name }: CollectedSpan): boolean => name === "deliver webhook_delivery";
+const isAttempt = ({ name }: CollectedSpan): boolean => name === "POST";
+const isRoot = ({ parentId }: CollectedSpan): boolean => parentId === null;
+
+beforeAll(async () => {
+  collector = await startTraceCollector();
+  receiver = await startTestReceiver();
+  tracing = openTracingTo(collector, "api");
+  const logger = createLogger(
+    "info",
+    { write: (line) => void log.push(line) },
+    () => tracing.currentIds() ?? {},
+  );
+  rig = await startDispatcherFixture({ tracing, logger });
+  dispatcher = await rig.startDispatcher({ tracing: openTracingTo(collector, "worker") });
+  await rig.createEndpoint({ url: `${receiver.url}/${PATH_SECRET}` });
+});
+afterAll(async () => {
+  await rig[Symbol.asyncDispose]();
+  await tracing[Symbol.asyncDispose]();
+  await receiver[Symbol.asyncDispose]();
+  await collector[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  collector.posts.length = log.length = 0;
+  receiver.respond = () => ({});
+});
+
+async function patch(
+  number: string,
+  body: object,
+  init: { headers?: Record<string, string>; query?: string } = {},
+) {
+  const { headers = {}, query = "" } = init;
+  return await rig.app.call(`/v1/jobs/by-marking/${number}${query}`, {
+    method: "PATCH",
+    key: rig.agent.key,
+    headers,
+    body: JSON.stringify(body),
+  });
+}
+
+/** A job, changed by a request that is told of once it is over. */
+async function changeJob(init?: { headers?: Record<string, string> }) {
+  const [number = ""] = await rig.app.createJobs(rig.agent, [{}]);
+  const { body } = await patch(number, { recipient_name: RECIPIENT }, init);
+  return { number, requestId: body.request_id };
+}
+
+describe("a change and what follows from it", () => {
+  it("is one trace: request, SQL, event, delivery and attempt, each below the one before", async () => {
+    const { requestId } = await changeJob();
+    dispatcher.wake();
+    const spans = await collector.waitForTrace(requestId, isAttempt);
+    const path = spanPath(spans.find(isAttempt) as CollectedSpan, spans);
+    expect(path.map(({ name, kind, resource }) => [name, kind, resource["waymark.role"]])).toEqual([
+      [`PATCH ${ROUTE}`, 2, "api"],
+      ["UPDATE job INSERT job_event INSERT webhook_delivery INSERT job_counter_delta", 3, "api"],
+      ["publish job_event", 4, "api"],
+      ["deliver webhook_delivery", 5, "worker"],
+      ["POST", 3, "worker"],
+    ]);
+    expect(path[0]).toMatchObject({ parentId: null, links: [], isFailed: false });
+    expect(path[0]?.attributes).toMatchObject({
+      "http.request.method": "PATCH",
+      "http.route": ROUTE,
+      "http.response.status_code": 200,
+      "waymark.request.id": requestId,
+    });
+    expect(path[1]?.attributes).toMatchObject({
+      "db.system.name": "postgresql",
+      "db.operation.name": "UPDATE",
+      "db.collection.name": "job",
+      "db.query.text": expect.stringContaining("jsonb_to_recordset($1::jsonb)"),
+    });
+    expect(path[2]?.attributes["messaging.batch.message_count"]).toBe(1);
+    expect(path[3]?.attributes).toMatchObject({
+      "messaging.message.id": expect.stringMatching(/^evt_/),
+      "waymark.attempt.number": 1,
+    });
+    expect(path[4]?.attributes).toMatchObject({
+      "server.address": "127.0.0.1",
+      "server.port": receiver.port,
+      "http.response.status_code": 200,
+    });
+  });
+
+  it("says nothing of what the request or the job held, nor of the receiver more than its host", async () => {
+    const { number, requestId } = await changeJob();
+    dispatcher.wake();
+    await collector.waitForTrace(requestId, isAttempt);
+    const told = collector.posts.map(({ body }) => body).join("\n");
+    expect(told).toContain("recipient_name");
+    for (const secret of [RECIPIENT, number, rig.agent.key, PATH_SECRET, rig.agent.name])
+      expect(told).not.toContain(secret);
+  });
+
+  it("goes on with the attempts that are made later, and says which failed", async () => {
+    receiver.respond = () => ({ status: 503 });
+    const { requestId } = await changeJob();
+    dispatcher.wake();
+    await collector.waitForTrace(requestId, isAttempt);
+    await expect
+      .poll(() => rig.deliveries())
+      .not.toContainEqual(expect.objectContaining({ is_leased: true }));
+    receiver.respond = () => ({});
+    await rig.makeDue();
+    await rig.sweep(dispatcher);
+    const spans = await collector.waitForTrace(requestId, (span) => isDelivery(span) && !span.isFailed);
+    const deliveries = spans.filter(isDelivery);
+    expect(deliveries.map(({ attributes }) => attributes["waymark.attempt.number"])).toEqual([1, 2]);
+    expect(deliveries.map(({ attributes }) => attributes["error.type"])).toEqual(["http_503", undefined]);
+    expect(spans.filter(isAttempt).map(({ isFailed }) => isFailed)).toEqual([true, false]);
+    expect(new Set(deliveries.map(({ parentId }) => parentId)).size).toBe(1);
+  });
+
+  it.each([
+    ["a dry run", { body: { weight: 3 }, query: "?dry_run=true" }],
+    ["what changes nothing", { body: { weight: 2 }, query: "" }],
+    ["what is refused", { body: { weight: 3 }, query: "", headers: { "if-match": '"99"' } }],
+  ])("has no event for %s", async (_, { body, ...init }) => {
+    const [number = ""] = await rig.app.createJobs(rig.agent, [{ patch: { weight: 2 } }]);
+    const answer = await patch(number, body, init);
+    const spans = await collector.waitForTrace(answer.body.request_id);
+    expect(spans.some(({ name }) => name.startsWith("UPDATE job"))).toBe(true);
+    expect(spans.some(isEvent)).toBe(false);
+  });
+
+  it("has one event span for all that a batch changes in one statement", async () => {
+    const numbers = await rig.app.createJobs(rig.agent, [{}, {}, {}]);
+    const { body } = await rig.app.call("/v1/jobs/batch", {
+      method: "PATCH",
+      key: rig.agent.key,
+      body: JSON.stringify({ jobs: numbers.map((marking_number) => ({ marking_number, weight: 9 })) }),
+    });
+    const [event, ...others] = (await collector.waitForTrace(body.request_id)).filter(isEvent);
+    expect(others).toEqual([]);
+    expect(event?.attributes["messaging.batch.message_count"]).toBe(3);
+  });
+});
+
+describe("a caller's traceparent", () => {
+  const caller = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" };
+
+  it("is named beside our own trace, and not joined", async () => {
+    const traceparent = `00-${caller.traceId}-${caller.spanId}-01`;
+    const { requestId } = await changeJob({ headers: { traceparent } });
+    const [request, ...others] = (await collector.waitForTrace(requestId)).filter(isRoot);
+    expect(others).toEqual([]);
+    expect(request?.links).toEqual([caller]);
+    expect(collector.spans().some(({ traceId }) => traceId === caller.traceId)).toBe(false);
+  });
+
+  it("is forgotten where it is none", async () => {
+    const { requestId } = await changeJob({ headers: { traceparent: "'; drop table job; --" } });
+    expect((await collector.waitForTrace(requestId)).find(isRoot)?.links).toEqual([]);
+  });
+});
+
+it("each line of the log that belongs to a trace names it, and the event keeps it for its deliveries", async () => {
+  const { requestId } = await changeJob();
+  const { traceId, spanId } = (await collector.waitForTrace(requestId)).find(isRoot) as CollectedSpan;
+  const line = log
+    .map((text) => JSON.parse(text) as Record<string, unknown>)
+    .find((one) => one["request_id"] === requestId);
+  expect(line).toMatchObject({ trace_id: traceId, span_id: spanId });
+  const [event] = await rig.app.database.query<{ trace_parent: string }>(
+    sql`select trace_parent from job_event where request_id = ${requestId}`,
+  );
+  expect(event?.trace_parent).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-01$`));
+});
+
+it("a GraphQL operation is a span with its SQL below, and its name no part of the span's", async () => {
+  const query = `query ${"Long".repeat(100)} { jobs(first: 1) { nodes { markingNumber } } }`;
+  const answer = await rig.app.request("/graphql", {
+    method: "POST",
+    key: rig.agent.key,
+    body: JSON.stringify({ query }),
+  });
+  expect(answer.status).toBe(200);
+  const spans = await collector.waitForTrace(answer.headers.get("x-request-id") ?? "");
+  const read = spans.find(({ name }) => name.startsWith("SELECT job")) as CollectedSpan;
+  const path = spanPath(read, spans);
+  expect(path.map(({ name }) => name).slice(0, 2)).toEqual(["POST /graphql", "GraphQL query"]);
+  expect(path[1]?.attributes["graphql.operation.name"]).toBe("Long".repeat(25));
+});
+
+it("what only looks whether we are alive is not traced", async () => {
+  for (const path of ["/health/live", "/health/ready", "/metrics"]) await rig.app.request(path);
+  const { requestId } = await changeJob();
+  await collector.waitForTrace(requestId);
+  const names = collector.spans().map(({ name }) => name);
+  expect(names.filter((name) => /health|metrics|HTTP/.test(name))).toEqual([]);
+});
+
+const figures = async (): Promise<string> => (await rig.app.request("/metrics")).text();
+
+it("the figures say how many spans were taken, and how many were lost", async () => {
+  collector.status = 400;
+  try {
+    await changeJob();
+    await expect
+      .poll(figures, { timeout: 10_000 })
+      .toMatch(/waymark_trace_spans_total\{outcome="dropped"\} [1-9]/);
+  } finally {
+    collector.status = 200;
+  }
+  const warnings = log.filter((line) => line.includes("spans were lost"));
+  expect(warnings.map((line) => JSON.parse(line) as object)).toMatchObject([
+    { level: "warn", reason: "400" },
+  ]);
+  expect(await figures()).toMatch(/waymark_trace_spans_total\{outcome="exported"\} [1-9]/);
+});

@@ -1,0 +1,225 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it, vi } from "vitest";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { waitForExit } from "../../support/processes/cli-process.ts";
+import { useCliFixture } from "../../support/processes/cli.fixture.ts";
+
+const HEADER_OF_EXPORT = /^marking_number,agent,contractor,batch_number,.*,provider_status\n/;
+
+const { start, run: waymark, runJson: documentOf, writeTestFile: fileOf, folder, database } = useCliFixture();
+
+async function interruptedJobs(): Promise<number | undefined> {
+  const [row] = await database().query<{ count: number }>(
+    sql`select count(*)::int as count from job where marking_number like 'I-%'`,
+  );
+  return row?.count;
+}
+
+describe("jobs import", () => {
+  it("reads CSV by the file's name and says what became of the rows", async () => {
+    const file = await fileOf(
+      "jobs.csv",
+      "marking_number,agent,contractor,weight\r\nC-1,Acme,Swift Couriers,1\r\nC-2,Acme,,2\r\n",
+    );
+    expect(await waymark("jobs", "import", file)).toEqual({
+      code: 0,
+      stdout: "2 created, 0 updated, 0 unchanged, 0 failed.\n",
+      stderr: "",
+    });
+    expect(await documentOf("jobs", "import", file)).toEqual({
+      dry_run: false,
+      created: 0,
+      updated: 0,
+      unchanged: 2,
+      failed: 0,
+      failures: [],
+      failures_left_out: 0,
+    });
+  });
+
+  it("records its beginning and its end in the audit log, as an operator's; a dry run records nothing", async () => {
+    const file = await fileOf("audited.csv", "marking_number,weight\nAU-1,1\nAU-2,x\n");
+    await waymark("jobs", "import", file, "--agent", "Acme", "--dry-run");
+    await waymark("jobs", "import", file, "--agent", "Acme");
+    const entries = await database().query(
+      sql`select action, actor, by_operator, details from audit_entry where subject = 'audited.csv' order by id`,
+    );
+    const details = { format: "csv", agent: "Acme" };
+    const counts = { created: 1, updated: 0, unchanged: 0, failed: 1 };
+    const by = { actor: "system", by_operator: true };
+    expect(entries).toEqual([
+      { action: "import.started", ...by, details },
+      { action: "import.finished", ...by, details: { ...details, ...counts } },
+    ]);
+  });
+
+  it("tells the rows that failed by line, field and reason, imports the others, and exits with 1", async () => {
+    const file = await fileOf("some.csv", "marking_number,weight\nF-1,1\nF-2,x\nF-3,3\n\u001B[2J,4,5\n");
+    const run = await waymark("jobs", "import", file, "--agent", "Acme");
+    expect(run).toEqual({
+      code: 1,
+      stdout: "2 created, 0 updated, 0 unchanged, 2 failed.\n",
+      stderr: "line 3 (F-2): weight: must be a number or null\nline 5: has 3 cells where the header has 2\n",
+    });
+    const again = await waymark("jobs", "import", file, "--agent", "Acme", "--json");
+    expect(again).toMatchObject({ code: 1, stderr: run.stderr });
+    expect(JSON.parse(again.stdout)).toEqual({
+      dry_run: false,
+      created: 0,
+      updated: 0,
+      unchanged: 2,
+      failed: 2,
+      failures: [
+        {
+          line: 3,
+          marking_number: "F-2",
+          problems: [{ field: "weight", message: "must be a number or null" }],
+        },
+        {
+          line: 5,
+          marking_number: null,
+          problems: [{ field: null, message: "has 3 cells where the header has 2" }],
+        },
+      ],
+      failures_left_out: 0,
+    });
+  });
+
+  // evidence: cli-control-characters-escaped
+  it("sends no control character of a file to the terminal", async () => {
+    const run = await waitForExit(
+      start(["jobs", "import", "-", "--format", "ndjson", "--agent", "Acme"]),
+      '{"marking_number":"\\u001b[2J","\\u0007":1}',
+    );
+    expect(run.stderr).toBe("line 1 (\\u{1b}[2J): \\u{7}: is not a column of jobs\n");
+  });
+
+  it("refuses a column that it does not know, and names the nearest that it does", async () => {
+    const file = await fileOf("typo.csv", "marking_number,recipent_name\nT-1,x\n");
+    const run = await waymark("jobs", "import", file, "--agent", "Acme");
+    expect(run).toMatchObject({ code: 2, stdout: "" });
+    expect(run.stderr).toMatch(
+      /^Error: The column "recipent_name" is not a column of jobs; did you mean recipient_name\?\nThe columns are: marking_number, /,
+    );
+  });
+
+  it("reads standard input, its format given", async () => {
+    const args = ["jobs", "import", "-", "--format", "ndjson", "--contractor", "Swift Couriers"];
+    const run = await waitForExit(
+      start(args),
+      '{"marking_number":"N-1","agent":"Acme"}\n{"marking_number":"N-1","agent":"Acme"}\n',
+    );
+    expect(run).toEqual({ code: 0, stdout: "1 created, 0 updated, 1 unchanged, 0 failed.\n", stderr: "" });
+  });
+
+  it("changes nothing in a dry run, and says so", async () => {
+    const args = ["jobs", "import", "-", "--format", "ndjson", "--agent", "Acme", "--dry-run"];
+    for (let round = 0; round < 2; round += 1) {
+      const run = await waitForExit(start(args), '{"marking_number":"DRY-1"}');
+      expect(run.stdout).toBe(
+        "Dry run, nothing was changed. It would be: 1 created, 0 updated, 0 unchanged, 0 failed.\n",
+      );
+    }
+  });
+
+  it("lists the first 1,000 failed rows in its document and counts the rest, in a small memory", async () => {
+    const rows = Array.from({ length: 30_000 }, (_, at) => `{"marking_number":"L-${at}","weight":"x"}`);
+    const child = start(["jobs", "import", "-", "--format", "ndjson", "--agent", "Acme", "--json"], {
+      NODE_OPTIONS: "--max-old-space-size=64",
+    });
+    const run = await waitForExit(child, rows.join("\n"));
+    const report = JSON.parse(run.stdout);
+    expect(report).toMatchObject({ created: 0, failed: 30_000, failures_left_out: 29_000 });
+    expect(report.failures.length).toBe(1_000);
+    expect(run.stderr.trimEnd().split("\n").length).toBe(30_000);
+  });
+
+  it("keeps what is in already when it is interrupted, and exits with 1", async () => {
+    const child = start(["jobs", "import", "-", "--format", "ndjson", "--agent", "Acme"]);
+    const end = waitForExit(child);
+    child.stdin?.write(Array.from({ length: 1_500 }, (_, at) => `{"marking_number":"I-${at}"}\n`).join(""));
+    await vi.waitFor(async () => expect(await interruptedJobs()).toBe(1_000), { timeout: 20_000 });
+    child.kill("SIGINT");
+    expect(await end).toEqual({
+      code: 1,
+      stdout: "",
+      stderr:
+        "Stopped. Until then: 1,000 created, 0 updated, 0 unchanged, 0 failed.\nError: Interrupted\nWhat was committed stays.\n",
+    });
+    expect(await interruptedJobs()).toBe(1_000);
+  });
+});
+
+describe("jobs export", () => {
+  const file = 'marking_number,labels,instructions\nE-1,"",\nE-2,"a,""b""\nc",=1+1\n';
+
+  it("writes what can be imported again, changing nothing", async () => {
+    await waymark("org", "create", "--name", "Exporter", "--type", "agent");
+    await waymark("jobs", "import", await fileOf("export.csv", file), "--agent", "Exporter");
+    const csv = await waymark("jobs", "export", "--agent", "Exporter");
+    expect(csv).toMatchObject({ code: 0, stderr: "2 jobs exported.\n" });
+    expect(csv.stdout).toMatch(HEADER_OF_EXPORT);
+    expect(csv.stdout).toMatch(/\nE-1,org_\w{26},,,,,"",,,,,,,,,pending,,,false,\n/);
+    expect(csv.stdout).toMatch(/\nE-2,org_\w{26},,,,,"a,""b""\nc",,,,,,,,=1\+1,pending,,,false,\n/);
+    const back = await waitForExit(start(["jobs", "import", "-", "--format", "csv"]), csv.stdout);
+    expect(back.stdout).toBe("0 created, 0 updated, 2 unchanged, 0 failed.\n");
+  });
+
+  it("writes to a file in the format of its name, and says how many with --json", async () => {
+    await waymark("org", "create", "--name", "Exporter", "--type", "agent");
+    await waymark("jobs", "import", await fileOf("export.csv", file), "--agent", "Exporter");
+    const out = join(folder(), "out.ndjson");
+    const document = await documentOf(
+      "jobs",
+      "export",
+      "--agent",
+      "Exporter",
+      "--status",
+      "pending",
+      "--out",
+      out,
+    );
+    expect(document).toEqual({ exported: 2, format: "ndjson", out });
+    const lines = (await readFile(out, "utf8"))
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    // Jobs made in the same millisecond come in any order.
+    expect(
+      lines.toSorted((one, other) => one.marking_number.localeCompare(other.marking_number)),
+    ).toMatchObject([
+      { marking_number: "E-1", labels: "", instructions: null },
+      { marking_number: "E-2", labels: 'a,"b"\nc', instructions: "=1+1" },
+    ]);
+    expect(await waymark("jobs", "import", out)).toMatchObject({
+      stdout: "0 created, 0 updated, 2 unchanged, 0 failed.\n",
+    });
+  });
+
+  it("prints one document with --json: the jobs, or where they are", async () => {
+    await waymark("org", "create", "--name", "Exporter", "--type", "agent");
+    await waymark("jobs", "import", await fileOf("export.csv", file), "--agent", "Exporter");
+    const { jobs, exported } = await documentOf("jobs", "export", "--agent", "Exporter");
+    expect(exported).toBe(2);
+    expect(jobs.map((job: { marking_number: string }) => job.marking_number).toSorted()).toEqual([
+      "E-1",
+      "E-2",
+    ]);
+    const none = await documentOf("jobs", "export", "--agent", "Exporter", "--status", "returned");
+    expect(none).toEqual({ jobs: [], exported: 0 });
+    const csv = await waymark("jobs", "export", "--json", "--format", "csv");
+    expect(csv.code).toBe(2);
+    expect(JSON.parse(csv.stdout)).toMatchObject({ error: { code: "BadRequestException" } });
+  });
+
+  it("is empty but for its header where no job matches", async () => {
+    const run = await waymark("jobs", "export", "--contractor", "Swift Couriers", "--status", "returned");
+    expect(run).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(HEADER_OF_EXPORT),
+      stderr: "0 jobs exported.\n",
+    });
+    expect(run.stdout.split("\n").length).toBe(2);
+  });
+});

@@ -1,0 +1,86 @@
+import type { ChildProcess } from "node:child_process";
+import { on } from "node:events";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { waitForExit } from "../../support/processes/cli-process.ts";
+import { useCliFixture } from "../../support/processes/cli.fixture.ts";
+import { startHolder } from "../../support/processes/embedded-processes.ts";
+
+const { start, run: waymark, folder } = useCliFixture();
+
+/** The address in the banner, once the server has said it. */
+async function addressIn(child: ChildProcess): Promise<string> {
+  let said = "";
+  for await (const chunk of on(child.stdout as NodeJS.ReadableStream, "data")) {
+    said += String(chunk[0]);
+    const address = /http:\/\/127\.0\.0\.1:\d+/.exec(said);
+    if (address) return address[0];
+  }
+  throw new Error("It ended before it was up");
+}
+
+describe("serve", () => {
+  it("runs the server until a signal", async () => {
+    const child = start(["serve", "--role", "api"], {
+      LOG_LEVEL: "silent",
+      HOST: "127.0.0.1",
+      MONGODB_URL: "mongodb://127.0.0.1:9",
+    });
+    const end = waitForExit(child);
+    const url = await addressIn(child);
+    expect((await fetch(`${url}/health/live`)).status).toBe(200);
+    child.kill("SIGTERM");
+    expect(await end).toMatchObject({ code: 0, stderr: "" });
+  });
+});
+
+function login(role: string) {
+  return {
+    email: `${role}@waymark.example`,
+    password: expect.stringMatching(/^\w{4}(-\w{4}){3}$/),
+  };
+}
+
+describe("with no DATABASE_URL", () => {
+  it(
+    "works on the embedded database, whether or not a server is up, and demo fills it once",
+    { timeout: 90_000 },
+    async () => {
+      const dataDir = join(folder(), "embedded");
+      const embedded = { DATABASE_URL: "", WAYMARK_DATA_DIR: dataDir };
+      const first = await waitForExit(start(["demo", "--json"], embedded));
+      expect(first.code).toBe(0);
+      const keys = JSON.parse(first.stdout);
+      expect(keys).toEqual({
+        agent_key: expect.stringMatching(/^wmk_/),
+        contractor_key: expect.stringMatching(/^wmk_/),
+        logins: {
+          agent: login("agent"),
+          contractor: login("contractor"),
+          operator: login("operator"),
+        },
+      });
+
+      const server = await startHolder(dataDir, "exclusive");
+      const again = await waitForExit(start(["demo"], embedded));
+      expect(again).toMatchObject({ code: 0, stderr: "" });
+      const { agent, contractor, operator } = keys.logins;
+      expect(again.stdout).toBe(
+        `Agent key:           ${keys.agent_key}\nContractor key:      ${keys.contractor_key}\n` +
+          `Agent's login:       ${agent.email}  ${agent.password}\n` +
+          `Contractor's login:  ${contractor.email}  ${contractor.password}\n` +
+          `Operator's login:    ${operator.email}  ${operator.password}\n`,
+      );
+      await server.release();
+    },
+  );
+
+  it("leaves a database with organisations of its own without the demo", async () => {
+    const run = await waymark("demo");
+    expect(run).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringContaining("organisations of its own"),
+    });
+  });
+});

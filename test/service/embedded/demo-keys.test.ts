@@ -1,0 +1,52 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { ensureDemo, type Demo } from "../../../src/embedded/demo/demo.ts";
+import { startTestApp, type TestApp } from "../../support/app/app.fixture.ts";
+
+let app: TestApp;
+let dataDir: string;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  dataDir = await mkdtemp(join(tmpdir(), "waymark-demo-"));
+});
+afterAll(async () => {
+  await app[Symbol.asyncDispose]();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+async function ensure(): Promise<Demo> {
+  const demo = await ensureDemo({ ...app, dataDir });
+  if (!demo) throw new Error("There is no demo");
+  return demo;
+}
+
+it("the demo's keys are made once", async () => {
+  const { agent, contractor, operator } = await ensure();
+  expect(await ensure()).toMatchObject({ agent, contractor, operator });
+  expect(new Set([agent, contractor, operator]).size).toBe(3);
+});
+
+it.each(["", '{"agent": "wmk_1', "null", "7", '{"agent": 7, "operator": null}', '{"agent": "\\u0000"}'])(
+  "the server starts also where the file of the keys reads %j, with keys that work",
+  async (damaged) => {
+    const file = join(dataDir, "demo-keys.json");
+    await writeFile(file, damaged);
+    const { agent, contractor, operator } = await ensure();
+    const answer = await app.call("/v1/jobs", { key: agent });
+    expect(answer.status).toBe(200);
+    expect(JSON.parse(await readFile(file, "utf8"))).toEqual({ agent, contractor, operator });
+  },
+);
+
+it.each(["", '{"agent": {"email": "age', "null", '{"agent": 7, "operator": {"password": 7}}'])(
+  "and where the file of the logins reads %j, whose passwords nobody knows then",
+  async (damaged) => {
+    await ensure();
+    await writeFile(join(dataDir, "demo-logins.json"), damaged);
+    const { logins } = await ensure();
+    expect(logins.operator).toEqual({ email: "operator@waymark.example", password: null });
+  },
+);

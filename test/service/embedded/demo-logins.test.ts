@@ -1,0 +1,79 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { ensureDemoLogins, type DemoLogins } from "../../../src/embedded/demo/logins.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { createSessionClient, signIn } from "../../support/accounts/session-client.ts";
+import { expectData } from "../../support/app/assertions.ts";
+import { startTestApp, type TestApp } from "../../support/app/app.fixture.ts";
+
+let app: TestApp;
+let dataDir: string;
+let organizations: { agent: string; contractor: string };
+
+beforeAll(async () => {
+  app = await startTestApp();
+  dataDir = await mkdtemp(join(tmpdir(), "waymark-demo-"));
+  const [agent, contractor] = [
+    await app.createOrganization("agent"),
+    await app.createOrganization("contractor"),
+  ];
+  organizations = { agent: agent.id, contractor: contractor.id };
+});
+afterAll(async () => {
+  await app[Symbol.asyncDispose]();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+function ensure(): Promise<DemoLogins> {
+  return ensureDemoLogins({ database: app.database, dataDir }, organizations);
+}
+
+it("the demo's agent, contractor and operator sign in with what the banner shows", async () => {
+  const logins = await ensure();
+  const roles: unknown[] = [];
+  for (const { email, password } of Object.values(logins)) {
+    const browser = await signIn(app, { email, password: password ?? "" });
+    const { user, organization } = expectData(await browser.get("/auth/session"));
+    roles.push([user.email, user.role, organization?.type ?? null]);
+  }
+  expect(roles).toEqual([
+    ["agent@waymark.example", "owner", "agent"],
+    ["contractor@waymark.example", "owner", "contractor"],
+    ["operator@waymark.example", "operator", null],
+  ]);
+});
+
+// evidence: demo-passwords-random
+it("their passwords are made once, each of its own, and kept for nobody else to read", async () => {
+  const logins = await ensure();
+  expect(await ensure()).toEqual(logins);
+  expect(new Set(Object.values(logins).map(({ password }) => password)).size).toBe(3);
+  const file = join(dataDir, "demo-logins.json");
+  expect(JSON.parse(await readFile(file, "utf8"))).toEqual(logins);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+});
+
+it("a password that its person has changed is not shown, and not changed back", async () => {
+  const { agent } = await ensure();
+  const browser = createSessionClient(app);
+  expectData(await browser.post("/auth/sign-in", agent));
+  const change = { current_password: agent.password, new_password: "a heron waits at the weir" };
+  expectData(await browser.post("/auth/password/change", change));
+  expect((await ensure()).agent).toEqual({ email: agent.email, password: null });
+  await signIn(app, { email: agent.email, password: change.new_password });
+});
+
+it("the server starts also where it was killed while it wrote them down", async () => {
+  await ensure();
+  await writeFile(join(dataDir, "demo-logins.json"), '{"agent": {"email": "age');
+  expect((await ensure()).operator).toEqual({ email: "operator@waymark.example", password: null });
+});
+
+it("who was removed is made again", async () => {
+  await app.database.query(sql`delete from user_account where email = 'contractor@waymark.example'`);
+  const { contractor } = await ensure();
+  expect(contractor.password).not.toBeNull();
+  await signIn(app, { email: contractor.email, password: contractor.password ?? "" });
+});

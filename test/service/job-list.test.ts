@@ -1,0 +1,293 @@
+/** A list of jobs walked page by page, both ways, in every order. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { JobFilterTree } from "../../src/jobs/list/filter.ts";
+import { listJobs, type JobListPage } from "../../src/jobs/list/list.sql.ts";
+import { jobCursor, jobOrderFields, readJobCursor, type JobOrder } from "../../src/jobs/list/order.ts";
+import type { JobWithOrganizations } from "../../src/jobs/job.row.ts";
+import { newUuid } from "../../src/platform/ids.ts";
+import type { Principal } from "../../src/platform/principal.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import {
+  openJobReadFixture,
+  canSee,
+  principalNames,
+  type JobReadFixture,
+  type JobTableRow,
+} from "../support/jobs/read.fixture.ts";
+
+let reads: JobReadFixture;
+let jobs: JobTableRow[];
+
+const orders = jobOrderFields.flatMap((field) => [
+  { field, descending: false },
+  { field, descending: true },
+]);
+const nameOf = ({ field, descending }: JobOrder): string =>
+  `${field} ${descending ? "descending" : "ascending"}`;
+/** Conditions that are found in different ways: by the order's index, by a range's, and by neither. */
+const conditions: JobFilterTree[] = [
+  {},
+  { updatedAt: { gte: "2026-06-02T00:00:00.000Z" } },
+  { scheduledDate: { isNull: false, gte: "2026-01-02" } },
+  { or: [{ normalizedStatus: { eq: "failed" } }, { scheduledDate: { isNull: true } }] },
+];
+
+beforeAll(async () => {
+  reads = await openJobReadFixture();
+  const { agent, otherAgent, contractor, otherContractor } = reads;
+  const dates = [null, "2026-01-01", "2026-01-02", null, "9999-12-31", "2026-01-02", "2026-01-02"];
+  // Few different times and dates, so that ties and nulls are many.
+  jobs = await reads.insert(
+    Array.from({ length: 40 }, (_, at) => ({
+      id: newUuid(at * 7_919 * 1_000),
+      marking_number: `MN-${(at * 17) % 40}`,
+      agent_id: (at % 4 === 3 ? otherAgent : agent).organizationId,
+      contractor_id: [contractor.organizationId, otherContractor.organizationId, null][at % 3] ?? null,
+      scheduled_date: dates[at % dates.length] ?? null,
+      normalized_status: at % 5 === 0 ? "failed" : "pending",
+      created_at: `2026-05-01T00:00:00.00${at % 3}Z`,
+      updated_at: `2026-06-0${1 + (at % 4)}T00:00:00.000Z`,
+    })),
+  );
+});
+afterAll(() => reads[Symbol.asyncDispose]());
+
+/** The ids in the order that the contract wants: by the field, then by id, nulls last either way. */
+function inOrder(rows: readonly JobTableRow[], { field, descending }: JobOrder): string[] {
+  const sign = descending ? -1 : 1;
+  const compare = (a: string, b: string): number => (a < b ? -sign : a > b ? sign : 0);
+  return rows
+    .toSorted((a, b) => {
+      const [one, other] = [a[field], b[field]];
+      if (one === null || other === null)
+        return Number(one === null) - Number(other === null) || compare(a.id, b.id);
+      return compare(one, other) || compare(a.id, b.id);
+    })
+    .map((row) => row.id);
+}
+
+const simple: Record<number, (job: JobTableRow) => boolean> = {
+  0: () => true,
+  1: (job) => job.updated_at >= "2026-06-02",
+  2: (job) => job.scheduled_date !== null && job.scheduled_date >= "2026-01-02",
+  3: (job) => job.normalized_status === "failed" || job.scheduled_date === null,
+};
+
+interface Walk {
+  order: JobOrder;
+  direction: "forward" | "backward";
+  limit: number;
+  filter?: JobFilterTree;
+  /** Done between pages. */
+  meanwhile?: () => Promise<unknown>;
+}
+
+/** All pages, in the order in which they were met; each cursor goes through its text. */
+async function walk(viewer: Principal, { order, direction, limit, filter = {}, meanwhile }: Walk) {
+  const pages: JobListPage[] = [];
+  let position: ReturnType<typeof readJobCursor> = null;
+  for (;;) {
+    const page: JobListPage = await listJobs(reads.database, viewer, {
+      filter,
+      order,
+      page: { direction, limit, position },
+      include: { items: true, organizations: false, total: false },
+    });
+    pages.push(page);
+    const goesOn = direction === "forward" ? page.hasNext : page.hasPrevious;
+    const came = direction === "forward" ? page.hasPrevious : page.hasNext;
+    expect(came).toBe(position !== null);
+    if (!goesOn) return pages;
+    expect(page.items).toHaveLength(limit);
+    const edge = page.items.at(direction === "forward" ? -1 : 0) as JobWithOrganizations;
+    position = readJobCursor(order, jobCursor(order, edge));
+    expect(position).not.toBeNull();
+    await meanwhile?.();
+  }
+}
+
+/** The ids in the list's order, whichever way it was walked. */
+function listed(pages: readonly JobListPage[], direction: "forward" | "backward"): string[] {
+  const inListOrder = direction === "forward" ? pages : pages.toReversed();
+  return inListOrder.flatMap((page) => page.items.map((item) => item.id));
+}
+
+describe.each(orders)("$field, descending: $descending", (order) => {
+  describe.each(["forward", "backward"] as const)("%s", (direction) => {
+    it("meets each visible job once and in order, with pages of any size", async () => {
+      const expected = inOrder(
+        jobs.filter((job) => canSee(reads.agent, job)),
+        order,
+      );
+      for (let limit = 1; limit <= 7; limit += 1) {
+        const pages = await walk(reads.agent, { order, direction, limit });
+        expect(listed(pages, direction)).toEqual(expected);
+        expect(pages).toHaveLength(Math.ceil(expected.length / limit));
+      }
+    });
+
+    it("shows each viewer its own jobs that match, however they are found", async () => {
+      for (const [at, filter] of conditions.entries()) {
+        for (const name of principalNames) {
+          const matching = jobs.filter((job) => canSee(reads[name], job) && simple[at]?.(job));
+          const pages = await walk(reads[name], { order, direction, limit: 4, filter });
+          expect(listed(pages, direction)).toEqual(inOrder(matching, order));
+        }
+      }
+    });
+  });
+});
+
+const idsOf = (...organizations: { organizationId: string }[]): string[] =>
+  organizations.map(({ organizationId }) => organizationId);
+
+describe("an operator", () => {
+  it.each(orders.map((order) => [nameOf(order), order] as const))(
+    "finds the jobs of some organisations in order: %s",
+    async (_name, order) => {
+      const { agent, otherAgent, contractor, otherContractor, operator } = reads;
+      const ofContractor = idsOf(contractor, otherContractor);
+      const asked: [JobFilterTree, JobTableRow[]][] = [
+        [{ agentId: idsOf(otherAgent) }, jobs.filter((job) => canSee(otherAgent, job))],
+        [{ agentId: idsOf(agent, otherAgent) }, jobs],
+        [
+          { contractorId: ofContractor },
+          jobs.filter((job) => ofContractor.includes(job.contractor_id ?? "")),
+        ],
+        [
+          {
+            contractorId: idsOf(contractor),
+            agentId: idsOf(agent),
+            createdAt: { gt: "2026-05-01T00:00:00.000Z" },
+          },
+          jobs.filter(
+            (job) =>
+              canSee(contractor, job) && canSee(agent, job) && job.created_at > "2026-05-01T00:00:00.000Z",
+          ),
+        ],
+      ];
+      for (const [filter, matching] of asked) {
+        const pages = await walk(operator, { order, direction: "forward", limit: 5, filter });
+        expect(listed(pages, "forward")).toEqual(inOrder(matching, order));
+      }
+    },
+  );
+});
+
+describe("while jobs change", () => {
+  it.each([
+    ["created_at", "forward"],
+    ["created_at", "backward"],
+    ["scheduled_date", "forward"],
+    ["updated_at", "forward"],
+    ["updated_at", "backward"],
+    ["marking_number", "forward"],
+  ] as const)("a job that keeps its %s is met exactly once, %s", async (field, direction) => {
+    const changing = new Set<string>();
+    let step = 0;
+    const still = jobs.filter((job) => canSee(reads.agent, job));
+    const meanwhile = async (): Promise<void> => {
+      step += 1;
+      // In the order of their changes jobs that go on changing would be met for ever.
+      if (step > 8) return;
+      const [added] = await reads.insert([
+        {
+          created_at: `2026-05-01T00:00:00.00${step % 4}Z`,
+          updated_at: `2026-06-0${1 + (step % 4)}T00:00:00.000Z`,
+        },
+      ]);
+      changing.add(added?.id as string);
+      await reads.database.query(sql`
+        update job set updated_at = now(), scheduled_date = '2026-01-01', created_at = '2026-05-01Z'
+        where id = any(${[...changing]}::uuid[])`);
+      await reads.database.query(
+        sql`update job set weight = ${step} where agent_id = ${reads.agent.organizationId}`,
+      );
+    };
+    const pages = await walk(reads.agent, {
+      order: { field, descending: true },
+      direction,
+      limit: 3,
+      meanwhile,
+    });
+    const met = listed(pages, direction).filter((id) => !changing.has(id));
+    expect(changing.size).toBeGreaterThan(5);
+    expect(met).toEqual(inOrder(still, { field, descending: true }));
+    await reads.database.query(sql`delete from job where id = any(${[...changing]}::uuid[])`);
+  });
+});
+
+const ask = (viewer: Principal, filter: JobFilterTree, include: { items: boolean; limit?: number }) =>
+  listJobs(reads.database, viewer, {
+    filter,
+    order: { field: "created_at", descending: true },
+    page: { direction: "forward", limit: include.limit ?? 2, position: null },
+    include: { items: include.items, organizations: true, total: true },
+  });
+
+describe("totals", () => {
+  it("are exact for each viewer, with a page and without one", async () => {
+    type Asked = [JobFilterTree, (job: JobTableRow) => boolean];
+    const asked: Asked[] = [
+      [{}, () => true],
+      [{ normalizedStatus: { eq: "failed" } }, (job) => job.normalized_status === "failed"],
+      [{ normalizedStatus: { eq: "completed" } }, () => false],
+      [{ normalizedStatus: { isNull: true } }, () => false],
+      [{ normalizedStatus: { eq: "failed", in: ["pending"] } }, () => false],
+      [
+        { normalizedStatus: { eq: "failed" }, scheduledDate: { isNull: true } },
+        (job) => job.normalized_status === "failed" && job.scheduled_date === null,
+      ],
+      ...conditions.map((filter, at): Asked => [filter, simple[at] as Asked[1]]),
+    ];
+    await reads.insert([]);
+    for (const name of principalNames) {
+      for (const [filter, test] of asked) {
+        const total = jobs.filter((job) => canSee(reads[name], job) && test(job)).length;
+        const page = await ask(reads[name], filter, { items: true });
+        expect([name, filter, page.total]).toEqual([name, filter, total]);
+        expect(page.items).toHaveLength(Math.min(2, total));
+        expect(page.hasNext).toBe(total > 2);
+        expect(await ask(reads[name], filter, { items: false })).toMatchObject({ items: [], total });
+      }
+    }
+  });
+
+  it("are there beside an empty page, and null where nobody asks", async () => {
+    const beyond = { value: "1970-01-01T00:00:00.000Z", id: newUuid() };
+    const query = {
+      filter: {},
+      order: { field: "created_at", descending: true },
+      page: { direction: "forward", limit: 5, position: beyond },
+    } as const;
+    const include = { items: true, organizations: true, total: true };
+    const past = await listJobs(reads.database, reads.agent, { ...query, include });
+    expect(past).toEqual({ items: [], hasNext: false, hasPrevious: true, total: 30 });
+    const unasked = await listJobs(reads.database, reads.agent, {
+      ...query,
+      include: { ...include, total: false },
+    });
+    expect(unasked.total).toBeNull();
+  });
+});
+
+describe("a job of the page", () => {
+  it("has its organisations where they are asked for", async () => {
+    const { items } = await listJobs(reads.database, reads.operator, {
+      filter: {},
+      order: { field: "marking_number", descending: false },
+      page: { direction: "forward", limit: 100, position: null },
+      include: { items: true, organizations: true, total: false },
+    });
+    const organizations = [reads.agent, reads.otherAgent, reads.contractor, reads.otherContractor];
+    const names = ["Agent", "Other agent", "Contractor", "Other contractor"];
+    const known = (id: string | null) => {
+      const at = organizations.findIndex(({ organizationId }) => organizationId === id);
+      return id && { id, name: names[at], type: organizations[at]?.organizationType };
+    };
+    expect(items).toHaveLength(jobs.length);
+    for (const item of items) {
+      expect(item).toMatchObject({ agent: known(item.agent_id), contractor: known(item.contractor_id) });
+    }
+  });
+});

@@ -1,0 +1,146 @@
+/** Mails where no mail server is named, and what stands in mails whoever wrote it. */
+import { readdir, readFile, stat, utimes } from "node:fs/promises";
+import { join } from "node:path";
+import PostalMime from "postal-mime";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createMailService } from "../../src/mail/mail.service.ts";
+import { composeMail } from "../../src/mail/mail.template.ts";
+import type { MailWorker } from "../../src/mail/mail.worker.ts";
+import { systemActor } from "../../src/platform/principal.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { DAY_MS } from "../support/fake-clock.ts";
+import { startTestSmtpServer, type TestSmtpServer } from "../support/smtp-server.ts";
+import { LINK_TOKEN, newMailTo, openMailFixture, type MailFixture } from "../support/mail.fixture.ts";
+import { testSecretBox } from "../support/test-secret.ts";
+import { setDateOffset } from "../support/processes/fake-date.ts";
+
+const OPERATOR = { actor: systemActor, address: null, requestId: null };
+
+let rig: MailFixture;
+let server: TestSmtpServer;
+
+beforeAll(async () => {
+  rig = await openMailFixture();
+});
+
+beforeEach(async () => {
+  await rig.clear();
+  server = await startTestSmtpServer();
+  return () => server[Symbol.asyncDispose]();
+});
+
+afterAll(() => rig[Symbol.asyncDispose]());
+
+/** A worker that sends to the mail server. */
+function startWorker(): MailWorker {
+  return rig.startWorker(`smtp://localhost:${server.port}`);
+}
+
+describe("without a mail server", () => {
+  it("a mail is kept in a file that nobody else can read, and can be read in the outbox, links and all", async () => {
+    const here = createMailService({
+      database: rig.database,
+      secretBox: testSecretBox,
+      isSmtpConfigured: false,
+    });
+    const shown = async () => (await here.list(rig.database, { limit: 10 })).items;
+    await here.enqueue(rig.database, newMailTo("agent@waymark.example"));
+    expect((await shown())[0]?.text).not.toContain(LINK_TOKEN);
+    const worker = rig.startWorker(null);
+    await worker.sweep();
+    await worker[Symbol.asyncDispose]();
+    const [kept] = await shown();
+    expect(kept).toMatchObject({ status: "kept", attempts: 1, nextAttemptAt: null });
+    expect(kept?.text).toContain(`#token=${LINK_TOKEN}`);
+    expect(await rig.dump()).not.toContain(LINK_TOKEN);
+    // Where mails go out, nobody reads links, also not of those that were kept before.
+    expect((await rig.onlyMail()).text).not.toContain(LINK_TOKEN);
+
+    const [name] = await readdir(rig.folder);
+    const path = join(rig.folder, name as string);
+    expect(name).toMatch(/^\d{4}-\d\d-\d\dT[\d.-]+Z-eml_\w{26}\.eml$/);
+    expect((await stat(path)).mode & 0o077).toBe(0);
+    const parsed = await PostalMime.parse(await readFile(path));
+    expect(parsed).toMatchObject({ subject: "Welcome", to: [{ address: "agent@waymark.example" }] });
+    expect(parsed.text).toContain(`#token=${LINK_TOKEN}`);
+    await expect(here.resend(OPERATOR, kept?.id ?? "")).rejects.toMatchObject({ code: "ConflictException" });
+
+    // Once there is one, it can be sent.
+    await rig.mails.resend(OPERATOR, kept?.id ?? "");
+    await using second = startWorker();
+    await second.sweep();
+    expect(server.received).toHaveLength(1);
+  });
+
+  // evidence: mail-retention
+  it("mails and their files are gone after 30 days", async () => {
+    await rig.mails.enqueue(rig.database, newMailTo("agent@waymark.example"));
+    await using worker = rig.startWorker(null);
+    await worker.sweep();
+    const age = async (ms: number): Promise<void> => {
+      const at = new Date(Date.now() - ms);
+      await rig.database.query(sql`update mail set created_at = ${at}::timestamptz`);
+      for (const name of await readdir(rig.folder)) await utimes(join(rig.folder, name), at, at);
+    };
+    await age(29 * DAY_MS);
+    // The clock of the process does not count.
+    setDateOffset(31 * DAY_MS);
+    await worker.purgeExpired().finally(() => setDateOffset(0));
+    expect(await rig.outbox()).toHaveLength(1);
+    expect(await readdir(rig.folder)).not.toEqual([]);
+    await age(30 * DAY_MS + 60_000);
+    await worker.purgeExpired();
+    expect(await rig.outbox()).toEqual([]);
+    expect(await readdir(rig.folder)).toEqual([]);
+  });
+});
+
+describe("what people wrote", () => {
+  // evidence: mail-user-text-escaped
+  it("stays in its place: no header, no second recipient, no markup comes of it", async () => {
+    const subject = "Hi\r\nBcc: thief@waymark.example\u2028X-Evil: 1";
+    const composed = composeMail({ title: "<b>&\"'", paragraphs: ['<img src="x">\nsecond line'] });
+    await rig.mails.enqueue(rig.database, {
+      to: "agent@waymark.example",
+      kind: "invitation",
+      subject,
+      ...composed,
+    });
+    await using worker = startWorker();
+    await worker.sweep();
+    const [mail] = server.received;
+    expect(mail?.recipients).toEqual(["agent@waymark.example"]);
+    expect(mail?.headers.map(({ key }) => key)).not.toContain("bcc");
+    expect(mail?.headers.map(({ key }) => key)).not.toContain("x-evil");
+    expect(mail?.subject).toBe("Hi Bcc: thief@waymark.example X-Evil: 1");
+    expect(mail?.html).toContain("&lt;img src=&quot;x&quot;&gt;<br>second line");
+    expect(mail?.html).not.toContain("<img");
+  });
+
+  it.each([
+    "a@waymark.example, b@waymark.example",
+    "a@waymark.example;b@waymark.example",
+    "Name <a@waymark.example>",
+    "a@waymark.example\r\nRCPT TO:<b@waymark.example>",
+    '"a@b.example"@waymark.example',
+    "a@b@waymark.example",
+    "no address",
+    "",
+    `${"a".repeat(250)}@waymark.example`,
+  ])("is refused as an address where it is not exactly one: %j", async (to) => {
+    await expect(rig.mails.enqueue(rig.database, newMailTo(to))).rejects.toMatchObject({
+      code: "BadRequestException",
+    });
+    expect(await rig.outbox()).toEqual([]);
+  });
+
+  it("may be of any script", async () => {
+    await rig.mails.enqueue(rig.database, newMailTo("用户@例え.example", "Ваш доступ — 好"));
+    await using worker = startWorker();
+    await worker.sweep();
+    const [mail] = server.received;
+    expect(mail?.subject).toBe("Ваш доступ — 好");
+    expect(mail?.from?.name).toBe("Wäymark");
+    expect(mail?.recipients[0]).toMatch(/^用户@/);
+  });
+});

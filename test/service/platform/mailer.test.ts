@@ -1,0 +1,101 @@
+/** The last step of a mail: what is told to a mail server, and what must be so before anything is. */
+import { createServer, type AddressInfo } from "node:net";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { createMailer, type MailerOptions, type MailOutcome } from "../../../src/platform/mail/mailer.ts";
+import type { SmtpServer } from "../../../src/platform/mail/smtp-url.ts";
+import {
+  startTestSmtpServer,
+  type TestSmtpServer,
+  type TestSmtpServerOptions,
+} from "../../support/smtp-server.ts";
+import { selfSignedCertificate } from "../../support/webhooks/self-signed-certificate.ts";
+
+const credentials = { user: "waymark", password: "a password" };
+
+let heard: string[];
+beforeEach(() => {
+  heard = [];
+});
+
+async function startServer(options: TestSmtpServerOptions): Promise<TestSmtpServer> {
+  const server = await startTestSmtpServer({
+    ...selfSignedCertificate,
+    authMethods: ["PLAIN"],
+    onAuth({ username = "", password = "" }, _session, callback) {
+      heard.push(`${username}:${password}`);
+      callback(null, { user: username });
+    },
+    ...options,
+  });
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  return server;
+}
+
+function send(server: Partial<SmtpServer>, options: Partial<MailerOptions> = {}): Promise<MailOutcome> {
+  const mailer = createMailer({
+    server: { host: "localhost", port: 0, encryption: "starttls", credentials, ...server },
+    from: { name: "Waymark", address: "no-reply@waymark.example" },
+    ...options,
+  });
+  return mailer.send({
+    id: "eml_1",
+    to: "agent@waymark.example",
+    subject: "Welcome",
+    text: "text",
+    html: "<p>text</p>",
+    createdAt: new Date(),
+  });
+}
+
+const withStarttls: TestSmtpServerOptions = { disabledCommands: [] };
+const ca = selfSignedCertificate.cert;
+
+describe("encryption", () => {
+  it("is begun by STARTTLS before anything is told", async () => {
+    const server = await startServer(withStarttls);
+    expect(await send({ port: server.port }, { ca })).toEqual({ kind: "accepted" });
+    expect(server.received[0]?.isSecure).toBe(true);
+    expect(heard).toEqual(["waymark:a password"]);
+  });
+
+  it("is there from the first byte with smtps", async () => {
+    const server = await startServer({ ...withStarttls, secure: true });
+    expect(await send({ port: server.port, encryption: "tls" }, { ca })).toEqual({ kind: "accepted" });
+    expect(server.received[0]?.isSecure).toBe(true);
+  });
+
+  it("is required: a server without it is told neither password nor mail, and may mend that", async () => {
+    const server = await startServer({ disabledCommands: ["STARTTLS"], allowInsecureAuth: true });
+    expect(await send({ port: server.port }, { ca })).toMatchObject({ kind: "refused", isPermanent: false });
+    expect(heard).toEqual([]);
+    expect(server.received).toEqual([]);
+  });
+
+  // evidence: mail-tls-verified
+  it("is with whom it should be: a certificate that nobody vouches for is not believed", async () => {
+    const server = await startServer(withStarttls);
+    expect(await send({ port: server.port })).toMatchObject({ kind: "refused", isPermanent: false });
+    expect(heard).toEqual([]);
+  });
+
+  it("is left out where that was said", async () => {
+    const server = await startServer({ disabledCommands: ["STARTTLS"], allowInsecureAuth: true });
+    expect(await send({ port: server.port, encryption: "off" })).toEqual({ kind: "accepted" });
+    expect(server.received[0]?.isSecure).toBe(false);
+  });
+});
+
+describe("a server that is slow", () => {
+  it("is given up after so long, however steadily it drips", async () => {
+    const drips = createServer((socket) => {
+      socket.on("error", () => undefined);
+      const timer = setInterval(() => socket.write("220-wait\r\n"), 20);
+      socket.on("close", () => clearInterval(timer));
+    });
+    await new Promise<void>((resolve) => drips.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void drips.close());
+    const { port } = drips.address() as AddressInfo;
+    const outcome = await send({ port, encryption: "off" }, { timeouts: { idleMs: 5_000, totalMs: 200 } });
+    expect(outcome).toEqual({ kind: "refused", reason: "the mail server took too long", isPermanent: false });
+  });
+});

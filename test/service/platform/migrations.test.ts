@@ -1,0 +1,72 @@
+/** The migrator: a schema that is changed while it is in use, and a database that cannot be migrated. */
+import { Migration } from "@mikro-orm/migrations";
+import pg from "pg";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { entities } from "../../../src/app/entities.ts";
+import { StartupError } from "../../../src/platform/errors.ts";
+import { migrateDatabase } from "../../../src/platform/postgres/migrate.ts";
+import { createTestDatabase } from "../../support/database/test-database.ts";
+
+const NEXT = "20991231000000-next-note";
+
+/** What a migration after the initial one may do: it needs the table for itself. */
+class NextNote extends Migration {
+  override name = NEXT;
+
+  override up(): void {
+    this.addSql("alter table job_event add column next_note text;");
+  }
+}
+
+async function openDatabase(): Promise<string> {
+  const { url, ...database } = await createTestDatabase();
+  onTestFinished(() => database[Symbol.asyncDispose]());
+  return url;
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client(url);
+  await client.connect();
+  onTestFinished(() => client.end());
+  return client;
+}
+
+it("a migration waits for who uses its table for long, and nobody waits long behind it", async () => {
+  const url = await openDatabase();
+  const [reader, other] = [await connect(url), await connect(url)];
+  await reader.query("begin");
+  await reader.query("select from job_event limit 1");
+
+  const onLockWait = vi.fn<(sentence: string) => void>();
+  const applied = migrateDatabase({ url, poolSize: 2, entities }, { onLockWait, migrationsList: [NextNote] });
+  await vi.waitFor(async () => {
+    const { rowCount } = await other.query(
+      "select from pg_locks where relation = 'job_event'::regclass and not granted",
+    );
+    expect(rowCount).toBe(1);
+  }, 20_000);
+  // While the reader goes on: it would wait for its end, too.
+  await other.query("select from job_event limit 1");
+  await vi.waitFor(() => expect(onLockWait).toHaveBeenCalledOnce(), 20_000);
+  await reader.query("commit");
+  expect(await applied).toEqual([NEXT]);
+  await other.query("select next_note from job_event limit 1");
+});
+
+it("refuses a database of a version before the first release, and changes nothing in it", async () => {
+  const url = await openDatabase();
+  const client = await connect(url);
+  await client.query("update mikro_orm_migrations set name = '20261121000000-schema'");
+  const migrating = migrateDatabase({ url, poolSize: 2, entities });
+  await expect(migrating).rejects.toThrow(StartupError);
+  await expect(migrating).rejects.toThrow(/created by a development version.* before the first release/);
+  const { rows } = await client.query("select name from mikro_orm_migrations");
+  expect(rows).toEqual([{ name: "20261121000000-schema" }]);
+});
+
+it("starts on a database that a later version has migrated", async () => {
+  const url = await openDatabase();
+  const client = await connect(url);
+  await client.query("insert into mikro_orm_migrations (name) values ($1)", [NEXT]);
+  expect(await migrateDatabase({ url, poolSize: 2, entities })).toEqual([]);
+});

@@ -1,0 +1,99 @@
+/** NOTIFY and LISTEN: heard, heard again after a cut, and no reason for a process to stay. */
+import { once } from "node:events";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { entities } from "../../../src/app/entities.ts";
+import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
+import { createLogger } from "../../../src/platform/logger.ts";
+import {
+  createPayloadNotifier,
+  createNotifier,
+  listenToChannel,
+} from "../../../src/platform/postgres/notify.ts";
+import { startFaultProxy } from "../../support/database/fault-proxy.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/database/test-database.ts";
+
+let testDatabase: TestDatabase;
+let database: Database;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase({ url: testDatabase.url, poolSize: 2, entities });
+});
+afterAll(async () => {
+  await database[Symbol.asyncDispose]();
+  await testDatabase[Symbol.asyncDispose]();
+});
+
+function listen(url: string): { heard: () => number } & AsyncDisposable {
+  const onNotification = vi.fn<() => void>();
+  const listener = listenToChannel({
+    url,
+    channel: "news",
+    applicationName: "test",
+    logger: createLogger("silent"),
+    onNotification,
+  });
+  return Object.assign(listener, { heard: () => onNotification.mock.calls.length });
+}
+
+it("a notification is heard, and many at once become few", async () => {
+  const notify = createNotifier(database, "news");
+  await using listener = listen(testDatabase.url);
+  // Once it listens, it looks.
+  await vi.waitFor(() => expect(listener.heard()).toBe(1));
+  for (let n = 0; n < 1_000; n += 1) notify();
+  await vi.waitFor(() => expect(listener.heard()).toBeGreaterThan(1));
+  expect(listener.heard()).toBeLessThan(100);
+});
+
+it("what is named arrives, each once and soon; more than fit mean anything", async () => {
+  const name = createPayloadNotifier(database, "news");
+  const heard: string[] = [];
+  await using listener = listenToChannel({
+    url: testDatabase.url,
+    channel: "news",
+    applicationName: "test",
+    logger: createLogger("silent"),
+    onNotification: (payload) => heard.push(payload),
+  });
+  await vi.waitFor(() => expect(heard).toEqual([""]));
+  name(["a", "b"]);
+  for (let n = 0; n < 1_000; n += 1) name([n % 2 === 0 ? "c" : "d"]);
+  await vi.waitFor(() => expect(heard.slice(1)).toEqual(["a,b", "c,d"]));
+  name(Array.from({ length: 216 }, (_, n) => String(n).padStart(36, "0")));
+  await vi.waitFor(() => expect(heard[3]).toHaveLength(216 * 37 - 1));
+  name(Array.from({ length: 217 }, (_, n) => String(n).padStart(36, "0")));
+  await vi.waitFor(() => expect(heard[4]).toBe(""));
+  expect(listener).toBeDefined();
+});
+
+it("after a cut it listens again, and looks, for something may have been missed", async () => {
+  await using proxy = await startFaultProxy(testDatabase.url);
+  await using listener = listen(proxy.url);
+  await vi.waitFor(() => expect(listener.heard()).toBe(1));
+  proxy.disconnect();
+  proxy.restore();
+  await vi.waitFor(() => expect(listener.heard()).toBe(2), { timeout: 10_000 });
+  createNotifier(database, "news")();
+  await vi.waitFor(() => expect(listener.heard()).toBe(3));
+});
+
+it("ends although the other end does not", async () => {
+  const target = new URL(testDatabase.url);
+  const { hostname, port } = target;
+  const sockets: Socket[] = [];
+  // Passes everything on but the goodbye.
+  const server = createServer({ allowHalfOpen: true }, (front) => {
+    const back = connect(Number(port || 5432), hostname);
+    sockets.push(front, back);
+    front.pipe(back, { end: false });
+    back.pipe(front, { end: false });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  target.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const listener = listen(target.href);
+  await vi.waitFor(() => expect(listener.heard()).toBe(1));
+  await listener[Symbol.asyncDispose]();
+  for (const socket of sockets) socket.destroy();
+  server.close();
+});

@@ -1,0 +1,27 @@
+import { expect, it } from "vitest";
+import { WalHistory } from "../../../src/platform/replicas/wal-history.ts";
+import { Replica } from "../../../src/platform/replicas/replica.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { createTestDatabase } from "../../support/database/test-database.ts";
+
+/** Asks what never answers. */
+const queryExpectingError = (replica: Replica): Promise<unknown> =>
+  replica
+    .query({ query: () => new Promise(() => undefined) }, sql`select 1`)
+    .catch((error: unknown) => error);
+
+it("nobody waits for the answer of a replica that is found to be out of reach", async () => {
+  await using replica = new Replica("replica_1", "postgresql://127.0.0.1:1/nowhere");
+  const failure = queryExpectingError(replica);
+  await replica.probe({ walHistory: new WalHistory(), systemIdentifier: null });
+  expect(await failure).toMatchObject({ message: "The replica is out of reach" });
+  expect(replica.complaint).toBe("out of reach");
+});
+
+it("nor for the answer of one that has any other fault of its own", async () => {
+  await using database = await createTestDatabase();
+  await using replica = new Replica("replica_1", database.url);
+  const failure = queryExpectingError(replica);
+  await replica.probe({ walHistory: new WalHistory(), systemIdentifier: null });
+  expect(await failure).toMatchObject({ message: "The replica is no standby" });
+});

@@ -1,0 +1,198 @@
+/** Whom we write to when an endpoint is in trouble, and how often. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createMailService } from "../../src/mail/mail.service.ts";
+import { createLogger } from "../../src/platform/logger.ts";
+import { newUuid, toTypedId } from "../../src/platform/ids.ts";
+import { raw, sql } from "../../src/platform/postgres/sql.ts";
+import { disableFailing } from "../../src/webhooks/endpoints/auto-disable.ts";
+import { createAlertNotifier } from "../../src/webhooks/endpoints/alert-mails.ts";
+import type { AlertNotifier } from "../../src/webhooks/endpoints/alerts.ts";
+import { createFakeClock, DAY_MS } from "../support/fake-clock.ts";
+import { testSecretBox } from "../support/test-secret.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { startTestReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
+import {
+  startDispatcherFixture,
+  type RunningDispatcher,
+  type DispatcherFixture,
+} from "../support/webhooks/dispatcher.fixture.ts";
+
+let rig: DispatcherFixture;
+let dispatcher: RunningDispatcher;
+let tellOfTrouble: AlertNotifier;
+let receiver: TestReceiver;
+
+beforeAll(async () => {
+  rig = await startDispatcherFixture();
+  const { database } = rig.app;
+  const mails = createMailService({ database, secretBox: testSecretBox, isSmtpConfigured: true });
+  const logger = createLogger("silent");
+  tellOfTrouble = createAlertNotifier({ mails, logger, pageUrl: (path) => `https://waymark.example${path}` });
+  dispatcher = await rig.startDispatcher({ alertNotifier: tellOfTrouble });
+  receiver = await startTestReceiver({ respond: () => ({ status: 500 }) });
+  await person(rig.agent, "owner");
+  await person(rig.agent, "owner");
+  await person(rig.agent, "member");
+  await person(rig.contractor, "owner");
+});
+
+beforeEach(async () => {
+  receiver.respond = () => ({ status: 500 });
+  await rig.app.database.query(raw("delete from mail"));
+});
+
+afterAll(async () => {
+  await receiver[Symbol.asyncDispose]();
+  await rig[Symbol.asyncDispose]();
+});
+
+async function person({ id, name }: TestOrganization, role: string): Promise<void> {
+  const user = newUuid();
+  const email = `${role}-${user}@${name.replaceAll(" ", "-")}.example`;
+  await rig.app.database.query(sql`
+    insert into user_account (id, name, email, organization_id, role)
+    values (${user}, ${role}, ${email}, ${id}::uuid, ${role})`);
+}
+
+interface WrittenMail {
+  recipient: string;
+  kind: string;
+  subject: string;
+  redacted_text: string;
+}
+
+function written(): Promise<WrittenMail[]> {
+  return rig.app.database.query<WrittenMail>(
+    raw("select recipient, kind, subject, redacted_text from mail order by id"),
+  );
+}
+
+/** Has every delivery of the endpoint attempted until each was so often. */
+async function failTimes(endpointId: string, count: number): Promise<void> {
+  const { database } = rig.app;
+  const look = async (): Promise<boolean> => {
+    await database.query(sql`
+      update webhook_endpoint set blocked_until = null, circuit_step = null where id = ${endpointId}`);
+    await database.query(sql`
+      update webhook_delivery set due_at = clock_timestamp() - interval '1 s'
+      where status = 'pending' and lease_token is null and attempts < ${count} and endpoint_id = ${endpointId}`);
+    await rig.sweep(dispatcher);
+    const rows = await rig.deliveries(endpointId);
+    return rows.every(({ attempts, is_leased: isLeased }) => attempts === count && !isLeased);
+  };
+  await expect.poll(look, { timeout: 20_000 }).toBe(true);
+}
+
+describe("an endpoint that keeps failing", () => {
+  it("is told to the owners of its organisation at the fourth failure of an event, once however many fail", async () => {
+    const endpointId = await rig.createEndpoint({ url: `${receiver.url}?token=hidden` });
+    await rig.app.createJobs(rig.agent, [{}, {}]);
+    dispatcher.wake();
+    await failTimes(endpointId, 3);
+    expect(await written()).toEqual([]);
+    await failTimes(endpointId, 4);
+    await rig.waitForStatus(endpointId, "dead");
+    await expect.poll(written).toHaveLength(2);
+    const mails = await written();
+    expect(new Set(mails.map(({ recipient }) => recipient)).size).toBe(2);
+    for (const { recipient, kind, subject, redacted_text: text } of mails) {
+      expect(recipient).toMatch(/^owner-.*@agent-/);
+      expect(kind).toBe("endpoint_troubled");
+      expect(subject).toBe(`A webhook endpoint keeps failing: 127.0.0.1:${receiver.port}`);
+      expect(text).toContain("Four attempts in a row");
+      expect(subject + text).not.toContain("hidden");
+    }
+    await rig.app.database.query(sql`update webhook_endpoint set status = 'paused' where id = ${endpointId}`);
+  });
+
+  it("is told again only after it was well, and a day has gone by", async () => {
+    const endpointId = await rig.createEndpoint({ url: receiver.url });
+    const again = async (): Promise<number> => {
+      await rig.app.database.query(sql`delete from webhook_delivery where endpoint_id = ${endpointId}`);
+      await rig.app.createJobs(rig.agent, [{}]);
+      dispatcher.wake();
+      await failTimes(endpointId, 4);
+      await rig.waitForStatus(endpointId, "dead");
+      const { length } = await written();
+      await rig.app.database.query(raw("delete from mail"));
+      return length;
+    };
+    const told = (ago: string, failing: string): Promise<unknown> =>
+      rig.app.database.query(sql`
+        update webhook_endpoint set last_alert_at = now() - ${ago}::interval, failing_since = now() - ${failing}::interval
+        where id = ${endpointId}`);
+    expect(await again()).toBe(2);
+    expect(await again()).toBe(0);
+    // It has failed ever since.
+    await told("2 days", "3 days");
+    expect(await again()).toBe(0);
+    // It was well in between, but that was today.
+    await told("23 hours", "1 hour");
+    expect(await again()).toBe(0);
+    await told("25 hours", "1 hour");
+    expect(await again()).toBe(2);
+    await rig.app.database.query(sql`update webhook_endpoint set status = 'paused' where id = ${endpointId}`);
+  });
+});
+
+describe("an endpoint that is disabled", () => {
+  it("is told where it answered 410, once", async () => {
+    receiver.respond = () => ({ status: 410 });
+    const endpointId = await rig.createEndpoint({ url: receiver.url });
+    await rig.app.createJobs(rig.agent, [{}, {}, {}]);
+    dispatcher.wake();
+    await expect.poll(written).toHaveLength(2);
+    const [mail] = await written();
+    expect(mail).toMatchObject({ kind: "endpoint_gone" });
+    expect(mail?.redacted_text).toContain("410 Gone");
+    const [row] = await rig.app.database.query(
+      sql`select status from webhook_endpoint where id = ${endpointId}`,
+    );
+    expect(row).toEqual({ status: "disabled" });
+    await expect
+      .poll(async () => (await rig.deliveries(endpointId)).some((one) => one.is_leased))
+      .toBe(false);
+    expect(await written()).toHaveLength(2);
+  });
+
+  it("is told where it only failed for five days", async () => {
+    const { database } = rig.app;
+    const clock = createFakeClock();
+    const endpointId = await rig.createEndpoint({ url: receiver.url });
+    const since = new Date(clock.now() - 6 * DAY_MS);
+    await database.query(sql`update webhook_endpoint set failing_since = ${since} where id = ${endpointId}`);
+    for (const agoMs of [6 * DAY_MS, 5 * DAY_MS]) {
+      const at = new Date(clock.now() - agoMs);
+      const delivery = newUuid(at.getTime());
+      await database.query(sql`
+        insert into webhook_delivery (id, endpoint_id, event_id, event_type, attempts, due_at)
+        values (${delivery}, ${endpointId}, ${newUuid()}, 'job.updated', 1, now() + interval '1 day')`);
+      await database.query(sql`
+        insert into webhook_attempt (id, delivery_id, number, started_at, duration_ms, outcome, request_headers)
+        values (${newUuid()}, ${delivery}, 1, ${at}, 10, 'http_500', '{}')`);
+    }
+    const disabled = await disableFailing({
+      database,
+      clock,
+      secretBox: testSecretBox,
+      alertNotifier: tellOfTrouble,
+    });
+    expect(disabled.map(({ id }) => id)).toEqual([toTypedId("whe", endpointId)]);
+    expect((await written()).map(({ kind }) => kind)).toEqual(["endpoint_failing", "endpoint_failing"]);
+  });
+
+  it("stays so when its owners cannot be written to", async () => {
+    receiver.respond = () => ({ status: 410 });
+    const { agent } = rig;
+    await rig.app.database.query(sql`
+      insert into user_account (id, name, email, organization_id, role)
+      values (${newUuid()}, 'x', 'no address', ${agent.id}::uuid, 'owner')`);
+    const endpointId = await rig.createEndpoint({ url: receiver.url });
+    await rig.app.createJobs(agent, [{}]);
+    dispatcher.wake();
+    await expect
+      .poll(() => rig.app.database.query(sql`select status from webhook_endpoint where id = ${endpointId}`))
+      .toEqual([{ status: "disabled" }]);
+    expect(await written()).toEqual([]);
+  });
+});

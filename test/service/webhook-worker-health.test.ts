@@ -1,0 +1,61 @@
+/** The watch over deliveries that are stuck, for which a worker is not ready: it goes by no clock that anybody sets. */
+import { Registry } from "prom-client";
+import { expect, it, vi } from "vitest";
+import { createAddressGuard } from "../../src/platform/http-client/address-guard.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { createLogger } from "../../src/platform/logger.ts";
+import { createHttpClient } from "../../src/platform/http-client/client.ts";
+import { sql } from "../../src/platform/postgres/sql.ts";
+import { createSender } from "../../src/webhooks/dispatcher/sender.ts";
+import { startWebhookWorker } from "../../src/webhooks/dispatcher/worker.ts";
+import { createFakeClock, HOUR_MS, MINUTE_MS } from "../support/fake-clock.ts";
+import { testSecretBox } from "../support/test-secret.ts";
+import { startTestReceiver } from "../support/webhooks/receiver.ts";
+import { startDispatcherFixture } from "../support/webhooks/dispatcher.fixture.ts";
+
+it("tells that nothing is sent once it has been so for a minute, wherever the clock is set meanwhile", async () => {
+  await using rig = await startDispatcherFixture();
+  await using receiver = await startTestReceiver();
+  await using http = createHttpClient({ guard: createAddressGuard({ allowPrivate: true }) });
+  const clock = createFakeClock();
+  await using worker = await startWebhookWorker({
+    database: rig.app.database,
+    databaseUrl: rig.app.databaseUrl,
+    sender: createSender({ http, clock: systemClock, docsUrl: null }),
+    secretBox: testSecretBox,
+    scheduleWakeUp: () => undefined,
+    schedule: [0],
+    clock,
+    logger: createLogger("silent"),
+    registry: new Registry(),
+  });
+  const endpointId = await rig.createEndpoint({ url: receiver.url, maxInFlight: 1 });
+  const send = async (count: number): Promise<void> => {
+    await rig.app.createJobs(
+      rig.agent,
+      Array.from({ length: count }, () => ({})),
+    );
+    worker.enqueueDue(endpointId);
+  };
+  await send(1);
+  await rig.waitForStatus(endpointId, "delivered");
+  const { promise: hung, resolve: letGo } = Promise.withResolvers<void>();
+  receiver.respond = async () => {
+    await hung;
+    return {};
+  };
+  await send(2);
+  await receiver.waitFor(2);
+  await rig.app.database.query(sql`
+    update webhook_delivery set due_at = clock_timestamp() - interval '2 minutes'
+    where status = 'pending' and lease_token is null`);
+
+  clock.jump(HOUR_MS);
+  // The last attempt has just ended, whatever the time of day.
+  expect(worker.problem()).toBeNull();
+  clock.advance(MINUTE_MS);
+  await vi.waitFor(() => expect(worker.problem()).toContain("nothing is being sent"), 20_000);
+  clock.jump(-2 * HOUR_MS);
+  expect(worker.problem()).toContain("nothing is being sent");
+  letGo();
+});

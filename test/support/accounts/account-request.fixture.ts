@@ -1,0 +1,101 @@
+/** An app of which people ask for accounts, with the operator who reads their requests and decides. */
+import { randomBytes } from "node:crypto";
+import { expect } from "vitest";
+import { createSessionClient } from "./session-client.ts";
+import { ACCOUNT_ENV, waitForMail, randomClientIpHeader } from "./mails.ts";
+import { createSignedInUser, type SignedInTestUser } from "./signed-in-user.ts";
+import { queryData, type GraphqlResponse, type GraphqlRequestOptions } from "../graphql/client.ts";
+import type { ApiResponse } from "../app/app-instance.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../app/app.fixture.ts";
+
+export interface AccountRequestBody {
+  email: string;
+  organization_name: string;
+  organization_type: string;
+  message?: string | null;
+}
+
+/** A request as operators see it. */
+export interface SubmittedAccountRequest {
+  id: string;
+  status: string;
+  email: string;
+  organizationName: string;
+  warnings: string[];
+}
+
+export interface AccountRequestFixture extends AsyncDisposable {
+  readonly app: TestApp;
+  readonly agent: TestOrganization;
+  readonly operator: SignedInTestUser;
+  submit(body: unknown, from?: Record<string, string>): Promise<ApiResponse>;
+  /** Asks, and waits until it has come. */
+  submitAndWait(request?: AccountRequestBody): Promise<AccountRequestBody & { id: string }>;
+  findRequests(email: string): Promise<SubmittedAccountRequest[]>;
+  /** By the mutation `field`, as the operator unless `asking` says otherwise. */
+  decide(
+    field: string,
+    args: Record<string, unknown>,
+    asking?: GraphqlRequestOptions,
+  ): Promise<GraphqlResponse["data"]>;
+}
+
+export function newAccountRequest(): AccountRequestBody {
+  const name = randomBytes(6).toString("hex");
+  return { email: `${name}@test.example`, organization_name: `Haulage ${name}`, organization_type: "agent" };
+}
+
+const REQUEST_SELECTION = `accountRequest { id status decidedAt decidedBy registrationExpiresAt organization { id name type }
+  notes { by kind text } } userErrors { code field message }`;
+
+const ARGUMENT_TYPES = {
+  id: "ID!",
+  organizationName: "String",
+  reason: "String!",
+  question: "String!",
+  text: "String!",
+};
+
+export async function openAccountRequestFixture(): Promise<AccountRequestFixture> {
+  const app = await startTestApp(ACCOUNT_ENV);
+  const agent = await app.createOrganization("agent");
+  const operator = await createSignedInUser(app, null);
+  const submit: AccountRequestFixture["submit"] = (body, from = randomClientIpHeader()) => {
+    const init = { method: "POST", headers: from, body: JSON.stringify(body) };
+    return createSessionClient(app).call("/auth/account-requests", init);
+  };
+  const findRequests: AccountRequestFixture["findRequests"] = async (email) => {
+    const { accountRequests } = await operator.queryData(
+      `{ accountRequests(first: 100) { nodes { id status email organizationName warnings } } }`,
+    );
+    return (accountRequests.nodes as SubmittedAccountRequest[]).filter((node) => node.email === email);
+  };
+  return {
+    app,
+    agent,
+    operator,
+    submit,
+    findRequests,
+    async submitAndWait(request = newAccountRequest()) {
+      expect((await submit(request)).status).toBe(202);
+      await waitForMail(app, request.email.toLowerCase(), "account_request_received");
+      const found = await findRequests(request.email);
+      return { ...request, id: found[0]?.id as string };
+    },
+    async decide(field, args, asking = { headers: operator.headers }) {
+      const names = Object.keys(args) as (keyof typeof ARGUMENT_TYPES)[];
+      const head = names.map((name) => `$${name}: ${ARGUMENT_TYPES[name]}`).join(", ");
+      const inner = names.map((name) => `${name}: $${name}`).join(", ");
+      const data = await queryData(
+        app,
+        `mutation (${head}) { ${field}(${inner}) { ${REQUEST_SELECTION} } }`,
+        {
+          ...asking,
+          variables: args,
+        },
+      );
+      return data[field];
+    },
+    [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
+  };
+}

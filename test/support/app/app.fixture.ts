@@ -1,0 +1,81 @@
+/** The whole application on a database of its own, and the things that tests make in it. */
+import { randomBytes } from "node:crypto";
+import type { AppOverrides } from "../../../src/app/app.ts";
+import type { NewKey } from "../../../src/api-keys/api-key.issue.ts";
+import type { JobPatch } from "../../../src/jobs/job.fields.ts";
+import { upsertRows, type JobUpsert } from "../../../src/jobs/update/upsert.sql.ts";
+import { systemActor, type OrganizationType } from "../../../src/platform/principal.ts";
+import { startAppInstance, type AppInstance } from "./app-instance.ts";
+import { createTestDatabase } from "../database/test-database.ts";
+
+/** An organisation with a key that may do everything. */
+export interface TestOrganization {
+  /** The organisation's uuid. */
+  id: string;
+  name: string;
+  key: string;
+}
+
+export interface TestApp extends AppInstance {
+  databaseUrl: string;
+  createOrganization(type: OrganizationType, key?: Partial<NewKey>): Promise<TestOrganization>;
+  /** Makes jobs; Marking Numbers are made up where none is given. Answers with the Marking Numbers. */
+  createJobs(agent: TestOrganization, jobs: readonly TestJob[]): Promise<string[]>;
+}
+
+export interface TestJob {
+  markingNumber?: string;
+  contractor?: TestOrganization;
+  patch?: JobPatch;
+  providerStatus?: string;
+}
+
+/** Starts the app; `env` are settings, rate limits being off unless they say otherwise. */
+export async function startTestApp(
+  env: Record<string, string> = {},
+  overrides: AppOverrides = {},
+): Promise<TestApp> {
+  const database = await createTestDatabase();
+  const app = await startAppInstance(database.url, env, overrides);
+
+  return {
+    ...app,
+    databaseUrl: database.url,
+    ...createFactories(app),
+    async [Symbol.asyncDispose]() {
+      await app[Symbol.asyncDispose]();
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** What makes things through an instance of the service. */
+export function createFactories(app: AppInstance): Pick<TestApp, "createOrganization" | "createJobs"> {
+  return {
+    async createOrganization(type, key = {}) {
+      const name = `${type} ${randomBytes(6).toString("hex")}`;
+      const { id } = await app.organizations.create({ name, type });
+      const { text } = await app.keys.create({ organizationId: id, name: "test", createdBy: "test", ...key });
+      return { id, name, key: text };
+    },
+    async createJobs(agent, jobs) {
+      const upserts = jobs.map((job) => toUpsert(agent, job));
+      const context = { actor: systemActor, requestId: null };
+      await app.database.transaction((tx) => upsertRows(tx, upserts, context));
+      return upserts.map((upsert) => upsert.markingNumber);
+    },
+  };
+}
+
+function toUpsert(
+  agent: TestOrganization,
+  { markingNumber, contractor, patch = {}, providerStatus }: TestJob,
+): JobUpsert {
+  return {
+    markingNumber: markingNumber ?? `MN-${randomBytes(8).toString("hex")}`,
+    agentId: agent.id,
+    contractorId: contractor?.id,
+    patch,
+    providerStatus,
+  };
+}

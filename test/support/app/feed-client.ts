@@ -1,0 +1,54 @@
+/** The events feed as a partner polls it. */
+import { expect, vi } from "vitest";
+import type { Queryable } from "../../../src/platform/postgres/database.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { expectData } from "./assertions.ts";
+import type { ApiClient } from "./job-client.ts";
+import type { TestOrganization } from "./app.fixture.ts";
+import type { ApiResponse } from "./app-instance.ts";
+
+export interface FeedEvent {
+  id: string;
+  type: string;
+  data: { job: { marking_number: string }; sequence: number; changes: Record<string, unknown> };
+}
+
+/** GET /v1/events; `query` without its question mark. */
+export function getFeed(api: ApiClient, { key }: TestOrganization, query = ""): Promise<ApiResponse> {
+  return api.call(`/v1/events?${query}`, { key });
+}
+
+export async function listFeedEvents(
+  api: ApiClient,
+  partner: TestOrganization,
+  query = "",
+): Promise<FeedEvent[]> {
+  return expectData(await getFeed(api, partner, query)).items as FeedEvent[];
+}
+
+/**
+ * The feed once it shows `count` events: it waits for transactions that began before an event's to end, and those of
+ * other tests' databases count as well.
+ */
+export function waitForFeedEvents(
+  api: ApiClient,
+  partner: TestOrganization,
+  count: number,
+  query = "",
+): Promise<FeedEvent[]> {
+  const poll = async (): Promise<FeedEvent[]> => {
+    const events = await listFeedEvents(api, partner, query);
+    expect(events).toHaveLength(count);
+    return events;
+  };
+  return vi.waitFor(poll, { timeout: 20_000, interval: 20 });
+}
+
+/** Resolves once the feed shows every event: an older transaction, of any database of the server, holds it up. */
+export async function waitUntilFeedIsComplete(database: Queryable): Promise<void> {
+  await vi.waitFor(async () => {
+    const hidden = await database.query(sql`select from job_event
+      where transaction_id >= pg_snapshot_xmin(pg_current_snapshot()) limit 1`);
+    expect(hidden).toEqual([]);
+  }, 20_000);
+}

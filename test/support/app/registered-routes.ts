@@ -1,0 +1,115 @@
+/** The routes of the Express app, read from its routers: what it answers, whatever the documentation says. */
+import type { Express } from "express";
+import type { AccountService } from "../../../src/accounts/account.service.ts";
+import type { MembershipServices } from "../../../src/accounts/membership.services.ts";
+import { createKeyVerifier } from "../../../src/api-keys/api-key.verifier.ts";
+import { toConfig } from "../../../src/config/config.ts";
+import { readEnv } from "../../../src/config/env.ts";
+import { entities } from "../../../src/app/entities.ts";
+import { createEventService } from "../../../src/events/event.service.ts";
+import { createHttpApp } from "../../../src/http/express-app.ts";
+import { createJobReferenceData } from "../../../src/jobs/job.reference-data.ts";
+import type { RequestRecorder } from "../../../src/request-log/api.ts";
+import type { ImportService } from "../../../src/jobs/import-export/import.service.ts";
+import { createJobService } from "../../../src/jobs/job.service.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import { openDatabase } from "../../../src/platform/postgres/database.ts";
+import { createLogger } from "../../../src/platform/logger.ts";
+import { createMetrics } from "../../../src/platform/metrics.ts";
+import { createTestDatabase } from "../database/test-database.ts";
+
+/** The parts of Express' routers that tell what they hold; `match` says where a router is mounted. */
+interface Layer {
+  slash: boolean;
+  path?: string;
+  match(path: string): boolean;
+  route?: { path: string | string[]; methods: Record<string, boolean> };
+  handle: { stack?: Layer[] };
+}
+
+const PREFIXES = ["/v1", "/auth", "/console-api"];
+
+/** `GET /v1/jobs` for each route and method, but for the console's own, the files of the reference page and the path without Marking Number. */
+export async function listDocumentedRoutes(): Promise<string[]> {
+  const excluded = /^\/docs\/assets\/|^\/v1\/jobs\/by-marking$/;
+  return await listRoutes((layer) => isDocumented(layer), excluded);
+}
+
+/** The same with what people's pages ask for. GraphQL, the page itself and the task dashboard are no routes of these routers. */
+export async function listAllRoutes(): Promise<string[]> {
+  return await listRoutes((layer) => !isPage(layer), /^\/docs\/assets\/|^\/v1\/jobs\/by-marking$/);
+}
+
+async function listRoutes(isIncluded: (layer: Layer) => boolean, excluded: RegExp): Promise<string[]> {
+  await using testDatabase = await createTestDatabase();
+  await using database = await openDatabase({ url: testDatabase.url, poolSize: 2, entities });
+  await using verifier = createKeyVerifier({ database, clock: systemClock });
+  const referenceData = createJobReferenceData(database);
+  const app = createHttpApp({
+    config: toConfig(readEnv({ DATABASE_URL: testDatabase.url })),
+    logger: createLogger("silent"),
+    metrics: createMetrics(() => database.pool()),
+    database,
+    jobs: createJobService({
+      database,
+      referenceData,
+      notifyWorkers: () => undefined,
+      notifySubscribers: () => undefined,
+    }),
+    referenceData,
+    // Only asked when a request comes.
+    accounts: {} as AccountService,
+    imports: {} as ImportService,
+    requests: {} as RequestRecorder,
+    ...({} as MembershipServices),
+    events: createEventService({ database, clock: systemClock }),
+    verifier,
+    limits: null,
+    dependencies: [],
+    isStopping: () => false,
+  });
+  return routeLayers(app, isIncluded).flatMap(([prefix, layer]) => routeNames(prefix, layer, excluded));
+}
+
+/** Each route with the path that stands before its own. */
+function routeLayers(app: Express, isIncluded: (layer: Layer) => boolean): [string, Layer][] {
+  const { stack } = app.router as unknown as { stack: Layer[] };
+  return stack
+    .filter(isIncluded)
+    .flatMap((layer) => innerLayers(layer).map((inner): [string, Layer] => [mountPrefix(layer), inner]));
+}
+
+/** What a router holds, and the routers that stand in it. */
+function innerLayers({ handle }: Layer): Layer[] {
+  return (handle.stack ?? []).flatMap((inner) =>
+    inner.route ? [inner] : inner.handle.stack ? innerLayers(inner) : [inner],
+  );
+}
+
+/** What sends the console's pages: a router that answers beside its routes. */
+function isPage(layer: Layer): boolean {
+  return innerLayers(layer).some(({ route }) => !route);
+}
+
+/** The console's own routes are no part of the API. */
+function isDocumented(layer: Layer): boolean {
+  if (isPage(layer)) return false;
+  return layer.slash || !(layer.match("/auth/x") || layer.match("/console-api/x"));
+}
+
+function mountPrefix(layer: Layer): string {
+  if (layer.slash) return "";
+  const prefix = PREFIXES.find((candidate) => layer.match(`${candidate}/x`));
+  if (prefix === undefined) throw new Error(`A router is mounted elsewhere than at ${PREFIXES.join(", ")}`);
+  return prefix;
+}
+
+function routeNames(prefix: string, { route }: Layer, excluded: RegExp): string[] {
+  if (!route) throw new Error("A router holds something else than a route");
+  const methods = Object.keys(route.methods).filter((method) => method !== "_all");
+  return [route.path]
+    .flat()
+    .map((path) => prefix + path.replaceAll(/:(\w+)/g, "{$1}"))
+    .filter((path) => !excluded.test(path))
+    .flatMap((path) => methods.map((method) => `${method.toUpperCase()} ${path}`));
+}

@@ -1,0 +1,63 @@
+/** Everything that answers over HTTP, by path, for tests that try each: who may ask, and what is sent. */
+import type { TestApp } from "./app.fixture.ts";
+
+export interface RouteCase {
+  method: "GET" | "POST" | "PATCH" | "DELETE";
+  path: string;
+  /** What lets somebody in: nothing, an API key, or a person's session (from a page of our own where it changes something). */
+  auth: "nobody" | "key" | "session";
+  /** Whether it takes JSON. */
+  json?: true;
+}
+
+const MISSING_ID = "00000000-0000-7000-8000-000000000000";
+
+/** Beside these stand GraphQL, its explorers, the console's page and files, and the task dashboard. */
+export const routeCases: readonly RouteCase[] = [
+  { method: "GET", path: "/v1/jobs", auth: "key" },
+  { method: "GET", path: "/v1/jobs/by-marking/NONE", auth: "key" },
+  { method: "GET", path: "/v1/jobs/by-marking/NONE/history", auth: "key" },
+  { method: "PATCH", path: "/v1/jobs/by-marking/NONE", auth: "key", json: true },
+  { method: "PATCH", path: "/v1/jobs/batch", auth: "key", json: true },
+  { method: "GET", path: "/v1/events", auth: "key" },
+  { method: "GET", path: "/v1/reference/statuses", auth: "key" },
+  { method: "GET", path: "/v1/reference/failure-reasons", auth: "key" },
+  { method: "POST", path: "/auth/account-requests", auth: "nobody", json: true },
+  { method: "POST", path: "/auth/account-requests/answer", auth: "nobody", json: true },
+  { method: "POST", path: "/auth/links/check", auth: "nobody", json: true },
+  { method: "POST", path: "/auth/links/accept", auth: "nobody", json: true },
+  { method: "POST", path: "/auth/password/forgotten", auth: "nobody", json: true },
+  { method: "POST", path: "/auth/password/reset", auth: "nobody", json: true },
+  { method: "POST", path: "/auth/password/change", auth: "session", json: true },
+  { method: "PATCH", path: "/auth/profile", auth: "session", json: true },
+  { method: "POST", path: "/auth/sign-in", auth: "nobody", json: true },
+  { method: "POST", path: "/auth/two-factor", auth: "nobody", json: true },
+  { method: "POST", path: "/auth/reauthenticate", auth: "session", json: true },
+  { method: "POST", path: "/auth/sign-out", auth: "session" },
+  { method: "GET", path: "/auth/session", auth: "session" },
+  { method: "GET", path: "/auth/sessions", auth: "session" },
+  { method: "DELETE", path: "/auth/sessions", auth: "session" },
+  { method: "DELETE", path: `/auth/sessions/${MISSING_ID}`, auth: "session" },
+  { method: "POST", path: "/auth/two-factor/begin", auth: "session", json: true },
+  { method: "POST", path: "/auth/two-factor/confirm", auth: "session", json: true },
+  { method: "POST", path: "/auth/two-factor/recovery-codes", auth: "session", json: true },
+  { method: "POST", path: "/auth/two-factor/disable", auth: "session", json: true },
+  { method: "POST", path: "/console-api/imports", auth: "session" },
+  { method: "GET", path: "/console-api/jobs.csv", auth: "session" },
+  { method: "GET", path: "/openapi.json", auth: "nobody" },
+  { method: "GET", path: "/docs/operations.json", auth: "nobody" },
+  { method: "GET", path: "/docs", auth: "nobody" },
+  { method: "GET", path: "/health/live", auth: "nobody" },
+  { method: "GET", path: "/health/ready", auth: "nobody" },
+  { method: "GET", path: "/metrics", auth: "nobody" },
+];
+
+/** A request as a page of the service sends it. */
+export function sendFromOwnPage(
+  app: Pick<TestApp, "url">,
+  { method, path }: Pick<RouteCase, "method" | "path">,
+  init: RequestInit = {},
+): Promise<Response> {
+  const headers = new Headers({ origin: app.url, ...Object.fromEntries(new Headers(init.headers)) });
+  return fetch(app.url + path, { ...init, method, headers, redirect: "manual" });
+}

@@ -1,0 +1,181 @@
+/** A service in use, so that no page of the console is empty: jobs, webhooks that fare well and ill, people, requests, mails. */
+import { vi } from "vitest";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { createTestUser, createSessionClient, type TestUser } from "../accounts/session-client.ts";
+import { ACCOUNT_ENV, waitForMail, extractLinkToken } from "../accounts/mails.ts";
+import { createSignedInUser, type SignedInTestUser } from "../accounts/signed-in-user.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../app/app.fixture.ts";
+import { startTestReceiver } from "../webhooks/receiver.ts";
+
+export interface ConsoleFixture extends AsyncDisposable {
+  readonly app: TestApp;
+  readonly agent: TestOrganization;
+  readonly owner: SignedInTestUser;
+  readonly member: TestUser;
+  readonly operator: SignedInTestUser;
+  readonly markingNumber: string;
+  /** Typed ids. */
+  readonly ids: {
+    endpoint: string;
+    delivery: string;
+    failedDelivery: string;
+    request: string;
+    organization: string;
+  };
+  /** Of the links in mails, by the page that they lead to. */
+  readonly tokens: Record<"register" | "invitation" | "reset-password" | "account-request", string>;
+}
+
+export async function createConsoleFixture(): Promise<ConsoleFixture> {
+  await using stack = new AsyncDisposableStack();
+  const app = stack.use(
+    await startTestApp({ ...ACCOUNT_ENV, LOG_LEVEL: "silent", WEBHOOK_ALLOW_PRIVATE: "on" }),
+  );
+  const agent = await app.createOrganization("agent");
+  const owner = await createSignedInUser(app, agent.id);
+  const member = await createTestUser(app, { organizationId: agent.id, role: "member" });
+  const operator = await createSignedInUser(app, null);
+  const [markingNumber = ""] = await fillJobs(app, agent);
+  const { endpoint, delivery, failedDelivery } = await fillWebhooks(app, owner, stack);
+  await fillRequestLog(app, agent, owner);
+  const { request, tokens } = await fillAccounts(app, { owner, operator });
+  const { organizations } = await operator.queryData(
+    `{ organizations(search: "agent ", first: 1) { nodes { id } } }`,
+  );
+  const resources = stack.move();
+  return {
+    app,
+    agent,
+    owner,
+    member,
+    operator,
+    markingNumber,
+    tokens,
+    ids: { endpoint, delivery, failedDelivery, request, organization: organizations.nodes[0].id },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+async function fillJobs(app: TestApp, agent: TestOrganization): Promise<string[]> {
+  const contractor = await app.createOrganization("contractor");
+  const today = new Date().toISOString().slice(0, 10);
+  const patches = [
+    { normalized_status: "in_transit", recipient_name: "Harbour Pharmacy", scheduled_date: today },
+    { normalized_status: "failed", failure_reason: "recipient_unavailable", scheduled_date: today },
+    { normalized_status: "failed", failure_reason: "a reason of their own" },
+    { normalized_status: "completed", weight: 12.5, piece_quantity: 3 },
+    { normalized_status: "assigned", scheduled_date: "2020-01-01" },
+    { instructions: "Leave at the reception, or where there is none: with whoever opens. ".repeat(6) },
+    { recipient_name: "ALongNameWithoutAnySpaceInItThatHasToBreakSomewhere".repeat(2) },
+  ];
+  const numbers = await app.createJobs(
+    agent,
+    patches.map((patch, at) => ({ patch, ...(at % 2 === 0 && { contractor }) })),
+  );
+  const change = { method: "PATCH", key: agent.key, body: `{ "normalized_status": "out_for_delivery" }` };
+  await app.call(`/v1/jobs/by-marking/${numbers[0]}`, change);
+  return numbers;
+}
+
+async function fillWebhooks(app: TestApp, owner: SignedInTestUser, opened: AsyncDisposableStack) {
+  const good = opened.use(await startTestReceiver({ respond: () => ({ body: `{ "taken": true }` }) }));
+  const bad = opened.use(await startTestReceiver({ respond: () => ({ status: 500, body: "Out of order" }) }));
+  const create = async (url: string): Promise<string> => {
+    const { createWebhookEndpoint } = await owner.queryData(
+      `mutation ($url: String!) { createWebhookEndpoint(input: { url: $url, description: "Dispatch board" }) {
+        endpoint { id } userErrors { message } } }`,
+      { url },
+    );
+    return createWebhookEndpoint.endpoint.id as string;
+  };
+  const test = async (endpoint: string): Promise<string> => {
+    const { sendTestEvent } = await owner.queryData(
+      `mutation ($endpoint: ID!) { sendTestEvent(endpointId: $endpoint) { delivery { id } } }`,
+      { endpoint },
+    );
+    return sendTestEvent.delivery.id as string;
+  };
+  const endpoint = await create(good.url);
+  const failing = await create(`${bad.url}/a/rather/long/path?tenant=northwind-agency-production`);
+  const [delivery, failedDelivery] = [await test(endpoint), await test(failing)];
+  // What a day of failures would bring.
+  await app.database.query(sql`update webhook_endpoint set failing_since = now() - interval '1 day'
+    where url like ${`${bad.url}%`}`);
+  return { endpoint, delivery, failedDelivery };
+}
+
+/** The log is written in batches. */
+async function fillRequestLog(
+  app: TestApp,
+  { key }: TestOrganization,
+  owner: SignedInTestUser,
+): Promise<void> {
+  await app.call("/v1/jobs", { key });
+  await app.call("/v1/jobs/by-marking/NOWHERE", { key });
+  await vi.waitFor(
+    async () => {
+      const { requestLog } = await owner.queryData("{ requestLog(first: 10) { nodes { status } } }");
+      const statuses = requestLog.nodes.map(({ status }: { status: number }) => status);
+      if (!statuses.includes(404)) throw new Error(`The log has ${statuses.join(", ")} only`);
+    },
+    { timeout: 20_000, interval: 50 },
+  );
+}
+
+async function fillAccounts(
+  app: TestApp,
+  { owner, operator }: { owner: SignedInTestUser; operator: SignedInTestUser },
+) {
+  const [approved, asked, pending] = [
+    await requestAccount(app, operator, "Harbour Parcels"),
+    await requestAccount(app, operator, "Swift Vans"),
+    await requestAccount(app, operator, "Mill Lane Couriers"),
+  ];
+  await operator.queryData(
+    `mutation ($id: ID!) { approveAccountRequest(id: $id) { userErrors { message } } }`,
+    approved,
+  );
+  const question = { id: asked.id, question: "Whose jobs would you carry out?" };
+  await operator.queryData(
+    `mutation ($id: ID!, $question: String!) { askAccountRequestQuestion(id: $id, question: $question) { userErrors { message } } }`,
+    question,
+  );
+  const invited = "colleague@test.example";
+  await owner.queryData(
+    `mutation ($email: String!) { inviteMember(input: { email: $email, role: MEMBER }) { userErrors { message } } }`,
+    { email: invited },
+  );
+  await createSessionClient(app).post("/auth/password/forgotten", { email: owner.email });
+  const tokens = {
+    register: extractLinkToken(await waitForMail(app, approved.email, "registration"), "register"),
+    invitation: extractLinkToken(await waitForMail(app, invited, "invitation"), "invitation"),
+    "reset-password": extractLinkToken(
+      await waitForMail(app, owner.email, "password_reset"),
+      "reset-password",
+    ),
+    "account-request": await waitForMail(app, asked.email, "account_request_question").then((mail) =>
+      extractLinkToken(mail, "account-request"),
+    ),
+  };
+  return { request: pending.id, tokens };
+}
+
+async function requestAccount(
+  app: TestApp,
+  operator: SignedInTestUser,
+  name: string,
+): Promise<{ id: string; email: string }> {
+  const email = `office@${name.toLowerCase().replaceAll(" ", "-")}.example`;
+  const request = {
+    email,
+    organization_name: name,
+    organization_type: "agent",
+    message: "We deliver in the east.",
+  };
+  await createSessionClient(app).post("/auth/account-requests", request);
+  await waitForMail(app, email, "account_request_received");
+  const { accountRequests } = await operator.queryData(
+    "{ accountRequests(first: 100) { nodes { id email } } }",
+  );
+  return accountRequests.nodes.find((one: { email: string }) => one.email === email);
+}

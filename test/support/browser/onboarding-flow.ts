@@ -1,0 +1,122 @@
+/** The way from "we would like access" to the first changed job and its webhook, step by step in the console. */
+import type { Page } from "playwright-core";
+import { expect } from "vitest";
+import { VALID_PASSWORD } from "../accounts/session-client.ts";
+import { expectVisible } from "./tabs.ts";
+import type { PageUser } from "./page-user.ts";
+
+/** Somebody at a page. */
+export interface ConsoleVisitor {
+  readonly page: Page;
+  readonly user: PageUser;
+}
+
+export async function requestAccount(
+  { page, user }: ConsoleVisitor,
+  email: string,
+  organization: string,
+): Promise<void> {
+  await page.goto("/");
+  await user.activate(page.getByRole("link", { name: "Request one" }));
+  await user.fill(page.getByLabel("Your e-mail at work"), email);
+  await user.fill(page.getByLabel("Organisation", { exact: true }), organization);
+  await user.check(page.getByRole("radio", { name: "Contractor" }));
+  await user.activate(page.getByRole("button", { name: "Send request" }));
+  await page.getByRole("heading", { name: "Your request is on its way" }).waitFor();
+}
+
+export async function signInByForm(
+  { page, user }: ConsoleVisitor,
+  { email, password }: { email: string; password: string },
+): Promise<void> {
+  await user.fill(page.getByLabel("E-mail"), email);
+  await user.fill(page.getByLabel("Password", { exact: true }), password);
+  await user.activate(page.getByRole("button", { name: "Sign in" }));
+  await page.getByRole("heading", { level: 1, name: "Dashboard" }).waitFor();
+}
+
+export async function approveRequest({ page, user }: ConsoleVisitor, organization: string): Promise<void> {
+  await user.activate(page.getByRole("link", { name: "Requests" }));
+  await user.activate(page.getByRole("link", { name: organization }));
+  await user.activate(page.getByRole("button", { name: "Approve…" }));
+  await user.activate(page.getByRole("button", { name: "Approve and send" }));
+  await page.getByText(`${organization} is approved.`).waitFor();
+  await page.getByRole("button", { name: "Resend registration…" }).waitFor();
+}
+
+/** `link`: of the mail. */
+export async function registerAccount(
+  { page, user }: ConsoleVisitor,
+  link: string,
+  name: string,
+): Promise<void> {
+  await page.goto(link);
+  await user.fill(page.getByLabel("Your name"), name);
+  await user.fill(page.getByLabel("Password", { exact: true }), VALID_PASSWORD);
+  await user.activate(page.getByRole("button", { name: "Make my account" }));
+  await page.getByRole("heading", { name: "Your account is ready" }).waitFor();
+  await user.activate(page.getByRole("link", { name: "Sign in" }));
+}
+
+/** Answers with the key. */
+export async function createKey({ page, user }: ConsoleVisitor, name: string): Promise<string> {
+  await user.activate(page.getByRole("link", { name: "Integrations" }));
+  await page.getByRole("heading", { name: "No API key yet" }).waitFor();
+  await user.activate(page.getByRole("button", { name: "Create API key" }).first());
+  const dialog = page.getByRole("dialog");
+  await user.fill(dialog.getByLabel("Name"), name);
+  await user.activate(dialog.getByRole("button", { name: "Create API key" }));
+  const key = await dialog.getByText(/^wmk_/).innerText();
+  await user.activate(dialog.getByRole("button", { name: "I have kept it" }));
+  await page.getByRole("row", { name }).waitFor();
+  expect(await page.locator("body").innerText(), "the key is shown once").not.toContain(key);
+  return key;
+}
+
+/** Answers with its secret, on the page of the endpoint. */
+export async function createEndpoint({ page, user }: ConsoleVisitor, url: string): Promise<string> {
+  await user.activate(page.getByRole("link", { name: "Endpoints" }));
+  await page.getByRole("heading", { name: "No endpoint yet" }).waitFor();
+  await user.activate(page.getByRole("button", { name: "Create endpoint" }).first());
+  const dialog = page.getByRole("dialog");
+  await user.fill(dialog.getByLabel("URL"), url);
+  await user.activate(dialog.getByRole("button", { name: "Create endpoint" }));
+  const secret = await dialog.getByText(/^whsec_/).innerText();
+  await user.activate(dialog.getByRole("button", { name: "Go to the endpoint" }));
+  await page.getByRole("heading", { level: 1, name: url }).waitFor();
+  return secret;
+}
+
+/** The receiver's answer is shown. */
+export async function sendTestEvent({ page, user }: ConsoleVisitor, answer: string): Promise<void> {
+  await user.activate(page.getByRole("button", { name: "Send test event" }));
+  const shown = page.getByRole("region", { name: "Test event" });
+  await shown.getByText(answer).waitFor();
+}
+
+export async function changeStatus(
+  { page, user }: ConsoleVisitor,
+  markingNumber: string,
+  status: string,
+): Promise<void> {
+  await user.activate(page.getByRole("link", { name: "Jobs", exact: true }));
+  await user.activate(page.getByRole("link", { name: markingNumber }));
+  await user.activate(page.getByRole("button", { name: "Edit" }));
+  const dialog = page.getByRole("dialog");
+  await user.selectOption(dialog.getByRole("combobox", { name: "Status" }), status);
+  await user.activate(dialog.getByRole("button", { name: "Save" }));
+  await page.getByText(`${markingNumber} is saved.`).waitFor();
+  await page.getByText(`Status changed: ${status}`).waitFor();
+}
+
+/** It stands in the log, once it has arrived. */
+export async function expectDelivered(
+  { page, user }: ConsoleVisitor,
+  event: string,
+  markingNumber: string,
+): Promise<void> {
+  await user.activate(page.getByRole("link", { name: "Integrations" }));
+  await user.activate(page.getByRole("link", { name: "Deliveries" }));
+  const row = page.getByRole("row").filter({ hasText: event }).filter({ hasText: markingNumber });
+  await expectVisible(row.getByText("Delivered").first());
+}

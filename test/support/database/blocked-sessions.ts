@@ -1,0 +1,37 @@
+/** Calls that are truly under way: a transaction that holds them up, and when they wait. */
+import { expect, vi } from "vitest";
+import type { Database, Queryable } from "../../../src/platform/postgres/database.ts";
+import { sql, type Sql } from "../../../src/platform/postgres/sql.ts";
+
+export interface OpenTransaction {
+  commit(): Promise<void>;
+}
+
+/** A transaction that has run `statements`, and stays open until it is told to commit. */
+export async function openTransaction(database: Database, ...statements: Sql[]): Promise<OpenTransaction> {
+  const { promise: statementsRan, resolve: run } = Promise.withResolvers<void>();
+  const { promise: committed, resolve: end } = Promise.withResolvers<void>();
+  const transaction = database.transaction(async (tx) => {
+    for (const statement of statements) await tx.query(statement);
+    run();
+    await committed;
+  });
+  await Promise.race([statementsRan, transaction]);
+  return {
+    async commit() {
+      end();
+      await transaction;
+    },
+  };
+}
+
+/** Resolves when at least `count` sessions of this database wait for a lock. */
+export function waitForBlockedSessions(database: Queryable, count: number): Promise<void> {
+  const poll = async (): Promise<void> => {
+    const [row] = await database.query<{ waiting: number }>(sql`
+      select count(*)::int as waiting from pg_locks join pg_stat_activity using (pid)
+      where not granted and datname = current_database()`);
+    expect(row?.waiting).toBeGreaterThanOrEqual(count);
+  };
+  return vi.waitFor(poll, { timeout: 10_000, interval: 10 });
+}

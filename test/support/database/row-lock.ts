@@ -1,0 +1,37 @@
+/** A second client of the database that holds a job's row, so that a request for it is truly under way. */
+import pg from "pg";
+import { expect, vi } from "vitest";
+
+export interface JobRowLock {
+  /** Resolves when at least `count` other sessions wait for the row. */
+  waitForBlockedSessions(count?: number): Promise<void>;
+  /** May be called again. */
+  release(): Promise<void>;
+}
+
+export async function lockJobRow(databaseUrl: string, markingNumber: string): Promise<JobRowLock> {
+  const client = new pg.Client(databaseUrl);
+  await client.connect();
+  await client.query("begin");
+  await client.query("select 1 from job where marking_number = $1 for update", [markingNumber]);
+  let released: Promise<void> | undefined;
+  const rollback = async (): Promise<void> => {
+    await client.query("rollback");
+    await client.end();
+  };
+  return {
+    waitForBlockedSessions: (count = 1) =>
+      vi.waitFor(
+        async () => {
+          // Within a transaction PostgreSQL would show the sessions that were there at the first look.
+          await client.query("select pg_stat_clear_snapshot()");
+          const { rows } = await client.query<{ waiting: number }>(
+            "select count(*)::int as waiting from pg_locks join pg_stat_activity using (pid) where not granted and datname = current_database()",
+          );
+          expect(rows[0]?.waiting).toBeGreaterThanOrEqual(count);
+        },
+        { timeout: 10_000, interval: 10 },
+      ),
+    release: () => (released ??= rollback()),
+  };
+}

@@ -1,0 +1,40 @@
+/** A PostgreSQL of a test file's own that standbys can follow. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { toFlags, primaryFlags, startStandby, type Standby } from "../../../bench/replicas/standby.ts";
+import { openEmbeddedPostgres } from "../../../src/embedded/postgres/embedded-postgres.ts";
+import { entities } from "../../../src/app/entities.ts";
+import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
+import { migrateDatabase } from "../../../src/platform/postgres/migrate.ts";
+
+export type { Standby };
+
+export interface ReplicatedPostgres extends AsyncDisposable {
+  /** Its database, migrated. */
+  readonly url: string;
+  readonly primary: Database;
+  /** Makes one and starts it, to be ended with the primary. `flags`: further arguments of `postgres`. */
+  addStandby(flags?: readonly string[]): Promise<Standby>;
+}
+
+/** What nobody keeps needs no disk. */
+const NO_FSYNC_FLAGS = toFlags(["fsync=off"]);
+
+export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
+  await using stack = new AsyncDisposableStack();
+  const dataDir = await mkdtemp(join(tmpdir(), "waymark-standby-"));
+  stack.defer(() => rm(dataDir, { recursive: true, force: true }));
+  const postgresFlags = [...primaryFlags, ...NO_FSYNC_FLAGS];
+  const { url } = stack.use(await openEmbeddedPostgres({ dataDir, exclusive: true, postgresFlags }));
+  await migrateDatabase({ url, poolSize: 2, entities });
+  const primary = stack.use(await openDatabase({ url, poolSize: 2, entities }));
+  const resources = stack.move();
+  return {
+    url,
+    primary,
+    addStandby: async (flags = []) =>
+      resources.use(await startStandby({ dataDir, primaryUrl: url, flags: [...NO_FSYNC_FLAGS, ...flags] })),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}

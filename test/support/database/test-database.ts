@@ -1,0 +1,32 @@
+/** A fresh, migrated database for one test file. */
+import { randomBytes } from "node:crypto";
+import pg from "pg";
+import { inject } from "vitest";
+
+const TEMPLATE = "waymark_template";
+
+export interface TestDatabase extends AsyncDisposable {
+  readonly url: string;
+}
+
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const serverUrl = inject("serverUrl");
+  const name = `test_${randomBytes(6).toString("hex")}`;
+  await runOnServer(serverUrl, `create database ${name} template ${TEMPLATE}`);
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return {
+    url: url.href,
+    [Symbol.asyncDispose]: () => runOnServer(serverUrl, `drop database if exists ${name} with (force)`),
+  };
+}
+
+async function runOnServer(serverUrl: string, statement: string): Promise<void> {
+  const client = new pg.Client(serverUrl);
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,240 @@
+/** A world for the fault tests of webhooks: partners, endpoints, jobs and servers, all real, and a load of changes. */
+import { randomBytes } from "node:crypto";
+import { onTestFinished } from "vitest";
+import { createApiKeyService } from "../../../src/api-keys/api-key.service.ts";
+import { entities } from "../../../src/app/entities.ts";
+import { createJobReferenceData } from "../../../src/jobs/job.reference-data.ts";
+import { createJobService } from "../../../src/jobs/job.service.ts";
+import { upsertRows } from "../../../src/jobs/update/upsert.sql.ts";
+import { createOrganizationService } from "../../../src/organizations/organization.service.ts";
+import { createAddressGuard } from "../../../src/platform/http-client/address-guard.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
+import { fromTypedId } from "../../../src/platform/ids.ts";
+import { migrateDatabase } from "../../../src/platform/postgres/migrate.ts";
+import { createNotifier } from "../../../src/platform/postgres/notify.ts";
+import {
+  systemActor,
+  type OrganizationType,
+  type OrganizationPrincipal,
+} from "../../../src/platform/principal.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { createEndpointService, type EndpointService } from "../../../src/webhooks/endpoints/service.ts";
+import { DELIVERIES_CHANNEL } from "../../../src/webhooks/deliveries/channel.ts";
+import { testSecretBox } from "../test-secret.ts";
+import { startServerProcess, type ServerProcess } from "../processes/server-process.ts";
+import { createTestDatabase } from "../database/test-database.ts";
+import { createTestMongo } from "../database/test-mongo.ts";
+import {
+  startTestReceiver,
+  type ReceivedRequest,
+  type TestReceiver,
+  type ReceiverResponder,
+} from "../webhooks/receiver.ts";
+
+export interface FaultOrganization extends OrganizationPrincipal {
+  readonly key: string;
+}
+
+export interface FaultEndpoint {
+  /** Its uuid, and the id that the API gives it. */
+  readonly id: string;
+  readonly typedId: string;
+  /** Whoever signed with one of these is believed; the newest last. */
+  readonly secrets: string[];
+  readonly maxInFlight: number;
+  /** What it answers from now on. */
+  respond: ReceiverResponder;
+  received(): ReceivedRequest[];
+}
+
+export interface FaultEndpointOptions {
+  owner?: FaultOrganization;
+  eventTypes?: readonly string[];
+  maxInFlight?: number;
+  respond?: ReceiverResponder;
+}
+
+export interface FaultFixtureOptions {
+  /** A PostgreSQL of the test's own, with an empty database. */
+  databaseUrl?: string;
+  mongoUrl?: string;
+  /** WEBHOOK_RETRY_SCHEDULE of its servers. */
+  schedule?: string;
+}
+
+export interface FaultFixture {
+  readonly database: Database;
+  readonly databaseUrl: string;
+  readonly mongoUrl: string;
+  readonly agent: FaultOrganization;
+  readonly contractor: FaultOrganization;
+  readonly endpoints: readonly FaultEndpoint[];
+  readonly endpointService: EndpointService;
+  readonly receiver: TestReceiver;
+  addEndpoint(options?: FaultEndpointOptions): Promise<FaultEndpoint>;
+  /** New jobs of the agent's, given to the contractor where asked; nobody is notified. Answers with the Marking Numbers. */
+  addJobs(count: number, assigned?: "assigned"): Promise<string[]>;
+  /** A change of a job by the job service; workers are notified unless it is to be `unannounced`. */
+  updateJob(markingNumber: string, weight: number, how?: "unannounced"): Promise<boolean>;
+  /** Tells workers that there may be something to deliver. */
+  notifyWorkers(): void;
+  /** Resolves once it is ready. `env` comes over the usual settings. */
+  startServer(role: "api" | "worker" | "all", env?: Record<string, string>): Promise<ServerProcess>;
+}
+
+const SCHEDULE = "0s,1s,1s,2s,2s,5s,5s,5s";
+/** So that limits of an endpoint are no part of what is tested, but for how many are in flight. */
+const PER_SECOND = 1_000;
+const MAX_IN_FLIGHT = 4;
+
+/** For one test, which ends all of it. */
+export async function openFaultFixture(options: FaultFixtureOptions = {}): Promise<FaultFixture> {
+  const stack = new AsyncDisposableStack();
+  onTestFinished(() => stack.disposeAsync());
+  const databaseUrl = options.databaseUrl ?? stack.use(await createTestDatabase()).url;
+  const mongoUrl = options.mongoUrl ?? stack.use(createTestMongo()).url;
+  if (options.databaseUrl) await migrateDatabase({ url: databaseUrl, poolSize: 2, entities });
+  const database = stack.use(await openDatabase({ url: databaseUrl, poolSize: 6, entities }));
+  const notifyWorkers = createNotifier(database, DELIVERIES_CHANNEL);
+  const endpoints: FaultEndpoint[] = [];
+  const receiver = stack.use(await startTestReceiver());
+  receiver.respond = (received, response) => {
+    const endpoint = endpoints[Number(received.path.slice(1))];
+    return endpoint ? endpoint.respond(received, response) : { status: 404 };
+  };
+  const guard = createAddressGuard({ allowPrivate: true });
+  const deps = {
+    database,
+    notifyWorkers: notifyWorkers,
+    secretBox: testSecretBox,
+    clock: systemClock,
+    checkUrl: (_organizationId: string, url: string) => guard.checkUrl(url),
+  };
+  const endpointService = createEndpointService(deps);
+  const agent = await createOrganization(database, "agent");
+  const contractor = await createOrganization(database, "contractor");
+  const settings = {
+    DATABASE_URL: databaseUrl,
+    MONGODB_URL: mongoUrl,
+    WEBHOOK_ALLOW_PRIVATE: "on",
+    WEBHOOK_RETRY_SCHEDULE: options.schedule ?? SCHEDULE,
+    RATE_LIMITS: "off",
+    LOG_LEVEL: "warn",
+  };
+
+  return {
+    database,
+    databaseUrl,
+    mongoUrl,
+    agent,
+    contractor,
+    endpoints,
+    endpointService,
+    receiver,
+    notifyWorkers,
+    async addEndpoint(given = {}) {
+      const made = await makeEndpoint({ endpointService, receiver, agent }, endpoints.length, given);
+      endpoints.push(made);
+      return made;
+    },
+    addJobs: (count, assigned) => makeJobs(database, count, { agent, contractor: assigned && contractor }),
+    updateJob: createJobUpdater(database, agent, notifyWorkers),
+    async startServer(role, env = {}) {
+      const server = await startServerProcess({ ...settings, ...env, WAYMARK_ROLE: role });
+      await server.waitUntilReady();
+      return server;
+    },
+  };
+}
+
+async function createOrganization(database: Database, type: OrganizationType): Promise<FaultOrganization> {
+  const name = `${type} ${randomBytes(6).toString("hex")}`;
+  const { id } = await createOrganizationService({ database }).create({ name, type });
+  const keys = createApiKeyService({ database, clock: systemClock });
+  const { text } = await keys.create({ organizationId: id, name: "test", createdBy: "test" });
+  return { organizationId: id, organizationType: type, actor: systemActor, key: text };
+}
+
+type EndpointDeps = Pick<FaultFixture, "endpointService" | "receiver" | "agent">;
+
+async function makeEndpoint(
+  { endpointService, receiver, agent }: EndpointDeps,
+  index: number,
+  { owner = agent, eventTypes, maxInFlight = MAX_IN_FLIGHT, respond = () => ({}) }: FaultEndpointOptions,
+): Promise<FaultEndpoint> {
+  const path = `/${index}`;
+  const { endpoint, secret } = await endpointService.create(owner, {
+    url: `http://127.0.0.1:${receiver.port}${path}`,
+    perSecond: PER_SECOND,
+    maxInFlight,
+    ...(eventTypes && { eventTypes }),
+  });
+  return {
+    id: fromTypedId("whe", endpoint.id) ?? "",
+    typedId: endpoint.id,
+    secrets: [secret],
+    maxInFlight,
+    respond,
+    received: () => receiver.received.filter((one) => one.path === path),
+  };
+}
+
+async function makeJobs(
+  database: Database,
+  count: number,
+  { agent, contractor }: { agent: FaultOrganization; contractor: FaultOrganization | undefined },
+): Promise<string[]> {
+  const upserts = Array.from({ length: count }, () => ({
+    markingNumber: `MN-${randomBytes(8).toString("hex")}`,
+    agentId: agent.organizationId,
+    contractorId: contractor?.organizationId,
+    patch: {},
+  }));
+  await database.transaction((tx) => upsertRows(tx, upserts, { actor: systemActor, requestId: null }));
+  return upserts.map(({ markingNumber }) => markingNumber);
+}
+
+function createJobUpdater(
+  database: Database,
+  agent: FaultOrganization,
+  notifyWorkers: () => void,
+): FaultFixture["updateJob"] {
+  const referenceData = createJobReferenceData(database);
+  const [notifying, silent] = [notifyWorkers, () => undefined].map((tell) =>
+    createJobService({ database, referenceData, notifyWorkers: tell, notifySubscribers: () => undefined }),
+  );
+  return async (markingNumber, weight, how) => {
+    const context = { actor: systemActor, requestId: null, dryRun: false };
+    const service = how === "unannounced" ? silent : notifying;
+    await service?.updateOne(agent, { markingNumber, body: { weight } }, context);
+    return true;
+  };
+}
+
+/** A change of a job over HTTP; false where it was not answered with 200, whatever became of it. */
+export async function patchWeight(
+  { url }: Pick<ServerProcess, "url">,
+  { key }: FaultOrganization,
+  markingNumber: string,
+  weight: number,
+): Promise<boolean> {
+  try {
+    const response = await fetch(`${url}/v1/jobs/by-marking/${markingNumber}`, {
+      method: "PATCH",
+      headers: { "x-api-key": key, "content-type": "application/json" },
+      body: JSON.stringify({ weight }),
+      signal: AbortSignal.timeout(30_000),
+    });
+    await response.arrayBuffer();
+    return response.status === 200;
+  } catch {
+    return false;
+  }
+}
+
+/** Counts a partner's changes that were committed, whoever made them. */
+export async function countEvents({ database }: Pick<FaultFixture, "database">): Promise<number> {
+  const [row] = await database.query<{ count: number }>(sql`select count(*)::int as count from job_event`);
+  return row?.count ?? 0;
+}

@@ -1,0 +1,56 @@
+/** Asking GraphQL over HTTP, as a partner would. */
+import type { AppInstance } from "../app/app-instance.ts";
+
+export interface GraphqlError {
+  message: string;
+  path?: (string | number)[];
+  extensions: { code: string; requestId?: string; problems?: { field: string; message: string }[] };
+}
+
+export interface GraphqlResponse {
+  status: number;
+  headers: Headers;
+  // Tests look into answers of every shape.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  data: any;
+  errors: GraphqlError[] | undefined;
+  cost: number | undefined;
+  /** The whole body, as it came. */
+  text: string;
+}
+
+export interface GraphqlRequestOptions {
+  key?: string | undefined;
+  variables?: Record<string, unknown>;
+  headers?: Record<string, string>;
+}
+
+export async function graphql(
+  { url }: Pick<AppInstance, "url">,
+  query: string,
+  { key, variables, headers = {} }: GraphqlRequestOptions = {},
+): Promise<GraphqlResponse> {
+  const response = await fetch(`${url}/graphql`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...(key && { "x-api-key": key }), ...headers },
+    body: JSON.stringify({ query, variables }),
+  });
+  const text = await response.text();
+  const { data, errors, extensions } = JSON.parse(text) as {
+    data?: unknown;
+    errors?: GraphqlError[];
+    extensions?: { cost?: number };
+  };
+  return { status: response.status, headers: response.headers, data, errors, cost: extensions?.cost, text };
+}
+
+/** The data of an answer without errors; throws with the errors otherwise. */
+export async function queryData(
+  app: Pick<AppInstance, "url">,
+  query: string,
+  options: GraphqlRequestOptions,
+): Promise<GraphqlResponse["data"]> {
+  const { data, errors } = await graphql(app, query, options);
+  if (errors) throw new Error(`GraphQL answered with errors: ${JSON.stringify(errors)}`);
+  return data;
+}

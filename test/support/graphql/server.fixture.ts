@@ -1,0 +1,201 @@
+/** The HTTP app with a GraphQL schema of a test's own: for what the real resolvers never do, and shapes that they do not have. */
+import { Writable } from "node:stream";
+import { makeExecutableSchema } from "@graphql-tools/schema";
+import { createApiKeyService, type ApiKeyService } from "../../../src/api-keys/api-key.service.ts";
+import { createKeyVerifier } from "../../../src/api-keys/api-key.verifier.ts";
+import { createMemoryStore } from "../../../src/rate-limits/rate-limit.store.ts";
+import { toConfig } from "../../../src/config/config.ts";
+import { readEnv } from "../../../src/config/env.ts";
+import { entities } from "../../../src/app/entities.ts";
+import { createEventService } from "../../../src/events/event.service.ts";
+import { createGraphqlAdapter } from "../../../src/graphql/server.ts";
+import { createHttpApp } from "../../../src/http/express-app.ts";
+import { listen, type WebSocketHandler } from "../../../src/http/server/server.ts";
+import { createJobReferenceData } from "../../../src/jobs/job.reference-data.ts";
+import { createImportService } from "../../../src/jobs/import-export/import.service.ts";
+import { createJobService } from "../../../src/jobs/job.service.ts";
+import {
+  createOrganizationService,
+  type OrganizationService,
+} from "../../../src/organizations/organization.service.ts";
+import { createMailService } from "../../../src/mail/mail.service.ts";
+import { openRequestLog } from "../../../src/request-log/request-log.service.ts";
+import { systemClock, type Clock } from "../../../src/platform/clock.ts";
+import { openDatabase, type Database, type Queryable } from "../../../src/platform/postgres/database.ts";
+import { createLogger } from "../../../src/platform/logger.ts";
+import { createMetrics } from "../../../src/platform/metrics.ts";
+import { openAccounts } from "../../../src/app/accounts.ts";
+import { TEST_SECRET, testSecretBox } from "../test-secret.ts";
+import { createTestDatabase } from "../database/test-database.ts";
+
+/** What a resolver of the rig is given. */
+export interface FixtureContext {
+  database: Queryable;
+  requestId: string;
+  signal: AbortSignal;
+}
+
+type FixtureResolver = (source: unknown, input: Record<string, unknown>, context: FixtureContext) => unknown;
+
+export interface GraphqlFixtureOptions {
+  typeDefs: string;
+  resolvers?: Record<string, Record<string, FixtureResolver>>;
+  env?: Record<string, string>;
+  clock?: Clock;
+  statementTimeoutMs?: number;
+  webSockets?: WebSocketHandler;
+}
+
+export interface RawGraphqlResponse {
+  status: number;
+  headers: Headers;
+  // Tests look into answers of every shape.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  body: any;
+}
+
+export interface GraphqlFixture extends AsyncDisposable {
+  url: string;
+  databaseUrl: string;
+  /** What its resolvers read from: two connections. */
+  readDatabase: Database;
+  keys: ApiKeyService;
+  organizations: OrganizationService;
+  /** The log's lines so far. */
+  log: Record<string, unknown>[];
+  /** A key of a new agent, with every scope. */
+  newKey(): Promise<string>;
+  /** A POST of an operation. */
+  post(body: unknown, headers?: Record<string, string>): Promise<RawGraphqlResponse>;
+  request(path: string, init?: RequestInit): Promise<RawGraphqlResponse>;
+  setExplorerKey(key: string): void;
+}
+
+export async function startGraphqlFixture({
+  typeDefs,
+  resolvers = {},
+  ...options
+}: GraphqlFixtureOptions): Promise<GraphqlFixture> {
+  const stack = new AsyncDisposableStack();
+  const { url: databaseUrl } = stack.use(await createTestDatabase());
+  const settings = { NODE_ENV: "test", RATE_LIMITS: "off", WAYMARK_SECRET: TEST_SECRET, ...options.env };
+  const config = toConfig(readEnv({ ...settings, DATABASE_URL: databaseUrl }));
+  const clock = options.clock ?? systemClock;
+  const { statementTimeoutMs = 1_000 } = options;
+  const session = { statement_timeout: String(statementTimeoutMs), plan_cache_mode: "auto" };
+  const readDatabase = stack.use(await openDatabase({ url: databaseUrl, poolSize: 2, entities, session }));
+  const database = stack.use(await openDatabase({ url: databaseUrl, poolSize: 2, entities }));
+  const verifier = stack.use(createKeyVerifier({ database, clock }));
+  const log: Record<string, unknown>[] = [];
+  const logger = createLogger("info", createLogStream(log));
+  const { enabled, organizationFactor } = config.rateLimits;
+  const limits = enabled ? { store: createMemoryStore(clock), organizationFactor } : null;
+  const metrics = createMetrics(() => database.pool());
+  const { registry } = metrics;
+  const mails = createMailService({ database, secretBox: testSecretBox, isSmtpConfigured: false });
+  const { accounts, membership } = stack.use(
+    openAccounts({
+      config,
+      database,
+      clock,
+      logger,
+      registry,
+      mails,
+      secretBox: testSecretBox,
+      notifyWorkers: () => undefined,
+      pageUrl: (path) => path,
+    }),
+  );
+  const graphql = stack.use(
+    await createGraphqlAdapter({
+      schema: makeExecutableSchema({ typeDefs, resolvers }),
+      makeContext: ({ requestId, signal }) => ({
+        requestId,
+        signal,
+        database: readDatabase.withSignal(signal),
+      }),
+      verifier,
+      sessions: accounts.sessions,
+      limits,
+      environment: config.environment,
+      publicUrl: config.http.publicUrl,
+      logger,
+    }),
+  );
+  const referenceData = createJobReferenceData(database);
+  const app = createHttpApp({
+    config,
+    logger,
+    metrics,
+    database,
+    accounts,
+    ...membership,
+    jobs: createJobService({
+      database,
+      referenceData,
+      notifyWorkers: () => undefined,
+      notifySubscribers: () => undefined,
+    }),
+    referenceData,
+    imports: createImportService({
+      database,
+      referenceData,
+      organizations: createOrganizationService({ database }),
+      notifyWorkers: () => undefined,
+      notifySubscribers: () => undefined,
+    }),
+    events: createEventService({ database, clock }),
+    requests: stack.use(await openRequestLog({ database, clock, logger, registry, retentionDays: 30 })),
+    verifier,
+    limits,
+    dependencies: [],
+    isStopping: () => false,
+    graphql,
+  });
+  const connections = { total: 1_000, perAddress: 1_000 };
+  const listenOptions = { host: "127.0.0.1", port: 0, connections, onConnectionRejected: () => undefined };
+  const server = await listen(app, listenOptions, options.webSockets);
+  stack.defer(() => server.stop());
+  const keys = createApiKeyService({ database, clock });
+  const organizations = createOrganizationService({ database });
+  const request: GraphqlFixture["request"] = async (path, init) => {
+    const response = await fetch(server.url + path, init);
+    const text = await response.text();
+    const isJson = response.headers.get("content-type")?.includes("json");
+    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+  };
+
+  return {
+    url: server.url,
+    databaseUrl,
+    readDatabase,
+    keys,
+    organizations,
+    log,
+    request,
+    async newKey() {
+      const { id } = await organizations.create({
+        name: `agent ${log.length} ${Math.random()}`,
+        type: "agent",
+      });
+      return (await keys.create({ organizationId: id, name: "test", createdBy: "test" })).text;
+    },
+    post: (body, headers) =>
+      request("/graphql", {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: typeof body === "string" ? body : JSON.stringify(body),
+      }),
+    setExplorerKey: (key) => graphql.setExplorerKey(key),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+function createLogStream(log: Record<string, unknown>[]): Writable {
+  return new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      log.push(JSON.parse(chunk.toString()) as Record<string, unknown>);
+      done();
+    },
+  });
+}

@@ -1,0 +1,144 @@
+/**
+ * Imports of jobs into a database of their own, which has two agents, "Agent Ä, Ltd" and "Rival", and two contractors,
+ * "Swift" and "Other".
+ */
+import { afterAll, beforeAll } from "vitest";
+import { entities } from "../../../src/app/entities.ts";
+import { createJobReferenceData } from "../../../src/jobs/job.reference-data.ts";
+import type { JobPatch } from "../../../src/jobs/job.fields.ts";
+import {
+  importJobs,
+  type ImportCounts,
+  type ImportOptions,
+  type ImportDeps,
+  type RowFailure,
+} from "../../../src/jobs/import-export/import.ts";
+import { readRows, type FileFormat } from "../../../src/jobs/import-export/import-rows.ts";
+import { upsertRows, type JobUpsert } from "../../../src/jobs/update/upsert.sql.ts";
+import { createOrganizationService } from "../../../src/organizations/organization.service.ts";
+import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
+import { systemActor } from "../../../src/platform/principal.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { newMarkingNumber } from "./service.fixture.ts";
+import { createTestDatabase, type TestDatabase } from "../database/test-database.ts";
+
+export interface JobImportFixture {
+  database: () => Database;
+  services: () => ImportDeps;
+  /** The uuids of the organisations, there once the tests run. */
+  organization: { agent: string; rival: string; contractor: string; other: string };
+  importFile: (
+    file: string | Uint8Array,
+    options?: Partial<ImportOptions>,
+    format?: FileFormat,
+  ) => Promise<ImportFixtureResult>;
+  /** A row that is a string is a line as it is. */
+  importNdjson: (rows: readonly unknown[], options?: Partial<ImportOptions>) => Promise<ImportFixtureResult>;
+  /** Makes a job of the agent's; answers with its Marking Number. */
+  makeJob: (patch?: JobPatch, rest?: Partial<JobUpsert>) => Promise<string>;
+  readJob: (markingNumber: string) => Promise<Record<string, unknown>>;
+}
+
+export interface ImportFixtureResult {
+  counts: ImportCounts;
+  failures: RowFailure[];
+  chunks: number;
+}
+
+export const context = { actor: systemActor, requestId: null };
+export const defaultAgent = { agent: "Agent Ä, Ltd" };
+
+/** In small pieces, as a slow pipe would bring it. */
+export async function* streamBytes(file: string | Uint8Array): AsyncGenerator<Uint8Array> {
+  const bytes = Buffer.from(file);
+  for (let offset = 0; offset < bytes.length; offset += 1_021) yield bytes.subarray(offset, offset + 1_021);
+}
+
+/** `[line, field, message]` of every problem. */
+export const problemsOf = ({ failures }: ImportFixtureResult) =>
+  failures.flatMap(({ line, problems }) => problems.map(({ field, message }) => [line, field, message]));
+
+export const countsOf = ({ counts: { created, updated, unchanged, failed } }: ImportFixtureResult) => [
+  created,
+  updated,
+  unchanged,
+  failed,
+];
+
+/** To be called once in a test file, outside of its tests: it registers what sets the rig up and takes it down. */
+export function useJobImportFixture(): JobImportFixture {
+  let testDatabase: TestDatabase;
+  let database: Database;
+  let services: ImportDeps;
+  const organization = { agent: "", rival: "", contractor: "", other: "" };
+  beforeAll(async () => {
+    testDatabase = await createTestDatabase();
+    database = await openDatabase({ url: testDatabase.url, poolSize: 4, entities });
+    const organizations = createOrganizationService({ database });
+    services = {
+      database,
+      referenceData: createJobReferenceData(database),
+      organizations,
+      notifyWorkers: () => undefined,
+      notifySubscribers: () => undefined,
+    };
+    organization.agent = (await organizations.create({ name: "Agent Ä, Ltd", type: "agent" })).id;
+    organization.rival = (await organizations.create({ name: "Rival", type: "agent" })).id;
+    organization.contractor = (await organizations.create({ name: "Swift", type: "contractor" })).id;
+    organization.other = (await organizations.create({ name: "Other", type: "contractor" })).id;
+  });
+  afterAll(async () => {
+    await database[Symbol.asyncDispose]();
+    await testDatabase[Symbol.asyncDispose]();
+  });
+  const importFile: JobImportFixture["importFile"] = (file, options, format) =>
+    importInto(services, file, options, format);
+  return {
+    database: () => database,
+    services: () => services,
+    organization,
+    importFile,
+    importNdjson: (rows, options) =>
+      importFile(
+        rows.map((row) => (typeof row === "string" ? row : JSON.stringify(row))).join("\n"),
+        options,
+        "ndjson",
+      ),
+    async makeJob(patch = {}, rest = {}) {
+      const markingNumber = newMarkingNumber();
+      const upsert = { markingNumber, agentId: organization.agent, patch, ...rest };
+      await database.transaction((tx) => upsertRows(tx, [upsert], context));
+      return markingNumber;
+    },
+    async readJob(markingNumber) {
+      const [job] = await database.query<Record<string, unknown>>(
+        sql`select * from job where marking_number = ${markingNumber}`,
+      );
+      return job ?? {};
+    },
+  };
+}
+
+async function importInto(
+  services: ImportDeps,
+  file: string | Uint8Array,
+  options: Partial<ImportOptions> = defaultAgent,
+  format: FileFormat = "csv",
+): Promise<ImportFixtureResult> {
+  const result: ImportFixtureResult = {
+    counts: { created: 0, updated: 0, unchanged: 0, failed: 0 },
+    failures: [],
+    chunks: 0,
+  };
+  const rows = readRows(streamBytes(file), { format });
+  for await (const { counts, failures } of importJobs(services, rows, {
+    dryRun: false,
+    ...context,
+    ...options,
+  })) {
+    for (const name of Object.keys(counts) as (keyof ImportCounts)[]) result.counts[name] += counts[name];
+    result.failures.push(...failures);
+    result.chunks += 1;
+  }
+  return result;
+}

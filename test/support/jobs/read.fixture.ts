@@ -1,0 +1,124 @@
+/** A database with organisations that see different jobs, for the reads of the job feature. */
+import { entities } from "../../../src/app/entities.ts";
+import { rebuildCounters } from "../../../src/jobs/counters/counters.ts";
+import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
+import { newUuid } from "../../../src/platform/ids.ts";
+import {
+  systemActor,
+  type OperatorPrincipal,
+  type OrganizationType,
+  type OrganizationPrincipal,
+} from "../../../src/platform/principal.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { createTestDatabase } from "../database/test-database.ts";
+
+/** A row of the table; times in ISO 8601 with milliseconds. */
+export interface JobTableRow {
+  id: string;
+  marking_number: string;
+  agent_id: string;
+  contractor_id: string | null;
+  batch_number: string | null;
+  group_code: string | null;
+  piece_quantity: number | null;
+  weight: number | null;
+  recipient_name: string | null;
+  delivery_address: string | null;
+  postal_code: string | null;
+  scheduled_date: string | null;
+  normalized_status: string;
+  failure_reason: string | null;
+  scheduled_delivery_date: string | null;
+  scheduled_delivery_pending: boolean;
+  provider_status: string | null;
+  version: number;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface JobReadFixture extends AsyncDisposable {
+  readonly database: Database;
+  readonly agent: OrganizationPrincipal;
+  readonly otherAgent: OrganizationPrincipal;
+  readonly contractor: OrganizationPrincipal;
+  readonly otherContractor: OrganizationPrincipal;
+  /** Has no job at all. */
+  readonly stranger: OrganizationPrincipal;
+  readonly operator: OperatorPrincipal;
+  /** Stores a job of `agent`'s, nulls where nothing is said. */
+  insert(jobs: readonly Partial<JobTableRow>[]): Promise<JobTableRow[]>;
+}
+
+export const principalNames = [
+  "agent",
+  "otherAgent",
+  "contractor",
+  "otherContractor",
+  "stranger",
+  "operator",
+] as const;
+
+export async function openJobReadFixture(): Promise<JobReadFixture> {
+  const opened = new AsyncDisposableStack();
+  const { url } = opened.use(await createTestDatabase());
+  const session = { plan_cache_mode: "auto" };
+  const database = opened.use(await openDatabase({ url, poolSize: 4, entities, session }));
+  const organization = async (name: string, type: OrganizationType): Promise<OrganizationPrincipal> => {
+    const id = newUuid();
+    await database.query(sql`insert into organization (id, name, type) values (${id}, ${name}, ${type})`);
+    return { organizationId: id, organizationType: type, actor: systemActor };
+  };
+  const agent = await organization("Agent", "agent");
+
+  return {
+    database,
+    agent,
+    otherAgent: await organization("Other agent", "agent"),
+    contractor: await organization("Contractor", "contractor"),
+    otherContractor: await organization("Other contractor", "contractor"),
+    stranger: await organization("Stranger", "agent"),
+    operator: { organizationId: null, organizationType: null, actor: systemActor },
+    async insert(jobs) {
+      const rows = jobs.map((job) => ({ ...newJob(agent.organizationId), ...job }));
+      await database.query(
+        sql`insert into job select (jsonb_populate_record(null::job, value)).* from jsonb_array_elements(${JSON.stringify(rows)}::jsonb)`,
+      );
+      await rebuildCounters(database);
+      return rows;
+    },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
+
+/** Whether `viewer` is to see `job`. */
+export function canSee(principal: OrganizationPrincipal | OperatorPrincipal, job: JobTableRow): boolean {
+  if (principal.organizationId === null) return true;
+  const owner = principal.organizationType === "agent" ? job.agent_id : job.contractor_id;
+  return owner === principal.organizationId;
+}
+
+function newJob(agentId: string): JobTableRow {
+  const id = newUuid();
+  return {
+    id,
+    marking_number: `MN-${id}`,
+    agent_id: agentId,
+    contractor_id: null,
+    batch_number: null,
+    group_code: null,
+    piece_quantity: null,
+    weight: null,
+    recipient_name: null,
+    delivery_address: null,
+    postal_code: null,
+    scheduled_date: null,
+    normalized_status: "pending",
+    failure_reason: null,
+    scheduled_delivery_date: null,
+    scheduled_delivery_pending: false,
+    provider_status: null,
+    version: 1,
+    created_at: "2026-05-01T00:00:00.000Z",
+    updated_at: "2026-06-01T00:00:00.000Z",
+  };
+}

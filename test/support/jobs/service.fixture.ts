@@ -1,0 +1,116 @@
+/** The job service on a database of its own, with organisations, webhooks that want everything, and all that was told. */
+import { randomBytes } from "node:crypto";
+import { entities } from "../../../src/app/entities.ts";
+import type { BulkOptions, ItemResult } from "../../../src/jobs/update/bulk.ts";
+import { createJobReferenceData, type JobReferenceData } from "../../../src/jobs/job.reference-data.ts";
+import { createOperatorJobService, type OperatorJobService } from "../../../src/jobs/job.operator.service.ts";
+import { createJobService, type JobService } from "../../../src/jobs/job.service.ts";
+import { upsertRows, type JobUpsert } from "../../../src/jobs/update/upsert.sql.ts";
+import { createOrganizationService } from "../../../src/organizations/organization.service.ts";
+import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
+import { newUuid } from "../../../src/platform/ids.ts";
+import {
+  systemActor,
+  type OperatorPrincipal,
+  type OrganizationType,
+  type OrganizationPrincipal,
+} from "../../../src/platform/principal.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { startFaultProxy } from "../database/fault-proxy.ts";
+import { createTestDatabase } from "../database/test-database.ts";
+
+export interface JobServiceFixture extends AsyncDisposable {
+  readonly database: Database;
+  readonly databaseUrl: string;
+  /** Every statement that passed, in order; a test may empty it. */
+  readonly statements: string[];
+  readonly referenceData: JobReferenceData;
+  readonly jobs: JobService;
+  readonly operatorJobs: OperatorJobService;
+  /** What listeners were told since `told` was last emptied. */
+  readonly notifications: { workers: number; organizationIds: string[][] };
+  /** An organisation with an endpoint that wants every event. */
+  createOrganization(type: OrganizationType): Promise<OrganizationPrincipal>;
+  /** Makes a job of the agent's; answers with its Marking Number. */
+  createJob(agent: OrganizationPrincipal, upsert?: Partial<JobUpsert>): Promise<string>;
+  readJob(markingNumber: string): Promise<StoredJob>;
+  countRows(): Promise<RowCounts>;
+}
+
+export type StoredJob = Record<string, unknown> & { version: number };
+
+export interface RowCounts {
+  jobs: number;
+  events: number;
+  deliveries: number;
+}
+
+export const operatorPrincipal: OperatorPrincipal = {
+  organizationId: null,
+  organizationType: null,
+  actor: systemActor,
+};
+export const bulkOptions: BulkOptions = { actor: systemActor, requestId: "req_test", dryRun: false };
+export const newMarkingNumber = (): string => `MN-${randomBytes(8).toString("hex")}`;
+
+/** What is told of an item, in short: its outcome, or the code of its failure. */
+export function summarizeOutcomes(results: readonly ItemResult[]): string[] {
+  return results.map((result) =>
+    result.outcome === "failed" ? result.failure.code.replace("Exception", "") : result.outcome,
+  );
+}
+
+export async function openJobServiceFixture(): Promise<JobServiceFixture> {
+  const stack = new AsyncDisposableStack();
+  const { url } = stack.use(await createTestDatabase());
+  const proxy = stack.use(await startFaultProxy(url));
+  const database = stack.use(await openDatabase({ url: proxy.url, poolSize: 6, entities }));
+  const referenceData = createJobReferenceData(database);
+  const notifications: JobServiceFixture["notifications"] = { workers: 0, organizationIds: [] };
+  const deps = {
+    database,
+    referenceData,
+    notifyWorkers: () => void (notifications.workers += 1),
+    notifySubscribers: (ids: readonly string[]) => void notifications.organizationIds.push(ids.toSorted()),
+  };
+  return {
+    database,
+    databaseUrl: url,
+    statements: proxy.statements,
+    referenceData,
+    jobs: createJobService(deps),
+    operatorJobs: createOperatorJobService(deps),
+    notifications,
+    createOrganization: (type) => insertOrganization(database, type),
+    async createJob(agent, upsert = {}) {
+      const made = { markingNumber: newMarkingNumber(), agentId: agent.organizationId, patch: {}, ...upsert };
+      await database.transaction((tx) => upsertRows(tx, [made], bulkOptions));
+      return made.markingNumber;
+    },
+    async readJob(markingNumber) {
+      const [job] = await database.query<StoredJob>(
+        sql`select * from job where marking_number = ${markingNumber}`,
+      );
+      return job ?? { version: 0 };
+    },
+    async countRows() {
+      const [row] = await database.query<RowCounts>(sql`
+        select (select count(*)::int from job) as jobs, (select count(*)::int from job_event) as events,
+          (select count(*)::int from webhook_delivery) as deliveries`);
+      return row ?? { jobs: 0, events: 0, deliveries: 0 };
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+async function insertOrganization(
+  database: Database,
+  type: OrganizationType,
+): Promise<OrganizationPrincipal> {
+  const name = `${type} ${randomBytes(6).toString("hex")}`;
+  const { id } = await createOrganizationService({ database }).create({ name, type });
+  await database.query(sql`
+    insert into webhook_endpoint (id, organization_id, url, secrets, created_by)
+    values (${newUuid()}, ${id}, 'https://example.test', '[]', 'test')`);
+  return { organizationId: id, organizationType: type, actor: systemActor };
+}

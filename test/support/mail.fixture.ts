@@ -1,0 +1,108 @@
+/** Mails on a database of their own, with a mail server to take them and workers to send them. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Registry } from "prom-client";
+import { entities } from "../../src/app/entities.ts";
+import {
+  createMailService,
+  type MailService,
+  type MailView,
+  type NewMail,
+} from "../../src/mail/mail.service.ts";
+import { createMailTransport } from "../../src/mail/mail.transport.ts";
+import { composeMail } from "../../src/mail/mail.template.ts";
+import { startMailWorker, type MailWorker } from "../../src/mail/mail.worker.ts";
+import { openDatabase, type Database } from "../../src/platform/postgres/database.ts";
+import { createLogger } from "../../src/platform/logger.ts";
+import { raw } from "../../src/platform/postgres/sql.ts";
+import type { Tracing } from "../../src/platform/tracing/tracing.ts";
+import { parseSmtpUrl } from "../../src/platform/mail/smtp-url.ts";
+import { testSecretBox } from "./test-secret.ts";
+import { createTestDatabase } from "./database/test-database.ts";
+
+/** What stands in the link of each mail. */
+export const LINK_TOKEN = "c2VjcmV0LW9mLWEtbGluaw";
+export const SENDER = { name: "Wäymark", address: "no-reply@waymark.example" };
+
+export interface MailFixture extends AsyncDisposable {
+  readonly database: Database;
+  readonly mails: MailService;
+  readonly folder: string;
+  readonly log: string[];
+  /** Of the worker that was started last. */
+  attempts(): Promise<Record<string, number>>;
+  /** `url`: of the mail server; null: there is none. */
+  startWorker(url: string | null, parts?: { tracing?: Tracing }): MailWorker;
+  outbox(): Promise<MailView[]>;
+  /** The one that there is. */
+  onlyMail(): Promise<MailView>;
+  /** As if the time had come for what waits. */
+  makeDue(): Promise<void>;
+  /** Everything that the database holds of mails. */
+  dump(): Promise<string>;
+  clear(): Promise<void>;
+}
+
+export function newMailTo(to: string, subject = "Welcome"): NewMail {
+  const url = `https://waymark.example/register#token=${LINK_TOKEN}`;
+  const composed = composeMail({
+    title: subject,
+    paragraphs: ["Hello."],
+    action: { label: "Register", url },
+  });
+  return { to, kind: "registration", subject, ...composed };
+}
+
+export async function openMailFixture(): Promise<MailFixture> {
+  const testDatabase = await createTestDatabase();
+  const database = await openDatabase({ url: testDatabase.url, poolSize: 6, entities });
+  const mails = createMailService({ database, secretBox: testSecretBox, isSmtpConfigured: true });
+  const directory = await mkdtemp(join(tmpdir(), "waymark-mails-"));
+  const log: string[] = [];
+  const logger = createLogger("debug", { write: (line) => void log.push(line) });
+  let registry = new Registry();
+  const outbox = async (): Promise<MailView[]> => (await mails.list(database, { limit: 100 })).items;
+  return {
+    database,
+    mails,
+    folder: directory,
+    log,
+    startWorker(url, { tracing } = {}) {
+      const smtp = url === null ? null : parseSmtpUrl(url);
+      const transport = createMailTransport({ smtp, from: SENDER, directory });
+      registry = new Registry();
+      return startMailWorker({
+        database,
+        databaseUrl: testDatabase.url,
+        secretBox: testSecretBox,
+        transport,
+        logger,
+        registry,
+        tracing,
+      });
+    },
+    async attempts() {
+      const values = (await registry.getSingleMetric("waymark_mail_attempts_total")?.get())?.values ?? [];
+      return Object.fromEntries(values.map(({ labels, value }) => [String(labels["outcome"]), value]));
+    },
+    outbox,
+    onlyMail: async () => (await outbox())[0] as MailView,
+    async makeDue() {
+      await database.query(raw("update mail set due_at = now() where status = 'waiting'"));
+    },
+    async dump() {
+      const rows = await database.query<{ row: string }>(raw("select mail::text as row from mail"));
+      return rows.map(({ row }) => row).join("\n");
+    },
+    async clear() {
+      log.length = 0;
+      await database.query(raw("delete from mail"));
+    },
+    async [Symbol.asyncDispose]() {
+      await database[Symbol.asyncDispose]();
+      await testDatabase[Symbol.asyncDispose]();
+      await rm(directory, { recursive: true });
+    },
+  };
+}

@@ -1,0 +1,55 @@
+/** The command line on a database of its own, which has an agent, "Acme", and a contractor, "Swift Couriers". */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, vi } from "vitest";
+import { entities } from "../../../src/app/entities.ts";
+import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
+import { createCliRunner, type CliRunner } from "./cli-process.ts";
+import { TEST_SECRET } from "../test-secret.ts";
+import { createTestDatabase, type TestDatabase } from "../database/test-database.ts";
+
+export interface CliFixture extends CliRunner {
+  database: () => Database;
+  /** For files of the tests. */
+  folder: () => string;
+  /** Writes a file there and resolves with its path. */
+  writeTestFile: (name: string, content: string | Uint8Array) => Promise<string>;
+}
+
+/** To be called once in a test file, outside of its tests: it registers what sets the rig up and takes it down. */
+export function useCliFixture(): CliFixture {
+  let testDatabase: TestDatabase;
+  let database: Database;
+  let folder: string;
+  // Each command is a process of its own, which takes a while on a busy machine.
+  vi.setConfig({ testTimeout: 90_000 });
+  const commands = createCliRunner(() => ({
+    DATABASE_URL: testDatabase.url,
+    WAYMARK_SECRET: TEST_SECRET,
+    WAYMARK_DATA_DIR: join(folder, "data"),
+    PORT: "0",
+  }));
+  beforeAll(async () => {
+    testDatabase = await createTestDatabase();
+    database = await openDatabase({ url: testDatabase.url, poolSize: 2, entities });
+    folder = await mkdtemp(join(tmpdir(), "waymark-cli-"));
+    await commands.run("org", "create", "--name", "Acme", "--type", "agent");
+    await commands.run("org", "create", "--name", "Swift Couriers", "--type", "contractor");
+  });
+  afterAll(async () => {
+    await database[Symbol.asyncDispose]();
+    await testDatabase[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true, force: true });
+  });
+  return {
+    ...commands,
+    database: () => database,
+    folder: () => folder,
+    async writeTestFile(name, content) {
+      const path = join(folder, name);
+      await writeFile(path, content);
+      return path;
+    },
+  };
+}

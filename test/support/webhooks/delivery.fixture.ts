@@ -1,0 +1,45 @@
+/** An agent with one endpoint, and deliveries of it that end without a worker. */
+import type { OrganizationPrincipal } from "../../../src/platform/principal.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import type { DeliveryFilter } from "../../../src/webhooks/deliveries/queries.ts";
+import type { DeliveryView } from "../../../src/webhooks/deliveries/view.ts";
+import { createEndpointFor, endpointUuid } from "./endpoint.fixture.ts";
+import type { WebhookServiceFixture } from "./service.fixture.ts";
+
+interface AgentWithEndpoint {
+  agent: OrganizationPrincipal;
+  /** Of the endpoint: typed, and as stored. */
+  id: string;
+  uuid: string;
+  list: (filter?: DeliveryFilter) => Promise<DeliveryView[]>;
+}
+
+export async function createAgentWithEndpoint(
+  services: WebhookServiceFixture,
+  eventTypes: string[] | null = null,
+): Promise<AgentWithEndpoint> {
+  const agent = await services.createOrganization("agent");
+  const id = await createEndpointFor(services, agent, { eventTypes });
+  return {
+    agent,
+    id,
+    uuid: endpointUuid(id),
+    async list(filter = {}) {
+      return (await services.deliveries.list(agent, { filter, limit: 200 })).items;
+    },
+  };
+}
+
+/** Ends pending deliveries of an endpoint, as a worker does; `agoMs`: when. */
+export async function finishPendingDeliveries(
+  { database }: WebhookServiceFixture,
+  endpoint: string,
+  status: "delivered" | "dead",
+  { agoMs = 0, count = 1_000_000 } = {},
+): Promise<void> {
+  await database.query(sql`
+    update webhook_delivery set status = ${status}, attempts = 1, finished_at = ${new Date(Date.now() - agoMs)},
+      outcome = ${status === "dead" ? "http_500" : "delivered"}
+    where status = 'pending' and id in (
+      select id from webhook_delivery where endpoint_id = ${endpoint} and status = 'pending' order by id limit ${count})`);
+}

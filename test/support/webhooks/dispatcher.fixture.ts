@@ -1,0 +1,166 @@
+/** A database with jobs and endpoints, and dispatchers on it whose timer the test itself is. */
+import { vi } from "vitest";
+import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
+import { createAddressGuard } from "../../../src/platform/http-client/address-guard.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import { newUuid } from "../../../src/platform/ids.ts";
+import { createLogger } from "../../../src/platform/logger.ts";
+import { createHttpClient, type HttpClient } from "../../../src/platform/http-client/client.ts";
+import { sql } from "../../../src/platform/postgres/sql.ts";
+import { entities } from "../../../src/app/entities.ts";
+import { createDispatcher, type Dispatcher } from "../../../src/webhooks/dispatcher/dispatcher.ts";
+import type { AlertNotifier } from "../../../src/webhooks/endpoints/alerts.ts";
+import { sealContext } from "../../../src/webhooks/signing/secrets.ts";
+import { endpointsWithDueRetries } from "../../../src/webhooks/deliveries/queue-stats.ts";
+import type { RetrySchedule } from "../../../src/platform/retry-schedule.ts";
+import { createSender } from "../../../src/webhooks/dispatcher/sender.ts";
+import { newSecret } from "../../../src/webhooks/signing/signature.ts";
+import { testSecretBox } from "../test-secret.ts";
+import type { AppOverrides } from "../../../src/app/app.ts";
+import type { Tracing } from "../../../src/platform/tracing/tracing.ts";
+import { startTestApp, type TestOrganization, type TestApp } from "../app/app.fixture.ts";
+
+export interface DeliveryRow {
+  id: string;
+  endpoint_id: string;
+  event_id: string;
+  status: string;
+  attempts: number;
+  outcome: string | null;
+  is_leased: boolean;
+  /** Seconds from now; negative: it is due. */
+  due_in_s: number;
+}
+
+export interface TestEndpointOptions {
+  url: string;
+  eventTypes?: string[] | null;
+  maxInFlight?: number;
+  perSecond?: number;
+  secret?: string;
+}
+
+export interface DispatcherFixtureOptions {
+  /** Where the dispatcher finds PostgreSQL, if not where the test does. */
+  databaseUrl?: string;
+  schedule?: RetrySchedule;
+  /** Milliseconds for a whole attempt. */
+  totalMs?: number;
+  alertNotifier?: AlertNotifier;
+  tracing?: Tracing;
+}
+
+export interface RunningDispatcher extends Dispatcher {
+  /** What it asked to be woken for. */
+  readonly wakeUps: { endpointId: string; atMs: number }[];
+  readonly reclaimed: { count: number };
+}
+
+export interface DispatcherFixture extends AsyncDisposable {
+  readonly app: TestApp;
+  readonly agent: TestOrganization;
+  readonly contractor: TestOrganization;
+  /** Answers with its id. */
+  createEndpoint(options: TestEndpointOptions, owner?: TestOrganization): Promise<string>;
+  startDispatcher(options?: DispatcherFixtureOptions): Promise<RunningDispatcher>;
+  deliveries(endpointId?: string): Promise<DeliveryRow[]>;
+  /** Resolves once every delivery of the endpoint has this status, and there is one at least. */
+  waitForStatus(endpointId: string, status: string): Promise<DeliveryRow[]>;
+  /** Makes everything that waits for its time due now. */
+  makeDue(): Promise<void>;
+  /** What the scheduler's sweep does. */
+  sweep(dispatcher: Dispatcher): Promise<void>;
+}
+
+const RETRY_SCHEDULE_MS = [0, 5_000, 300_000, 1_800_000];
+
+export async function startDispatcherFixture(overrides: AppOverrides = {}): Promise<DispatcherFixture> {
+  const app = await startTestApp({ WAYMARK_ROLE: "api" }, overrides);
+  const agent = await app.createOrganization("agent");
+  const contractor = await app.createOrganization("contractor");
+  const stack = new AsyncDisposableStack();
+  stack.use(app);
+
+  const fixture: DispatcherFixture = {
+    app,
+    agent,
+    contractor,
+    async createEndpoint(
+      { url, eventTypes = null, maxInFlight = 8, perSecond = 1_000, secret = newSecret() },
+      owner = agent,
+    ) {
+      const id = newUuid();
+      const secrets = [
+        {
+          sealed: testSecretBox.seal(secret, sealContext(id)),
+          created_at: new Date().toISOString(),
+          expires_at: null,
+        },
+      ];
+      await app.database.query(sql`
+        insert into webhook_endpoint (id, organization_id, url, event_types, secrets, max_in_flight, per_second, created_by)
+        values (${id}, ${owner.id}, ${url}, ${eventTypes}, ${JSON.stringify(secrets)}, ${maxInFlight}, ${perSecond}, 'test')`);
+      return id;
+    },
+    async startDispatcher({
+      databaseUrl,
+      schedule = RETRY_SCHEDULE_MS,
+      totalMs = 5_000,
+      alertNotifier,
+      tracing,
+    } = {}) {
+      const database: Database = databaseUrl
+        ? stack.use(await openDatabase({ url: databaseUrl, poolSize: 4, entities }))
+        : app.database;
+      const http: HttpClient = stack.use(
+        createHttpClient({ guard: createAddressGuard({ allowPrivate: true }), limits: { totalMs } }),
+      );
+      const wakeUps: RunningDispatcher["wakeUps"] = [];
+      const reclaimed = { count: 0 };
+      const dispatcher = createDispatcher({
+        database,
+        secretBox: testSecretBox,
+        schedule,
+        alertNotifier,
+        tracing,
+        sender: createSender({ http, clock: systemClock, docsUrl: "https://waymark.example/docs", tracing }),
+        clock: systemClock,
+        logger: createLogger("silent"),
+        scheduleWakeUp: (endpointId, atMs) => wakeUps.push({ endpointId, atMs }),
+        metrics: {
+          observeAttempt: () => undefined,
+          observeClaim: () => undefined,
+          countReclaimed: (n) => (reclaimed.count += n),
+        },
+      });
+      return Object.assign(stack.use(dispatcher), { wakeUps, reclaimed });
+    },
+    deliveries: (endpointId) =>
+      app.database.query<DeliveryRow>(sql`
+        select id, endpoint_id, event_id, status, attempts, outcome, lease_token is not null as is_leased,
+          extract(epoch from due_at - clock_timestamp())::float8 as due_in_s
+        from webhook_delivery ${endpointId ? sql`where endpoint_id = ${endpointId}` : sql``} order by id`),
+    waitForStatus: (endpointId, status) =>
+      vi.waitFor(
+        async () => {
+          const rows = await fixture.deliveries(endpointId);
+          const others = rows.filter((row) => row.status !== status);
+          if (rows.length === 0 || others.length > 0)
+            throw new Error(
+              `Not all of ${rows.length} deliveries are ${status}: ${JSON.stringify(others.slice(0, 3))}`,
+            );
+          return rows;
+        },
+        { timeout: 20_000, interval: 20 },
+      ),
+    async makeDue() {
+      await app.database.query(sql`
+        update webhook_delivery set due_at = clock_timestamp() - interval '1 s' where status = 'pending' and lease_token is null`);
+    },
+    async sweep(dispatcher) {
+      dispatcher.enqueueDue(await endpointsWithDueRetries(app.database));
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+  return fixture;
+}

@@ -1,0 +1,171 @@
+/** The receivers that `docs/webhooks.md` shows, each as a process of its own, in the languages that this machine has. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+import { freePort } from "../free-port.ts";
+
+export interface DocumentedReceiver {
+  name: string;
+  /** The one block of this language that does, or does not, use the package `standardwebhooks`. */
+  language: string;
+  usesPackage: boolean;
+  file: string;
+  /** What must run here. */
+  versionCommand: readonly string[];
+  /** Makes ready what the file needs beside itself, in its folder. An answer is why that cannot be; it throws for a defect. */
+  prepare?: (folder: string) => Promise<string | null>;
+  start: (port: string) => readonly string[];
+}
+
+const NODE_MODULES = fileURLToPath(new URL("../../../node_modules", import.meta.url));
+/** What is compiled for the first time on a busy machine takes its time. */
+const BUILD_TIMEOUT_MS = 180_000;
+const INSTALL_TIMEOUT_MS = 30_000;
+const PACKAGES = "packages";
+
+const node = {
+  language: "ts",
+  file: "receiver.ts",
+  versionCommand: [process.execPath, "--version"],
+  start: () => [process.execPath, "receiver.ts"],
+};
+const python = {
+  language: "python",
+  file: "receiver.py",
+  versionCommand: ["python3", "--version"],
+  start: () => ["python3", "receiver.py"],
+};
+
+export const documentedReceivers: readonly DocumentedReceiver[] = [
+  { ...node, name: "TypeScript", usesPackage: false },
+  {
+    ...node,
+    name: "TypeScript with standardwebhooks",
+    usesPackage: true,
+    async prepare(folder) {
+      await symlink(NODE_MODULES, join(folder, "node_modules"));
+      return null;
+    },
+  },
+  { ...python, name: "Python", usesPackage: false },
+  { ...python, name: "Python with standardwebhooks", usesPackage: true, prepare: installFromPyPI },
+  {
+    name: "Go",
+    language: "go",
+    usesPackage: false,
+    file: "receiver.go",
+    versionCommand: ["go", "version"],
+    async prepare(folder) {
+      const build = await run(folder, ["go", "build", "-o", "receiver", "receiver.go"], BUILD_TIMEOUT_MS);
+      if (build.isTimedOut) return `go does not build within ${BUILD_TIMEOUT_MS / 1000} s here`;
+      if (build.code !== 0) throw new Error(build.errors);
+      return null;
+    },
+    start: () => ["./receiver"],
+  },
+  {
+    name: "Java",
+    language: "java",
+    usesPackage: false,
+    file: "WebhookReceiver.java",
+    // A runtime alone has no compiler.
+    versionCommand: ["javac", "-version"],
+    start: () => ["java", "WebhookReceiver.java"],
+  },
+  {
+    name: "PHP",
+    language: "php",
+    usesPackage: false,
+    file: "receiver.php",
+    versionCommand: ["php", "--version"],
+    start: (port) => ["php", "-S", `127.0.0.1:${port}`, "receiver.php"],
+  },
+];
+
+/** Why it cannot be run here; null: it can. `folder` holds its file. */
+export async function findSkipReason(
+  { versionCommand, prepare }: DocumentedReceiver,
+  folder: string,
+): Promise<string | null> {
+  const { code } = await run(folder, versionCommand, INSTALL_TIMEOUT_MS);
+  if (code !== 0) return `${versionCommand[0]} is not installed here`;
+  return (await prepare?.(folder)) ?? null;
+}
+
+/** Starts it, until the test ends, and answers with its URL once it listens. */
+export async function startDocumentedReceiver(
+  { start }: DocumentedReceiver,
+  { folder, secret }: { folder: string; secret: string },
+): Promise<string> {
+  const port = String(await freePort());
+  const child = spawnIn(folder, start(port), { PORT: port, WEBHOOK_SECRET: secret });
+  onTestFinished(async () => {
+    if (child.kill("SIGKILL")) await once(child, "exit");
+  });
+  await waitUntilListening(child);
+  return `http://127.0.0.1:${port}/webhooks`;
+}
+
+/** Beside the file; not at all where PyPI cannot be reached soon. */
+async function installFromPyPI(folder: string): Promise<string | null> {
+  const isThere = await run(folder, ["python3", "-c", "import standardwebhooks"], INSTALL_TIMEOUT_MS);
+  if (isThere.code === 0) return null;
+  const pip = "python3 -m pip install --quiet --no-input --no-deps --timeout 5 --retries 0".split(" ");
+  const install = [...pip, "--target", PACKAGES, "standardwebhooks==1.1.0"];
+  const { code } = await run(folder, install, INSTALL_TIMEOUT_MS);
+  return code === 0 ? null : "pip cannot install standardwebhooks here";
+}
+
+function spawnIn(
+  cwd: string,
+  [program = "", ...args]: readonly string[],
+  settings: Record<string, string> = {},
+): ChildProcess {
+  // Go without C compiles half as much; Python finds there what pip put.
+  const env = { ...process.env, CGO_ENABLED: "0", GOTOOLCHAIN: "local", PYTHONPATH: PACKAGES, ...settings };
+  return spawn(program, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+}
+
+interface CommandResult {
+  /** Null: it could not be started, or was too late. */
+  code: number | null;
+  isTimedOut: boolean;
+  errors: string;
+}
+
+async function run(cwd: string, command: readonly string[], timeoutMs: number): Promise<CommandResult> {
+  const child = spawnIn(cwd, command);
+  let isTimedOut = false;
+  const timer = setTimeout(() => {
+    isTimedOut = true;
+    child.kill("SIGKILL");
+  }, timeoutMs);
+  child.stdout?.resume();
+  const errors = child.stderr ? text(child.stderr) : "";
+  try {
+    const [code] = (await once(child, "exit")) as [number | null];
+    return { code, isTimedOut, errors: await errors };
+  } catch (error) {
+    return { code: null, isTimedOut, errors: String(error) };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function waitUntilListening(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let output = "";
+    const read = (chunk: Buffer): void => {
+      output += chunk.toString();
+      if (/listening on port|Development Server .* started/.test(output)) resolve();
+    };
+    child.stdout?.on("data", read);
+    child.stderr?.on("data", read);
+    child.on("error", reject);
+    child.on("exit", (code) => reject(new Error(`The receiver ended with ${code}: ${output}`)));
+  });
+}

@@ -1,0 +1,109 @@
+/** The services of webhooks on a database of their own, with organisations and events to deliver, and nobody who delivers. */
+import { randomBytes } from "node:crypto";
+import { entities } from "../../../src/app/entities.ts";
+import { upsertRows } from "../../../src/jobs/update/upsert.sql.ts";
+import { createOrganizationService } from "../../../src/organizations/organization.service.ts";
+import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
+import {
+  systemActor,
+  type OrganizationType,
+  type OrganizationPrincipal,
+} from "../../../src/platform/principal.ts";
+import { sql, type Sql } from "../../../src/platform/postgres/sql.ts";
+import type { TokenRate } from "../../../src/platform/concurrency/token-bucket.ts";
+import type { DeliveryService } from "../../../src/webhooks/deliveries/service.ts";
+import type { EndpointService } from "../../../src/webhooks/endpoints/service.ts";
+import { openWebhooks } from "../../../src/webhooks/webhooks.service.ts";
+import { createFakeClock, type FakeClock } from "../fake-clock.ts";
+import { testSecretBox } from "../test-secret.ts";
+import { createTestDatabase } from "../database/test-database.ts";
+
+export interface WebhookServiceFixture extends AsyncDisposable {
+  readonly database: Database;
+  readonly databaseUrl: string;
+  readonly clock: FakeClock;
+  readonly endpoints: EndpointService;
+  readonly deliveries: DeliveryService;
+  /** How often workers were told that there is something to deliver. */
+  readonly workerNotifications: { count: number };
+  createOrganization(type: OrganizationType): Promise<OrganizationPrincipal>;
+  /** Makes a job of the agent's, and with it an event; answers with its Marking Number. */
+  createJob(agent: OrganizationPrincipal, contractor?: OrganizationPrincipal): Promise<string>;
+  /** Makes so many at once. */
+  createJobs(agent: OrganizationPrincipal, count: number): Promise<void>;
+  /** The deliveries that match, oldest first. */
+  listDeliveries(where?: Sql): Promise<StoredDelivery[]>;
+}
+
+export interface StoredDelivery {
+  id: string;
+  event_id: string;
+  event_type: string;
+  origin: string;
+  status: string;
+  attempts: number;
+}
+
+export async function openWebhookServiceFixture({
+  retentionDays = 30,
+  replayRate,
+}: { retentionDays?: number; replayRate?: TokenRate } = {}): Promise<WebhookServiceFixture> {
+  const stack = new AsyncDisposableStack();
+  const { url } = stack.use(await createTestDatabase());
+  const database = stack.use(await openDatabase({ url, poolSize: 6, entities }));
+  const clock = createFakeClock();
+  const workerNotifications = { count: 0 };
+  const webhooks = stack.use(
+    await openWebhooks({
+      database,
+      clock,
+      secretBox: testSecretBox,
+      notifyWorkers: () => void (workerNotifications.count += 1),
+      allowPrivate: true,
+      retentionDays,
+      replayRate,
+      docsUrl: null,
+    }),
+  );
+  const organizations = createOrganizationService({ database });
+  const make = async (
+    agent: OrganizationPrincipal,
+    numbers: readonly string[],
+    contractor?: OrganizationPrincipal,
+  ): Promise<void> => {
+    const upserts = numbers.map((markingNumber) => ({
+      markingNumber,
+      agentId: agent.organizationId,
+      contractorId: contractor?.organizationId,
+      patch: {},
+    }));
+    await database.transaction((tx) => upsertRows(tx, upserts, { actor: systemActor, requestId: null }));
+  };
+  return {
+    database,
+    databaseUrl: url,
+    clock,
+    workerNotifications,
+    endpoints: webhooks.endpoints,
+    deliveries: webhooks.deliveries,
+    async createOrganization(type) {
+      const name = `${type} ${randomBytes(6).toString("hex")}`;
+      const { id } = await organizations.create({ name, type });
+      return { organizationId: id, organizationType: type, actor: systemActor };
+    },
+    async createJob(agent, contractor) {
+      const markingNumber = `MN-${randomBytes(8).toString("hex")}`;
+      await make(agent, [markingNumber], contractor);
+      return markingNumber;
+    },
+    createJobs: (agent, count) =>
+      make(
+        agent,
+        Array.from({ length: count }, () => `MN-${randomBytes(8).toString("hex")}`),
+      ),
+    listDeliveries: (where = sql`true`) =>
+      database.query<StoredDelivery>(sql`
+        select id, event_id, event_type, origin, status, attempts from webhook_delivery where ${where} order by id`),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}

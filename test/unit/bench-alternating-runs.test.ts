@@ -1,0 +1,64 @@
+/** The runner of the benchmark's delivery rows, with an engine that never finishes. */
+import { spawn } from "node:child_process";
+import { expect, it, onTestFinished } from "vitest";
+import { runAlternating } from "../../bench/deliveries/alternating-runs.ts";
+import { nextMessage } from "../../bench/deliveries/processes.ts";
+import { backlogTable } from "../../bench/deliveries/tables.ts";
+
+const drained = {
+  perSecond: 100,
+  nodeUs: 1,
+  postgresUs: 1,
+  mongoUs: 0,
+  redisUs: 0,
+  statements: 0.01,
+  duplicates: 0,
+};
+const side = (name: string) => ({ name, engine: "agenda" as const, deliveries: 500, isHanging: false });
+
+/** A process of an engine that starts and then says nothing. */
+function hangingEngine() {
+  const child = spawn(process.execPath, ["-e", "setInterval(() => undefined, 1000)"], {
+    stdio: ["ignore", "ignore", "ignore", "ipc"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return child;
+}
+
+it("reports an engine that does not finish in time, ends it, and measures the others to the last round", async () => {
+  const engine = hangingEngine();
+  const sides = [side("Waymark"), side("Agenda, one job each"), side("bare loop of signed POSTs")];
+  const told: string[] = [];
+  let asked = 0;
+  const { results, unfinished } = await runAlternating(sides, {
+    rounds: 3,
+    warmUp: () => Promise.resolve(),
+    async run({ name }) {
+      if (!name.startsWith("Agenda")) return drained;
+      asked += 1;
+      return await nextMessage<typeof drained>(engine, name, 20);
+    },
+    isReference: ({ name }) => name === "Waymark",
+    abandon: () => Promise.resolve(void engine.kill("SIGKILL")),
+    onProgress: (text) => told.push(text),
+  });
+  expect(asked).toBe(1);
+  expect(engine.killed).toBe(true);
+  expect(told).toEqual([expect.stringContaining("Agenda, one job each did not finish")]);
+  expect([...results.values()].map(({ length }) => length)).toEqual([3, 0, 3]);
+  const table = backlogTable({ sides, drains: results, unfinished, workerMemoryMb: 100 });
+  expect(table).toContain("| Agenda, one job each | 500 | | did not finish | | | | |");
+  expect(table).toMatch(/\| bare loop of signed POSTs \| 500 \| ≥ 0.5 \| 1/);
+});
+
+it("fails where Waymark itself does not finish, since the others are compared with it", async () => {
+  const running = runAlternating([side("Waymark")], {
+    rounds: 1,
+    warmUp: () => Promise.reject(new Error("ended early")),
+    run: () => Promise.resolve(drained),
+    isReference: () => true,
+    abandon: () => Promise.resolve(),
+    onProgress: () => undefined,
+  });
+  await expect(running).rejects.toThrow("ended early");
+});

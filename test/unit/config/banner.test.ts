@@ -1,0 +1,53 @@
+import { expect, it } from "vitest";
+import { toConfig } from "../../../src/config/config.ts";
+import { readEnv } from "../../../src/config/env.ts";
+import { banner, startupWarnings } from "../../../src/config/banner.ts";
+import { TEST_SECRET } from "../../support/test-secret.ts";
+
+const SAFE_ENV = {
+  NODE_ENV: "production",
+  DATABASE_URL: "postgres://localhost/waymark",
+  WAYMARK_SECRET: TEST_SECRET,
+  SMTP_URL: "smtp://mail.example.com:587",
+  REQUIRE_TWO_FACTOR: "operators",
+  RATE_LIMIT_STORE: "postgres",
+};
+
+const configOf = (env: Record<string, string>) => toConfig(readEnv({ ...SAFE_ENV, ...env }));
+const bannerOf = (env: Record<string, string>) =>
+  banner(configOf(env), "http://127.0.0.1:4000", null, { state: "up" });
+
+it.each([
+  ["SMTP_URL is not set", { SMTP_URL: "" }],
+  ["SMTP_URL is not set", { SMTP_URL: "", DATABASE_URL: "" }],
+  ["REQUIRE_TWO_FACTOR is nobody", { REQUIRE_TWO_FACTOR: "" }],
+  ["REQUIRE_TWO_FACTOR is nobody", { REQUIRE_TWO_FACTOR: "nobody", DATABASE_URL: "" }],
+  ["RATE_LIMIT_STORE is memory", { RATE_LIMIT_STORE: "" }],
+  ["RATE_LIMIT_STORE is memory", { RATE_LIMIT_STORE: "memory", WAYMARK_ROLE: "api" }],
+  ["NODE_ENV is development", { NODE_ENV: "" }],
+  ["NODE_ENV is test", { NODE_ENV: "test" }],
+])("warns that %s, in the banner too: %j", (start, env) => {
+  const [warning = "", ...others] = startupWarnings(configOf(env));
+  expect(others).toEqual([]);
+  expect(warning).toContain(start);
+  expect(bannerOf(env)).toContain(`Attention  ${warning}`);
+});
+
+it("names every unsafe setting of an external database", () => {
+  const env = { NODE_ENV: "", SMTP_URL: "", REQUIRE_TWO_FACTOR: "", RATE_LIMIT_STORE: "" };
+  expect(startupWarnings(configOf(env))).toHaveLength(4);
+});
+
+it.each([
+  ["nothing of safe settings", {}],
+  ["a worker nothing of rate limits", { WAYMARK_ROLE: "worker", RATE_LIMIT_STORE: "memory" }],
+  ["nothing of the store where rate limits are off", { RATE_LIMITS: "off", RATE_LIMIT_STORE: "memory" }],
+  ["a single process in production nothing of the store", { DATABASE_URL: "", RATE_LIMIT_STORE: "memory" }],
+  [
+    "a newcomer on the embedded database of nothing",
+    { NODE_ENV: "", DATABASE_URL: "", SMTP_URL: "", REQUIRE_TWO_FACTOR: "", RATE_LIMIT_STORE: "" },
+  ],
+])("warns %s", (_, env) => {
+  expect(startupWarnings(configOf(env))).toEqual([]);
+  expect(bannerOf(env)).not.toContain("Attention");
+});

@@ -1,0 +1,282 @@
+import { describe, expect, it } from "vitest";
+import { toConfig } from "../../../src/config/config.ts";
+import { readEnv } from "../../../src/config/env.ts";
+import { StartupError } from "../../../src/platform/errors.ts";
+
+/** What is said of wrong settings. */
+function startupErrorOf(source: Record<string, string>): string {
+  try {
+    readEnv(source);
+  } catch (error) {
+    if (error instanceof StartupError && error.hint.includes(".env.example")) return error.message;
+    throw error;
+  }
+  throw new Error("The settings were taken");
+}
+
+describe("a wrong setting", () => {
+  it.each([
+    ["NODE_ENV", "prod", "NODE_ENV=production"],
+    ["PORT", "http", "PORT=4000"],
+    ["PORT", "65536", "PORT=4000"],
+    ["PORT", "-1", "PORT=4000"],
+    ["PORT", "80.5", "PORT=4000"],
+    ["SHUTDOWN_DRAIN_DELAY", "5", "SHUTDOWN_DRAIN_DELAY=5s"],
+    ["SHUTDOWN_DRAIN_DELAY", "6m", "SHUTDOWN_DRAIN_DELAY=5s"],
+    ["KEEP_ALIVE_TIMEOUT", "65", "KEEP_ALIVE_TIMEOUT=65s"],
+    ["KEEP_ALIVE_TIMEOUT", "999ms", "KEEP_ALIVE_TIMEOUT=65s"],
+    ["KEEP_ALIVE_TIMEOUT", "61m", "KEEP_ALIVE_TIMEOUT=65s"],
+    ["PUBLIC_URL", "api.example.com", "PUBLIC_URL=https://api.example.com"],
+    ["PUBLIC_URL", "ftp://api.example.com", "PUBLIC_URL=https://api.example.com"],
+    ["WAYMARK_ROLE", "web", "WAYMARK_ROLE=api"],
+    ["WAYMARK_DEMO", "maybe", "WAYMARK_DEMO=off"],
+    ["DATABASE_URL", "mysql://db/waymark", "DATABASE_URL=postgresql://"],
+    ["DATABASE_URL", "db", "DATABASE_URL=postgresql://"],
+    ["DATABASE_REPLICA_URLS", "mysql://db/waymark", "DATABASE_REPLICA_URLS=postgresql://"],
+    ["DATABASE_REPLICA_URLS", "postgresql://db-1/waymark,db-2", "DATABASE_REPLICA_URLS=postgresql://"],
+    [
+      "DATABASE_REPLICA_URLS",
+      Array(9).fill("postgresql://db/waymark").join(),
+      "DATABASE_REPLICA_URLS=postgresql://",
+    ],
+    ["DATABASE_POOL_SIZE", "1", "DATABASE_POOL_SIZE=10"],
+    ["DATABASE_POOL_SIZE", "many", "DATABASE_POOL_SIZE=10"],
+    ["MONGODB_URL", "mongo:27017", "MONGODB_URL=mongodb://"],
+    ["MONGODB_URL", "postgresql://db/waymark", "MONGODB_URL=mongodb://"],
+    ["MONGODB_URL", "mongodb://", "MONGODB_URL=mongodb://"],
+    ["MONGOD_DOWNLOAD", "never", "MONGOD_DOWNLOAD=off"],
+    ["WAYMARK_SECRET", "not-thirty-two-bytes", "WAYMARK_SECRET=$(openssl rand -base64 32)"],
+    ["WEBHOOK_ALLOW_PRIVATE", "2", "WEBHOOK_ALLOW_PRIVATE=off"],
+    ["WEBHOOK_RETRY_SCHEDULE", "0s,5x", "WEBHOOK_RETRY_SCHEDULE=0s,5s,5m"],
+    ["SMTP_URL", "mail.example.com:587", "SMTP_URL=smtp://"],
+    ["SMTP_URL", "smtp://mail.example.com?tls=maybe", "SMTP_URL=smtp://"],
+    ["MAIL_FROM", "Waymark", "MAIL_FROM=Waymark <no-reply@example.com>"],
+    ["MAIL_FROM", "a@example.com, b@example.com", "MAIL_FROM=Waymark <no-reply@example.com>"],
+    ["RETENTION_DAYS", "0", "RETENTION_DAYS=30"],
+    ["RATE_LIMITS", "TRUE?", "RATE_LIMITS=on"],
+    ["RATE_LIMIT_STORE", "redis", "RATE_LIMIT_STORE=postgres"],
+    ["TRUST_PROXY", "yes", "TRUST_PROXY=1"],
+    ["TRUST_PROXY", "11", "TRUST_PROXY=1"],
+    ["TRUST_PROXY", "10.0.0.0/99", "TRUST_PROXY=1"],
+    ["CORS_ORIGINS", "app.example.com", "CORS_ORIGINS=https://app.example.com"],
+    ["CORS_ORIGINS", "https://a.example.com,*", "CORS_ORIGINS=https://app.example.com"],
+    ["LOG_LEVEL", "loud", "LOG_LEVEL=info"],
+    ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318", "OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4318"],
+    ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "grpc://c", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://collector"],
+    ["OTEL_EXPORTER_OTLP_HEADERS", "secret", "OTEL_EXPORTER_OTLP_HEADERS=x-api-key=SECRET"],
+    ["OTEL_TRACES_SAMPLER", "jaeger_remote", "OTEL_TRACES_SAMPLER=parentbased_traceidratio"],
+    ["OTEL_TRACES_SAMPLER_ARG", "2", "OTEL_TRACES_SAMPLER_ARG=0.01"],
+  ])("%s=%s stops the program with its name, what is wrong and an example", (name, value, example) => {
+    const lines = startupErrorOf({ [name]: value })
+      .split("\n")
+      .slice(1);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(new RegExp(`^  ${name}: \\S.{5,}`));
+    expect(lines[0]).toContain(`Example: ${example}`);
+  });
+
+  it("RETENTION_DAYS shorter than the retries with their longest jitter names both settings and the numbers", () => {
+    const [line, ...others] = startupErrorOf({ RETENTION_DAYS: "3" }).split("\n").slice(1);
+    expect(others).toEqual([]);
+    expect(line).toContain(
+      "RETENTION_DAYS: 3 days (72 h) is shorter than WEBHOOK_RETRY_SCHEDULE, which takes 75.6 h, with jitter up to 90.7 h. " +
+        "Set RETENTION_DAYS to at least 4, or shorten WEBHOOK_RETRY_SCHEDULE",
+    );
+    expect(readEnv({ RETENTION_DAYS: "4" }).RETENTION_DAYS).toBe(4);
+    expect(readEnv({ RETENTION_DAYS: "1", WEBHOOK_RETRY_SCHEDULE: "0s,20h" }).RETENTION_DAYS).toBe(1);
+    expect(startupErrorOf({ WEBHOOK_RETRY_SCHEDULE: "0s,30d" })).toContain(
+      "Set RETENTION_DAYS to at least 36",
+    );
+  });
+
+  // evidence: settings-errors-listed-together
+  it("is named together with every other", () => {
+    const said = startupErrorOf({ PORT: "x", LOG_LEVEL: "loud", RATE_LIMITS: "maybe" });
+    for (const name of ["PORT", "LOG_LEVEL", "RATE_LIMITS"]) expect(said).toContain(`  ${name}: `);
+  });
+
+  // evidence: settings-values-hidden
+  it("is never shown with its value, which may hold a password", () => {
+    expect(startupErrorOf({ DATABASE_URL: "mysql://user:hunter2@db/waymark" })).not.toContain("hunter2");
+    expect(startupErrorOf({ WAYMARK_SECRET: "hunter2" })).not.toContain("hunter2");
+    expect(startupErrorOf({ SMTP_URL: "http://user:hunter2@mail" })).not.toContain("hunter2");
+  });
+});
+
+const allowsPrivate = (env: Record<string, string>): boolean => toConfig(readEnv(env)).webhooks.allowPrivate;
+
+const graphqlOrigins = (environment: string): readonly string[] =>
+  toConfig(readEnv({ NODE_ENV: environment, CORS_ORIGINS: "https://a.example.com" })).http.graphqlOrigins;
+
+const senderOf = (env: Record<string, string>) => toConfig(readEnv(env)).mail.from;
+
+describe("settings", () => {
+  it.each([
+    ["on", true],
+    ["true", true],
+    ["1", true],
+    ["yes", true],
+    ["off", false],
+    ["false", false],
+    ["0", false],
+    ["no", false],
+  ])("that are switches take %s", (text, isOn) => {
+    const switches = [
+      "WAYMARK_DEMO",
+      "MONGOD_DOWNLOAD",
+      "WEBHOOK_ALLOW_PRIVATE",
+      "RATE_LIMITS",
+      "LOAD_SHEDDING",
+    ];
+    const config = toConfig(readEnv(Object.fromEntries(switches.map((name) => [name, text]))));
+    expect({
+      demo: config.demo,
+      download: config.mongo.download,
+      allowPrivate: config.webhooks.allowPrivate,
+      rateLimits: config.rateLimits.enabled,
+      loadShedding: config.http.loadShedding,
+    }).toEqual({
+      demo: isOn,
+      download: isOn,
+      allowPrivate: isOn,
+      rateLimits: isOn,
+      loadShedding: isOn,
+    });
+  });
+
+  it("all have a default", () => {
+    const config = toConfig(readEnv({}));
+    expect(config).toMatchObject({
+      environment: "development",
+      role: "all",
+      http: { host: "127.0.0.1", port: 4000, publicUrl: null, trustProxy: 0, corsOrigins: [] },
+      database: { url: null },
+      mongo: { url: null, binary: null, download: true },
+      secret: null,
+      webhooks: { allowPrivate: true },
+      mail: { smtp: null, from: { name: "Waymark", address: "no-reply@localhost" } },
+      retentionDays: 30,
+      demo: true,
+      rateLimits: { enabled: true, store: "memory", organizationFactor: 4 },
+      logLevel: "info",
+    });
+    expect(config.webhooks.retrySchedule.slice(0, 3)).toEqual([0, 5_000, 300_000]);
+    expect(config.webhooks.retrySchedule).toHaveLength(10);
+    expect(config.mail.folder).toBe(`${config.dataDir}/mails`);
+    expect(config.dataDir).toMatch(/\/\.waymark$/);
+    expect(config.cacheDir).toMatch(/\/\.cache\/waymark$/);
+  });
+
+  it("let mails come from where the service is, unless they say otherwise", () => {
+    expect(senderOf({ PUBLIC_URL: "https://api.example.com/x" }).address).toBe("no-reply@api.example.com");
+    expect(senderOf({ PUBLIC_URL: "http://10.0.0.1:4000" }).address).toBe("no-reply@localhost");
+    expect(senderOf({ MAIL_FROM: "Us <us@example.com>" })).toEqual({ name: "Us", address: "us@example.com" });
+  });
+
+  it.each([
+    [{}, 0],
+    [{ NODE_ENV: "production" }, 5_000],
+    [{ NODE_ENV: "production", SHUTDOWN_DRAIN_DELAY: "0s" }, 0],
+    [{ SHUTDOWN_DRAIN_DELAY: "90s" }, 90_000],
+    [{ NODE_ENV: "production", SHUTDOWN_DRAIN_DELAY: "90s", WAYMARK_ROLE: "worker" }, 0],
+  ])("%j: the door stays open for %i ms after the signal to stop", (env, delayMs) => {
+    expect(toConfig(readEnv(env)).http.shutdownDrainDelayMs).toBe(delayMs);
+  });
+
+  it.each([
+    [{}, 65_000],
+    [{ KEEP_ALIVE_TIMEOUT: "620s" }, 620_000],
+    [{ KEEP_ALIVE_TIMEOUT: "1h" }, 3_600_000],
+  ])("%j: a connection waits %i ms for its next request", (env, timeoutMs) => {
+    expect(toConfig(readEnv(env)).http.keepAliveMs).toBe(timeoutMs);
+  });
+
+  it("count as unset where they are empty", () => {
+    const empty = Object.fromEntries(
+      ["PORT", "DATABASE_URL", "CORS_ORIGINS", "TRUST_PROXY", "LOG_LEVEL", "PUBLIC_URL"].map((name) => [
+        name,
+        "",
+      ]),
+    );
+    expect(readEnv(empty)).toEqual(readEnv({}));
+  });
+
+  it("beside ours are no business of ours", () => {
+    expect(readEnv({ PATH: "/bin", SOMETHING_ELSE: "x" })).toEqual(readEnv({}));
+  });
+
+  it.each([
+    ["off", 0],
+    ["0", 0],
+    ["2", 2],
+    ["10.0.0.0/8", ["10.0.0.0/8"]],
+    ["10.0.0.1, 2001:db8::/32", ["10.0.0.1", "2001:db8::/32"]],
+  ])("TRUST_PROXY=%s", (text, expected) => {
+    expect(toConfig(readEnv({ TRUST_PROXY: text })).http.trustProxy).toEqual(expected);
+  });
+
+  it.each([
+    "mongodb://mongo",
+    "mongodb://user:password@one:27017,two:27017/waymark?replicaSet=rs0",
+    "mongodb+srv://user:password@cluster.example.com/waymark",
+    "mongodb://%2Ftmp%2Fmongodb-27017.sock/waymark",
+  ])("MONGODB_URL=%s", (url) => {
+    expect(toConfig(readEnv({ MONGODB_URL: url })).mongo.url).toBe(url);
+  });
+
+  it("XDG_CACHE_HOME counts where it is absolute", () => {
+    expect(toConfig(readEnv({ XDG_CACHE_HOME: "/var/cache" })).cacheDir).toBe("/var/cache/waymark");
+    expect(toConfig(readEnv({ XDG_CACHE_HOME: "cache" })).cacheDir).toMatch(/\/\.cache\/waymark$/);
+  });
+
+  it("WEBHOOK_ALLOW_PRIVATE is on when embedded alone, unless it is set", () => {
+    const own = { DATABASE_URL: "postgresql://db/waymark" };
+    expect([allowsPrivate({}), allowsPrivate(own)]).toEqual([true, false]);
+    expect([
+      allowsPrivate({ WEBHOOK_ALLOW_PRIVATE: "off" }),
+      allowsPrivate({ ...own, WEBHOOK_ALLOW_PRIVATE: "on" }),
+    ]).toEqual([false, true]);
+  });
+
+  it("WEBHOOK_RETRY_SCHEDULE is one delay for each attempt", () => {
+    expect(toConfig(readEnv({ WEBHOOK_RETRY_SCHEDULE: "0s,1m,2h" })).webhooks.retrySchedule).toEqual([
+      0, 60_000, 7_200_000,
+    ]);
+  });
+
+  it("CORS_ORIGINS is a list", () => {
+    const { corsOrigins } = toConfig(
+      readEnv({ CORS_ORIGINS: "https://a.example.com , http://localhost:5173," }),
+    ).http;
+    expect(corsOrigins).toEqual(["https://a.example.com", "http://localhost:5173"]);
+  });
+
+  it("Apollo's hosted Sandbox may ask GraphQL, but not in production", () => {
+    expect(graphqlOrigins("development")).toEqual([
+      "https://a.example.com",
+      "https://studio.apollographql.com",
+    ]);
+    expect(graphqlOrigins("production")).toEqual(["https://a.example.com"]);
+  });
+
+  it("PUBLIC_URL loses its last slash", () => {
+    expect(toConfig(readEnv({ PUBLIC_URL: "https://api.example.com/x/" })).http.publicUrl).toBe(
+      "https://api.example.com/x",
+    );
+  });
+
+  it("a database of one's own is seeded with the demo only where that is asked for", () => {
+    const url = "postgresql://db/waymark";
+    expect(toConfig(readEnv({})).demo).toBe(true);
+    expect(toConfig(readEnv({ WAYMARK_DEMO: "off" })).demo).toBe(false);
+    expect(toConfig(readEnv({ DATABASE_URL: url })).demo).toBe(false);
+    expect(toConfig(readEnv({ DATABASE_URL: url, WAYMARK_DEMO: "on" })).demo).toBe(true);
+  });
+
+  it("are frozen, however deep", () => {
+    const config = toConfig(readEnv({ CORS_ORIGINS: "https://a.example.com" }));
+    for (const part of [config, config.http, config.http.corsOrigins, config.database, config.rateLimits]) {
+      expect(Object.isFrozen(part)).toBe(true);
+    }
+  });
+});

@@ -1,0 +1,115 @@
+import { describe, expect, it } from "vitest";
+import {
+  categoryCounts,
+  commonReasons,
+  dashboardVariables,
+  daysBetween,
+  dueSearch,
+  trendDays,
+} from "../../../src/console/pages/dashboard/dashboard.metrics.ts";
+import { buildFeed, prependChange, type FeedChange } from "../../../src/console/pages/dashboard/feed.ts";
+import { toFilter } from "../../../src/console/pages/jobs/filters/jobs.variables.ts";
+
+const group = (value: string | null, count: number) => ({ count, keys: [{ value, label: value }] });
+
+describe("the dashboard's numbers", () => {
+  it("have every category, those without a job too", () => {
+    const counts = categoryCounts([group("SUCCESS", 5), group("OPEN", 2)]);
+    expect(counts.map(({ count }) => count)).toEqual([2, 0, 0, 5, 0, 0]);
+  });
+
+  it("have each of the last 30 days, today the last, across the end of a month", () => {
+    const days = trendDays(
+      [group("2026-11-01", 3)],
+      [group("2026-10-31", 4), group("2026-09-01", 9)],
+      "2026-11-15",
+    );
+    expect(days).toHaveLength(30);
+    expect(days[0]?.day).toBe("2026-10-17");
+    expect(days.at(-1)).toEqual({ day: "2026-11-15", created: 0, delivered: 0 });
+    expect(days.filter(({ created, delivered }) => created + delivered > 0)).toEqual([
+      { day: "2026-10-31", created: 0, delivered: 4 },
+      { day: "2026-11-01", created: 3, delivered: 0 },
+    ]);
+  });
+
+  it("have the commonest reasons, and count the others", () => {
+    expect(commonReasons([group("a", 1), group(null, 3), group("b", 2)], 2)).toEqual({
+      shown: [
+        { code: null, count: 3 },
+        { code: "b", count: 2 },
+      ],
+      others: 1,
+    });
+  });
+
+  it("count days between days", () => {
+    expect(daysBetween("2026-02-27", "2026-03-01")).toBe(2);
+  });
+
+  it("ask for due jobs as the table does to which the list leads", () => {
+    expect(dashboardVariables("2026-11-21").due).toEqual(toFilter(dueSearch("2026-11-21"), 0));
+  });
+
+  it("begin with the first instant of the first day", () => {
+    expect(dashboardVariables("2026-11-30").createdSince).toEqual({
+      createdAt: { gte: "2026-11-01T00:00:00.000Z" },
+    });
+  });
+});
+
+const jobOf = (id: string, updatedAt: string) => ({
+  id,
+  markingNumber: id,
+  recipientName: null,
+  postalCode: null,
+  scheduledDate: null,
+  scheduledDeliveryDate: null,
+  updatedAt,
+  status: { code: "pending", label: "Pending", category: "OPEN" as const },
+});
+const changeOf = (id: string, occurredAt: string, jobId: string | null): FeedChange => ({
+  id,
+  type: "JOB_UPDATED",
+  sequence: 2,
+  occurredAt,
+  requestId: null,
+  actor: { type: "SYSTEM", id: null },
+  changes: [],
+  job: jobId === null ? null : jobOf(jobId, occurredAt),
+});
+
+describe("the latest changes", () => {
+  it("tell a job's change once: by the event where it came", () => {
+    const feed = buildFeed(
+      [changeOf("evt_1", "2026-11-21T10:00:00.000Z", "job_1")],
+      [jobOf("job_1", "2026-11-21T10:00:00.000Z"), jobOf("job_2", "2026-11-21T09:00:00.000Z")],
+    );
+    expect(feed.map(({ job, change }) => [job.id, change?.id])).toEqual([
+      ["job_1", "evt_1"],
+      ["job_2", undefined],
+    ]);
+  });
+
+  it("tell of a change whose event was missed", () => {
+    const feed = buildFeed(
+      [changeOf("evt_1", "2026-11-21T10:00:00.000Z", "job_1")],
+      [jobOf("job_1", "2026-11-21T11:00:00.000Z")],
+    );
+    expect(feed.map(({ at }) => at)).toEqual(["2026-11-21T11:00:00.000Z", "2026-11-21T10:00:00.000Z"]);
+  });
+
+  it("leave out a job that is not seen any more", () => {
+    expect(buildFeed([changeOf("evt_1", "2026-11-21T10:00:00.000Z", null)], [])).toEqual([]);
+  });
+
+  it("hold each event once, and only the last few", () => {
+    const changes = Array.from({ length: 20 }, (_, index) =>
+      changeOf(`evt_${index}`, "2026-11-21T10:00:00.000Z", "job_1"),
+    );
+    const held = changes.reduce<FeedChange[]>(prependChange, []);
+    expect(held).toHaveLength(6);
+    expect(prependChange(held, changes[19]!)).toHaveLength(6);
+    expect(held[0]?.id).toBe("evt_19");
+  });
+});

@@ -1,0 +1,278 @@
+/** What the pages of Integrations work out before they draw or ask anything. */
+import { describe, expect, it } from "vitest";
+import { userErrorsByField, UserErrorsError } from "../../../src/console/app/api/user-errors.ts";
+import {
+  deliveriesVariables,
+  parseDeliveriesSearch,
+} from "../../../src/console/pages/integrations/deliveries/deliveries.search.ts";
+import {
+  endpointInput,
+  endpointPatch,
+  validateEndpoint,
+  emptyEndpointValues,
+  toEndpointValues,
+} from "../../../src/console/pages/integrations/endpoints/form/form-values.ts";
+import { describeHealth } from "../../../src/console/pages/integrations/endpoints/endpoint.health.ts";
+import {
+  keyInput,
+  validateKey,
+  emptyKeyValues,
+  parseRanges,
+} from "../../../src/console/pages/integrations/keys/key.form.ts";
+import {
+  outcomeLabel,
+  deliveryStatusOf,
+} from "../../../src/console/pages/integrations/deliveries/delivery-status.ts";
+import { formatBody } from "../../../src/console/pages/integrations/formatting.ts";
+import {
+  requestsVariables,
+  parseRequestsSearch,
+} from "../../../src/console/pages/integrations/requests/requests.search.ts";
+import { keySnippets } from "../../../src/console/pages/integrations/keys/request-snippets.ts";
+import {
+  usageByDay,
+  usageByKey,
+  aggregateUsage,
+} from "../../../src/console/pages/integrations/usage/usage.aggregates.ts";
+
+const NOW = Date.parse("2026-11-21T12:00:00Z");
+
+const standing = (part: object) =>
+  deliveryStatusOf({ status: "PENDING", isInFlight: false, attemptCount: 0, ...part }).label;
+
+describe("a new key", () => {
+  it("is asked for with an end, and with ranges where there are any", () => {
+    const values = {
+      ...emptyKeyValues,
+      name: " Warehouse ",
+      lifetime: "30" as const,
+      cidrs: "203.0.113.0/24,\n198.51.100.7 2001:db8::1",
+    };
+    expect(keyInput(values, NOW)).toEqual({
+      name: "Warehouse",
+      scopes: ["JOBS_READ", "JOBS_WRITE"],
+      expiresAt: "2026-12-21T12:00:00.000Z",
+      cidrs: ["203.0.113.0/24", "198.51.100.7/32", "2001:db8::1/128"],
+    });
+    expect(parseRanges(" \n ,")).toBeNull();
+  });
+
+  it("may never end, or at the end of a day", () => {
+    expect(keyInput({ ...emptyKeyValues, lifetime: "never" }, NOW).expiresAt).toBeNull();
+    const { expiresAt } = keyInput({ ...emptyKeyValues, lifetime: "day", lastDay: "2026-12-01" }, NOW);
+    expect(new Date(expiresAt as string).toString()).toContain("Dec 01 2026 23:59:59");
+  });
+
+  it("needs a name, a scope and a day that is to come", () => {
+    const wrong = { ...emptyKeyValues, scopes: [], lifetime: "day" as const, lastDay: "" };
+    expect(Object.keys(validateKey(wrong, NOW))).toEqual(["name", "scopes", "lastDay"]);
+    expect(
+      validateKey({ ...emptyKeyValues, name: "A", lifetime: "day", lastDay: "2026-11-19" }, NOW),
+    ).toHaveProperty("lastDay");
+    expect(
+      validateKey({ ...emptyKeyValues, name: "A", lifetime: "day", lastDay: "2026-11-23" }, NOW),
+    ).toEqual({});
+  });
+
+  it("is tried by a request that it may make", () => {
+    const asked = { toUrl: (path: string) => `https://example.com/base/${path}`, key: "wmk_abc" };
+    const ids = (scopes: Parameters<typeof keySnippets>[0]["scopes"]) =>
+      keySnippets({ ...asked, scopes }).map(({ id, code }) => `${id}: ${code}`);
+    const [curl, graphql, javascript] = ids(["JOBS_READ"]);
+    expect(curl).toBe(
+      'curl: curl -H "x-api-key: wmk_abc" \\\n  "https://example.com/base/v1/jobs?page_size=2"',
+    );
+    expect(graphql).toContain(
+      '-d \'{"query":"{ jobs(first: 2) { nodes { markingNumber normalizedStatus } } }"}\'',
+    );
+    expect(javascript).toContain('fetch("https://example.com/base/v1/jobs?page_size=2"');
+    expect(ids(["JOBS_WRITE"])[0]).toContain("dry_run=true");
+    expect(ids(["WEBHOOKS_MANAGE"])).toEqual([expect.stringContaining("{ viewer { kind scopes } }")]);
+  });
+});
+
+describe("an endpoint's form", () => {
+  const endpoint = {
+    url: "https://a.example/",
+    description: "A",
+    eventTypes: null,
+    maxInFlight: 8,
+    perSecond: 50,
+  };
+
+  it("asks only for what was changed", () => {
+    const values = toEndpointValues(endpoint);
+    expect(endpointPatch(values, endpoint)).toEqual({});
+    expect(endpointPatch({ ...values, perSecond: "60" }, endpoint)).toEqual({ perSecond: 60 });
+    expect(endpointPatch({ ...values, events: "chosen", eventTypes: ["JOB_CREATED"] }, endpoint)).toEqual({
+      eventTypes: ["JOB_CREATED"],
+    });
+  });
+
+  it("leaves headers as they are until they are entered anew, and drops empty rows", () => {
+    const values = toEndpointValues(endpoint);
+    expect(endpointPatch({ ...values, headers: [] }, endpoint)).toEqual({ headers: [] });
+    const headers = [
+      { rowId: "1", name: "X-Api-Key ", value: "a" },
+      { rowId: "2", name: "", value: "" },
+    ];
+    expect(endpointInput({ ...emptyEndpointValues, url: "https://a.example", headers })).toMatchObject({
+      eventTypes: null,
+      headers: [{ name: "X-Api-Key", value: "a" }],
+    });
+  });
+
+  it("finds what is wrong before the server is asked", () => {
+    const wrong = {
+      ...emptyEndpointValues,
+      url: "a.example/x",
+      events: "chosen" as const,
+      maxInFlight: "",
+      perSecond: 1_001,
+    };
+    expect(Object.keys(validateEndpoint(wrong))).toEqual(["url", "eventTypes", "maxInFlight", "perSecond"]);
+    expect(validateEndpoint({ ...emptyEndpointValues, url: "javascript:alert(1)" })).toHaveProperty("url");
+    expect(validateEndpoint({ ...emptyEndpointValues, url: " https://a.example/x " })).toEqual({});
+  });
+});
+
+describe("an endpoint's health", () => {
+  const well = {
+    id: "whe_1",
+    status: "ACTIVE" as const,
+    disabledReason: null,
+    statusSince: "2026-11-01T00:00:00.000Z",
+    blockedUntil: null,
+    isCircuitOpen: false,
+    failingSince: null,
+    waiting: 0,
+    problem: null,
+  };
+  const later = "2026-11-21T12:05:00.000Z";
+  const labelOf = (part: Partial<typeof well> | object) => describeHealth({ ...well, ...part }, NOW).label;
+
+  it("names the worst first", () => {
+    expect(labelOf({})).toBe("Active");
+    expect(labelOf({ failingSince: "2026-11-21T11:00:00.000Z" })).toBe("Failing");
+    expect(labelOf({ failingSince: later, blockedUntil: later })).toBe("Waits");
+    expect(labelOf({ isCircuitOpen: true, blockedUntil: later })).toBe("Only probed");
+    expect(labelOf({ isCircuitOpen: true, problem: "No secret" })).toBe("Cannot sign");
+    expect(labelOf({ status: "PAUSED", problem: "No secret" })).toBe("Paused");
+    expect(labelOf({ status: "DISABLED", disabledReason: "GONE" })).toBe("Disabled");
+  });
+
+  it("forgets an end that is past", () => {
+    expect(labelOf({ blockedUntil: "2026-11-21T11:59:59.000Z" })).toBe("Active");
+  });
+});
+
+describe("the filters in the address", () => {
+  it("become arguments, and what makes no sense is left out", () => {
+    const search = parseDeliveriesSearch({
+      status: "dead",
+      event: "job.status_changed",
+      marking_number: " WM-1 ",
+      endpoint: "",
+    });
+    expect(deliveriesVariables(search)).toEqual({
+      endpointId: undefined,
+      status: "DEAD",
+      eventType: "JOB_STATUS_CHANGED",
+      markingNumber: "WM-1",
+    });
+    expect(parseDeliveriesSearch({ status: "DEAD", event: "JOB_CREATED" })).toMatchObject({
+      status: undefined,
+      event: undefined,
+    });
+    expect(
+      requestsVariables(
+        parseRequestsSearch({ outcome: "refused", key: "key_01JD0000000000000000000001", open: "req_1" }),
+      ),
+    ).toEqual({
+      requestId: undefined,
+      outcome: "REFUSED",
+      keyId: "key_01JD0000000000000000000001",
+    });
+  });
+});
+
+describe("usage", () => {
+  const rows = [
+    {
+      day: "2026-11-20",
+      keyId: "key_1",
+      keyName: "One",
+      succeeded: 3,
+      refused: 1,
+      failed: 0,
+      meanDurationMs: 10,
+    },
+    {
+      day: "2026-11-20",
+      keyId: "key_2",
+      keyName: null,
+      succeeded: 4,
+      refused: 0,
+      failed: 2,
+      meanDurationMs: 40,
+    },
+    {
+      day: "2026-11-21",
+      keyId: "key_1",
+      keyName: "One",
+      succeeded: 6,
+      refused: 0,
+      failed: 0,
+      meanDurationMs: 20,
+    },
+  ];
+
+  it("is added up by day, with the days without a request, and by key", () => {
+    expect(usageByDay(rows, 3, NOW).map(({ day, total }) => [day, total])).toEqual([
+      ["2026-11-19", 0],
+      ["2026-11-20", 10],
+      ["2026-11-21", 6],
+    ]);
+    expect(usageByKey(rows).map(({ keyId, total }) => [keyId, total])).toEqual([
+      ["key_1", 10],
+      ["key_2", 6],
+    ]);
+  });
+
+  it("weighs durations by how many requests took them", () => {
+    expect(aggregateUsage(rows).meanDurationMs).toBe((4 * 10 + 6 * 40 + 6 * 20) / 16);
+    expect(aggregateUsage([]).meanDurationMs).toBeNull();
+  });
+});
+
+describe("words", () => {
+  it("tell an outcome and a standing", () => {
+    expect(outcomeLabel("http_503")).toBe("Answered 503");
+    expect(outcomeLabel("of_tomorrow")).toBe("of_tomorrow");
+    expect([
+      standing({}),
+      standing({ attemptCount: 1 }),
+      standing({ isInFlight: true }),
+      standing({ status: "DEAD" }),
+    ]).toEqual(["Waiting", "To be retried", "Being sent", "Failed"]);
+  });
+
+  it("show JSON with its lines, and everything else as it came", () => {
+    expect(formatBody('{"a":1}')).toBe('{\n  "a": 1\n}');
+    expect(formatBody("{cut")).toBe("{cut");
+  });
+
+  it("of a refusal go to the field that they are about", () => {
+    const error = new UserErrorsError([
+      { field: "input.name", message: "name must not be empty" },
+      { field: "patch.headers.Host", message: "headers.Host cannot be set" },
+      { field: "id", message: "There is no such key" },
+    ]);
+    expect(userErrorsByField(error, { name: "", headers: [] })).toEqual({
+      name: "Must not be empty",
+      headers: "headers.Host cannot be set",
+      id: "There is no such key",
+    });
+    expect(userErrorsByField(new Error("other"), { name: "" })).toEqual({});
+  });
+});

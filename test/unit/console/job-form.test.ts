@@ -1,0 +1,211 @@
+import { describe, expect, it } from "vitest";
+import type { JobRowFragment } from "../../../src/console/generated/job-row.ts";
+import { buildItems, buildResult, buildPlan } from "../../../src/console/pages/jobs/bulk-edit/plan.ts";
+import {
+  validateInputs,
+  findField,
+  jobFields,
+  toFormValues,
+  toPatch,
+} from "../../../src/console/pages/jobs/job.fields.ts";
+import { rebase } from "../../../src/console/pages/jobs/detail/job.merge.ts";
+import { formatValue, userErrorMessage, userErrorField } from "../../../src/console/pages/jobs/job.labels.ts";
+import { jobFieldNames } from "../../../src/jobs/job.fields.ts";
+
+function job(difference: Partial<JobRowFragment> = {}): JobRowFragment {
+  return {
+    id: "job_1",
+    markingNumber: "WM-1",
+    version: 3,
+    batchNumber: null,
+    groupCode: null,
+    pieceQuantity: 2,
+    labels: null,
+    pts: null,
+    weight: 8.25,
+    recipientName: "Harbour Street Bakery",
+    recipientContact: null,
+    deliveryAddress: "12 Harbour Street",
+    postalCode: "049315",
+    scheduledDate: "2026-11-24",
+    instructions: null,
+    normalizedStatus: "pending",
+    failureReason: null,
+    scheduledDeliveryDate: null,
+    scheduledDeliveryPending: false,
+    providerStatus: null,
+    createdAt: "2026-11-20T00:00:00.000Z",
+    updatedAt: "2026-11-20T00:00:00.000Z",
+    status: { code: "pending", label: "Pending", category: "OPEN" },
+    agent: { id: "org_1", name: "Northwind Agency" },
+    contractor: null,
+    ...difference,
+  };
+}
+
+const camelCase = (name: string) =>
+  name.replaceAll(/_(.)/g, (_match, letter: string) => letter.toUpperCase());
+
+const names = {
+  statuses: new Map([["pending", "Pending"]]),
+  reasons: new Map([["other", "Other"]]),
+  organizations: new Map([["org_1", "Northwind Agency"]]),
+};
+
+describe("the form of a job", () => {
+  it("has the fields that can be changed, all of them", () => {
+    expect(jobFields.map(({ name }) => name).toSorted()).toEqual(jobFieldNames.map(camelCase).toSorted());
+  });
+
+  it("changes nothing where nothing was touched", () => {
+    expect(toPatch(toFormValues(job()), toFormValues(job()))).toEqual({});
+  });
+
+  it("sends what was touched in its own type, and null for what was emptied", () => {
+    const base = toFormValues(job());
+    const values = {
+      ...base,
+      weight: " 12.5 ",
+      pieceQuantity: "4",
+      recipientName: "",
+      labels: " kept as it is ",
+      scheduledDeliveryPending: "true",
+    };
+    expect(toPatch(base, values)).toEqual({
+      weight: 12.5,
+      pieceQuantity: 4,
+      recipientName: null,
+      labels: " kept as it is ",
+      scheduledDeliveryPending: true,
+    });
+  });
+
+  it.each([
+    ["pieceQuantity", "0"],
+    ["pieceQuantity", "1.5"],
+    ["pieceQuantity", "2147483648"],
+    ["weight", "12,5"],
+    ["weight", "1e999"],
+    ["pts", "0x10"],
+    ["labels", "x".repeat(256)],
+    ["normalizedStatus", ""],
+  ] as const)("says what is wrong with %s %j", (name, input) => {
+    const problem = validateInputs([name], { ...toFormValues(job()), [name]: input })[name];
+    expect(problem).toContain(findField(name)?.label);
+  });
+
+  it.each([
+    ["pieceQuantity", "2147483647"],
+    ["weight", "-0.5"],
+    ["pts", "1e3"],
+    ["labels", "😀".repeat(255)],
+    ["failureReason", ""],
+  ] as const)("takes %s %j", (name, input) => {
+    expect(validateInputs([name], { ...toFormValues(job()), [name]: input })).toEqual({});
+  });
+});
+
+describe("a job that somebody else changed meanwhile", () => {
+  const base = toFormValues(job());
+
+  it("has the others' values where one has touched nothing, and one's own where one has", () => {
+    const mine = { ...base, labels: "mine" };
+    const theirs = { ...base, pts: "7" };
+    expect(rebase(base, mine, theirs)).toEqual({
+      values: { ...base, labels: "mine", pts: "7" },
+      clashes: [],
+      changed: ["pts"],
+    });
+  });
+
+  it("clashes where both have touched a field, and keeps one's own until it is settled", () => {
+    const { values, conflicts } = rebase(base, { ...base, labels: "mine" }, { ...base, labels: "theirs" });
+    expect(values.labels).toBe("mine");
+    expect(conflicts).toEqual([{ name: "labels", was: "", mine: "mine", theirs: "theirs" }]);
+  });
+
+  it("does not clash where both wrote the same", () => {
+    expect(rebase(base, { ...base, labels: "same" }, { ...base, labels: "same" }).conflicts).toEqual([]);
+  });
+});
+
+describe("editing many", () => {
+  const before = new Map([
+    ["WM-1", job()],
+    ["WM-2", job({ markingNumber: "WM-2", version: 9, labels: "new" })],
+  ]);
+  const patch = { labels: "new" };
+  const items = buildItems(["WM-1", "WM-2", "WM-3"], before, patch);
+  const gone = {
+    code: "NOT_FOUND",
+    field: "items.2.markingNumber",
+    message: "Delivery job not found",
+  } as const;
+  const plan = buildPlan(items, before, [
+    { markingNumber: "WM-1", outcome: "UPDATED", job: job({ labels: "new" }), userErrors: [] },
+    { markingNumber: "WM-2", outcome: "UNCHANGED", job: before.get("WM-2") ?? null, userErrors: [] },
+    { markingNumber: "WM-3", outcome: "FAILED", job: null, userErrors: [gone] },
+  ]);
+
+  it("asks for each job at the version that was read", () => {
+    expect(items.map(({ expectedVersion }) => expectedVersion)).toEqual([3, 9, undefined]);
+  });
+
+  it("shows what would become of each", () => {
+    expect(plan.rows).toEqual([
+      {
+        markingNumber: "WM-1",
+        outcome: "UPDATED",
+        changes: [{ field: "labels", from: null, to: "new" }],
+        problems: [],
+      },
+      { markingNumber: "WM-2", outcome: "UNCHANGED", changes: [], problems: [] },
+      { markingNumber: "WM-3", outcome: "FAILED", changes: [], problems: ["Delivery job not found"] },
+    ]);
+  });
+
+  it("applies what would change, and nothing else", () => {
+    expect(plan.items).toEqual([{ markingNumber: "WM-1", patch, expectedVersion: 3 }]);
+  });
+
+  it("tells in the end what the preview refused and what was refused since", () => {
+    const late = {
+      code: "CONFLICT",
+      field: "items.0.expectedVersion",
+      message: "The job is at version 4",
+    } as const;
+    const outcome = buildResult(plan, [
+      { markingNumber: "WM-1", outcome: "FAILED", job: null, userErrors: [late] },
+    ]);
+    expect(outcome).toMatchObject({ updated: 0, unchanged: 1 });
+    expect(outcome.failed.map(({ markingNumber }) => markingNumber)).toEqual(["WM-3", "WM-1"]);
+    expect(outcome.failed[1]?.problems).toEqual(["Somebody changed this job meanwhile."]);
+  });
+});
+
+describe("values in words", () => {
+  it.each([
+    ["normalizedStatus", "pending", "Pending"],
+    ["normalizedStatus", "unheard_of", "unheard_of"],
+    ["failureReason", "other", "Other"],
+    ["contractorId", "org_1", "Northwind Agency"],
+    ["scheduledDeliveryPending", true, "yes"],
+    ["labels", null, "nothing"],
+    ["labels", "", "nothing"],
+    ["somethingNew", { a: 1 }, '{"a":1}'],
+  ])("calls %s %j %s", (field, value, words) => {
+    expect(formatValue(field, value, names)).toBe(words);
+  });
+
+  it("tells a refusal by the field's label, at the field", () => {
+    const refusal = {
+      code: "INVALID",
+      field: "items.3.patch.pieceQuantity",
+      message: "patch.pieceQuantity must be at least 1",
+    };
+    expect(userErrorField(refusal)).toBe("pieceQuantity");
+    expect(userErrorMessage(refusal)).toBe("Pieces must be at least 1");
+    expect(userErrorField({ ...refusal, field: "input.expectedVersion" })).toBeNull();
+    expect(userErrorField({ ...refusal, field: "input.patch.constructor" })).toBeNull();
+  });
+});

@@ -1,0 +1,140 @@
+import { describe, expect, it } from "vitest";
+import { parseSearch, stringifySearch } from "../../../src/console/app/search-params.ts";
+import { exportPath } from "../../../src/console/pages/jobs/list/export-url.ts";
+import {
+  jobsListVariables,
+  pageVariables,
+  toFilter,
+  toggleSort,
+} from "../../../src/console/pages/jobs/filters/jobs.variables.ts";
+import {
+  updateSearch,
+  hasJobFilters,
+  parseJobsSearch,
+  savedViewQuery,
+  clearFilters,
+} from "../../../src/console/pages/jobs/filters/jobs.search.ts";
+
+const NOW = Date.parse("2026-11-21T10:20:30.400Z");
+
+const read = (query: string) => parseJobsSearch(parseSearch(query));
+
+const variables = (query: string) => pageVariables(read(query), jobsListVariables(read(query), NOW));
+
+describe("the address of the table of jobs", () => {
+  it("comes back as it was written", () => {
+    const query =
+      "?q=WM-1&status=failed&status=on_hold&category=ATTENTION&reason=other&due_from=2026-11-01&due_to=2026-11-30&late=true" +
+      "&agent=org_01JD0000000000000000000001&contractor=org_01JD0000000000000000000002&postal_code=0493&updated=24h&sort=scheduled_date&columns=status&columns=due&size=50";
+    expect(stringifySearch({ ...read(query) })).toBe(query);
+  });
+
+  it("leaves out what makes no sense", () => {
+    const query =
+      "?category=NOWHERE&due_from=yesterday&due_to=2026-13-01&late=perhaps&updated=soon&sort=weight&columns=secret&size=7&page=3";
+    expect(read(query)).toEqual({});
+  });
+
+  it("sets every parameter, because the router keeps the raw value of a missing one", () => {
+    expect(Object.keys(parseJobsSearch({}))).toEqual(
+      expect.arrayContaining(["category", "updated", "size", "sort", "due_from", "columns", "after"]),
+    );
+  });
+
+  it("leaves out what holds anyway", () => {
+    expect(read("?sort=-created_at&size=25")).toEqual({});
+  });
+
+  it("has one place at most", () => {
+    expect(read("?after=a&before=b")).toEqual({ after: "a" });
+  });
+
+  it("begins at the first page where a filter changes", () => {
+    expect(updateSearch(read("?q=a&after=c"), { q: "b" })).toEqual({ q: "b" });
+    expect(updateSearch(read("?status=failed&before=c"), { status: [] })).toEqual({});
+  });
+
+  it("loses its filters, and keeps order and columns", () => {
+    const search = read("?q=a&late=true&sort=updated_at&columns=due&after=c");
+    expect(hasJobFilters(search)).toBe(true);
+    expect(clearFilters(search)).toEqual({ sort: "updated_at", columns: ["due"] });
+    expect(hasJobFilters(clearFilters(search))).toBe(false);
+  });
+
+  it("is the same view in whatever order it was put together, without its place", () => {
+    expect(savedViewQuery({ status: ["failed"], q: "a", after: "c" })).toBe("q=a&status=failed");
+    expect(savedViewQuery(read("?columns=due&columns=status"))).toBe(
+      savedViewQuery(read("?columns=status&columns=due")),
+    );
+  });
+});
+
+describe("what the table asks the API for", () => {
+  it("is no filter where none was chosen", () => {
+    expect(toFilter({}, NOW)).toBeNull();
+  });
+
+  it("is each filter in the API's words", () => {
+    expect(
+      toFilter(
+        read(
+          "?q=a&status=failed&category=OPEN&reason=other&late=true&agent=org_01JD0000000000000000000001&postal_code=04",
+        ),
+        NOW,
+      ),
+    ).toEqual({
+      search: "a",
+      normalizedStatus: { in: ["failed"] },
+      statusCategory: ["OPEN"],
+      failureReason: { in: ["other"] },
+      isLate: true,
+      agentId: ["org_01JD0000000000000000000001"],
+      postalCode: { startsWith: "04" },
+    });
+  });
+
+  it("takes a job's confirmed date for when it is due, and the scheduled one where none is confirmed", () => {
+    expect(toFilter({ due_from: "2026-11-01" }, NOW)).toEqual({
+      or: [
+        { scheduledDeliveryDate: { gte: "2026-11-01" } },
+        { scheduledDeliveryDate: { isNull: true }, scheduledDate: { gte: "2026-11-01" } },
+      ],
+    });
+  });
+
+  it("counts back from now, to the minute", () => {
+    expect(toFilter({ updated: "24h" }, NOW)).toEqual({ updatedAt: { gte: "2026-11-20T10:20:00.000Z" } });
+  });
+
+  it("goes forward from the beginning or a cursor, and back from another", () => {
+    const orderBy = { field: "CREATED_AT", direction: "DESC" };
+    expect(variables("")).toEqual({ filter: null, orderBy, first: 25 });
+    expect(variables("?after=c&size=100")).toEqual({ filter: null, orderBy, first: 100, after: "c" });
+    expect(variables("?before=c")).toEqual({ filter: null, orderBy, last: 25, before: "c" });
+  });
+
+  it("turns the order of a column round, and begins a new one with what is mostly wanted", () => {
+    expect(toggleSort("-created_at", "created_at")).toBe("created_at");
+    expect(toggleSort("created_at", "created_at")).toBe("-created_at");
+    expect(toggleSort("created_at", "updated_at")).toBe("-updated_at");
+    expect(toggleSort("created_at", "scheduled_date")).toBe("scheduled_date");
+  });
+});
+
+describe("the address of the file", () => {
+  it("has the table's filter and order as the API has them", () => {
+    const asked = jobsListVariables(read("?q=a%26b&sort=marking_number"), NOW);
+    const address = new URL(exportPath(asked, "exact"), "http://any/");
+    expect(address.pathname).toBe("/console-api/jobs.csv");
+    expect(JSON.parse(address.searchParams.get("filter") ?? "")).toEqual({ search: "a&b" });
+    expect(JSON.parse(address.searchParams.get("orderBy") ?? "")).toEqual({
+      field: "MARKING_NUMBER",
+      direction: "ASC",
+    });
+    expect(address.searchParams.get("values")).toBe("exact");
+  });
+
+  it("names no filter where there is none", () => {
+    expect(exportPath(jobsListVariables({}, NOW), "spreadsheet")).not.toContain("filter");
+  });
+});

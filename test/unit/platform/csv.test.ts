@@ -1,0 +1,137 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { csvLine, readCsv, type CsvRecord } from "../../../src/platform/records/csv.ts";
+
+async function* splitInto(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+async function read(
+  text: string | Uint8Array,
+  size = 65_536,
+): Promise<{ line: number; content: CsvRecord }[]> {
+  return await Array.fromAsync(readCsv(splitInto(Buffer.from(text), size)));
+}
+
+/** Cells as text, a quoted one in angle brackets. */
+async function cellsOf(text: string | Uint8Array, size?: number) {
+  return (await read(text, size)).map(({ line, content }) =>
+    "fault" in content
+      ? [line, content.fault]
+      : [line, ...content.cells.map((cell) => (cell.isQuoted ? `<${cell.text}>` : cell.text))],
+  );
+}
+
+describe("reading CSV", () => {
+  it("tells the physical line that each record starts on, whatever its lines end with", async () => {
+    expect(await cellsOf('a,b\r\n"1\r\n2\n3\r4",x\n\n\r\nc,d\re,f')).toEqual([
+      [1, "a", "b"],
+      [2, "<1\r\n2\n3\r4>", "x"],
+      [8, "c", "d"],
+      [9, "e", "f"],
+    ]);
+  });
+
+  it("tells an empty cell in quotes from one with nothing in it", async () => {
+    expect(await cellsOf('"",,""\n')).toEqual([[1, "<>", "", "<>"]]);
+  });
+
+  it("unfolds doubled quotes and leaves spaces alone", async () => {
+    expect(await cellsOf('"say ""hi""", a ,""""')).toEqual([[1, '<say "hi">', " a ", '<">']]);
+  });
+
+  it("passes over lines with nothing but commas", async () => {
+    expect(await cellsOf("a,b\n,\n\nc,d\n,")).toEqual([
+      [1, "a", "b"],
+      [4, "c", "d"],
+    ]);
+  });
+
+  it("passes over a byte order mark at the start, and only there", async () => {
+    expect(await cellsOf("\uFEFFa,\uFEFFb\n\uFEFFc,d", 1)).toEqual([
+      [1, "a", "\uFEFFb"],
+      [2, "\uFEFFc", "d"],
+    ]);
+  });
+
+  it("reads nothing from nothing", async () => {
+    expect(await cellsOf("")).toEqual([]);
+    expect(await cellsOf("\uFEFF")).toEqual([]);
+    expect(await cellsOf("\r\n\n")).toEqual([]);
+  });
+
+  it("marks the cells whose bytes are not UTF-8, and takes U+FFFD for the text that it is", async () => {
+    const bytes = Buffer.concat([
+      Buffer.from("ok,"),
+      Buffer.from([0xc3, 0x28]),
+      Buffer.from(",\uFFFD\nnext,1,2"),
+    ]);
+    expect(await cellsOf(bytes)).toEqual([
+      [1, "ok", null, "\uFFFD"],
+      [2, "next", "1", "2"],
+    ]);
+  });
+
+  it.each([
+    ['a,b"c\nd,e', "has a quote inside a cell that is not quoted"],
+    ['a,"b"c\nd,e', "has text after a closing quote"],
+    ['a,"b\nd,e', "opens a quote that is never closed"],
+    ['a,"b\nd,"e"', "has text after a closing quote"],
+  ])("gives up only the first line of a malformed record: %j", async (text, fault) => {
+    for (const size of [1, 3, 65_536]) {
+      const [first, second, ...more] = await cellsOf(text, size);
+      expect(first).toEqual([1, fault]);
+      expect(second?.slice(0, 2)).toEqual([2, "d"]);
+      expect(more).toEqual([]);
+    }
+  });
+
+  it("goes on after a quote that is still open a megabyte later", async () => {
+    const rest = "row,1\n".repeat(250_000);
+    const records = await read(`stray,"2\n${rest}`);
+    expect(records.length).toBe(250_001);
+    expect(records[0]).toMatchObject({ line: 1, content: { fault: "opens a quote that is never closed" } });
+    expect(records.at(-1)?.line).toBe(250_001);
+  });
+
+  // evidence: import-line-limit
+  it("refuses a line over 1 MiB, since it must be held whole", async () => {
+    await expect(read(`a,b\n${"x".repeat(1_200_000)}\n`)).rejects.toThrow("Line 2 is longer than 1 MiB");
+  });
+
+  it("reads the same however the bytes are cut", async () => {
+    const piece = fc.constantFrom("a", '"', '""', ",", "\n", "\r", "\r\n", "é", "𝒳", "\uFEFF", " ");
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(piece, { maxLength: 40 }),
+        fc.integer({ min: 1, max: 7 }),
+        async (pieces, size) => {
+          const text = pieces.join("");
+          expect(await cellsOf(text, size)).toEqual(await cellsOf(text));
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("a line of CSV", () => {
+  it("is read back as it was, whatever is in it", async () => {
+    const cell = fc.oneof(
+      fc.constantFrom(null, "", '"', '""', ",", "\n", "\r\n", "\r", "=1+1", "\uFEFFx", " ", "\uFFFD"),
+      fc.string({ unit: "binary" }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(cell, { maxLength: 6 }), async (cells) => {
+        const [record] = await read(`${csvLine(["start", ...cells])}\n`);
+        const content = record?.content ?? { fault: "none" };
+        const back =
+          "cells" in content
+            ? content.cells.map(({ text, isQuoted }) => (text || isQuoted ? text : null))
+            : [];
+        expect(back).toEqual(["start", ...cells]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
