@@ -16,7 +16,7 @@ const ALLOWED_FIELDS = new Set(
   query operation_name path line column cost limit
   id ids job_id endpoint_id key_id delivery_id event_id organization_id agent_id contractor_id
   first last after before order_by direction type types event_type event_types scope scopes days since until
-  error_policy dry_run if_version version held max_in_flight per_second expires_at`
+  error_policy dry_run if_version version pending_policy max_in_flight per_second expires_at`
     .split(/\s+/)
     .map(normalizeFieldName),
 );

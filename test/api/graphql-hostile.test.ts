@@ -89,7 +89,7 @@ it.each(["0001-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "9999-12-31T23:59:59Z"]
     await queryData(app, `mutation { pauseWebhookEndpoint(id: "${endpoint}") { endpoint { id } } }`, {
       key: agent.key,
     });
-    const query = `mutation { resumeWebhookEndpoint(id: "${endpoint}", held: SEND_SINCE, since: "${since}") { endpoint { status } } }`;
+    const query = `mutation { resumeWebhookEndpoint(id: "${endpoint}", pendingPolicy: SEND_SINCE, since: "${since}") { endpoint { status } } }`;
     const { resumeWebhookEndpoint } = await queryData(app, query, { key: agent.key });
     expect(resumeWebhookEndpoint.endpoint.status).toBe("ACTIVE");
   },

@@ -80,7 +80,7 @@ describe("pause, resume and delete", () => {
 
   it("resumes without what waited, but for what is being sent at that moment", async () => {
     const { owner, id, statuses } = await withWaiting("paused");
-    const { endpoint, discarded } = await services.endpoints.resume(owner, id, { held: "discard" });
+    const { endpoint, discarded } = await services.endpoints.resume(owner, id, { pendingPolicy: "discard" });
     expect(discarded).toBe(2);
     expect(endpoint).toMatchObject({ status: "active", waiting: 1 });
     expect((await statuses()).toSorted()).toEqual(["discarded", "discarded", "pending"]);
@@ -89,7 +89,7 @@ describe("pause, resume and delete", () => {
   it("resumes with what happened since a time", async () => {
     const { owner, id } = await withWaiting("paused");
     const since = new Date(Date.now() - HOUR_MS / 2);
-    const { endpoint, discarded } = await services.endpoints.resume(owner, id, { held: { since } });
+    const { endpoint, discarded } = await services.endpoints.resume(owner, id, { pendingPolicy: { since } });
     expect(discarded).toBe(1);
     expect(endpoint.waiting).toBe(2);
   });
@@ -97,7 +97,7 @@ describe("pause, resume and delete", () => {
   it("discards nothing of an active one, whose circuit it closes", async () => {
     const { owner, id } = await withWaiting("active");
     const { statusSince } = await services.endpoints.get(owner, id);
-    const { endpoint, discarded } = await services.endpoints.resume(owner, id, { held: "discard" });
+    const { endpoint, discarded } = await services.endpoints.resume(owner, id, { pendingPolicy: "discard" });
     expect(discarded).toBe(0);
     expect(endpoint).toMatchObject({ isCircuitOpen: false, waiting: 3, statusSince });
   });
@@ -128,7 +128,7 @@ describe("pause, resume and delete", () => {
           .catch(() => undefined);
       }
     })();
-    const { discarded } = await services.endpoints.resume(owner, id, { held: "discard" });
+    const { discarded } = await services.endpoints.resume(owner, id, { pendingPolicy: "discard" });
     await finishing;
     const rows = await services.listDeliveries(sql`endpoint_id = ${endpointUuid(id)}`);
     expect(rows).toHaveLength(3_000);

@@ -264,7 +264,7 @@ describe("an organisation", () => {
       // What is wrong with the change does not show that there is something to change.
       () => endpoints.update(contractor, whose, { perSecond: -1 }),
       () => endpoints.pause(contractor, whose),
-      () => endpoints.resume(contractor, whose, { held: "discard" }),
+      () => endpoints.resume(contractor, whose, { pendingPolicy: "discard" }),
       () => endpoints.delete(contractor, whose),
       () => endpoints.rotateSecret(contractor, whose),
       () => endpoints.reveal(contractor, whose),

@@ -1582,7 +1582,7 @@ export type MutationPauseWebhookEndpointArgs = {
 /** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
 export type MutationResumeWebhookEndpointArgs = {
   id: Scalars['ID']['input'];
-  held?: PendingPolicy;
+  pendingPolicy?: PendingPolicy;
   since?: InputMaybe<Scalars['DateTime']['input']>;
 };
 
@@ -2947,7 +2947,7 @@ export type MutationResolvers<ContextType = GraphqlContext, ParentType extends R
   updateWebhookEndpoint?: Resolver<ResolversTypes['UpdateWebhookEndpointPayload'], ParentType, ContextType, RequireFields<MutationUpdateWebhookEndpointArgs, 'id' | 'patch'>>;
   deleteWebhookEndpoint?: Resolver<ResolversTypes['DeleteWebhookEndpointPayload'], ParentType, ContextType, RequireFields<MutationDeleteWebhookEndpointArgs, 'id'>>;
   pauseWebhookEndpoint?: Resolver<ResolversTypes['PauseWebhookEndpointPayload'], ParentType, ContextType, RequireFields<MutationPauseWebhookEndpointArgs, 'id'>>;
-  resumeWebhookEndpoint?: Resolver<ResolversTypes['ResumeWebhookEndpointPayload'], ParentType, ContextType, RequireFields<MutationResumeWebhookEndpointArgs, 'id' | 'held'>>;
+  resumeWebhookEndpoint?: Resolver<ResolversTypes['ResumeWebhookEndpointPayload'], ParentType, ContextType, RequireFields<MutationResumeWebhookEndpointArgs, 'id' | 'pendingPolicy'>>;
   rotateWebhookSecret?: Resolver<ResolversTypes['RotateWebhookSecretPayload'], ParentType, ContextType, RequireFields<MutationRotateWebhookSecretArgs, 'id'>>;
   sendTestEvent?: Resolver<ResolversTypes['SendTestEventPayload'], ParentType, ContextType, RequireFields<MutationSendTestEventArgs, 'endpointId'>>;
   replayDelivery?: Resolver<ResolversTypes['ReplayDeliveryPayload'], ParentType, ContextType, RequireFields<MutationReplayDeliveryArgs, 'id'>>;

@@ -90,9 +90,9 @@ export const webhookMutations: WebhookMutations = {
 
   resumeWebhookEndpoint(_root, args, context) {
     const { caller, endpoints } = webhookContext(context);
-    const held = pendingPolicyOf(args);
+    const pendingPolicy = pendingPolicyOf(args);
     return withUserErrors(BY_ID, { endpoint: null, discarded: null }, async () => {
-      const { endpoint, discarded } = await endpoints.resume(caller, args.id, { held });
+      const { endpoint, discarded } = await endpoints.resume(caller, args.id, { pendingPolicy });
       return { endpoint: toEndpointNode(endpoint), discarded };
     });
   },
@@ -186,11 +186,11 @@ function headersOf(headers: readonly WebhookHeaderInput[]): Record<string, strin
   return Object.fromEntries(headers.map(({ name, value }) => [name, value]));
 }
 
-function pendingPolicyOf({ held, since }: MutationResumeWebhookEndpointArgs): PendingPolicy {
-  if (held === "SEND_SINCE") {
+function pendingPolicyOf({ pendingPolicy, since }: MutationResumeWebhookEndpointArgs): PendingPolicy {
+  if (pendingPolicy === "SEND_SINCE") {
     if (since) return { since };
-    throw invalidArgument("since", "is needed with held: SEND_SINCE");
+    throw invalidArgument("since", "is required with pendingPolicy: SEND_SINCE");
   }
-  if (since) throw invalidArgument("since", "goes with held: SEND_SINCE alone");
-  return held === "SEND" ? "send" : "discard";
+  if (since) throw invalidArgument("since", "is only allowed with pendingPolicy: SEND_SINCE");
+  return pendingPolicy === "SEND" ? "send" : "discard";
 }

@@ -39,7 +39,7 @@ export async function pauseEndpoint(
 export async function resumeEndpoint(
   deps: LifecycleDeps,
   principal: WebhookPrincipal,
-  { id, held: pendingPolicy }: { id: string; held: PendingPolicy },
+  { id, pendingPolicy }: { id: string; pendingPolicy: PendingPolicy },
 ): Promise<{ endpoint: EndpointView; discarded: number }> {
   if (typeof pendingPolicy === "object" && Number.isNaN(pendingPolicy.since.getTime()))
     throw new AppError("BadRequestException", "The time since which deliveries are to be sent is none");

@@ -63,11 +63,11 @@ export interface EndpointService {
   update(caller: WebhookPrincipal, id: string, settings: EndpointSettings): Promise<EndpointView>;
   /** Nothing is sent from now on; it waits. What is on its way arrives. */
   pause(caller: WebhookPrincipal, id: string): Promise<EndpointView>;
-  /** Sends again, beginning with what waited as far as `held` says so; also closes the circuit of an active one. */
+  /** Sends again, beginning with what waited as far as `pendingPolicy` says so; also closes the circuit of an active one. */
   resume(
     caller: WebhookPrincipal,
     id: string,
-    options?: { held: PendingPolicy },
+    options?: { pendingPolicy: PendingPolicy },
   ): Promise<{ endpoint: EndpointView; discarded: number }>;
   /** Its log stays; what waits is discarded. */
   delete(caller: WebhookPrincipal, id: string): Promise<{ discarded: number }>;
@@ -108,7 +108,8 @@ export function createEndpointService(deps: EndpointServiceDeps): EndpointServic
     findByIds: (caller, ids, on = database) => findEndpointsById({ ...deps, database: on }, caller, ids),
     update: (caller, id, settings) => update(deps, caller, { id, settings }),
     pause: (caller, id) => pauseEndpoint(deps, caller, id),
-    resume: (caller, id, { held } = { held: "send" }) => resumeEndpoint(deps, caller, { id, held }),
+    resume: (caller, id, { pendingPolicy } = { pendingPolicy: "send" }) =>
+      resumeEndpoint(deps, caller, { id, pendingPolicy }),
     delete: (caller, id) => deleteEndpoint(deps, caller, id),
     rotateSecret: (caller, id) => rotateSecret(deps, caller, id),
     reveal: (caller, id) => revealSecrets(deps, caller, id),

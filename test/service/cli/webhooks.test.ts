@@ -166,15 +166,15 @@ describe("endpoint list, pause, resume, delete and rotate-secret", () => {
     const id = await newEndpoint();
     expect(await documentOf("endpoint", "pause", id)).toMatchObject({ id, status: "paused" });
     await services.createJob(agent);
-    expect(await documentOf("endpoint", "resume", id, "--held", "since:1h")).toMatchObject({
+    expect(await documentOf("endpoint", "resume", id, "--pending-policy", "since:1h")).toMatchObject({
       status: "active",
       discarded: 0,
       waiting: 1,
     });
     await documentOf("endpoint", "pause", id);
-    const { stdout } = await run("endpoint", "resume", id, "--held", "discard");
+    const { stdout } = await run("endpoint", "resume", id, "--pending-policy", "discard");
     expect(stdout).toBe(`${URL} is active: 0 to send, 1 discarded.\n`);
-    expect(await run("endpoint", "resume", id, "--held", "all")).toMatchObject({ code: 2 });
+    expect(await run("endpoint", "resume", id, "--pending-policy", "all")).toMatchObject({ code: 2 });
   });
 
   it("rotates the secret, and says until when the former one signs", async () => {

@@ -32,14 +32,14 @@ export function endpointResumeCommand(cli: CliContext): Command {
     .description("send to a paused or disabled endpoint again")
     .argument("<endpoint>", ENDPOINT_ARGUMENT_HELP)
     .option(
-      "--held <what>",
-      "what waited: send, discard, or since:<when>, the rest discarded",
+      "--pending-policy <policy>",
+      "pending deliveries: send, discard, or since:<when> (send those created since, discard the others)",
       parsePendingPolicy,
       "send",
     )
-    .action((id: string, { held }: { held: PendingPolicy }) =>
+    .action((id: string, { pendingPolicy }: { pendingPolicy: PendingPolicy }) =>
       withWebhooks(cli, async ({ endpoints }) => {
-        const { endpoint, discarded } = await endpoints.resume(systemPrincipal, id, { held });
+        const { endpoint, discarded } = await endpoints.resume(systemPrincipal, id, { pendingPolicy });
         cli.output.printResult(
           { ...presentEndpoint(endpoint), discarded },
           `${escapeControlCharacters(endpoint.url)} is ${formatEndpointStatus(endpoint)}: ${formatPendingCount(endpoint)} to send, ${discarded.toLocaleString("en")} discarded.`,

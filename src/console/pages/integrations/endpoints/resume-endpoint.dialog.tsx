@@ -19,7 +19,7 @@ import { pendingEventsText } from "./endpoint.status.tsx";
 type Endpoint = EndpointDetailsFragment;
 
 interface ResumeValues extends Record<string, unknown> {
-  held: PendingPolicy;
+  pendingPolicy: PendingPolicy;
   /** As the field for times has it, in the reader's zone. */
   since: string;
 }
@@ -39,7 +39,7 @@ export function ResumeEndpointDialog({
 function PendingFields({ form }: { form: UseFormReturnType<ResumeValues> }) {
   return (
     <>
-      <Radio.Group {...form.getInputProps("held")} label="What becomes of those that wait">
+      <Radio.Group {...form.getInputProps("pendingPolicy")} label="What becomes of those that wait">
         <Stack gap="sm" mt="xs">
           <Radio value="SEND" label="Send them all" description="As fast as the endpoint's limits allow" />
           <Radio
@@ -54,7 +54,7 @@ function PendingFields({ form }: { form: UseFormReturnType<ResumeValues> }) {
           />
         </Stack>
       </Radio.Group>
-      {form.values.held === "SEND_SINCE" && (
+      {form.values.pendingPolicy === "SEND_SINCE" && (
         <TextInput
           {...form.getInputProps("since")}
           type="datetime-local"
@@ -69,13 +69,15 @@ function PendingFields({ form }: { form: UseFormReturnType<ResumeValues> }) {
 function ResumeEndpointForm({ endpoint, onDone }: { endpoint: Endpoint; onDone: () => void }) {
   const [resume] = useMutation(ResumeWebhookEndpointDocument, { refetchQueries: ["WebhookDeliveries"] });
   const form = useForm<ResumeValues>({
-    initialValues: { held: "SEND", since: "" },
-    validate: ({ held, since }) =>
-      held === "SEND_SINCE" && Number.isNaN(Date.parse(since)) ? { since: "Choose a day and a time" } : {},
+    initialValues: { pendingPolicy: "SEND", since: "" },
+    validate: ({ pendingPolicy, since }) =>
+      pendingPolicy === "SEND_SINCE" && Number.isNaN(Date.parse(since))
+        ? { since: "Choose a day and a time" }
+        : {},
   });
-  const submit = useSubmit(form, async ({ held, since }) => {
-    const from = held === "SEND_SINCE" ? new Date(since).toISOString() : null;
-    const { data } = await resume({ variables: { id: endpoint.id, held, since: from } });
+  const submit = useSubmit(form, async ({ pendingPolicy, since }) => {
+    const from = pendingPolicy === "SEND_SINCE" ? new Date(since).toISOString() : null;
+    const { data } = await resume({ variables: { id: endpoint.id, pendingPolicy, since: from } });
     const { discarded } = payloadOrThrow(data?.resumeWebhookEndpoint);
     notify(
       discarded

@@ -37,7 +37,7 @@ export function ResumeFailingEndpointDialog({
 }: ResumeFailingEndpointDialogProps) {
   const { id, url, organization, waiting } = endpoint;
   const [resume] = useMutation(ResumeWebhookEndpointDocument);
-  const [held, setHeld] = useState<PendingPolicy>("SEND");
+  const [pendingPolicy, setPendingPolicy] = useState<PendingPolicy>("SEND");
   return (
     <ConfirmDialog
       opened={opened}
@@ -45,7 +45,7 @@ export function ResumeFailingEndpointDialog({
       title="Resume the endpoint"
       action="Resume"
       onConfirm={async () => {
-        payloadOrThrow((await resume({ variables: { id, held } })).data?.resumeWebhookEndpoint);
+        payloadOrThrow((await resume({ variables: { id, pendingPolicy } })).data?.resumeWebhookEndpoint);
         onResumed();
         notify(`${organization.name} is sent events again.`);
       }}
@@ -60,8 +60,8 @@ export function ResumeFailingEndpointDialog({
             label={
               waiting === 1 ? "One event has waited" : `${waiting.toLocaleString("en")} events have waited`
             }
-            value={held}
-            onChange={setHeld}
+            value={pendingPolicy}
+            onChange={setPendingPolicy}
           >
             <Stack gap="xs" mt={4}>
               {pendingOptions.map((choice) => (
