@@ -4,37 +4,37 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@apollo/client';
-/** Where a request stands. */
+/** Status of an account request. */
 export type AccountRequestStatus =
-  /** Waits for an operator. */
+  /** Waiting for an operator's decision. */
   | 'PENDING'
-  /** Waits for the person's answer. */
+  /** Waiting for the applicant's answer. */
   | 'ASKED'
-  /** Approved: the registration's link was sent. */
+  /** Approved; the registration link was sent. */
   | 'APPROVED'
-  /** The person has registered. */
+  /** The applicant has registered. */
   | 'REGISTERED'
-  /** Rejected, for a reason. */
+  /** Rejected. */
   | 'REJECTED';
 
-/** The kinds of notes. */
+/** Kind of entry in the history of an account request. */
 export type AccountRequestNoteKind =
-  /** A note among operators; the person never sees it. */
+  /** A note that only operators can see. */
   | 'NOTE'
-  /** A question to the person. */
+  /** A question to the applicant. */
   | 'QUESTION'
-  /** The person's answer. */
+  /** The applicant's answer. */
   | 'ANSWER'
-  /** The reason of a rejection, which the person was told. */
+  /** The reason for a rejection, as sent to the applicant. */
   | 'REJECTION'
   /** The approval. */
   | 'APPROVAL';
 
-/** The two kinds of organisations. */
+/** Type of organisation. */
 export type OrganizationType =
-  /** Whose jobs they are. */
+  /** Owns jobs. */
   | 'AGENT'
-  /** To whom jobs are assigned. */
+  /** Delivers jobs that are assigned to it. */
   | 'CONTRACTOR';
 
 export type AccountRequestPageQueryVariables = Exact<{

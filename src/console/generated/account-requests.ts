@@ -4,24 +4,24 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@apollo/client';
-/** Where a request stands. */
+/** Status of an account request. */
 export type AccountRequestStatus =
-  /** Waits for an operator. */
+  /** Waiting for an operator's decision. */
   | 'PENDING'
-  /** Waits for the person's answer. */
+  /** Waiting for the applicant's answer. */
   | 'ASKED'
-  /** Approved: the registration's link was sent. */
+  /** Approved; the registration link was sent. */
   | 'APPROVED'
-  /** The person has registered. */
+  /** The applicant has registered. */
   | 'REGISTERED'
-  /** Rejected, for a reason. */
+  /** Rejected. */
   | 'REJECTED';
 
-/** The two kinds of organisations. */
+/** Type of organisation. */
 export type OrganizationType =
-  /** Whose jobs they are. */
+  /** Owns jobs. */
   | 'AGENT'
-  /** To whom jobs are assigned. */
+  /** Delivers jobs that are assigned to it. */
   | 'CONTRACTOR';
 
 export type AccountRequestsPageQueryVariables = Exact<{

@@ -4,26 +4,26 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@apollo/client';
-/** What a key may do. */
+/** A permission of an API key. */
 export type Scope =
   /** Read jobs, events and the reference tables. */
   | 'JOBS_READ'
   /** Change jobs. */
   | 'JOBS_WRITE'
-  /** Manage webhook endpoints, deliveries and keys. */
+  /** Manage webhook endpoints, deliveries and API keys. */
   | 'WEBHOOKS_MANAGE';
 
 /** A new API key. */
 export type CreateApiKeyInput = {
-  /** What it is for. */
+  /** Name that says what the key is for. */
   readonly name: string;
-  /** What it may do: no more than the key that asks. All of that unless said. */
+  /** Scopes of the key, at most those of the calling key; default: the same scopes. */
   readonly scopes?: ReadonlyArray<Scope> | null | undefined;
-  /** When it ends: no later than the key that asks. */
+  /** Expiry time, no later than that of the calling key. */
   readonly expiresAt?: string | null | undefined;
-  /** Address ranges that it may be used from, such as `203.0.113.0/24`: those of the key that asks unless said. */
+  /** IP address ranges that may use the key, such as `203.0.113.0/24`; default: those of the calling key. */
   readonly cidrs?: ReadonlyArray<string> | null | undefined;
-  /** For operators: whose key it is. Null: an operator's. */
+  /** For operators: organisation of the key. Null: an operator's key. */
   readonly organizationId?: string | null | undefined;
 };
 

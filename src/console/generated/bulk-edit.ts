@@ -4,91 +4,91 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@apollo/client';
-/** What statuses have in common. */
+/** Category of job statuses. */
 export type JobStatusCategory =
-  /** Not begun. */
+  /** Not started. */
   | 'OPEN'
-  /** On its way. */
+  /** In progress. */
   | 'IN_PROGRESS'
-  /** Delivered, or part of it. */
+  /** Delivered, at least in part. */
   | 'SUCCESS'
-  /** Somebody has to see to it. */
+  /** Needs attention. */
   | 'ATTENTION'
-  /** Goes back. */
+  /** Being returned or already returned. */
   | 'RETURN'
-  /** Cancelled; nothing more happens. */
+  /** Cancelled. */
   | 'CANCELLED';
 
-/** What became of one item. */
+/** Outcome of one item. */
 export type BulkOutcome =
-  /** A job was made. */
+  /** The job was created. */
   | 'CREATED'
-  /** It was changed. */
+  /** The job was updated. */
   | 'UPDATED'
-  /** It held these values already: there is no new version and no event. */
+  /** The job already had these values. No new version and no event were created. */
   | 'UNCHANGED'
-  /** It was refused; `userErrors` say why. */
+  /** The item was rejected; see `userErrors`. */
   | 'FAILED'
-  /** It was sound, and not applied since another was refused and `errorPolicy` is ALL_OR_NOTHING. */
+  /** The item is valid but was not applied, because another was rejected and `errorPolicy` is ALL_OR_NOTHING. */
   | 'NOT_APPLIED';
 
-/** A change of a job. An absent field stays as it is, null clears it. */
+/** The fields to change. Absent fields stay as they are; null clears a field. */
 export type JobPatch = {
-  /** At most 120 characters. */
+  /** Batch Number, at most 120 characters. */
   readonly batchNumber?: string | null | undefined;
-  /** At most 120 characters. */
+  /** Warehouse area or group code, at most 120 characters. */
   readonly groupCode?: string | null | undefined;
-  /** At least 1. */
+  /** Number of pieces, at least 1. */
   readonly pieceQuantity?: number | null | undefined;
-  /** At most 255 characters. */
+  /** Optional labels, at most 255 characters. */
   readonly labels?: string | null | undefined;
   /** PTS value. */
   readonly pts?: number | null | undefined;
   /** Weight. */
   readonly weight?: number | null | undefined;
-  /** At most 255 characters. */
+  /** Recipient name, at most 255 characters. */
   readonly recipientName?: string | null | undefined;
-  /** At most 255 characters. */
+  /** Recipient phone or contact, at most 255 characters. */
   readonly recipientContact?: string | null | undefined;
-  /** At most 1000 characters. */
+  /** Delivery address, at most 1,000 characters. */
   readonly deliveryAddress?: string | null | undefined;
-  /** At most 60 characters. */
+  /** Postal code, at most 60 characters. */
   readonly postalCode?: string | null | undefined;
   /** Scheduled delivery date. */
   readonly scheduledDate?: string | null | undefined;
-  /** At most 1000 characters. */
+  /** Delivery instructions, at most 1,000 characters. */
   readonly instructions?: string | null | undefined;
-  /** One of `jobStatuses`; never null. */
+  /** Status code, one of `jobStatuses`; not null. */
   readonly normalizedStatus?: string | null | undefined;
-  /** At most 64 characters; `failureReasons` is advice. */
+  /** Any text of at most 64 characters; `failureReasons` lists suggestions. */
   readonly failureReason?: string | null | undefined;
   /** Confirmed scheduled delivery date. */
   readonly scheduledDeliveryDate?: string | null | undefined;
-  /** Never null. */
+  /** Whether scheduled delivery is still pending; not null. */
   readonly scheduledDeliveryPending?: boolean | null | undefined;
 };
 
 /** A change of one job. */
 export type UpdateJobInput = {
-  /** Selects the job. */
+  /** Marking Number of the job. */
   readonly markingNumber: string;
-  /** Refuse the change (CONFLICT) where the job is at another version. */
+  /** Reject the change with CONFLICT if the job has another version. */
   readonly expectedVersion?: number | null | undefined;
-  /** What is to change. */
+  /** The fields to change. */
   readonly patch: JobPatch;
 };
 
-/** Why a change was refused. */
+/** Reason why a mutation rejected a change. */
 export type UserErrorCode =
-  /** A value is wrong, or nothing was given to change. */
+  /** A value is invalid, or the patch is empty. */
   | 'INVALID'
-  /** There is no such thing that you may see. */
+  /** The object doesn't exist or you can't see it. */
   | 'NOT_FOUND'
-  /** It is not in the state, or at the version, that the change wants. */
+  /** The object's state or version doesn't allow this change. */
   | 'CONFLICT'
-  /** You may not do this to it. */
+  /** You are not permitted to make this change. */
   | 'FORBIDDEN'
-  /** There are too many already. */
+  /** The maximum number of such objects is reached. */
   | 'LIMIT_EXCEEDED';
 
 export type JobsToEditQueryVariables = Exact<{

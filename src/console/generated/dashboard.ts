@@ -4,18 +4,18 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@apollo/client';
-/** What can happen to a job. */
+/** Type of a job event. */
 export type JobEventType =
-  /** A job was made. */
+  /** A job was created. */
   | 'JOB_CREATED'
-  /** It changed, and its status did not. */
+  /** Fields of the job changed, but not its status. */
   | 'JOB_UPDATED'
-  /** Its status changed, with whatever changed beside it. */
+  /** The status changed; other fields may have changed in the same update. */
   | 'JOB_STATUS_CHANGED'
-  /** It was assigned to a contractor. */
+  /** The job was assigned to a contractor. */
   | 'JOB_ASSIGNED';
 
-/** What kinds of callers change jobs. */
+/** Kind of actor. */
 export type ActorType =
   /** A partner's or operator's API key. */
   | 'KEY'
@@ -24,100 +24,103 @@ export type ActorType =
   /** The service itself, such as an import. */
   | 'SYSTEM';
 
-/** What statuses have in common. */
+/** Category of job statuses. */
 export type JobStatusCategory =
-  /** Not begun. */
+  /** Not started. */
   | 'OPEN'
-  /** On its way. */
+  /** In progress. */
   | 'IN_PROGRESS'
-  /** Delivered, or part of it. */
+  /** Delivered, at least in part. */
   | 'SUCCESS'
-  /** Somebody has to see to it. */
+  /** Needs attention. */
   | 'ATTENTION'
-  /** Goes back. */
+  /** Being returned or already returned. */
   | 'RETURN'
-  /** Cancelled; nothing more happens. */
+  /** Cancelled. */
   | 'CANCELLED';
 
-/** Which jobs: every part that is given must hold. At most 20 parts in all, nested at most 3 deep, lists of at most 100. */
+/**
+ * A filter of jobs. A job must match every given condition. At most 20 conditions in total, nested at most 3 levels deep;
+ * lists of at most 100 values.
+ */
 export type JobFilter = {
-  /** By its Marking Number. */
+  /** By Marking Number. */
   readonly markingNumber?: StringFilter | null | undefined;
-  /** By its Batch Number. */
+  /** By Batch Number. */
   readonly batchNumber?: StringFilter | null | undefined;
-  /** By its warehouse area or group code. */
+  /** By warehouse area or group code. */
   readonly groupCode?: StringFilter | null | undefined;
-  /** By its postal code. */
+  /** By postal code. */
   readonly postalCode?: StringFilter | null | undefined;
-  /** By its recipient's name. */
+  /** By recipient name. */
   readonly recipientName?: StringFilter | null | undefined;
-  /** One of `jobStatuses`; an unknown code is refused. */
+  /** By status code, one of `jobStatuses`; an unknown code is rejected. */
   readonly normalizedStatus?: CodeFilter | null | undefined;
-  /** By its failure or on-hold reason code. */
+  /** By failure or on-hold reason code. */
   readonly failureReason?: CodeFilter | null | undefined;
   /** By the carrier's own status. */
   readonly providerStatus?: CodeFilter | null | undefined;
-  /** Of one of these categories. */
+  /** By status category: one of these. */
   readonly statusCategory?: ReadonlyArray<JobStatusCategory> | null | undefined;
-  /** By its scheduled delivery date. */
+  /** By scheduled delivery date. */
   readonly scheduledDate?: LocalDateFilter | null | undefined;
-  /** By its confirmed scheduled delivery date. */
+  /** By confirmed scheduled delivery date. */
   readonly scheduledDeliveryDate?: LocalDateFilter | null | undefined;
-  /** By when it was made. */
+  /** By creation time. */
   readonly createdAt?: DateTimeFilter | null | undefined;
-  /** By when it last changed. */
+  /** By the time of the last change. */
   readonly updatedAt?: DateTimeFilter | null | undefined;
-  /** By its number of pieces. */
+  /** By number of pieces. */
   readonly pieceQuantity?: NumberFilter | null | undefined;
-  /** By its weight. */
+  /** By weight. */
   readonly weight?: NumberFilter | null | undefined;
   /** Whether scheduled delivery is still pending. */
   readonly scheduledDeliveryPending?: boolean | null | undefined;
-  /** Assigned to one of these contractors. */
+  /** By contractor: one of these IDs. */
   readonly contractorId?: ReadonlyArray<string> | null | undefined;
-  /** Of one of these agents. */
+  /** By agent: one of these IDs. */
   readonly agentId?: ReadonlyArray<string> | null | undefined;
   /**
-   * The scheduled delivery date (or else the scheduled date) is before today, UTC, and the status is of no category of
-   * success, return or cancelled.
+   * Whether the job is late: its confirmed scheduled delivery date (if null, its scheduled date) is before today in UTC,
+   * and its status category is not SUCCESS, RETURN or CANCELLED.
    */
   readonly isLate?: boolean | null | undefined;
   /**
-   * REST's `q`: the beginning of the Marking Number or postal code, or part of the recipient's name or the address, in any
-   * case.
+   * Text search, the same as `q` in REST: the start of the Marking Number or postal code, or any part of the recipient
+   * name or delivery address, ignoring case.
    */
   readonly search?: string | null | undefined;
-  /** All of these hold. */
+  /** Jobs that match all of these. */
   readonly and?: ReadonlyArray<JobFilter> | null | undefined;
-  /** One of these holds, at least. */
+  /** Jobs that match at least one of these. */
   readonly or?: ReadonlyArray<JobFilter> | null | undefined;
-  /** This does not hold. The complement: also jobs where it speaks of a value that they do not have. */
+  /** Jobs that don't match this filter, including jobs in which the compared value is null. */
   readonly not?: JobFilter | null | undefined;
 };
 
-/** A condition on text, exact and case-sensitive. Every part that is given must hold. */
+/** A condition on text, case-sensitive. All given parts must match. */
 export type StringFilter = {
-  /** This text. */
+  /** Equal to this text. */
   readonly eq?: string | null | undefined;
-  /** One of these, 1 to 100. */
+  /** Equal to one of these, 1 to 100 values. */
   readonly in?: ReadonlyArray<string> | null | undefined;
-  /** It begins so; `%` and `_` mean themselves. */
+  /** Starts with this text; `%` and `_` are not wildcards. */
   readonly startsWith?: string | null | undefined;
-  /** Whether there is no value. */
+  /** True: the value is null. False: it is not. */
   readonly isNull?: boolean | null | undefined;
 };
 
-/** A condition on a code. Every part that is given must hold. */
+/** A condition on a code. All given parts must match. */
 export type CodeFilter = {
-  /** This code. */
+  /** Equal to this code. */
   readonly eq?: string | null | undefined;
-  /** One of these, 1 to 100. */
+  /** Equal to one of these, 1 to 100 values. */
   readonly in?: ReadonlyArray<string> | null | undefined;
-  /** Whether there is no value. */
+  /** True: the value is null. False: it is not. */
   readonly isNull?: boolean | null | undefined;
 };
 
-/** A condition on a day. Every part that is given must hold. */
+/** A condition on a date. All given parts must match. */
 export type LocalDateFilter = {
   /** On this day. */
   readonly eq?: string | null | undefined;
@@ -129,13 +132,13 @@ export type LocalDateFilter = {
   readonly lte?: string | null | undefined;
   /** Before. */
   readonly lt?: string | null | undefined;
-  /** Whether there is no value. */
+  /** True: the value is null. False: it is not. */
   readonly isNull?: boolean | null | undefined;
 };
 
-/** A condition on an instant. Every part that is given must hold. */
+/** A condition on a time. All given parts must match. */
 export type DateTimeFilter = {
-  /** At this instant. */
+  /** At this time. */
   readonly eq?: string | null | undefined;
   /** At or after. */
   readonly gte?: string | null | undefined;
@@ -147,7 +150,7 @@ export type DateTimeFilter = {
   readonly lt?: string | null | undefined;
 };
 
-/** A condition on a number. Every part that is given must hold. */
+/** A condition on a number. All given parts must match. */
 export type NumberFilter = {
   /** This number. */
   readonly eq?: number | null | undefined;
@@ -159,7 +162,7 @@ export type NumberFilter = {
   readonly lte?: number | null | undefined;
   /** Less than. */
   readonly lt?: number | null | undefined;
-  /** Whether there is no value. */
+  /** True: the value is null. False: it is not. */
   readonly isNull?: boolean | null | undefined;
 };
 

@@ -4,31 +4,31 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@apollo/client';
-/** What can happen to a job. */
+/** Type of a job event. */
 export type JobEventType =
-  /** A job was made. */
+  /** A job was created. */
   | 'JOB_CREATED'
-  /** It changed, and its status did not. */
+  /** Fields of the job changed, but not its status. */
   | 'JOB_UPDATED'
-  /** Its status changed, with whatever changed beside it. */
+  /** The status changed; other fields may have changed in the same update. */
   | 'JOB_STATUS_CHANGED'
-  /** It was assigned to a contractor. */
+  /** The job was assigned to a contractor. */
   | 'JOB_ASSIGNED';
 
-/** Whether anything is sent to an endpoint. */
+/** Status of an endpoint. */
 export type WebhookEndpointStatus =
   /** Events are sent. */
   | 'ACTIVE'
-  /** By its owner; its events wait. */
+  /** Paused by its owner. Deliveries stay on hold. */
   | 'PAUSED'
-  /** By the service; its events are kept for the retention time. */
+  /** Disabled by the service. Deliveries stay on hold for the retention time. */
   | 'DISABLED';
 
-/** Why an endpoint was disabled. */
+/** Reason why the service disabled an endpoint. */
 export type WebhookDisabledReason =
-  /** It answered 410. */
+  /** The receiver returned 410. */
   | 'GONE'
-  /** Nothing succeeded for 5 days. */
+  /** No delivery succeeded for 5 days. */
   | 'FAILING';
 
 export type FailingEndpointsQueryVariables = Exact<{ [key: string]: never; }>;

@@ -2,19 +2,19 @@
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@apollo/client';
-/** What statuses have in common. */
+/** Category of job statuses. */
 export type JobStatusCategory =
-  /** Not begun. */
+  /** Not started. */
   | 'OPEN'
-  /** On its way. */
+  /** In progress. */
   | 'IN_PROGRESS'
-  /** Delivered, or part of it. */
+  /** Delivered, at least in part. */
   | 'SUCCESS'
-  /** Somebody has to see to it. */
+  /** Needs attention. */
   | 'ATTENTION'
-  /** Goes back. */
+  /** Being returned or already returned. */
   | 'RETURN'
-  /** Cancelled; nothing more happens. */
+  /** Cancelled. */
   | 'CANCELLED';
 
 export type JobRowFragment = { readonly id: string, readonly markingNumber: string, readonly version: number, readonly batchNumber: string | null, readonly groupCode: string | null, readonly pieceQuantity: number | null, readonly labels: string | null, readonly pts: number | null, readonly weight: number | null, readonly recipientName: string | null, readonly recipientContact: string | null, readonly deliveryAddress: string | null, readonly postalCode: string | null, readonly scheduledDate: string | null, readonly instructions: string | null, readonly normalizedStatus: string, readonly failureReason: string | null, readonly scheduledDeliveryDate: string | null, readonly scheduledDeliveryPending: boolean, readonly providerStatus: string | null, readonly createdAt: string, readonly updatedAt: string, readonly status: { readonly code: string, readonly label: string, readonly category: JobStatusCategory }, readonly agent: { readonly id: string, readonly name: string }, readonly contractor: { readonly id: string, readonly name: string } | null };

@@ -4,15 +4,15 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@apollo/client';
-/** Where a mail stands. */
+/** Status of an e-mail. */
 export type MailStatus =
-  /** Waits for its turn, the first or a further one. */
+  /** Waiting for its first attempt or a retry. */
   | 'WAITING'
-  /** The mail server has taken it. */
+  /** Accepted by the mail server. */
   | 'SENT'
-  /** Given up; it can be sent again. */
+  /** All attempts failed. It can be resent. */
   | 'FAILED'
-  /** No SMTP_URL is set: it lies in a file and here. */
+  /** Stored as a file instead of sent, because SMTP_URL is not set. */
   | 'KEPT';
 
 export type MailPageQueryVariables = Exact<{

@@ -4,20 +4,20 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@apollo/client';
-/** What a person may do in the console. */
+/** Role of a user. */
 export type MemberRole =
-  /** Everything of an organisation: jobs, keys, webhooks and members. */
+  /** Full access to an organisation: jobs, keys, webhooks and members. */
   | 'OWNER'
-  /** Reads and changes jobs. */
+  /** Can read and change jobs. */
   | 'MEMBER'
-  /** Runs the service; belongs to no organisation. */
+  /** Operates the service; belongs to no organisation. */
   | 'OPERATOR';
 
 /** An invitation to an organisation. */
 export type InviteMemberInput = {
-  /** To whom it is sent. */
+  /** E-mail address of the recipient. */
   readonly email: string;
-  /** What they will be: `OWNER` or `MEMBER`; whom operators invite `OPERATOR`. */
+  /** Role after accepting: `OWNER` or `MEMBER`; `OPERATOR` if an operator invites. */
   readonly role?: MemberRole;
 };
 

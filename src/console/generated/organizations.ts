@@ -4,11 +4,11 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@apollo/client';
-/** The two kinds of organisations. */
+/** Type of organisation. */
 export type OrganizationType =
-  /** Whose jobs they are. */
+  /** Owns jobs. */
   | 'AGENT'
-  /** To whom jobs are assigned. */
+  /** Delivers jobs that are assigned to it. */
   | 'CONTRACTOR';
 
 export type OrganizationsPageQueryVariables = Exact<{

@@ -4,13 +4,13 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@apollo/client';
-/** A class of requests, each with a limit of its own. */
+/** A class of requests; each class has its own limit. */
 export type RateLimitClass =
-  /** Reading; in GraphQL a query. */
+  /** Reads; in GraphQL a query. */
   | 'READ'
-  /** A change of one thing; in GraphQL each field of a mutation, unless it changes many. */
+  /** Changes of one object; in GraphQL each mutation field except batches. */
   | 'WRITE'
-  /** A change of many things. */
+  /** Changes of many objects. */
   | 'BATCH';
 
 export type RateLimitsQueryVariables = Exact<{ [key: string]: never; }>;

@@ -4,13 +4,13 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@apollo/client';
-/** How requests ended. */
+/** Outcome of a request. */
 export type RequestOutcome =
-  /** 2xx and 3xx. */
+  /** HTTP status 2xx or 3xx. */
   | 'SUCCEEDED'
-  /** 4xx. */
+  /** HTTP status 4xx. */
   | 'REFUSED'
-  /** 5xx. */
+  /** HTTP status 5xx. */
   | 'FAILED';
 
 export type RequestLogQueryVariables = Exact<{

@@ -4,30 +4,30 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@apollo/client';
-/** What statuses have in common. */
+/** Category of job statuses. */
 export type JobStatusCategory =
-  /** Not begun. */
+  /** Not started. */
   | 'OPEN'
-  /** On its way. */
+  /** In progress. */
   | 'IN_PROGRESS'
-  /** Delivered, or part of it. */
+  /** Delivered, at least in part. */
   | 'SUCCESS'
-  /** Somebody has to see to it. */
+  /** Needs attention. */
   | 'ATTENTION'
-  /** Goes back. */
+  /** Being returned or already returned. */
   | 'RETURN'
-  /** Cancelled; nothing more happens. */
+  /** Cancelled. */
   | 'CANCELLED';
 
-/** A status of the catalogue. */
+/** A job status to add or change. */
 export type UpsertJobStatusInput = {
-  /** Small letters, digits and `_`, at most 64 characters. */
+  /** Code: lower-case letters, digits and `_`, at most 64 characters. */
   readonly code: string;
-  /** The status in words. */
+  /** Label for people. */
   readonly label: string;
-  /** What it has in common with others. */
+  /** Category of the status. */
   readonly category: JobStatusCategory;
-  /** Whether a job is usually done with it. */
+  /** Whether this is usually the final status of a job. */
   readonly isTerminal: boolean;
 };
 

@@ -4,18 +4,18 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@apollo/client';
-/** How a delivery stands. */
+/** Status of a delivery. */
 export type WebhookDeliveryStatus =
-  /** It is to be sent, or to be sent again. */
+  /** Waiting for its first attempt or a retry, or on hold. */
   | 'PENDING'
-  /** The receiver answered with a 2xx status. */
+  /** The receiver returned a 2xx status. */
   | 'DELIVERED'
-  /** Every attempt failed. It is kept, and can be replayed. */
+  /** All attempts failed. It can be replayed. */
   | 'DEAD'
-  /** It was not wanted any more, or a replay took its place. */
+  /** Cancelled by the endpoint's owner, or replaced by a replay. */
   | 'DISCARDED';
 
-/** Why a delivery is sent: an event happened, it was asked for again, or it is a test. */
+/** What created a delivery. */
 export type WebhookDeliveryOrigin =
   /** Created with the event. */
   | 'EVENT'
@@ -24,7 +24,7 @@ export type WebhookDeliveryOrigin =
   /** A test event. */
   | 'TEST';
 
-/** What a delivery can carry. */
+/** Type of event in a delivery. */
 export type WebhookEventType =
   /** A job was created. */
   | 'JOB_CREATED'

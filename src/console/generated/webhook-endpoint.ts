@@ -4,45 +4,45 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@apollo/client';
-/** What can happen to a job. */
+/** Type of a job event. */
 export type JobEventType =
-  /** A job was made. */
+  /** A job was created. */
   | 'JOB_CREATED'
-  /** It changed, and its status did not. */
+  /** Fields of the job changed, but not its status. */
   | 'JOB_UPDATED'
-  /** Its status changed, with whatever changed beside it. */
+  /** The status changed; other fields may have changed in the same update. */
   | 'JOB_STATUS_CHANGED'
-  /** It was assigned to a contractor. */
+  /** The job was assigned to a contractor. */
   | 'JOB_ASSIGNED';
 
-/** Whether anything is sent to an endpoint. */
+/** Status of an endpoint. */
 export type WebhookEndpointStatus =
   /** Events are sent. */
   | 'ACTIVE'
-  /** By its owner; its events wait. */
+  /** Paused by its owner. Deliveries stay on hold. */
   | 'PAUSED'
-  /** By the service; its events are kept for the retention time. */
+  /** Disabled by the service. Deliveries stay on hold for the retention time. */
   | 'DISABLED';
 
-/** Why an endpoint was disabled. */
+/** Reason why the service disabled an endpoint. */
 export type WebhookDisabledReason =
-  /** It answered 410. */
+  /** The receiver returned 410. */
   | 'GONE'
-  /** Nothing succeeded for 5 days. */
+  /** No delivery succeeded for 5 days. */
   | 'FAILING';
 
-/** How a delivery stands. */
+/** Status of a delivery. */
 export type WebhookDeliveryStatus =
-  /** It is to be sent, or to be sent again. */
+  /** Waiting for its first attempt or a retry, or on hold. */
   | 'PENDING'
-  /** The receiver answered with a 2xx status. */
+  /** The receiver returned a 2xx status. */
   | 'DELIVERED'
-  /** Every attempt failed. It is kept, and can be replayed. */
+  /** All attempts failed. It can be replayed. */
   | 'DEAD'
-  /** It was not wanted any more, or a replay took its place. */
+  /** Cancelled by the endpoint's owner, or replaced by a replay. */
   | 'DISCARDED';
 
-/** Why a delivery is sent: an event happened, it was asked for again, or it is a test. */
+/** What created a delivery. */
 export type WebhookDeliveryOrigin =
   /** Created with the event. */
   | 'EVENT'
@@ -51,7 +51,7 @@ export type WebhookDeliveryOrigin =
   /** A test event. */
   | 'TEST';
 
-/** What a delivery can carry. */
+/** Type of event in a delivery. */
 export type WebhookEventType =
   /** A job was created. */
   | 'JOB_CREATED'
@@ -64,44 +64,44 @@ export type WebhookEventType =
   /** A test event. */
   | 'WEBHOOK_TEST';
 
-/** A header of your own. */
+/** A custom header. */
 export type WebhookHeaderInput = {
-  /** Its name, given once. */
+  /** Name; each name at most once. */
   readonly name: string;
-  /** Its value, which is stored encrypted and never shown again. */
+  /** Value. It is stored encrypted and never returned. */
   readonly value: string;
 };
 
-/** A change of an endpoint. An absent field stays as it is. */
+/** Changes of an endpoint. Absent fields stay as they are. */
 export type WebhookEndpointPatch = {
-  /** Never null. */
+  /** The new URL; not null. */
   readonly url?: string | null | undefined;
-  /** At most 500 characters. */
+  /** Description, at most 500 characters. */
   readonly description?: string | null | undefined;
-  /** Null: all, those to come included. */
+  /** Event types to send; null: all, including future types. */
   readonly eventTypes?: ReadonlyArray<JobEventType> | null | undefined;
-  /** All of them, in the place of those that there are. */
+  /** Replaces all custom headers. */
   readonly headers?: ReadonlyArray<WebhookHeaderInput> | null | undefined;
-  /** 1 to 64; never null. */
+  /** Maximum number of concurrent requests, 1 to 64; not null. */
   readonly maxInFlight?: number | null | undefined;
-  /** 1 to 1000; never null. */
+  /** Maximum number of requests per second, 1 to 1000; not null. */
   readonly perSecond?: number | null | undefined;
 };
 
-/** What becomes of the events that waited. */
+/** What to do with deliveries on hold. */
 export type PendingPolicy =
   /** Send all deliveries on hold. */
   | 'SEND'
-  /** Only what happened since an instant is sent. */
+  /** Send deliveries of events since a given time and discard older ones. */
   | 'SEND_SINCE'
   /** Discard all deliveries on hold. */
   | 'DISCARD';
 
-/** Which events to send again. */
+/** Which events to replay. */
 export type ReplaySelection =
-  /** Deliveries that are dead. */
+  /** Events of deliveries with the status DEAD. */
   | 'FAILED'
-  /** Events that the endpoint never had a delivery of. */
+  /** Events that have no delivery to this endpoint. */
   | 'MISSING';
 
 export type WebhookEndpointQueryVariables = Exact<{

@@ -4,56 +4,56 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@apollo/client';
-/** What can happen to a job. */
+/** Type of a job event. */
 export type JobEventType =
-  /** A job was made. */
+  /** A job was created. */
   | 'JOB_CREATED'
-  /** It changed, and its status did not. */
+  /** Fields of the job changed, but not its status. */
   | 'JOB_UPDATED'
-  /** Its status changed, with whatever changed beside it. */
+  /** The status changed; other fields may have changed in the same update. */
   | 'JOB_STATUS_CHANGED'
-  /** It was assigned to a contractor. */
+  /** The job was assigned to a contractor. */
   | 'JOB_ASSIGNED';
 
-/** Whether anything is sent to an endpoint. */
+/** Status of an endpoint. */
 export type WebhookEndpointStatus =
   /** Events are sent. */
   | 'ACTIVE'
-  /** By its owner; its events wait. */
+  /** Paused by its owner. Deliveries stay on hold. */
   | 'PAUSED'
-  /** By the service; its events are kept for the retention time. */
+  /** Disabled by the service. Deliveries stay on hold for the retention time. */
   | 'DISABLED';
 
-/** Why an endpoint was disabled. */
+/** Reason why the service disabled an endpoint. */
 export type WebhookDisabledReason =
-  /** It answered 410. */
+  /** The receiver returned 410. */
   | 'GONE'
-  /** Nothing succeeded for 5 days. */
+  /** No delivery succeeded for 5 days. */
   | 'FAILING';
 
-/** A header of your own. */
+/** A custom header. */
 export type WebhookHeaderInput = {
-  /** Its name, given once. */
+  /** Name; each name at most once. */
   readonly name: string;
-  /** Its value, which is stored encrypted and never shown again. */
+  /** Value. It is stored encrypted and never returned. */
   readonly value: string;
 };
 
 /** A new webhook endpoint. */
 export type CreateWebhookEndpointInput = {
-  /** https, and no private address, unless the service allows otherwise. */
+  /** An https URL whose host resolves to public IP addresses, unless the service allows others. */
   readonly url: string;
-  /** At most 500 characters. */
+  /** Description, at most 500 characters. */
   readonly description?: string | null | undefined;
-  /** The types of events to send. Null or absent: all, those to come included. */
+  /** Event types to send. Null or absent: all, including future types. */
   readonly eventTypes?: ReadonlyArray<JobEventType> | null | undefined;
-  /** At most 20 of your own, sent with every request. */
+  /** Up to 20 custom headers, sent with every request. */
   readonly headers?: ReadonlyArray<WebhookHeaderInput> | null | undefined;
-  /** At most so many requests at once, 1 to 64 (8 unless said). */
+  /** Maximum number of concurrent requests, 1 to 64; default 8. */
   readonly maxInFlight?: number | null | undefined;
-  /** At most so many requests a second, 1 to 1000 (50 unless said). */
+  /** Maximum number of requests per second, 1 to 1000; default 50. */
   readonly perSecond?: number | null | undefined;
-  /** For operators: whose it is. */
+  /** For operators: the organisation that owns it. */
   readonly organizationId?: string | null | undefined;
 };
 

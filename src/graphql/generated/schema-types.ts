@@ -21,379 +21,379 @@ export type Scalars = {
   Boolean: { input: boolean; output: boolean; }
   Int: { input: number; output: number; }
   Float: { input: number; output: number; }
-  /** An instant in ISO 8601, in UTC, with milliseconds: `2026-11-21T08:15:30.250Z`. */
+  /** Date and time in ISO 8601, in UTC with milliseconds: `2026-11-21T08:15:30.250Z`. */
   DateTime: { input: Date; output: string; }
-  /** A calendar day: `2026-11-21`. */
+  /** Calendar date: `2026-11-21`. */
   LocalDate: { input: string; output: string; }
   /** Any JSON value. */
   JSON: { input: unknown; output: unknown; }
 };
 
-/** A person who signs in to the console. */
+/** A user of the console. */
 export type User = Node & {
-  /** Their id (`usr_…`). */
+  /** User ID (`usr_…`). */
   readonly id: Scalars['ID']['output'];
-  /** Their name. */
+  /** Full name. */
   readonly name: Scalars['String']['output'];
-  /** The address that they sign in with. */
+  /** E-mail address, used to sign in. */
   readonly email: Scalars['String']['output'];
-  /** What they may do. */
+  /** Role of the user. */
   readonly role: MemberRole;
-  /** When they first signed in, or registered. */
+  /** Creation time of the account. */
   readonly createdAt: Scalars['DateTime']['output'];
-  /** When they last used the console, to the minute; null: not yet. */
+  /** Time of the last use of the console, accurate to the minute; null if never used. */
   readonly lastSeenAt: Maybe<Scalars['DateTime']['output']>;
-  /** Whether signing in takes a second factor. */
+  /** Whether two-factor authentication is on. */
   readonly hasTwoFactor: Scalars['Boolean']['output'];
 };
 
-/** What a person may do in the console. */
+/** Role of a user. */
 export type MemberRole =
-  /** Everything of an organisation: jobs, keys, webhooks and members. */
+  /** Full access to an organisation: jobs, keys, webhooks and members. */
   | 'OWNER'
-  /** Reads and changes jobs. */
+  /** Can read and change jobs. */
   | 'MEMBER'
-  /** Runs the service; belongs to no organisation. */
+  /** Operates the service; belongs to no organisation. */
   | 'OPERATOR';
 
 /** An invitation that has not been accepted yet. */
 export type Invitation = {
-  /** Its id (`inv_…`). */
+  /** Invitation ID (`inv_…`). */
   readonly id: Scalars['ID']['output'];
-  /** To whom it was sent. */
+  /** E-mail address of the recipient. */
   readonly email: Scalars['String']['output'];
-  /** What they will be. */
+  /** Role after accepting. */
   readonly role: MemberRole;
-  /** Who invited them. */
+  /** The user who sent the invitation. */
   readonly invitedBy: Scalars['String']['output'];
-  /** When it was last sent. */
+  /** Time at which it was last sent. */
   readonly invitedAt: Scalars['DateTime']['output'];
-  /** When its link ends. It can be sent again. */
+  /** Expiry time of its link. Resend the invitation for a new link. */
   readonly expiresAt: Scalars['DateTime']['output'];
 };
 
 /** An invitation to an organisation. */
 export type InviteMemberInput = {
-  /** To whom it is sent. */
+  /** E-mail address of the recipient. */
   readonly email: Scalars['String']['input'];
-  /** What they will be: `OWNER` or `MEMBER`; whom operators invite `OPERATOR`. */
+  /** Role after accepting: `OWNER` or `MEMBER`; `OPERATOR` if an operator invites. */
   readonly role?: MemberRole;
 };
 
-/** What became of the invitation. */
+/** Result of `inviteMember` and `resendInvitation`. */
 export type InviteMemberPayload = {
-  /** The invitation; null where it was refused. */
+  /** The invitation; null if the mutation was rejected. */
   readonly invitation: Maybe<Invitation>;
-  /** Why it was refused; empty where it was not. */
+  /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** What became of it. */
+/** Result of `revokeInvitation`. */
 export type RevokeInvitationPayload = {
-  /** The invitation's id; null where it was refused. */
+  /** ID of the revoked invitation; null if the mutation was rejected. */
   readonly id: Maybe<Scalars['ID']['output']>;
-  /** Why it was refused; empty where it was not. */
+  /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** What became of the member. */
+/** Result of `removeMember`. */
 export type RemoveMemberPayload = {
-  /** The id of who was removed; null where it was refused. */
+  /** ID of the removed user; null if the mutation was rejected. */
   readonly id: Maybe<Scalars['ID']['output']>;
-  /** The keys that were revoked with the member; null where it was refused. */
+  /** API keys revoked with the member; null if the mutation was rejected. */
   readonly revokedKeys: Maybe<ReadonlyArray<ApiKey>>;
-  /** The ids of the invitations that were revoked with the member; null where it was refused. */
+  /** IDs of the invitations revoked with the member; null if the mutation was rejected. */
   readonly revokedInvitations: Maybe<ReadonlyArray<Scalars['ID']['output']>>;
-  /** Why it was refused; empty where it was not. */
+  /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** What became of the role. */
+/** Result of `setMemberRole`. */
 export type SetMemberRolePayload = {
-  /** The member as they are now; null where it was refused. */
+  /** The current member; null if the mutation was rejected. */
   readonly member: Maybe<User>;
-  /** Why it was refused; empty where it was not. */
+  /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** Somebody's wish for an account. */
+/** A request for an account. */
 export type AccountRequest = Node & {
-  /** Its id (`arq_…`). */
+  /** Account request ID (`arq_…`). */
   readonly id: Scalars['ID']['output'];
-  /** Where it stands. */
+  /** Status of the request. */
   readonly status: AccountRequestStatus;
-  /** The address to sign in with. */
+  /** E-mail address of the applicant, used to sign in. */
   readonly email: Scalars['String']['output'];
-  /** The name of the organisation that is to be. */
+  /** Requested name of the organisation. */
   readonly organizationName: Scalars['String']['output'];
-  /** What it is to be. */
+  /** Requested type of organisation. */
   readonly organizationType: OrganizationType;
-  /** What the person wrote. */
+  /** Message of the applicant. */
   readonly message: Maybe<Scalars['String']['output']>;
-  /** When it came. */
+  /** Creation time. */
   readonly createdAt: Scalars['DateTime']['output'];
-  /** When it was last decided upon; null: not yet. */
+  /** Time of the last decision; null if undecided. */
   readonly decidedAt: Maybe<Scalars['DateTime']['output']>;
-  /** Who decided; null: nobody yet. */
+  /** The operator who decided last; null if undecided. */
   readonly decidedBy: Maybe<Scalars['String']['output']>;
-  /** Until when the registration's link is good; null: none was sent, or it was used. */
+  /** Expiry time of the registration link; null if none was sent or it was used. */
   readonly registrationExpiresAt: Maybe<Scalars['DateTime']['output']>;
-  /** The organisation that was made of it; null: none yet. */
+  /** The organisation created for it; null before approval. */
   readonly organization: Maybe<Organization>;
-  /** Accounts and organisations that bear the same address or name, in words; empty: none. */
+  /** Warnings about existing accounts or organisations with the same e-mail address or name. */
   readonly warnings: ReadonlyArray<Scalars['String']['output']>;
-  /** What was asked, answered, noted and decided, oldest first; at most 200. */
+  /** Questions, answers, notes and decisions, oldest first; at most 200. */
   readonly notes: ReadonlyArray<AccountRequestNote>;
 };
 
-/** Where a request stands. */
+/** Status of an account request. */
 export type AccountRequestStatus =
-  /** Waits for an operator. */
+  /** Waiting for an operator's decision. */
   | 'PENDING'
-  /** Waits for the person's answer. */
+  /** Waiting for the applicant's answer. */
   | 'ASKED'
-  /** Approved: the registration's link was sent. */
+  /** Approved; the registration link was sent. */
   | 'APPROVED'
-  /** The person has registered. */
+  /** The applicant has registered. */
   | 'REGISTERED'
-  /** Rejected, for a reason. */
+  /** Rejected. */
   | 'REJECTED';
 
-/** Something said about a request. */
+/** An entry in the history of an account request. */
 export type AccountRequestNote = {
-  /** When. */
+  /** Time of the entry. */
   readonly at: Scalars['DateTime']['output'];
-  /** Who. */
+  /** Author of the entry. */
   readonly by: Scalars['String']['output'];
-  /** What kind of thing it is. */
+  /** Kind of entry. */
   readonly kind: AccountRequestNoteKind;
-  /** What was said. */
+  /** Text of the entry. */
   readonly text: Scalars['String']['output'];
 };
 
-/** The kinds of notes. */
+/** Kind of entry in the history of an account request. */
 export type AccountRequestNoteKind =
-  /** A note among operators; the person never sees it. */
+  /** A note that only operators can see. */
   | 'NOTE'
-  /** A question to the person. */
+  /** A question to the applicant. */
   | 'QUESTION'
-  /** The person's answer. */
+  /** The applicant's answer. */
   | 'ANSWER'
-  /** The reason of a rejection, which the person was told. */
+  /** The reason for a rejection, as sent to the applicant. */
   | 'REJECTION'
   /** The approval. */
   | 'APPROVAL';
 
-/** A page of requests for an account. Forward only: it has no `last` or `before`. */
+/** A page of account requests. Forward only: it has no `last` or `before`. */
 export type AccountRequestConnection = {
-  /** The requests and their cursors. */
+  /** The requests with their cursors. */
   readonly edges: ReadonlyArray<AccountRequestEdge>;
   /** The requests. */
   readonly nodes: ReadonlyArray<AccountRequest>;
-  /** Where the page stands. */
+  /** Cursors of the page, and whether there are more items. */
   readonly pageInfo: PageInfo;
-  /** How many there are in all. */
+  /** Number of items on all pages. */
   readonly totalCount: Scalars['Int']['output'];
 };
 
-/** A request in a page. */
+/** A request and its cursor. */
 export type AccountRequestEdge = {
   /** The request. */
   readonly node: AccountRequest;
-  /** Its place. */
+  /** Cursor to pass as `after`. */
   readonly cursor: Scalars['String']['output'];
 };
 
-/** What became of the request for an account. */
+/** Result of the mutations of account requests. */
 export type AccountRequestPayload = {
-  /** The request as it is now; null where it was refused. */
+  /** The current request; null if the mutation was rejected. */
   readonly accountRequest: Maybe<AccountRequest>;
-  /** Why it was refused; empty where it was not. */
+  /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** What became of the organisation. */
+/** Result of `suspendOrganization` and `restoreOrganization`. */
 export type OrganizationPayload = {
-  /** The organisation as it is now; null where it was refused. */
+  /** The current organisation; null if the mutation was rejected. */
   readonly organization: Maybe<Organization>;
-  /** Why it was refused; empty where it was not. */
+  /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** One act that the service keeps account of. */
+/** An entry of the audit log. */
 export type AuditEntry = {
-  /** Its id (`aud_…`). */
+  /** Entry ID (`aud_…`). */
   readonly id: Scalars['ID']['output'];
-  /** When. */
+  /** Time of the action. */
   readonly at: Scalars['DateTime']['output'];
-  /** What was done, such as `member.removed` or `organization.suspended`. */
+  /** Action, such as `member.removed` or `organization.suspended`. */
   readonly action: Scalars['String']['output'];
-  /** Who did it: a person's address, a key's id, or `system`. To all but operators, an operator is `operator`. */
+  /** The actor: a user's e-mail address, a key ID, or `system`. Organisations see `operator` for any operator. */
   readonly actor: Scalars['String']['output'];
-  /** Whose organisation it was about; null: none. */
+  /** The organisation concerned; null if none. */
   readonly organization: Maybe<Organization>;
-  /** What it was done to: an id, or an address; null: nothing in particular. */
+  /** The object of the action: an ID or an e-mail address; null if none. */
   readonly subject: Maybe<Scalars['String']['output']>;
-  /** What else is worth knowing. No secrets. Of operators' acts, for operators alone. */
+  /** Further details, without secrets. Details of an operator's action are visible only to operators. */
   readonly details: Maybe<Scalars['JSON']['output']>;
-  /** Where the request came from; null: from no request. Of operators' acts, for operators alone. */
+  /** IP address of the client; null without a request. That of an operator is visible only to operators. */
   readonly address: Maybe<Scalars['String']['output']>;
-  /** The request; null: there was none. Of operators' acts, for operators alone. */
+  /** Request ID; null without a request. That of an operator is visible only to operators. */
   readonly requestId: Maybe<Scalars['String']['output']>;
 };
 
 /** A page of the audit log. Forward only: it has no `last` or `before`. */
 export type AuditEntryConnection = {
-  /** The entries and their cursors. */
+  /** The entries with their cursors. */
   readonly edges: ReadonlyArray<AuditEntryEdge>;
   /** The entries. */
   readonly nodes: ReadonlyArray<AuditEntry>;
-  /** Where the page stands. */
+  /** Cursors of the page, and whether there are more items. */
   readonly pageInfo: PageInfo;
 };
 
-/** An entry in a page. */
+/** An entry and its cursor. */
 export type AuditEntryEdge = {
   /** The entry. */
   readonly node: AuditEntry;
-  /** Its place. */
+  /** Cursor to pass as `after`. */
   readonly cursor: Scalars['String']['output'];
 };
 
-/** A mail that was sent, or is to be. */
+/** An e-mail that was sent or will be sent. */
 export type Mail = {
-  /** Its id (`eml_…`). */
+  /** E-mail ID (`eml_…`). */
   readonly id: Scalars['ID']['output'];
-  /** To whom. */
+  /** E-mail address of the recipient. */
   readonly to: Scalars['String']['output'];
-  /** Its subject. */
+  /** Subject. */
   readonly subject: Scalars['String']['output'];
-  /** What it is about, such as `registration`. */
+  /** Kind of e-mail, such as `registration`. */
   readonly kind: Scalars['String']['output'];
-  /** Where it stands. */
+  /** Status of the e-mail. */
   readonly status: MailStatus;
-  /** How often it was tried. */
+  /** Number of attempts. */
   readonly attempts: Scalars['Int']['output'];
-  /** What the mail server said the last time; null: nothing went wrong. */
+  /** Error of the last attempt; null if none failed. */
   readonly lastError: Maybe<Scalars['String']['output']>;
-  /** When it was written. */
+  /** Creation time. */
   readonly createdAt: Scalars['DateTime']['output'];
-  /** When it was sent; null: not yet. */
+  /** Time at which it was sent; null if not sent. */
   readonly sentAt: Maybe<Scalars['DateTime']['output']>;
-  /** When it is tried next; null: it is not. */
+  /** Time of the next attempt; null if none is scheduled. */
   readonly nextAttemptAt: Maybe<Scalars['DateTime']['output']>;
   /**
-   * Its text. Where mails really go out, links in it are left out: whoever reads this page could follow them. Where none go
-   * out (no SMTP_URL is set), they are there to be followed: for people, not for keys.
+   * Text of the e-mail. Links are removed if a mail server is configured, because they grant access to the recipient's
+   * account. Without a mail server (SMTP_URL), signed-in users see the links; API keys don't.
    */
   readonly text: Scalars['String']['output'];
 };
 
-/** Where a mail stands. */
+/** Status of an e-mail. */
 export type MailStatus =
-  /** Waits for its turn, the first or a further one. */
+  /** Waiting for its first attempt or a retry. */
   | 'WAITING'
-  /** The mail server has taken it. */
+  /** Accepted by the mail server. */
   | 'SENT'
-  /** Given up; it can be sent again. */
+  /** All attempts failed. It can be resent. */
   | 'FAILED'
-  /** No SMTP_URL is set: it lies in a file and here. */
+  /** Stored as a file instead of sent, because SMTP_URL is not set. */
   | 'KEPT';
 
-/** A page of mails. Forward only: it has no `last` or `before`. */
+/** A page of e-mails. Forward only: it has no `last` or `before`. */
 export type MailConnection = {
-  /** The mails and their cursors. */
+  /** The e-mails with their cursors. */
   readonly edges: ReadonlyArray<MailEdge>;
-  /** The mails. */
+  /** The e-mails. */
   readonly nodes: ReadonlyArray<Mail>;
-  /** Where the page stands. */
+  /** Cursors of the page, and whether there are more items. */
   readonly pageInfo: PageInfo;
 };
 
-/** A mail in a page. */
+/** An e-mail and its cursor. */
 export type MailEdge = {
-  /** The mail. */
+  /** The e-mail. */
   readonly node: Mail;
-  /** Its place. */
+  /** Cursor to pass as `after`. */
   readonly cursor: Scalars['String']['output'];
 };
 
-/** What became of the mail. */
+/** Result of `resendMail`. */
 export type ResendMailPayload = {
-  /** The mail as it is now; null where it was refused. */
+  /** The current e-mail; null if the mutation was rejected. */
   readonly mail: Maybe<Mail>;
-  /** Why it was refused; empty where it was not. */
+  /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** A view of the table of jobs that a person has kept. */
+/** A saved view of the job table. */
 export type SavedView = {
-  /** Its id (`viw_…`). */
+  /** View ID (`viw_…`). */
   readonly id: Scalars['ID']['output'];
-  /** Its name. */
+  /** Name. */
   readonly name: Scalars['String']['output'];
-  /** The query of the table's address: filters, order and columns. */
+  /** Query string of the job table's URL: filters, order and columns. */
   readonly query: Scalars['String']['output'];
 };
 
-/** What became of the view. */
+/** Result of `saveView`. */
 export type SaveViewPayload = {
-  /** The view; null where it was refused. */
+  /** The saved view; null if the mutation was rejected. */
   readonly view: Maybe<SavedView>;
-  /** Why it was refused; empty where it was not. */
+  /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** What became of the view. */
+/** Result of `deleteView`. */
 export type DeleteViewPayload = {
-  /** The view's id; null where it was refused. */
+  /** ID of the deleted view; null if the mutation was rejected. */
   readonly id: Maybe<Scalars['ID']['output']>;
-  /** Why it was refused; empty where it was not. */
+  /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** One change of a job. */
+/** A change of a job. */
 export type JobEvent = Node & {
-  /** The `webhook-id` of its deliveries. */
+  /** Event ID (`evt_…`), the `webhook-id` of its deliveries. */
   readonly id: Scalars['ID']['output'];
-  /** What happened. */
+  /** Type of the event. */
   readonly type: JobEventType;
-  /** The job's version that it led to. */
+  /** Version of the job after the change. */
   readonly sequence: Scalars['Int']['output'];
-  /** When it was changed. */
+  /** Time of the change. */
   readonly occurredAt: Scalars['DateTime']['output'];
-  /** Who changed it. */
+  /** The actor of the change. */
   readonly actor: Actor;
-  /** The request that changed it, as `X-Request-Id` told it. */
+  /** ID of the request that made the change, from its `X-Request-Id`; null if there was none. */
   readonly requestId: Maybe<Scalars['String']['output']>;
-  /** What changed, field by field. */
+  /** The changed fields. */
   readonly changes: ReadonlyArray<FieldChange>;
-  /** The job as it is now; null where you do not see it any more. */
+  /** The current job; null if you can no longer see it. */
   readonly job: Maybe<Job>;
-  /** Its place in `events`: hand it to `events(after:)` to go on from here. */
+  /** Cursor to pass to `events(after:)` to continue after this event. */
   readonly cursor: Scalars['String']['output'];
 };
 
-/** What can happen to a job. */
+/** Type of a job event. */
 export type JobEventType =
-  /** A job was made. */
+  /** A job was created. */
   | 'JOB_CREATED'
-  /** It changed, and its status did not. */
+  /** Fields of the job changed, but not its status. */
   | 'JOB_UPDATED'
-  /** Its status changed, with whatever changed beside it. */
+  /** The status changed; other fields may have changed in the same update. */
   | 'JOB_STATUS_CHANGED'
-  /** It was assigned to a contractor. */
+  /** The job was assigned to a contractor. */
   | 'JOB_ASSIGNED';
 
-/** Who made a change. */
+/** The actor of a change. */
 export type Actor = {
-  /** What kind of caller it was. */
+  /** Kind of actor. */
   readonly type: ActorType;
-  /** The id of the key or the user; null for the system. */
+  /** ID of the key or user; null for the system. */
   readonly id: Maybe<Scalars['ID']['output']>;
 };
 
-/** What kinds of callers change jobs. */
+/** Kind of actor. */
 export type ActorType =
   /** A partner's or operator's API key. */
   | 'KEY'
@@ -402,13 +402,13 @@ export type ActorType =
   /** The service itself, such as an import. */
   | 'SYSTEM';
 
-/** What a change did to one field. */
+/** The change of one field. */
 export type FieldChange = {
-  /** The field's name, as this API has it: `recipientName`. */
+  /** Name of the field in this API, such as `recipientName`. */
   readonly field: Scalars['String']['output'];
-  /** The value before; null: there was none. */
+  /** The value before the change; may be null. */
   readonly from: Maybe<Scalars['JSON']['output']>;
-  /** The value after; null: there is none. */
+  /** The value after the change; may be null. */
   readonly to: Maybe<Scalars['JSON']['output']>;
 };
 
@@ -416,15 +416,15 @@ export type FieldChange = {
 export type JobEventConnection = {
   /** The events of the page with their cursors. */
   readonly edges: ReadonlyArray<JobEventEdge>;
-  /** The events of the page, where their cursors are not needed. */
+  /** The events of the page, without their cursors. */
   readonly nodes: ReadonlyArray<JobEvent>;
-  /** Where the page stands. */
+  /** Cursors of the page, and whether there are more items. */
   readonly pageInfo: PageInfo;
 };
 
-/** An event and its place in this list. */
+/** An event and its cursor in this list. */
 export type JobEventEdge = {
-  /** Hand it to `after` to go on from here. */
+  /** Cursor to pass as `after`. */
   readonly cursor: Scalars['String']['output'];
   /** The event. */
   readonly node: JobEvent;
@@ -432,9 +432,9 @@ export type JobEventEdge = {
 
 /** A delivery job. */
 export type Job = Node & {
-  /** Delivery job id (`job_…`). */
+  /** Delivery job ID (`job_…`). */
   readonly id: Scalars['ID']['output'];
-  /** Selects the job: unique in the whole service, exact and case-sensitive. */
+  /** Unique number of the job in the whole service, case-sensitive. */
   readonly markingNumber: Scalars['String']['output'];
   /** Batch Number. */
   readonly batchNumber: Maybe<Scalars['String']['output']>;
@@ -464,25 +464,25 @@ export type Job = Node & {
   readonly normalizedStatus: Scalars['String']['output'];
   /** The status with its label and category. */
   readonly status: JobStatus;
-  /** Failure or on-hold reason code: any text, `failureReasons` is advice. */
+  /** Failure or on-hold reason code: any text; `failureReasons` lists suggestions. */
   readonly failureReason: Maybe<Scalars['String']['output']>;
   /** Confirmed scheduled delivery date. */
   readonly scheduledDeliveryDate: Maybe<Scalars['LocalDate']['output']>;
   /** Whether scheduled delivery is still pending. */
   readonly scheduledDeliveryPending: Scalars['Boolean']['output'];
-  /** The carrier's own status, as it came. */
+  /** The carrier's own status, as received. */
   readonly providerStatus: Maybe<Scalars['String']['output']>;
-  /** From 1, higher with every change: the `sequence` of the change's event, and REST's ETag. */
+  /** Version number, from 1, increasing with every change. Equals the `sequence` of the change's event and the ETag in REST. */
   readonly version: Scalars['Int']['output'];
-  /** When it was made. */
+  /** Creation time. */
   readonly createdAt: Scalars['DateTime']['output'];
-  /** When it last changed. */
+  /** Time of the last change. */
   readonly updatedAt: Scalars['DateTime']['output'];
-  /** Whose job it is. */
+  /** The agent that owns the job. */
   readonly agent: Organization;
-  /** To whom it is assigned; null: to nobody. */
+  /** The contractor it is assigned to; null if unassigned. */
   readonly contractor: Maybe<Organization>;
-  /** What happened to it, newest first. */
+  /** Events of the job, newest first. */
   readonly history: Maybe<JobEventConnection>;
 };
 
@@ -497,17 +497,17 @@ export type JobHistoryArgs = {
 export type JobConnection = {
   /** The jobs of the page with their cursors. */
   readonly edges: ReadonlyArray<JobEdge>;
-  /** The jobs of the page, where their cursors are not needed. */
+  /** The jobs of the page, without their cursors. */
   readonly nodes: ReadonlyArray<Job>;
-  /** Where the page stands. */
+  /** Cursors of the page, and whether there are more items. */
   readonly pageInfo: PageInfo;
-  /** All jobs that match, on whatever page: exact. Counted only when asked for. */
+  /** Exact number of matching jobs on all pages. Counted only if requested. */
   readonly totalCount: Scalars['Int']['output'];
 };
 
-/** A job and its place in the list. */
+/** A job and its cursor. */
 export type JobEdge = {
-  /** Hand it to `after` or `before` to go on from here. */
+  /** Cursor to pass as `after` or `before`. */
   readonly cursor: Scalars['String']['output'];
   /** The job. */
   readonly node: Job;
@@ -515,138 +515,141 @@ export type JobEdge = {
 
 /** A status that a job can have. */
 export type JobStatus = {
-  /** As `normalizedStatus` has it. */
+  /** Code, as in `normalizedStatus`. */
   readonly code: Scalars['String']['output'];
-  /** The status in words. */
+  /** Label for people. */
   readonly label: Scalars['String']['output'];
-  /** What it has in common with others. */
+  /** Category of the status. */
   readonly category: JobStatusCategory;
-  /** Whether a job is usually done with it. */
+  /** Whether this is usually the final status of a job. */
   readonly isTerminal: Scalars['Boolean']['output'];
 };
 
-/** What statuses have in common. */
+/** Category of job statuses. */
 export type JobStatusCategory =
-  /** Not begun. */
+  /** Not started. */
   | 'OPEN'
-  /** On its way. */
+  /** In progress. */
   | 'IN_PROGRESS'
-  /** Delivered, or part of it. */
+  /** Delivered, at least in part. */
   | 'SUCCESS'
-  /** Somebody has to see to it. */
+  /** Needs attention. */
   | 'ATTENTION'
-  /** Goes back. */
+  /** Being returned or already returned. */
   | 'RETURN'
-  /** Cancelled; nothing more happens. */
+  /** Cancelled. */
   | 'CANCELLED';
 
-/** A failure reason of the catalogue. */
+/** A suggested failure reason. */
 export type FailureReason = {
-  /** As `failureReason` has it. */
+  /** Code, as in `failureReason`. */
   readonly code: Scalars['String']['output'];
-  /** The reason in words. */
+  /** Label for people. */
   readonly label: Scalars['String']['output'];
-  /** The statuses that it explains. */
+  /** The statuses that it applies to. */
   readonly appliesTo: ReadonlyArray<FailureReasonStatus>;
-  /** What usually comes next. */
+  /** Usual next step. */
   readonly nextStep: FailureNextStep;
 };
 
-/** A status that a failure reason explains. */
+/** A status that a failure reason applies to. */
 export type FailureReasonStatus =
   /** The delivery failed. */
   | 'FAILED'
   /** The job is on hold. */
   | 'ON_HOLD';
 
-/** What usually comes after a failure. */
+/** Usual next step after a failure. */
 export type FailureNextStep =
   /** Try again. */
   | 'RETRY'
-  /** Mend something first. */
+  /** Fix the problem first, such as a wrong address. */
   | 'ACTION'
-  /** Bring it back. */
+  /** Return the goods. */
   | 'RETURN';
 
-/** Which jobs: every part that is given must hold. At most 20 parts in all, nested at most 3 deep, lists of at most 100. */
+/**
+ * A filter of jobs. A job must match every given condition. At most 20 conditions in total, nested at most 3 levels deep;
+ * lists of at most 100 values.
+ */
 export type JobFilter = {
-  /** By its Marking Number. */
+  /** By Marking Number. */
   readonly markingNumber?: InputMaybe<StringFilter>;
-  /** By its Batch Number. */
+  /** By Batch Number. */
   readonly batchNumber?: InputMaybe<StringFilter>;
-  /** By its warehouse area or group code. */
+  /** By warehouse area or group code. */
   readonly groupCode?: InputMaybe<StringFilter>;
-  /** By its postal code. */
+  /** By postal code. */
   readonly postalCode?: InputMaybe<StringFilter>;
-  /** By its recipient's name. */
+  /** By recipient name. */
   readonly recipientName?: InputMaybe<StringFilter>;
-  /** One of `jobStatuses`; an unknown code is refused. */
+  /** By status code, one of `jobStatuses`; an unknown code is rejected. */
   readonly normalizedStatus?: InputMaybe<CodeFilter>;
-  /** By its failure or on-hold reason code. */
+  /** By failure or on-hold reason code. */
   readonly failureReason?: InputMaybe<CodeFilter>;
   /** By the carrier's own status. */
   readonly providerStatus?: InputMaybe<CodeFilter>;
-  /** Of one of these categories. */
+  /** By status category: one of these. */
   readonly statusCategory?: InputMaybe<ReadonlyArray<JobStatusCategory>>;
-  /** By its scheduled delivery date. */
+  /** By scheduled delivery date. */
   readonly scheduledDate?: InputMaybe<LocalDateFilter>;
-  /** By its confirmed scheduled delivery date. */
+  /** By confirmed scheduled delivery date. */
   readonly scheduledDeliveryDate?: InputMaybe<LocalDateFilter>;
-  /** By when it was made. */
+  /** By creation time. */
   readonly createdAt?: InputMaybe<DateTimeFilter>;
-  /** By when it last changed. */
+  /** By the time of the last change. */
   readonly updatedAt?: InputMaybe<DateTimeFilter>;
-  /** By its number of pieces. */
+  /** By number of pieces. */
   readonly pieceQuantity?: InputMaybe<NumberFilter>;
-  /** By its weight. */
+  /** By weight. */
   readonly weight?: InputMaybe<NumberFilter>;
   /** Whether scheduled delivery is still pending. */
   readonly scheduledDeliveryPending?: InputMaybe<Scalars['Boolean']['input']>;
-  /** Assigned to one of these contractors. */
+  /** By contractor: one of these IDs. */
   readonly contractorId?: InputMaybe<ReadonlyArray<Scalars['ID']['input']>>;
-  /** Of one of these agents. */
+  /** By agent: one of these IDs. */
   readonly agentId?: InputMaybe<ReadonlyArray<Scalars['ID']['input']>>;
   /**
-   * The scheduled delivery date (or else the scheduled date) is before today, UTC, and the status is of no category of
-   * success, return or cancelled.
+   * Whether the job is late: its confirmed scheduled delivery date (if null, its scheduled date) is before today in UTC,
+   * and its status category is not SUCCESS, RETURN or CANCELLED.
    */
   readonly isLate?: InputMaybe<Scalars['Boolean']['input']>;
   /**
-   * REST's `q`: the beginning of the Marking Number or postal code, or part of the recipient's name or the address, in any
-   * case.
+   * Text search, the same as `q` in REST: the start of the Marking Number or postal code, or any part of the recipient
+   * name or delivery address, ignoring case.
    */
   readonly search?: InputMaybe<Scalars['String']['input']>;
-  /** All of these hold. */
+  /** Jobs that match all of these. */
   readonly and?: InputMaybe<ReadonlyArray<JobFilter>>;
-  /** One of these holds, at least. */
+  /** Jobs that match at least one of these. */
   readonly or?: InputMaybe<ReadonlyArray<JobFilter>>;
-  /** This does not hold. The complement: also jobs where it speaks of a value that they do not have. */
+  /** Jobs that don't match this filter, including jobs in which the compared value is null. */
   readonly not?: InputMaybe<JobFilter>;
 };
 
-/** A condition on text, exact and case-sensitive. Every part that is given must hold. */
+/** A condition on text, case-sensitive. All given parts must match. */
 export type StringFilter = {
-  /** This text. */
+  /** Equal to this text. */
   readonly eq?: InputMaybe<Scalars['String']['input']>;
-  /** One of these, 1 to 100. */
+  /** Equal to one of these, 1 to 100 values. */
   readonly in?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
-  /** It begins so; `%` and `_` mean themselves. */
+  /** Starts with this text; `%` and `_` are not wildcards. */
   readonly startsWith?: InputMaybe<Scalars['String']['input']>;
-  /** Whether there is no value. */
+  /** True: the value is null. False: it is not. */
   readonly isNull?: InputMaybe<Scalars['Boolean']['input']>;
 };
 
-/** A condition on a code. Every part that is given must hold. */
+/** A condition on a code. All given parts must match. */
 export type CodeFilter = {
-  /** This code. */
+  /** Equal to this code. */
   readonly eq?: InputMaybe<Scalars['String']['input']>;
-  /** One of these, 1 to 100. */
+  /** Equal to one of these, 1 to 100 values. */
   readonly in?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
-  /** Whether there is no value. */
+  /** True: the value is null. False: it is not. */
   readonly isNull?: InputMaybe<Scalars['Boolean']['input']>;
 };
 
-/** A condition on a day. Every part that is given must hold. */
+/** A condition on a date. All given parts must match. */
 export type LocalDateFilter = {
   /** On this day. */
   readonly eq?: InputMaybe<Scalars['LocalDate']['input']>;
@@ -658,13 +661,13 @@ export type LocalDateFilter = {
   readonly lte?: InputMaybe<Scalars['LocalDate']['input']>;
   /** Before. */
   readonly lt?: InputMaybe<Scalars['LocalDate']['input']>;
-  /** Whether there is no value. */
+  /** True: the value is null. False: it is not. */
   readonly isNull?: InputMaybe<Scalars['Boolean']['input']>;
 };
 
-/** A condition on an instant. Every part that is given must hold. */
+/** A condition on a time. All given parts must match. */
 export type DateTimeFilter = {
-  /** At this instant. */
+  /** At this time. */
   readonly eq?: InputMaybe<Scalars['DateTime']['input']>;
   /** At or after. */
   readonly gte?: InputMaybe<Scalars['DateTime']['input']>;
@@ -676,7 +679,7 @@ export type DateTimeFilter = {
   readonly lt?: InputMaybe<Scalars['DateTime']['input']>;
 };
 
-/** A condition on a number. Every part that is given must hold. */
+/** A condition on a number. All given parts must match. */
 export type NumberFilter = {
   /** This number. */
   readonly eq?: InputMaybe<Scalars['Float']['input']>;
@@ -688,19 +691,19 @@ export type NumberFilter = {
   readonly lte?: InputMaybe<Scalars['Float']['input']>;
   /** Less than. */
   readonly lt?: InputMaybe<Scalars['Float']['input']>;
-  /** Whether there is no value. */
+  /** True: the value is null. False: it is not. */
   readonly isNull?: InputMaybe<Scalars['Boolean']['input']>;
 };
 
-/** The order of a list of jobs. The id breaks ties. */
+/** Order of a list of jobs. Ties are ordered by ID. */
 export type JobOrder = {
-  /** What it is ordered by. */
+  /** Field to order by. */
   readonly field: JobOrderField;
-  /** Which way. */
+  /** Direction of the order. */
   readonly direction: SortDirection;
 };
 
-/** What a list of jobs can be ordered by. */
+/** Fields that a list of jobs can be ordered by. */
 export type JobOrderField =
   /** By creation time. */
   | 'CREATED_AT'
@@ -711,7 +714,7 @@ export type JobOrderField =
   /** By Marking Number, by code point. */
   | 'MARKING_NUMBER';
 
-/** What jobs can be counted by. */
+/** Keys that job statistics can be grouped by. */
 export type JobGroupKey =
   /** By status code. */
   | 'STATUS'
@@ -721,9 +724,9 @@ export type JobGroupKey =
   | 'FAILURE_REASON'
   /** By scheduled delivery date. */
   | 'SCHEDULED_DATE'
-  /** The day, UTC, of its creation. */
+  /** By creation date in UTC. */
   | 'CREATED_DAY'
-  /** The day, UTC, of its last change. */
+  /** By date of the last change in UTC. */
   | 'UPDATED_DAY'
   /** By contractor organisation. */
   | 'CONTRACTOR'
@@ -736,235 +739,235 @@ export type JobGroupKey =
   /** By postal code. */
   | 'POSTAL_CODE';
 
-/** How many jobs there are, whole and by groups. */
+/** Job statistics, in total and by group. */
 export type JobStats = {
-  /** All jobs that match. */
+  /** Number of matching jobs. */
   readonly total: Scalars['Int']['output'];
-  /** The largest first, at most 1000. With no key to group by, one group that holds all. */
+  /** The groups, largest first, at most 1,000. Without `groupBy`, one group of all jobs. */
   readonly groups: ReadonlyArray<JobStatsGroup>;
-  /** Whether there are more groups than these. */
+  /** Whether there are more groups than returned. */
   readonly truncated: Scalars['Boolean']['output'];
 };
 
-/** Jobs that have the same values in the keys asked for. */
+/** The jobs with the same values for all keys of `groupBy`. */
 export type JobStatsGroup = {
-  /** In the order of `groupBy`. */
+  /** Values of the keys, in the order of `groupBy`. */
   readonly keys: ReadonlyArray<JobStatsKey>;
-  /** How many jobs. */
+  /** Number of jobs. */
   readonly count: Scalars['Int']['output'];
-  /** The sum of the number of pieces; null where no job of the group has one. */
+  /** Total number of pieces; null if no job of the group has a value. */
   readonly pieceQuantity: Maybe<Scalars['Float']['output']>;
-  /** The sum of the weight; null where no job of the group has one. */
+  /** Total weight; null if no job of the group has a value. */
   readonly weight: Maybe<Scalars['Float']['output']>;
 };
 
-/** One value by which a group is told apart. */
+/** The value of one key of a group. */
 export type JobStatsKey = {
-  /** Which of `groupBy` it is. */
+  /** The key of `groupBy`. */
   readonly key: JobGroupKey;
-  /** A code, a day, an organisation's id or a text; null: jobs without a value. */
+  /** A code, date, organisation ID or text; null for jobs without a value. */
   readonly value: Maybe<Scalars['String']['output']>;
-  /** The value for people: a status's label, an organisation's name; else the value itself. */
+  /** The value for people: the label of a status, the name of an organisation, otherwise the value itself. */
   readonly label: Maybe<Scalars['String']['output']>;
 };
 
-/** What the refusal of one item means for the others. */
+/** Whether one rejected item of a batch rejects the others. */
 export type BulkErrorPolicy =
-  /** Each item stands alone. */
+  /** Apply the valid items and reject only the invalid ones. */
   | 'SKIP_FAILED'
-  /** All are applied, or none. */
+  /** Apply all items, or none if one is rejected. */
   | 'ALL_OR_NOTHING';
 
-/** What became of one item. */
+/** Outcome of one item. */
 export type BulkOutcome =
-  /** A job was made. */
+  /** The job was created. */
   | 'CREATED'
-  /** It was changed. */
+  /** The job was updated. */
   | 'UPDATED'
-  /** It held these values already: there is no new version and no event. */
+  /** The job already had these values. No new version and no event were created. */
   | 'UNCHANGED'
-  /** It was refused; `userErrors` say why. */
+  /** The item was rejected; see `userErrors`. */
   | 'FAILED'
-  /** It was sound, and not applied since another was refused and `errorPolicy` is ALL_OR_NOTHING. */
+  /** The item is valid but was not applied, because another was rejected and `errorPolicy` is ALL_OR_NOTHING. */
   | 'NOT_APPLIED';
 
-/** A change of a job. An absent field stays as it is, null clears it. */
+/** The fields to change. Absent fields stay as they are; null clears a field. */
 export type JobPatch = {
-  /** At most 120 characters. */
+  /** Batch Number, at most 120 characters. */
   readonly batchNumber?: InputMaybe<Scalars['String']['input']>;
-  /** At most 120 characters. */
+  /** Warehouse area or group code, at most 120 characters. */
   readonly groupCode?: InputMaybe<Scalars['String']['input']>;
-  /** At least 1. */
+  /** Number of pieces, at least 1. */
   readonly pieceQuantity?: InputMaybe<Scalars['Int']['input']>;
-  /** At most 255 characters. */
+  /** Optional labels, at most 255 characters. */
   readonly labels?: InputMaybe<Scalars['String']['input']>;
   /** PTS value. */
   readonly pts?: InputMaybe<Scalars['Float']['input']>;
   /** Weight. */
   readonly weight?: InputMaybe<Scalars['Float']['input']>;
-  /** At most 255 characters. */
+  /** Recipient name, at most 255 characters. */
   readonly recipientName?: InputMaybe<Scalars['String']['input']>;
-  /** At most 255 characters. */
+  /** Recipient phone or contact, at most 255 characters. */
   readonly recipientContact?: InputMaybe<Scalars['String']['input']>;
-  /** At most 1000 characters. */
+  /** Delivery address, at most 1,000 characters. */
   readonly deliveryAddress?: InputMaybe<Scalars['String']['input']>;
-  /** At most 60 characters. */
+  /** Postal code, at most 60 characters. */
   readonly postalCode?: InputMaybe<Scalars['String']['input']>;
   /** Scheduled delivery date. */
   readonly scheduledDate?: InputMaybe<Scalars['LocalDate']['input']>;
-  /** At most 1000 characters. */
+  /** Delivery instructions, at most 1,000 characters. */
   readonly instructions?: InputMaybe<Scalars['String']['input']>;
-  /** One of `jobStatuses`; never null. */
+  /** Status code, one of `jobStatuses`; not null. */
   readonly normalizedStatus?: InputMaybe<Scalars['String']['input']>;
-  /** At most 64 characters; `failureReasons` is advice. */
+  /** Any text of at most 64 characters; `failureReasons` lists suggestions. */
   readonly failureReason?: InputMaybe<Scalars['String']['input']>;
   /** Confirmed scheduled delivery date. */
   readonly scheduledDeliveryDate?: InputMaybe<Scalars['LocalDate']['input']>;
-  /** Never null. */
+  /** Whether scheduled delivery is still pending; not null. */
   readonly scheduledDeliveryPending?: InputMaybe<Scalars['Boolean']['input']>;
 };
 
 /** A change of one job. */
 export type UpdateJobInput = {
-  /** Selects the job. */
+  /** Marking Number of the job. */
   readonly markingNumber: Scalars['String']['input'];
-  /** Refuse the change (CONFLICT) where the job is at another version. */
+  /** Reject the change with CONFLICT if the job has another version. */
   readonly expectedVersion?: InputMaybe<Scalars['Int']['input']>;
-  /** What is to change. */
+  /** The fields to change. */
   readonly patch: JobPatch;
 };
 
-/** What became of the change. */
+/** Result of `updateJob`. */
 export type UpdateJobPayload = {
   /** The current job; null if the change was rejected. Needs the scope `jobs:read`. */
   readonly job: Maybe<Job>;
-  /** Why it was refused; empty where it was not. */
+  /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** What became of the changes. */
+/** Result of `updateJobs`. */
 export type UpdateJobsPayload = {
-  /** One for each item, in their order. */
+  /** One result per item, in the order of `items`. */
   readonly results: ReadonlyArray<BulkJobResult>;
-  /** How many items were applied, those included that changed nothing. */
+  /** Number of items applied, including unchanged ones. */
   readonly updatedCount: Scalars['Int']['output'];
-  /** How many items were refused. */
+  /** Number of items rejected. */
   readonly failedCount: Scalars['Int']['output'];
-  /** Those of all items. */
+  /** The errors of all items. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** What became of one item. */
+/** Result of one item. */
 export type BulkJobResult = {
-  /** As the item named it. */
+  /** Marking Number, as given in the item. */
   readonly markingNumber: Scalars['String']['output'];
-  /** What became of it. */
+  /** Outcome of the item. */
   readonly outcome: BulkOutcome;
-  /** The job as the item left it; null where it was refused or not applied. Needs the scope `jobs:read`. */
+  /** The job after this item; null if the item was rejected or not applied. Needs the scope `jobs:read`. */
   readonly job: Maybe<Job>;
-  /** Why it was refused; empty where it was not. */
+  /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
 /** A new job. */
 export type CreateJobInput = {
-  /** Its Marking Number, which no job has yet. */
+  /** Marking Number; must be unused. */
   readonly markingNumber: Scalars['String']['input'];
-  /** Whose job it is. */
+  /** The agent that owns the job. */
   readonly agentId: Scalars['ID']['input'];
-  /** To whom it is assigned. */
+  /** The contractor it is assigned to. */
   readonly contractorId?: InputMaybe<Scalars['ID']['input']>;
-  /** Its other fields. */
+  /** The other fields of the job. */
   readonly fields?: InputMaybe<JobPatch>;
-  /** The carrier's status, as it comes. */
+  /** The carrier's own status. */
   readonly providerStatus?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** What became of the new jobs. */
+/** Result of `createJobs`. */
 export type CreateJobsPayload = {
-  /** One for each item, in their order. */
+  /** One result per item, in the order of `items`. */
   readonly results: ReadonlyArray<BulkJobResult>;
-  /** How many jobs were made. */
+  /** Number of jobs created. */
   readonly createdCount: Scalars['Int']['output'];
-  /** How many items were refused. */
+  /** Number of items rejected. */
   readonly failedCount: Scalars['Int']['output'];
-  /** Those of all items. */
+  /** The errors of all items. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** To whom one job is given. */
+/** The assignment of one job. */
 export type AssignJobInput = {
-  /** Selects the job. */
+  /** Marking Number of the job. */
   readonly markingNumber: Scalars['String']['input'];
-  /** To whom it is assigned; null: to nobody. */
+  /** The contractor it is assigned to; null if unassigned. */
   readonly contractorId?: InputMaybe<Scalars['ID']['input']>;
 };
 
-/** What became of the assignments. */
+/** Result of `assignJobs`. */
 export type AssignJobsPayload = {
-  /** One for each item, in their order. */
+  /** One result per item, in the order of `items`. */
   readonly results: ReadonlyArray<BulkJobResult>;
-  /** How many items were applied, those included that changed nothing. */
+  /** Number of items applied, including unchanged ones. */
   readonly assignedCount: Scalars['Int']['output'];
-  /** How many items were refused. */
+  /** Number of items rejected. */
   readonly failedCount: Scalars['Int']['output'];
-  /** Those of all items. */
+  /** The errors of all items. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
 /** The carrier's status of one job. */
 export type SetProviderStatusInput = {
-  /** Selects the job. */
+  /** Marking Number of the job. */
   readonly markingNumber: Scalars['String']['input'];
-  /** The carrier's status, as it comes; null: none. */
+  /** The carrier's own status; null clears it. */
   readonly providerStatus?: InputMaybe<Scalars['String']['input']>;
 };
 
-/** What became of the changes. */
+/** Result of `setProviderStatus`. */
 export type SetProviderStatusPayload = {
-  /** One for each item, in their order. */
+  /** One result per item, in the order of `items`. */
   readonly results: ReadonlyArray<BulkJobResult>;
-  /** How many items were applied, those included that changed nothing. */
+  /** Number of items applied, including unchanged ones. */
   readonly updatedCount: Scalars['Int']['output'];
-  /** How many items were refused. */
+  /** Number of items rejected. */
   readonly failedCount: Scalars['Int']['output'];
-  /** Those of all items. */
+  /** The errors of all items. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** A status of the catalogue. */
+/** A job status to add or change. */
 export type UpsertJobStatusInput = {
-  /** Small letters, digits and `_`, at most 64 characters. */
+  /** Code: lower-case letters, digits and `_`, at most 64 characters. */
   readonly code: Scalars['String']['input'];
-  /** The status in words. */
+  /** Label for people. */
   readonly label: Scalars['String']['input'];
-  /** What it has in common with others. */
+  /** Category of the status. */
   readonly category: JobStatusCategory;
-  /** Whether a job is usually done with it. */
+  /** Whether this is usually the final status of a job. */
   readonly isTerminal: Scalars['Boolean']['input'];
 };
 
-/** What became of the status. */
+/** Result of `upsertJobStatus`. */
 export type UpsertJobStatusPayload = {
-  /** The status as it is now; null where it was refused. */
+  /** The current status; null if the mutation was rejected. */
   readonly status: Maybe<JobStatus>;
-  /** Why it was refused; empty where it was not. */
+  /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
 /** An organisation. */
 export type Organization = Node & {
-  /** Its id (`org_…`). */
+  /** Organisation ID (`org_…`). */
   readonly id: Scalars['ID']['output'];
-  /** Its name, which no other has. */
+  /** Unique name. */
   readonly name: Scalars['String']['output'];
-  /** Which of the two kinds it is. */
+  /** Agent or contractor. */
   readonly type: OrganizationType;
-  /** When it was made. For operators, and its own members; null for others. */
+  /** Creation time. Null unless you are an operator or belong to the organisation. */
   readonly createdAt: Maybe<Scalars['DateTime']['output']>;
-  /** When it was shut out; null: it is not. For operators; null for others. */
+  /** Time of suspension; null if it is not suspended. Null unless you are an operator. */
   readonly suspendedAt: Maybe<Scalars['DateTime']['output']>;
-  /** How many people belong to it. For operators; null for others. */
+  /** Number of members. Null unless you are an operator. */
   readonly memberCount: Maybe<Scalars['Int']['output']>;
 };
 
@@ -974,391 +977,396 @@ export type OrganizationConnection = {
   readonly edges: ReadonlyArray<OrganizationEdge>;
   /** The organisations. */
   readonly nodes: ReadonlyArray<Organization>;
-  /** Where the page stands. */
+  /** Cursors of the page, and whether there are more items. */
   readonly pageInfo: PageInfo;
-  /** How many there are in all. */
+  /** Number of items on all pages. */
   readonly totalCount: Scalars['Int']['output'];
 };
 
-/** An organisation in a page. */
+/** An organisation and its cursor. */
 export type OrganizationEdge = {
   /** The organisation. */
   readonly node: Organization;
-  /** Its place. */
+  /** Cursor to pass as `after`. */
   readonly cursor: Scalars['String']['output'];
 };
 
-/** The two kinds of organisations. */
+/** Type of organisation. */
 export type OrganizationType =
-  /** Whose jobs they are. */
+  /** Owns jobs. */
   | 'AGENT'
-  /** To whom jobs are assigned. */
+  /** Delivers jobs that are assigned to it. */
   | 'CONTRACTOR';
 
-/** Who is asking. */
+/** The authenticated principal. */
 export type Viewer = {
-  /** On whose side the key is. */
+  /** Kind of principal. */
   readonly kind: ViewerKind;
-  /** Null for an operator. */
+  /** Its organisation; null for an operator. */
   readonly organization: Maybe<Organization>;
-  /** The person who is signed in; null for a key. */
+  /** The signed-in user; null for an API key. */
   readonly user: Maybe<User>;
-  /** What the key, or the person, may do. */
+  /** Scopes of the API key or user. */
   readonly scopes: ReadonlyArray<Scope>;
-  /** The limits that hold for each operation. */
+  /** Limits of each GraphQL operation. */
   readonly limits: Limits;
-  /** How often requests may come, by their class: each key and each person has them for itself. Empty: as often as they like. */
+  /** Rate limits by class of request, for each API key or user. Empty if unlimited. */
   readonly rateLimits: ReadonlyArray<RateLimit>;
 };
 
-/** How often requests of one class may come. */
+/** Rate limit of one class of requests. */
 export type RateLimit = {
-  /** Which requests it counts. */
+  /** The class of requests. */
   readonly class: RateLimitClass;
-  /** So many a second, on and on. */
+  /** Sustained number of requests per second. */
   readonly perSecond: Scalars['Float']['output'];
-  /** So many at once, after a pause. */
+  /** Number of requests allowed at once after a pause. */
   readonly burst: Scalars['Int']['output'];
   /**
-   * The limit of all keys of the organization together, or of all its signed-in users together: a request counts against both
-   * limits. Null for an operator.
+   * The limit of all API keys of the organisation together, or of all its signed-in users together. A request counts
+   * against both limits. Null for an operator.
    */
   readonly organization: Maybe<OrganizationRateLimit>;
 };
 
-/** How often the requests of one class may come from all keys, or all signed-in users, of an organization together. */
+/** Rate limit of one class for all API keys, or all signed-in users, of an organisation together. */
 export type OrganizationRateLimit = {
-  /** The number of requests per second that can be sustained. */
+  /** Sustained number of requests per second. */
   readonly perSecond: Scalars['Float']['output'];
-  /** The number of requests that can be sent at once after a pause. */
+  /** Number of requests allowed at once after a pause. */
   readonly burst: Scalars['Int']['output'];
 };
 
-/** A class of requests, each with a limit of its own. */
+/** A class of requests; each class has its own limit. */
 export type RateLimitClass =
-  /** Reading; in GraphQL a query. */
+  /** Reads; in GraphQL a query. */
   | 'READ'
-  /** A change of one thing; in GraphQL each field of a mutation, unless it changes many. */
+  /** Changes of one object; in GraphQL each mutation field except batches. */
   | 'WRITE'
-  /** A change of many things. */
+  /** Changes of many objects. */
   | 'BATCH';
 
-/** Who can be asking. */
+/** Kind of principal. */
 export type ViewerKind =
   /** An agent organisation: sees all its jobs. */
   | 'AGENT'
   /** A contractor organisation: sees the jobs assigned to it. */
   | 'CONTRACTOR'
-  /** Runs the service, and sees what is every organisation's. */
+  /** An operator of the service: sees the data of all organisations. */
   | 'OPERATOR';
 
-/** What a key may do. */
+/** A permission of an API key. */
 export type Scope =
   /** Read jobs, events and the reference tables. */
   | 'JOBS_READ'
   /** Change jobs. */
   | 'JOBS_WRITE'
-  /** Manage webhook endpoints, deliveries and keys. */
+  /** Manage webhook endpoints, deliveries and API keys. */
   | 'WEBHOOKS_MANAGE';
 
-/** What one operation may ask for. More is refused, never cut. */
+/** Limits of one operation. An operation over a limit is rejected, not truncated. */
 export type Limits = {
-  /** How deep fields may be nested; a root field counts 1. */
+  /** Maximum nesting depth of fields; a root field has depth 1. */
   readonly depth: Scalars['Int']['output'];
-  /** Fields with a name of their own. */
+  /** Maximum number of aliases. */
   readonly aliases: Scalars['Int']['output'];
-  /** Fields directly below the operation. */
+  /** Maximum number of root fields. */
   readonly rootFields: Scalars['Int']['output'];
-  /** Selections of `__schema` and `__type` together. */
+  /** Maximum number of `__schema` and `__type` selections together. */
   readonly introspections: Scalars['Int']['output'];
-  /** Items of a page. */
+  /** Maximum number of items on a page. */
   readonly pageSize: Scalars['Int']['output'];
-  /** Items of a list argument, and of a mutation of many. */
+  /** Maximum number of items in a list argument or a batch mutation. */
   readonly listSize: Scalars['Int']['output'];
-  /** Conditions in one filter. */
+  /** Maximum number of conditions in a filter. */
   readonly filterParts: Scalars['Int']['output'];
-  /** How deep `and`, `or` and `not` may be nested. */
+  /** Maximum nesting depth of `and`, `or` and `not`. */
   readonly filterDepth: Scalars['Int']['output'];
   /**
-   * Each object costs 1, a connection its page times its item, `totalCount` 20, `jobStats` 50, and 20 values of introspection 1. An
-   * operation's own cost is in `extensions.cost`.
+   * Maximum cost. An object costs 1, a connection its page size times the cost of an item, `totalCount` 20, `jobStats` 50,
+   * and 20 values of introspection 1. `extensions.cost` returns the cost of an operation.
    */
   readonly cost: Scalars['Int']['output'];
-  /** Groups of `jobStats`. */
+  /** Maximum number of groups of `jobStats`. */
   readonly groups: Scalars['Int']['output'];
 };
 
-/** An API key: everything but its secret. */
+/** An API key, without its secret. */
 export type ApiKey = Node & {
-  /** Its id (`key_…`). */
+  /** Key ID (`key_…`). */
   readonly id: Scalars['ID']['output'];
-  /** How it begins: `wmk_` and 8 characters. */
+  /** Prefix of the key: `wmk_` and 8 characters. */
   readonly startsWith: Scalars['String']['output'];
-  /** What it is for. */
+  /** Name that says what the key is for. */
   readonly name: Scalars['String']['output'];
-  /** Null: an operator's. */
+  /** Its organisation; null for an operator's key. */
   readonly organization: Maybe<Organization>;
-  /** What it may do. */
+  /** Scopes of the key. */
   readonly scopes: ReadonlyArray<Scope>;
-  /** Address ranges that it may be used from; null: anywhere. */
+  /** IP address ranges that may use the key; null: any IP address. */
   readonly cidrs: Maybe<ReadonlyArray<Scalars['String']['output']>>;
-  /** Who made it. */
+  /** ID of the user or key that created it, or `cli` for the command line. */
   readonly createdBy: Scalars['String']['output'];
-  /** When it was made. */
+  /** Creation time. */
   readonly createdAt: Scalars['DateTime']['output'];
-  /** When it ends by itself; null: never. */
+  /** Expiry time; null if it does not expire. */
   readonly expiresAt: Maybe<Scalars['DateTime']['output']>;
-  /** When it was ended; null: it was not. */
+  /** Time of revocation; null if it is not revoked. */
   readonly revokedAt: Maybe<Scalars['DateTime']['output']>;
-  /** To the minute. */
+  /** Time of the last use, accurate to the minute; null if never used. */
   readonly lastUsedAt: Maybe<Scalars['DateTime']['output']>;
 };
 
 /** A new API key. */
 export type CreateApiKeyInput = {
-  /** What it is for. */
+  /** Name that says what the key is for. */
   readonly name: Scalars['String']['input'];
-  /** What it may do: no more than the key that asks. All of that unless said. */
+  /** Scopes of the key, at most those of the calling key; default: the same scopes. */
   readonly scopes?: InputMaybe<ReadonlyArray<Scope>>;
-  /** When it ends: no later than the key that asks. */
+  /** Expiry time, no later than that of the calling key. */
   readonly expiresAt?: InputMaybe<Scalars['DateTime']['input']>;
-  /** Address ranges that it may be used from, such as `203.0.113.0/24`: those of the key that asks unless said. */
+  /** IP address ranges that may use the key, such as `203.0.113.0/24`; default: those of the calling key. */
   readonly cidrs?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
-  /** For operators: whose key it is. Null: an operator's. */
+  /** For operators: organisation of the key. Null: an operator's key. */
   readonly organizationId?: InputMaybe<Scalars['ID']['input']>;
 };
 
-/** What became of the new key. */
+/** Result of `createApiKey`. */
 export type CreateApiKeyPayload = {
-  /** The key; null where it was refused. */
+  /** The new key; null if the mutation was rejected. */
   readonly apiKey: Maybe<ApiKey>;
-  /** The key itself. It is shown this once. */
+  /** The key itself. It is returned only once. */
   readonly secret: Maybe<Scalars['String']['output']>;
-  /** Why it was refused; empty where it was not. */
+  /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** What became of the rotation. */
+/** Result of `rotateApiKey`. */
 export type RotateApiKeyPayload = {
-  /** The new key. */
+  /** The new key; null if the mutation was rejected. */
   readonly apiKey: Maybe<ApiKey>;
-  /** The key itself. It is shown this once. */
+  /** The key itself. It is returned only once. */
   readonly secret: Maybe<Scalars['String']['output']>;
-  /** Why it was refused; empty where it was not. */
+  /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** What became of the revocation. */
+/** Result of `revokeApiKey`. */
 export type RevokeApiKeyPayload = {
-  /** The key as it is now; null where it was refused. */
+  /** The revoked key; null if the mutation was rejected. */
   readonly apiKey: Maybe<ApiKey>;
-  /** The keys that were revoked with it, none unless `includeCreatedKeys` is true; null where it was refused. */
+  /** Other keys revoked with it; empty unless `includeCreatedKeys` is true. Null if the mutation was rejected. */
   readonly alsoRevoked: Maybe<ReadonlyArray<ApiKey>>;
-  /** Why it was refused; empty where it was not. */
+  /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** A request that came by an organisation's key. */
+/** A request made with an API key of the organisation. */
 export type RequestLogEntry = {
-  /** Its `request_id`, as the answer carried it. */
+  /** Request ID, as in `request_id` of the response. */
   readonly requestId: Scalars['String']['output'];
-  /** When it came. */
+  /** Time at which the request arrived. */
   readonly at: Scalars['DateTime']['output'];
-  /** GET, POST, PATCH, … */
+  /** HTTP method. */
   readonly method: Scalars['String']['output'];
-  /** The path that was asked, without its query. */
+  /** Path without the query string. */
   readonly path: Scalars['String']['output'];
-  /** The status that was answered. 499: the caller went away before the answer. */
+  /** HTTP status. 499: the client disconnected before the response. */
   readonly status: Scalars['Int']['output'];
-  /** How long it took. */
+  /** Duration in milliseconds. */
   readonly durationMs: Scalars['Float']['output'];
-  /** The error's code; null: there was none. */
+  /** Error code; null on success. */
   readonly errorCode: Maybe<Scalars['String']['output']>;
-  /** The key's id (`key_…`). */
+  /** Key ID (`key_…`). */
   readonly keyId: Scalars['ID']['output'];
-  /** The key's name; null: the key is gone. */
+  /** Name of the key; null if the key no longer exists. */
   readonly keyName: Maybe<Scalars['String']['output']>;
-  /** What was sent, of a failed request alone: the first 4 KiB, whatever may be personal masked. */
+  /** First 4 KiB of the request body, only for failed requests. Personal data is masked. */
   readonly requestBody: Maybe<Scalars['String']['output']>;
-  /** What was answered, of a failed request alone: the first 4 KiB, whatever may be personal masked. */
+  /** First 4 KiB of the response body, only for failed requests. Personal data is masked. */
   readonly responseBody: Maybe<Scalars['String']['output']>;
 };
 
-/** How requests ended. */
+/** Outcome of a request. */
 export type RequestOutcome =
-  /** 2xx and 3xx. */
+  /** HTTP status 2xx or 3xx. */
   | 'SUCCEEDED'
-  /** 4xx. */
+  /** HTTP status 4xx. */
   | 'REFUSED'
-  /** 5xx. */
+  /** HTTP status 5xx. */
   | 'FAILED';
 
 /** A page of the request log. Forward only: it has no `last` or `before`. */
 export type RequestLogConnection = {
-  /** The requests and their cursors. */
+  /** The requests with their cursors. */
   readonly edges: ReadonlyArray<RequestLogEdge>;
   /** The requests. */
   readonly nodes: ReadonlyArray<RequestLogEntry>;
-  /** Where the page stands. */
+  /** Cursors of the page, and whether there are more items. */
   readonly pageInfo: PageInfo;
 };
 
-/** A request in a page. */
+/** A request and its cursor. */
 export type RequestLogEdge = {
   /** The request. */
   readonly node: RequestLogEntry;
-  /** Its place. */
+  /** Cursor to pass as `after`. */
   readonly cursor: Scalars['String']['output'];
 };
 
-/** The requests of a day. */
+/** Number of requests of one API key on one day. */
 export type UsageDay = {
-  /** The day, in UTC. */
+  /** Day in UTC. */
   readonly day: Scalars['LocalDate']['output'];
-  /** The key's id. */
+  /** Key ID (`key_…`). */
   readonly keyId: Scalars['ID']['output'];
-  /** The key's name; null: the key is gone. */
+  /** Name of the key; null if the key no longer exists. */
   readonly keyName: Maybe<Scalars['String']['output']>;
-  /** Answered with 2xx and 3xx. */
+  /** Number of requests with status 2xx or 3xx. */
   readonly succeeded: Scalars['Int']['output'];
-  /** Answered with 4xx. */
+  /** Number of requests with status 4xx. */
   readonly refused: Scalars['Int']['output'];
-  /** Answered with 5xx. */
+  /** Number of requests with status 5xx. */
   readonly failed: Scalars['Int']['output'];
-  /** How long an answer took on average. */
+  /** Mean duration in milliseconds. */
   readonly meanDurationMs: Scalars['Float']['output'];
 };
 
 /**
- * An object that `node` finds by its id. The prefix of the id is its type: `job_`, `evt_`, `org_`, `whe_`, `dlv_`, `att_`, `key_`, `usr_`, `arq_`.
- * Objects with other ids are read through the list that they belong to, such as an invitation (`inv_`) through `invitations`.
+ * An object that `node` can return. The prefix of its ID is its type: `job_`, `evt_`, `org_`, `whe_`, `dlv_`, `att_`,
+ * `key_`, `usr_`, `arq_`. Objects with other IDs are only available through their list, such as invitations (`inv_`)
+ * through `invitations`.
  */
 export type Node = {
-  /** The same id as in REST, in events and on the command line. */
+  /** The same ID as in REST, in events and on the command line. */
   readonly id: Scalars['ID']['output'];
 };
 
-/** Where a page stands in the whole list. */
+/** Position of a page in its list. */
 export type PageInfo = {
   /** Whether there are items after this page. */
   readonly hasNextPage: Scalars['Boolean']['output'];
-  /** Whether there are items before this page. A page that goes forward says true wherever `after` was given. */
+  /** Whether there are items before this page. On a forward page, always true if `after` is given. */
   readonly hasPreviousPage: Scalars['Boolean']['output'];
-  /** The cursor of the page's first item; null where the page is empty. */
+  /** Cursor of the first item; null if the page is empty. */
   readonly startCursor: Maybe<Scalars['String']['output']>;
-  /** The cursor of the page's last item; null where the page is empty. */
+  /** Cursor of the last item; null if the page is empty. */
   readonly endCursor: Maybe<Scalars['String']['output']>;
 };
 
-/** Which way a list is ordered. Nulls are last either way. */
+/** Direction of an order. Null values come last in both directions. */
 export type SortDirection =
   /** Ascending. */
   | 'ASC'
   /** Descending. */
   | 'DESC';
 
-/** Why a change was refused. */
+/** Reason why a mutation rejected a change. */
 export type UserErrorCode =
-  /** A value is wrong, or nothing was given to change. */
+  /** A value is invalid, or the patch is empty. */
   | 'INVALID'
-  /** There is no such thing that you may see. */
+  /** The object doesn't exist or you can't see it. */
   | 'NOT_FOUND'
-  /** It is not in the state, or at the version, that the change wants. */
+  /** The object's state or version doesn't allow this change. */
   | 'CONFLICT'
-  /** You may not do this to it. */
+  /** You are not permitted to make this change. */
   | 'FORBIDDEN'
-  /** There are too many already. */
+  /** The maximum number of such objects is reached. */
   | 'LIMIT_EXCEEDED';
 
-/** A refusal that is to be expected, as data: what is wrong, where, and what would be right. */
+/** An expected error, returned as data: what is wrong, where, and what would be right. */
 export type UserError = {
-  /** What kind of refusal it is. */
+  /** Error code. */
   readonly code: UserErrorCode;
-  /** The path of the argument that it is about, such as `items.3.patch.weight`; null where it is about none. */
+  /** Path of the invalid argument, such as `items.3.patch.weight`; null if the error concerns no argument. */
   readonly field: Maybe<Scalars['String']['output']>;
-  /** A sentence for a person. */
+  /** Human-readable message. */
   readonly message: Scalars['String']['output'];
 };
 
-/** Reading. What fails leaves the other fields as they are. */
+/** Read operations. If one field fails, the others still return data. */
 export type Query = {
-  /** Who is asking, and what they may do. */
+  /** The authenticated principal, its permissions and limits. */
   readonly viewer: Viewer;
-  /** One job, by its id or by its Marking Number: exactly one of the two. Null where no such job is visible to you. */
+  /** A job by its ID or its Marking Number; pass exactly one of them. Null if no such job is visible to you. */
   readonly job: Maybe<Job>;
-  /** Jobs by their Marking Numbers, in the order asked; null in the place of one that is not visible to you. */
+  /** Jobs by their Marking Numbers, in the order of the argument; null for each one that is not visible to you. */
   readonly jobsByMarkingNumber: Maybe<ReadonlyArray<Maybe<Job>>>;
-  /** The jobs that you may see. The newest first, unless ordered otherwise. */
+  /** The jobs visible to you, newest first by default. */
   readonly jobs: Maybe<JobConnection>;
-  /** How many jobs, how many pieces and how much weight, by up to two keys. */
+  /** Number of jobs, number of pieces and total weight, grouped by up to two keys. */
   readonly jobStats: Maybe<JobStats>;
   /**
-   * What happened, oldest first: the same events as webhooks carry, for 30 days. To catch up after an interruption. With `types` a
-   * page may hold fewer events than `first`, even none, while `hasNextPage` is true: continue from `endCursor`.
+   * Events of the last 30 days, oldest first: the same events as webhooks send. Use it to catch up after an interruption.
+   * With `types`, a page may have fewer events than `first`, even none, while `hasNextPage` is true: continue from
+   * `endCursor`.
    */
   readonly events: Maybe<JobEventConnection>;
-  /** Every status that a job can have. New codes may be added: that is no breaking change. */
+  /** All statuses that a job can have. Adding new codes is not a breaking change. */
   readonly jobStatuses: Maybe<ReadonlyArray<JobStatus>>;
-  /** The catalogue of failure reasons. It is advice: a job takes any text. */
+  /** Suggested failure reasons. A job accepts any other text too. */
   readonly failureReasons: Maybe<ReadonlyArray<FailureReason>>;
-  /** Your webhook endpoints, the oldest first. Needs the scope `webhooks:manage`. */
+  /** Your webhook endpoints, oldest first. Needs the scope `webhooks:manage`. */
   readonly webhookEndpoints: Maybe<ReadonlyArray<WebhookEndpoint>>;
-  /** One of your webhook endpoints; null where there is none with this id. Needs the scope `webhooks:manage`. */
+  /** One of your webhook endpoints; null if none has this ID. Needs the scope `webhooks:manage`. */
   readonly webhookEndpoint: Maybe<WebhookEndpoint>;
-  /** The logged deliveries, newest first. Needs the scope `webhooks:manage`. */
+  /** The delivery log, newest first. Needs the scope `webhooks:manage`. */
   readonly webhookDeliveries: Maybe<WebhookDeliveryConnection>;
   /**
-   * Your API keys, the oldest first: those that are good, and those that have ended within the retention time of this service;
-   * at most 1,000, of which the good and the newest come before others. Needs the scope `webhooks:manage`.
+   * Your API keys, oldest first: valid keys, and keys that expired or were revoked within the retention time of this
+   * service. At most 1,000; valid keys take precedence, then the newest. Needs the scope `webhooks:manage`.
    */
   readonly apiKeys: Maybe<ReadonlyArray<ApiKey>>;
   /**
-   * The members of your organisation, by name, at most 1000; for an operator, the operators. Keys need the scope
+   * The members of your organisation, by name, at most 1,000. For an operator: the operators. API keys need the scope
    * `webhooks:manage`.
    */
   readonly members: Maybe<ReadonlyArray<User>>;
-  /** Invitations to your organisation that wait to be accepted, the newest first. For its owners, and operators for theirs. */
+  /** Pending invitations to your organisation, newest first. For owners. For an operator: the invitations of operators. */
   readonly invitations: Maybe<ReadonlyArray<Invitation>>;
   /**
-   * The logged requests by your organisation's keys, newest first; they appear within seconds. Needs the
-   * scope `webhooks:manage`. An operator looks up any organisation's request by its `requestId`.
+   * Requests made with your organisation's API keys, newest first. Requests appear within seconds. Needs the scope
+   * `webhooks:manage`. An operator can look up a request of any organisation by its `requestId`.
    */
   readonly requestLog: Maybe<RequestLogConnection>;
-  /** Your organisation's requests by day and key, oldest first, of the retention time. Needs the scope `webhooks:manage`. */
+  /** Number of your organisation's requests per day and API key, oldest first, within the retention time. Needs the scope `webhooks:manage`. */
   readonly usage: Maybe<ReadonlyArray<UsageDay>>;
-  /** What was done in and to your organisation, newest first: for its owners. For operators, everything; a key needs the scope `webhooks:manage`. */
+  /**
+   * The audit log of your organisation, newest first. For owners. Operators see all entries; an operator's API key needs
+   * the scope `webhooks:manage`.
+   */
   readonly auditLog: Maybe<AuditEntryConnection>;
-  /** The views of the table of jobs that you have kept, by name. For people, not keys. */
+  /** Your saved views of the job table, by name. For signed-in users, not API keys. */
   readonly savedViews: Maybe<ReadonlyArray<SavedView>>;
-  /** Every organisation, by name. For operators. */
+  /** All organisations, by name. For operators. */
   readonly organizations: Maybe<OrganizationConnection>;
-  /** Requests for an account, newest first. For operators; a key needs the scope `webhooks:manage`. */
+  /** Account requests, newest first. For operators; an API key needs the scope `webhooks:manage`. */
   readonly accountRequests: Maybe<AccountRequestConnection>;
-  /** Endpoints that are disabled, or fail, with the longest trouble first; at most 100. For operators. */
+  /** Disabled and failing endpoints, longest failing first; at most 100. For operators. */
   readonly failingWebhookEndpoints: Maybe<ReadonlyArray<WebhookEndpoint>>;
-  /** The mails of the last 30 days, newest first. For operators. */
+  /** E-mails of the last 30 days, newest first. For operators. */
   readonly mailOutbox: Maybe<MailConnection>;
-  /** Anything by its id; null where nothing that you may see has it. */
+  /** Any object by ID; null if it doesn't exist or you can't see it. */
   readonly node: Maybe<Node>;
-  /** Up to 100 things by their ids, in the order asked; null in the place of what you may not see. */
+  /** Up to 100 objects by ID, in the order of the argument; null for each one that doesn't exist or that you can't see. */
   readonly nodes: Maybe<ReadonlyArray<Maybe<Node>>>;
 };
 
 
-/** Reading. What fails leaves the other fields as they are. */
+/** Read operations. If one field fails, the others still return data. */
 export type QueryJobArgs = {
   id?: InputMaybe<Scalars['ID']['input']>;
   markingNumber?: InputMaybe<Scalars['String']['input']>;
 };
 
 
-/** Reading. What fails leaves the other fields as they are. */
+/** Read operations. If one field fails, the others still return data. */
 export type QueryJobsByMarkingNumberArgs = {
   markingNumbers: ReadonlyArray<Scalars['String']['input']>;
 };
 
 
-/** Reading. What fails leaves the other fields as they are. */
+/** Read operations. If one field fails, the others still return data. */
 export type QueryJobsArgs = {
   first?: InputMaybe<Scalars['Int']['input']>;
   after?: InputMaybe<Scalars['String']['input']>;
@@ -1369,14 +1377,14 @@ export type QueryJobsArgs = {
 };
 
 
-/** Reading. What fails leaves the other fields as they are. */
+/** Read operations. If one field fails, the others still return data. */
 export type QueryJobStatsArgs = {
   filter?: InputMaybe<JobFilter>;
   groupBy?: ReadonlyArray<JobGroupKey>;
 };
 
 
-/** Reading. What fails leaves the other fields as they are. */
+/** Read operations. If one field fails, the others still return data. */
 export type QueryEventsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -1384,13 +1392,13 @@ export type QueryEventsArgs = {
 };
 
 
-/** Reading. What fails leaves the other fields as they are. */
+/** Read operations. If one field fails, the others still return data. */
 export type QueryWebhookEndpointArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** Reading. What fails leaves the other fields as they are. */
+/** Read operations. If one field fails, the others still return data. */
 export type QueryWebhookDeliveriesArgs = {
   endpointId?: InputMaybe<Scalars['ID']['input']>;
   status?: InputMaybe<WebhookDeliveryStatus>;
@@ -1401,7 +1409,7 @@ export type QueryWebhookDeliveriesArgs = {
 };
 
 
-/** Reading. What fails leaves the other fields as they are. */
+/** Read operations. If one field fails, the others still return data. */
 export type QueryRequestLogArgs = {
   requestId?: InputMaybe<Scalars['String']['input']>;
   status?: InputMaybe<RequestOutcome>;
@@ -1411,13 +1419,13 @@ export type QueryRequestLogArgs = {
 };
 
 
-/** Reading. What fails leaves the other fields as they are. */
+/** Read operations. If one field fails, the others still return data. */
 export type QueryUsageArgs = {
   days?: Scalars['Int']['input'];
 };
 
 
-/** Reading. What fails leaves the other fields as they are. */
+/** Read operations. If one field fails, the others still return data. */
 export type QueryAuditLogArgs = {
   actions?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
   organizationId?: InputMaybe<Scalars['ID']['input']>;
@@ -1426,7 +1434,7 @@ export type QueryAuditLogArgs = {
 };
 
 
-/** Reading. What fails leaves the other fields as they are. */
+/** Read operations. If one field fails, the others still return data. */
 export type QueryOrganizationsArgs = {
   search?: InputMaybe<Scalars['String']['input']>;
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -1434,7 +1442,7 @@ export type QueryOrganizationsArgs = {
 };
 
 
-/** Reading. What fails leaves the other fields as they are. */
+/** Read operations. If one field fails, the others still return data. */
 export type QueryAccountRequestsArgs = {
   status?: InputMaybe<ReadonlyArray<AccountRequestStatus>>;
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -1442,7 +1450,7 @@ export type QueryAccountRequestsArgs = {
 };
 
 
-/** Reading. What fails leaves the other fields as they are. */
+/** Read operations. If one field fails, the others still return data. */
 export type QueryMailOutboxArgs = {
   status?: InputMaybe<MailStatus>;
   first?: InputMaybe<Scalars['Int']['input']>;
@@ -1450,103 +1458,121 @@ export type QueryMailOutboxArgs = {
 };
 
 
-/** Reading. What fails leaves the other fields as they are. */
+/** Read operations. If one field fails, the others still return data. */
 export type QueryNodeArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** Reading. What fails leaves the other fields as they are. */
+/** Read operations. If one field fails, the others still return data. */
 export type QueryNodesArgs = {
   ids: ReadonlyArray<Scalars['ID']['input']>;
 };
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type Mutation = {
   /** Changes one job. Needs the scope `jobs:write`. */
   readonly updateJob: UpdateJobPayload;
   /** Changes 1 to 100 jobs. Needs the scope `jobs:write`. */
   readonly updateJobs: UpdateJobsPayload;
-  /** Makes a webhook endpoint. Needs the scopes `webhooks:manage` and `jobs:read`: jobs are sent to it. */
+  /** Creates a webhook endpoint. Needs the scopes `webhooks:manage` and, because events contain jobs, `jobs:read`. */
   readonly createWebhookEndpoint: CreateWebhookEndpointPayload;
   /** Changes a webhook endpoint. Needs the scope `webhooks:manage`, and `jobs:read` to change the URL. */
   readonly updateWebhookEndpoint: UpdateWebhookEndpointPayload;
-  /** Deletes a webhook endpoint: what waits for it is discarded, its log stays. Needs the scope `webhooks:manage`. */
+  /** Deletes a webhook endpoint and discards its pending deliveries. Its delivery log remains. Needs the scope `webhooks:manage`. */
   readonly deleteWebhookEndpoint: DeleteWebhookEndpointPayload;
-  /** Sends nothing more to the endpoint: its events wait. Needs the scope `webhooks:manage`. */
+  /** Pauses an endpoint. Its deliveries stay on hold until it is resumed. Needs the scope `webhooks:manage`. */
   readonly pauseWebhookEndpoint: PauseWebhookEndpointPayload;
-  /** Sends again, to a paused or disabled endpoint. Needs the scope `webhooks:manage`. */
+  /** Resumes a paused or disabled endpoint. Needs the scope `webhooks:manage`. */
   readonly resumeWebhookEndpoint: ResumeWebhookEndpointPayload;
-  /** Gives the endpoint a new secret; the former one signs beside it for 24 hours. Needs the scope `webhooks:manage`. */
+  /**
+   * Creates a new signing secret. For 24 hours requests are signed with both the new and the previous secret. Needs the
+   * scope `webhooks:manage`.
+   */
   readonly rotateWebhookSecret: RotateWebhookSecretPayload;
   /**
-   * Sends a test event at once and waits for the receiver's answer, at most 15 s. While 5 test events of the organisation are in
-   * flight it is refused with `RATE_LIMITED`. Needs the scope `webhooks:manage`.
+   * Sends a test event and waits up to 15 s for the receiver's response. Returns the error `RATE_LIMITED` while 5 test
+   * events of the organisation are in flight. Needs the scope `webhooks:manage`.
    */
   readonly sendTestEvent: SendTestEventPayload;
-  /** Sends an event again, as a new delivery with the same `webhook-id`. Needs the scope `webhooks:manage`. */
+  /** Replays an event as a new delivery with the same `webhook-id`. Needs the scope `webhooks:manage`. */
   readonly replayDelivery: ReplayDeliveryPayload;
-  /** Sends many events again. Needs the scope `webhooks:manage`. */
+  /** Replays many events. Needs the scope `webhooks:manage`. */
   readonly replayDeliveries: ReplayDeliveriesPayload;
-  /** Makes an API key, which can do no more than the key that asks. Needs the scope `webhooks:manage`. */
+  /** Creates an API key with at most the permissions of the calling key. Needs the scope `webhooks:manage`. */
   readonly createApiKey: CreateApiKeyPayload;
-  /** Gives a new key in the place of an old one that can do no more than the key that asks. Needs the scope `webhooks:manage`. */
+  /**
+   * Replaces a key by a new one with the same permissions. The key must not have more permissions than the calling key.
+   * Needs the scope `webhooks:manage`.
+   */
   readonly rotateApiKey: RotateApiKeyPayload;
-  /** Ends a key of no greater scope than the key that asks (an operator: any key): it is refused everywhere within a second. Needs the scope `webhooks:manage`. */
+  /**
+   * Revokes a key that has at most the permissions of the calling key; an operator can revoke any key. All servers reject
+   * the key within a second. Needs the scope `webhooks:manage`.
+   */
   readonly revokeApiKey: RevokeApiKeyPayload;
-  /** Makes 1 to 100 jobs. For operators. */
+  /** Creates 1 to 100 jobs. For operators. */
   readonly createJobs: CreateJobsPayload;
-  /** Gives 1 to 100 jobs to contractors, or takes them back. For operators. */
+  /** Assigns 1 to 100 jobs to contractors, or removes their contractor. For operators. */
   readonly assignJobs: AssignJobsPayload;
-  /** Sets the carrier's status of 1 to 100 jobs, which partners only read. For operators. */
+  /** Sets `providerStatus` of 1 to 100 jobs, a field that is read-only for partners. For operators. */
   readonly setProviderStatus: SetProviderStatusPayload;
-  /** Invites a person to your organisation by mail. For its owners; an operator invites operators. */
+  /** Invites a person to your organisation by e-mail. For owners. An operator invites operators. */
   readonly inviteMember: InviteMemberPayload;
-  /** Sends an invitation again, with a new link; the earlier one ends. For owners. */
+  /** Sends an invitation again with a new link. The previous link becomes invalid. For owners. */
   readonly resendInvitation: InviteMemberPayload;
-  /** Takes an invitation back: its link ends. For owners. */
+  /** Revokes an invitation. Its link becomes invalid. For owners. */
   readonly revokeInvitation: RevokeInvitationPayload;
-  /** Removes a member: their sessions end at once. For owners; an organisation keeps one. */
+  /** Removes a member and ends their sessions. For owners. The last owner cannot be removed. */
   readonly removeMember: RemoveMemberPayload;
-  /** Makes a member an owner, or an owner a member. For owners; an organisation keeps one. */
+  /** Changes the role of a member. For owners. The last owner cannot become a member. */
   readonly setMemberRole: SetMemberRolePayload;
-  /** Keeps a view of the table of jobs; one of the same name is replaced. For people, not keys. */
+  /** Saves a view of the job table, replacing a view of the same name. For signed-in users, not API keys. */
   readonly saveView: SaveViewPayload;
-  /** Forgets a view. For people, not keys. */
+  /** Deletes a saved view. For signed-in users, not API keys. */
   readonly deleteView: DeleteViewPayload;
   /**
-   * Shows an endpoint's secret to a person who gives their password again. For people, not keys; it is kept account of. Needs
-   * the scope `webhooks:manage`.
+   * Returns an endpoint's signing secret after checking the user's password. Recorded in the audit log. For signed-in
+   * users, not API keys. Needs the scope `webhooks:manage`.
    */
   readonly revealWebhookSecret: RevealWebhookSecretPayload;
-  /** Makes the organisation of a request and sends its registration's link. For operators; a key needs the scope `webhooks:manage`. */
+  /**
+   * Approves an account request: creates the organisation and sends a registration link. For operators; an API key needs
+   * the scope `webhooks:manage`.
+   */
   readonly approveAccountRequest: AccountRequestPayload;
-  /** Rejects a request; the person is told why. For operators; a key needs the scope `webhooks:manage`. */
+  /** Rejects an account request and sends the reason to the applicant. For operators; an API key needs the scope `webhooks:manage`. */
   readonly rejectAccountRequest: AccountRequestPayload;
-  /** Asks the person for more, by mail; the link of a former question ends. For operators; a key needs the scope `webhooks:manage`. */
+  /**
+   * E-mails a question to the applicant. The link of a previous question becomes invalid. For operators; an API key needs
+   * the scope `webhooks:manage`.
+   */
   readonly askAccountRequestQuestion: AccountRequestPayload;
-  /** Notes something for operators alone. For operators; a key needs the scope `webhooks:manage`. */
+  /** Adds a note that only operators can see. For operators; an API key needs the scope `webhooks:manage`. */
   readonly addAccountRequestNote: AccountRequestPayload;
-  /** Sends the registration's link again; the earlier one ends. For operators; a key needs the scope `webhooks:manage`. */
+  /** Sends a new registration link. The previous link becomes invalid. For operators; an API key needs the scope `webhooks:manage`. */
   readonly resendRegistration: AccountRequestPayload;
-  /** Shuts an organisation out: its keys, sessions and deliveries stop at once. For operators; a key needs the scope `webhooks:manage`. */
+  /**
+   * Suspends an organisation: rejects its API keys, ends its sessions and holds its deliveries. For operators; an API key
+   * needs the scope `webhooks:manage`.
+   */
   readonly suspendOrganization: OrganizationPayload;
-  /** Lets a suspended organisation in again: what waited is delivered. For operators; a key needs the scope `webhooks:manage`. */
+  /** Lifts a suspension. Deliveries that were on hold are sent. For operators; an API key needs the scope `webhooks:manage`. */
   readonly restoreOrganization: OrganizationPayload;
-  /** Sends a mail again that was given up, or one that was kept before there was a mail server. For operators. */
+  /** Sends a failed e-mail again, or one that was stored while no mail server was configured. For operators. */
   readonly resendMail: ResendMailPayload;
-  /** Adds a status to the catalogue, or changes the label, category or end of one. For operators. */
+  /** Adds a job status, or changes the label, category or `isTerminal` of an existing one. For operators. */
   readonly upsertJobStatus: UpsertJobStatusPayload;
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationUpdateJobArgs = {
   input: UpdateJobInput;
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationUpdateJobsArgs = {
   items: ReadonlyArray<UpdateJobInput>;
   errorPolicy?: BulkErrorPolicy;
@@ -1554,32 +1580,32 @@ export type MutationUpdateJobsArgs = {
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationCreateWebhookEndpointArgs = {
   input: CreateWebhookEndpointInput;
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationUpdateWebhookEndpointArgs = {
   id: Scalars['ID']['input'];
   patch: WebhookEndpointPatch;
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationDeleteWebhookEndpointArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationPauseWebhookEndpointArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationResumeWebhookEndpointArgs = {
   id: Scalars['ID']['input'];
   pendingPolicy?: PendingPolicy;
@@ -1587,25 +1613,25 @@ export type MutationResumeWebhookEndpointArgs = {
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationRotateWebhookSecretArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationSendTestEventArgs = {
   endpointId: Scalars['ID']['input'];
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationReplayDeliveryArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationReplayDeliveriesArgs = {
   endpointId: Scalars['ID']['input'];
   only: ReplaySelection;
@@ -1613,27 +1639,27 @@ export type MutationReplayDeliveriesArgs = {
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationCreateApiKeyArgs = {
   input: CreateApiKeyInput;
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationRotateApiKeyArgs = {
   id: Scalars['ID']['input'];
   graceHours?: Scalars['Int']['input'];
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationRevokeApiKeyArgs = {
   id: Scalars['ID']['input'];
   includeCreatedKeys?: Scalars['Boolean']['input'];
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationCreateJobsArgs = {
   items: ReadonlyArray<CreateJobInput>;
   errorPolicy?: BulkErrorPolicy;
@@ -1641,7 +1667,7 @@ export type MutationCreateJobsArgs = {
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationAssignJobsArgs = {
   items: ReadonlyArray<AssignJobInput>;
   errorPolicy?: BulkErrorPolicy;
@@ -1649,7 +1675,7 @@ export type MutationAssignJobsArgs = {
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationSetProviderStatusArgs = {
   items: ReadonlyArray<SetProviderStatusInput>;
   errorPolicy?: BulkErrorPolicy;
@@ -1657,25 +1683,25 @@ export type MutationSetProviderStatusArgs = {
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationInviteMemberArgs = {
   input: InviteMemberInput;
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationResendInvitationArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationRevokeInvitationArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationRemoveMemberArgs = {
   id: Scalars['ID']['input'];
   revokeKeys?: Scalars['Boolean']['input'];
@@ -1683,231 +1709,232 @@ export type MutationRemoveMemberArgs = {
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationSetMemberRoleArgs = {
   id: Scalars['ID']['input'];
   role: MemberRole;
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationSaveViewArgs = {
   name: Scalars['String']['input'];
   query: Scalars['String']['input'];
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationDeleteViewArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationRevealWebhookSecretArgs = {
   id: Scalars['ID']['input'];
   password: Scalars['String']['input'];
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationApproveAccountRequestArgs = {
   id: Scalars['ID']['input'];
   organizationName?: InputMaybe<Scalars['String']['input']>;
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationRejectAccountRequestArgs = {
   id: Scalars['ID']['input'];
   reason: Scalars['String']['input'];
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationAskAccountRequestQuestionArgs = {
   id: Scalars['ID']['input'];
   question: Scalars['String']['input'];
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationAddAccountRequestNoteArgs = {
   id: Scalars['ID']['input'];
   text: Scalars['String']['input'];
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationResendRegistrationArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationSuspendOrganizationArgs = {
   id: Scalars['ID']['input'];
   reason: Scalars['String']['input'];
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationRestoreOrganizationArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationResendMailArgs = {
   id: Scalars['ID']['input'];
 };
 
 
-/** Changing. Every payload has `userErrors`: refusals that are to be expected, as data. */
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationUpsertJobStatusArgs = {
   input: UpsertJobStatusInput;
 };
 
-/** Watching, by the graphql-ws protocol on the same path. */
+/** Subscriptions, by the graphql-ws protocol on the same path. */
 export type Subscription = {
   /**
-   * Each change of a job that you may see, once it is committed and in the order of `events`. Once it stands, the server
-   * sends a ping with the payload `{"subscribed": <its id>, "cursor": <for events(after:)>}`: read jobs after that, and nothing falls between. After an
-   * interruption, ask `events(after:)` with the cursor of the last event that came for what was missed.
+   * Every committed change of a job visible to you, in the order of `events`. When the subscription becomes active, the
+   * server sends a ping with the payload `{"subscribed": <subscription id>, "cursor": <for events(after:)>}`. Query jobs
+   * after this ping and you won't miss a change. After an interruption, call `events(after:)` with the cursor of the last
+   * event you received.
    */
   readonly jobChanged: JobEvent;
 };
 
 
-/** Watching, by the graphql-ws protocol on the same path. */
+/** Subscriptions, by the graphql-ws protocol on the same path. */
 export type SubscriptionJobChangedArgs = {
   filter?: InputMaybe<JobFilter>;
   types?: InputMaybe<ReadonlyArray<JobEventType>>;
 };
 
-/** Where events are sent to. */
+/** A URL that receives events. */
 export type WebhookEndpoint = Node & {
-  /** Its id (`whe_…`). */
+  /** Endpoint ID (`whe_…`). */
   readonly id: Scalars['ID']['output'];
-  /** Whose it is. */
+  /** The organisation that owns it. */
   readonly organization: Organization;
-  /** Where events are sent. */
+  /** URL that receives the events. */
   readonly url: Scalars['String']['output'];
-  /** Its owner's words for it. */
+  /** Description, set by the owner. */
   readonly description: Scalars['String']['output'];
-  /** The types of events that it gets; null: all, those to come included. */
+  /** Event types to send; null: all, including future types. */
   readonly eventTypes: Maybe<ReadonlyArray<JobEventType>>;
-  /** Your own headers, which every request carries; their values are masked. */
+  /** Custom headers sent with every request; their values are masked. */
   readonly headers: ReadonlyArray<WebhookHeader>;
-  /** At most so many requests at once, 1 to 64. */
+  /** Maximum number of concurrent requests, 1 to 64. */
   readonly maxInFlight: Scalars['Int']['output'];
-  /** At most so many requests a second, 1 to 1000. */
+  /** Maximum number of requests per second, 1 to 1000. */
   readonly perSecond: Scalars['Int']['output'];
-  /** Whether anything is sent. */
+  /** Whether deliveries are sent. */
   readonly status: WebhookEndpointStatus;
-  /** Why it is disabled. */
+  /** Reason why it is disabled; null if it is not. */
   readonly disabledReason: Maybe<WebhookDisabledReason>;
-  /** When the status became what it is. */
+  /** Time of the last status change. */
   readonly statusSince: Scalars['DateTime']['output'];
-  /** Nothing is sent before then: the receiver asked for time, or so much failed that only probes are sent. */
+  /** Deliveries resume at this time: the receiver asked to wait, or recent deliveries failed and the next probe is due then. */
   readonly blockedUntil: Maybe<Scalars['DateTime']['output']>;
-  /** So much failed in a row that only probes are sent. */
+  /** True while recent deliveries failed and only occasional probes are sent. Normal delivery resumes after the first success. */
   readonly isCircuitOpen: Scalars['Boolean']['output'];
-  /** The first failure after the last success. */
+  /** Time of the first failure since the last success; null if the last delivery succeeded. */
   readonly failingSince: Maybe<Scalars['DateTime']['output']>;
-  /** How many deliveries wait, counted up to 10000 in each of two queues. */
+  /** Number of pending deliveries, counted up to 10,000. */
   readonly waiting: Scalars['Int']['output'];
-  /** Why nothing can be signed; null: it can. */
+  /** Reason why requests cannot be signed; null if they can. */
   readonly problem: Maybe<Scalars['String']['output']>;
-  /** When its secret was made. */
+  /** Creation time of the current secret. */
   readonly secretCreatedAt: Scalars['DateTime']['output'];
-  /** Until when former secrets sign beside it. */
+  /** Expiry times of previous secrets that still sign requests. */
   readonly previousSecretsExpireAt: ReadonlyArray<Scalars['DateTime']['output']>;
-  /** Who made it. */
+  /** ID of the user or key that created it, or `cli` for the command line. */
   readonly createdBy: Scalars['String']['output'];
-  /** When it was made. */
+  /** Creation time. */
   readonly createdAt: Scalars['DateTime']['output'];
-  /** When it was last changed. */
+  /** Time of the last change. */
   readonly updatedAt: Scalars['DateTime']['output'];
 };
 
-/** A header of a request or an answer. */
+/** A header of a request or response. */
 export type WebhookHeader = {
-  /** Its name. */
+  /** Name. */
   readonly name: Scalars['String']['output'];
-  /** Masked. */
+  /** Value; secret values are masked. */
   readonly value: Scalars['String']['output'];
 };
 
-/** Whether anything is sent to an endpoint. */
+/** Status of an endpoint. */
 export type WebhookEndpointStatus =
   /** Events are sent. */
   | 'ACTIVE'
-  /** By its owner; its events wait. */
+  /** Paused by its owner. Deliveries stay on hold. */
   | 'PAUSED'
-  /** By the service; its events are kept for the retention time. */
+  /** Disabled by the service. Deliveries stay on hold for the retention time. */
   | 'DISABLED';
 
-/** Why an endpoint was disabled. */
+/** Reason why the service disabled an endpoint. */
 export type WebhookDisabledReason =
-  /** It answered 410. */
+  /** The receiver returned 410. */
   | 'GONE'
-  /** Nothing succeeded for 5 days. */
+  /** No delivery succeeded for 5 days. */
   | 'FAILING';
 
-/** One event on its way to one endpoint. */
+/** The delivery of one event to one endpoint. */
 export type WebhookDelivery = Node & {
-  /** Its id (`dlv_…`). */
+  /** Delivery ID (`dlv_…`). */
   readonly id: Scalars['ID']['output'];
-  /** Null where it is deleted. */
+  /** The endpoint; null if it was deleted. */
   readonly endpoint: Maybe<WebhookEndpoint>;
-  /** Where it goes, also where that is deleted. */
+  /** ID of the endpoint, kept when the endpoint is deleted. */
   readonly endpointId: Scalars['ID']['output'];
-  /** Also the `webhook-id`. */
+  /** Event ID, sent as `webhook-id`. */
   readonly eventId: Scalars['ID']['output'];
-  /** What it tells. */
+  /** Type of the event. */
   readonly eventType: WebhookEventType;
-  /** Null for a test event, which speaks of no job. */
+  /** Marking Number of the job; null for a test event. */
   readonly markingNumber: Maybe<Scalars['String']['output']>;
-  /** The job as it is now; null for a test event, and where you do not see it any more. */
+  /** The current job; null for a test event, or if you can no longer see the job. */
   readonly job: Maybe<Job>;
-  /** Why it is sent. */
+  /** What created the delivery. */
   readonly origin: WebhookDeliveryOrigin;
-  /** How it stands. */
+  /** Status of the delivery. */
   readonly status: WebhookDeliveryStatus;
-  /** How many requests have begun. */
+  /** Number of requests started. */
   readonly attemptCount: Scalars['Int']['output'];
-  /** How the last attempt ended, such as `delivered`, `http_500` or `timeout`; null: none has. */
+  /** Result of the last attempt, such as `delivered`, `http_500` or `timeout`; null before the first result. */
   readonly outcome: Maybe<Scalars['String']['output']>;
-  /** When it is tried again; null unless that is to come. */
+  /** Time of the next attempt; null if none is scheduled. */
   readonly nextAttemptAt: Maybe<Scalars['DateTime']['output']>;
-  /** Whether a request is under way. */
+  /** Whether a request is in flight. */
   readonly isInFlight: Scalars['Boolean']['output'];
-  /** When it came to be. */
+  /** Creation time. */
   readonly createdAt: Scalars['DateTime']['output'];
-  /** When it was over; null: it is not. */
+  /** Time at which it reached its final status; null while it is pending. */
   readonly finishedAt: Maybe<Scalars['DateTime']['output']>;
   /**
-   * The body of each request, to the byte; null where the event is older than the log goes. It holds the job, so it needs the
-   * scope `jobs:read`, except for a test event.
+   * The exact body of each request; null if the event is older than the retention time. Needs the scope `jobs:read`,
+   * because it contains the job, except for a test event.
    */
   readonly requestBody: Maybe<Scalars['String']['output']>;
-  /** Each request of it, in order. */
+  /** The requests sent, in order. */
   readonly attempts: Maybe<ReadonlyArray<WebhookAttempt>>;
 };
 
-/** How a delivery stands. */
+/** Status of a delivery. */
 export type WebhookDeliveryStatus =
-  /** It is to be sent, or to be sent again. */
+  /** Waiting for its first attempt or a retry, or on hold. */
   | 'PENDING'
-  /** The receiver answered with a 2xx status. */
+  /** The receiver returned a 2xx status. */
   | 'DELIVERED'
-  /** Every attempt failed. It is kept, and can be replayed. */
+  /** All attempts failed. It can be replayed. */
   | 'DEAD'
-  /** It was not wanted any more, or a replay took its place. */
+  /** Cancelled by the endpoint's owner, or replaced by a replay. */
   | 'DISCARDED';
 
-/** Why a delivery is sent: an event happened, it was asked for again, or it is a test. */
+/** What created a delivery. */
 export type WebhookDeliveryOrigin =
   /** Created with the event. */
   | 'EVENT'
@@ -1916,7 +1943,7 @@ export type WebhookDeliveryOrigin =
   /** A test event. */
   | 'TEST';
 
-/** What a delivery can carry. */
+/** Type of event in a delivery. */
 export type WebhookEventType =
   /** A job was created. */
   | 'JOB_CREATED'
@@ -1931,25 +1958,25 @@ export type WebhookEventType =
 
 /** One HTTP request of a delivery. */
 export type WebhookAttempt = Node & {
-  /** Its id (`att_…`). */
+  /** Attempt ID (`att_…`). */
   readonly id: Scalars['ID']['output'];
-  /** From 1. */
+  /** Number of the attempt, from 1. */
   readonly number: Scalars['Int']['output'];
-  /** When the request began. */
+  /** Start time of the request. */
   readonly startedAt: Scalars['DateTime']['output'];
-  /** In milliseconds. */
+  /** Duration in milliseconds. */
   readonly durationMs: Scalars['Int']['output'];
-  /** How it ended, such as `delivered`, `http_500` or `timeout`. */
+  /** Result, such as `delivered`, `http_500` or `timeout`. */
   readonly outcome: Scalars['String']['output'];
-  /** Of the answer; null: none came. */
+  /** HTTP status of the response; null if there was none. */
   readonly httpStatus: Maybe<Scalars['Int']['output']>;
-  /** What was wrong, and what would be right. */
+  /** What is wrong and how to fix it; null on success. */
   readonly error: Maybe<Scalars['String']['output']>;
-  /** As sent; the values of your own headers are masked. */
+  /** Headers as sent; the values of custom headers are masked. */
   readonly requestHeaders: ReadonlyArray<WebhookHeader>;
-  /** Of the answer; null: none came. */
+  /** Headers of the response; null if there was none. */
   readonly responseHeaders: Maybe<ReadonlyArray<WebhookHeader>>;
-  /** The first 4 KiB of the answer. */
+  /** The first 4 KiB of the response body. */
   readonly responseBody: Maybe<Scalars['String']['output']>;
 };
 
@@ -1957,163 +1984,163 @@ export type WebhookAttempt = Node & {
 export type WebhookDeliveryConnection = {
   /** The deliveries of the page with their cursors. */
   readonly edges: ReadonlyArray<WebhookDeliveryEdge>;
-  /** The deliveries of the page, where their cursors are not needed. */
+  /** The deliveries of the page, without their cursors. */
   readonly nodes: ReadonlyArray<WebhookDelivery>;
-  /** Where the page stands. */
+  /** Cursors of the page, and whether there are more items. */
   readonly pageInfo: PageInfo;
 };
 
-/** A delivery and its place in the list. */
+/** A delivery and its cursor. */
 export type WebhookDeliveryEdge = {
-  /** Hand it to `after` to go on from here. */
+  /** Cursor to pass as `after`. */
   readonly cursor: Scalars['String']['output'];
   /** The delivery. */
   readonly node: WebhookDelivery;
 };
 
-/** A header of your own. */
+/** A custom header. */
 export type WebhookHeaderInput = {
-  /** Its name, given once. */
+  /** Name; each name at most once. */
   readonly name: Scalars['String']['input'];
-  /** Its value, which is stored encrypted and never shown again. */
+  /** Value. It is stored encrypted and never returned. */
   readonly value: Scalars['String']['input'];
 };
 
 /** A new webhook endpoint. */
 export type CreateWebhookEndpointInput = {
-  /** https, and no private address, unless the service allows otherwise. */
+  /** An https URL whose host resolves to public IP addresses, unless the service allows others. */
   readonly url: Scalars['String']['input'];
-  /** At most 500 characters. */
+  /** Description, at most 500 characters. */
   readonly description?: InputMaybe<Scalars['String']['input']>;
-  /** The types of events to send. Null or absent: all, those to come included. */
+  /** Event types to send. Null or absent: all, including future types. */
   readonly eventTypes?: InputMaybe<ReadonlyArray<JobEventType>>;
-  /** At most 20 of your own, sent with every request. */
+  /** Up to 20 custom headers, sent with every request. */
   readonly headers?: InputMaybe<ReadonlyArray<WebhookHeaderInput>>;
-  /** At most so many requests at once, 1 to 64 (8 unless said). */
+  /** Maximum number of concurrent requests, 1 to 64; default 8. */
   readonly maxInFlight?: InputMaybe<Scalars['Int']['input']>;
-  /** At most so many requests a second, 1 to 1000 (50 unless said). */
+  /** Maximum number of requests per second, 1 to 1000; default 50. */
   readonly perSecond?: InputMaybe<Scalars['Int']['input']>;
-  /** For operators: whose it is. */
+  /** For operators: the organisation that owns it. */
   readonly organizationId?: InputMaybe<Scalars['ID']['input']>;
 };
 
-/** A change of an endpoint. An absent field stays as it is. */
+/** Changes of an endpoint. Absent fields stay as they are. */
 export type WebhookEndpointPatch = {
-  /** Never null. */
+  /** The new URL; not null. */
   readonly url?: InputMaybe<Scalars['String']['input']>;
-  /** At most 500 characters. */
+  /** Description, at most 500 characters. */
   readonly description?: InputMaybe<Scalars['String']['input']>;
-  /** Null: all, those to come included. */
+  /** Event types to send; null: all, including future types. */
   readonly eventTypes?: InputMaybe<ReadonlyArray<JobEventType>>;
-  /** All of them, in the place of those that there are. */
+  /** Replaces all custom headers. */
   readonly headers?: InputMaybe<ReadonlyArray<WebhookHeaderInput>>;
-  /** 1 to 64; never null. */
+  /** Maximum number of concurrent requests, 1 to 64; not null. */
   readonly maxInFlight?: InputMaybe<Scalars['Int']['input']>;
-  /** 1 to 1000; never null. */
+  /** Maximum number of requests per second, 1 to 1000; not null. */
   readonly perSecond?: InputMaybe<Scalars['Int']['input']>;
 };
 
-/** What becomes of the events that waited. */
+/** What to do with deliveries on hold. */
 export type PendingPolicy =
   /** Send all deliveries on hold. */
   | 'SEND'
-  /** Only what happened since an instant is sent. */
+  /** Send deliveries of events since a given time and discard older ones. */
   | 'SEND_SINCE'
   /** Discard all deliveries on hold. */
   | 'DISCARD';
 
-/** Which events to send again. */
+/** Which events to replay. */
 export type ReplaySelection =
-  /** Deliveries that are dead. */
+  /** Events of deliveries with the status DEAD. */
   | 'FAILED'
-  /** Events that the endpoint never had a delivery of. */
+  /** Events that have no delivery to this endpoint. */
   | 'MISSING';
 
-/** What became of it. */
+/** Result of `createWebhookEndpoint`. */
 export type CreateWebhookEndpointPayload = {
-  /** The endpoint as it is now; null where it was refused. */
+  /** The current endpoint; null if the mutation was rejected. */
   readonly endpoint: Maybe<WebhookEndpoint>;
-  /** Verifies its signatures (`whsec_…`). `revealWebhookSecret` shows it again. */
+  /** Secret to verify signatures with (`whsec_…`). `revealWebhookSecret` returns it again. */
   readonly secret: Maybe<Scalars['String']['output']>;
-  /** Why it was refused; empty where it was not. */
+  /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** What became of it. */
+/** Result of `updateWebhookEndpoint`. */
 export type UpdateWebhookEndpointPayload = {
-  /** The endpoint as it is now; null where it was refused. */
+  /** The current endpoint; null if the mutation was rejected. */
   readonly endpoint: Maybe<WebhookEndpoint>;
-  /** Why it was refused; empty where it was not. */
+  /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** What became of it. */
+/** Result of `deleteWebhookEndpoint`. */
 export type DeleteWebhookEndpointPayload = {
-  /** The id that was given; null where it was refused. */
+  /** ID of the deleted endpoint; null if the mutation was rejected. */
   readonly deletedId: Maybe<Scalars['ID']['output']>;
-  /** How many deliveries waited, and are discarded. */
+  /** Number of pending deliveries that were discarded. */
   readonly discarded: Maybe<Scalars['Int']['output']>;
-  /** Why it was refused; empty where it was not. */
+  /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** What became of it. */
+/** Result of `pauseWebhookEndpoint`. */
 export type PauseWebhookEndpointPayload = {
-  /** The endpoint as it is now; null where it was refused. */
+  /** The current endpoint; null if the mutation was rejected. */
   readonly endpoint: Maybe<WebhookEndpoint>;
-  /** Why it was refused; empty where it was not. */
+  /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** What became of it. */
+/** Result of `resumeWebhookEndpoint`. */
 export type ResumeWebhookEndpointPayload = {
-  /** The endpoint as it is now; null where it was refused. */
+  /** The current endpoint; null if the mutation was rejected. */
   readonly endpoint: Maybe<WebhookEndpoint>;
-  /** How many deliveries waited, and are discarded. */
+  /** Number of pending deliveries that were discarded. */
   readonly discarded: Maybe<Scalars['Int']['output']>;
-  /** Why it was refused; empty where it was not. */
+  /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** What became of it. */
+/** Result of `rotateWebhookSecret`. */
 export type RotateWebhookSecretPayload = {
-  /** The endpoint as it is now; null where it was refused. */
+  /** The current endpoint; null if the mutation was rejected. */
   readonly endpoint: Maybe<WebhookEndpoint>;
-  /** The new secret. `revealWebhookSecret` shows it again. */
+  /** The new secret (`whsec_…`). `revealWebhookSecret` returns it again. */
   readonly secret: Maybe<Scalars['String']['output']>;
-  /** Why it was refused; empty where it was not. */
+  /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** What became of it. */
+/** Result of `sendTestEvent`. */
 export type SendTestEventPayload = {
-  /** With the one attempt that was made. */
+  /** The delivery with its single attempt. */
   readonly delivery: Maybe<WebhookDelivery>;
-  /** Why it was refused; empty where it was not. */
+  /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** What became of it. */
+/** Result of `replayDelivery`. */
 export type ReplayDeliveryPayload = {
   /** The new delivery. */
   readonly delivery: Maybe<WebhookDelivery>;
-  /** Why it was refused; empty where it was not. */
+  /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** What became of it. */
+/** Result of `replayDeliveries`. */
 export type ReplayDeliveriesPayload = {
-  /** How many new deliveries there are. */
+  /** Number of new deliveries. */
   readonly replayed: Maybe<Scalars['Int']['output']>;
-  /** Why it was refused; empty where it was not. */
+  /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** What became of the wish to see the secret. */
+/** Result of `revealWebhookSecret`. */
 export type RevealWebhookSecretPayload = {
-  /** The secret that signs, `whsec_…`; null where it was refused. */
+  /** The current signing secret (`whsec_…`); null if the mutation was rejected. */
   readonly secret: Maybe<Scalars['String']['output']>;
-  /** Why it was refused; empty where it was not. */
+  /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
