@@ -111,7 +111,7 @@ async function main(isRequired: boolean): Promise<number> {
     return isRequired ? 1 : 0;
   }
   for (const sentence of [...accepted, ...problems]) console.error(sentence);
-  console.error(`The audit of dependencies was done: ${problems.length} to mend, ${accepted.length} known.`);
+  console.error(`Audited the dependencies: ${problems.length} to fix, ${accepted.length} accepted.`);
   return problems.length > 0 ? 1 : 0;
 }
 

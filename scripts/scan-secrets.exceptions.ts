@@ -7,9 +7,9 @@ interface SecretException {
 }
 
 const FAKE_HOST_REASON =
-  "Made up, for a host that does not exist: the test is that its password is not told.";
+  "Fake password for a host that does not exist; the test checks that error messages leave it out.";
 const REJECTED_URL_REASON =
-  "Made up: the test is that an address with a user and a password is refused, or not made a link.";
+  "Fake password; the test checks that a URL with a user and a password is rejected, or not shown as a link.";
 
 export const secretExceptions: readonly SecretException[] = [
   { file: "test/faults/server-process.test.ts", kind: "PostgreSQLConnection", reason: FAKE_HOST_REASON },
@@ -32,7 +32,7 @@ export const secretExceptions: readonly SecretException[] = [
   {
     file: "test/support/webhooks/self-signed-certificate.ts",
     kind: "PrivateKey",
-    reason: "Of a certificate that nobody vouches for, for receivers on this machine.",
+    reason: "Key of a self-signed certificate for receivers on this machine.",
   },
   {
     file: "docs/webhooks.md",

@@ -76,15 +76,21 @@ function listTrackedFiles(): string[] | null {
 async function main(): Promise<number> {
   const names = listTrackedFiles();
   if (names === null) {
-    console.error("The scan for secrets was NOT done: this is no clone, so that its files cannot be told.");
+    console.error(
+      "The scan for secrets was NOT done: this folder is not a git clone, so its files cannot be listed.",
+    );
     return 0;
   }
   const { left, unused } = applyExceptions(await scanFiles(names));
   for (const { file, line, kind } of left) console.error(`${file}:${line} looks like a secret (${kind}).`);
   for (const name of unused)
-    console.error(`scripts/scan-secrets.exceptions.ts excepts what is not there any more: ${name}`);
+    console.error(
+      `scripts/scan-secrets.exceptions.ts has an exception that matches nothing any more: ${name}`,
+    );
   if (left.length > 0)
-    console.error("Take it out, and replace it wherever it is in use: whoever has the repository has it.");
+    console.error(
+      "Remove it from the repository, and replace it everywhere it is in use: it has been exposed.",
+    );
   return left.length + unused.length > 0 ? 1 : 0;
 }
 

@@ -90,7 +90,7 @@ async function createKey(page: Page): Promise<void> {
   await dialog.getByLabel("Name").fill("Route planner");
   await dialog.getByRole("button", { name: "Create API key" }).click();
   await dialog.getByText(/^wmk_/).waitFor();
-  // Nobody shall learn from a guide that keys are something to publish.
+  // A guide must not show a key, even a fake one: readers would copy the habit.
   await page.evaluate(`for (const code of document.querySelectorAll("[role=dialog] code"))
     code.textContent = code.textContent.replace(/wmk_\\w{8}_[\\w-]+/g, "wmk_" + "•".repeat(57))`);
 }
