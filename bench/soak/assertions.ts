@@ -1,9 +1,10 @@
 /** What is promised, and whether it held. */
-import { RELIABLE_BEHAVIOURS, MIN_MINUTES, LIMITS, operationNames } from "./plan.ts";
+import { RELIABLE_BEHAVIOURS, MIN_MINUTES, LIMITS, operationNames, type OperationName } from "./plan.ts";
 import { fitLine, aggregateByMinute, type Point, type LinearFit } from "./linear-regression.ts";
 import type { EndpointOutcome } from "./deliveries.ts";
 import type { SoakResult } from "./run.ts";
 import type { Sample } from "./samples.ts";
+import type { OperationFigures } from "./traffic.ts";
 import { median, percentile } from "../deliveries/protocol.ts";
 
 export interface SoakAssertion {
@@ -67,12 +68,6 @@ function trafficAssertions({
   const skipped = figures.reduce((sum, one) => sum + one.skipped, 0);
   const { failures, duplicates } = traffic.subscribers;
   const errors = [...loggedMessages.errors.values()].reduce((sum, count) => sum + count, 0);
-  const slower = operationNames.filter((name) => {
-    const [first, last] = [0, 3].map((at) =>
-      percentile(traffic.operationFigures[name].quartersMs[at] ?? [], 0.5),
-    ) as [number, number];
-    return last > first * LIMITS.slowdown && last > first + LIMITS.slowerByMs;
-  });
   return [
     expectNone("requests that failed", failed, firstOf(traffic.failures)),
     expectNone("requests that were too many under way to be sent", skipped),
@@ -85,12 +80,33 @@ function trafficAssertions({
     ),
     expectNone("events of others that a subscription told", subscriptions.strange),
     expectNone("errors logged", errors, firstOf([...loggedMessages.errors.keys()])),
-    expectNone(
-      `operations whose p50 rose to more than ${LIMITS.slowdown} times the first quarter's`,
-      slower.length,
-      firstOf(slower),
-    ),
+    latencyAssertion(traffic.operationFigures),
   ];
+}
+
+/** Compares each operation's p50 in the last quarter of the run with that in the first, if both have enough calls. */
+export function latencyAssertion(
+  figures: Readonly<Record<OperationName, Pick<OperationFigures, "quartersMs">>>,
+): SoakAssertion {
+  const quartersOf = (name: OperationName): [number[], number[]] => {
+    const { quartersMs } = figures[name];
+    return [quartersMs[0] ?? [], quartersMs[3] ?? []];
+  };
+  const [judged, unjudged] = [true, false].map((isJudged) =>
+    operationNames.filter(
+      (name) => quartersOf(name).every((calls) => calls.length >= LIMITS.minCalls) === isJudged,
+    ),
+  ) as [OperationName[], OperationName[]];
+  const slower = judged.filter((name) => {
+    const [first, last] = quartersOf(name).map((calls) => percentile(calls, 0.5)) as [number, number];
+    return last > first * LIMITS.slowdown && last > first + LIMITS.slowerByMs;
+  });
+  const detail = unjudged.length === 0 ? "" : `; too few calls to judge: ${unjudged.join(", ")}`;
+  return expectNone(
+    `operations whose p50 in the last quarter is more than ${LIMITS.slowdown} times that in the first`,
+    slower.length,
+    `${firstOf(slower)}${detail}`,
+  );
 }
 
 function deliveryAssertions({ deliveries, traffic }: SoakResult): SoakAssertion[] {

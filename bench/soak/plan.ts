@@ -66,9 +66,11 @@ export const LIMITS = {
   heapMbAnHour: 20,
   /** Over the last two thirds: two passwords may be hashed at once, in 19 MiB each. */
   rssRiseMb: 45,
-  /** p50 of the last quarter to that of the first, where it is also slower by `SLOWER_BY_MS`. */
+  /** p50 of the last quarter divided by that of the first. Counts only if it also rose by `slowerByMs`. */
   slowdown: 1.5,
   slowerByMs: 3,
+  /** Calls that the first and the last quarter each need for this comparison. */
+  minCalls: 100,
   dueS: 30,
   agendaJobs: 1_000,
   countChanges: 20_000,
