@@ -1,6 +1,6 @@
 /**
- * What Waymark is divided by: the same answers from node:http and `pg` alone, written by hand for speed. It checks the
- * key, validates what it is sent, runs one prepared statement, and writes the same headers, envelope and log line.
+ * The hand-written baseline that Waymark is compared with: the same responses from node:http and `pg` alone. It checks the
+ * API key, validates the request, runs one prepared statement and writes the same headers, envelope and log line.
  */
 import { writeSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -34,7 +34,7 @@ import {
 interface BaselineReply {
   data: unknown;
   headers: string[];
-  /** Set: the whole answer, without the envelope. */
+  /** Sends `data` as the whole body, without the REST envelope. */
   withoutEnvelope?: true;
 }
 
@@ -163,7 +163,7 @@ async function updateOne(
 ): Promise<BaselineReply> {
   const markingNumber = decodeURIComponent(path);
   if (markingNumber === "" || markingNumber.length > 120)
-    throw new RequestError(400, "The Marking Number is wrong");
+    throw new RequestError(400, "The Marking Number must have 1 to 120 characters");
   const patch = readPatch(body, statuses);
   const { rows } = await pool.query<Row>(patchStatement(caller, markingNumber, patch, requestId));
   const [row] = rows;
@@ -199,7 +199,7 @@ async function updateBatch(
   };
 }
 
-/** The GraphQL operations of the bench, told apart by their variables; nothing of GraphQL is done. */
+/** Answers the benchmark's GraphQL operations, which it recognises by their variables. It does not parse GraphQL. */
 async function answerOperation(caller: BaselineCaller, _path: string, body: unknown): Promise<BaselineReply> {
   const { variables = {} } = body as { variables?: { status?: unknown; number?: unknown } };
   const data =

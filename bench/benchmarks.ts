@@ -1,4 +1,4 @@
-/** The rows of the table: what is compared with what, and the budget of each. */
+/** The benchmarks of the REST table: both sides of each comparison, and its budget. */
 import type { BenchDatabase } from "./database.ts";
 import { peakMemoryMb } from "./process-usage.ts";
 import { compare, type Bench, type Comparison } from "./comparison.ts";
@@ -17,7 +17,7 @@ export interface BenchContext {
 
 export interface Budget {
   text: string;
-  /** The figure that the budget speaks of. */
+  /** The measured figure that the budget limits. */
   value: number;
   holds: boolean;
 }
@@ -29,7 +29,7 @@ export interface BenchmarkResult {
 }
 
 export interface Benchmark {
-  /** For `--only`. */
+  /** The name for `--only`. */
   id: string;
   run(stage: BenchContext): Promise<BenchmarkResult>;
 }
@@ -37,7 +37,7 @@ export interface Benchmark {
 const CONNECTIONS = 16;
 const BATCH_CONNECTIONS = 4;
 const BATCH = 100;
-/** A page so deep that it needs 50,000 jobs before it; in smaller runs the last there is. */
+/** The page that the deep-page benchmark reads; it follows 50,000 jobs. A smaller run reads its last page. */
 const DEEP_PAGE = 5_000;
 
 export const atLeast = (value: number, limit: number, of: string): Budget => ({
@@ -104,7 +104,7 @@ function updateBenchmark(
   };
 }
 
-/** Waymark against itself. */
+/** Compares the CPU time of two kinds of request on the same Waymark process. */
 function cpuBenchmark(
   id: string,
   name: string,
@@ -130,7 +130,7 @@ export const benchmarks: Benchmark[] = [
   listBenchmark("list100", "GET /v1/jobs, 100 items, mixed filters", { count: 1_200, pageSize: 100 }),
   cpuBenchmark(
     "biggest",
-    "the biggest organisation (a) and a small one (b), 10 items, no filter",
+    "the largest organisation (a) and a small one (b), 10 items, no filter",
     2,
     ({ database, workload }) => {
       const biggest = database.organizations[0] as { key: string };
@@ -140,7 +140,7 @@ export const benchmarks: Benchmark[] = [
   ),
   cpuBenchmark(
     "deep",
-    `page ${DEEP_PAGE} of 10 (a) and page 1 (b), the biggest organisation`,
+    `page ${DEEP_PAGE} (a) and page 1 (b), 10 items, the largest organisation`,
     5,
     ({ database, workload }) => {
       const { key, jobs } = database.organizations[0] as { key: string; jobs: number };
@@ -164,7 +164,7 @@ export const benchmarks: Benchmark[] = [
     id: "memory",
     async run({ waymark }) {
       await Promise.resolve();
-      const name = "most memory of Waymark's process under all of this load, MB";
+      const name = "peak memory of Waymark's process in this run, MB";
       return { name, comparison: null, budgets: [atMost(peakMemoryMb(waymark.pid), 250, "resident")] };
     },
   },
@@ -172,13 +172,13 @@ export const benchmarks: Benchmark[] = [
     id: "start",
     async run({ folder }) {
       const { cpuS, wallS } = await measureStartup(folder);
-      const name = `start to first answer on an existing data folder, CPU seconds of all processes (${wallS.toFixed(1)} s by the clock)`;
+      const name = `start to first response on an existing data folder, CPU seconds of all processes (${wallS.toFixed(1)} s elapsed)`;
       return { name, comparison: null, budgets: [atMost(cpuS, 3, "CPU s")] };
     },
   },
 ];
 
-/** One row for each filter: where the mixed rows come from. Only run when named (`--only=filters`). */
+/** One benchmark per filter and page size, to explain the mixed ones. They run only with `--only=filters`. */
 export const filterBenchmarks: Benchmark[] = filterNames.flatMap((filter) =>
   [10, 100].map((pageSize) =>
     listBenchmark(`filters ${filter} ${pageSize}`, `GET /v1/jobs, ${pageSize} items, ${filter}`, {

@@ -1,29 +1,29 @@
-/** Two sides measured in turns, so that what disturbs the machine disturbs both; what counts is the median of the ratios. */
+/** Measures two sides alternately, so that other load on the machine affects both, and compares them by the median ratio. */
 import { processCpuUs, processTreeCpuUs } from "./process-usage.ts";
 import type { LoadRequest } from "./load.ts";
 import type { BenchServer, LoadGenerator } from "./servers.ts";
 
 export interface ComparisonSide {
   server: BenchServer;
-  /** New requests for each round. */
+  /** Makes new requests; called once a round. */
   requests: () => LoadRequest[];
 }
 
 export interface Figures {
-  /** A second. */
+  /** Requests per second. */
   requests: number;
   p50Ms: number;
   p99Ms: number;
-  /** Microseconds a request, of the server's process and of PostgreSQL's. */
+  /** CPU microseconds per request: the server's process, and PostgreSQL. */
   nodeUs: number;
   postgresUs: number;
 }
 
 export interface Comparison {
-  /** Medians of the rounds. */
+  /** Medians over all rounds. */
   a: Figures;
   b: Figures;
-  /** Of each figure: a divided by b, round by round. */
+  /** a divided by b, computed per round. */
   ratios: Record<keyof Figures | "cpu", Ratio>;
 }
 

@@ -1,4 +1,4 @@
-/** The bench's PostgreSQL: the embedded one in a folder of its own, durable as in production, seeded once and kept. */
+/** The benchmark's PostgreSQL: an embedded server in its own folder, durable as in production, seeded once and reused. */
 import { createHash } from "node:crypto";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -12,7 +12,7 @@ export interface BenchDatabase extends AsyncDisposable {
   url: string;
   client: pg.Client;
   organizations: BenchOrganization[];
-  /** When the jobs were made: ranges of dates are drawn from the days before it. */
+  /** The time of seeding. Requests with date ranges draw their dates from the days before it. */
   seededAt: Date;
   postmasterPid: number | null;
 }
@@ -21,12 +21,12 @@ export interface BenchDatabaseOptions {
   folder: string;
   jobs: number;
   fresh: boolean;
-  /** Further arguments of `postgres`. */
+  /** Additional arguments for `postgres`. */
   flags?: readonly string[];
   onProgress: (text: string) => void;
 }
 
-/** As a server for a million jobs would be set, and what one needs to look into it. Durability stays as it is. */
+/** Settings for a million jobs, and the statistics that the benchmark reads. Durability keeps its defaults. */
 const POSTGRES_SETTINGS = {
   shared_buffers: "1GB",
   max_wal_size: "4GB",
@@ -38,7 +38,10 @@ export const postgresFlags = Object.entries(POSTGRES_SETTINGS).flatMap(([name, v
   `${name}=${value}`,
 ]);
 
-/** BENCH_DATABASE_URL names a database of one's own instead, whose jobs are replaced; then its CPU time is not measured. */
+/**
+ * Opens the benchmark's database and seeds it if needed. BENCH_DATABASE_URL names another database instead: its jobs are
+ * replaced, and PostgreSQL's CPU time is not measured.
+ */
 export async function openBenchDatabase(options: BenchDatabaseOptions): Promise<BenchDatabase> {
   const { folder, fresh, flags = [], onProgress } = options;
   const externalUrl = process.env["BENCH_DATABASE_URL"];
@@ -80,7 +83,7 @@ async function prepareSchema(
   );
   const { rows } = await client.query<{ fingerprint: string }>("select fingerprint from bench_seed");
   if (rows[0]?.fingerprint === expectedFingerprint && !fresh) {
-    // What the run before has left: reads start from the same state in every run, and its loop kept no counters.
+    // Undo the effects of the previous run: dead rows, and counters that the transaction loop does not maintain.
     await refresh(client);
     return;
   }
@@ -102,7 +105,7 @@ async function refresh(client: pg.Client): Promise<void> {
   await client.query("vacuum analyze");
 }
 
-/** What the seeded folder was made from: where the migrations or the seed have changed, it is made anew. */
+/** Hashes the migrations and the seed. If the hash differs from the folder's, the database is seeded again. */
 async function fingerprintFolders(folders: readonly string[]): Promise<string> {
   const hash = createHash("sha256");
   for (const folder of folders.map((name) => resolve(import.meta.dirname, name))) {
@@ -114,7 +117,7 @@ async function fingerprintFolders(folders: readonly string[]): Promise<string> {
   return hash.digest("hex").slice(0, 16);
 }
 
-/** Of the embedded server in `folder`. */
+/** Returns the process id of the embedded server in `folder`. */
 export async function readPostmasterPid(folder: string): Promise<number> {
   const text = await readFile(join(folder, "postgres", "postmaster.pid"), "utf8");
   return Number(text.split("\n", 1)[0]);

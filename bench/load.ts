@@ -1,6 +1,6 @@
 /**
- * The load, in a process of its own: a fixed number of keep-alive connections, each sending its next request when the
- * answer to the last has come. Bare sockets and a parser of what our servers send, so that the load costs little.
+ * The load generator, in its own process: a fixed number of keep-alive connections, each of which sends its next request when
+ * the response to the previous one arrives. It uses raw sockets and a minimal parser, so that it costs little CPU.
  */
 import { createExchange, openConnection, encodeRequest } from "./raw-http-client.ts";
 
@@ -20,7 +20,7 @@ export interface LoadJob {
 export interface LoadResult {
   wallMs: number;
   latenciesMs: number[];
-  /** Answers other than 200, by status; none is expected. */
+  /** Responses with a status other than 200, by status. */
   failures: Record<string, number>;
   bytes: number;
 }

@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: Waymark against what its budgets compare it with, row by row.
+ * `npm run bench`: compares Waymark with the hand-written baseline and with other products.
  * Options: --jobs=N --deliveries=N --fresh --rounds=N --only=list10,update (or filters, graphql, deliveries, backlog, latency, growth)
  * --engines=graphile-worker,bare-loop --write --profile (CPU profiles of both servers).
  */

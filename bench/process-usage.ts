@@ -1,10 +1,10 @@
-/** CPU time of processes as Linux counts it; on other systems the figures are missing and the table says so. */
+/** CPU time and memory of processes, from Linux's /proc. On other systems the figures are missing. */
 import { readdirSync, readFileSync } from "node:fs";
 
 const isLinux = process.platform === "linux";
 const US_PER_TICK = 10_000;
 
-/** Microseconds that the living threads of `pid` have run. */
+/** Returns the CPU microseconds used by the live threads of `pid`. */
 export function processCpuUs(pid: number): number {
   if (!isLinux) return Number.NaN;
   return list(`/proc/${pid}/task`).reduce(
@@ -13,7 +13,7 @@ export function processCpuUs(pid: number): number {
   );
 }
 
-/** Microseconds of `pid` and of its children, those that have ended included: a server of PostgreSQL with its backends. */
+/** Returns the CPU microseconds of `pid` and its children, ended ones included, such as PostgreSQL with its backends. */
 export function processTreeCpuUs(pid: number): number {
   const waitedFor = readStat(pid)
     .slice(13, 15)
@@ -25,7 +25,7 @@ export function processTreeCpuUs(pid: number): number {
   );
 }
 
-/** The most memory that `pid` ever held resident, in MB. */
+/** Returns the peak resident memory of `pid` in MB. */
 export function peakMemoryMb(pid: number): number {
   return Number(/VmHWM:\s+(\d+) kB/.exec(read(`/proc/${pid}/status`))?.[1]) / 1024;
 }
@@ -34,13 +34,13 @@ function childProcesses(pid: number): number[] {
   return read(`/proc/${pid}/task/${pid}/children`).split(" ").filter(Boolean).map(Number);
 }
 
-/** The fields after the name: state first, then the parent; children's user and system ticks are the 14th and 15th. */
+/** Returns the fields after the process name: state, parent, …; the children's user and system ticks are the 14th and 15th. */
 function readStat(pid: number): string[] {
   const text = read(`/proc/${pid}/stat`);
   return text.slice(text.lastIndexOf(")") + 2).split(" ");
 }
 
-/** Empty for a process that ends meanwhile. */
+/** Returns "" if the process has ended. */
 function read(path: string): string {
   try {
     return readFileSync(path, "utf8");

@@ -1,6 +1,6 @@
-/** Numbers by chance that are the same in each run, where the start is. */
+/** Pseudo-random numbers, reproducible by their seed. */
 
-/** mulberry32: quick, and even enough. From 0 to below 1. */
+/** Returns a mulberry32 generator of numbers from 0 (inclusive) to 1 (exclusive). */
 export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -11,7 +11,7 @@ export function createRandom(seed: number): () => number {
   };
 }
 
-/** How many come where `mean` come on average, each for itself. */
+/** Returns a Poisson-distributed count with this mean. */
 export function poisson(mean: number, random: () => number): number {
   if (mean <= 0) return 0;
   if (mean > NORMAL_APPROXIMATION_FROM)
@@ -22,7 +22,7 @@ export function poisson(mean: number, random: () => number): number {
   return count;
 }
 
-/** From here on the normal distribution is near enough, and quicker. */
+/** Above this mean a normal distribution is a close approximation, and faster. */
 const NORMAL_APPROXIMATION_FROM = 12;
 
 function normal(random: () => number): number {

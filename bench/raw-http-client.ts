@@ -1,4 +1,4 @@
-/** HTTP on a bare socket, one request after the other: it knows what our servers send, and costs a load next to nothing. */
+/** A minimal HTTP client on a raw socket, one request at a time. It parses only what our servers send. */
 import { connect, type Socket } from "node:net";
 
 interface RawRequest {

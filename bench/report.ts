@@ -1,11 +1,11 @@
-/** The results as a Markdown table, on the terminal and between the markers of docs/performance.md, or of another page. */
+/** Formats results as Markdown and writes them between the markers of a docs page. */
 import { readFile, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import type { Figures } from "./comparison.ts";
 import type { Budget, BenchmarkResult } from "./benchmarks.ts";
 
-/** What stands between a part's markers in its page is written anew; the other parts stay. */
+/** A section of a docs page between two markers. Writing one part leaves the others as they are. */
 export type ReportPart =
   | "jobs"
   | "graphql"
@@ -20,7 +20,7 @@ export type ReportPart =
   | "costs"
   | "fleet";
 
-/** Where figures come from. */
+/** The machine and Node version of this run. */
 export const machine = `${cpus().length} cores (${cpus()[0]?.model}), Node ${process.versions.node}`;
 
 /** `2026-11-21` */
@@ -28,14 +28,14 @@ export function today(): string {
   return new Date().toISOString().slice(0, 10);
 }
 
-/** What stands above a table that was measured just now. */
+/** Returns the line above a table: the date, the machine and `details`. */
 export function reportHeading(...details: string[]): string {
   return `${[today(), machine, ...details].join(", ")}.`;
 }
 
 export function formatResults(results: readonly BenchmarkResult[]): string {
   return [
-    "| row | budget | measured | requests/s a, b | p50 ms a, b | p99 ms a, b | CPU µs a request, node + PostgreSQL: a, b |",
+    "| row | budget | measured | requests/s a, b | p50 ms a, b | p99 ms a, b | CPU µs per request, Node + PostgreSQL: a, b |",
     "|---|---|---|---|---|---|---|",
     ...results.map(formatLine),
   ].join("\n");
@@ -52,7 +52,7 @@ export async function writeReport(part: ReportPart, heading: string, table: stri
   await writeFile(path, `${before}${begin}\n\n${heading}\n\n${table}\n\n${end}${after}`);
 }
 
-/** The others are parts of `npm run bench`. */
+/** The command that measures a part, if it is not a part of `npm run bench`. */
 const commands: Partial<Record<ReportPart, string>> = {
   jobs: "bench -- --write",
   soak: "soak -- --write",
@@ -64,7 +64,7 @@ const commands: Partial<Record<ReportPart, string>> = {
   fleet: "simulate -- --write, fleet",
 };
 
-/** The others stand in performance.md. */
+/** The page of a part, if it is not performance.md. */
 const pages: Partial<Record<ReportPart, string>> = { costs: "scaling.md", fleet: "scaling.md" };
 
 function reportMarkers(part: ReportPart): [begin: string, end: string] {
@@ -72,10 +72,10 @@ function reportMarkers(part: ReportPart): [begin: string, end: string] {
   return [`<!-- npm run ${command}: begin -->`, `<!-- npm run ${command}: end -->`];
 }
 
-/** A row's, without the figures that it may hold. */
+/** Returns the name of a table row, without figures in it. */
 const rowName = (line: string): string => line.split(" | ", 1)[0]?.replace(/\(\d.*/, "") ?? "";
 
-/** As it stands in the part's table before: the rows that did not run this time keep what they had. */
+/** Adds the rows of the published table that did not run this time. */
 export async function mergePreviousRows(part: ReportPart, table: string): Promise<string> {
   const path = join(import.meta.dirname, "../docs/performance.md");
   const [begin, end] = reportMarkers(part);
@@ -112,7 +112,7 @@ function formatMeasured({ value, holds }: Budget): string {
   return holds ? formatNumber(value) : `**${formatNumber(value)}**`;
 }
 
-/** Three figures that mean something. */
+/** Rounds to two or three significant digits; whole numbers from 100. */
 export function formatNumber(value: number): string {
   if (!Number.isFinite(value)) return "-";
   return value >= 100

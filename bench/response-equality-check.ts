@@ -1,9 +1,9 @@
-/** Before anything is timed: that both servers give the same answers, so that they do the same work. */
+/** Checks before measuring that both servers return the same data. */
 import { isDeepStrictEqual } from "node:util";
 import type { LoadRequest } from "./load.ts";
 import type { BenchServer } from "./servers.ts";
 
-/** Throws at the first list that the servers answer differently. What only one of them knows is left aside. */
+/** Throws at the first list for which the two responses differ in status, items or total. */
 export async function assertEqualResponses(
   servers: readonly BenchServer[],
   requests: readonly LoadRequest[],

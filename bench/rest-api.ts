@@ -1,4 +1,4 @@
-/** The rows of the API: Waymark against the hand-written baseline on a million jobs. */
+/** The REST benchmarks: Waymark against the hand-written baseline, on a million jobs by default. */
 import { join } from "node:path";
 import { assertEqualResponses } from "./response-equality-check.ts";
 import { openBenchDatabase } from "./database.ts";
@@ -12,7 +12,7 @@ export interface RestApiOptions {
   jobs: number;
   fresh: boolean;
   rounds: number;
-  /** Ids of rows; undefined: all but those of the filters. */
+  /** Ids of the benchmarks to run; undefined runs all except those per filter. */
   only: readonly string[] | undefined;
   profile: boolean;
   onProgress: (text: string) => void;

@@ -1,4 +1,4 @@
-/** The made-up world of the bench: 200 organisations of uneven size and their jobs, written set by set in SQL. */
+/** The benchmark's test data: 200 organisations of uneven size and their jobs, inserted in bulk with SQL. */
 import type pg from "pg";
 import { generateKey } from "../src/api-keys/api-key.format.ts";
 import { rebuildCountersIn } from "../src/jobs/counters/counters.ts";
@@ -19,19 +19,19 @@ interface OrganizationCounts {
 }
 
 const DEFAULT_ORGANIZATION_COUNTS: OrganizationCounts = { agents: 100, contractors: 100 };
-/** Sizes fall with the rank to this power: the biggest agent owns about a tenth of all jobs, the smallest 1 in 250. */
+/** An organisation's size is its rank to the power of minus this: the largest agent owns a tenth of all jobs, the smallest 1 in 250. */
 export const SIZE_EXPONENT = 0.7;
 export const HISTORY_DAYS = 90;
 
-/** What jobs are made of, but for whose they are: the columns that a seed fills. */
+/** The columns of `job` that a seed fills. */
 export const SEED_COLUMNS = `(id, marking_number, agent_id, contractor_id, batch_number, group_code, piece_quantity, labels, pts,
     weight, recipient_name, recipient_contact, delivery_address, postal_code, scheduled_date, instructions,
     normalized_status, failure_reason, scheduled_delivery_date, scheduled_delivery_pending, provider_status,
     created_at, updated_at)`;
 
 /**
- * The values from the group code on. They are drawn from `r1` to `r4` (each from 0 to 1), `n` (the job's number) and `born`
- * (when it came to be).
+ * SQL expressions for the columns from `group_code` on. They use `r1` to `r4` (random numbers from 0 to 1), `n` (the job's
+ * number) and `born` (its creation time).
  */
 export const SEED_VALUES = `(array['EAST-1', 'EAST-2', 'WEST-1', 'NORTH-4'])[1 + (r2 * 4)::int % 4], 1 + (r3 * 8)::int,
 case when r4 < 0.3 then 'fragile,cold' end, round((r2 * 40)::numeric, 1), round((r3 * 30)::numeric, 2),
@@ -48,7 +48,7 @@ born, least(now(), date_trunc('milliseconds', born + interval '5 days' * r3))`;
 
 const CHUNK = 50_000;
 
-/** Jobs over the last 90 days, in the order of their creation, as a service that grew would hold them. */
+/** Inserts jobs of the last 90 days in order of creation, as a production table would have them. */
 export async function seed(
   client: pg.Client,
   jobs: number,
@@ -81,14 +81,14 @@ export async function seed(
   onProgress("indexes");
 }
 
-/** The counters, on a connection of the bench's own: the service's end a statement of this length. */
+/** Rebuilds the counters on the benchmark's own connection, because the service's statement timeout is too short for it. */
 export async function rebuildJobCounters(client: pg.Client): Promise<void> {
   await client.query("begin");
   await rebuildCountersIn(createQueryable(client));
   await client.query("commit");
 }
 
-/** What the product's own statements run on, without its limits of time. */
+/** Runs the product's own statements on `client`, without the service's timeouts. */
 export function createQueryable(client: pg.Client): Queryable {
   return {
     async query<Row>(statement: Sql) {
@@ -97,7 +97,7 @@ export function createQueryable(client: pg.Client): Queryable {
   };
 }
 
-/** The organisations, biggest first, each with a key made for this run: a key's text is nowhere kept. */
+/** Creates a new API key for each organisation, largest first. Old keys cannot be reused: the database has only their hashes. */
 export async function issueKeys(client: pg.Client): Promise<BenchOrganization[]> {
   const { rows } = await client.query<{ id: string; type: "agent" | "contractor"; jobs: number }>(
     `select id, type, coalesce(sum(count), 0)::int as jobs
@@ -127,7 +127,7 @@ async function insertOrganizations(client: pg.Client, type: string, count: numbe
   );
 }
 
-/** Where each organisation's share ends: `width_bucket` of a random number in it gives an organisation by its size. */
+/** Returns the cumulative share of each organisation; `width_bucket` of a random number then picks one by size. */
 function cumulativeShares(count: number): number[] {
   const weights = Array.from({ length: count }, (_, at) => (at + 1) ** -SIZE_EXPONENT);
   const sum = weights.reduce((total, weight) => total + weight, 0);

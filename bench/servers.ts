@@ -1,4 +1,4 @@
-/** The processes of the bench: Waymark, the baseline and the load, each with its own Node. */
+/** Starts the benchmark's processes: Waymark, the baseline and the load generator. */
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ export interface LoadGenerator extends AsyncDisposable {
   run(job: LoadJob): Promise<LoadResult>;
 }
 
-/** Waymark, as `npm start` and the image start it. */
+/** The Node flags of `npm start` and the image. */
 export const WAYMARK_NODE_FLAGS = ["--max-semi-space-size=16", "--heap-growing-percent=100"];
 
 const BENCH_ENVIRONMENT = {
@@ -25,11 +25,11 @@ const BENCH_ENVIRONMENT = {
   RATE_LIMITS: "off",
   LOG_LEVEL: "info",
   WAYMARK_ROLE: "api",
-  // Whoever is measured with more requests at once than it bears shall answer them all; bench/overload measures the rest.
+  // Under more load than the server can take, these benchmarks want every request answered; bench/overload measures shedding.
   LOAD_SHEDDING: "off",
 };
 
-/** `file` beside this one, on the database `url`; its log lines go to /dev/null, written but not kept. */
+/** Starts `NAME.ts` of this folder on the database at `url`. Its log lines go to /dev/null. */
 export async function startServer(
   name: string,
   url: string,
@@ -56,7 +56,7 @@ export function startLoadGenerator(): LoadGenerator {
   };
 }
 
-/** `file` of this folder, in a process of its own. */
+/** Starts a file of this folder in its own process. */
 export function startProcess(file: string, env: Record<string, string>, execArgv: string[]): ChildProcess {
   return fork(join(import.meta.dirname, file), {
     env: { PATH: process.env["PATH"], ...env },
@@ -66,7 +66,7 @@ export function startProcess(file: string, env: Record<string, string>, execArgv
   });
 }
 
-/** Rejects when the process ends; harmless to whoever waits for it no longer. */
+/** Rejects when the process ends. Unhandled rejections are suppressed. */
 function rejectOnExit(child: ChildProcess, name: string): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   child.once("exit", (code) => reject(new Error(`${name} ended early (${code})`)));

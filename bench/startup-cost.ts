@@ -1,4 +1,4 @@
-/** How much a start costs: `node src/main.ts` on a data folder that exists, to its first answer, databases included. */
+/** Measures a start of `node src/main.ts` on an existing data folder, up to the first response, databases included. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { processTreeCpuUs } from "./process-usage.ts";
 
 export interface StartupCost {
-  /** Seconds of all processes that the start began. */
+  /** CPU seconds of all started processes. */
   cpuS: number;
   wallS: number;
 }
@@ -15,7 +15,7 @@ export interface StartupCost {
 const RUNS = 5;
 const ADDRESS = /http:\/\/[\d.]+:\d+/;
 
-/** The median of some starts; the first, which makes the folder and its demo, is not among them. */
+/** Returns the median of five starts, after one start that creates the folder and the demo. */
 export async function measureStartup(folder: string): Promise<StartupCost> {
   const dataDir = join(folder, "start");
   await rm(dataDir, { recursive: true, force: true });
@@ -37,7 +37,7 @@ async function measureOneStart(dataDir: string): Promise<StartupCost> {
       cpuS: processTreeCpuUs(child.pid as number) / 1e6,
       wallS: (performance.now() - startedMs) / 1000,
     };
-    if (response.status !== 200) throw new Error(`Waymark answered ${response.status} when it had started`);
+    if (response.status !== 200) throw new Error(`Waymark answered ${response.status} after its start`);
     return cost;
   } finally {
     const ended = child.exitCode === null ? once(child, "exit") : null;
@@ -46,7 +46,7 @@ async function measureOneStart(dataDir: string): Promise<StartupCost> {
   }
 }
 
-/** From the lines that a person would read. */
+/** Reads the URL from the start banner. */
 async function readListenUrl(child: ChildProcess): Promise<string> {
   for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
     const address = ADDRESS.exec(line)?.[0];
@@ -55,5 +55,5 @@ async function readListenUrl(child: ChildProcess): Promise<string> {
       return address;
     }
   }
-  throw new Error("Waymark ended before it answered");
+  throw new Error("Waymark ended before it printed its URL");
 }

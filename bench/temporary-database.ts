@@ -1,7 +1,7 @@
-/** Databases of their own on the bench's server. */
+/** Additional databases on the benchmark's server. */
 import pg from "pg";
 
-/** An empty one in the place of what had its name. */
+/** Creates an empty database; drops an existing one of this name. */
 export async function recreateDatabase(serverUrl: string, name: string): Promise<void> {
   const admin = new pg.Client({ connectionString: serverUrl });
   await admin.connect();

@@ -1,4 +1,4 @@
-/** Waymark itself, whole, in a process of its own: started by `servers.ts`, which it tells its address. */
+/** Runs the whole Waymark app in its own process, started by `servers.ts`, to which it sends its URL. */
 import { createApp } from "../src/app/app.ts";
 import { toConfig } from "../src/config/config.ts";
 import { readEnv } from "../src/config/env.ts";

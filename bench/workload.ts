@@ -1,4 +1,4 @@
-/** What is asked of the servers: requests drawn as partners would send them, from organisations by their size. */
+/** Requests like those of partners; larger organisations send more. */
 import type pg from "pg";
 import type { BenchDatabase } from "./database.ts";
 import type { LoadRequest } from "./load.ts";
@@ -29,9 +29,9 @@ export const filterNames: FilterName[] = [
 ];
 
 export interface Workload {
-  /** Pages of `pageSize`, each with the next of `filters`. */
+  /** Makes list requests with pages of `pageSize`, which use the filters in rotation. */
   lists(count: number, pageSize: number, filters?: readonly FilterName[]): LoadRequest[];
-  /** One page, of one organisation, over and over. */
+  /** Makes `count` requests for one page of one organisation. */
   page(count: number, key: string, page: number): LoadRequest[];
   updates(count: number): LoadRequest[];
   batches(count: number, items: number, query?: string): LoadRequest[];
@@ -50,9 +50,9 @@ const STATUSES = [
 const SAMPLE_PERCENT = 10;
 
 export interface WorkloadOptions {
-  /** Of the jobs that are drawn from. */
+  /** The share of all jobs to sample, in percent. */
   samplePercent?: number;
-  /** An agent (a uuid) whose jobs are not drawn. */
+  /** The uuid of an agent whose jobs are excluded. */
   excludedAgentId?: string;
 }
 
@@ -68,7 +68,7 @@ export async function createWorkload(
     ({ owner }) => owner,
   );
 
-  /** A job and one of the two who see it: so organisations come as often as they have jobs. */
+  /** Picks a job and one of the organisations that see it, so organisations occur in proportion to their jobs. */
   const draw = (): { job: SampledJob; owner: string; key: string } => {
     const job = pick(jobs);
     const owner = job.contractor_id !== null && happens(0.5) ? job.contractor_id : job.agent_id;
@@ -105,14 +105,14 @@ export async function createWorkload(
 interface RequestSampler {
   pick: <Value>(values: readonly Value[]) => Value;
   happens: (of: number) => boolean;
-  /** The query that asks for `filter`, so that it finds something of `job`'s kind. */
+  /** Returns the query parameters of `filter`, with values that match jobs like `job`. */
   queryOf: (filter: FilterName, job: SampledJob) => string;
-  /** A change that was never made before. */
+  /** Returns a patch with values that no earlier patch had. */
   patch: () => Record<string, unknown>;
 }
 
 function createRequestSampler(seededAt: Date): RequestSampler {
-  // Other draws in every run: a change that the run before has made already would be none.
+  // Seeded by the time: with a fixed seed, a second run would repeat the patches of the first and change nothing.
   const random = createRandom(Date.now());
   const below = (limit: number): number => Math.floor(random() * limit);
   const pick: RequestSampler["pick"] = (values) => values[below(values.length)] as (typeof values)[number];

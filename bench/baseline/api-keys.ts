@@ -1,4 +1,4 @@
-/** Who asks: keys in a Map, compared by their hash in constant time. */
+/** Authentication of the baseline: API keys in a Map, compared by hash in constant time. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type pg from "pg";
@@ -6,7 +6,7 @@ import { toTypedId } from "../../src/platform/ids.ts";
 import { columnOf, type BaselineCaller } from "./statements.ts";
 import { RequestError } from "./validation.ts";
 
-/** Finds the caller of a request by the keys that the database knows now. */
+/** Loads all API keys, and returns a function that authenticates a request; it throws RequestError 401. */
 export async function loadCallers(
   pool: pg.Pool,
 ): Promise<(request: Pick<IncomingMessage, "headers">) => BaselineCaller> {

@@ -1,4 +1,4 @@
-/** The baseline's statements, written by hand and prepared by name on each connection. */
+/** Hand-written statements of the baseline, each prepared once per connection. */
 import type { QueryConfig } from "pg";
 import { newUuid } from "../../src/platform/ids.ts";
 
@@ -13,9 +13,9 @@ export interface BaselineCaller {
 export interface ListRequest {
   limit: number;
   offset: number;
-  /** marking_number, batch_number, normalized_status. */
+  /** Values for marking_number, batch_number and normalized_status. */
   equalTo: (string | null)[];
-  /** updated_at from and to, scheduled_date from and to. */
+  /** Bounds: updated_at from and to, scheduled_date from and to. */
   range: readonly (string | null)[];
 }
 
@@ -82,7 +82,10 @@ const RANGE_CONDITIONS = [
 ];
 const ORDER = "order by job.created_at desc, job.id desc";
 
-/** One statement a page: by an index in order, deep pages and ranges by their ids first; the total by counters where they know it. */
+/**
+ * Returns one statement per page, with the total. Deep pages and date ranges select ids first; the total comes from the
+ * counters if there is no other filter than the status.
+ */
 export function listStatement(
   { organizationId, column }: BaselineCaller,
   { limit, offset, equalTo, range }: ListRequest,
@@ -134,7 +137,7 @@ const INSERT_EVENT =
   "insert into job_event (id, type, job_id, agent_id, contractor_id, sequence, actor_type, actor_id, request_id, changes, job)";
 const EVENT_TYPE = "case when changes ? 'normalized_status' then 'job.status_changed' else 'job.updated' end";
 
-/** One job: a statement for each set of fields that is patched. */
+/** Updates one job. Each set of patched fields has its own statement. */
 export function patchStatement(
   caller: BaselineCaller,
   markingNumber: string,
@@ -173,7 +176,7 @@ export function patchStatement(
   );
 }
 
-/** Up to a hundred jobs in one statement, their patches as jsonb. */
+/** Updates up to 100 jobs in one statement, with the patches as jsonb. */
 export function batchStatement(
   caller: BaselineCaller,
   updates: readonly BatchUpdate[],

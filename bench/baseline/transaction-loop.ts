@@ -1,4 +1,4 @@
-/** The usual way to update a batch, for comparison: for each item a transaction that locks, changes and records. */
+/** Updates a batch the usual way, for comparison: one transaction per item that locks, updates and inserts the event. */
 import type pg from "pg";
 import { FIELDS, type BatchUpdate, type BaselineCaller } from "./statements.ts";
 
@@ -23,7 +23,7 @@ export async function updateInTransactions(
 
 const statementNames = new Map<string, string>();
 
-/** PostgreSQL's names are short. */
+/** Names of prepared statements are limited to 63 bytes, so they are numbered. */
 function statementName(fields: string): string {
   const name = statementNames.get(fields) ?? `set ${statementNames.size}`;
   statementNames.set(fields, name);

@@ -1,8 +1,8 @@
-/** What the baseline checks of a request and how it shows a job: minimal, but real. */
+/** Request validation and job serialisation of the baseline, reduced to what the comparison needs. */
 import { toTypedId } from "../../src/platform/ids.ts";
 import { FIELDS } from "./statements.ts";
 
-/** What Waymark sends with every answer. */
+/** The headers of every Waymark response. */
 export const DEFAULT_HEADERS = [
   "Content-Security-Policy",
   "default-src 'none';frame-ancestors 'none'",
@@ -39,7 +39,7 @@ export const DEFAULT_HEADERS = [
 export type Row = Record<string, string | number | boolean | null>;
 export type Patch = Record<string, unknown>;
 
-/** A failure that the caller is told. */
+/** An error with its HTTP status; the response contains the message. */
 export class RequestError extends Error {
   readonly status: number;
   constructor(status: number, message: string) {
@@ -48,7 +48,7 @@ export class RequestError extends Error {
   }
 }
 
-/** The editable fields of `body`, each of its type and within its bound. */
+/** Returns the editable fields of `body`, checked for type and limits; throws RequestError 400. */
 export function readPatch(body: unknown, statuses: ReadonlySet<string>): Patch {
   const patch: Patch = {};
   let any = false;
@@ -119,7 +119,7 @@ export function toWire(row: Row): object {
   };
 }
 
-/** A job in a list, with its version. */
+/** Serialises a job for a list: with its version. */
 export function toListedWire(row: Row): unknown {
   return Object.assign(toWire(row), { version: row["version"] });
 }

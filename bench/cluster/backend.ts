@@ -1,4 +1,4 @@
-/** What a balancer sends requests to, and what it tells of those that it could not get answered. */
+/** The interface between the balancer and its backends. */
 import type { Agent, IncomingMessage } from "node:http";
 
 export interface Backend {
@@ -7,22 +7,22 @@ export interface Backend {
   readonly agent: Agent;
 }
 
-/** A request that the balancer answered itself, or cut, because a backend did not answer it. */
+/** A request that got an error from the balancer, or was cut off, because a backend did not answer it. */
 export interface UnansweredRequest {
   readonly method: string;
   readonly path: string;
-  /** Null: none was ready. */
+  /** Null if no backend was ready. */
   readonly port: number | null;
   readonly reason: string;
 }
 
 export interface BalancerDeps {
-  /** The one whose turn it is; null: none is ready. */
+  /** Returns the next ready backend, or null if none is ready. */
   readonly choose: () => Backend | null;
   readonly onUnanswered: (one: UnansweredRequest) => void;
 }
 
-/** Without its query, which may hold what a log should not. */
+/** Returns method and path without the query, which may contain personal data. */
 export function describeRequest({ method = "", url = "" }: IncomingMessage): {
   method: string;
   path: string;

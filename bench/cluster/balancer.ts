@@ -1,7 +1,6 @@
 /**
- * A small balancer, to be in front of the APIs what a real one would be, and no kinder than the least kind: one API after
- * the other, of those whose /health/ready says so, over connections that are kept. It tries nothing twice, so that whatever
- * a server does not answer is a failure; not even a connection that is refused.
+ * A small load balancer for tests: round robin over the APIs whose /health/ready returns 200, with keep-alive connections. It
+ * never retries, not even a refused connection, so every request that a server fails to answer counts as a failure.
  */
 import { once } from "node:events";
 import { Agent, createServer } from "node:http";
@@ -13,7 +12,7 @@ import { fetchReadiness } from "./readiness.ts";
 import { tunnel } from "./websocket-tunnel.ts";
 
 export interface BalancerOptions {
-  /** Addresses, such as `http://127.0.0.1:4000`, that servers come and go at. */
+  /** Base URLs such as `http://127.0.0.1:4000`. A server may stop and start again at its URL. */
   readonly backends: readonly string[];
   readonly checkEveryMs?: number;
   readonly port?: number;
@@ -22,23 +21,23 @@ export interface BalancerOptions {
 export interface Balancer extends AsyncDisposable {
   readonly url: string;
   readonly unanswered: readonly UnansweredRequest[];
-  /** The addresses that are sent requests now. */
+  /** Base URLs of the backends that are ready now. */
   activeUrls(): string[];
 }
 
 interface WatchedBackend extends Backend {
   readonly url: string;
   isReady: boolean;
-  /** How many times in a row it has not answered. */
+  /** Consecutive health checks without a response. */
   missedChecks: number;
 }
 
 const CHECK_EVERY_MS = 200;
 const MAX_MISSED_CHECKS = 3;
-/** Shorter than the servers': they never close a connection that a request may be on its way on. */
+/** Shorter than the servers' idle timeout, so that a server never closes a connection that is about to be used. */
 const IDLE_MS = 30_000;
 
-/** Resolves once it listens and has looked at each of the backends. */
+/** Resolves once it listens and has checked each backend. */
 export async function startBalancer(options: BalancerOptions): Promise<Balancer> {
   const { checkEveryMs = CHECK_EVERY_MS } = options;
   const backends = options.backends.map(createWatchedBackend);
@@ -93,7 +92,7 @@ function roundRobin(backends: readonly WatchedBackend[]): BalancerDeps["choose"]
   };
 }
 
-/** Who says no is out at once; who does not answer may be busy, or its answer lost. */
+/** A status other than 200 excludes the backend immediately; missing responses exclude it after three checks in a row. */
 async function checkBackend(backend: WatchedBackend): Promise<void> {
   const status = await fetchReadiness(backend.url);
   backend.missedChecks = status === null ? backend.missedChecks + 1 : 0;

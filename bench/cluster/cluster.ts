@@ -1,6 +1,6 @@
 /**
- * The real shape on one machine, by the commands of docker-compose.yml: a PostgreSQL, a MongoDB replica set, the schema
- * migrated once, APIs behind a balancer, and workers. All of it listens on 127.0.0.1, on ports of its own.
+ * Runs the services of docker-compose.yml on one machine, without containers: PostgreSQL, a MongoDB replica set, the migration,
+ * APIs behind a balancer, and workers. Everything listens on 127.0.0.1, each on a free port.
  */
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -14,37 +14,37 @@ import { findFreePort } from "./free-port.ts";
 import { readLogTail, startProgram } from "./process.ts";
 
 export interface ClusterOptions {
-  /** A `mongod` (src/embedded/mongo/binary.ts finds one). */
+  /** Path of a `mongod`, such as `findMongodBinary` returns. */
   readonly mongodBinary: string;
   readonly apis?: number;
   readonly workers?: number;
-  /** WAYMARK_SECRET; one is made up unless it is given. */
+  /** WAYMARK_SECRET. Default: random. */
   readonly secret?: string;
-  /** Settings of each Waymark, over those of docker-compose.yml and the cluster's own. */
+  /** Settings of every Waymark process. They override those of docker-compose.yml and of the cluster. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Where the balancer listens; anywhere unless it is given. */
+  /** The balancer's port. Default: any free port. */
   readonly port?: number;
   readonly onProgress?: (sentence: string) => void;
 }
 
 export interface Cluster extends AsyncDisposable {
-  /** The balancer's. */
+  /** The balancer's URL. */
   readonly url: string;
   readonly balancer: Balancer;
   readonly apis: readonly Member[];
   readonly workers: readonly Member[];
   readonly databaseUrl: string;
   readonly mongoUrl: string;
-  /** Holds everything, logs included; it goes with the cluster. */
+  /** Contains all data and logs. It is deleted with the cluster. */
   readonly folder: string;
-  /** Runs a command of Waymark's command line to its end, and answers with what it printed, errors included. */
+  /** Runs a command of Waymark's command line and returns its output; throws if it exits with another code than 0. */
   run(name: string, ...args: string[]): Promise<string>;
 }
 
-/** How long an API that stops is open: to a balancer that looks five times a second, on a machine that may be busy. */
+/** An API keeps listening this long after SIGTERM. The balancer checks every 200 ms; the rest is for a busy machine. */
 const SHUTDOWN_DRAIN_DELAY = "3s";
 
-/** Resolves once every member is ready. */
+/** Resolves once every process is ready. */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const { onProgress = () => undefined } = options;
   await using opened = new AsyncDisposableStack();
@@ -55,18 +55,18 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const secret = options.secret ?? randomBytes(32).toString("base64");
   const compose = await readCompose({ WAYMARK_SECRET: secret, PUBLIC_URL: url });
 
-  onProgress("PostgreSQL and MongoDB are starting.");
+  onProgress("Starting PostgreSQL and MongoDB.");
   const { url: databaseUrl } = opened.use(await startPostgres(folder));
   const mongoParts = { folder, binary: options.mongodBinary, command: compose.mongodb.command };
   const { url: mongoUrl } = opened.use(await startMongo(mongoParts));
   const addresses = { DATABASE_URL: databaseUrl, MONGODB_URL: mongoUrl };
   const environment = { ...clusterEnvironment(folder), ...addresses, ...options.env };
   const run = createCommandRunner({ folder, environment, service: compose.migrate });
-  onProgress("The schema is migrated.");
+  onProgress("Migrating the schema.");
   await run("migrate", ...compose.migrate.command.slice(2));
 
   const { apis = 2, workers = 2 } = options;
-  onProgress(`${apis} APIs and ${workers} workers are starting.`);
+  onProgress(`Starting ${apis} APIs and ${workers} workers.`);
   const make = (role: "api" | "worker", count: number): Promise<Member[]> =>
     Promise.all(
       Array.from({ length: count }, (_, at) =>
@@ -92,15 +92,15 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   };
 }
 
-/** What an operator sets in front of docker-compose.yml for more than one API, and this machine in the place of containers. */
+/** What an operator sets for more than one API, and what replaces the isolation of containers. */
 function clusterEnvironment(folder: string): Record<string, string> {
   return {
     HOST: "127.0.0.1",
     TRUST_PROXY: "1",
-    // A container has its ports to itself; here they would be the same for all.
+    // Containers could all use the same port; processes on one machine cannot.
     METRICS_PORT: "",
     SHUTDOWN_DRAIN_DELAY,
-    // Mails stay in the folder, and webhooks may go to receivers on this machine.
+    // Without SMTP_URL, mails stay in the folder.
     SMTP_URL: "",
     WEBHOOK_ALLOW_PRIVATE: "on",
     WAYMARK_DATA_DIR: join(folder, "waymark"),
@@ -114,7 +114,7 @@ interface MemberDeps {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** A container has its address to itself; here a port tells members apart. */
+/** Each process has its own port, because they share one IP address. */
 async function createClusterMember(
   service: ComposeService,
   { name, folder, environment }: MemberDeps,
@@ -129,7 +129,7 @@ async function createClusterMember(
   });
 }
 
-/** The image's `node` is the one that runs here. */
+/** Uses this process's Node in place of the image's `node`. */
 function resolveProgram({ command: [program = ""] }: ComposeService, args: readonly string[]) {
   return { command: program === "node" ? process.execPath : program, args };
 }

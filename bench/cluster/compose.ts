@@ -1,4 +1,4 @@
-/** What docker-compose.yml and the Dockerfile say of each service, read as an engine reads them. */
+/** Reads the services of docker-compose.yml and the environment of the Dockerfile. */
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parse } from "yaml";
@@ -6,7 +6,7 @@ import { parse } from "yaml";
 export interface ComposeService {
   /** The program and its arguments. */
   readonly command: readonly string[];
-  /** The image's, and the service's own over it. */
+  /** The image's environment, overridden by the service's. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -18,7 +18,10 @@ interface ComposeFile {
 
 export const projectRoot = resolve(import.meta.dirname, "../..");
 
-/** `variables` are what the file asks of the shell, such as WAYMARK_SECRET; throws where it needs one that is not there. */
+/**
+ * Reads the four services. `variables` are the shell variables that the file refers to, such as WAYMARK_SECRET; throws if a
+ * required one is missing.
+ */
 export async function readCompose(
   variables: Readonly<Record<string, string>>,
 ): Promise<Record<ServiceName, ComposeService>> {
@@ -37,7 +40,7 @@ export async function readCompose(
   return { api: read("api"), worker: read("worker"), migrate: read("migrate"), mongodb: read("mongodb") };
 }
 
-/** `${NAME}`, `${NAME:-what stands for it}` and `${NAME:?why it is needed}`. */
+/** Replaces `${NAME}`, `${NAME:-default}` and `${NAME:?error message}`. */
 function interpolate(text: string, variables: Readonly<Record<string, string>>): string {
   return text.replaceAll(/\$\{(\w+)(?::([-?])([^}]*))?\}/g, (_, name: string, kind: string, rest: string) => {
     const value = variables[name] ?? "";
@@ -46,7 +49,7 @@ function interpolate(text: string, variables: Readonly<Record<string, string>>):
   });
 }
 
-/** Of the last stage, which is the image. */
+/** Returns the ENV of the last stage, which becomes the image. */
 function environmentOf(dockerfile: string): Record<string, string> {
   const stage = dockerfile.slice(dockerfile.lastIndexOf("\nFROM "));
   const [, line = ""] = /^ENV (.+)$/m.exec(stage) ?? [];

@@ -1,4 +1,4 @@
-/** The cluster's PostgreSQL and MongoDB: the programs that Waymark brings or finds, run as docker-compose.yml has them. */
+/** The cluster's PostgreSQL and MongoDB: Waymark's embedded programs with the arguments of docker-compose.yml. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -11,16 +11,16 @@ export interface ClusterDatabase extends AsyncDisposable {
   readonly url: string;
 }
 
-/** Durable, on a port of its own, with the 100 connections that PostgreSQL has by default. */
+/** Starts a durable PostgreSQL on a free port, with its default of 100 connections. */
 export async function startPostgres(folder: string): Promise<ClusterDatabase> {
   return await openEmbeddedPostgres({ dataDir: folder, exclusive: true });
 }
 
 interface MongoOptions {
   readonly folder: string;
-  /** The `mongod` to run. */
+  /** Path of the `mongod`. */
   readonly binary: string;
-  /** The service's, from docker-compose.yml. */
+  /** The service's command in docker-compose.yml. */
   readonly command: readonly string[];
 }
 
@@ -28,16 +28,16 @@ const DATABASE = "waymark";
 const READY_TIMEOUT_MS = 60_000;
 const POLL_INTERVAL_MS = 50;
 const NOT_YET_INITIALIZED = 94;
-/** It is there, and listens on this machine alone; and what it keeps for itself is small. */
+/** Listens on TCP only, with small caches. */
 const SETTINGS = ["--nounixsocket", "--oplogSize=64", "--wiredTigerCacheSizeGB=0.25", "--quiet"];
 
-/** A replica set of one member, reached by its name, as an application reaches any replica set. */
+/** Starts a replica set of one member. Its URL names the set, as for any replica set. */
 export async function startMongo({ folder, binary, command }: MongoOptions): Promise<ClusterDatabase> {
   const port = await findFreePort();
   const dbpath = join(folder, "mongo");
   const logFile = join(folder, "mongo.log");
   await mkdir(dbpath, { mode: 0o700 });
-  // It listens on this machine alone, and needs neither a key file nor a password.
+  // It listens on 127.0.0.1 only, so it needs no key file and no password.
   const isForContainers = /^--(?:bind_ip_all$|keyFile=)/;
   const given = command.slice(1).filter((argument) => !isForContainers.test(argument));
   const args = [...given, `--dbpath=${dbpath}`, "--bind_ip=127.0.0.1", `--port=${port}`, ...SETTINGS];
@@ -65,7 +65,7 @@ interface StartingMongo {
   readonly logFile: string;
 }
 
-/** What the health check of docker-compose.yml does: it makes the replica set the first time, and waits until it takes writes. */
+/** Does what the health check of docker-compose.yml does: initiates the replica set once, and waits until it accepts writes. */
 async function waitUntilPrimary({ host, replicaSet, program, logFile }: StartingMongo): Promise<void> {
   const deadlineMs = performance.now() + READY_TIMEOUT_MS;
   const config = { _id: replicaSet, members: [{ _id: 0, host }] };

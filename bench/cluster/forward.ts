@@ -1,9 +1,9 @@
-/** One request through the balancer. */
+/** Forwards one HTTP request through the balancer. */
 import { request as requestOf, type IncomingMessage, type ServerResponse } from "node:http";
 import { pipeline } from "node:stream";
 import { describeRequest, type BalancerDeps } from "./backend.ts";
 
-/** They are of one connection, and not of the request (RFC 9110, 7.6.1). */
+/** Headers that apply to one connection and are not forwarded (RFC 9110, section 7.6.1). */
 const HOP_BY_HOP_HEADERS = new Set(["connection", "keep-alive", "proxy-connection", "te", "upgrade"]);
 
 export function forward(incoming: IncomingMessage, response: ServerResponse, parts: BalancerDeps): void {
@@ -11,7 +11,7 @@ export function forward(incoming: IncomingMessage, response: ServerResponse, par
   const fail = (status: 502 | 503, reason: string): void => {
     if (response.destroyed) return;
     parts.onUnanswered({ ...describeRequest(incoming), port: backend?.port ?? null, reason });
-    // Half an answer is told as such: by its end.
+    // The headers are already sent, so the only way to signal the failure is to cut the connection.
     if (response.headersSent) response.destroy();
     else response.writeHead(status, { "content-type": "text/plain", "retry-after": "1" }).end(`${reason}\n`);
   };
@@ -23,17 +23,17 @@ export function forward(incoming: IncomingMessage, response: ServerResponse, par
   const outgoing = requestOf({ hostname, port, agent, method, path, headers, setHost: false });
   outgoing.once("response", (answer) => {
     response.writeHead(answer.statusCode ?? 502, filterHeaders(answer.rawHeaders));
-    pipeline(answer, response, (error) => error && fail(502, `the answer was cut: ${error.message}`));
+    pipeline(answer, response, (error) => error && fail(502, `the response was cut off: ${error.message}`));
   });
   outgoing.once("error", (error) => fail(502, error.message));
-  // The client has gone, and wants no answer.
+  // The client has disconnected.
   response.once("close", () => {
     if (!response.writableFinished) outgoing.destroy();
   });
   incoming.pipe(outgoing);
 }
 
-/** As they came, with the client's address behind those that it came by. */
+/** Copies the request's headers and appends the client's IP address to X-Forwarded-For. */
 function forwardedHeaders({ rawHeaders, headers, socket }: IncomingMessage): string[] {
   const before = headers["x-forwarded-for"];
   const hops = [...(before === undefined ? [] : [before]), socket.remoteAddress ?? ""].join(", ");

@@ -1,4 +1,4 @@
-/** Ports for servers that stop and come back. */
+/** Free ports for servers that are stopped and started again on the same port. */
 import { findFreePort as find, MIN_PORT, PORT_LIMIT } from "../../src/embedded/free-port.ts";
 
 export async function findFreePort(): Promise<number> {

@@ -1,6 +1,6 @@
 /**
- * `npm run cluster [-- --port 4000] [--apis 2] [--workers 2]`: the shape of docker-compose.yml on this machine, filled with
- * the demo, until Ctrl-C. Further settings of Waymark are taken from the environment.
+ * `npm run bench:cluster [-- --port 4000] [--apis 2] [--workers 2]`: runs the services of docker-compose.yml on this machine, with
+ * the demo, until Ctrl-C. The environment may set the variables of FORWARDED_SETTINGS.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -9,7 +9,7 @@ import { readEnv } from "../../src/config/env.ts";
 import { findMongodBinary } from "../../src/embedded/mongo/binary.ts";
 import { startCluster, type Cluster } from "./cluster.ts";
 
-/** What may be tried with it, beside what the cluster sets itself. */
+/** Variables that are passed on to every Waymark process. */
 const FORWARDED_SETTINGS = [
   "LOG_LEVEL",
   "SHUTDOWN_DRAIN_DELAY",
@@ -47,13 +47,13 @@ await using cluster = await startCluster({
 printStatus(await cluster.run("demo", "demo"));
 printStatus(summary(cluster));
 await keepRunning(cluster);
-printStatus("Stopping: what was accepted is answered first.");
+printStatus("Stopping: requests in flight are answered first.");
 
-/** As `restart: unless-stopped` does it. */
+/** Restarts ended processes, like `restart: unless-stopped`. */
 async function keepRunning({ apis, workers }: Cluster): Promise<void> {
   while (!stopping.signal.aborted) {
     for (const member of [...apis, ...workers].filter((one) => one.pid() === 0)) {
-      printStatus(`${member.name} has ended, and is started again.`);
+      printStatus(`${member.name} has ended; starting it again.`);
       await member.start().catch((error: unknown) => printStatus(String(error)));
     }
     await pause(POLL_INTERVAL_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
@@ -69,7 +69,7 @@ function summary({ url, apis: fronts, workers: backs, folder }: Cluster): string
     ...members,
     `  logs       ${folder}`,
     "",
-    "  Ctrl-C ends it, and removes the folder. A member that is sent SIGTERM leaves in good order, and comes back.",
+    "  Ctrl-C stops everything and deletes the folder. A process that gets SIGTERM drains, ends and is started again.",
     "",
   ].join("\n");
 }

@@ -1,10 +1,10 @@
-/** One of the cluster's Waymarks: a process that is stopped and started again at the same address. */
+/** A Waymark process of the cluster, which can be stopped and started again at the same URL. */
 import { setTimeout as pause } from "node:timers/promises";
 import { fetchReadiness } from "./readiness.ts";
 import { readLogTail, startProgram, type Program, type ProgramOptions } from "./process.ts";
 
 export interface MemberOptions extends ProgramOptions {
-  /** `api-1`. */
+  /** Such as `api-1`. */
   readonly name: string;
   readonly url: string;
 }
@@ -13,11 +13,11 @@ export interface Member {
   readonly name: string;
   readonly url: string;
   readonly logFile: string;
-  /** Of the process that runs now; 0: none does. */
+  /** The id of the running process; 0 if none runs. */
   pid(): number;
-  /** Resolves once it is ready; rejects, with the end of what it said, where it ended instead. `env` over the usual. */
+  /** Resolves once it is ready; rejects with the end of its log if it ends instead. `env` overrides its usual settings. */
   start(env?: Readonly<Record<string, string>>): Promise<void>;
-  /** Resolves, once it has ended, with its exit code or the name of the signal; null where none runs. */
+  /** Resolves when it has ended, with its exit code or the signal's name; null if none was running. */
   stop(signal?: NodeJS.Signals): Promise<number | string | null>;
 }
 

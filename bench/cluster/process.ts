@@ -1,4 +1,4 @@
-/** A program that the cluster runs, in a process group of its own: Ctrl-C is for the one who started the cluster. */
+/** Starts a program in its own process group, so that Ctrl-C in the terminal does not reach it. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { open, readFile } from "node:fs/promises";
@@ -8,13 +8,13 @@ export interface ProgramOptions {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** What it prints is added to this file. */
+  /** Its output is appended to this file. */
   readonly logFile: string;
 }
 
 export interface Program {
   readonly pid: number;
-  /** Resolves with its exit code, or the name of the signal that ended it. */
+  /** Resolves with its exit code, or with the name of the signal that ended it. */
   readonly ended: Promise<number | string>;
   hasEnded(): boolean;
   signal(signal: NodeJS.Signals): void;
@@ -35,7 +35,7 @@ export async function startProgram({ command, args, env, logFile }: ProgramOptio
   } finally {
     await log.close();
   }
-  // Where we end without having stopped it: a test run that is broken off, for example.
+  // If this process ends without stopping the program, for example when a test run is aborted.
   const endWithUs = (): void => void child.kill("SIGTERM");
   process.once("exit", endWithUs);
   let hasEnded = false;
@@ -52,7 +52,7 @@ export async function startProgram({ command, args, env, logFile }: ProgramOptio
   };
 }
 
-/** The last of what a program has printed. */
+/** Returns the last lines of a program's log. */
 export async function readLogTail(logFile: string): Promise<string> {
   return (await readFile(logFile, "utf8")).slice(-LOG_TAIL_CHARACTERS);
 }

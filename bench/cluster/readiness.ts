@@ -1,12 +1,12 @@
-/** Whether a server wants requests, as balancers and orchestrators ask it. */
+/** The readiness check that balancers and orchestrators use. */
 import { get } from "node:http";
 
 const RESPONSE_TIMEOUT_MS = 3_000;
 
-/** The status of its /health/ready; null where it does not answer. */
+/** Returns the status of /health/ready, or null without a response within the timeout. */
 export async function fetchReadiness(url: string): Promise<number | null> {
   const { promise, resolve } = Promise.withResolvers<number | null>();
-  // On a connection of its own: that an old one still stands says nothing of the door.
+  // A new connection each time: a kept one would work even if the server accepts no new ones.
   const request = get(`${url}/health/ready`, { agent: false, timeout: RESPONSE_TIMEOUT_MS }, (response) => {
     response.resume();
     resolve(response.statusCode ?? null);

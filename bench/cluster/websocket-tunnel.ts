@@ -1,10 +1,10 @@
-/** One connection that becomes a WebSocket, through the balancer: bytes go both ways until either side ends. */
+/** Forwards a WebSocket connection through the balancer: pipes bytes both ways until either side closes. */
 import type { IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import { describeRequest, type BalancerDeps } from "./backend.ts";
 
 interface TunnelDeps extends BalancerDeps {
-  /** What came right behind the request. */
+  /** Bytes that the client sent after the request. */
   readonly head: Buffer;
 }
 
@@ -16,7 +16,7 @@ export function tunnel(request: IncomingMessage, client: Socket, { head, ...part
     parts.onUnanswered({ ...describeRequest(request), port: backend?.port ?? null, reason });
     client.end(UNAVAILABLE);
   };
-  // Whoever ends in mid-sentence: the other one is told by its own end.
+  // A client error closes the client's socket, and its close event then closes the upstream one.
   client.on("error", () => undefined);
   if (!backend) return fail("no backend is ready");
 
@@ -35,7 +35,7 @@ export function tunnel(request: IncomingMessage, client: Socket, { head, ...part
   client.once("close", () => upstream.destroy());
 }
 
-/** With its connection's headers: the upgrade is for the server. */
+/** Serialises the request with its hop-by-hop headers, because the upgrade is meant for the server. */
 function requestHead({ method, url, rawHeaders, socket }: IncomingMessage): string {
   const lines = [`${method} ${url} HTTP/1.1`];
   for (let at = 0; at < rawHeaders.length; at += 2) lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`);

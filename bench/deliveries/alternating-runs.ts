@@ -1,21 +1,21 @@
-/** Runs the sides alternately. A side that fails, or does not finish in time, is left out from then on and named. */
+/** Runs the sides alternately. A side that fails or times out is excluded from the following rounds. */
 import { rotate } from "./protocol.ts";
 
 export interface RunOutcome<Result> {
-  /** By the side's name, round by round. */
+  /** One result per round, by the side's name. */
   results: Map<string, Result[]>;
-  /** The names of the sides that did not finish. */
+  /** Names of the excluded sides. */
   unfinished: Set<string>;
 }
 
 export interface AlternatingRunOptions<Side, Result> {
   rounds: number;
-  /** Before the rounds, once for each side. */
+  /** Runs once for each side, before the first round. */
   warmUp: (side: Side) => Promise<unknown>;
   run: (side: Side) => Promise<Result>;
-  /** The others are compared with it: where it fails, so does the whole. */
+  /** True for the side that the others are compared with. If it fails, the whole run fails. */
   isReference: (side: Side) => boolean;
-  /** Ends what a side that did not finish has left behind. */
+  /** Cleans up after an excluded side. */
   abandon: (side: Side) => Promise<void>;
   onProgress: (text: string) => void;
 }

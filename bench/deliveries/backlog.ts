@@ -1,11 +1,11 @@
-/** A backlog drained by each engine in turns: Waymark, what it could have been built on, and a bare loop of POSTs. */
+/** Measures how fast each engine sends a backlog of deliveries: Waymark, four job queues, and a bare loop of POSTs. */
 import { processCpuUs, peakMemoryMb } from "../process-usage.ts";
 import { median, HANGING_ENDPOINTS, ENDPOINTS, type EngineName } from "./protocol.ts";
 import { runAlternating } from "./alternating-runs.ts";
 import { startEngine, type EngineProcess, type Sink, type DeliveryProcesses } from "./processes.ts";
 import type { DeliveryDataset } from "./dataset.ts";
 
-/** Of one drain; microseconds and statements are those of one delivery. */
+/** The figures of one drain. CPU microseconds and statements are per delivery. */
 export interface DrainResult {
   perSecond: number;
   nodeUs: number;
@@ -13,7 +13,7 @@ export interface DrainResult {
   mongoUs: number;
   redisUs: number;
   statements: number;
-  /** Deliveries that came more than once. */
+  /** Requests beyond the first of each delivery. */
   duplicates: number;
 }
 
@@ -26,15 +26,15 @@ export interface DeliverySide {
 
 export interface BacklogResult {
   sides: DeliverySide[];
-  /** By the side's name, round by round. */
+  /** One result per round, by the side's name. */
   drains: Map<string, DrainResult[]>;
-  /** The names of the sides that did not finish. */
+  /** Names of the sides that did not finish. */
   unfinished: Set<string>;
-  /** Most memory that Waymark's worker ever held, in MB. */
+  /** Peak resident memory of Waymark's worker, in MB. */
   workerMemoryMb: number;
 }
 
-/** One job a delivery costs Agenda so much that a share of the backlog has to do. */
+/** One Agenda task per delivery is so slow that Agenda gets only this share of the backlog. */
 const AGENDA_SHARE = 1 / 25;
 const WARM_UP_SHARE = 1 / 10;
 
@@ -89,12 +89,12 @@ function listSides({ hasRedis }: DeliveryProcesses, deliveries: number): Deliver
     side("graphile-worker", "graphile-worker"),
     side("pg-boss", "pg-boss"),
     ...(hasRedis ? [side("BullMQ", "bullmq")] : []),
-    side("Agenda, one job each", "agenda", AGENDA_SHARE),
+    side("Agenda, one task per delivery", "agenda", AGENDA_SHARE),
     side("bare loop of signed POSTs", "bare-loop"),
   ];
 }
 
-/** Fills, begins, waits for the last delivery to come, and stops. */
+/** Fills the queue, starts the engine, waits for the last delivery and stops the engine. */
 export async function drain(
   { stage, world, sink }: Omit<DeliveryBench, "stage"> & { stage: Pick<DeliveryProcesses, "cpu"> },
   engine: EngineProcess,
@@ -104,13 +104,13 @@ export async function drain(
   await clear();
   await world.setHanging(isHanging);
   await engine.send({ do: "fill", count: deliveries });
-  // Message n goes to endpoint n modulo their number.
+  // Message n goes to endpoint n modulo the number of endpoints.
   const healthy = isHanging ? countHealthy(deliveries) : deliveries;
   sink.send({ do: "expect", count: healthy, secrets: world.secrets, keepTimes: false });
   await world.takeStatementCount();
   const before = { servers: stage.cpu(), node: processCpu(engine) };
   const received = sink.received();
-  // If the engine does not start, do not wait for it.
+  // If the engine fails to start, this promise rejects later without a listener.
   received.catch(() => undefined);
   await engine.send({ do: "start" });
   const { firstMs, lastMs, requests, wrongSignatures } = await received;
@@ -139,7 +139,7 @@ function processCpu({ pid }: EngineProcess): number {
   return processCpuUs(pid);
 }
 
-/** Of one figure, round by round: what stands on the left divided by what stands on the right. */
+/** Computes `of` for left divided by right per round, and returns the median, smallest and largest ratio. */
 export function medianRatio(
   left: readonly DrainResult[],
   right: readonly DrainResult[],

@@ -1,4 +1,4 @@
-/** What there is to deliver: jobs, their events and 200 endpoints, in a database made anew for each run. */
+/** The data of the delivery benchmarks: jobs, their events and 200 endpoints, in a new database for each run. */
 import pg from "pg";
 import { toEventWire, type EventRow } from "../../src/events/event.wire.ts";
 import { entities } from "../../src/app/entities.ts";
@@ -14,13 +14,13 @@ import { ENDPOINTS, HANGING_ENDPOINTS, BENCH_SECRET } from "./protocol.ts";
 export interface DeliveryDataset extends AsyncDisposable {
   url: string;
   client: pg.Client;
-  /** Of the endpoints, by their number. */
+  /** Signing secrets, by endpoint number. */
   secrets: string[];
   /** Empties all queues and logs. */
   clear(): Promise<void>;
-  /** Has the first endpoints hang, or answer again. */
+  /** Makes the first endpoints hang, or answer again. */
   setHanging(isHanging: boolean): Promise<void>;
-  /** Statements that PostgreSQL has run for others than us since the last call. */
+  /** Returns the number of statements since the last call, without those of the benchmark itself. */
   takeStatementCount(): Promise<number>;
 }
 
@@ -29,7 +29,7 @@ const CHUNK = 2_000;
 const MAX_IN_FLIGHT = 64;
 const PER_SECOND = 1_000;
 
-/** `events`: as many as the largest backlog has deliveries. `sinkUrl`: where all endpoints point. */
+/** Creates the database. `events` is the size of the largest backlog; all endpoints point to `sinkUrl`. */
 export async function createDeliveryDataset(
   serverUrl: string,
   { name, events, sinkUrl }: { name: string; events: number; sinkUrl: string },
@@ -54,7 +54,7 @@ export async function createDeliveryDataset(
   return openDeliveryDataset(url, client, secrets);
 }
 
-/** One that is in place. */
+/** Wraps an existing database. */
 export function openDeliveryDataset(url: string, client: pg.Client, secrets: string[]): DeliveryDataset {
   return {
     url,
@@ -83,13 +83,13 @@ export function openDeliveryDataset(url: string, client: pg.Client, secrets: str
   };
 }
 
-/** `webhook_attempt` without its partitions, for the engines that record theirs here; and what the engines are told. */
+/** The other engines record their attempts in `bench_attempt` and read endpoints and messages from the other two tables. */
 export const BENCH_TABLES = `
   create table bench_attempt (like webhook_attempt including all);
   create table bench_endpoint (n int primary key, id uuid not null, url text not null, secret text not null);
   create table bench_message (n int primary key, endpoint int not null, event_id uuid not null, id text not null, body text not null)`;
 
-/** Of these organisations (uuids) in turn. Answers with their secrets. */
+/** Inserts endpoints, distributed over the organisations (uuids) by rotation, and returns their secrets. */
 export async function insertEndpoints(
   client: pg.Client,
   sinkUrl: string,
@@ -114,7 +114,7 @@ export async function insertEndpoints(
   return secrets;
 }
 
-/** Changes of status with the whole job as it is then, and beside them the bodies that Waymark makes of them. */
+/** Inserts status changes with a snapshot of the job, and the webhook bodies that Waymark would build for them. */
 async function insertEvents(client: pg.Client, count: number): Promise<void> {
   for (let from = 1; from <= count; from += CHUNK) {
     const { rows } = await client.query<EventRow>(INSERT_EVENTS, [from, Math.min(count, from + CHUNK - 1)]);

@@ -1,4 +1,4 @@
-/** Agenda with one job for each delivery, tuned: polls often, much at once, an index that it can use, done jobs removed. */
+/** Agenda with one task per delivery, tuned: frequent polls, high concurrency, a usable index, finished tasks removed. */
 import { MongoBackend } from "@agendajs/mongo-backend";
 import { Agenda, type Job } from "agenda";
 import { MongoClient } from "mongodb";
@@ -34,7 +34,7 @@ serveEngine({
       defaultLockLimit: CONCURRENCY * 2,
       removeOnComplete: true,
     });
-    // One parameter: with two, Agenda would wait for a callback.
+    // The handler has one parameter: with two, Agenda would wait for a callback.
     // oxlint-disable-next-line typescript/no-misused-promises
     agenda.define("deliver", (job: Job<Message>) => deliverer.deliver(job.attrs.data));
     await agenda.start();

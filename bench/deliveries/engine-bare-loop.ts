@@ -1,4 +1,4 @@
-/** The floor: signed POSTs with undici's own pool and nothing else. Nothing is recorded. */
+/** The upper bound: signed POSTs through undici's pool, without a queue and without records. */
 import pg from "pg";
 import { Pool } from "undici";
 import { sign } from "../../src/webhooks/signing/signature.ts";
@@ -14,7 +14,7 @@ let sending: Promise<unknown> = Promise.resolve();
 async function sendSigned({ endpoint, id, body }: Message): Promise<void> {
   const timestampS = Math.floor(Date.now() / 1000);
   const target = targets[endpoint];
-  if (!target) throw new Error(`There is no endpoint ${endpoint}`);
+  if (!target) throw new Error(`Endpoint ${endpoint} does not exist`);
   const response = await http.request({
     method: "POST",
     path: new URL(target.url).pathname,

@@ -1,4 +1,4 @@
-/** BullMQ on Redis, tuned: one worker with much at once, finished jobs removed. */
+/** BullMQ on Redis, tuned: one worker with high concurrency, finished jobs removed. */
 import { Queue, Worker } from "bullmq";
 import { openDeliverer, readMessages, serveEngine, requireSetting } from "./harness.ts";
 import type { Message } from "./protocol.ts";

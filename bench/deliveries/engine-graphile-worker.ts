@@ -1,4 +1,4 @@
-/** graphile-worker, tuned: jobs fetched into a local queue and completed in batches, one job a delivery. */
+/** graphile-worker, tuned: jobs are fetched into a local queue and completed in batches, one per delivery. */
 import { Logger, makeWorkerUtils, run, type Runner } from "graphile-worker";
 import pg from "pg";
 import { openDeliverer, serveEngine, requireSetting } from "./harness.ts";
@@ -10,7 +10,7 @@ const deliverer = await openDeliverer();
 const logger = new Logger(() => () => undefined);
 const utils = await makeWorkerUtils({ connectionString: requireSetting("DATABASE_URL"), logger });
 await utils.migrate();
-// It wants both; connections of ours do not break.
+// graphile-worker requires both listeners on a pool that it did not create.
 deliverer.pool
   .on("error", () => undefined)
   .on("connect", (client) => void client.on("error", () => undefined));

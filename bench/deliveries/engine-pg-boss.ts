@@ -1,4 +1,4 @@
-/** pg-boss, tuned: loops that fetch and complete batches, without the pause between polls that `work` has. */
+/** pg-boss, tuned: loops that fetch and complete batches, without the polling interval of `work`. */
 import { PgBoss } from "pg-boss";
 import { openDeliverer, readMessages, serveEngine, requireSetting } from "./harness.ts";
 import type { Message } from "./protocol.ts";

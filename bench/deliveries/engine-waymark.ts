@@ -1,4 +1,4 @@
-/** A worker of Waymark as it runs in production: the dispatcher, and Agenda as its timer. */
+/** A Waymark worker as in production: the dispatcher, with Agenda as its timer. */
 import pg from "pg";
 import { Registry } from "prom-client";
 import { startWorker } from "../../src/app/worker.ts";
@@ -57,7 +57,7 @@ serveEngine({
   },
   start,
   async stop() {
-    // The database stays: it is started again in the next round.
+    // The database is kept for the next round.
     await worker?.[Symbol.asyncDispose]();
   },
 });

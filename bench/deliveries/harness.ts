@@ -1,4 +1,4 @@
-/** What every engine's process has in common: its commands, the signed POST, and the record of each attempt. */
+/** Shared by the processes of all engines: commands, the signed POST, and the attempt log. */
 import pg from "pg";
 import { createAddressGuard } from "../../src/platform/http-client/address-guard.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -8,10 +8,10 @@ import { createSender, type AttemptResult, type Sender } from "../../src/webhook
 import type { EngineCommand, Message } from "./protocol.ts";
 
 export interface Engine {
-  /** Puts a backlog of the first messages in place, to be begun with at `start`. */
+  /** Queues the first `count` messages; sending begins with `start`. */
   fill(count: number): Promise<void>;
   start(): Promise<void>;
-  /** Resolves once everything that was sent is recorded. */
+  /** Resolves once every sent delivery is recorded. */
   stop(): Promise<void>;
 }
 
@@ -21,12 +21,12 @@ export function requireSetting(name: "DATABASE_URL" | "MONGODB_URL" | "REDIS_SOC
   return value;
 }
 
-/** Obeys the bench until it lets go. */
+/** Executes the benchmark's commands until it disconnects. */
 export function serveEngine(engine: Engine): void {
   process.on("message", (command: EngineCommand) => {
     void runCommand(engine, command).then(() => process.send?.({ done: true }));
   });
-  // What an engine leaves open must not keep its process.
+  // Exit even if the engine has left handles open.
   process.once("disconnect", () => process.exit());
   process.send?.({ done: true });
 }
@@ -37,7 +37,7 @@ async function runCommand(engine: Engine, command: EngineCommand): Promise<void>
   else await engine.stop();
 }
 
-/** Waymark's own sender, as it is in production but for receivers on this machine. */
+/** Returns Waymark's production sender, which may also send to private IP addresses. */
 export function openSender(): Sender {
   const http = createHttpClient({ guard: createAddressGuard({ allowPrivate: true }) });
   return createSender({ http, clock: systemClock, docsUrl: "https://waymark.example/docs" });
@@ -56,7 +56,7 @@ export async function readTargets(pool: pg.Pool): Promise<Target[]> {
   return rows.map(({ url, secret }) => ({ url, headers: {}, secrets: [secret] }));
 }
 
-/** The first `count` messages, some at a time. */
+/** Yields the first `count` messages in chunks of 1,000. */
 export async function* readMessages(pool: pg.Pool, count: number): AsyncGenerator<Message[]> {
   for (let from = 1; from <= count; from += 1_000) {
     const { rows } = await pool.query<Message>(
@@ -69,7 +69,7 @@ export async function* readMessages(pool: pg.Pool, count: number): AsyncGenerato
 
 export interface Deliverer {
   pool: pg.Pool;
-  /** Sends it and resolves once its attempt is recorded; rejects where it was not delivered. */
+  /** Sends the message and resolves once its attempt is recorded; rejects if the delivery failed. */
   deliver(message: Message): Promise<void>;
 }
 
@@ -82,7 +82,7 @@ export async function openDeliverer(): Promise<Deliverer> {
     pool,
     async deliver({ endpoint, id, body }) {
       const target = targets[endpoint];
-      if (!target) throw new Error(`There is no endpoint ${endpoint}`);
+      if (!target) throw new Error(`Endpoint ${endpoint} does not exist`);
       const result = await sender.send({ endpoint: target, webhookId: id, body });
       await log.add(result);
       if (result.outcome.class !== "delivered") throw new Error(result.outcome.class);
@@ -90,7 +90,7 @@ export async function openDeliverer(): Promise<Deliverer> {
   };
 }
 
-/** One insert under way, and all that ends meanwhile in the next: the same batching that Waymark's own record has. */
+/** Inserts attempts in batches: while one insert runs, further results wait for the next. Waymark's attempt log does the same. */
 class AttemptLog {
   readonly #pool: pg.Pool;
   #waiting: AttemptResult[] = [];

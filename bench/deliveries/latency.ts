@@ -1,4 +1,4 @@
-/** From the commit of a change to its receipt, at a steady pace. */
+/** Measures the time from the commit of a change to its receipt, at a steady rate. */
 import { endProcess, startProcess } from "../servers.ts";
 import type { DeliveryBench } from "./backlog.ts";
 import type { ProducerCommand, Produced } from "./producer.ts";
@@ -12,13 +12,13 @@ export interface Latency {
 
 export interface LatencyResult {
   perSecond: number;
-  /** By engine, round by round. */
+  /** One result per round, by engine. */
   latencies: Map<EngineName, Latency[]>;
 }
 
 const RATES = [200, 1_000];
 const SECONDS = 4;
-/** Of each run, not counted: engines that have just started open connections and read what they need of each endpoint. */
+/** The first second of each run is not counted: a started engine still opens connections and reads its endpoints. */
 const WARM_UP_SECONDS = 1;
 
 export async function measureLatency(

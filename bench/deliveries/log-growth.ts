@@ -1,4 +1,4 @@
-/** What a delivery costs with ever more finished ones in the log. */
+/** Measures the cost of a delivery with more and more finished deliveries in the log. */
 import type pg from "pg";
 import { uuidV7Sql } from "../../src/platform/ids.ts";
 import { ensurePartitions } from "../../src/webhooks/deliveries/partitions.ts";
@@ -45,9 +45,9 @@ export async function measureLogGrowth(
   return sides.map(({ result }) => result);
 }
 
-/** Finished deliveries of the messages there are, spread over the last 28 days, each with one attempt. */
+/** Inserts finished deliveries of the existing messages, spread over the last 28 days, each with one attempt. */
 export async function insertFinished(client: pg.Client, count: number): Promise<void> {
-  // A worker that starts makes them, and none has started yet.
+  // A worker creates the partitions when it starts, and none has started yet.
   await ensurePartitions(createQueryable(client), Date.now(), RETENTION_DAYS);
   await client.query(INSERT_FINISHED, [count]);
 }

@@ -1,4 +1,4 @@
-/** The delivery rows: `--only=deliveries` (backlog and latency) or one of them, and `--only=growth`. */
+/** The delivery benchmarks: `--only=deliveries` (backlog and latency), one of the two, or `--only=growth`. */
 import { measureBacklog } from "./backlog.ts";
 import { measureLogGrowth } from "./log-growth.ts";
 import { measureLatency } from "./latency.ts";
@@ -8,23 +8,23 @@ import { createDeliveryDataset } from "./dataset.ts";
 
 export interface DeliveryOptions {
   folder: string;
-  /** Of the backlog. */
+  /** Size of the backlog. */
   deliveries: number;
   rounds: number;
-  /** Beside Waymark, the engines that the backlog is measured with; null: all. */
+  /** Engines to measure besides Waymark; null: all. */
   engines: readonly string[] | null;
   onProgress: (text: string) => void;
 }
 
 export type DeliveryPart = "backlog" | "latency" | "growth";
 
-/** The parts that `--only` asks for; without it all but growth, which takes its time. */
+/** Returns the parts that `--only` names. Without `--only`: all except growth, which takes long. */
 export function deliveryParts(only: readonly string[] | undefined): DeliveryPart[] {
   if (!only || only.includes("deliveries")) return ["backlog", "latency"];
   return (["backlog", "latency", "growth"] as const).filter((part) => only.includes(part));
 }
 
-/** Answers with each part's table. */
+/** Returns each part's table. */
 export async function measureDeliveries(
   parts: readonly DeliveryPart[],
   { folder, deliveries, rounds, engines, onProgress }: DeliveryOptions,

@@ -1,4 +1,4 @@
-/** The servers of the delivery rows (PostgreSQL, MongoDB, Redis where there is one) and the processes that use them. */
+/** Starts the servers of the delivery benchmarks (PostgreSQL, MongoDB, Redis if installed) and the processes that use them. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readFile, rm } from "node:fs/promises";
@@ -13,7 +13,7 @@ import { endProcess, WAYMARK_NODE_FLAGS, startProcess } from "../servers.ts";
 import type { EngineCommand, EngineName } from "./protocol.ts";
 import type { SinkTotals, SinkCommand } from "./sink.ts";
 
-/** Microseconds since they began. */
+/** CPU microseconds since each server started. */
 export interface ServerTimes {
   postgres: number;
   mongo: number;
@@ -22,7 +22,7 @@ export interface ServerTimes {
 
 export interface DeliveryProcesses extends AsyncDisposable {
   postgresUrl: string;
-  /** What the engines are told. */
+  /** Environment variables for the engines. */
   env: Record<string, string>;
   hasRedis: boolean;
   cpu(): ServerTimes;
@@ -49,7 +49,7 @@ export async function startDeliveryProcesses(
   const mongoUrl = await mongo.url;
   const redis = await startRedis(dataDir);
   if (redis) opened.defer(() => redis.end());
-  else onProgress("BullMQ is left out: it needs redis-server on the PATH and the package ioredis");
+  else onProgress("Skipping BullMQ: it needs redis-server on the PATH and the package ioredis");
 
   const postmasterPid = await readPostmasterPid(dataDir);
   const mongodPid = Number(await readFile(join(dataDir, "mongo", "mongod.lock"), "utf8"));
@@ -73,7 +73,7 @@ interface Redis {
   end(): Promise<void>;
 }
 
-/** Null where there is none. As BullMQ's guide has it for production: its log is written to disk every second. */
+/** Returns null without redis-server. Configured as BullMQ's production guide says: the append-only file is synced every second. */
 async function startRedis(dataDir: string): Promise<Redis | null> {
   try {
     createRequire(import.meta.url).resolve("ioredis");
@@ -93,7 +93,7 @@ async function startRedis(dataDir: string): Promise<Redis | null> {
   ]);
   if (!isReady) return null;
   child.stdout.resume();
-  // It says so before it listens.
+  // Redis prints that it is ready shortly before it listens.
   await pause(500);
   return {
     socket,
@@ -117,7 +117,7 @@ export async function startEngine(
   databaseUrl: string,
   { env }: Pick<DeliveryProcesses, "env">,
 ): Promise<EngineProcess> {
-  // As `npm start` has it; and what one wants for Waymark's worker alone, such as --cpu-prof.
+  // The flags of `npm start`. BENCH_ENGINE_ARGV adds flags for Waymark's worker only, such as --cpu-prof.
   const execArgv = [...WAYMARK_NODE_FLAGS, ...(process.env["BENCH_ENGINE_ARGV"]?.split(" ") ?? [])];
   const child = startProcess(
     `deliveries/engine-${name}.ts`,
@@ -139,7 +139,7 @@ export async function startEngine(
 export interface Sink extends AsyncDisposable {
   url: string;
   send(command: SinkCommand): void;
-  /** Resolves once as many have come as were expected. */
+  /** Resolves once the expected number of deliveries has arrived. */
   received(): Promise<SinkTotals>;
 }
 
@@ -156,7 +156,7 @@ export async function startSink(): Promise<Sink> {
 
 const TIMEOUT_MS = 180_000;
 
-/** Rejects where the process ends instead, or says nothing for minutes. */
+/** Rejects if the process ends, or sends no message within the timeout. */
 export async function nextMessage<T>(child: ChildProcess, name: string, timeoutMs = TIMEOUT_MS): Promise<T> {
   const received = new AbortController();
   const signal = AbortSignal.any([received.signal, AbortSignal.timeout(timeoutMs)]);

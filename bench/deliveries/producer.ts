@@ -1,4 +1,4 @@
-/** Changes of jobs one by one at a steady pace, in a process of its own: each is committed, and announced to one engine. */
+/** Commits job changes one by one at a steady rate, in its own process, and hands each to one engine. */
 import { setTimeout as pause } from "node:timers/promises";
 import { Queue } from "bullmq";
 import { entities } from "../../src/app/entities.ts";
@@ -17,7 +17,7 @@ export interface ProducerCommand {
   count: number;
 }
 
-/** When the commit of each change was answered, by `webhook-id`. */
+/** The time when each commit was confirmed, by `webhook-id`. */
 export type Produced = Map<string, number>;
 
 const database = await openDatabase({ url: requireSetting("DATABASE_URL"), poolSize: 20, entities });
@@ -32,10 +32,10 @@ const messages = await database.query<{ event_id: string; body: string }>(
 );
 
 const MAX_IN_FLIGHT = 200;
-/** A job counts its events; these come after all that are there. */
+/** Sequences are unique per job; these are higher than any in the data. */
 let sequence = 1_000_000;
 
-/** Records the event, as the statement that changes a job does; `announced` is a step of the same statement. */
+/** Inserts the event, as the statement that changes a job does. `notification` is a further step of the same statement. */
 function change(id: string, source: string, notification: Sql): Sql {
   return sql`with recorded as (
       insert into job_event
@@ -46,7 +46,7 @@ function change(id: string, source: string, notification: Sql): Sql {
     ) ${notification}`;
 }
 
-/** Answers with when the commit was known. */
+/** Returns the time when the commit was confirmed. */
 async function produce(engine: EngineName, id: string, index: number): Promise<number> {
   const { event_id: source, body } = messages[index % messages.length] as { event_id: string; body: string };
   const message = { endpoint: index % 100, id: toTypedId("evt", id), body };
@@ -62,7 +62,7 @@ async function produce(engine: EngineName, id: string, index: number): Promise<n
   return committedMs;
 }
 
-/** Keeps the pace while PostgreSQL does; what counts begins with a commit, so falling behind hides nothing. */
+/** Keeps the rate if PostgreSQL can. Latency counts from each commit, so a late commit does not distort it. */
 async function run({ engine, perSecond, count }: ProducerCommand): Promise<Produced> {
   const produced: Produced = new Map();
   const startedMs = sharedNowMs();

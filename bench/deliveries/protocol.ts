@@ -1,9 +1,9 @@
-/** What the processes of the delivery rows say to each other, and what they all know. */
+/** Messages between the processes of the delivery benchmarks, and shared constants. */
 
-/** A delivery as an engine other than Waymark is handed it: its body is made already. */
+/** A delivery for an engine other than Waymark, with a finished body. */
 export interface Message {
   endpoint: number;
-  /** The `webhook-id`. */
+  /** The `webhook-id` header. */
   id: string;
   body: string;
 }
@@ -12,16 +12,16 @@ export type EngineName = "waymark" | "graphile-worker" | "pg-boss" | "bullmq" | 
 
 export type EngineCommand = { do: "fill"; count: number } | { do: "start" } | { do: "stop" };
 
-/** The first ones of 200 endpoints hang where they are told to: 1 %. */
+/** Endpoints 0 and 1 of 200 can be made to hang: 1 %. */
 export const ENDPOINTS = 200;
 export const HANGING_ENDPOINTS = 2;
-/** Deliveries on their way at once; Waymark's own limit. */
+/** Concurrent deliveries; equals Waymark's own limit. */
 export const CONCURRENCY = 512;
 
-/** Opens the secrets of the bench's endpoints. */
+/** The key that encrypts the endpoints' secrets. */
 export const BENCH_SECRET = Buffer.alloc(32, 7);
 
-/** Milliseconds by a clock that all processes of the machine share. */
+/** Returns milliseconds of a clock that all processes on this machine share. */
 export function sharedNowMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
@@ -35,7 +35,7 @@ export function median(values: readonly number[]): number {
   return percentile(values, 0.5);
 }
 
-/** In this order when it is measured: each side comes first, second, third in turns. */
+/** Returns the sides rotated by `round`, so that each side runs first, second and so on equally often. */
 export function rotate<T>(sides: readonly T[], round: number): T[] {
   const from = round % sides.length;
   return [...sides.slice(from), ...sides.slice(0, from)];

@@ -1,4 +1,4 @@
-/** The receiver, in a process of its own: answers 200, counts by `webhook-id`, checks the signature of one in a hundred. */
+/** The webhook receiver, in its own process: answers 200, counts by `webhook-id` and verifies 1 % of the signatures. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { verify } from "../../src/webhooks/signing/signature.ts";
@@ -6,17 +6,17 @@ import { sharedNowMs } from "./protocol.ts";
 
 export type SinkCommand =
   | { do: "expect"; count: number; secrets: readonly string[]; keepTimes: boolean }
-  /** Breaks off what hangs. */
+  /** Closes hanging requests. */
   | { do: "release" };
 
 export interface SinkTotals {
   distinct: number;
-  /** Of all requests, those that came a second time included. */
+  /** All requests, duplicates included. */
   requests: number;
   wrongSignatures: number;
   firstMs: number;
   lastMs: number;
-  /** When each came, by `webhook-id`; only where asked for. */
+  /** Arrival times by `webhook-id`, if requested. */
   times: Map<string, number>;
 }
 

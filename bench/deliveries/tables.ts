@@ -1,14 +1,14 @@
-/** The results of the delivery rows as Markdown. */
+/** Formats the results of the delivery benchmarks as Markdown. */
 import { formatNumber } from "../report.ts";
 import { medianRatio, type BacklogResult, type DrainResult } from "./backlog.ts";
 import type { LogGrowthResult } from "./log-growth.ts";
 import type { Latency, LatencyResult } from "./latency.ts";
 import { median, type EngineName } from "./protocol.ts";
 
-/** What Waymark's deliveries a second, divided by the other side's, must reach. */
+/** Minimum ratio of Waymark's deliveries per second to those of another engine. */
 const budgets: Record<string, number> = {
   "graphile-worker": 1.1,
-  "Agenda, one job each": 20,
+  "Agenda, one task per delivery": 20,
   "bare loop of signed POSTs": 0.5,
 };
 const HANGING_SIDE = "Waymark, 1 % of endpoints hanging";
@@ -44,12 +44,12 @@ export function backlogTable({ sides, drains, unfinished, workerMemoryMb }: Back
   });
   const statements = median(waymark.map((drained) => drained.statements));
   return [
-    "| engine | deliveries | budget of Waymark's deliveries/s to its | measured (least to most) | deliveries/s | CPU µs a delivery: node + PostgreSQL + MongoDB + Redis | statements a delivery | came twice |",
+    "| engine | deliveries | budget: Waymark's deliveries/s ÷ the engine's | measured (min to max) | deliveries/s | CPU µs per delivery: Node + PostgreSQL + MongoDB + Redis | statements per delivery | duplicates |",
     "|---|---|---|---|---|---|---|---|",
     ...lines,
     "",
-    `Statements a delivery of Waymark, budget ≤ ${MAX_STATEMENTS}: ${atMost(statements, MAX_STATEMENTS)}. ` +
-      `Most memory of its worker, budget ≤ ${MAX_MEMORY_MB} MB: ${atMost(workerMemoryMb, MAX_MEMORY_MB)} MB.`,
+    `Waymark's statements per delivery, budget ≤ ${MAX_STATEMENTS}: ${atMost(statements, MAX_STATEMENTS)}. ` +
+      `Peak memory of its worker, budget ≤ ${MAX_MEMORY_MB} MB: ${atMost(workerMemoryMb, MAX_MEMORY_MB)} MB.`,
   ].join("\n");
 }
 
@@ -66,7 +66,7 @@ function ratioCells(
   const ratio = isHanging ? medianRatio(own, waymark, rateOf) : medianRatio(waymark, own, rateOf);
   const limit = isHanging ? MIN_HEALTHY_SHARE : budgets[name];
   const measured = limit === undefined ? formatNumber(ratio.median) : atLeast(ratio.median, limit);
-  const budget = limit === undefined ? "" : `≥ ${limit}${isHanging ? " of all healthy" : ""}`;
+  const budget = limit === undefined ? "" : `≥ ${limit}${isHanging ? " of Waymark with all healthy" : ""}`;
   return [budget, `${measured} (${formatNumber(ratio.least)} to ${formatNumber(ratio.most)})`];
 }
 
@@ -88,7 +88,7 @@ export function latencyTable(results: readonly LatencyResult[]): string {
     return `| ${[perSecond.toLocaleString("en"), budget, ratios, ...figures].join(" | ")} |`;
   });
   return [
-    "| changes a second | budget, to BullMQ | measured | Waymark p50 / p99 ms | BullMQ | graphile-worker |",
+    "| changes per second | budget, relative to BullMQ | measured | Waymark p50 / p99 ms | BullMQ | graphile-worker |",
     "|---|---|---|---|---|---|",
     ...lines,
   ].join("\n");
@@ -109,7 +109,7 @@ export function growthTable(results: readonly LogGrowthResult[]): string {
     return `| ${cells.join(" | ")} |`;
   });
   return [
-    `| finished deliveries in the log | CPU to the first line's, budget ≤ ${MAX_GROWTH} | CPU µs a delivery: node + PostgreSQL | deliveries/s |`,
+    `| finished deliveries in the log | CPU relative to the first row, budget ≤ ${MAX_GROWTH} | CPU µs per delivery: Node + PostgreSQL | deliveries/s |`,
     "|---|---|---|---|",
     ...lines,
   ].join("\n");

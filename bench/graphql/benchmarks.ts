@@ -76,7 +76,7 @@ export const graphqlBenchmarks: GraphqlBenchmark[] = [
   }),
   createComparison({
     id: "by-hand",
-    name: `GraphQL, ${page}; b: by hand`,
+    name: `GraphQL, ${page}; b: hand-written`,
     server: "baseline",
     requests: sameForBoth(dashboards),
     limit: 0.7,
@@ -90,14 +90,14 @@ export const graphqlBenchmarks: GraphqlBenchmark[] = [
   }),
   createComparison({
     id: "one-job",
-    name: "GraphQL, viewer and one job; b: by hand",
+    name: "GraphQL, viewer and one job; b: hand-written",
     server: "baseline",
     requests: sameForBoth((workload) => () => workload.oneJob(SMALL_REQUESTS)),
     limit: null,
   }),
   createComparison({
     id: "stats",
-    name: "GraphQL, jobStats by status; b: by hand",
+    name: "GraphQL, jobStats by status; b: hand-written",
     server: "baseline",
     requests: sameForBoth((workload) => () => workload.stats(SMALL_REQUESTS)),
     limit: null,

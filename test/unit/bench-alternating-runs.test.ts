@@ -27,7 +27,7 @@ function hangingEngine() {
 
 it("reports an engine that does not finish in time, ends it, and measures the others to the last round", async () => {
   const engine = hangingEngine();
-  const sides = [side("Waymark"), side("Agenda, one job each"), side("bare loop of signed POSTs")];
+  const sides = [side("Waymark"), side("Agenda, one task per delivery"), side("bare loop of signed POSTs")];
   const told: string[] = [];
   let asked = 0;
   const { results, unfinished } = await runAlternating(sides, {
@@ -44,10 +44,10 @@ it("reports an engine that does not finish in time, ends it, and measures the ot
   });
   expect(asked).toBe(1);
   expect(engine.killed).toBe(true);
-  expect(told).toEqual([expect.stringContaining("Agenda, one job each did not finish")]);
+  expect(told).toEqual([expect.stringContaining("Agenda, one task per delivery did not finish")]);
   expect([...results.values()].map(({ length }) => length)).toEqual([3, 0, 3]);
   const table = backlogTable({ sides, drains: results, unfinished, workerMemoryMb: 100 });
-  expect(table).toContain("| Agenda, one job each | 500 | | did not finish | | | | |");
+  expect(table).toContain("| Agenda, one task per delivery | 500 | | did not finish | | | | |");
   expect(table).toMatch(/\| bare loop of signed POSTs \| 500 \| ≥ 0.5 \| 1/);
 });
 
