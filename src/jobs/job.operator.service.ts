@@ -109,7 +109,7 @@ export function createOperatorJobService(deps: OperatorJobDeps): OperatorJobServ
       );
       const apply = (queryable: Queryable) => (updates: readonly JobUpdate[]) =>
         updateRows(queryable, operator, updates, options);
-      const work = { inTransaction: apply, alone: apply(database), lockFilter: sql`true` };
+      const work = { inTransaction: apply, autocommit: apply(database), lockFilter: sql`true` };
       return await applyBulk(deps, checked, work, options);
     },
   };

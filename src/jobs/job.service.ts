@@ -134,7 +134,7 @@ export function createJobService(deps: JobServiceDeps): JobService {
       const checked = items.map((item, at) => toCheckedUpdate(item, checks[at] as CheckedPatch));
       const apply = (queryable: Queryable) => (updates: readonly JobUpdate[]) =>
         updateRows(queryable, viewer, updates, options);
-      const executor = { inTransaction: apply, alone: apply(database), lockFilter: visibleTo(viewer) };
+      const executor = { inTransaction: apply, autocommit: apply(database), lockFilter: visibleTo(viewer) };
       const results = await applyBulk(deps, checked, executor, options);
       return { results, ignored: [...new Set(checks.flatMap((check) => check.ignored))] };
     },

@@ -160,7 +160,9 @@ function sendableCodes(): Set<string> {
     (failure) => format.translate(failure, during).extensions["code"] as string,
   );
   const folder = new URL("../../src/graphql/", import.meta.url);
-  const sources = readdirSync(folder).filter((name) => name.endsWith(".ts"));
+  const sources = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".ts"),
+  );
   const written = sources.flatMap((name) =>
     [...readFileSync(new URL(name, folder), "utf8").matchAll(/extensions(?: =|:) \{ code: "([A-Z_]+)"/g)].map(
       ([, code = ""]) => code,

@@ -93,7 +93,7 @@ function seriesIn(expr: string): { name: string; labels: string[] }[] {
 
 describe("the settings", () => {
   it("are all in the page, and no others", () => {
-    const shape = /^const shape = \{\n([^]*?)^\} as const;/m.exec(read("src/config/env.ts"))?.[1] ?? "";
+    const shape = /^const settings = \{\n([^]*?)^\} as const;/m.exec(read("src/config/env.ts"))?.[1] ?? "";
     const settings = [...shape.matchAll(/^ {2}([A-Z_]+):/gm)].map(([, name = ""]) => name);
     const told = firstCells("Settings").flatMap((cell) =>
       [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name),
@@ -140,11 +140,11 @@ describe("the metrics", () => {
       ),
     );
     const lookedUp = [
+      "waymark_graphql_subscription_events_total",
       "waymark_http_requests_in_flight",
       "waymark_idempotency_records_trimmed_total",
       "waymark_job_counter_deltas_compacted_total",
       "waymark_websocket_closes_total",
-      "waymark_graphql_subscription_events_total",
       "waymark_websocket_handshakes_rejected_total",
     ];
     expect(sorted([...metrics.keys()].filter((name) => !asked.has(name)))).toEqual(lookedUp);

@@ -262,7 +262,7 @@ describe("a process that starts", () => {
     expect(await acceptSecret(app.database, testSecretBox)).toEqual({
       endpoints: [],
       headers: [],
-      people: [],
+      userEmails: [],
     });
     await expect(admit()).resolves.toEqual([]);
   });

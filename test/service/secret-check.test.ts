@@ -57,10 +57,10 @@ describe("what a lost secret had sealed", () => {
     const { endpoint } = await before.create(owner, { url: receiver.url, headers: { "X-Token": "former" } });
     const { endpoints, deliveries } = await webhooksWith(testSecretBox);
     const accept = () => acceptSecret(app.database, testSecretBox);
-    expect(await accept()).toEqual({ endpoints: [endpoint.id], headers: [endpoint.id], people: [] });
+    expect(await accept()).toEqual({ endpoints: [endpoint.id], headers: [endpoint.id], userEmails: [] });
 
     const { secret } = await endpoints.rotateSecret(owner, endpoint.id);
-    expect(await accept()).toEqual({ endpoints: [], headers: [endpoint.id], people: [] });
+    expect(await accept()).toEqual({ endpoints: [], headers: [endpoint.id], userEmails: [] });
     expect(await endpoints.get(owner, endpoint.id)).toMatchObject({
       problem: expect.stringMatching(/^The custom headers .* set them again/),
     });
@@ -70,7 +70,7 @@ describe("what a lost secret had sealed", () => {
     });
 
     await endpoints.update(owner, endpoint.id, { headers: { "X-Token": "present" } });
-    expect(await accept()).toEqual({ endpoints: [], headers: [], people: [] });
+    expect(await accept()).toEqual({ endpoints: [], headers: [], userEmails: [] });
     expect(await endpoints.reveal(owner, endpoint.id)).toEqual({
       secrets: [secret],
       headers: { "X-Token": "present" },
@@ -107,9 +107,9 @@ describe("what a lost secret had sealed", () => {
 
   it("of people is named each time, and not what they have set up since", async () => {
     const email = await withSecondFactor();
-    expect(await acceptSecret(app.database, lostBox)).toMatchObject({ people: [email] });
-    expect(await acceptSecret(app.database, lostBox)).toMatchObject({ people: [email] });
-    expect(await acceptSecret(app.database, testSecretBox)).toMatchObject({ people: [] });
+    expect(await acceptSecret(app.database, lostBox)).toMatchObject({ userEmails: [email] });
+    expect(await acceptSecret(app.database, lostBox)).toMatchObject({ userEmails: [email] });
+    expect(await acceptSecret(app.database, testSecretBox)).toMatchObject({ userEmails: [] });
   });
 });
 

@@ -59,7 +59,7 @@ async function waiting(
 
 describe("queueState", () => {
   it("tells how long something has been due, and how many wait for their endpoint, bounded for each", async () => {
-    expect(await readQueueStats(services.database)).toEqual({ dueLagS: 0, held: 0 });
+    expect(await readQueueStats(services.database)).toEqual({ oldestDueAgeS: 0, onHold: 0 });
     await waiting(await endpoint(), { agoS: 40 });
     await waiting(await endpoint({ status: "paused" }), { count: 10_500, agoS: 90 });
     await waiting(await endpoint({ status: "disabled" }), { count: 2, attempts: 1, agoS: 90 });

@@ -9,7 +9,7 @@ export const recurringTask = defineTask("test.again", noPayload);
 export const shortTimes = {
   processEveryMs: 30,
   lockLifetimeMs: 20_000,
-  exmaintainEveryMs: 50,
+  extendEveryMs: 50,
   maintainEveryMs: 100,
   checkEveryMs: 10,
 };

@@ -113,15 +113,15 @@ describe("a job that somebody else changed meanwhile", () => {
     const theirs = { ...base, pts: "7" };
     expect(rebase(base, mine, theirs)).toEqual({
       values: { ...base, labels: "mine", pts: "7" },
-      clashes: [],
-      changed: ["pts"],
+      conflicts: [],
+      changedByOthers: ["pts"],
     });
   });
 
   it("clashes where both have touched a field, and keeps one's own until it is settled", () => {
     const { values, conflicts } = rebase(base, { ...base, labels: "mine" }, { ...base, labels: "theirs" });
     expect(values.labels).toBe("mine");
-    expect(conflicts).toEqual([{ name: "labels", was: "", mine: "mine", theirs: "theirs" }]);
+    expect(conflicts).toEqual([{ name: "labels", base: "", mine: "mine", theirs: "theirs" }]);
   });
 
   it("does not clash where both wrote the same", () => {
