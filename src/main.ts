@@ -1,4 +1,4 @@
-/** Waymark's server, as `npm start` runs it. */
+/** Entry point of the server (`npm start`). */
 import { enableNodeCompileCache } from "./platform/compile-cache.ts";
 
 enableNodeCompileCache();

@@ -1,4 +1,4 @@
-/** The composition of accounts: signing in, and whatever else people do with accounts. */
+/** Composes the accounts module: sign-in, sessions, members and invitations. */
 import type { Registry } from "prom-client";
 import type { MailService, RecordAccessChange } from "../mail/api.ts";
 import {
@@ -24,11 +24,11 @@ export interface AccountsDeps {
   logger: Logger;
   registry: Registry;
   mails: Pick<MailService, "enqueue">;
-  /** Absent: keys that are revoked with a member are not recorded. */
+  /** If absent, the revocation of a removed member's keys is not recorded. */
   recordAccessChange?: RecordAccessChange | undefined;
-  /** Tells workers that there may be something to deliver. */
+  /** Wakes the delivery workers. */
   notifyWorkers: () => void;
-  /** An address of the console, such as `https://api.example.com/sign-in`, for mails. */
+  /** Returns the URL of a console page, such as `https://api.example.com/sign-in`, for mails. */
   pageUrl: (path: string) => string;
 }
 
@@ -37,7 +37,7 @@ export interface AccountsModule extends AsyncDisposable {
   readonly membership: MembershipServices;
 }
 
-/** Disposing does what was put off until after its answer. */
+/** Disposing waits for background work, such as mails of answered requests. */
 export function openAccounts({ config, database, logger, ...deps }: AccountsDeps): AccountsModule {
   const backgroundQueue = createBackgroundQueue(logger);
   const emailTokens = createEmailTokenService({ database, clock: deps.clock });
@@ -46,7 +46,7 @@ export function openAccounts({ config, database, logger, ...deps }: AccountsDeps
     database,
     logger,
     emailTokens,
-    // Always the shared one: who tries passwords must not have a fresh bucket with each process.
+    // Always the shared store: password guesses must count across processes.
     bucketStore: createPostgresStore(database),
     backgroundQueue,
     publicUrl: config.http.publicUrl,

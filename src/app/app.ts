@@ -1,4 +1,4 @@
-/** The composition root: from the configuration to a running service. Everything is made here, once, and handed on. */
+/** The composition root: creates every service once, from the configuration. */
 import { type ApiKeyService, createKeyVerifier } from "../api-keys/api.ts";
 import { createMemoryStore, createPostgresStore, type RateLimits } from "../rate-limits/api.ts";
 import type { AccountService, MembershipServices } from "../accounts/api.ts";
@@ -29,11 +29,11 @@ import type { Tracing } from "../platform/tracing/tracing.ts";
 import { createAgendashRoutes } from "../http/operator/agendash.routes.ts";
 import type { Webhooks } from "../webhooks/api.ts";
 
-/** What a test may put in the place of the real thing. */
+/** Replacements for tests. */
 export interface AppOverrides {
   clock?: Clock;
   logger?: Logger;
-  /** Absent: nothing is traced. It stays open until after the service is disposed. */
+  /** Absent: no tracing. The caller closes it after disposing the app. */
   tracing?: Tracing | undefined;
 }
 
@@ -45,25 +45,24 @@ export interface App extends AsyncDisposable {
   readonly membership: MembershipServices;
   readonly webhooks: Pick<Webhooks, "endpoints" | "deliveries">;
   /**
-   * Opens the door and answers with the address, such as `http://127.0.0.1:4000`. Outside production the explorers bring
-   * `explorerKey` along.
+   * Starts the HTTP server and returns its URL, such as `http://127.0.0.1:4000`. Outside production the GraphQL explorers
+   * are prefilled with `explorerKey`.
    */
   listen(options?: { explorerKey?: string | undefined }): Promise<string>;
-  /** From now on it is not ready, and asks for each connection to be closed; but whatever comes is answered. */
+  /** Makes readiness fail and closes each connection after its response. New requests are still answered. */
   startDraining(): void;
 }
 
-/** What the service stands on. */
 export interface AppDeps {
-  /** Its schema is up to date. */
+  /** Its migrations must have been applied. */
   databaseUrl: string;
-  /** Stays open until after the service is disposed. */
+  /** The caller closes it after disposing the app. */
   mongo: Mongo;
-  /** Of WAYMARK_SECRET. */
+  /** Uses WAYMARK_SECRET. */
   secretBox: SecretBox;
 }
 
-/** The service on a database whose schema is up to date. Disposing answers what was accepted, then lets go of everything. */
+/** Creates the app without starting its HTTP server. Disposing finishes accepted requests, then closes all resources. */
 export async function createApp(
   config: Config,
   { databaseUrl, mongo, secretBox }: AppDeps,
@@ -120,7 +119,7 @@ export async function createApp(
       return await server.listen(httpApp);
     },
     startDraining: () => server.startDraining(),
-    // The door first, which was made last.
+    // Closes in reverse order of creation, so the HTTP server first.
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
@@ -131,7 +130,7 @@ interface DependencyTargets {
   worker: { problem(): string | null } | null;
 }
 
-/** What readiness asks. */
+/** The dependencies that the readiness check reports. */
 function dependenciesOf({ role }: Config, { database, mongo, worker }: DependencyTargets): Dependency[] {
   return [
     postgresDependency(database),

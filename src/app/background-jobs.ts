@@ -1,4 +1,4 @@
-/** The small work that every process does for itself, again and again, whatever its role. */
+/** Recurring background tasks of every process, in all roles. */
 import { purgeSessions } from "../accounts/api.ts";
 import { type KeyVerifier, purgeEndedKeys } from "../api-keys/api.ts";
 import { feedLagSeconds } from "../events/api.ts";
@@ -23,7 +23,7 @@ const RECORD_USE_INTERVAL_MS = 10_000;
 const FEED_LAG_INTERVAL_MS = 5_000;
 const PURGE_INTERVAL_MS = 60_000;
 const PURGE_BATCH_SIZE = 1_000;
-/** Fewer, because a record can be large: up to 1.3 MB each. */
+/** Smaller, because an idempotency record can be as large as 1.3 MB. */
 const PURGE_RECORDS_BATCH_SIZE = 500;
 const TRIM_INTERVAL_MS = 5 * 60_000;
 const PURGE_BUCKETS_INTERVAL_MS = 3_600_000;
@@ -40,7 +40,7 @@ interface BackgroundJobsDeps {
   verifier: KeyVerifier;
 }
 
-/** Disposing waits for what is under way. */
+/** Starts the tasks. Disposing stops them and waits for those that are running. */
 export function startBackgroundJobs(deps: BackgroundJobsDeps): AsyncDisposable {
   const { database, logger, metrics, verifier } = deps;
   const tasks = [
@@ -68,7 +68,7 @@ export function startBackgroundJobs(deps: BackgroundJobsDeps): AsyncDisposable {
     startIntervalTask("purge keys", PURGE_KEYS_INTERVAL_MS, logger, () =>
       purgeEndedKeys(database, deps.retentionDays),
     ),
-    startIntervalTask("make partitions", PARTITIONS_INTERVAL_MS, logger, async () => {
+    startIntervalTask("create partitions", PARTITIONS_INTERVAL_MS, logger, async () => {
       await ensurePartitions(database, await databaseNowMs(database), deps.retentionDays);
       await ensureDailyPartitions(database, deps.clock.now());
     }),

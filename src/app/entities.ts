@@ -1,4 +1,4 @@
-/** Every entity, listed by hand: what MikroORM knows and the migrations cover. */
+/** All MikroORM entities. A new entity must be added here to be mapped and migrated. */
 import { AuditEntry } from "../audit/api.ts";
 import {
   AccountRequest,

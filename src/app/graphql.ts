@@ -1,4 +1,4 @@
-/** The composition of GraphQL: its own connections for reading, the schema over the services, and both of its doors. */
+/** Composes GraphQL: its own database pool, the schema, the HTTP adapter and the WebSocket server. */
 import type { Registry } from "prom-client";
 import type { KeyVerifier } from "../api-keys/api.ts";
 import type { RateLimits } from "../rate-limits/api.ts";
@@ -41,12 +41,12 @@ export interface GraphqlModule extends AsyncDisposable {
 }
 
 /**
- * So that no query starves REST, and none runs for longer than a person waits. Each statement is planned for its values:
- * filters come in every shape, and a plan for all of them would suit none.
+ * Statements may run for 5 s instead of 10 s. Each statement is planned for its values: filters vary too much for one
+ * generic plan.
  */
 const SESSION_SETTINGS = { statement_timeout: "5000", plan_cache_mode: "auto" };
 
-/** Disposing expects that both doors are shut. */
+/** Opens a separate pool, so that GraphQL queries cannot starve REST. Stop the HTTP server before disposing. */
 export async function openGraphql(deps: GraphqlModuleDeps): Promise<GraphqlModule> {
   const { config, databaseUrl, logger, tracing } = deps;
   await using opened = new AsyncDisposableStack();
@@ -61,19 +61,19 @@ export async function openGraphql(deps: GraphqlModuleDeps): Promise<GraphqlModul
     rateLimits: deps.limits,
   });
   const schema = createSchema();
-  const readerFor = (viewer: Principal, signal: AbortSignal): Queryable =>
-    createReader(database.withSignal(signal), viewer, signal);
+  const readerFor = (principal: Principal, signal: AbortSignal): Queryable =>
+    createReader(database.withSignal(signal), principal, signal);
   const adapterDeps = {
     ...deps,
     schema,
     extraRoutes: (adapter: AdapterHost) => jobsCsvRoutes({ ...deps, schema, readerFor }, adapter),
     makeContext: (request: IncomingOperation) => {
       const { signal } = request;
-      const reading = database.withSignal(signal);
+      const abortableDatabase = database.withSignal(signal);
       return contextFactory({
         ...request,
-        database: reading,
-        readerFor: (viewer) => createReader(reading, viewer, signal),
+        database: abortableDatabase,
+        readerFor: (principal) => createReader(abortableDatabase, principal, signal),
       });
     },
     environment: config.environment,

@@ -1,10 +1,11 @@
-/** The service's door: how it opens, how it says that it is going to be shut, and how it is. */
+/** The lifecycle of the HTTP servers: listen, drain, close. */
 import type { RequestListener } from "node:http";
 import type { Registry } from "prom-client";
 import type { GraphqlModule } from "./graphql.ts";
 import type { Config } from "../config/config.ts";
 import { metricsListener } from "../http/ops/metrics-listener.ts";
 import { withLoadShedding } from "../http/load-shedding/middleware.ts";
+import type { ExceededLimit } from "../http/server/connection-limits.ts";
 import { listen, type HttpServer } from "../http/server/server.ts";
 import type { Logger } from "../platform/logger.ts";
 import type { Metrics } from "../platform/metrics.ts";
@@ -15,15 +16,15 @@ export interface HttpServerDeps {
   registry: Registry;
   metrics: Pick<Metrics, "connectionsRejected">;
   graphql: Pick<GraphqlModule, "webSockets"> | null;
-  /** Told the address once it is open. */
+  /** Called with the server's URL once it listens. */
   setListenUrl: (url: string) => void;
 }
 
-/** Disposing shuts it: what was accepted is answered. */
+/** Disposing closes the servers after answering the accepted requests. */
 export interface ServerHandle extends AsyncDisposable {
-  /** Answers with the address. */
+  /** Starts the servers and returns the main server's URL. */
   listen(handler: RequestListener): Promise<string>;
-  /** From now on readiness says no, and answers ask for their connection to be closed; but it stays open. */
+  /** Makes readiness fail and closes each connection after its response. The server still accepts requests. */
   startDraining(): void;
   isStopping(): boolean;
 }
@@ -50,14 +51,14 @@ export function createServerHandle({
   const listenOptions = {
     ...config.http,
     timeouts: { keepAlive: config.http.keepAliveMs },
-    onConnectionRejected: (bound: "total" | "address") => metrics.connectionsRejected.inc({ bound }),
+    onConnectionRejected: (limit: ExceededLimit) => metrics.connectionsRejected.inc({ limit }),
   };
 
   return {
     isStopping,
     async listen(handler) {
-      const guarded = config.http.loadShedding ? withLoadShedding(handler, sheddingOptions) : handler;
-      server = await listen(guarded, listenOptions, graphql?.webSockets ?? null);
+      const listener = config.http.loadShedding ? withLoadShedding(handler, sheddingOptions) : handler;
+      server = await listen(listener, listenOptions, graphql?.webSockets ?? null);
       const { metricsPort } = config.http;
       if (metricsPort !== null)
         metricsServer = await listen(metricsListener(registry), { ...listenOptions, port: metricsPort });

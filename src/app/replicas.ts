@@ -1,4 +1,4 @@
-/** The composition of the read replicas: which statements may go to them, and what their answers have to show. */
+/** Composes the read replicas, which may answer lists and aggregates instead of the primary. */
 import type { Registry } from "prom-client";
 import type { Config } from "../config/config.ts";
 import { entities } from "./entities.ts";
@@ -20,11 +20,11 @@ export interface ReplicaReadersDeps {
   tracing?: Tracing | undefined;
 }
 
-/** Where the lists and aggregates of somebody are read; of somebody who may go away, while `signal` says nothing. */
-export type CreateReader = (primary: Queryable, viewer: Principal, signal?: AbortSignal) => Queryable;
+/** Returns where to run the lists and aggregates of `principal`. When `signal` aborts, the statement is cancelled. */
+export type CreateReader = (primary: Queryable, principal: Principal, signal?: AbortSignal) => Queryable;
 
 export interface ReplicaReaders extends AsyncDisposable {
-  /** For statements with these settings of PostgreSQL's beside those that all have. */
+  /** Opens connections to each replica, with these PostgreSQL settings in addition to the default ones. */
   connect(session?: Readonly<Record<string, string>>): Promise<CreateReader>;
   readonly dependencies: readonly Dependency[];
 }
@@ -35,6 +35,7 @@ const withoutReplicas: ReplicaReaders = {
   [Symbol.asyncDispose]: () => Promise.resolve(),
 };
 
+/** Opens the configured replicas. Without replicas, and in a worker, readers use the primary only. */
 export async function openReplicaReaders(deps: ReplicaReadersDeps): Promise<ReplicaReaders> {
   const { config, database, databaseUrl: primaryUrl, logger, registry, tracing } = deps;
   const { replicaUrls: urls, poolSize } = config.database;
@@ -53,15 +54,15 @@ export async function openReplicaReaders(deps: ReplicaReadersDeps): Promise<Repl
   return {
     async connect(session = {}) {
       const connections = await replicas.connect(session);
-      return (primary, viewer, signal) =>
-        connections.reader({ primary, minHorizon: () => freshnessLookup(viewer), signal });
+      return (primary, principal, signal) =>
+        connections.reader({ primary, minHorizon: () => freshnessLookup(principal), signal });
     },
     dependencies: replicas.all.map((replica) => ({
       name: replica.name,
       isRequired: false,
       check: () => {
-        const { complaint } = replica;
-        return complaint === null ? { status: "up" } : { status: "down", message: complaint };
+        const { statusMessage } = replica;
+        return statusMessage === null ? { status: "up" } : { status: "down", message: statusMessage };
       },
     })),
     [Symbol.asyncDispose]: () => replicas[Symbol.asyncDispose](),

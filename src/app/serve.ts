@@ -1,4 +1,4 @@
-/** A server from start to signal: its databases, its schema, the demo, the banner, and a stop that loses nothing. */
+/** Runs the server from start to stop signal: databases, migrations, demo data, banner, graceful shutdown. */
 import { setTimeout as pause } from "node:timers/promises";
 import { createApp } from "./app.ts";
 import { banner, startupWarnings } from "../config/banner.ts";
@@ -19,7 +19,7 @@ import type { SecretBox } from "../platform/secret-box.ts";
 import { openTracingIfConfigured } from "../platform/tracing/open.ts";
 import { createStartupCheck, hasSealedData, RECOVERED_MESSAGE } from "../restore/api.ts";
 
-/** With the settings of the environment. What keeps it from starting is told in a sentence and a hint, and the exit code is 1. */
+/** Runs the server with the settings of the environment. Prints a StartupError with its hint and sets exit code 1. */
 export async function runFromEnvironment(): Promise<void> {
   try {
     await runServer(toConfig(readEnv()));
@@ -30,31 +30,31 @@ export async function runFromEnvironment(): Promise<void> {
   }
 }
 
-/** Runs until SIGTERM, SIGINT or SIGHUP. A second signal ends it at once. */
+/** Runs until SIGTERM, SIGINT or SIGHUP. A second signal ends the process immediately. */
 export async function runServer(config: Config): Promise<void> {
   const stopSignal = waitForSignal();
-  // Closed last: what the others do while they stop is traced, too.
+  // Closed last, so that the shutdown of the others is traced too.
   await using tracing = await openTracingIfConfigured(config.tracing);
   const logger = createLogger(config.logLevel, undefined, tracing && (() => tracing.currentIds() ?? {}));
   await using opened = new AsyncDisposableStack();
   if (config.demo || config.database.url === null) await prepareDataFolder(config.dataDir);
   requireSecret(config);
-  // Begun first and awaited by nobody: whatever becomes of it, the API answers.
+  // Not awaited: the API must start even if MongoDB does not.
   const mongo = startMongo(config, opened);
   const databaseUrl = config.database.url ?? (await startPostgres(config, opened));
-  const openBoxWhenUsed = (database: Queryable): Promise<SecretBox> =>
+  const openBox = (database: Queryable): Promise<SecretBox> =>
     openSecretBox(config, () => hasSealedData(database));
   await migrateDatabase(
     { url: databaseUrl, poolSize: config.database.poolSize, entities },
     {
       afterMigrate: createStartupCheck({
-        openBox: openBoxWhenUsed,
+        openBox,
         tell: (restoration) => logger.warn(restoration, RECOVERED_MESSAGE),
       }),
-      onLockWait: (sentence) => logger.warn(sentence),
+      onLockWait: (message) => logger.warn(message),
     },
   );
-  // Admitted: a file that was missing has been created.
+  // The startup check has passed, so a missing key file was created.
   const secretBox = await openSecretBox(config, () => Promise.resolve(true));
   await using app = await createApp(config, { databaseUrl, mongo, secretBox }, { logger, tracing });
   const demo: Demo | null = config.demo ? await ensureDemo({ ...app, dataDir: config.dataDir }) : null;
@@ -62,10 +62,10 @@ export async function runServer(config: Config): Promise<void> {
   for (const warning of startupWarnings(config)) logger.warn(warning);
   process.stdout.write(banner(config, url, demo, mongo.status()));
   const signal = await stopSignal;
-  logger.info({ signal }, "stopping: what was accepted is answered first");
+  logger.info({ signal }, "stopping after answering the accepted requests");
   app.startDraining();
-  // Balancers look at readiness every so often: until they have, they send requests here, to a door that must be open. Other
-  // signals come from a terminal, where somebody waits.
+  // Until a load balancer's next readiness check it still sends requests here. SIGINT and SIGHUP come from a terminal, where
+  // no load balancer is in front.
   if (signal === "SIGTERM") await pause(config.http.shutdownDrainDelayMs);
 }
 
@@ -80,7 +80,7 @@ function startMongo({ mongo, dataDir, cacheDir }: Config, opened: AsyncDisposabl
     const hint = error instanceof StartupError ? `\n${error.hint}` : "";
     printStatus(`${error instanceof Error ? error.message : String(error)}${hint}`);
     printStatus(
-      "Waymark goes on without MongoDB (MONGODB_URL can name one): the API answers and webhooks go out, but what has to be sent again waits.",
+      "Waymark continues without MongoDB (set MONGODB_URL to use your own): the API works and new webhooks are sent, but retries wait.",
     );
   });
   return opened.use(openMongo({ url: embedded.url }));
@@ -90,14 +90,14 @@ async function startPostgres({ dataDir }: Config, opened: AsyncDisposableStack):
   return opened.use(await openEmbeddedPostgres({ dataDir, exclusive: true, onProgress: printStatus })).url;
 }
 
-function printStatus(sentence: string): void {
-  process.stderr.write(`${sentence}\n`);
+function printStatus(message: string): void {
+  process.stderr.write(`${message}\n`);
 }
 
 function waitForSignal(): Promise<NodeJS.Signals> {
   const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
   const signals = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
-  // After the first, each does what it does by default, and ends the process.
+  // After the first signal, the default handlers end the process.
   const onSignal = (signal: NodeJS.Signals): void => {
     for (const each of signals) process.off(each, onSignal);
     resolve(signal);

@@ -1,4 +1,4 @@
-/** The composition of the services: what partners, people and operators can do, whichever door they come through. */
+/** Composes the services behind REST, GraphQL, the console and the workers. */
 import type { Registry } from "prom-client";
 import { createAccessChangeRecorder, createMailService, type RecordAccessChange } from "../mail/api.ts";
 import { createSavedViewService } from "../accounts/api.ts";
@@ -40,7 +40,7 @@ export interface ServiceDeps {
   tracing?: Tracing | undefined;
 }
 
-/** Disposing writes what was put off, and closes the connections to receivers; the doors are shut before. */
+/** Stop the HTTP server before disposing, which writes buffered data and closes the connections to webhook receivers. */
 export async function openServices(deps: ServiceDeps) {
   const { config, database, clock, secretBox, logger, tracing } = deps;
   await using opened = new AsyncDisposableStack();
@@ -110,7 +110,7 @@ function createDataServices({
   return {
     clock,
     referenceData,
-    jobs: createJobService({ ...jobDeps, readerFor: (viewer) => createReader(database, viewer) }),
+    jobs: createJobService({ ...jobDeps, readerFor: (principal) => createReader(database, principal) }),
     operations: createOperatorJobService(jobDeps),
     imports: createImportService({ ...jobDeps, organizations }),
     events: createEventService({ database, clock }),

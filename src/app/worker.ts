@@ -1,4 +1,4 @@
-/** The composition of a worker: the dispatcher of webhooks, the sender of mails, and the scheduler that wakes them. */
+/** Composes a worker: the webhook dispatcher, the mail worker, and the scheduler that wakes them. */
 import type { Registry } from "prom-client";
 import type { Config } from "../config/config.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -28,7 +28,7 @@ import {
 
 export interface WorkerDeps {
   config: Config;
-  /** The process's own, which waits for the disk: that a mail was sent must not be forgotten. */
+  /** The process's main pool. Its commits are durable, so a sent mail is not sent again after a crash. */
   mainDatabase: Database;
   databaseUrl: string;
   mongo: Mongo;
@@ -46,16 +46,15 @@ export interface WorkerDeps {
   tracing?: Tracing | undefined;
 }
 
-/**
- * A worker's own connections, so that neither it nor the API waits for the other's. Its statements know their indexes, and
- * a plan that PostgreSQL made while the queue was empty must not read all of it when it is full. And it waits for no disk:
- * what a crash of PostgreSQL takes back is that something was sent, which is then sent again; deliveries themselves are
- * written with their change, durably.
- */
+/** A separate pool, so that the worker and the API do not wait for each other's connections. */
 const POOL_SIZE = 4;
+/**
+ * `enable_seqscan`: a plan made while the queue was empty must not scan a full one. `synchronous_commit`: a crash of
+ * PostgreSQL can lose results of deliveries, which are then sent again; new deliveries are committed durably by the API.
+ */
 const SESSION_SETTINGS = { enable_seqscan: "off", synchronous_commit: "off" };
 
-/** Starts to deliver. Disposing takes nothing more, and waits for what is on its way. */
+/** Starts sending webhooks and mails. Disposing claims nothing more and waits for what is in flight. */
 export async function startWorker(
   deps: WorkerDeps,
 ): Promise<Pick<WebhookWorker, "problem"> & AsyncDisposable> {
@@ -85,7 +84,7 @@ export async function startWorker(
     ...requestLogHandlers({
       purgeExpired: async () => {
         const dropped = await services.requests.purgeExpired();
-        if (dropped.length > 0) logger.info({ dropped }, "requests past their retention are gone");
+        if (dropped.length > 0) logger.info({ dropped }, "deleted request log entries past their retention");
       },
     }),
     ...webhookHandlers({
@@ -93,19 +92,22 @@ export async function startWorker(
       sweep: () => worker.sweep(),
       disableFailing: async () => {
         for (const { id, url } of await services.endpoints.disableFailing())
-          logger.warn({ endpoint: id, host: new URL(url).host }, "an endpoint that only failed was disabled");
+          logger.warn(
+            { endpoint: id, host: new URL(url).host },
+            "disabled an endpoint whose deliveries all failed",
+          );
       },
       purgeExpired: async () => {
-        const retired = await services.deliveries.purgeExpired();
-        if (retired.deleted > 0 || retired.dropped.length > 0)
-          logger.info(retired, "deliveries past their retention are gone");
+        const purged = await services.deliveries.purgeExpired();
+        if (purged.deleted > 0 || purged.dropped.length > 0)
+          logger.info(purged, "deleted deliveries past their retention");
       },
     }),
   ]);
   return {
     problem: () => worker.problem(),
     async [Symbol.asyncDispose]() {
-      // Its handlers poke the worker, and the worker's last results are still to be scheduled.
+      // The scheduler closes last: the worker still schedules retries of its last results.
       scheduler.stopClaiming();
       await Promise.all([worker[Symbol.asyncDispose](), mails[Symbol.asyncDispose]()]);
       await scheduler[Symbol.asyncDispose]();

@@ -1,14 +1,14 @@
-/** What a person who started the server reads first. */
+/** The text printed at start, and warnings about unsafe settings. */
 import { supportsSecureCookies } from "../platform/same-origin.ts";
 import type { Config } from "./config.ts";
 
 interface DemoLogin {
   email: string;
-  /** Null: it was changed since. */
+  /** Null if it has been changed. */
   password: string | null;
 }
 
-/** A key and a login of each kind. */
+/** An API key and a login for each type of organisation and for the operator. */
 interface DemoAccess {
   agent: string;
   contractor: string;
@@ -16,32 +16,32 @@ interface DemoAccess {
   logins: { agent: DemoLogin; contractor: DemoLogin; operator: DemoLogin };
 }
 
-/** Settings that are unsafe for a service that others use; empty for a newcomer on the embedded database. */
+/** Returns warnings about settings unsafe in production. Empty with the embedded database outside production. */
 export function startupWarnings(config: Config): string[] {
   const { environment, database, mail, role, rateLimits, twoFactorPolicy } = config;
   if (environment !== "production" && database.url === null) return [];
   const warnings: [boolean, string][] = [
     [
       mail.smtp === null,
-      "SMTP_URL is not set: no mail is sent. Mails are kept as files, and operators see them in the outbox.",
+      "SMTP_URL is not set: no mail is sent. Mails are saved as files, and operators can read them in the outbox.",
     ],
     [
-      twoFactorPolicy === "nobody",
-      "REQUIRE_TWO_FACTOR is nobody: operators see every organisation and may sign in with a password alone. Set it to operators.",
+      twoFactorPolicy === "none",
+      "REQUIRE_TWO_FACTOR is none: operators can see every organisation, and can sign in with only a password. Set it to operators.",
     ],
     [
       role !== "worker" && database.url !== null && rateLimits.enabled && rateLimits.store === "memory",
-      "RATE_LIMIT_STORE is memory: each process counts for itself, so several processes multiply every limit. Set it to postgres.",
+      "RATE_LIMIT_STORE is memory: each process counts separately, so several processes multiply every limit. Set it to postgres.",
     ],
     [
       environment !== "production",
-      `NODE_ENV is ${environment}: anybody may explore the GraphQL schema, and Apollo's hosted Sandbox may call it. Set it to production.`,
+      `NODE_ENV is ${environment}: anyone can explore the GraphQL schema, and Apollo's hosted Sandbox can call it. Set it to production.`,
     ],
   ];
   return warnings.flatMap(([applies, warning]) => (applies ? [warning] : []));
 }
 
-/** The addresses, the demo's logins and keys, and a request to begin with. */
+/** Returns the start-up text: URLs, warnings, and with `demo` its logins, keys and an example request. */
 export function banner(
   config: Config,
   url: string,
@@ -56,7 +56,7 @@ export function banner(
     `  Console    ${base}/`,
     `  API        ${base}/v1`,
     `  Reference  ${base}/docs`,
-    `  GraphQL    ${base}/graphql   (to explore it: ${base}/graphiql)`,
+    `  GraphQL    ${base}/graphql   (explorer: ${base}/graphiql)`,
     `  Health     ${base}/health/ready`,
     `  Database   ${config.database.url === null ? `PostgreSQL in ${config.dataDir}` : "DATABASE_URL"}`,
     `  Tasks      ${taskStorage(config, mongo.state)}`,
@@ -65,7 +65,7 @@ export function banner(
   if (demo) {
     lines.push(
       "",
-      `  Sign in at ${base}/sign-in${supportsSecureCookies({ origin: base }) ? "" : "   (only by https: PUBLIC_URL is plain http)"}`,
+      `  Sign in at ${base}/sign-in${supportsSecureCookies({ origin: base }) ? "" : "   (needs https: PUBLIC_URL is plain http)"}`,
       `  Demo agent           ${formatLogin(demo.logins.agent)}`,
       `  Demo contractor      ${formatLogin(demo.logins.contractor)}`,
       `  Demo operator        ${formatLogin(demo.logins.operator)}`,
@@ -76,20 +76,18 @@ export function banner(
       "",
       "  Try it:",
       `  curl -H "x-api-key: ${demo.agent}" "${base}/v1/jobs?page_size=2"`,
-      "  npx waymark listen   (in another terminal: shows each change as the webhook that it becomes)",
+      "  npx waymark listen   (in another terminal: prints each job change as the webhook that Waymark sends)",
     );
   }
   return `${lines.join("\n")}\n\n`;
 }
 
 function formatLogin({ email, password }: DemoLogin): string {
-  return `${email.padEnd(28)}${password ?? "(with the password that it was changed to)"}`;
+  return `${email.padEnd(28)}${password ?? "(password was changed)"}`;
 }
 
-/** Where it is kept what is to be done later. */
+/** Describes where scheduled tasks are stored. */
 function taskStorage({ mongo, dataDir }: Config, state: string): string {
   if (mongo.url !== null) return "MONGODB_URL";
-  return state === "absent"
-    ? "no MongoDB: what has to be sent again waits until there is one"
-    : `MongoDB in ${dataDir}`;
+  return state === "absent" ? "no MongoDB: retries wait until one is available" : `MongoDB in ${dataDir}`;
 }

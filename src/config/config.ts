@@ -1,4 +1,4 @@
-/** The program's configuration: the environment put in order, frozen, and read by nobody but the composition root. */
+/** The configuration, built from the environment and frozen. Only the composition root reads it. */
 import { isIP } from "node:net";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
@@ -13,69 +13,69 @@ export interface Config {
   readonly http: {
     readonly host: string;
     readonly port: number;
-    /** A port for `/metrics` alone. Null: it is served on `port`. */
+    /** A separate port for `/metrics`. Null: `/metrics` is served on `port`. */
     readonly metricsPort: number | null;
-    /** Null: the address that the server listens on. */
+    /** Null: the URL that the server listens on. */
     readonly publicUrl: string | null;
-    /** How many proxies stand in front, or their addresses. */
+    /** The number of proxies in front, or their IP addresses and ranges. */
     readonly trustProxy: number | readonly string[];
-    /** How many may stand open at the same time. */
+    /** Maximum open connections. */
     readonly connections: { readonly total: number; readonly perAddress: number };
-    /** Whether requests are refused that would have to wait for long. */
+    /** True: reject requests that would have to wait for long. */
     readonly loadShedding: boolean;
     readonly corsOrigins: readonly string[];
-    /** For how long, once it is told to stop, it says that it is not ready and answers everything all the same. */
+    /** How long the server still answers requests, while readiness fails, after SIGTERM. */
     readonly shutdownDrainDelayMs: number;
-    /** How long a connection is kept for its next request. */
+    /** How long an idle connection stays open. */
     readonly keepAliveMs: number;
-    /** Whose pages may ask GraphQL: the same, and outside production Apollo's hosted Sandbox. */
+    /** Origins that may call GraphQL: `corsOrigins`, and outside production Apollo's hosted Sandbox. */
     readonly graphqlOrigins: readonly string[];
   };
   readonly database: {
     /** Null: the embedded PostgreSQL in `dataDir`. */
     readonly url: string | null;
     readonly poolSize: number;
-    /** Standbys that may answer lists and aggregates in its place. */
+    /** Physical standbys that may answer lists and aggregates. */
     readonly replicaUrls: readonly string[];
   };
   readonly mongo: {
     /** Null: the embedded MongoDB in `dataDir`. */
     readonly url: string | null;
-    /** The `mongod` to start where it is embedded. Null: one that is found. */
+    /** The `mongod` to start as embedded MongoDB. Null: search for one. */
     readonly binary: string | null;
-    /** Whether a `mongod` may be downloaded where none is found. */
+    /** True: download `mongod` if none is found. */
     readonly download: boolean;
   };
   readonly dataDir: string;
-  /** What can be had again, and is shared by every data folder: a downloaded `mongod`. */
+  /** The folder for a downloaded `mongod`, shared by all data folders. */
   readonly cacheDir: string;
-  /** As it was given. Null: the one in `dataDir`, which only the embedded PostgreSQL may do with. */
+  /** WAYMARK_SECRET. Null: the key file in `dataDir`, allowed only with the embedded PostgreSQL. */
   readonly secret: string | null;
   readonly webhooks: {
-    /** Also http, loopback and private networks. */
+    /** True: endpoints may use http, loopback and private networks. */
     readonly allowPrivate: boolean;
-    /** Where a receiver's operator reads what it is that calls; null: nowhere. */
+    /** URL of the documentation, sent to receivers in the `User-Agent`. Null without PUBLIC_URL. */
     readonly docsUrl: string | null;
     /** The delay before each attempt, in milliseconds. */
     readonly retrySchedule: readonly number[];
   };
   readonly mail: {
-    /** Null: mails are kept in files, and in the outbox. */
+    /** Null: mails are saved as files. */
     readonly smtp: SmtpServer | null;
     readonly from: MailAddress;
     /** The folder for those files. */
     readonly folder: string;
   };
-  /** Whose account is closed until it has a second factor. */
-  readonly twoFactorPolicy: "nobody" | "operators" | "everybody";
-  /** How long the log of deliveries is kept. */
+  /** Users who must set up two-factor authentication. */
+  readonly twoFactorPolicy: "none" | "operators" | "all";
+  /** Days after which deliveries, request log entries and ended API keys are deleted. */
   readonly retentionDays: number;
-  /** Whether an empty database is seeded with the demo. */
+  /** True: fill an empty database with demo data. */
   readonly demo: boolean;
   readonly rateLimits: {
     readonly enabled: boolean;
     readonly store: "memory" | "postgres";
-    /** How many times the limits of one key all keys of an organisation have together. */
+    /** The limits of all keys of an organisation together, as a multiple of one key's limits. */
     readonly organizationFactor: number;
   };
   readonly logLevel: string;
@@ -115,11 +115,11 @@ export function toConfig(env: Env): Config {
     },
     dataDir: resolve(env.WAYMARK_DATA_DIR),
     cacheDir: join(cacheHome(env.XDG_CACHE_HOME), "waymark"),
-    // A database of one's own is never filled with made-up jobs unless that is asked for.
+    // By default only the embedded database gets demo data.
     demo: env.WAYMARK_DEMO ? env.WAYMARK_DEMO === "on" : env.DATABASE_URL === undefined,
     secret: env.WAYMARK_SECRET ?? null,
     webhooks: {
-      // A newcomer tries it with a receiver on the same machine.
+      // With the embedded database, allow a receiver on the same machine.
       allowPrivate: env.WEBHOOK_ALLOW_PRIVATE
         ? env.WEBHOOK_ALLOW_PRIVATE === "on"
         : env.DATABASE_URL === undefined,
@@ -146,28 +146,32 @@ export function toConfig(env: Env): Config {
 
 const DEFAULT_SHUTDOWN_DRAIN_DELAY_MS = 5_000;
 
-/** Nobody sends requests to a worker, and whoever tries it out has no balancer in front and does not want to wait. */
+/** Defaults to 0 for workers, which get no requests, and outside production, where no load balancer is expected. */
 function shutdownDrainDelayMs({
   WAYMARK_ROLE: role,
   NODE_ENV: environment,
-  SHUTDOWN_DRAIN_DELAY: given,
+  SHUTDOWN_DRAIN_DELAY: delayMs,
 }: Env): number {
   if (role === "worker") return 0;
-  return given ?? (environment === "production" ? DEFAULT_SHUTDOWN_DRAIN_DELAY_MS : 0);
+  return delayMs ?? (environment === "production" ? DEFAULT_SHUTDOWN_DRAIN_DELAY_MS : 0);
 }
 
 const DEFAULT_CONNECTIONS_PER_ADDRESS = 1_000;
 
-/** Behind a proxy every connection is the proxy's, so that nothing is to be learnt from where it comes. */
-function connectionLimits({ MAX_CONNECTIONS: total, MAX_CONNECTIONS_PER_ADDRESS: given, TRUST_PROXY }: Env) {
+/** Behind a proxy all connections share the proxy's IP address, so the default limit per IP address is the total. */
+function connectionLimits({
+  MAX_CONNECTIONS: total,
+  MAX_CONNECTIONS_PER_ADDRESS: perAddress,
+  TRUST_PROXY,
+}: Env) {
   const isDirect = TRUST_PROXY === 0;
   return {
     total,
-    perAddress: given ?? (isDirect ? Math.min(DEFAULT_CONNECTIONS_PER_ADDRESS, total) : total),
+    perAddress: perAddress ?? (isDirect ? Math.min(DEFAULT_CONNECTIONS_PER_ADDRESS, total) : total),
   };
 }
 
-/** On where a collector is named; of its two names the one for traces alone is the nearer. */
+/** Returns null unless a collector is set. The traces endpoint takes precedence over the general one. */
 function tracingSettings(env: Env): TracingSettings | null {
   const base = env.OTEL_EXPORTER_OTLP_ENDPOINT?.replace(/(?<!\/)\/+$/, "");
   const url = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? (base === undefined ? null : `${base}/v1/traces`);
@@ -189,15 +193,15 @@ function samplingRatio({ OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: 
   return sampler.endsWith("on") ? 1 : 0;
 }
 
-/** Mails come from where the service is. */
+/** Returns the host of PUBLIC_URL for the default sender, or localhost if it is unset or an IP address. */
 function mailHost(publicUrl: string | null): string {
   const { hostname } = new URL(publicUrl ?? "http://localhost");
   return isIP(hostname.replace(/^\[|\]$/g, "")) === 0 ? hostname : "localhost";
 }
 
-/** As the XDG Base Directory Specification has it: one that is not absolute does not count. */
-function cacheHome(given: string | undefined): string {
-  return given !== undefined && isAbsolute(given) ? given : join(homedir(), ".cache");
+/** The XDG Base Directory Specification ignores a relative XDG_CACHE_HOME. */
+function cacheHome(directory: string | undefined): string {
+  return directory !== undefined && isAbsolute(directory) ? directory : join(homedir(), ".cache");
 }
 
 function deepFreeze<T extends object>(value: T): T {

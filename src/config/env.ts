@@ -1,4 +1,4 @@
-/** The environment, read and checked once: the only file that touches `process.env`. */
+/** Reads and validates the environment variables. No other file reads `process.env`. */
 import { z } from "zod";
 import { StartupError } from "../platform/errors.ts";
 import { parseSecret } from "../platform/secret-box.ts";
@@ -15,12 +15,12 @@ import {
 
 const port = z.coerce.number().int().min(0).max(65535);
 const connectionCount = z.coerce.number().int().min(1).max(1_000_000);
-/** Other common spellings of on and off. */
+/** Accepted spellings of on and off. */
 const onOffAliases: ReadonlyMap<unknown, string> = new Map([
   ...["true", "1", "yes"].map((name) => [name, "on"] as const),
   ...["false", "0", "no"].map((name) => [name, "off"] as const),
 ]);
-const onOff = z.preprocess((text) => onOffAliases.get(text) ?? text, z.enum(["on", "off"]));
+const onOff = z.preprocess((input) => onOffAliases.get(input) ?? input, z.enum(["on", "off"]));
 const commaList = z.string().transform((text) =>
   text
     .split(",")
@@ -28,61 +28,66 @@ const commaList = z.string().transform((text) =>
     .filter((item) => item !== ""),
 );
 
-/** They hold passwords: whatever is wrong with one, its value is not told. A comma in a password is written `%2C`. */
+/** Error messages must not repeat the value, which contains passwords. Write a comma in a password as `%2C`. */
 const replicaUrls = commaList.pipe(
   z
-    .array(z.url({ protocol: /^postgres(ql)?$/, error: "Not a list of addresses such as DATABASE_URL's" }))
+    .array(
+      z.url({
+        protocol: /^postgres(ql)?$/,
+        error: "Must be a comma-separated list of URLs like DATABASE_URL",
+      }),
+    )
     .max(8, { error: "At most 8 replicas" }),
 );
 
-/** As a browser sends it: no path, no slash at the end. */
+/** An origin as browsers send it: no path, no trailing slash. */
 const origin = z.string().refine((text) => URL.canParse(text) && new URL(text).origin === text, {
-  error: "Not an origin: scheme, host and port alone, without a path",
+  error: "Must be an origin: scheme, host and optional port, without a path or trailing slash",
 });
 
-/** May name several hosts, which makes it no URL of the usual kind; what follows them the driver checks. */
+/** A MongoDB URL may list several hosts, which `URL` rejects. The driver validates the rest. */
 const mongoUrl = z.string().regex(/^mongodb(\+srv)?:\/\/[^\s/]+(\/\S*)?$/, {
-  error: "Not the address of a MongoDB: it begins with mongodb:// or mongodb+srv://",
+  error: "Must be a MongoDB URL that begins with mongodb:// or mongodb+srv://",
 });
 
-/** Whatever is wrong with it, its value is not told. */
+/** The error message must not repeat the value. */
 const secret = z.string().refine((text) => parseSecret(text) !== null, {
-  error: "Not 32 bytes as base64, base64url or 64 hexadecimal digits. `openssl rand -base64 32` makes some",
+  error:
+    "Must be 32 bytes in base64, base64url or 64 hexadecimal digits. `openssl rand -base64 32` generates one",
 });
 
-/** It may hold a password: whatever is wrong with it, its value is not told. */
+/** The error message must not repeat the value, which may contain a password. */
 const smtpUrl = z.string().transform((text, context) => {
   const server = parseSmtpUrl(text);
   if (server) return server;
   context.addIssue({
     code: "custom",
-    message:
-      "Not the address of a mail server: smtp:// or smtps://, a host and a port, ?tls=off at most behind it",
+    message: "Must be smtp:// or smtps:// with a host and an optional port; only ?tls=off may follow",
   });
   return z.NEVER;
 });
 
 const otlpEndpoint = z.url({ protocol: /^https?$/ });
 
-/** They may hold a secret: whatever is wrong with them, their values are not told. */
+/** The error message must not repeat the value, which may contain a secret. */
 const otlpHeaders = z.string().transform((text, context) => {
   const headers = parseOtlpHeaders(text);
   if (headers) return headers;
-  context.addIssue({ code: "custom", message: "Not headers as name=value, with commas between them" });
+  context.addIssue({ code: "custom", message: "Must be headers written as name=value, separated by commas" });
   return z.NEVER;
 });
 
 const mailFrom = z.string().transform((text, context) => {
   const parsed = parseSender(text);
   if (parsed) return parsed;
-  context.addIssue({ code: "custom", message: "Not an e-mail address, with or without a name before it" });
+  context.addIssue({ code: "custom", message: "Must be an e-mail address, or `Name <e-mail address>`" });
   return z.NEVER;
 });
 
 interface DurationRange {
   minMs: number;
   maxMs: number;
-  /** What is said of any other. */
+  /** The error for any other value. */
   message: string;
 }
 
@@ -95,18 +100,18 @@ function duration({ minMs, maxMs, message }: DurationRange) {
   });
 }
 
-/** At most longer than any balancer takes to look, and no orchestrator waits for long. */
+/** Five minutes is longer than any load balancer's check interval. */
 const shutdownDrainDelay = duration({
   minMs: 0,
   maxMs: 300_000,
-  message: "Not a whole number and a unit (ms, s or m), of at most 5 minutes",
+  message: "Must be a whole number and a unit (ms, s or m), at most 5 minutes",
 });
 
-/** None would be no bound for Node. */
+/** The minimum is above 0, which Node takes as no limit. */
 const keepAliveTimeout = duration({
   minMs: 1_000,
   maxMs: 3_600_000,
-  message: "Not a whole number and a unit (ms, s, m or h), from 1 second to 1 hour",
+  message: "Must be a whole number and a unit (ms, s, m or h), from 1 second to 1 hour",
 });
 
 const retrySchedule = z.string().transform((text, context) => {
@@ -116,7 +121,7 @@ const retrySchedule = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** Every setting, with an example that is shown when its value is refused. */
+/** Every setting, with an example for the error message. */
 const settings = {
   NODE_ENV: z
     .enum(["development", "production", "test"])
@@ -156,10 +161,7 @@ const settings = {
     .meta({ example: DEFAULT_SCHEDULE_TEXT }),
   SMTP_URL: smtpUrl.optional().meta({ example: "smtp://user:password@mail.example.com:587" }),
   MAIL_FROM: mailFrom.optional().meta({ example: "Waymark <no-reply@example.com>" }),
-  REQUIRE_TWO_FACTOR: z
-    .enum(["nobody", "operators", "everybody"])
-    .default("nobody")
-    .meta({ example: "operators" }),
+  REQUIRE_TWO_FACTOR: z.enum(["none", "operators", "all"]).default("none").meta({ example: "operators" }),
   RETENTION_DAYS: z.coerce.number().int().min(1).max(365).default(30).meta({ example: "30" }),
   RATE_LIMITS: onOff.default("on").meta({ example: "on" }),
   RATE_LIMIT_STORE: z.enum(["memory", "postgres"]).default("memory").meta({ example: "postgres" }),
@@ -171,7 +173,7 @@ const settings = {
         z.coerce.number().int().min(0).max(10),
         commaList.pipe(z.array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()])).min(1)),
       ],
-      { error: "Neither a number of proxies, nor a list of their addresses, nor off" },
+      { error: "Must be a number of proxies, a list of their IP addresses or ranges, or off" },
     )
     .default(0)
     .meta({ example: "1 (proxies in front), or 10.0.0.0/8" }),
@@ -206,11 +208,11 @@ const settings = {
 const HOUR_MS = 3_600_000;
 const formatHours = (ms: number): string => `${Number((ms / HOUR_MS).toFixed(1))} h`;
 
-/** Retention must be longer than the retries take: a delivery must not outlive the log that it ends in. */
+/** RETENTION_DAYS must cover the whole retry schedule, so that no delivery is deleted before its last attempt. */
 const envSchema = z.object(settings).superRefine((env, context) => {
   const { RETENTION_DAYS: days, WEBHOOK_RETRY_SCHEDULE: schedule } = env;
   const neededDays = Math.ceil(longestScheduleMs(schedule) / (24 * HOUR_MS));
-  // Below 1 it is refused already.
+  // A value below 1 has its own error.
   if (days < 1 || days >= neededDays) return;
   context.addIssue({
     code: "custom",
@@ -224,8 +226,8 @@ const envSchema = z.object(settings).superRefine((env, context) => {
 export type Env = z.output<typeof envSchema>;
 
 /**
- * The settings in `source` (`process.env` unless given). An empty value counts as unset.
- * Throws a StartupError that names every wrong setting, what is wrong with it and an example.
+ * Reads the settings from `source` (default: `process.env`). An empty value counts as unset.
+ * Throws a StartupError that lists every invalid setting with the reason and an example.
  */
 export function readEnv(source: Readonly<Record<string, string | undefined>> = process.env): Env {
   const presentSettings = Object.fromEntries(
@@ -238,7 +240,7 @@ export function readEnv(source: Readonly<Record<string, string | undefined>> = p
     return `  ${name}: ${issue.message}. Example: ${name}=${String(settings[name].meta()?.["example"])}`;
   });
   throw new StartupError(
-    `The settings are wrong:\n${lines.join("\n")}`,
-    "Correct the environment; .env.example lists every setting.",
+    `Invalid settings:\n${lines.join("\n")}`,
+    "Correct the environment variables; .env.example lists every setting.",
   );
 }

@@ -71,7 +71,7 @@ export interface GraphqlContext extends OperationRequest {
 export type ContextFactory = (request: OperationRequest) => GraphqlContext;
 
 /** In this process: an operation may ask for twenty, and must not take every connection to PostgreSQL. */
-const STATS_CONCURRENCY = { places: 8, perKey: 4 };
+const STATS_CONCURRENCY = { permits: 8, permitsPerKey: 4 };
 
 export function createContextFactory(services: GraphqlServices): ContextFactory {
   const statsSemaphore = createFairSemaphore(STATS_CONCURRENCY);

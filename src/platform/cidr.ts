@@ -1,4 +1,4 @@
-/** Ranges of addresses that a key may be used from. */
+/** IP address ranges (CIDR), for the list of IP addresses that may use an API key. */
 import { BlockList, isIP } from "node:net";
 import { AppError } from "./errors.ts";
 
@@ -9,10 +9,10 @@ interface CidrRange {
   family: "ipv4" | "ipv6";
 }
 
-/** `10.0.0.0/8`, `2001:db8::/32`, or one address. Throws BadRequestException with an example otherwise. */
+/** Parses `10.0.0.0/8`, `2001:db8::/32` or a single IP address. Throws BadRequestException for any other text. */
 export function parseCidr(text: string): CidrRange {
   const [address = "", prefixText, ...rest] = text.split("/");
-  // A zone (`fe80::1%eth0`) is a name on one machine; there is no range of it.
+  // Reject zones (`fe80::1%eth0`): they name an interface of one machine.
   const version = address.includes("%") ? 0 : isIP(address);
   const bits = version === 4 ? 32 : 128;
   const prefix = prefixText === undefined ? bits : Number(prefixText);
@@ -22,7 +22,7 @@ export function parseCidr(text: string): CidrRange {
   return { text: `${address}/${prefix}`, address, prefix, family: version === 4 ? "ipv4" : "ipv6" };
 }
 
-/** Whether every address of `inner` is one of `outer`. A range of IPv6 is never inside one of IPv4. */
+/** True if `outer` contains every IP address of `inner`. An IPv6 range is never inside an IPv4 range. */
 export function isSubnetOf(inner: string, outer: string): boolean {
   const [small, large] = [parseCidr(inner), parseCidr(outer)];
   return (
@@ -30,7 +30,7 @@ export function isSubnetOf(inner: string, outer: string): boolean {
   );
 }
 
-/** A test of addresses against `ranges`. An IPv4 address in IPv6 form (`::ffff:10.0.0.1`) counts as IPv4. */
+/** Returns a function that tests an IP address against `ranges`. IPv4-mapped addresses (`::ffff:10.0.0.1`) match IPv4 ranges. */
 export function createCidrMatcher(ranges: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const { address, prefix, family } of ranges.map(parseCidr)) list.addSubnet(address, prefix, family);

@@ -1,8 +1,8 @@
-/** Where the program reads the time, so that a test can set it. Rows take their times from PostgreSQL instead. */
+/** The clock that services read, so that tests can set the time. Times in database rows come from PostgreSQL's clock. */
 export interface Clock {
-  /** Milliseconds since 1970: for what is told, and for what is kept. An operator, or NTP, may set it forwards and back. */
+  /** Wall-clock time in milliseconds since 1970. It can jump forwards and backwards when the system clock is set. */
   now(): number;
-  /** Milliseconds since some moment or other, that only go on: for how long something lasts in this process. */
+  /** Monotonic time in milliseconds from an arbitrary start, for durations within this process. */
   elapsed(): number;
 }
 

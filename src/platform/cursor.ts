@@ -1,16 +1,16 @@
-/** Cursors: a place in an ordered list, as text that a caller hands back untouched. Versioned, checked, at most 512 bytes. */
+/** Pagination cursors: base64url of JSON with a version and the list's kind, at most 512 characters. */
 import { z } from "zod";
 
 const MAX_LENGTH = 512;
 const VERSION = 1;
 const idShape = z.tuple([z.uuid()]);
 
-/** `values` as a cursor for lists of the kind `kind` (an order's name, say): a cursor of one kind is refused by another. */
+/** Encodes the sort values of a row. `kind` names the list and its order; `decodeCursor` rejects cursors of another kind. */
 export function encodeCursor(kind: string, values: readonly unknown[]): string {
   return Buffer.from(JSON.stringify([VERSION, kind, ...values])).toString("base64url");
 }
 
-/** What `encodeCursor` was given, checked against `shape`; null where the text is no cursor of this kind. */
+/** Returns the values passed to `encodeCursor`, validated by `shape`, or null if `text` is not a cursor of this kind. */
 export function decodeCursor<Shape extends z.ZodType>(
   kind: string,
   shape: Shape,
@@ -19,7 +19,7 @@ export function decodeCursor<Shape extends z.ZodType>(
   if (text.length > MAX_LENGTH || !/^[\w-]+$/.test(text)) return null;
   try {
     const bytes = Buffer.from(text, "base64url");
-    // The decoder passes over what does not belong; a cursor is good as it came, or not at all.
+    // Node's decoder ignores invalid characters; accept only the exact text that we encoded.
     if (bytes.toString("base64url") !== text) return null;
     const [version, cursorKind, ...values] = z.array(z.unknown()).parse(JSON.parse(bytes.toString()));
     if (version !== VERSION || cursorKind !== kind) return null;
@@ -29,7 +29,7 @@ export function decodeCursor<Shape extends z.ZodType>(
   }
 }
 
-/** The uuid after which a list goes on that its ids put in order; null where `text` is no cursor of this kind. */
+/** Returns the UUID in a cursor of a list ordered by id, or null if `text` is not a cursor of this kind. */
 export function decodeIdCursor(kind: string, text: string): string | null {
   return decodeCursor(kind, idShape, text)?.[0] ?? null;
 }

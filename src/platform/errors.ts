@@ -1,9 +1,9 @@
 /**
- * The kinds of failure that a caller can be told about. Features throw them; `http/error-handler` (and later
- * `graphql/error-format`) alone translate them. `message` is safe for the caller, `cause` is for the log.
+ * Errors that features throw and that the REST and GraphQL error handlers translate into responses.
+ * `message` is shown to the caller; `cause` goes to the log only.
  */
 
-/** One thing that is wrong with a request, and where. `field` is a path such as `jobs[3].weight`. */
+/** One validation error of a request. `field` is a path such as `jobs[3].weight`. */
 export interface Problem {
   location: "body" | "query" | "path" | "header";
   field: string;
@@ -33,7 +33,7 @@ export const errorCodes = Object.keys(statusByCode) as ErrorCode[];
 
 export interface AppErrorOptions {
   details?: unknown;
-  /** Response headers that belong to the failure, such as `Retry-After`. */
+  /** Response headers to send with the error, such as `Retry-After`. */
   headers?: Readonly<Record<string, string>>;
   cause?: unknown;
 }
@@ -54,14 +54,14 @@ export class AppError extends Error {
   }
 }
 
-/** A 400 that lists every problem found; its message is the first of them as a sentence, or `message` where given. */
+/** Returns a 400 that lists all `problems`. Its message is `message`, or by default the first problem as a sentence. */
 export function badRequest(problems: readonly Problem[], message?: string): AppError {
   const [first] = problems;
   const sentence = first ? `${first.field} ${first.message}`.trimStart() : "Bad request";
   return new AppError("BadRequestException", message ?? sentence, { details: first ? problems : null });
 }
 
-/** The dependency that an answer needs is away; the caller may try again after `retryAfterS` seconds. */
+/** Returns a 503 whose `Retry-After` is `retryAfterS` seconds. */
 export function unavailable(message: string, retryAfterS: number, cause?: unknown): AppError {
   return new AppError("ServiceUnavailableException", message, {
     headers: { "Retry-After": String(retryAfterS) },
@@ -73,10 +73,7 @@ export function isUnavailable(error: unknown): error is AppError {
   return error instanceof AppError && error.code === "ServiceUnavailableException";
 }
 
-/**
- * The program cannot start, or a command cannot run, and the person in front of it can mend that: `message` says what is
- * wrong, `hint` what to do. Printed without a stack.
- */
+/** An error that the operator can fix: `message` says what is wrong, `hint` what to do. Printed without a stack trace. */
 export class StartupError extends Error {
   override readonly name = "StartupError";
   readonly hint: string;
@@ -87,7 +84,7 @@ export class StartupError extends Error {
   }
 }
 
-/** States what cannot be otherwise; its failure is our defect, never the caller's. */
+/** Throws if `condition` is falsy. A failed invariant is a bug in Waymark, never an error of the caller. */
 export function invariant(condition: unknown, message: string): asserts condition {
   if (!condition) throw new Error(`Invariant broken: ${message}`);
 }

@@ -1,4 +1,4 @@
-/** Sensitive actions of signed-in users need a recent password (and code, with two-factor). API keys and commands are exempt. */
+/** Sensitive actions require that a signed-in user authenticated within ten minutes. API keys and the CLI are exempt. */
 import { AppError } from "./errors.ts";
 import type { Actor } from "./principal.ts";
 
@@ -6,11 +6,11 @@ const MAX_AUTHENTICATION_AGE_MS = 10 * 60_000;
 
 export interface AuthenticatedActor {
   readonly actor: Actor;
-  /** When a signed-in user last entered the password; absent for API keys. */
+  /** When a signed-in user last entered their password (and code, with two-factor); absent for API keys. */
   readonly authenticatedAt?: Date | undefined;
 }
 
-/** A 403 that the console answers by asking for the password and repeating the request. */
+/** A 403 upon which the console asks for the password and repeats the request. */
 export class ReauthenticationRequiredError extends AppError {
   constructor() {
     super("ForbiddenException", "Confirm your identity first: enter your password again", {

@@ -1,4 +1,4 @@
-/** Typed ids: a prefix and the 26 Crockford base32 characters of a UUIDv7 (`job_01JD…`); PostgreSQL stores the uuid. */
+/** Typed ids: a prefix and a UUIDv7 in 26 characters of Crockford base32 (`job_01JD…`). PostgreSQL stores the UUID. */
 import { randomFillSync } from "node:crypto";
 import { raw } from "./postgres/sql.ts";
 
@@ -16,21 +16,21 @@ export type IdPrefix =
   | "aud"
   | "eml"
   | "viw"
-  // Not a UUIDv7: a ULID has no version.
+  // A ULID, not a UUIDv7.
   | "req";
 
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 const TYPED_ID = /^[a-z]{3}_[0-7][0-9A-HJKMNP-TV-Z]{25}$/i;
 
-/** The values of hexadecimal digits by their codes, and the codes of the alphabet. */
+/** The value of each hexadecimal digit by its character code. */
 const HEX_VALUES = new Uint8Array(128);
 for (let value = 0; value < 16; value += 1) HEX_VALUES[value.toString(16).charCodeAt(0)] = value;
 const BASE32_LETTERS = Buffer.from(ALPHABET);
 
 const idBytes = Buffer.alloc(16);
 
-/** A new UUIDv7: 48 bits of milliseconds, then randomness, so that ids sort by their time of birth. */
+/** Returns a new UUIDv7: 48 bits of milliseconds, then random bits, so that ids sort by creation time. */
 export function newUuid(nowMs: number = Date.now()): string {
   fillIdBytes(nowMs);
   idBytes[6] = ((idBytes[6] as number) & 0x0f) | 0x70;
@@ -38,57 +38,57 @@ export function newUuid(nowMs: number = Date.now()): string {
   return hyphenate(idBytes.toString("hex"));
 }
 
-/** A new UUIDv7, made by PostgreSQL: for rows that are born in it. (Its own `uuidv7()` is there from version 18 on.) */
+/** An SQL expression that generates a UUIDv7, for rows created inside PostgreSQL. (PostgreSQL has `uuidv7()` from version 18.) */
 export const uuidV7Sql = raw(`encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
   placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6),
   52, 1), 53, 1), 'hex')::uuid`);
 
-/** When a UUIDv7, or a ULID as a uuid, was made: in ISO 8601. */
+/** Returns the creation time of a UUIDv7, or of a ULID written as a UUID, in ISO 8601. */
 export function timestampOf(uuid: string): string {
   return new Date(Number.parseInt(uuid.replaceAll("-", "").slice(0, 12), 16)).toISOString();
 }
 
-/** The id of a request: `req_` and a ULID. */
+/** Returns a new request id: `req_` and a ULID. */
 export function newRequestId(): string {
   fillIdBytes(Date.now());
   return `req_${toBase32(hyphenate(idBytes.toString("hex")))}`;
 }
 
-/** The smallest UUIDv7 of an instant: where to begin when rows are read by time through their ids. */
+/** Returns the smallest UUIDv7 of an instant, for reading rows by time through their ids. */
 export function minUuidAt(instant: Date): string {
-  // 48 bits; before 1970 no id was made.
+  // The timestamp has 48 bits and starts in 1970.
   const ms = Math.min(Math.max(instant.getTime(), 0), 2 ** 48 - 1);
   return hyphenate(`${ms.toString(16).padStart(12, "0")}70008000000000000000`);
 }
 
-/** Whether PostgreSQL would take it for a uuid as we write them. */
+/** True if `text` is a UUID with hyphens. */
 export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
-/** `uuid` as the API shows it. */
+/** Returns `uuid` as the typed id that the API shows. */
 export function toTypedId(prefix: IdPrefix, uuid: string): string {
   return `${prefix}_${toBase32(uuid)}`;
 }
 
-/** The uuid of a typed id (upper or lower case), or null where `text` is not an id with this prefix. */
+/** Returns the UUID of a typed id (upper or lower case), or null if `text` is not an id with this prefix. */
 export function fromTypedId(prefix: IdPrefix, text: string): string | null {
   if (!text.startsWith(`${prefix}_`) || !TYPED_ID.test(text)) return null;
   const digits = Array.from(text.slice(4).toUpperCase(), (character) => ALPHABET.indexOf(character));
   let hex = toHex(digits.slice(0, 2), 2);
-  for (let at = 2; at < 26; at += 4) hex += toHex(digits.slice(at, at + 4), 5);
+  for (let index = 2; index < 26; index += 4) hex += toHex(digits.slice(index, index + 4), 5);
   return hyphenate(hex);
 }
 
-/** Where a uuid has its 32 digits. */
+/** The positions of a UUID's 32 digits, without its hyphens. */
 const HEX_DIGIT_POSITIONS = Uint8Array.from(
-  Array.from(hyphenate("x".repeat(32)), (character, at) => (character === "x" ? [at] : [])).flat(),
+  Array.from(hyphenate("x".repeat(32)), (character, index) => (character === "x" ? [index] : [])).flat(),
 );
 const base32Buffer = Buffer.alloc(26);
 
 /**
- * A uuid as 26 characters: 8 bits in the first two, then 20 bits in each four. By its bytes, since an answer holds many
- * hundred ids.
+ * Encodes a UUID in 26 characters: 8 bits in the first two, then 20 bits in each four. It works on bytes for speed, since
+ * one response can hold hundreds of ids.
  */
 function toBase32(uuid: string): string {
   const digit = (index: number): number =>
@@ -100,9 +100,13 @@ function toBase32(uuid: string): string {
   const first = (digit(0) << 4) | digit(1);
   write(first >> 5);
   write(first);
-  for (let at = 2; at < 32; at += 5) {
+  for (let index = 2; index < 32; index += 5) {
     const bits =
-      (digit(at) << 16) | (digit(at + 1) << 12) | (digit(at + 2) << 8) | (digit(at + 3) << 4) | digit(at + 4);
+      (digit(index) << 16) |
+      (digit(index + 1) << 12) |
+      (digit(index + 2) << 8) |
+      (digit(index + 3) << 4) |
+      digit(index + 4);
     write(bits >> 15);
     write(bits >> 10);
     write(bits >> 5);
@@ -122,7 +126,7 @@ function hyphenate(hex: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-/** Randomness is drawn for many ids at once: each draw costs as much as the rest of an id. */
+/** Random bytes for 256 ids: one call of `randomFillSync` costs as much as the rest of an id. */
 const randomPool = Buffer.alloc(4096);
 let randomPoolOffset = randomPool.length;
 

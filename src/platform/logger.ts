@@ -1,11 +1,11 @@
-/** One JSON line an occurrence, on standard output (or wherever a command wants it). */
+/** The logger: one JSON object per line. */
 import { pino, type DestinationStream, type Logger } from "pino";
 
 export type { Logger };
 
 /**
- * `stream` defaults to standard output; what `contextOf` answers stands in each line. No secret and no personal data is ever
- * passed to it at info level.
+ * Creates a logger that writes to `stream` (default: standard output) and adds the fields of `logContext()` to each line.
+ * Never log secrets, nor personal data at info level or above.
  */
 export function createLogger(level: string, stream?: DestinationStream, logContext?: () => object): Logger {
   const options = {
@@ -18,7 +18,7 @@ export function createLogger(level: string, stream?: DestinationStream, logConte
   return stream ? pino(options, stream) : pino(options);
 }
 
-/** What a log may hold of an error: PostgreSQL's `detail` and `where` quote values of rows, which are people's data. */
+/** Returns the fields of an error that are safe to log. PostgreSQL's `detail` and `where` are not: they quote personal data. */
 export function serializeError(error: unknown): {
   name: string;
   message: string;
@@ -28,7 +28,7 @@ export function serializeError(error: unknown): {
   if (!(error instanceof Error))
     return {
       name: "unknown",
-      message: "something that is no Error was thrown",
+      message: "a value that is not an Error was thrown",
       code: null,
       stack: undefined,
     };

@@ -1,11 +1,11 @@
-/** The figures that Prometheus reads, one registry for each app. */
+/** Prometheus metrics, one registry per app. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
 export interface Metrics {
   readonly registry: Registry;
   readonly requestDuration: Histogram<"method" | "route" | "status">;
   readonly requestsInFlight: Gauge;
-  readonly connectionsRejected: Counter<"bound">;
+  readonly connectionsRejected: Counter<"limit">;
   readonly compactedJobCounterDeltas: Counter;
   readonly feedLag: Gauge;
   readonly trimmedIdempotencyRecords: Counter;
@@ -17,7 +17,7 @@ export function createMetrics(pool: () => { total: number; idle: number; waiting
   collectDefaultMetrics({ register: registry });
   const connections = new Gauge({
     name: "waymark_db_pool_connections",
-    help: "Connections to PostgreSQL by state; waiting are requests without one",
+    help: "PostgreSQL connections of this process by state (total, idle), and requests waiting for one (waiting)",
     labelNames: ["state"] as const,
     registers,
     collect() {
@@ -28,35 +28,35 @@ export function createMetrics(pool: () => { total: number; idle: number; waiting
     registry,
     requestDuration: new Histogram({
       name: "waymark_http_request_duration_seconds",
-      help: "Time from a request's first byte to its answer's last, by route and status",
+      help: "Time from a request's first byte to its response's last byte, by route and status",
       labelNames: ["method", "route", "status"] as const,
       buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
       registers,
     }),
     requestsInFlight: new Gauge({
       name: "waymark_http_requests_in_flight",
-      help: "Requests being answered",
+      help: "Requests in flight",
       registers,
     }),
     connectionsRejected: new Counter({
       name: "waymark_http_connections_rejected_total",
-      help: "Connections that were closed at once because too many stood open, in total or of one address",
-      labelNames: ["bound"] as const,
+      help: "Connections closed on arrival because of a connection limit: in total (total) or of one IP address (ip_address)",
+      labelNames: ["limit"] as const,
       registers,
     }),
     trimmedIdempotencyRecords: new Counter({
       name: "waymark_idempotency_records_trimmed_total",
-      help: "Idempotency records removed before their 24 hours, because their organisation stored too many",
+      help: "Idempotency records deleted before their 24 hours had passed, because their organisation stored too many",
       registers,
     }),
     feedLag: new Gauge({
       name: "waymark_feed_lag_seconds",
-      help: "Age of the oldest event that the feed and subscriptions withhold behind an open transaction; 0 if none",
+      help: "Age of the oldest event that the feed and subscriptions withhold because of an open transaction; 0 if none",
       registers,
     }),
     compactedJobCounterDeltas: new Counter({
       name: "waymark_job_counter_deltas_compacted_total",
-      help: "Recorded changes of the job counters that were folded into them",
+      help: "Recorded changes of job counts that were added to the counters and deleted",
       registers,
     }),
   };

@@ -1,53 +1,50 @@
-/** MongoDB: one connection that is looked for in the background, kept, and never the end of the program. */
+/** The connection to MongoDB. It is opened in the background, so that the process runs without MongoDB too. */
 import { setTimeout as pause } from "node:timers/promises";
 import { MongoClient, MongoServerError, MongoServerSelectionError, type Db } from "mongodb";
 import { StartupError } from "./errors.ts";
 
-/** `starting`: no attempt has ended yet. `down`: out of reach, and tried again. `absent`: there is none to look for. */
+/** `starting`: the first attempt is in progress. `down`: unreachable, will be retried. `absent`: no MongoDB is configured. */
 export type MongoState = "up" | "down" | "starting" | "absent";
 
 export interface MongoStatus {
   readonly state: MongoState;
-  /** Why it is not up, in a few words or a sentence, without addresses or secrets; null when it is up. */
+  /** Why it is not up, without URLs or secrets; null when it is up. */
   readonly message: string | null;
 }
 
 export interface Mongo extends AsyncDisposable {
   status(): MongoStatus;
   /**
-   * The database that the address names (`waymark` where it names none), once MongoDB takes writes; its `client` is the
-   * one connection of this process and is closed by disposing this. Waits while MongoDB is away, for ever where there is
-   * none; rejects with the reason of `signal`, or when this is disposed.
+   * Resolves once MongoDB accepts writes, with the database named in the URL (default `waymark`). Its `client` is shared by
+   * the process and closed when this is disposed. Without MongoDB it waits forever; rejects when `signal` aborts or this is
+   * disposed.
    */
   waitUntilUp(signal?: AbortSignal): Promise<Db>;
 }
 
 export interface MongoOptions {
-  /**
-   * Null: there is none, and `absent` says why. A promise may take its time; should it be rejected, there is none either,
-   * and whoever made the promise says why.
-   */
+  /** Null: no MongoDB, for the reason in `absentMessage`. A rejected promise counts as no MongoDB; its creator logs the error. */
   readonly url: string | null | Promise<string | null>;
-  /** Shown as the status where `url` is null. */
+  /** The status message if `url` is null. */
   readonly absentMessage?: string;
 }
 
 const DATABASE_NAME = "waymark";
 const RETRY_DELAY_MS = 1_000;
-const UNREACHABLE = "out of reach";
+const UNREACHABLE = "unreachable";
 
-/** Where the address does not say otherwise. */
+/** Used unless the URL sets them. */
 const defaultOptions: Readonly<Record<string, string | number>> = {
   appName: "waymark",
   serverSelectionTimeoutMS: 2_500,
   connectTimeoutMS: 2_500,
-  // How soon one that is back is noticed; its going is noticed at once.
+  // The maximum delay until the driver notices that MongoDB is back.
   heartbeatFrequencyMS: 2_000,
   maxPoolSize: 10,
 };
 
-/** Begins to look for MongoDB and returns at once. Throws a StartupError where an address given as text is no address. */
-export function openMongo({ url, absentMessage = "no MongoDB is set up" }: MongoOptions): Mongo {
+/** Starts connecting in the background. Throws a StartupError if `url` is an invalid string. */
+export function openMongo({ url, absentMessage = "no MongoDB is configured" }: MongoOptions): Mongo {
   return new MongoConnection(typeof url === "string" ? createClient(url) : url, absentMessage);
 }
 
@@ -65,8 +62,8 @@ class MongoConnection implements Mongo {
   #status: MongoStatus = { state: "starting", message: "is starting" };
   #up = Promise.withResolvers<Db>();
 
-  constructor(given: UrlSource, absent: string) {
-    this.#connecting = this.#connectUntilUp(given, absent);
+  constructor(source: UrlSource, absentMessage: string) {
+    this.#connecting = this.#connectUntilUp(source, absentMessage);
   }
 
   status(): MongoStatus {
@@ -74,27 +71,27 @@ class MongoConnection implements Mongo {
   }
 
   async waitUntilUp(signal?: AbortSignal): Promise<Db> {
-    const ends = signal ? AbortSignal.any([signal, this.#disposed.signal]) : this.#disposed.signal;
-    return await rejectOnAbort(ends, this.#up.promise);
+    const abortSignal = signal ? AbortSignal.any([signal, this.#disposed.signal]) : this.#disposed.signal;
+    return await rejectOnAbort(abortSignal, this.#up.promise);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposed.abort(new Error("The connection to MongoDB is closed."));
-    // The first ends an attempt that is under way, the second what that attempt had opened by then.
+    // The first close ends a pending attempt; the second closes what that attempt had opened.
     await this.#client?.close().catch(() => undefined);
     await this.#connecting;
     await this.#client?.close().catch(() => undefined);
   }
 
-  async #connectUntilUp(given: UrlSource, absent: string): Promise<void> {
-    const database = await this.#databaseOf(given, absent);
+  async #connectUntilUp(source: UrlSource, absentMessage: string): Promise<void> {
+    const database = await this.#databaseOf(source, absentMessage);
     if (database === null || this.#disposed.signal.aborted) return;
     this.#client = database.client;
-    const follow = this.#followTopology(database);
+    const startFollowing = this.#followTopology(database);
     while (!this.#disposed.signal.aborted) {
       const failure = await connect(database.client);
       if (failure === null) {
-        follow();
+        startFollowing();
         return;
       }
       this.#status = { state: "down", message: failure };
@@ -102,14 +99,14 @@ class MongoConnection implements Mongo {
     }
   }
 
-  /** Null: there is none, and the status says why. */
-  async #databaseOf(given: UrlSource, absent: string): Promise<NamedDatabase | null> {
-    if (given !== null && "client" in given) return given;
+  /** Returns null, and sets the status, if there is no MongoDB. */
+  async #databaseOf(source: UrlSource, absentMessage: string): Promise<NamedDatabase | null> {
+    if (source !== null && "client" in source) return source;
     try {
-      // Who stops meanwhile does not wait for it.
-      const url = await rejectOnAbort(this.#disposed.signal, Promise.resolve(given));
+      // Disposing must not wait for the URL.
+      const url = await rejectOnAbort(this.#disposed.signal, Promise.resolve(source));
       if (url !== null) return createClient(url);
-      this.#status = { state: "absent", message: absent };
+      this.#status = { state: "absent", message: absentMessage };
     } catch {
       this.#status = { state: "absent", message: "could not be started" };
     }
@@ -117,13 +114,13 @@ class MongoConnection implements Mongo {
   }
 
   /**
-   * The driver watches the servers, and tells what it sees through a loss and a return alike. Only what comes after the
-   * returned function was called counts, and what was seen last: before it no server has accepted us.
+   * Sets the status from the driver's view of the servers, across outages. Events count only once the returned function was
+   * called, because a writable server may still reject our credentials.
    */
   #followTopology({ client, name }: NamedDatabase): () => void {
     let isAccepted = false;
     let isWritable = false;
-    const judge = (): void => {
+    const updateStatus = (): void => {
       if (!isAccepted || isWritable === (this.#status.state === "up")) return;
       if (isWritable) {
         this.#status = { state: "up", message: null };
@@ -135,43 +132,43 @@ class MongoConnection implements Mongo {
     };
     client.on("topologyDescriptionChanged", ({ newDescription }) => {
       isWritable = [...newDescription.servers.values()].some((server) => server.isWritable);
-      judge();
+      updateStatus();
     });
     return () => {
       isAccepted = true;
-      judge();
+      updateStatus();
     };
   }
 }
 
 function createClient(url: string): NamedDatabase {
-  const given = url.toLowerCase();
-  const missing = Object.entries(defaultOptions).filter(
-    ([name]) => !given.includes(`${name.toLowerCase()}=`),
+  const lowerCaseUrl = url.toLowerCase();
+  const missingOptions = Object.entries(defaultOptions).filter(
+    ([name]) => !lowerCaseUrl.includes(`${name.toLowerCase()}=`),
   );
   const [, name] = /^[^:]+:\/\/[^/]+\/([^?]+)/.exec(url) ?? [];
   try {
-    const client = new MongoClient(url, Object.fromEntries(missing));
+    const client = new MongoClient(url, Object.fromEntries(missingOptions));
     return { client, name: name === undefined ? DATABASE_NAME : decodeURIComponent(name) };
   } catch (error) {
     throw new StartupError(
-      `MONGODB_URL is not an address that MongoDB's driver takes: ${error instanceof Error ? error.message : "unknown"}.`,
-      "Correct it; an example: MONGODB_URL=mongodb://user:password@mongo:27017/waymark?replicaSet=rs0",
+      `MONGODB_URL is invalid: ${error instanceof Error ? error.message : "unknown"}.`,
+      "Correct it. Example: MONGODB_URL=mongodb://user:password@mongo:27017/waymark?replicaSet=rs0",
       error,
     );
   }
 }
 
-/** Null once a server that takes writes has accepted us; else why not. */
+/** Returns null once a writable server has accepted the connection, otherwise the reason. */
 async function connect(client: MongoClient): Promise<string | null> {
   try {
     await client.connect();
     return null;
   } catch (error) {
-    if (error instanceof MongoServerError) return `refuses Waymark: ${error.codeName ?? "unknown"}`;
+    if (error instanceof MongoServerError) return `refuses the connection: ${error.codeName ?? "unknown"}`;
     if (!(error instanceof MongoServerSelectionError)) return UNREACHABLE;
     const isAnswering = [...(error.reason?.servers.values() ?? [])].some(({ error: failure }) => !failure);
-    return isAnswering ? "has no server that takes writes" : UNREACHABLE;
+    return isAnswering ? "has no writable server" : UNREACHABLE;
   }
 }
 

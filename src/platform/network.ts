@@ -1,7 +1,7 @@
-/** Counting requests by network: a host with IPv6 has a whole /64, so its addresses count together. */
+/** Groups IP addresses for rate limits: an IPv6 host usually has a whole /64, so its IP addresses count together. */
 import ipaddr from "ipaddr.js";
 
-/** The key under which an IP address is counted: IPv4 as a whole, IPv6 by its /64, anything else as "unknown". */
+/** Returns the key that an IP address is counted under: the IPv4 address, the IPv6 /64, or "unknown" for anything else. */
 export function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return "unknown";
   const parsed = ipaddr.process(address);

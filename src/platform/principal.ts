@@ -1,4 +1,4 @@
-/** Who asks: what every service is told about the caller, whichever door it came through. */
+/** The authenticated caller, as services receive it from REST, GraphQL and the CLI. */
 import { toTypedId } from "./ids.ts";
 
 export const organizationTypes = ["agent", "contractor"] as const;
@@ -6,36 +6,35 @@ export type OrganizationType = (typeof organizationTypes)[number];
 
 export const actorTypes = ["key", "user", "system"] as const;
 
-/** Who made a change, as history keeps it. `id` is a uuid; null for the system. */
+/** The author of a change, as stored in history. `id` is a UUID; null for the system. */
 export interface Actor {
   readonly type: (typeof actorTypes)[number];
   readonly id: string | null;
 }
 
-/** A partner. It sees the jobs of `organizationId`, and nothing else. */
+/** A key or user of an organisation. It sees only the jobs of `organizationId`. */
 export interface OrganizationPrincipal {
   readonly organizationId: string;
   readonly organizationType: OrganizationType;
   readonly actor: Actor;
 }
 
-/** Who runs the service: belongs to no organisation, and sees what is every one's. */
+/** An operator: belongs to no organisation and sees the data of all of them. */
 export interface OperatorPrincipal {
   readonly organizationId: null;
   readonly organizationType: null;
   readonly actor: Actor;
 }
 
-/** Whoever may read jobs. */
 export type Principal = OrganizationPrincipal | OperatorPrincipal;
 
-/** What a change is recorded with. */
+/** Recorded with each change. */
 export interface ChangeContext {
   readonly actor: Actor;
   readonly requestId: string | null;
 }
 
-/** Who it was, for a line of the log. */
+/** Returns the log fields that identify a principal: its organisation, and its key or user. */
 export function principalLogFields({ organizationId, actor }: Principal): Record<string, string> {
   return {
     ...(organizationId !== null && { organization: toTypedId("org", organizationId) }),

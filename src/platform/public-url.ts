@@ -1,13 +1,13 @@
-/** Where people find the service: for its pages, and for links in mails, which no request is there to be asked. */
+/** The service's own base URL, for links in pages and mails. */
 
 export interface PublicUrl {
-  /** The address of a page, such as `https://api.example.com/sign-in`. */
+  /** Returns the URL of a page, such as `https://api.example.com/sign-in`. */
   readonly pageUrl: (path: string) => string;
-  /** Told once the server listens, and has got its port. */
+  /** Called once the server listens and its port is known. */
   readonly setListenUrl: (url: string) => void;
 }
 
-/** `publicUrl` wins, without a slash at its end; null: where the server listens, seen from the same machine. */
+/** Uses `publicUrl` (without a trailing slash), or if it is null the URL that the server listens on. */
 export function createPublicUrl(
   publicUrl: string | null,
   { host, port }: { host: string; port: number },
@@ -21,12 +21,12 @@ export function createPublicUrl(
   };
 }
 
-/** What stands before every path behind a proxy that gives the service a path of its own: `/waymark`, or nothing. */
+/** Returns the path of PUBLIC_URL without a trailing slash, for example `/waymark`, or an empty string. */
 export function pathPrefix(publicUrl: string | null): string {
   return publicUrl === null ? "" : new URL(publicUrl).pathname.replace(/\/$/, "");
 }
 
-/** Who listens everywhere is found on this machine. */
+/** Replaces the wildcard hosts 0.0.0.0 and [::], which a browser cannot open, by localhost. */
 function toLocalUrl(url: string): string {
   return url.replace(/^http:\/\/(0\.0\.0\.0|\[::\])(?=:)/, "http://localhost");
 }

@@ -1,28 +1,28 @@
 /**
- * Whether a request was sent by a page of our own. A browser adds a cookie whoever has it send the request, but it says
- * truthfully where that was.
+ * Same-origin checks against cross-site request forgery. A browser sends cookies with cross-site requests too, but names the
+ * page's origin in a header that scripts cannot change.
  */
 
-/** Header values by lower-case name, as Node has them. */
+/** Header values by lower-case name, as in Node's `IncomingMessage`. */
 export type OriginHeaders = Readonly<Record<string, string | string[] | undefined>> & {
   readonly cookie?: string | undefined;
 };
 
-/** `publicUrl`: the address that people use; null: whichever the request names. */
+/** True if a page of this service sent the request. With `publicUrl` null, the `Host` header names the service. */
 export function isSameOrigin(headers: OriginHeaders, publicUrl: string | null): boolean {
   const site = headers["sec-fetch-site"];
   if (site !== undefined) return site === "same-origin";
   const { origin, host } = headers;
   if (typeof origin !== "string" || !URL.canParse(origin)) return false;
-  const from = new URL(origin);
-  const own = publicUrl === null ? null : new URL(publicUrl);
-  if (own && from.host === own.host) return from.origin === own.origin;
-  return from.host === host && (from.protocol === "http:" || from.protocol === "https:");
+  const sender = new URL(origin);
+  const service = publicUrl === null ? null : new URL(publicUrl);
+  if (service && sender.host === service.host) return sender.origin === service.origin;
+  return sender.host === host && (sender.protocol === "http:" || sender.protocol === "https:");
 }
 
 /**
- * Whether a browser would keep a `Secure` cookie for the page that sent the request: by https, or on the same machine.
- * True where the page is not told: browsers name themselves only from there.
+ * True if a browser would store a `Secure` cookie for the page that sent the request: the page uses https or runs on this
+ * machine. Also true without an `Origin` header.
  */
 export function supportsSecureCookies({ origin }: OriginHeaders): boolean {
   if (typeof origin !== "string" || !URL.canParse(origin)) return true;

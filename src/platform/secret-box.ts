@@ -1,22 +1,22 @@
-/** Secrets at rest: AES-256-GCM under a key made of WAYMARK_SECRET, each bound to what it belongs to. */
+/** Encrypts secrets at rest with AES-256-GCM. The key is derived from WAYMARK_SECRET; each ciphertext is bound to a context. */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 
 export interface SecretBox {
-  /** `text` as something that only the same secret opens, and only for the same `context`. */
+  /** Encrypts `text`. Decryption needs the same WAYMARK_SECRET and the same `context`. */
   seal(text: string, context: string): string;
-  /** What was sealed. Throws an error that tells neither the text nor the secret. */
+  /** Decrypts `sealed`. Throws an error that contains neither the text nor the secret. */
   open(sealed: string, context: string): string;
-  /** 32 bytes that only the same secret gives, for another use than sealing here. */
+  /** Derives a 32-byte key from WAYMARK_SECRET for another purpose. */
   keyFor(purpose: string): Buffer;
 }
 
-/** What was sealed, and what for. */
+/** A ciphertext and the context it is bound to. */
 export interface SealedValue {
   readonly sealed: string;
   readonly context: string;
 }
 
-/** Whether `box` opens it. */
+/** True if `box` can decrypt the value. */
 export function canOpen(box: Pick<SecretBox, "open">, { sealed, context }: SealedValue): boolean {
   try {
     box.open(sealed, context);
@@ -26,26 +26,26 @@ export function canOpen(box: Pick<SecretBox, "open">, { sealed, context }: Seale
   }
 }
 
-/** Says how the rest is to be read, so that another cipher, or another key, can follow while this one is still read. */
+/** Marks the format, so that a later format can coexist with this one. */
 const VERSION_PREFIX = "s1.";
 const CIPHER = "aes-256-gcm";
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
-/** What the key is for: the same setting makes another key for another use. */
+/** The HKDF info of the encryption key; other purposes get other keys. */
 const KEY_PURPOSE = "waymark secret-box s1";
 
 const HEX = /^[0-9a-f]{64}$/i;
 const BASE64 = /^[A-Za-z0-9+/]{43}=$/;
 const BASE64URL = /^[A-Za-z0-9_-]{43}=?$/;
 
-/** The 32 bytes of a WAYMARK_SECRET: base64, base64url or 64 hexadecimal digits. Null where it is none of them. */
+/** Decodes 32 bytes from base64, base64url or 64 hexadecimal digits. Returns null for any other text. */
 export function parseSecret(text: string): Buffer | null {
   if (HEX.test(text)) return Buffer.from(text, "hex");
-  // Node's base64 reads both alphabets.
+  // Node's base64 decoder accepts both alphabets.
   return BASE64.test(text) || BASE64URL.test(text) ? Buffer.from(text, "base64") : null;
 }
 
-/** `secret`: 32 bytes. */
+/** Creates a secret box from the 32 bytes of WAYMARK_SECRET. */
 export function createSecretBox(secret: Uint8Array): SecretBox {
   const keyFor = (purpose: string): Buffer =>
     Buffer.from(hkdfSync("sha256", secret, Buffer.alloc(0), purpose, 32));

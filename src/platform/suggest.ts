@@ -1,6 +1,6 @@
-/** What a mistyped name was probably meant to be. */
+/** Suggestions for mistyped names. */
 
-/** The one of `names` that the fewest edits lead to, where that is near enough to be worth suggesting. */
+/** Returns the candidate with the smallest edit distance to `text`, or null if that exceeds 2 and a third of its length. */
 export function suggestClosest(text: string, candidates: readonly string[]): string | null {
   const input = text.trim().toLowerCase().slice(0, 100);
   const [best] = candidates
@@ -9,14 +9,14 @@ export function suggestClosest(text: string, candidates: readonly string[]): str
   return best && best.distance <= Math.max(2, best.name.length / 3) ? best.name : null;
 }
 
-/** How many characters must be put in, taken out or replaced (Levenshtein), row by row. */
+/** Returns the Levenshtein distance. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (const [rowIndex, character] of Array.from(from).entries()) {
     const next = [rowIndex + 1];
-    for (let at = 1; at <= to.length; at += 1) {
-      const replaced = (row[at - 1] as number) + (character === to[at - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[at] as number) + 1, (next[at - 1] as number) + 1));
+    for (let column = 1; column <= to.length; column += 1) {
+      const replaced = (row[column - 1] as number) + (character === to[column - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[column] as number) + 1, (next[column - 1] as number) + 1));
     }
     row = next;
   }

@@ -1,8 +1,8 @@
-/** zod's findings as the problems that a caller is told. */
+/** Converts zod's validation errors to the API's problems. */
 import type { z } from "zod";
 import type { Problem } from "./errors.ts";
 
-/** Messages of our schemas are predicates (`must be a number`); `field` is `prefix` and the path (`jobs[3].weight`). */
+/** Returns a problem per issue. Messages are predicates (`must be a number`); `field` is `prefix` and the path (`jobs[3].weight`). */
 export function toProblems(error: z.ZodError, location: Problem["location"], prefix = ""): Problem[] {
   return error.issues.map((issue) => ({
     location,
@@ -14,6 +14,6 @@ export function toProblems(error: z.ZodError, location: Problem["location"], pre
 
 function formatPath(path: readonly PropertyKey[]): string {
   return path
-    .map((part, at) => (typeof part === "number" ? `[${part}]` : `${at > 0 ? "." : ""}${String(part)}`))
+    .map((part, index) => (typeof part === "number" ? `[${part}]` : `${index > 0 ? "." : ""}${String(part)}`))
     .join("");
 }

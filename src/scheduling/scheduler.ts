@@ -221,7 +221,7 @@ class AgendaScheduler implements Scheduler {
   }
 
   #recordFailure(failure: unknown): void {
-    const reason = failure instanceof MongoServerError ? (failure.codeName ?? "unknown") : "out of reach";
+    const reason = failure instanceof MongoServerError ? (failure.codeName ?? "unknown") : "unreachable";
     this.#failure = failure === null ? null : `MongoDB: ${reason}`;
   }
 

@@ -79,7 +79,7 @@ async function rowsOf(answer: Promise<Response>): Promise<Record<string, string 
   const bytes = new Uint8Array(await response.arrayBuffer());
   const records: (string | null)[][] = [];
   for await (const { content } of readCsv(toChunks(bytes))) {
-    if (!("cells" in content)) throw new Error(content.fault);
+    if (!("cells" in content)) throw new Error(content.error);
     records.push(content.cells.map(({ text }) => text));
   }
   const [header = [], ...rows] = records;

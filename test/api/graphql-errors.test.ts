@@ -108,7 +108,7 @@ describe("what a resolver throws", () => {
     ["forbidden", 403, "FORBIDDEN", "The API key lacks the scope jobs:read"],
     ["tooMany", 429, "RATE_LIMITED", "Too many"],
     ["overload", 503, "SERVICE_UNAVAILABLE", "The server is overloaded. Try again shortly."],
-    ["away", 503, "SERVICE_UNAVAILABLE", "The database is out of reach. Try again shortly."],
+    ["away", 503, "SERVICE_UNAVAILABLE", "The database is unreachable. Try again shortly."],
     ["slow", 503, "TIMEOUT", expect.stringContaining("took too long")],
     ["refusedSql", 500, "INTERNAL_SERVER_ERROR", "An unexpected error happened on our side"],
     ["crash", 500, "INTERNAL_SERVER_ERROR", "An unexpected error happened on our side"],

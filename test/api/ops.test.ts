@@ -91,12 +91,12 @@ describe("GET /health", () => {
 
   it("200 for ready with MongoDB away, which is said", async () => {
     await using instance = await startAppInstance(app.databaseUrl, { MONGODB_URL: NOWHERE });
-    await expectReadiness(instance, 200, { status: "down", message: "out of reach" });
+    await expectReadiness(instance, 200, { status: "down", message: "unreachable" });
     expectData(await listJobs(instance, agent));
   });
 
   it("200 for ready without a MongoDB, which is said", async () => {
-    await expectReadiness(app, 200, { status: "down", message: "no MongoDB is set up" });
+    await expectReadiness(app, 200, { status: "down", message: "no MongoDB is configured" });
   });
 
   it("503 for a worker with MongoDB away, until it is there", async () => {
@@ -105,7 +105,7 @@ describe("GET /health", () => {
       WAYMARK_ROLE: "worker",
       MONGODB_URL: NOWHERE,
     });
-    await expectReadiness(away, 503, { status: "down", message: "out of reach" });
+    await expectReadiness(away, 503, { status: "down", message: "unreachable" });
     await using worker = await startAppInstance(app.databaseUrl, {
       WAYMARK_ROLE: "worker",
       MONGODB_URL: mongo.url,

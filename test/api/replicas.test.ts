@@ -71,12 +71,12 @@ beforeEach(async () => {
   await isUp();
 });
 
-/** How many statements were answered so by `instance`, by "target reason". */
+/** How many statements were answered so by `instance`, by "server reason". */
 async function answered(instance: AppInstance): Promise<Record<string, number>> {
   const text = await (await instance.request("/metrics")).text();
-  const found = text.matchAll(/^waymark_read_queries_total\{target="(\w+)",reason="(\w+)"\} (\d+)/gm);
+  const found = text.matchAll(/^waymark_read_queries_total\{server="(\w+)",reason="(\w+)"\} (\d+)/gm);
   return Object.fromEntries(
-    [...found].map(([, target, reason, count]) => [`${target} ${reason}`, Number(count)]),
+    [...found].map(([, server, reason, count]) => [`${server} ${reason}`, Number(count)]),
   );
 }
 
@@ -236,7 +236,7 @@ const lists = (): Promise<unknown> =>
   );
 const isDown = (): Promise<void> =>
   vi.waitFor(
-    async () => expect(await replicaOf(one)).toEqual({ status: "down", message: "out of reach" }),
+    async () => expect(await replicaOf(one)).toEqual({ status: "down", message: "unreachable" }),
     10_000,
   );
 
@@ -315,7 +315,8 @@ describe("a statement that a replica fails", () => {
   });
   const counted = async (): Promise<string[]> =>
     (await registry.metrics()).split("\n").filter((line) => line.startsWith("waymark_read_queries_total{"));
-  const usable = (): Promise<void> => vi.waitFor(() => expect(replicas.all[0]?.complaint).toBeNull(), 10_000);
+  const usable = (): Promise<void> =>
+    vi.waitFor(() => expect(replicas.all[0]?.statusMessage).toBeNull(), 10_000);
 
   it("is answered by the primary where replaying has to end it", async () => {
     await postgres.primary.query(sql`create table in_the_way (at int)`);
@@ -336,7 +337,7 @@ describe("a statement that a replica fails", () => {
     }, 10_000);
     await postgres.primary.query(sql`truncate in_the_way`);
     expect(await asked).toMatchObject([{ isStandby: false }]);
-    expect(await counted()).toEqual(['waymark_read_queries_total{target="primary",reason="failed"} 1']);
+    expect(await counted()).toEqual(['waymark_read_queries_total{server="primary",reason="failed"} 1']);
   });
 
   it("is answered by the primary where it waits for what replaying holds, once the replica is behind", async () => {
@@ -365,7 +366,7 @@ describe("a statement that a replica fails", () => {
     const asked = reader.query(sql`select count(*), pg_is_in_recovery() as "isStandby" from locked`);
     await postgres.primary.query(sql`create table written_meanwhile ()`);
     expect(await asked).toMatchObject([{ isStandby: false }]);
-    expect(replicas.all[0]?.complaint).toMatch(/ behind$/);
+    expect(replicas.all[0]?.statusMessage).toMatch(/ behind$/);
   });
 
   it("is neither a failure nor put upon the primary where whoever asked has left", async () => {
@@ -399,21 +400,21 @@ describe("a replica whose primary is not seen", () => {
     const metrics = createReplicaMetrics(new Registry());
     await using replicas = await openReplicas({ ...options, logger: createLogger("silent"), metrics });
     const [replica] = replicas.all;
-    await vi.waitFor(() => expect(replica?.complaint).toBeNull(), 10_000);
+    await vi.waitFor(() => expect(replica?.statusMessage).toBeNull(), 10_000);
     way.disconnect();
     await vi.waitFor(
-      () => expect([replica?.complaint, replica?.lagMs]).toEqual(["primary unreachable", null]),
+      () => expect([replica?.statusMessage, replica?.lagMs]).toEqual(["primary unreachable", null]),
       10_000,
     );
     way.restore();
-    await vi.waitFor(() => expect(replica?.complaint).toBeNull(), 10_000);
+    await vi.waitFor(() => expect(replica?.statusMessage).toBeNull(), 10_000);
   });
 });
 
 describe("what is set for a replica and is none", () => {
   it("is asked nothing, which is told", async () => {
     await using instance = await startAppInstance(postgres.url, { DATABASE_REPLICA_URLS: postgres.url });
-    expect(await replicaOf(instance)).toEqual({ status: "down", message: "no standby" });
+    expect(await replicaOf(instance)).toEqual({ status: "down", message: "not a standby" });
     expectData(await listJobs(instance, agent));
     expect(await answered(instance)).toEqual({ "primary no_replica": 1 });
   });
@@ -421,7 +422,7 @@ describe("what is set for a replica and is none", () => {
   it("is asked nothing once it has become a server of its own", async () => {
     await standby.promote();
     await vi.waitFor(async () => {
-      expect(await replicaOf(one)).toEqual({ status: "down", message: "no standby" });
+      expect(await replicaOf(one)).toEqual({ status: "down", message: "not a standby" });
     }, 10_000);
     expectData(await patchJob(one, agent, number, { weight: 3 }));
     expect(await weights(other, agent.key)).toContain(3);

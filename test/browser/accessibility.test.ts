@@ -93,7 +93,7 @@ beforeAll(async () => {
   browser = opened.adopt(await startBrowser(), (one) => one.close());
   world = opened.use(await createConsoleFixture());
   const { app, owner, operator, member } = world;
-  const strict = opened.use(await startAppInstance(app.databaseUrl, { REQUIRE_TWO_FACTOR: "everybody" }));
+  const strict = opened.use(await startAppInstance(app.databaseUrl, { REQUIRE_TWO_FACTOR: "all" }));
   tabs = {
     nobody: await openTab(browser, app),
     owner: await openTab(browser, app, { user: owner }),

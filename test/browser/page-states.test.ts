@@ -159,7 +159,7 @@ describe("somebody", () => {
   ] as const)(
     "who is %s and must have a second step turns it on first, and then comes to %s",
     async (who, path, title) => {
-      const strict = await startAppInstance(app.databaseUrl, { REQUIRE_TWO_FACTOR: "everybody" });
+      const strict = await startAppInstance(app.databaseUrl, { REQUIRE_TWO_FACTOR: "all" });
       onTestFinished(() => strict[Symbol.asyncDispose]());
       const user = await createTestUser(
         app,

@@ -90,7 +90,7 @@ it("ends by itself after a stop, with nothing locked and nothing held open", asy
 
 it("neither ends nor says a word of an unhandled rejection where there is no MongoDB", async () => {
   const child = startProcess("mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=100", HOUR_MS, "run");
-  const told = expect.stringContaining('"trouble":"MongoDB: out of reach"');
+  const told = expect.stringContaining('"trouble":"MongoDB: unreachable"');
   await eventually(() => expect(child.lines()).toEqual([told]));
   child.stop();
   expect(await child.ended).toBe(0);

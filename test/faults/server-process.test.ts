@@ -116,7 +116,7 @@ describe("where no MongoDB can be had", () => {
       PATH: dataDir,
     });
     await server.waitUntilReady();
-    await vi.waitFor(() => expect(server.output()).toContain("goes on without MongoDB"), 5_000);
+    await vi.waitFor(() => expect(server.output()).toContain("continues without MongoDB"), 5_000);
     expect(server.output()).toContain("There is no mongod on this computer");
     expect(server.output()).toContain("MONGODB_URL");
     expect(server.output()).not.toContain("    at ");

@@ -262,7 +262,7 @@ describe("many", () => {
       const hoarded = [await open(url, "127.0.0.2"), await open(url, "127.0.0.2")];
       const beyond = await open(url, "127.0.0.2");
       expect(await isServed(beyond)).toBe(false);
-      expect(refused).toEqual(["address"]);
+      expect(refused).toEqual(["ip_address"]);
       expect(await isServed(await open(url, "127.0.0.3"))).toBe(true);
       hoarded[0]?.destroy();
       await expect.poll(async () => await isServed(await open(url, "127.0.0.2"))).toBe(true);
@@ -283,7 +283,7 @@ describe("many", () => {
     const first = connect("2001:db8:0:7::1");
     connect("2001:db8:0:7::2");
     expect(connect("2001:db8:0:7:ffff::3").destroyed).toBe(true);
-    expect(refused).toEqual(["address"]);
+    expect(refused).toEqual(["ip_address"]);
     expect(connect("2001:db8:0:8::1").destroyed).toBe(false);
     const closed = once(first, "close");
     first.destroy();
@@ -308,7 +308,7 @@ describe("many", () => {
       // The question itself may be one too many, while those connections are still closing.
       await expect
         .poll(async () => await (await app.request("/metrics")).text())
-        .toMatch(/waymark_http_connections_rejected_total\{bound="address"\} [2-9]/);
+        .toMatch(/waymark_http_connections_rejected_total\{limit="ip_address"\} [2-9]/);
     });
 
     // evidence: pipelined-requests-in-order

@@ -134,7 +134,7 @@ describe("people of organisations", () => {
     const browser = await signIn(app, member);
     expect(await asking(browser)).toBe(200);
 
-    const strict = await startAppInstance(app.databaseUrl, { REQUIRE_TWO_FACTOR: "everybody" });
+    const strict = await startAppInstance(app.databaseUrl, { REQUIRE_TWO_FACTOR: "all" });
     onTestFinished(() => strict[Symbol.asyncDispose]());
     const there = await signIn(strict, member);
     expect(await asking(there, strict)).toBe(403);

@@ -24,7 +24,7 @@ it("waits for MongoDB where there is none at the start, says so, and begins when
   scheduler.start([taskHandler(onceTask, once), recurringHandler(recurringTask, 50, again)]);
   scheduler.schedule(onceTask, { n: 1 }, soon());
   await eventually(() =>
-    expect(scheduler.status()).toEqual({ status: "down", message: "MongoDB: out of reach" }),
+    expect(scheduler.status()).toEqual({ status: "down", message: "MongoDB: unreachable" }),
   );
   proxy.restore();
   await eventually(() => {
@@ -48,7 +48,7 @@ it.each(["disconnect", "stall"] as const)(
     scheduler.schedule(onceTask, { n: 1 }, soon());
     const told = (text: string): LogLine[] => log.filter(({ msg }) => msg.includes(text));
     await eventually(() => expect(told("scheduled jobs wait")).toHaveLength(1));
-    expect(scheduler.status()).toEqual({ status: "down", message: "MongoDB: out of reach" });
+    expect(scheduler.status()).toEqual({ status: "down", message: "MongoDB: unreachable" });
     scheduler.schedule(onceTask, { n: 2 }, soon());
     const before = again.mock.calls.length;
     proxy.restore();

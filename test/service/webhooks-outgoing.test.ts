@@ -193,7 +193,7 @@ describe("what goes wrong is data", () => {
     await using receiver = await startTestReceiver({ tls: selfSignedCertificate });
     expect(await post(http, receiver.url)).toMatchObject({
       class: "tls",
-      message: expect.stringContaining("is self-signed. Use one of a public certificate authority"),
+      message: expect.stringContaining("is self-signed. Use one from a public certificate authority"),
     });
     const trusting = httpWith({}, selfSignedCertificate.cert);
     expect(await post(trusting, receiver.url)).toMatchObject({ status: 200 });
@@ -219,7 +219,7 @@ describe("what goes wrong is data", () => {
     await from(respondWith(() => null));
     expect(await post(impatient, tcp.url)).toMatchObject({
       class: "timeout",
-      message: expect.stringContaining("No answer came within 1 s"),
+      message: expect.stringContaining("No response within 1 s"),
     });
     await expect.poll(() => tcp.connections.every(({ closed }) => closed), SOON).toBe(true);
   });
@@ -231,7 +231,7 @@ describe("what goes wrong is data", () => {
     await from(respondWith(drip("HTTP/1.1 200 OK\r\ncontent-length: 9000\r\n\r\n")));
     expect(await post(impatient, tcp.url)).toMatchObject({
       class: "timeout",
-      message: expect.stringContaining("The answer began, but did not end"),
+      message: expect.stringContaining("The response began but did not end"),
     });
   });
 

@@ -101,7 +101,7 @@ export async function startTraceCollector(): Promise<TraceCollector> {
 /** Traces that go there, and soon; `role` is told with each of their spans. */
 export function openTracingTo({ url }: Pick<TraceCollector, "url">, role: string, ratio = 1): Tracing {
   const settings = { url: `${url}/v1/traces`, headers: {}, resource: { "waymark.role": role }, ratio };
-  return openTracing(settings, { sendEveryMs: 10 });
+  return openTracing(settings, { batchDelayMs: 10 });
 }
 
 /** The spans from the first of its trace down to `span`. */

@@ -47,7 +47,7 @@ it("tells each event", async () => {
 });
 
 it("ends before an event of which a part is out of reach, which the client then asks the feed for", async () => {
-  const away = unavailable("The database is out of reach.", 2);
+  const away = unavailable("The database is unreachable.", 2);
   expect(await follow(failing(away))).toEqual({ told: [{ n: 1, name: "name 1" }], failure: away });
 });
 

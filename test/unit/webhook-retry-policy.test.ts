@@ -197,7 +197,7 @@ describe("parseSchedule", () => {
     ["1.5h", 'Delay 1, "1.5h"'],
     ["0s,1w", 'Delay 2, "1w"'],
     ["0s,31d", 'Delay 2, "31d", is longer than 30 days'],
-    ["5s,10s", "The first attempt is made at once, so the first delay is 0s"],
+    ["5s,10s", "The first delay must be 0s"],
     [Array.from({ length: 51 }, () => "1s").join(), "At most 50 attempts, not 51"],
   ])("%j: %s", (text, expected) => {
     const parsed = parseSchedule(text);

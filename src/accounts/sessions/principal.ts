@@ -38,10 +38,10 @@ export interface OperatorSessionPrincipal extends OperatorPrincipal, SessionGran
 export type SessionPrincipal = MemberSessionPrincipal | OperatorSessionPrincipal;
 
 /** Who has to have a second factor: REQUIRE_TWO_FACTOR. */
-export type TwoFactorPolicy = "nobody" | "operators" | "everybody";
+export type TwoFactorPolicy = "none" | "operators" | "all";
 
 export function requiresTwoFactor(policy: TwoFactorPolicy, role: UserRole): boolean {
-  return policy === "everybody" || (policy === "operators" && role === "operator");
+  return policy === "all" || (policy === "operators" && role === "operator");
 }
 
 /** What each role may do. */

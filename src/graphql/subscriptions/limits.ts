@@ -18,7 +18,7 @@ export const subscriptionLimits = Object.freeze({
   connectionsPerOrganization: 200,
   subscriptionsPerConnection: 20,
   /** Executions for events in this process, and those of one organisation; organisations take turns. */
-  executions: { places: 8, perKey: 6 },
+  executions: { permits: 8, permitsPerKey: 6 },
   /** An id is the client's own, and comes back with each event. */
   maxIdLength: 128,
   /** What a socket may hold back for a client that does not read. */

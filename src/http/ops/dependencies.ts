@@ -57,7 +57,7 @@ async function checkPostgres(database: Pingable): Promise<DependencyHealth> {
       late,
       database.ping().then(
         (): DependencyHealth => ({ status: "up" }),
-        (): DependencyHealth => ({ status: "down", message: "out of reach" }),
+        (): DependencyHealth => ({ status: "down", message: "unreachable" }),
       ),
     ]);
   } finally {

@@ -11,13 +11,13 @@ export interface ConnectionLimits {
 }
 
 /** Which of them a connection was beyond. */
-export type ExceededLimit = "total" | "address";
+export type ExceededLimit = "total" | "ip_address";
 
 /** Closes each connection beyond the bounds at once, and tells `onRefused` which one it was. Those that stand are left alone. */
 export function limitConnections(
   server: Server,
   { total, perAddress }: ConnectionLimits,
-  onRejected: (bound: ExceededLimit) => void,
+  onRejected: (limit: ExceededLimit) => void,
 ): void {
   const openByNetwork = new Map<string, number>();
   server.maxConnections = total;
@@ -27,7 +27,7 @@ export function limitConnections(
     const count = (openByNetwork.get(network) ?? 0) + 1;
     if (count > perAddress) {
       socket.destroy();
-      onRejected("address");
+      onRejected("ip_address");
       return;
     }
     openByNetwork.set(network, count);

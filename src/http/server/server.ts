@@ -40,7 +40,7 @@ export interface HttpServerOptions {
   readonly host: string;
   readonly port: number;
   readonly connections: ConnectionLimits;
-  readonly onConnectionRejected: (bound: ExceededLimit) => void;
+  readonly onConnectionRejected: (limit: ExceededLimit) => void;
   /** Others than the usual. */
   readonly timeouts?: Partial<typeof TIMEOUTS_MS>;
 }

@@ -54,7 +54,7 @@ async function* csvRows(
 }
 
 function parseCsvHeader(header: CsvRecord, { columns }: FileReadOptions): (FileColumn | null)[] {
-  if ("fault" in header) throw invalidHeader(`The header ${header.fault}`);
+  if ("error" in header) throw invalidHeader(`The header ${header.error}`);
   const [first] = header.cells;
   if (header.cells.length === 1 && /[;\t|]/.test(first?.text ?? "")) {
     throw invalidHeader("The header is a single cell: columns are set apart by commas");
@@ -66,7 +66,7 @@ function parseCsvRow(
   columns: readonly (FileColumn | null)[],
   { line, content, hasByteOrderMark }: StreamRecord<CsvRecord>,
 ): ImportRow {
-  if ("fault" in content) return { line, problems: [{ field: null, message: content.fault }] };
+  if ("error" in content) return { line, problems: [{ field: null, message: content.error }] };
   const { cells } = content;
   if (cells.length !== columns.length) {
     return {
@@ -102,7 +102,7 @@ async function* ndjsonRows(
   for await (const { line, content } of readNdjson(chunks)) {
     yield "value" in content
       ? { line, values: columns ? mapColumns(content.value, columns) : content.value }
-      : { line, problems: [{ field: null, message: content.fault }] };
+      : { line, problems: [{ field: null, message: content.error }] };
   }
 }
 

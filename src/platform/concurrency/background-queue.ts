@@ -1,11 +1,11 @@
-/** Work that goes on after its request has been answered: bounded, in order, never an end by an error, waited for at a stop. */
+/** A serial queue for work that continues after its request was answered. At most 1,000 entries; disposing waits for all of them. */
 import { unavailable } from "../errors.ts";
 import { serializeError, type Logger } from "../logger.ts";
 
 export interface BackgroundQueue extends AsyncDisposable {
-  /** Does `work` soon. Throws ServiceUnavailableException, before anything is answered, where too much waits already. */
+  /** Queues `work`; errors are logged. Throws ServiceUnavailableException if 1,000 entries are pending. */
   run(name: string, work: () => Promise<void>): void;
-  /** Resolves when nothing waits. */
+  /** Resolves when the work queued so far is done. */
   onIdle(): Promise<void>;
 }
 
@@ -19,7 +19,7 @@ export function createBackgroundQueue(logger: Logger): BackgroundQueue {
     try {
       await work();
     } catch (error) {
-      logger.error({ work: name, err: serializeError(error) }, "what was to be done after an answer failed");
+      logger.error({ work: name, err: serializeError(error) }, "background work failed");
     } finally {
       pendingCount -= 1;
     }

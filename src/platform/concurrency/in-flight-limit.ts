@@ -1,4 +1,4 @@
-/** A limit on calls in flight for each key, so that one organisation's slow calls do not pile up. */
+/** Limits the calls in flight per key, so that slow calls of one organisation cannot pile up. */
 import { AppError } from "../errors.ts";
 
 export interface InFlightLimitOptions {
@@ -18,8 +18,8 @@ export class InFlightLimit {
     this.#options = options;
   }
 
-  /** Runs `call`. Throws TooManyRequestsException, and does not wait, if the key has `most` calls in flight. */
-  async run<Answer>(key: string, call: () => Promise<Answer>): Promise<Answer> {
+  /** Runs `call`. Throws TooManyRequestsException immediately if `max` calls of the key are in flight. */
+  async run<Result>(key: string, call: () => Promise<Result>): Promise<Result> {
     const count = this.#counts.get(key) ?? 0;
     if (count >= this.#options.max) throw this.#tooMany();
     this.#counts.set(key, count + 1);

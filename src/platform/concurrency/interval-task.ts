@@ -1,6 +1,7 @@
-/** A background task at intervals: never two at once, never an end by an error, and a stop that waits for the one running. */
+/** Background work that repeats at a fixed interval. */
 import type { Logger } from "../logger.ts";
 
+/** Runs `work` every `intervalMs`, skipping a run while the previous one lasts. Logs errors. Disposing waits for the current run. */
 export function startIntervalTask(
   name: string,
   intervalMs: number,
@@ -14,7 +15,7 @@ export function startIntervalTask(
     } catch (error) {
       logger.warn(
         { task: name, error: error instanceof Error ? error.message : "unknown" },
-        "a background task failed; it is tried again",
+        "a background task failed; it runs again at its next interval",
       );
     } finally {
       running = null;

@@ -1,5 +1,6 @@
-/** A turnstile: so many are inside at once, the others wait in the order in which they came. */
+/** Semaphores that run asynchronous work with a limited number of permits. */
 
+/** Runs `work` once a permit is free, and returns its result. Waiting work runs first in, first out. */
 export type Semaphore = <T>(work: () => Promise<T>) => Promise<T>;
 
 export function createSemaphore(permits: number): Semaphore {
@@ -18,12 +19,18 @@ export function createSemaphore(permits: number): Semaphore {
   };
 }
 
-/** Runs `work` for `key`, in turns with the work of other keys. */
+/** Runs `work` for `key` once a permit is free, and returns its result. */
 export type FairSemaphore = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 
-/** At most `places` run at once, at most `perKey` of one key. The others wait: keys take turns, each key first in, first out. */
-export function createFairSemaphore({ places, perKey }: { places: number; perKey: number }): FairSemaphore {
-  const scheduler = new FairScheduler(places, perKey);
+/** Limits concurrent work to `permits` in total and `permitsPerKey` for one key. Waiting keys alternate; each key is first in, first out. */
+export function createFairSemaphore({
+  permits,
+  permitsPerKey,
+}: {
+  permits: number;
+  permitsPerKey: number;
+}): FairSemaphore {
+  const scheduler = new FairScheduler(permits, permitsPerKey);
   return async (key, work) => {
     await scheduler.acquire(key);
     try {
@@ -35,15 +42,15 @@ export function createFairSemaphore({ places, perKey }: { places: number; perKey
 }
 
 class FairScheduler {
-  /** In the order of the keys' turns. None of them may begin now. */
+  /** Waiting work by key; the first key that may start is next. */
   readonly #waiting = new Map<string, (() => void)[]>();
   readonly #running = new Map<string, number>();
-  readonly #perKey: number;
+  readonly #permitsPerKey: number;
   #free: number;
 
-  constructor(permits: number, perKey: number) {
+  constructor(permits: number, permitsPerKey: number) {
     this.#free = permits;
-    this.#perKey = perKey;
+    this.#permitsPerKey = permitsPerKey;
   }
 
   acquire(key: string): Promise<void> | void {
@@ -56,17 +63,17 @@ class FairScheduler {
   }
 
   release(key: string): void {
-    const left = this.#runningOf(key) - 1;
-    if (left === 0) this.#running.delete(key);
-    else this.#running.set(key, left);
+    const remaining = this.#runningOf(key) - 1;
+    if (remaining === 0) this.#running.delete(key);
+    else this.#running.set(key, remaining);
     this.#free += 1;
-    const next = this.#waiting.keys().find((waiting) => this.#canStart(waiting));
+    const next = this.#waiting.keys().find((waitingKey) => this.#canStart(waitingKey));
     if (next !== undefined) this.#startNext(next);
   }
 
   #startNext(key: string): void {
     const [first, ...others] = this.#waiting.get(key) ?? [];
-    // Behind the other keys.
+    // Re-inserting moves the key behind the others.
     this.#waiting.delete(key);
     if (others.length > 0) this.#waiting.set(key, others);
     this.#start(key);
@@ -79,7 +86,7 @@ class FairScheduler {
   }
 
   #canStart(key: string): boolean {
-    return this.#free > 0 && this.#runningOf(key) < this.#perKey;
+    return this.#free > 0 && this.#runningOf(key) < this.#permitsPerKey;
   }
 
   #runningOf(key: string): number {

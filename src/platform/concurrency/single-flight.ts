@@ -1,27 +1,27 @@
-/** One answer for all who ask at about the same time: however many they are, what they ask about is asked once. */
+/** Shares one asynchronous call among concurrent callers, and caches its result for a while. */
 
 export interface SingleFlightOptions {
-  /** How long an answer is still good after it came. With 0 only those share it who ask while it is under way. */
+  /** How long a result is cached. With 0, only callers that arrive while the call is in flight share it. */
   ttlMs: number;
   nowMs?: () => number;
 }
 
-/** `ask`, asked once for all who ask meanwhile. A failure is theirs too, and is not kept. */
+/** Returns a function that calls `load` at most once at a time. All waiting callers share an error, which is not cached. */
 export function singleFlight<T>(
   load: () => Promise<T>,
   { ttlMs, nowMs = () => performance.now() }: SingleFlightOptions,
 ): () => Promise<T> {
   let inFlight: Promise<T> | null = null;
-  let cached: { answer: T; untilMs: number } | null = null;
+  let cached: { result: T; expiresAtMs: number } | null = null;
 
   const refresh = async (): Promise<T> => {
-    const answer = await load();
-    cached = { answer, untilMs: nowMs() + ttlMs };
-    return answer;
+    const result = await load();
+    cached = { result, expiresAtMs: nowMs() + ttlMs };
+    return result;
   };
 
   return () => {
-    if (cached && nowMs() < cached.untilMs) return Promise.resolve(cached.answer);
+    if (cached && nowMs() < cached.expiresAtMs) return Promise.resolve(cached.result);
     return (inFlight ??= refresh().finally(() => {
       inFlight = null;
     }));

@@ -1,30 +1,30 @@
-/** A token bucket: so many a second, so many at once. It reads no clock; its caller passes the time. */
+/** A token bucket. The caller passes the time; the bucket reads no clock. */
 
-/** `perSecond` tokens flow into a bucket that holds `burst`. */
+/** A bucket of `burst` tokens refilled with `perSecond` tokens a second. */
 export interface TokenRate {
   perSecond: number;
   burst: number;
 }
 
 export interface TokenBucket {
-  /** Takes `count` tokens if that many are there, and otherwise none. */
+  /** Takes `count` tokens (default 1) and returns true, or takes none and returns false if there are fewer. */
   take(nowMs: number, count?: number): boolean;
-  /** What is there now, as a fraction. */
+  /** Tokens in the bucket, fractions included. */
   available(nowMs: number): number;
-  /** Milliseconds until `count` tokens are there; 0 when they are, Infinity when the bucket never holds that many. */
+  /** Milliseconds until the bucket holds `count` tokens: 0 if it does now, Infinity if `count` exceeds `burst`. */
   msUntil(count: number, nowMs: number): number;
-  /** From now on another rate; what is in the bucket stays, as far as it fits. */
+  /** Changes the rate. Tokens above the new `burst` are lost. */
   setRate(rate: TokenRate): void;
 }
 
-/** A full bucket. */
+/** Creates a full bucket. */
 export function createTokenBucket(initialRate: TokenRate, startMs: number): TokenBucket {
   let { perSecond, burst } = initialRate;
   let tokens = burst;
   let refilledAtMs = startMs;
 
   const refill = (nowMs: number): void => {
-    // A clock that is set back gives nothing away.
+    // A clock that is set back adds no tokens.
     tokens = Math.min(burst, tokens + (Math.max(0, nowMs - refilledAtMs) / 1000) * perSecond);
     refilledAtMs = nowMs;
   };

@@ -1,4 +1,4 @@
-/** The one rule of where we send requests that others ask us to send: used when an address is saved and at every connect. */
+/** Guards against server-side request forgery: checks webhook URLs when they are saved, and IP addresses at every connect. */
 import type { LookupAddress, LookupOptions } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import { describeBlockedRange } from "./address-ranges.ts";
@@ -12,37 +12,37 @@ export type UrlProblemKind = "invalid_url" | "scheme" | "userinfo" | "blocked_ad
 export interface UrlProblem {
   allowed: false;
   problem: UrlProblemKind;
-  /** A predicate for the caller: `must be …`, `does not …`. Contains nothing that a DNS lookup returned. */
+  /** A predicate for the caller, such as `must be …`. Never contains DNS results. */
   message: string;
 }
 
-/** `url` as it will be called: spelling put in order, without a fragment. */
+/** `url` is normalised and has no fragment. */
 export type UrlVerdict = { allowed: true; url: string } | UrlProblem;
 
-/** Thrown into a connect that must not be made. `message` is for the endpoint's owner. */
+/** The error of a connect to a blocked IP address. `message` is for the endpoint's owner. */
 export class BlockedAddressError extends Error {
   override readonly name = "BlockedAddressError";
 }
 
 export interface AddressGuard {
-  /** For saving: form and addresses, names resolved. */
+  /** Checks a URL before it is saved: its form, and the IP addresses that its host resolves to. */
   checkUrl(text: string): Promise<UrlVerdict>;
-  /** What is wrong with a URL before any name is resolved; null where nothing is. */
+  /** Checks a URL without DNS. Returns null if it is allowed. */
   urlProblem(url: URL): UrlProblem | null;
-  /** Why nothing may be sent to an IP address; null where it may. */
+  /** Returns why an IP address is blocked, or null if it is allowed. */
   blockedReason(address: string): string | null;
   /**
-   * For `net.connect`: resolves, checks every answer and hands on the very addresses that it checked, so that a name which
-   * resolves otherwise a moment later changes nothing. `net.connect` does not ask it about a host that is an IP address.
+   * The `lookup` option of `net.connect`: resolves a name and returns only checked IP addresses, which protects against DNS
+   * rebinding. `net.connect` does not call it for a host that is an IP address.
    */
   lookup: LookupFunction;
 }
 
 export interface AddressGuardOptions {
-  /** Also http, loopback and private networks: for a receiver of the operator's own. Metadata addresses stay blocked. */
+  /** True: allow http, loopback and private networks, for the operator's own receivers. Metadata services stay blocked. */
   allowPrivate: boolean;
   resolve?: ResolveHostname;
-  /** Called with the exact reason for each refused name, which the endpoint's owner does not see. */
+  /** Called with the exact reason for each rejected name, which is hidden from the endpoint's owner. */
   onDnsError?: (hostname: string, error: DnsError) => void;
 }
 
@@ -99,11 +99,11 @@ function urlProblem(url: URL, rule: GuardRule): UrlProblem | null {
 }
 
 function blockedReason(address: string, { allowPrivate }: GuardRule): string | null {
-  const what = describeBlockedRange(address, allowPrivate);
-  return what === null ? null : `not a public address (${what})`;
+  const range = describeBlockedRange(address, allowPrivate);
+  return range === null ? null : `not a public address (${range})`;
 }
 
-/** Every IP address of a name, all of them allowed. Rejects with a NameError. */
+/** Resolves a name to its IP addresses. Rejects with a DnsError if it has none, or a blocked one. */
 async function resolveChecked(hostname: string, rule: GuardRule): Promise<readonly string[]> {
   try {
     const addresses = isLocalhost(hostname) ? LOOPBACK : await rule.resolve(hostname);
@@ -123,19 +123,19 @@ interface LookupCall {
 }
 
 async function answerLookup(rule: GuardRule, { hostname, options, callback }: LookupCall): Promise<void> {
-  let answers: LookupAddress[];
+  let results: LookupAddress[];
   try {
     const addresses = await resolveChecked(hostname, rule);
-    answers = addresses.map((address) => ({ address, family: isIP(address) }));
+    results = addresses.map((address) => ({ address, family: isIP(address) }));
   } catch (error) {
     callback(error as Error, "");
     return;
   }
   const family = Number(String(options.family ?? 0).replace("IPv", ""));
-  const fitting = family === 0 ? answers : answers.filter((one) => one.family === family);
-  const [first] = fitting;
+  const matches = family === 0 ? results : results.filter((result) => result.family === family);
+  const [first] = matches;
   if (!first) callback(new DnsError("not_found"), "");
-  else if (options.all) callback(null, fitting);
+  else if (options.all) callback(null, matches);
   else callback(null, first.address, first.family);
 }
 
@@ -143,12 +143,12 @@ function blocked(problem: UrlProblemKind, message: string): UrlProblem {
   return { allowed: false, problem, message };
 }
 
-/** The host as `net.connect` takes it: IPv6 without brackets, a name without the root's dot. */
+/** Returns the host for `net.connect`: IPv6 without brackets, a name without a trailing dot. */
 function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
 }
 
-/** RFC 6761: `localhost` and all below it are loopback, whatever a name server says. */
+/** RFC 6761: `localhost` and its subdomains are loopback, regardless of DNS. */
 function isLocalhost(hostname: string): boolean {
   return /(?:^|\.)localhost\.?$/i.test(hostname);
 }

@@ -1,13 +1,13 @@
 /**
- * Which addresses are no place to send a request to. Sources: IANA's IPv4 and IPv6 Special-Purpose Address Registries
+ * IP address ranges that we never send requests to. Sources: IANA's IPv4 and IPv6 Special-Purpose Address Registries
  * (https://www.iana.org/assignments/iana-ipv4-special-registry and .../iana-ipv6-special-registry, as of 2025),
- * the multicast registries, and the cloud providers' own pages for their metadata addresses.
+ * the multicast registries, and the cloud providers' documentation of their metadata services.
  */
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
-type Range = readonly [cidr: string, what: string];
-type ParsedRange<Address> = { range: [Address, number]; what: string };
+type Range = readonly [cidr: string, description: string];
+type ParsedRange<Address> = { range: [Address, number]; description: string };
 
 const METADATA = "a cloud provider's metadata service";
 const PRIVATE = "a private network";
@@ -15,7 +15,7 @@ const PROTOCOL = "reserved for protocols";
 const DOCUMENTATION = "reserved for documentation";
 const RESERVED = "reserved";
 
-/** Blocked whatever the operator allows: credentials are to be had there. */
+/** Always blocked, because metadata services hand out credentials. */
 const metadata4 = parse4([
   ["169.254.169.254/32", METADATA], // most clouds
   ["100.100.100.200/32", METADATA], // Alibaba Cloud
@@ -28,7 +28,7 @@ const metadata6 = parse6([
   ["fd00:42::/32", METADATA], // Scaleway
 ]);
 
-/** What an operator may allow: where a receiver of their own may live. */
+/** Blocked unless the operator allows private networks. */
 const private4 = parse4([
   ["127.0.0.0/8", "loopback"],
   ["10.0.0.0/8", PRIVATE],
@@ -44,7 +44,7 @@ const private6 = parse6([
 const special4 = parse4([
   ["0.0.0.0/8", "unspecified"],
   ["169.254.0.0/16", "link-local"],
-  // Two addresses in it are globally reachable, both anycast of a protocol.
+  // Contains two globally reachable IP addresses, both protocol anycast.
   ["192.0.0.0/24", PROTOCOL],
   ["192.0.2.0/24", DOCUMENTATION],
   ["192.88.99.0/24", PROTOCOL],
@@ -60,7 +60,7 @@ const special6 = parse6([
   ["64:ff9b:1::/48", "a local translation prefix (NAT64)"],
   ["100::/64", "reserved for discarding"],
   ["100:0:0:1::/64", RESERVED],
-  // Teredo, ORCHID and benchmarks among them; what is globally reachable in it is anycast of protocols.
+  // Contains Teredo, ORCHID and benchmarks. Its globally reachable IP addresses are protocol anycast.
   ["2001::/23", PROTOCOL],
   ["2001:db8::/32", DOCUMENTATION],
   ["3fff::/20", DOCUMENTATION],
@@ -69,23 +69,25 @@ const special6 = parse6([
   ["fec0::/10", "site-local"],
   ["ff00::/8", "multicast"],
 ]);
-/** All that IANA has allocated as global unicast (https://www.iana.org/assignments/ipv6-unicast-address-assignments). */
+/** The ranges that IANA has allocated as global unicast (https://www.iana.org/assignments/ipv6-unicast-address-assignments). */
 const globalUnicast6 = parse6([["2000::/3", ""]]);
 
-/** Prefixes that carry an IPv4 address from the given byte on. */
-const embeddedIpv4Ranges: readonly { range: [ipaddr.IPv6, number]; at: number; inverted?: boolean }[] = [
-  { range: ipaddr.IPv6.parseCIDR("::ffff:0:0/96"), at: 12 }, // IPv4-mapped
-  { range: ipaddr.IPv6.parseCIDR("::ffff:0:0:0/96"), at: 12 }, // IPv4-translated
-  { range: ipaddr.IPv6.parseCIDR("64:ff9b::/96"), at: 12 }, // NAT64
-  { range: ipaddr.IPv6.parseCIDR("64:ff9b:1::/48"), at: 12 }, // NAT64 of a local network
-  { range: ipaddr.IPv6.parseCIDR("2002::/16"), at: 2 }, // 6to4
-  { range: ipaddr.IPv6.parseCIDR("2001::/32"), at: 12, inverted: true }, // Teredo
-  { range: ipaddr.IPv6.parseCIDR("::/96"), at: 12 }, // IPv4-compatible; ::1 and :: are told apart before
+/** IPv6 ranges that embed an IPv4 address, which starts at byte `offset`. */
+const embeddedIpv4Ranges: readonly { range: [ipaddr.IPv6, number]; offset: number; inverted?: boolean }[] = [
+  { range: ipaddr.IPv6.parseCIDR("::ffff:0:0/96"), offset: 12 }, // IPv4-mapped
+  { range: ipaddr.IPv6.parseCIDR("::ffff:0:0:0/96"), offset: 12 }, // IPv4-translated
+  { range: ipaddr.IPv6.parseCIDR("64:ff9b::/96"), offset: 12 }, // NAT64
+  { range: ipaddr.IPv6.parseCIDR("64:ff9b:1::/48"), offset: 12 }, // NAT64 of a local network
+  { range: ipaddr.IPv6.parseCIDR("2002::/16"), offset: 2 }, // 6to4
+  { range: ipaddr.IPv6.parseCIDR("2001::/32"), offset: 12, inverted: true }, // Teredo
+  { range: ipaddr.IPv6.parseCIDR("::/96"), offset: 12 }, // IPv4-compatible; ::1 and :: are handled before
 ];
-/** Carriers that are themselves globally reachable, or only another spelling: the IPv4 address decides alone. */
-const transparentRanges = new Set(embeddedIpv4Ranges.filter(({ at, range }) => at === 2 || range[1] === 96));
+/** Ranges that are globally reachable or only notation: the embedded IPv4 address alone decides. */
+const transparentRanges = new Set(
+  embeddedIpv4Ranges.filter(({ offset, range }) => offset === 2 || range[1] === 96),
+);
 
-/** What `address` is, where nothing may be sent to it (`loopback`, `multicast`, …); null where it may. */
+/** Returns the kind of a blocked IP address (`loopback`, `multicast`, …), or null if it is allowed. */
 export function describeBlockedRange(address: string, allowPrivate: boolean): string | null {
   if (address.includes("%")) return "an address of one network interface";
   const version = isIP(address);
@@ -112,19 +114,19 @@ function describeBlockedIpv6(address: ipaddr.IPv6, allowPrivate: boolean): strin
   const applicableRange =
     embeddingRange && findRange(address, special6) !== "unspecified" ? embeddingRange : undefined;
   if (applicableRange) {
-    const what = describeBlockedIpv4(embeddedIpv4(address, applicableRange), allowPrivate);
-    if (what !== null || transparentRanges.has(applicableRange)) return what;
+    const description = describeBlockedIpv4(embeddedIpv4(address, applicableRange), allowPrivate);
+    if (description !== null || transparentRanges.has(applicableRange)) return description;
   }
-  const what = findRange(address, special6);
-  return what ?? (findRange(address, globalUnicast6) === null ? "not allocated" : null);
+  const description = findRange(address, special6);
+  return description ?? (findRange(address, globalUnicast6) === null ? "not allocated" : null);
 }
 
-/** The IPv4 address that `address` stands for. Teredo writes it with every bit inverted. */
+/** Returns the IPv4 address embedded in `address`. Teredo inverts its bits. */
 function embeddedIpv4(
   address: ipaddr.IPv6,
-  { at, inverted = false }: { at: number; inverted?: boolean },
+  { offset, inverted = false }: { offset: number; inverted?: boolean },
 ): ipaddr.IPv4 {
-  const bytes = address.toByteArray().slice(at, at + 4);
+  const bytes = address.toByteArray().slice(offset, offset + 4);
   return new ipaddr.IPv4(inverted ? bytes.map((byte) => byte ^ 0xff) : bytes);
 }
 
@@ -132,14 +134,14 @@ function findRange<Address extends { match(range: [Address, number]): boolean }>
   address: Address,
   ranges: readonly ParsedRange<Address>[],
 ): string | null {
-  for (const { range, what } of ranges) if (address.match(range)) return what;
+  for (const { range, description } of ranges) if (address.match(range)) return description;
   return null;
 }
 
 function parse4(ranges: readonly Range[]): ParsedRange<ipaddr.IPv4>[] {
-  return ranges.map(([cidr, what]) => ({ range: ipaddr.IPv4.parseCIDR(cidr), what }));
+  return ranges.map(([cidr, description]) => ({ range: ipaddr.IPv4.parseCIDR(cidr), description }));
 }
 
 function parse6(ranges: readonly Range[]): ParsedRange<ipaddr.IPv6>[] {
-  return ranges.map(([cidr, what]) => ({ range: ipaddr.IPv6.parseCIDR(cidr), what }));
+  return ranges.map(([cidr, description]) => ({ range: ipaddr.IPv6.parseCIDR(cidr), description }));
 }

@@ -1,4 +1,4 @@
-/** Requests that we send because somebody asked us to: guarded addresses, bounded time and size, failures as data. */
+/** The HTTP client for webhooks: checked IP addresses, limits on time and size, failures as results. */
 import { isIP } from "node:net";
 import { buildConnector } from "undici";
 import { BlockedAddressError, type AddressGuard } from "./address-guard.ts";
@@ -25,20 +25,23 @@ const defaultLimits: HttpClientLimits = {
 export interface HttpClientOptions {
   guard: AddressGuard;
   limits?: Partial<HttpClientLimits>;
-  /** Certificates of authorities to trust in place of Node's own, as PEM. */
+  /** PEM certificates of the authorities to trust instead of Node's own. */
   ca?: string;
 }
 
 export interface HttpClient extends AsyncDisposable {
-  /** Never follows a redirect. Rejects only for a request that is itself malformed, such as a line break in a header. */
+  /**
+   * Sends the request without following redirects. Network failures are results. Rejects only for our own errors: a malformed
+   * request, such as a line break in a header, or no free file descriptor, port or memory.
+   */
   post(request: OutgoingRequest): Promise<OutgoingResult>;
   readonly poolStats: PoolStats;
 }
 
 const MAX_CACHED_TARGETS = 10_000;
 
-export function createHttpClient({ guard, limits: given, ca }: HttpClientOptions): HttpClient {
-  const limits = { ...defaultLimits, ...given };
+export function createHttpClient({ guard, limits: overrides, ca }: HttpClientOptions): HttpClient {
+  const limits = { ...defaultLimits, ...overrides };
   const pool = new ConnectionPool({
     connector: guardedConnector(guard, limits.connectMs, ca),
     maxPerOrigin: limits.maxPerOrigin,
@@ -46,7 +49,7 @@ export function createHttpClient({ guard, limits: given, ca }: HttpClientOptions
     keepAliveMs: limits.keepAliveMs,
     maxHeaderBytes: limits.headerBytes,
   });
-  /** URLs that have been checked and taken apart; what their names resolve to is checked at each connect. */
+  /** Parsed and checked URLs. The IP addresses of their hosts are checked at each connect. */
   const targets = new Map<string, RequestTarget>();
 
   return {
@@ -82,7 +85,7 @@ function blockedResult(problem: string): OutgoingResult {
   };
 }
 
-/** Opens sockets to checked addresses only, and gives up on one that does not stand in time. */
+/** Returns a connector that opens sockets only to allowed IP addresses, within `timeoutMs`. */
 function guardedConnector(
   guard: AddressGuard,
   timeoutMs: number,
@@ -91,17 +94,17 @@ function guardedConnector(
   const connect = buildConnector({
     allowH2: false,
     lookup: guard.lookup,
-    // Node gives each address of a name 250 ms, which a far continent does not manage.
+    // Node's default of 250 ms per IP address is too short for distant servers.
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: 1_000,
     maxCachedSessions: 1_000,
-    // Closes the socket of a connect that the exchange, which counts exactly, has given up: undici counts in half seconds.
+    // Only closes the socket: undici's timers have a resolution of half a second, so `HttpCall` has an exact one.
     timeout: timeoutMs,
     ...(ca === undefined ? {} : { ca }),
   });
   return (options, callback) => {
     const host = options.hostname;
-    // `net.connect` looks nothing up for a host that is an address.
+    // `net.connect` does not call `lookup` for an IP address.
     const blocked = isIP(host) === 0 ? null : guard.blockedReason(host);
     if (blocked === null) connect(options, callback);
     else callback(new BlockedAddressError(`must not point to ${host}, which is ${blocked}`), null);

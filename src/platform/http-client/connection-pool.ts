@@ -1,27 +1,27 @@
 /**
- * Connections to many origins, each for one request at a time: kept open for the next one, bounded for each origin and in
- * all. undici's own pool does not tell which connection a request takes, and that is what a stale one is known by.
+ * A pool of keep-alive connections to many origins, one request at a time on each, with limits per origin and in total.
+ * undici's own pool does not show which connection a request uses, which is needed to detect stale connections.
  */
 import { Client, type buildConnector } from "undici";
 
 export interface PooledConnection {
   readonly client: Client;
   readonly origin: Origin;
-  /** Whether it stands, TLS included. */
+  /** True once the connection is established, TLS included. */
   connected: boolean;
-  /** Requests that were answered over it since it was opened: above 0, it may have gone stale. */
+  /** Requests answered since it was opened. Above 0, the server may have closed it meanwhile. */
   requestCount: number;
-  /** Whether a request has it. */
+  /** True while a request uses it. */
   busy: boolean;
 }
 
-/** Gets a connection, now or when one comes free. */
+/** Called with a connection, immediately or when one becomes free. */
 export type OnAcquired = (connection: PooledConnection) => void;
 
 interface Origin {
   readonly name: string;
   open: number;
-  /** The one that was used last is at the end and goes first, so that what is not needed falls idle. */
+  /** A stack: the most recently used connection is reused first, so that surplus ones become idle. */
   readonly free: PooledConnection[];
   readonly waiting: OnAcquired[];
 }
@@ -35,24 +35,24 @@ export interface PoolStats {
 export interface PoolOptions {
   connector: buildConnector.connector;
   maxPerOrigin: number;
-  /** Open and unused, over all origins; past that the longest unused is closed. */
+  /** Maximum idle connections over all origins. Beyond it the one that was idle longest is closed. */
   maxIdle: number;
-  /** How long one stays open unused, where the server does not say. */
+  /** How long an idle connection stays open if the server sends no `Keep-Alive` timeout. */
   keepAliveMs: number;
   maxHeaderBytes: number;
 }
 
-/** A server's own `Keep-Alive: timeout` is believed up to here, and this much is taken off it. */
+/** Upper limit for a server's `Keep-Alive: timeout`, and the safety margin subtracted from it. */
 const KEEP_ALIVE_MAX_MS = 60_000;
 const KEEP_ALIVE_MARGIN_MS = 1_000;
-/** Names are resolved when a connection opens: after so many requests a receiver that has moved is found again. */
+/** Names are resolved only when a connection opens, so connections are renewed to notice a changed IP address. */
 const MAX_REQUESTS_PER_CONNECTION = 1_000;
 
 export class ConnectionPool implements AsyncDisposable {
   readonly #options: PoolOptions;
   readonly #origins = new Map<string, Origin>();
   readonly #open = new Set<PooledConnection>();
-  /** In the order in which they fell idle. */
+  /** In the order in which they became idle. */
   readonly #idle = new Set<PooledConnection>();
 
   constructor(options: PoolOptions) {
@@ -63,7 +63,7 @@ export class ConnectionPool implements AsyncDisposable {
     return { origins: this.#origins.size, open: this.#open.size, idle: this.#idle.size };
   }
 
-  /** A free connection, or a new one that connects with its first request. `fresh`: none that has served before. */
+  /** Passes a free connection or a new, not yet connected one to `onAcquired`. With `fresh`, always a new one. */
   acquire(name: string, fresh: boolean, onAcquired: OnAcquired): void {
     const origin = this.#originOf(name);
     const free = fresh ? undefined : origin.free.pop();
@@ -78,7 +78,7 @@ export class ConnectionPool implements AsyncDisposable {
     }
   }
 
-  /** Its request was answered in full. */
+  /** Returns a connection whose response was received completely. */
   release(connection: PooledConnection): void {
     connection.requestCount += 1;
     const { origin } = connection;
@@ -93,28 +93,28 @@ export class ConnectionPool implements AsyncDisposable {
     if (this.#idle.size > this.#options.maxIdle) this.#removeOldest();
   }
 
-  /** Its request was not answered in full, so nothing more can be asked over it. */
+  /** Closes a connection whose response is incomplete. */
   discard(connection: PooledConnection): void {
     if (!this.#open.delete(connection)) return;
     const { origin } = connection;
     origin.open -= 1;
     if (this.#idle.delete(connection)) origin.free.splice(origin.free.indexOf(connection), 1);
-    // Not from within undici's own event, which still looks at the client.
+    // Deferred, because undici still uses the client while it emits the current event.
     queueMicrotask(() => void connection.client.destroy());
     const next = origin.waiting.shift();
     if (next) next(this.#add(origin));
     else if (origin.open === 0) this.#origins.delete(origin.name);
   }
 
-  /** Waits for the requests that are under way. */
+  /** Closes idle connections, and waits for requests in flight. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const connection of this.#idle) this.discard(connection);
     await Promise.all(Array.from(this.#open, ({ client }) => client.close()));
   }
 
   #originOf(name: string): Origin {
-    const known = this.#origins.get(name);
-    if (known) return known;
+    const existing = this.#origins.get(name);
+    if (existing) return existing;
     const origin: Origin = { name, open: 0, free: [], waiting: [] };
     this.#origins.set(name, origin);
     return origin;
@@ -147,7 +147,7 @@ function openClient(origin: string, { connector, keepAliveMs, maxHeaderBytes }: 
     connect: connector,
     pipelining: 1,
     allowH2: false,
-    // One timer of the exchange covers both.
+    // `HttpCall` has one timer for both.
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: keepAliveMs,

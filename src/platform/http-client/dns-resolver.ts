@@ -1,18 +1,18 @@
 /**
- * Names to addresses, for requests that we send. DNS is asked directly and not through getaddrinfo, which holds one of
- * Node's four threads for as long as a dead name server takes: four dead names would stop every other look-up.
+ * Resolves host names for outgoing requests. It queries DNS directly: getaddrinfo blocks one of Node's four threads until a
+ * dead name server times out, so four dead names would block every other lookup.
  */
 import { lookup, Resolver } from "node:dns/promises";
 
-/** All addresses of `hostname`, IPv4 first. Rejects with a NameError where there is none. */
+/** Resolves to all IP addresses of `hostname`, IPv4 first. Rejects with a DnsError if it has none. */
 export type ResolveHostname = (hostname: string) => Promise<readonly string[]>;
 
 /**
- * Thrown for a name that nothing may be sent to. `message` is a predicate for the endpoint's owner and the same for every reason,
- * so that it does not reveal whether a name exists in our network. `reason` and `addresses` are for the operator.
+ * A name that does not resolve, or resolves to a blocked IP address. `message` is for the endpoint's owner, and the same for
+ * every reason so as not to reveal names of our network. `reason` and `addresses` are for the operator.
  */
 export class DnsError extends Error {
-  override readonly name = "NameError";
+  override readonly name = "DnsError";
   readonly reason: DnsErrorReason;
   readonly addresses: readonly string[];
 
@@ -36,11 +36,11 @@ const NOT_FOUND: ReadonlySet<unknown> = new Set(["ENOTFOUND", "ENODATA", "EBADNA
 
 export interface DnsOptions {
   resolver?: Pick<Resolver, "resolve4" | "resolve6">;
-  /** For both families together; what has come by then counts. */
+  /** Timeout for IPv4 and IPv6 together. Answers received until then are used. */
   timeoutMs?: number;
 }
 
-/** Asks DNS for both families at once. Questions for a name that is being asked for already share its answer. */
+/** Returns a resolver that queries A and AAAA records in parallel. Concurrent lookups of the same name share one result. */
 export function createDnsResolver({
   resolver = createResolver(),
   timeoutMs = 4_000,
@@ -48,43 +48,43 @@ export function createDnsResolver({
   const inFlight = new Map<string, Promise<readonly string[]>>();
 
   const resolveBothFamilies = async (hostname: string): Promise<readonly string[]> => {
-    const found: [v4: string[], v6: string[]] = [[], []];
+    const results: [v4: string[], v6: string[]] = [[], []];
     const errors: unknown[] = [];
-    const fail = (error: unknown): number => errors.push(error);
+    const addError = (error: unknown): number => errors.push(error);
     const timeout = Promise.withResolvers<void>();
     const timer = setTimeout(timeout.resolve, timeoutMs);
     await Promise.race([
       Promise.all([
-        resolver.resolve4(hostname).then((addresses) => found[0].push(...addresses), fail),
-        resolver.resolve6(hostname).then((addresses) => found[1].push(...addresses), fail),
+        resolver.resolve4(hostname).then((addresses) => results[0].push(...addresses), addError),
+        resolver.resolve6(hostname).then((addresses) => results[1].push(...addresses), addError),
       ]),
       timeout.promise,
     ]);
     clearTimeout(timer);
-    const addresses = found.flat();
+    const addresses = results.flat();
     if (addresses.length > 0) return addresses;
-    const known = errors.length === 2 && errors.every(isNotFound);
-    throw new DnsError(known ? "not_found" : "no_answer", { cause: errors[0] });
+    const isMissing = errors.length === 2 && errors.every(isNotFound);
+    throw new DnsError(isMissing ? "not_found" : "no_answer", { cause: errors[0] });
   };
 
   return (hostname) => {
-    const waiting = inFlight.get(hostname);
-    if (waiting) return waiting;
-    const answer = resolveBothFamilies(hostname).finally(() => inFlight.delete(hostname));
-    inFlight.set(hostname, answer);
-    return answer;
+    const current = inFlight.get(hostname);
+    if (current) return current;
+    const resolution = resolveBothFamilies(hostname).finally(() => inFlight.delete(hostname));
+    inFlight.set(hostname, resolution);
+    return resolution;
   };
 }
 
-/** DNS, and then whatever else the machine knows names by (/etc/hosts, mDNS): for receivers of one's own. */
+/** Returns a resolver that tries DNS, then the host's other sources (/etc/hosts, mDNS), for the operator's own receivers. */
 export function createLocalResolver(first: ResolveHostname = createDnsResolver()): ResolveHostname {
   return async (hostname) => {
     try {
       return await first(hostname);
     } catch (error) {
-      const found = await lookup(hostname, { all: true, order: "ipv4first" }).catch(() => []);
-      if (found.length === 0) throw error;
-      return found.map(({ address }) => address);
+      const results = await lookup(hostname, { all: true, order: "ipv4first" }).catch(() => []);
+      if (results.length === 0) throw error;
+      return results.map(({ address }) => address);
     }
   };
 }

@@ -1,4 +1,4 @@
-/** Why no answer came: an error of the network, DNS or TLS as a class and a sentence for whoever owns the receiver. */
+/** Classifies network, DNS, TLS and HTTP errors, with a message for the endpoint's owner. */
 import { errors } from "undici";
 import { BlockedAddressError } from "./address-guard.ts";
 import { DnsError } from "./dns-resolver.ts";
@@ -15,33 +15,34 @@ export type FailureClass =
 
 export interface RequestFailure {
   class: FailureClass;
-  /** What is wrong and what would be right. Names the host of the URL, never an address behind it. */
+  /** Says what is wrong and how to fix it. Contains the URL's host, never the IP addresses it resolves to. */
   message: string;
 }
 
 export interface FailureContext {
-  /** Host and port as the URL has them. */
+  /** Host and port from the URL. */
   host: string;
-  /** Whether the connection stood, TLS included, when it failed. */
+  /** True if the connection was established, TLS included, before the error. */
   connected: boolean;
   secure: boolean;
   connectTimeoutMs: number;
 }
 
 const CERTIFICATE_HINTS: Readonly<Record<string, string>> = {
-  DEPTH_ZERO_SELF_SIGNED_CERT: "is self-signed. Use one of a public certificate authority",
-  SELF_SIGNED_CERT_IN_CHAIN: "is signed by a private authority. Use one of a public certificate authority",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "is self-signed. Use one from a public certificate authority",
+  SELF_SIGNED_CERT_IN_CHAIN: "is signed by a private authority. Use one from a public certificate authority",
   CERT_HAS_EXPIRED: "has expired. Renew it",
   CERT_NOT_YET_VALID: "is not valid yet. Check its dates and the server's clock",
   ERR_TLS_CERT_ALTNAME_INVALID: "is for another name. Use one that names this host",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "comes without its intermediate certificates. Send the full chain",
-  UNABLE_TO_GET_ISSUER_CERT: "comes without its intermediate certificates. Send the full chain",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "is of an unknown authority, or comes without its full chain",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "lacks its intermediate certificates. Send the full chain",
+  UNABLE_TO_GET_ISSUER_CERT: "lacks its intermediate certificates. Send the full chain",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    "has an unknown issuer. Send the full chain, from a public certificate authority",
 };
 const CONNECT_TIMEOUT = new Set(["UND_ERR_CONNECT_TIMEOUT", "ETIMEDOUT"]);
 const UNREACHABLE = new Set(["EHOSTUNREACH", "ENETUNREACH", "EADDRNOTAVAIL", "EACCES", "EPERM"]);
 const INVALID_RESPONSE = new Set(["UND_ERR_HEADERS_OVERFLOW", "UND_ERR_RES_CONTENT_LENGTH_MISMATCH"]);
-/** undici's own words for a `100` or `101` that nobody asked for, and for bytes after an answer. */
+/** undici's messages for an unexpected `100` or `101` response, and for bytes after a response. */
 const INVALID_MESSAGES = new Set(["bad response", "bad upgrade"]);
 
 export function classifyError(error: unknown, context: FailureContext): RequestFailure {
@@ -56,20 +57,20 @@ export function classifyError(error: unknown, context: FailureContext): RequestF
   return context.connected ? classifyResponseError(cause, context) : classifyConnectError(cause, context);
 }
 
-/** The whole attempt took too long. */
-export function timeoutFailure(limitMs: number, answered: boolean): RequestFailure {
-  const what = answered ? "The answer began, but did not end" : "No answer came";
+/** The failure of an attempt that exceeded its total time limit. `hasResponseBegun`: headers or a part of them had arrived. */
+export function timeoutFailure(limitMs: number, hasResponseBegun: boolean): RequestFailure {
+  const event = hasResponseBegun ? "The response began but did not end" : "No response";
   return {
     class: "timeout",
-    message: `${what} within ${formatSeconds(limitMs)}. Answer with 2xx first, and do the work afterwards.`,
+    message: `${event} within ${formatSeconds(limitMs)}. Answer with 2xx first, and do the work afterwards.`,
   };
 }
 
-/** The connection did not stand in time. */
+/** The failure of an attempt whose connection was not established in time. */
 export function connectTimeoutFailure(host: string, limitMs: number): RequestFailure {
   return {
     class: "connect_timeout",
-    message: `No connection to ${host} within ${formatSeconds(limitMs)}. Check that its firewall lets requests in.`,
+    message: `No connection to ${host} within ${formatSeconds(limitMs)}. Check that its firewall allows incoming connections.`,
   };
 }
 
@@ -80,7 +81,7 @@ function classifyConnectError(cause: NodeJS.ErrnoException, context: FailureCont
   if (code === "ECONNREFUSED")
     return {
       class: "connect_refused",
-      message: `${host} refused the connection. Is the receiver running, and its port open?`,
+      message: `${host} refused the connection. Check that the receiver is running and its port is open.`,
     };
   if (UNREACHABLE.has(code))
     return {
@@ -97,7 +98,7 @@ function tlsFailure(code: string, host: string): RequestFailure {
     return { class: "tls", message: `${host} closed the connection during the TLS handshake.` };
   return {
     class: "tls",
-    message: `The TLS handshake with ${host} failed (${code || "no reason given"}). Does that port speak https, with TLS 1.2 or later?`,
+    message: `The TLS handshake with ${host} failed (${code || "no reason given"}). Check that this port serves https with TLS 1.2 or later.`,
   };
 }
 
@@ -107,7 +108,7 @@ function classifyResponseError(cause: NodeJS.ErrnoException, { host }: FailureCo
   if (invalid || INVALID_MESSAGES.has(cause.message))
     return {
       class: "invalid_response",
-      message: `The answer of ${host} is not valid HTTP/1.1, or its headers are larger than 16 KiB.`,
+      message: `The response of ${host} is not valid HTTP/1.1, or its headers exceed 16 KiB.`,
     };
   return connectionReset(host);
 }
@@ -115,11 +116,11 @@ function classifyResponseError(cause: NodeJS.ErrnoException, { host }: FailureCo
 function connectionReset(host: string): RequestFailure {
   return {
     class: "reset",
-    message: `${host} closed the connection before it had answered in full. Did the receiver stop or restart?`,
+    message: `${host} closed the connection before its response was complete. Check whether the receiver stopped or restarted.`,
   };
 }
 
-/** A host with several addresses fails with all their errors at once. */
+/** A host with several IP addresses fails with an AggregateError of all their errors. */
 function firstCause(error: unknown): NodeJS.ErrnoException {
   if (error instanceof AggregateError && error.errors.length > 0) return firstCause(error.errors[0]);
   return error instanceof Error ? error : new Error(String(error));

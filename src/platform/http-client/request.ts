@@ -1,4 +1,4 @@
-/** One request and its answer over a connection of the pool: bounded in time and size, and settled exactly once. */
+/** Sends one request over a pooled connection, with limits on time and size. */
 import { performance } from "node:perf_hooks";
 import { StringDecoder } from "node:string_decoder";
 import type { Dispatcher } from "undici";
@@ -17,7 +17,7 @@ export interface OutgoingRequest {
   body: string;
 }
 
-/** By name in lower case: the few of an answer's headers that are worth keeping, each cut at 1,024 characters. */
+/** The stored response headers by lower-case name, each truncated at 1,024 characters. */
 export type ResponseHeaders = Readonly<Record<string, string>>;
 
 export type OutgoingResult =
@@ -25,7 +25,7 @@ export type OutgoingResult =
       kind: "response";
       status: number;
       headers: ResponseHeaders;
-      /** The first 4 KiB: what is not UTF-8 replaced, U+0000 left out. */
+      /** The first 4 KiB. Invalid UTF-8 is replaced, U+0000 removed. */
       bodyText: string;
       truncated: boolean;
       durationMs: number;
@@ -35,9 +35,9 @@ export type OutgoingResult =
 export interface HttpClientLimits {
   /** DNS, connect and TLS together. */
   connectMs: number;
-  /** The whole request, with the answer's body. */
+  /** The whole request, including the response body. */
   totalMs: number;
-  /** How much of an answer's body is read, and how much of that is kept. */
+  /** How much of a response body is read, and how much of that is stored. */
   readBytes: number;
   keepBytes: number;
   headerBytes: number;
@@ -57,7 +57,7 @@ const STORED_HEADERS = [
   "x-request-id",
 ] as const;
 const MAX_HEADER_VALUE_LENGTH = 1_024;
-/** Interim answers (103 and the like) that one request may get before the final one. */
+/** Maximum interim responses (1xx) before the final one. */
 const MAX_INTERIM_RESPONSES = 10;
 
 export interface RequestTarget {
@@ -75,15 +75,16 @@ export interface HttpCallContext {
   request: OutgoingRequest;
 }
 
+/** Resolves with the response or a failure. Rejects for a malformed request or without local resources to connect. */
 export function sendRequest(context: HttpCallContext): Promise<OutgoingResult> {
   return new Promise((resolve, reject) => new HttpCall(context, resolve, reject).start());
 }
 
-/** A class, and a handler of undici's as it stands: one object a request, on the hot path. */
+/** Implements undici's handler itself, to create only one object per request on this hot path. */
 class HttpCall implements Dispatcher.DispatchHandler {
   readonly #context: HttpCallContext;
   readonly #resolve: (result: OutgoingResult) => void;
-  readonly #reject: (defect: Error) => void;
+  readonly #reject: (error: Error) => void;
   readonly #options: Dispatcher.DispatchOptions;
   #connection: PooledConnection | null = null;
   #controller: Dispatcher.DispatchController | null = null;
@@ -103,7 +104,7 @@ class HttpCall implements Dispatcher.DispatchHandler {
   constructor(
     context: HttpCallContext,
     resolve: (result: OutgoingResult) => void,
-    reject: (defect: Error) => void,
+    reject: (error: Error) => void,
   ) {
     this.#context = context;
     this.#resolve = resolve;
@@ -117,7 +118,7 @@ class HttpCall implements Dispatcher.DispatchHandler {
     pool.acquire(target.origin, fresh, (connection) => this.#run(connection));
   }
 
-  /** The clock starts here: waiting for a connection of our own is not the receiver's doing. */
+  /** The time limit starts here, because waiting for a pooled connection is not the receiver's fault. */
   #run(connection: PooledConnection): void {
     if (this.#startedMs === 0) {
       this.#startedMs = performance.now();
@@ -133,7 +134,7 @@ class HttpCall implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     clearTimeout(this.#connectTimer);
-    // The connection may have been renewed since the request was handed over.
+    // The connection may have been renewed since `dispatch`.
     this.#isReusedConnection = (this.#connection?.requestCount ?? 0) > 0;
     if (this.#settled) controller.abort(new Error("settled"));
   }
@@ -163,7 +164,7 @@ class HttpCall implements Dispatcher.DispatchHandler {
     if (missing > 0) this.#chunks.push(chunk.length > missing ? chunk.subarray(0, missing) : chunk);
     this.#bytesRead += chunk.length;
     if (this.#bytesRead <= readBytes || this.#settled) return;
-    // The status is known and the rest is of no use.
+    // The rest of the body is not needed.
     this.#settleResponse();
     controller.abort(new Error("enough"));
   }
@@ -193,8 +194,8 @@ class HttpCall implements Dispatcher.DispatchHandler {
       connected,
       connectTimeoutMs: limits.connectMs,
     });
-    // The receiver closed a kept connection as we wrote: it has most likely not seen the request, and knows it by its id
-    // if it has (RFC 9112, 9.3.1). Once, and over a connection that cannot be stale.
+    // The receiver closed a keep-alive connection while we wrote, so it has most likely not seen the request (RFC 9112,
+    // 9.3.1); if it has, it can detect the duplicate by its id. Retry once, on a new connection.
     const stale = this.#isReusedConnection && !this.#responseBegan && failure.class === "reset";
     if (stale && !this.#hasRetried) {
       this.#hasRetried = true;
@@ -251,15 +252,15 @@ class HttpCall implements Dispatcher.DispatchHandler {
   }
 }
 
-function fireTimeout(late: HttpCall): void {
-  late.onTimeout();
+function fireTimeout(call: HttpCall): void {
+  call.onTimeout();
 }
 
-function fireConnectTimeout(late: HttpCall): void {
-  late.onConnectTimeout();
+function fireConnectTimeout(call: HttpCall): void {
+  call.onConnectTimeout();
 }
 
-/** undici refuses the request itself (a line break in a header), or we have nothing left to connect with. */
+/** undici rejects the request (for example a line break in a header), or we lack resources to connect. */
 const CLIENT_ERROR_CODES: ReadonlySet<unknown> = new Set([
   "UND_ERR_INVALID_ARG",
   "UND_ERR_NOT_SUPPORTED",
@@ -268,23 +269,23 @@ const CLIENT_ERROR_CODES: ReadonlySet<unknown> = new Set([
   "ENOBUFS",
 ]);
 
-/** Our fault, not the receiver's: nothing of it is held against that one. */
+/** True for errors on our side, which must not count against the receiver. */
 function isClientError(error: Error): boolean {
   return "code" in error && CLIENT_ERROR_CODES.has(error.code);
 }
 
 function storedHeaders(headers: Record<string, string | string[] | undefined>): ResponseHeaders {
-  const kept: Record<string, string> = {};
+  const stored: Record<string, string> = {};
   for (const name of STORED_HEADERS) {
     const value = headers[name];
     if (value === undefined) continue;
     const text = typeof value === "string" ? value : (value[0] ?? "");
-    kept[name] = text.length > MAX_HEADER_VALUE_LENGTH ? text.slice(0, MAX_HEADER_VALUE_LENGTH) : text;
+    stored[name] = text.length > MAX_HEADER_VALUE_LENGTH ? text.slice(0, MAX_HEADER_VALUE_LENGTH) : text;
   }
-  return kept;
+  return stored;
 }
 
-/** PostgreSQL's text holds no U+0000; a character that was cut in two is left out. */
+/** Removes U+0000, which PostgreSQL's text cannot store, and a last character that truncation cut in two. */
 function decodeBody(chunks: readonly Buffer[], truncated: boolean): string {
   const [first] = chunks;
   if (!first) return "";

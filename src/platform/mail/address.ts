@@ -1,10 +1,10 @@
-/** What a mail's fields may hold: checked again here, whoever checked before, since they become headers. */
+/** Validation of e-mail addresses and of other text that goes into mail headers. */
 import { z } from "zod";
 import type { MailAddress } from "./mailer.ts";
 
 /**
- * One address, and nothing that a mail server or a mailer could read as more: no list, no name, no line break. Letters of
- * any alphabet are fine. RFC 5321 allows 254 characters.
+ * Exactly one e-mail address, in any alphabet: no list, display name, quotes or line breaks, which a mail server could read
+ * as more recipients or headers. RFC 5321 allows 254 characters.
  */
 const EMAIL_PATTERN = /^[^\s\p{Cc}\p{Cf}\p{Cs}"(),:;<>@[\\\]]+@[^\s\p{Cc}\p{Cf}\p{Cs}"(),:;<>@[\\\]]+$/u;
 
@@ -13,7 +13,7 @@ export const emailAddress = z
   .max(254, "must have at most 254 characters")
   .regex(EMAIL_PATTERN, "must be an e-mail address, such as name@company.example");
 
-/** A header has one line; what would break it becomes a space. */
+/** Replaces control characters and line breaks by spaces and cuts the text at 200 characters, for use in a header. */
 export function toSingleLine(text: string): string {
   return text
     .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
@@ -21,7 +21,7 @@ export function toSingleLine(text: string): string {
     .slice(0, 200);
 }
 
-/** `name@company.example`, or `Company <name@company.example>`; null where it is neither. */
+/** Parses `name@company.example` or `Company <name@company.example>`. Returns null if `text` is neither. */
 export function parseSender(text: string): MailAddress | null {
   const [, name = "", bracketed, bareAddress] = /^(?:([^<>]*)<([^<>]+)>|([^<>\s]+))$/.exec(text.trim()) ?? [];
   const address = emailAddress.safeParse(bracketed?.trim() ?? bareAddress);

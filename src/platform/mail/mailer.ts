@@ -1,9 +1,9 @@
-/** Mail handed to an SMTP server, or written as a file: bounded in time, one recipient, failures as data without secrets. */
+/** Sends a mail to one recipient by SMTP, or renders it for a file. */
 import { createTransport, type SendMailOptions } from "nodemailer";
 import type { SmtpServer } from "./smtp-url.ts";
 
 export interface OutgoingMail {
-  /** The same at each attempt, so that a mail that comes twice can be known as one. */
+  /** The same at each attempt, so that the recipient's server can detect a duplicate. */
   readonly id: string;
   readonly to: string;
   readonly subject: string;
@@ -17,13 +17,13 @@ export interface MailAddress {
   readonly address: string;
 }
 
-/** `isPermanent`: the same mail would be refused again. */
+/** `isPermanent`: the server would reject the same mail again. `reason` contains no secrets. */
 export type MailOutcome =
   | { readonly kind: "accepted" }
   | { readonly kind: "refused"; readonly reason: string; readonly isPermanent: boolean };
 
 export interface Mailer {
-  /** Never rejects. `signal` ends it at once. */
+  /** Never rejects. When `signal` aborts, sending stops and the outcome is `refused`. */
   send(mail: OutgoingMail, signal?: AbortSignal): Promise<MailOutcome>;
 }
 
@@ -31,21 +31,21 @@ export interface MailerOptions {
   readonly server: SmtpServer;
   readonly from: MailAddress;
   readonly timeouts?: Partial<MailerTimeouts>;
-  /** Certificates of authorities to trust in place of Node's own, as PEM. */
+  /** PEM certificates of the authorities to trust instead of Node's own. */
   readonly ca?: string;
 }
 
 interface MailerTimeouts {
   readonly connectMs: number;
-  /** Without a byte from the server. */
+  /** Maximum time without a byte from the server. */
   readonly idleMs: number;
-  /** For the whole of it, however steadily the server drips. */
+  /** Maximum time for the whole attempt. */
   readonly totalMs: number;
 }
 
 const defaultTimeouts: MailerTimeouts = { connectMs: 5_000, idleMs: 15_000, totalMs: 45_000 };
 
-/** A connection for each mail: they are few, and nothing then is left to go stale. */
+/** Creates a mailer that opens a connection for each mail: mails are rare, and idle connections would go stale. */
 export function createMailer({ server, from, timeouts, ca }: MailerOptions): Mailer {
   const { connectMs, idleMs, totalMs } = { ...defaultTimeouts, ...timeouts };
   const { host, port, encryption, credentials } = server;
@@ -65,10 +65,10 @@ export function createMailer({ server, from, timeouts, ca }: MailerOptions): Mai
   });
   return {
     async send(mail, signal) {
-      const late = AbortSignal.timeout(totalMs);
-      const ended = signal ? AbortSignal.any([late, signal]) : late;
+      const timeout = AbortSignal.timeout(totalMs);
+      const abortSignal = signal ? AbortSignal.any([timeout, signal]) : timeout;
       try {
-        await transport.sendMail({ ...toSendMailOptions(mail, from), signal: ended });
+        await transport.sendMail({ ...toSendMailOptions(mail, from), signal: abortSignal });
         return { kind: "accepted" };
       } catch (error) {
         return toRefusal(error, credentials?.password);
@@ -77,20 +77,20 @@ export function createMailer({ server, from, timeouts, ca }: MailerOptions): Mai
   };
 }
 
-/** The mail as it would travel: for a file. */
+/** Returns the mail in the format of an `.eml` file. */
 export async function renderMail(mail: OutgoingMail, from: MailAddress): Promise<Buffer> {
   const transport = createTransport({ streamTransport: true, buffer: true, newline: "unix" });
   const { message } = await transport.sendMail(toSendMailOptions(mail, from));
   return message as Buffer;
 }
 
-/** Addresses as objects: as text they would be parsed, and a comma would make two of one. */
+/** Passes e-mail addresses as objects: nodemailer would parse text, and a comma would add a recipient. */
 function toSendMailOptions(
   { id, to, subject, text, html, createdAt }: OutgoingMail,
   from: MailAddress,
 ): SendMailOptions {
   return {
-    // A copy: nodemailer writes into it, and settings are frozen.
+    // A copy, because nodemailer modifies the object and the configuration is frozen.
     from: { ...from },
     to: { name: "", address: to },
     envelope: { from: from.address, to: [to] },
@@ -99,9 +99,9 @@ function toSendMailOptions(
     html,
     date: createdAt,
     messageId: `<${id}@${from.address.slice(from.address.lastIndexOf("@") + 1)}>`,
-    // No answers of machines (RFC 3834): nobody reads them.
+    // Asks mail servers not to send automatic replies (RFC 3834).
     headers: { "Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All" },
-    // The texts hold what people have written: nothing in them may name a file or an address to take in.
+    // Texts contain user input, which must not make nodemailer read a file or fetch a URL.
     disableFileAccess: true,
     disableUrlAccess: true,
   };
@@ -114,7 +114,7 @@ interface SmtpError extends Error {
   command?: string;
 }
 
-/** What a mail server says of the mail itself, by the step at which it says it. */
+/** nodemailer's codes for steps at which a server can reject the mail itself. */
 const MESSAGE_ERROR_CODES = new Set(["EENVELOPE", "EMESSAGE"]);
 const MAX_REASON_LENGTH = 300;
 
@@ -122,12 +122,12 @@ function toRefusal(thrown: unknown, password: string | undefined): MailOutcome {
   const error = thrown as SmtpError;
   const { code = "", responseCode = 0 } = error;
   const isRefused = responseCode >= 500 && responseCode !== 503;
-  // A wrong password or a server that takes nobody says nothing of the mail: mended, the same mail goes out.
+  // A wrong password or a server that accepts no mail is not permanent: once fixed, the same mail can be sent.
   const isPermanent = MESSAGE_ERROR_CODES.has(code) && (isRefused || responseCode === 0);
   return { kind: "refused", reason: sanitizeReason(error, password), isPermanent };
 }
 
-/** One line, without what the server may have been told: the password, and links of the mail that it repeats. */
+/** Returns the server's message as one line of up to 300 characters, without the password and without links of the mail. */
 function sanitizeReason({ code, response, message }: SmtpError, password: string | undefined): string {
   const serverMessage = code === "EABORT" ? "the mail server took too long" : (response ?? message);
   let line = serverMessage.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").replace(/\bhttps?:\/\/\S+/gi, "[link]");

@@ -1,9 +1,9 @@
-/** Where mails are handed over: `smtp://user:password@host:587`, `smtps://…`, and whether that must be encrypted. */
+/** Parses SMTP_URL: `smtp://user:password@host:587` or `smtps://…`. */
 
 export interface SmtpServer {
   readonly host: string;
   readonly port: number;
-  /** `tls` from the first byte, `starttls` before anything is told, `off`: nothing is encrypted. */
+  /** `tls`: from the first byte. `starttls`: required before login and mail. `off`: no encryption. */
   readonly encryption: "tls" | "starttls" | "off";
   readonly credentials: { readonly user: string; readonly password: string } | null;
 }
@@ -12,8 +12,8 @@ const DEFAULT_PORTS = { "smtp:": 587, "smtps:": 465 } as const;
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /**
- * Encrypted unless the server is on this machine, or `?tls=off` says that the way to it is safe. Null where `text` is no such
- * address.
+ * Encryption is off for a server on this machine and with `?tls=off`, and required otherwise. Returns null if `text` is not
+ * an SMTP URL.
  */
 export function parseSmtpUrl(text: string): SmtpServer | null {
   const url = URL.parse(text);
@@ -40,7 +40,7 @@ function credentialsOf({ username, password }: URL): SmtpServer["credentials"] {
   return { user: decode(username), password: decode(password) };
 }
 
-/** What is no percent-encoding is taken as it stands: a password may hold a lone `%`. */
+/** Text with invalid percent-encoding is used as it is: a password may contain a single `%`. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);

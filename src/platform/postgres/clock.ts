@@ -2,7 +2,7 @@
 import type { Queryable } from "./database.ts";
 import { sql } from "./sql.ts";
 
-/** Milliseconds since 1970 by PostgreSQL's clock. */
+/** Returns PostgreSQL's time in milliseconds since 1970. */
 export async function databaseNowMs(database: Queryable): Promise<number> {
   const [row] = await database.query<{ ms: number }>(
     sql`select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`,

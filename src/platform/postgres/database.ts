@@ -1,4 +1,4 @@
-/** PostgreSQL through MikroORM: entities for what is written rarely, prepared statements on its pool for what is hot. */
+/** The connection to PostgreSQL: MikroORM, and SQL statements on MikroORM's pool for hot paths. */
 import { fileURLToPath } from "node:url";
 import { Migrator } from "@mikro-orm/migrations";
 import { defineConfig, MikroORM, type EntityManager, type Options } from "@mikro-orm/postgresql";
@@ -17,17 +17,17 @@ export interface DatabaseOptions {
   url: string;
   poolSize: number;
   entities: NonNullable<Options["entities"]>;
-  /** Settings of PostgreSQL for these connections alone, beside those that all have. */
+  /** PostgreSQL settings for this pool's sessions, in addition to the default ones. */
   session?: Readonly<Record<string, string>>;
-  /** Absent: nothing is traced. */
+  /** Absent: no tracing. */
   tracing?: Tracing | undefined;
-  /** A transaction that lasts longer is rolled back; `TRANSACTION_LIMIT_MS` if absent. */
+  /** Longer transactions are rolled back. Default: `TRANSACTION_LIMIT_MS`. */
   transactionLimitMs?: number;
 }
 
-/** Runs SQL: the pool, or one transaction. */
+/** Runs SQL on the pool or in a transaction. */
 export interface Queryable {
-  /** The statement's rows as `pg` gives them: dates and times as PostgreSQL's text, in UTC. */
+  /** Returns the rows as `pg` does, with dates and times as PostgreSQL's text in UTC. */
   query<Row>(statement: Sql): Promise<Row[]>;
 }
 
@@ -40,74 +40,76 @@ export interface Transaction extends Queryable {
 
 export type TransactionEnd = "commit" | "rollback";
 
-/** How a transaction ends, or what decides that from its result; `"commit"` by default. */
+/** How a transaction ends, or a function that decides it from the result. Default: `"commit"`. */
 type Outcome<T> = TransactionEnd | ((result: T) => TransactionEnd);
 
 export interface Database extends Queryable, AsyncDisposable {
-  /** Whether PostgreSQL answers: it is asked in its turn, however many wait for a connection. */
+  /** Runs `select 1`; rejects if PostgreSQL is unreachable. Not subject to the limit on waiting requests. */
   ping(): Promise<void>;
-  /** The same, for somebody who may go away: then what runs is cancelled. */
+  /** Returns a Queryable whose running statement is cancelled in PostgreSQL when `signal` aborts. */
   withSignal(signal: AbortSignal): Queryable;
-  /** A fork of the entity manager, for one unit of work. */
+  /** Returns a new fork of the entity manager, for one unit of work. */
   em(): EntityManager;
   /**
-   * Runs `work` in one transaction; `"rollback"` undoes it once its result is known (a dry run), which may decide itself.
-   * Throws ServiceUnavailableException and rolls back once it lasts longer than the limit.
+   * Runs `work` in a transaction and returns its result. With the outcome `"rollback"` (a dry run), nothing is committed.
+   * Throws ServiceUnavailableException and rolls back if the transaction exceeds its time limit.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>, outcome?: Outcome<T>): Promise<T>;
   /**
-   * As `transaction`, holding the advisory lock `lock`, which is taken in the round trip of `begin`. Returns null without
-   * waiting and without calling `work` if another transaction holds the lock.
+   * Like `transaction`, but holds the advisory lock `lock`, which it takes in the round trip of `begin`. Returns null
+   * immediately, without calling `work`, if another transaction holds the lock.
    */
   tryTransaction<T>(
     lock: bigint,
     work: (tx: Transaction) => Promise<T>,
     outcome?: Outcome<T>,
   ): Promise<T | null>;
-  /** For a library that brings SQL of its own. */
+  /** Returns an adapter to this pool for libraries that expect `pg.Pool`. */
   asPgPool(): PgPoolAdapter;
+  /** The pool's open and idle connections, and the requests that wait for one. */
   pool(): { total: number; idle: number; waiting: number };
 }
 
-/** A statement may run for 10 s, then its request is answered with 503: no request may hold a connection for ever. */
+/** PostgreSQL cancels a longer statement, and its request gets a 503. */
 const STATEMENT_TIMEOUT_MS = 10_000;
 /**
- * Clients that poll by `updated_at` overlap their polls by 60 s. A change is visible by then: a commit is sent within these
- * 30 s or not at all, and PostgreSQL ends a transaction that is idle for another 30 s.
+ * Clients that poll by `updated_at` overlap their polls by 60 s. Changes are visible by then: a commit is sent within 30 s,
+ * and PostgreSQL ends a transaction that is idle for another 30 s.
  */
 const TRANSACTION_LIMIT_MS = 30_000;
-/** PostgreSQL itself ends such a statement; one that it does not even refuse in time shows that it is out of reach. */
+/** If PostgreSQL has not cancelled a statement this long after its timeout, the connection counts as dead. */
 const STALL_GRACE_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 3_000;
-/** Requests that may wait for a connection; beyond that the server is overloaded and says so at once. */
+/** Maximum waiting requests per connection of the pool; further requests get a 503 immediately. */
 const MAX_WAITING_PER_CONNECTION = 20;
 
+/** Returns MikroORM's configuration. `statementTimeoutMs` 0 means no timeout. */
 export function ormOptions(options: DatabaseOptions, statementTimeoutMs = STATEMENT_TIMEOUT_MS): Options {
   return defineConfig({
     clientUrl: options.url,
     entities: options.entities,
     extensions: [Migrator],
-    // A mistyped name must be refused, not made.
+    // A mistyped database name must fail, not create a database.
     ensureDatabase: false,
     pool: { min: 0, max: options.poolSize },
     driverOptions: {
       application_name: "waymark",
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
-      // The text of times and dates is read as it comes; and a plan made once serves every caller of a statement: with a
-      // page's limit as a value PostgreSQL would plan each list anew, for longer than it takes to run.
+      // `toIsoTime` expects UTC and ISO dates. Generic plans: with the page limit as a parameter, PostgreSQL would plan each
+      // list again, which takes longer than running it.
       options: `-c timezone=UTC -c DateStyle=ISO -c plan_cache_mode=force_generic_plan -c statement_timeout=${statementTimeoutMs} -c idle_in_transaction_session_timeout=30000${sessionFlags(options)}`,
     },
     migrations: {
       path: fileURLToPath(new URL("../../migrations", import.meta.url)),
       snapshotName: "schema",
       snapshotOnMigrate: false,
-      // One after the other, each in a transaction of its own: none holds the lock of a table that it is done with while it waits
-      // for another's, which changes take in their own order; and an index can be made concurrently.
+      // One transaction per migration: a migration must not hold a table lock while the next one waits for another table. A
+      // single transaction would also rule out `create index concurrently`.
       allOrNothing: false,
       fileName: (timestamp, name) => `${timestamp}-${name ?? "schema"}`,
     },
-    // Partitioned tables and functions are written by hand in migrations: entities cannot express them.
+    // Migrations define partitioned tables and functions by hand, because entities cannot express them.
     schemaGenerator: {
       skipTables: [/^webhook_(delivery|attempt)/, /^request_(log|usage)/],
       ignoreRoutines: true,
@@ -122,6 +124,7 @@ function sessionFlags({ session = {} }: DatabaseOptions): string {
     .join("");
 }
 
+/** Opens a pool of at most `poolSize` connections. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const orm = await MikroORM.init(ormOptions(options));
   const pool: Pool = await orm.em.getConnection().getNativeClient();
@@ -134,9 +137,9 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     if (pool.waitingCount > maxWaiting) throw unavailable("The server is overloaded. Try again shortly.", 1);
   };
 
-  const runTranslated = async <Row>(running: () => Promise<Row[]>): Promise<Row[]> => {
+  const runTranslated = async <Row>(query: () => Promise<Row[]>): Promise<Row[]> => {
     rejectIfOverloaded();
-    return await running().catch(translateDatabaseError);
+    return await query().catch(translateDatabaseError);
   };
 
   const inTransaction = createTransactionRunner({
@@ -170,7 +173,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   };
 }
 
-/** MikroORM ends the pool only if it has used it itself. */
+/** MikroORM closes the pool only if it has used the pool itself. */
 async function closeConnections(orm: MikroORM, pool: Pool): Promise<void> {
   await orm.close(true);
   if (!pool.ended) await pool.end();
@@ -193,7 +196,7 @@ type RunInTransaction = <T>(
   outcome?: Outcome<T>,
 ) => Promise<T | null>;
 
-/** Null: `start` refused. */
+/** The returned function resolves to null if `start` returns false. */
 function createTransactionRunner({
   queries: { run, deferUntilCommit },
   connect,
@@ -243,9 +246,9 @@ async function begin(client: PoolClient): Promise<true> {
   return true;
 }
 
-/** False, in a transaction that has begun: another transaction holds the lock. */
+/** Returns false, with the transaction begun, if another transaction holds the lock. */
 async function beginWithLock(client: PoolClient, lock: bigint): Promise<boolean> {
-  // Several statements in one message answer with a list of results, which the types of `pg` do not say.
+  // `pg` returns an array for several statements in one message; its types do not say so.
   const text = `begin; select pg_try_advisory_xact_lock(${lock}) as locked`;
   const results = (await client.query(text)) as unknown as [unknown, QueryResult<{ locked: boolean }>];
   return results[1].rows[0]?.locked === true;
@@ -255,13 +258,13 @@ function resolveOutcome<T>(result: T, outcome: Outcome<T>): TransactionEnd {
   return typeof outcome === "function" ? outcome(result) : outcome;
 }
 
-/** PostgreSQL takes a COMMIT after a statement that failed as a ROLLBACK, and says so in passing. */
+/** After a failed statement PostgreSQL answers COMMIT with a rollback and no error, so the result must be checked. */
 async function endTransaction(client: PoolClient, end: TransactionEnd, endsAtMs: number): Promise<void> {
   if (end === "commit") assertTimeLeft(endsAtMs);
   const { command } = await client.query(end);
   invariant(
     end !== "commit" || command === "COMMIT",
-    "a transaction was not committed: a statement of it had failed, and its failure was let pass",
+    "PostgreSQL rolled a transaction back on commit, because the error of a failed statement was ignored",
   );
 }
 
@@ -273,11 +276,11 @@ async function nested<T>(
   await client.query("savepoint nested");
   try {
     const result = await work();
-    const isKept = resolveOutcome(result, outcome) === "commit";
-    await client.query(isKept ? "release savepoint nested" : "rollback to savepoint nested");
+    const isCommit = resolveOutcome(result, outcome) === "commit";
+    await client.query(isCommit ? "release savepoint nested" : "rollback to savepoint nested");
     return result;
   } catch (error) {
-    // Where the connection is lost, so is all of it. A statement that took too long has lost nothing but itself.
+    // This fails if the connection is lost, and then the whole transaction is lost anyway.
     await client.query("rollback to savepoint nested").catch(() => undefined);
     throw error;
   }

@@ -1,7 +1,7 @@
-/** What an error of PostgreSQL means to a caller. */
+/** Classifies errors of PostgreSQL and its connections, and translates them for callers. */
 import { AppError, unavailable } from "../errors.ts";
 
-/** Node's codes of a connection that could not be made or was lost. */
+/** Node's codes for connections that could not be opened or were lost. */
 const CONNECTION_CODES = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
@@ -14,26 +14,26 @@ const CONNECTION_CODES = new Set([
   "ENETUNREACH",
   "ENETDOWN",
 ]);
-/** Of one for which this process, or its system, has no file descriptor, memory or port left. */
+/** Node's codes for a process or host without a free file descriptor, memory or port. */
 const LOCAL_RESOURCE_CODES = new Set(["EMFILE", "ENFILE", "ENOBUFS", "EADDRNOTAVAIL"]);
-/** Of a socket in the file system whose server is gone. The same codes of a file mean something else. */
+/** Codes for a Unix socket whose server is gone. On other system calls they mean something else. */
 const SOCKET_CODES = new Set(["ENOENT", "EACCES"]);
 /**
- * SQLSTATEs: shutting down, crashed, starting up, dropped, idle for too long, too many connections, cancelled by a timeout,
- * read-only after a failover, a transaction that was idle or took too long, and a database that is gone.
+ * SQLSTATEs, in order: shut down by an administrator, crash, starting up, database dropped, idle session timeout, too many
+ * connections, statement cancelled, read-only after a failover, idle or overlong transaction, database does not exist.
  */
 const UNAVAILABLE_STATES = new Set(
   "57P01 57P02 57P03 57P04 57P05 53300 57014 25006 25P03 25P04 3D000".split(" "),
 );
-/** Classes: the connection failed, and who was let in is no longer (a password that was changed). */
+/** SQLSTATE classes: connection failure, and failed authentication (for example after a password change). */
 const UNAVAILABLE_CLASSES = ["08", "28"];
-/** Classes of a server that answers and cannot: without disk or memory, or with an error of its system. */
+/** SQLSTATE classes of a reachable server that is out of disk or memory, or has a system error. */
 const RESOURCE_CLASSES = ["53", "58"];
 const CONTENTION_STATES = new Set(["40001", "40P01", "55P03"]);
 const UNAVAILABLE_MESSAGES =
   /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|connection is not queryable|not queryable/i;
 
-/** Whether PostgreSQL is out of reach, rather than refusing this statement: its connection is good for nothing more. */
+/** True if the connection failed rather than the statement, so that the connection must not be reused. */
 export function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = sqlState(error);
@@ -51,58 +51,57 @@ function isConnectionCode(error: NodeJS.ErrnoException, code: string): boolean {
   return isOfSocket || CONNECTION_CODES.has(code) || LOCAL_RESOURCE_CODES.has(code);
 }
 
-/** Whether PostgreSQL has not what the statement needs, for now; its connection still stands. */
+/** True if PostgreSQL lacks a resource for the statement, such as disk space. The connection is still usable. */
 function isResourceExhausted(error: unknown): boolean {
   const state = error instanceof Error ? sqlState(error) : undefined;
   return state !== undefined && RESOURCE_CLASSES.some((digits) => state.startsWith(digits));
 }
 
-/** Whether PostgreSQL ended a statement, for running too long or for having nobody who waits for it. */
+/** True if PostgreSQL cancelled the statement, because of its timeout or at our request. */
 export function isCancelled(error: unknown): boolean {
   return error instanceof Error && sqlState(error) === "57014";
 }
 
 /**
- * Whether others were changing the same rows or tables: a serialization failure (a row was moved to another partition, or a
- * standby had to replay its end), a deadlock, a lock that was not to be had. The statement has done nothing, and the same once
- * more may well succeed.
+ * True for a conflict with concurrent changes: a serialization failure (also a conflict with replay on a standby), a
+ * deadlock, or a lock timeout. The statement had no effect and can be retried.
  */
 export function isContentionError(error: unknown): boolean {
   return error instanceof Error && CONTENTION_STATES.has(sqlState(error) ?? "");
 }
 
-/** Whether PostgreSQL refused the values of one row (class 22, 23, or a rule of the operator's own). */
+/** True if PostgreSQL rejected a row's values: SQLSTATE class 22 or 23, or an error raised by the operator's own trigger. */
 export function isDataError(error: unknown): boolean {
   const state = error instanceof Error ? sqlState(error) : undefined;
   return state !== undefined && (state.startsWith("22") || state.startsWith("23") || state.startsWith("P0"));
 }
 
-/** Whether PostgreSQL does not let this user, or this database, in. */
+/** True if authentication failed, the database does not exist, or the user lacks a privilege. */
 export function isAuthError(error: unknown): boolean {
   const state = error instanceof Error ? sqlState(error) : undefined;
   return state !== undefined && (state.startsWith("28") || state === "3D000" || state === "42501");
 }
 
-/** Throws: a 503 where PostgreSQL is away or cannot, otherwise the error as it is, so that whoever was in others' way can try again. */
+/** Throws a 503 for an unreachable or exhausted server. Rethrows all other errors, also contention, so that callers can retry. */
 export function translateDatabaseError(error: unknown): never {
   const isPassedThrough = error instanceof AppError || isContentionError(error);
   throw (isPassedThrough ? null : toUnavailable(error)) ?? error;
 }
 
-/** A 503 for what another try may mend; null for everything else. */
+/** Returns a 503 for errors that a retry may fix, otherwise null. */
 export function toUnavailable(error: unknown): AppError | null {
   if (error instanceof Error && LOCAL_RESOURCE_CODES.has(sqlState(error) ?? ""))
-    return unavailable("The server has no connection left. Try again shortly.", 2, error);
+    return unavailable("The server has no free connection. Try again shortly.", 2, error);
   if (isConnectionError(error))
-    return unavailable("The database is out of reach. Try again shortly.", 2, error);
+    return unavailable("The database is unreachable. Try again shortly.", 2, error);
   if (isContentionError(error))
-    return unavailable("Others are changing the same. Try again shortly.", 1, error);
+    return unavailable("Another request is changing the same data. Try again shortly.", 1, error);
   return isResourceExhausted(error)
-    ? unavailable("The database cannot do this now. Try again shortly.", 5, error)
+    ? unavailable("The database is out of resources. Try again shortly.", 5, error)
     : null;
 }
 
-/** The SQLSTATE, or Node's code. */
+/** Returns the SQLSTATE or Node's error code. */
 function sqlState(error: Error): string | undefined {
   const code = (error as { code?: unknown }).code;
   return typeof code === "string" ? code : undefined;

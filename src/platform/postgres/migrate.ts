@@ -1,4 +1,4 @@
-/** Migrations, one process at a time. */
+/** Applies migrations, one process at a time. */
 import { setTimeout as pause } from "node:timers/promises";
 import { MikroORM, type MigrationsOptions } from "@mikro-orm/postgresql";
 import type { Pool, PoolClient } from "pg";
@@ -7,44 +7,42 @@ import { toUnavailable, isContentionError, isConnectionError, isAuthError } from
 import { StartupError } from "../errors.ts";
 import { raw, type Sql } from "./sql.ts";
 
-/** The advisory lock that processes take in turn ("wamk"). */
+/** The advisory lock that only one migrating process can hold ("wamk"). */
 const MIGRATION_LOCK = 0x77616d6b;
-/** No limit: an index on a large table takes what it takes. */
+/** No statement timeout: an index on a large table can take hours. */
 const NO_TIMEOUT = 0;
-/** Who comes after a migration that waits for a table waits behind it: so it does not wait longer in one go. */
+/** While a migration waits for a table lock, all later statements on that table wait behind it. */
 const LOCK_TIMEOUT_MS = 2_000;
-/** Between two tries to take the migration lock. */
 const LOCK_POLL_INTERVAL_MS = 200;
-/** Until it tries again. They have their turn, and those who hold the table may end. */
+/** Lets waiting statements run, and gives the transaction that holds the table time to end. */
 const RETRY_DELAY_MS = 3_000;
-/** Five minutes. */
+/** About five minutes, with each attempt's lock timeout and the delay after it. */
 const MAX_ATTEMPTS = 60;
-/** A database without it that records other migrations was created by a version before the first release. */
+/** A database that lists other migrations but not this one was created before the first release. */
 const INITIAL_MIGRATION = "20261123000000-initial";
 
 type MigratorApi = Pick<MikroORM["migrator"], "getExecuted" | "getPending" | "up">;
 
-/** Under the lock: each statement by itself, or several in one transaction. */
+/** A connection that holds the migration lock. */
 export interface LockedConnection extends Queryable {
   transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
 }
 
 export interface MigrationHooks {
-  /** What else nobody may begin without, under the same lock. */
+  /** Runs after the migrations, under the same lock. */
   readonly afterMigrate?: (database: LockedConnection) => Promise<void>;
-  /** Is told once, in a sentence, where a migration has to wait for a table that others use. */
-  readonly onLockWait?: (sentence: string) => void;
+  /** Called once, with a message for the log, if a migration has to wait for a table. */
+  readonly onLockWait?: (message: string) => void;
   /** Replaces the migrations in `src/migrations`, for tests. */
   readonly migrationsList?: NonNullable<MigrationsOptions["migrationsList"]>;
 }
 
 const TABLE_LOCKED_MESSAGE =
-  "A table that a migration has to change is in use; it is tried again every few seconds.";
+  "A migration waits for a table that is in use; it tries again every few seconds.";
 
 /**
- * Brings the schema up to date and answers with the names of the migrations that it applied. A process that starts
- * meanwhile waits for the lock and then finds nothing to do. Throws a StartupError where the database cannot be used, was
- * created by a version before the first release, or a table is in use for minutes.
+ * Applies pending migrations and returns their names. Waits while another process migrates. Throws a StartupError if the
+ * database is unusable, was created before the first release, or a table stays in use for minutes.
  */
 export async function migrateDatabase(
   options: DatabaseOptions,
@@ -64,7 +62,7 @@ export async function migrateDatabase(
       await afterMigrate?.(createLockedConnection(connection));
       return applied;
     } finally {
-      // The lock goes with its connection, also when a migration failed halfway.
+      // Destroying the connection releases the lock, also after a failed migration.
       connection.release(true);
     }
   } catch (error) {
@@ -75,15 +73,15 @@ export async function migrateDatabase(
 }
 
 /**
- * Polls until the lock is free. A statement that waits for it would hold a snapshot, and `create index concurrently` of the
- * process that has the lock waits for every older snapshot: a deadlock.
+ * Polls until the lock is free. A statement that waited for the lock would hold a snapshot, for which a
+ * `create index concurrently` of the lock's holder would wait: a deadlock.
  */
 async function acquireMigrationLock(client: PoolClient): Promise<void> {
   for (;;) {
-    const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1) as taken", [
+    const { rows } = await client.query<{ locked: boolean }>("select pg_try_advisory_lock($1) as locked", [
       MIGRATION_LOCK,
     ]);
-    if (rows[0]?.taken) return;
+    if (rows[0]?.locked) return;
     await pause(LOCK_POLL_INTERVAL_MS);
   }
 }
@@ -93,12 +91,12 @@ async function applyPending(
   onLockWait?: MigrationHooks["onLockWait"],
 ): Promise<string[]> {
   const pending = await migrator.getPending();
-  // As at most starts: `up` would look once more.
+  // The usual case at a start; it saves a second check by `up`.
   if (pending.length === 0) return [];
   await rejectUnreleasedSchema(migrator, pending);
   for (let attempt = 1; ; attempt += 1) {
     try {
-      // Each is recorded as it is applied: the next try goes on with the one that failed.
+      // Applied migrations are recorded one by one, so a retry continues with the failed one.
       await migrator.up();
       return pending.map(({ name }) => name);
     } catch (error) {
@@ -109,7 +107,7 @@ async function applyPending(
   }
 }
 
-/** Names of later versions are no obstacle: a release is rolled back by starting the version before it. */
+/** Unknown migrations of a later version are allowed: starting the previous version rolls a release back. */
 async function rejectUnreleasedSchema(
   migrator: MigratorApi,
   pending: readonly { name: string }[],
@@ -123,7 +121,7 @@ async function rejectUnreleasedSchema(
   );
 }
 
-/** A failure needs no rollback: the connection goes with it. */
+/** A failed transaction is not rolled back here, because the caller destroys the connection. */
 function createLockedConnection(client: PoolClient): LockedConnection {
   const query = async <Row>(statement: Sql): Promise<Row[]> => {
     const { text, values } = statement.compile();
@@ -140,24 +138,24 @@ function createLockedConnection(client: PoolClient): LockedConnection {
   };
 }
 
-/** What the person who starts the program can mend is said without a stack; the address without its password. */
+/** Converts errors that the operator can fix into StartupErrors, which name the server without its password. */
 function toStartupError(url: string, error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { host, pathname } = new URL(url);
   const server = `PostgreSQL at ${host}${pathname}`;
   const hint = "Correct DATABASE_URL, or leave it empty for the embedded PostgreSQL.";
-  if (isAuthError(error)) return new StartupError(`${server} refuses: ${error.message}.`, hint, error);
+  if (isAuthError(error)) return new StartupError(`${server} refuses access: ${error.message}.`, hint, error);
   if (isConnectionError(error))
     return new StartupError(`${server} cannot be reached: ${error.message}.`, hint, error);
   if (isContentionError(error))
     return new StartupError(
-      `${server} has a table in use that a migration has to change: ${error.message}.`,
-      "End what uses it for so long (pg_stat_activity shows it), and start again: what was applied stays.",
+      `${server}: a table that a migration must change stayed in use: ${error.message}.`,
+      "End the session that uses it (see pg_stat_activity) and start again. Applied migrations are kept.",
       error,
     );
-  // It is there, and says what it has not got: the disk is full, for example.
-  const isShort = toUnavailable(error) !== null;
-  return isShort
-    ? new StartupError(`${server} cannot: ${error.message}.`, "Mend what it names, and start again.", error)
+  // The server is reachable but lacks a resource, such as disk space.
+  const isResourceError = toUnavailable(error) !== null;
+  return isResourceError
+    ? new StartupError(`${server} cannot migrate: ${error.message}.`, "Fix the cause and start again.", error)
     : error;
 }

@@ -1,4 +1,4 @@
-/** PostgreSQL's NOTIFY and LISTEN: how one process tells the others that there is something to do. A hint, never the truth. */
+/** PostgreSQL's NOTIFY and LISTEN. Notifications can get lost, so receivers also poll. */
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 import type { Queryable } from "./database.ts";
@@ -6,9 +6,8 @@ import type { Logger } from "../logger.ts";
 import { sql } from "./sql.ts";
 
 /**
- * Notifies `channel`. Calls that come while one is under way become a single one after it, so that a flood of changes
- * costs no flood of statements. It is never part of the change's own transaction: PostgreSQL lets transactions that
- * notify commit only one after the other. A notification that is lost is made up for by whoever sweeps.
+ * Returns a function that notifies `channel`. Calls made during a notification are merged into one. It does not run in
+ * the change's transaction, because PostgreSQL serialises the commits of notifying transactions.
  */
 export function createNotifier(database: Queryable, channel: string): () => void {
   return coalesce(0, () => notify(database, channel, ""));
@@ -16,12 +15,12 @@ export function createNotifier(database: Queryable, channel: string): () => void
 
 /** NOTIFY takes a payload shorter than 8000 bytes. */
 const MAX_PAYLOAD_BYTES = 7_999;
-/** The first of a flood goes at once; the rest is gathered for so long. */
+/** Minimum time between two notifications; calls in between are merged. */
 const COALESCE_MS = 25;
 
 /**
- * The same with words, such as ids: the payload is what has been named since the notification before, each once, with
- * commas between them. More than fit become an empty payload, which means anything.
+ * Like `createNotifier`, with a payload: the distinct words (such as ids) of all calls since the last notification, joined by
+ * commas. If they do not fit, the payload is empty, which means that anything may have changed.
  */
 export function createPayloadNotifier(
   database: Queryable,
@@ -39,7 +38,7 @@ export function createPayloadNotifier(
   };
 }
 
-/** `work`, one at a time, with at least `gapMs` between the end of one and the begin of the next; calls meanwhile become one. */
+/** Returns a function that runs `work`, one run at a time with `gapMs` between runs. Calls during a run cause one more run. */
 function coalesce(gapMs: number, work: () => Promise<void>): () => void {
   let isRunning = false;
   let isDue = false;
@@ -59,7 +58,7 @@ function coalesce(gapMs: number, work: () => Promise<void>): () => void {
 }
 
 async function notify(database: Queryable, channel: string, payload: string): Promise<void> {
-  // No need to wait for the disk: there is nothing in it that could be lost.
+  // The transaction writes nothing, so it need not wait for the disk.
   const statement = sql`select set_config('synchronous_commit', 'off', true), pg_notify(${channel}, ${payload})`;
   await database.query(statement).catch(() => undefined);
 }
@@ -67,21 +66,20 @@ async function notify(database: Queryable, channel: string, payload: string): Pr
 export interface ListenOptions {
   url: string;
   channel: string;
-  /** What the connection is called in `pg_stat_activity`. */
+  /** Shown in `pg_stat_activity`. */
   applicationName: string;
   logger: Logger;
-  /** Also called after each (re)connection, with an empty payload: anything may have been notified meanwhile. */
+  /** Also called with an empty payload after each connect, since notifications may have been missed. */
   onNotification: (payload: string) => void;
 }
 
 const RECONNECT_DELAY_MS = 500;
 const CONNECT_TIMEOUT_MS = 3_000;
-/** A connection that something on the way has dropped is found dead by asking now and then; nothing else is ever sent on it. */
+/** TCP keep-alive detects a dead connection, on which the client otherwise sends nothing. */
 const KEEP_ALIVE_IDLE_MS = 10_000;
-/** Whether the other side hears of it or not. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
-/** Listens on a connection of its own, made again whenever it is lost. */
+/** Listens on a separate connection, and reconnects when it is lost. Disposing stops it. */
 export function listenToChannel(options: ListenOptions): AsyncDisposable {
   const { channel, logger } = options;
   const stopping = new AbortController();
@@ -90,7 +88,7 @@ export function listenToChannel(options: ListenOptions): AsyncDisposable {
     while (!signal.aborted) {
       const reason = await listenUntilLost(options, signal);
       if (signal.aborted) return;
-      logger.warn({ channel, reason }, "listening was interrupted; it is tried again");
+      logger.warn({ channel, reason }, "lost the LISTEN connection; reconnecting");
       await pause(RECONNECT_DELAY_MS, undefined, { signal }).catch(() => undefined);
     }
   };
@@ -103,7 +101,7 @@ export function listenToChannel(options: ListenOptions): AsyncDisposable {
   };
 }
 
-/** Resolves with the reason when the connection cannot be made, is lost, or is to be closed. */
+/** Resolves with the reason when the connection fails, is lost, or `signal` aborts. */
 async function listenUntilLost(
   { url, channel, applicationName, onNotification }: ListenOptions,
   signal: AbortSignal,
@@ -134,7 +132,7 @@ async function listenUntilLost(
   }
 }
 
-/** Says goodbye, and hangs up on who does not answer: a process that stops must not wait for a connection that is dead. */
+/** Closes the connection, and destroys it after one second if the server does not answer. */
 async function closeClient(client: pg.Client): Promise<void> {
   const closeTimeout = new AbortController();
   await Promise.race([

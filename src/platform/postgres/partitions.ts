@@ -1,30 +1,30 @@
-/** Tables in partitions by time: made ahead of it, and dropped whole when it is over. */
+/** Creates and drops the partitions of tables that are partitioned by the time in their UUIDv7 ids. */
 import type { Queryable } from "./database.ts";
 import { minUuidAt } from "../ids.ts";
 import { raw, sql, type Sql } from "./sql.ts";
 
-/** A stretch of time that a partition is for. */
+/** The time range of a partition. */
 export interface PartitionRange {
-  /** Such as `2026w47`; the order of the names is that of the periods. */
+  /** For example `2026w47`. Names sort by time. */
   readonly name: string;
   readonly startMs: number;
   readonly endMs: number;
 }
 
-/** Tables that are parted alike, by the time in the ids that they are parted by. */
+/** Tables that share the same partition ranges. */
 export interface PartitionScheme {
   readonly parents: readonly string[];
-  /** The period that an instant lies in. */
+  /** Returns the range that contains an instant. */
   readonly rangeAt: (ms: number) => PartitionRange;
-  /** What the name of a period looks like at the end of a partition's name, in brackets. */
+  /** Matches a partition's name; its first group captures the range's name. */
   readonly suffix: RegExp;
-  /** Taken in turn by processes that make partitions at the same time. */
+  /** The advisory lock of processes that create partitions. */
   readonly lockKey: number;
 }
 
 /**
- * Makes the partitions that are missing from one instant to the other, and answers with their names. One read of the
- * catalogue when none is missing. Any number of processes may call it at once.
+ * Creates the missing partitions between two instants and returns their names. If none is missing, it only reads the
+ * catalogue. Safe to call from several processes concurrently.
  */
 export async function createMissingPartitions(
   database: Queryable,
@@ -42,12 +42,11 @@ export async function createMissingPartitions(
 }
 
 /**
- * Drops the partitions of the periods before the one that `oldestMs` lies in, and answers with their names.
+ * Drops the partitions before the range that contains `oldestMs`, and returns their names.
  *
- * A plain DROP (or DETACH) locks the parent against everything, and whatever comes while it waits for one slow reader
- * waits behind it. DETACH CONCURRENTLY waits for such readers without holding anything that others want; afterwards
- * nobody knows the table any more, and its DROP has nobody to wait for. Where the wait takes longer than a statement may,
- * it fails with the partition left half detached: the next call begins with finishing that.
+ * A plain DROP or DETACH takes an exclusive lock on the parent: while it waits for one slow reader, all other statements wait
+ * behind it. DETACH CONCURRENTLY waits without blocking others. If it exceeds the statement timeout, the partition stays
+ * half detached, and the next call finishes the detach first.
  */
 export async function dropPartitionsBefore(
   database: Queryable,
@@ -59,8 +58,8 @@ export async function dropPartitionsBefore(
   for (const { parent, name, isHalfDetached } of await listPartitions(database, scheme)) {
     const rangeName = scheme.suffix.exec(name)?.[1];
     if (rangeName === undefined || rangeName >= oldest) continue;
-    const how = isHalfDetached ? "finalize" : "concurrently";
-    await database.query(raw(`alter table ${parent} detach partition ${name} ${how}`));
+    const detachMode = isHalfDetached ? "finalize" : "concurrently";
+    await database.query(raw(`alter table ${parent} detach partition ${name} ${detachMode}`));
     await database.query(raw(`drop table if exists ${name}`));
     dropped.push(name);
   }
@@ -73,7 +72,7 @@ interface Partition {
   isHalfDetached: boolean;
 }
 
-/** Half detached ones first: PostgreSQL allows one for each parent. */
+/** Lists half-detached partitions first, because PostgreSQL allows only one per parent. */
 function listPartitions(database: Queryable, { parents }: PartitionScheme): Promise<Partition[]> {
   return database.query<Partition>(sql`
     select parent.relname::text as parent, child.relname::text as name, inhdetachpending as "isHalfDetached"
@@ -89,8 +88,8 @@ interface MissingPartition {
 }
 
 /**
- * One statement, so all of it or nothing. CREATE TABLE … PARTITION OF would lock the parent against readers and writers;
- * a table made by itself and then attached locks out only others who make or drop partitions.
+ * Builds one statement, so that all partitions are created or none. CREATE TABLE … PARTITION OF would block readers and
+ * writers of the parent; creating a table and attaching it blocks only other changes of partitions.
  */
 function createPartitionsSql(missing: readonly MissingPartition[], lock: number): Sql {
   const steps = missing.map(({ parent, range, name }) => {

@@ -1,4 +1,4 @@
-/** Connections of our pool for a library that brings SQL of its own, in the shape of `pg`'s pool. */
+/** An adapter from our pool to the `pg.Pool` interface, for libraries that run their own SQL. */
 import pg, { type Pool, type PoolClient } from "pg";
 import { translateDatabaseError } from "./errors.ts";
 
@@ -9,7 +9,7 @@ interface PoolAdapterResult {
 }
 
 interface PoolAdapterConnection {
-  /** Rows as `pg` gives them to everybody: times as Dates. */
+  /** Returns rows with `pg`'s default types: times as Dates. */
   query(text: string, values: readonly unknown[]): Promise<PoolAdapterResult>;
   release(): void;
 }
@@ -19,7 +19,7 @@ export interface PgPoolAdapter {
 }
 
 interface PgPoolAdapterDeps {
-  /** Throws where too many wait for a connection already. */
+  /** Throws ServiceUnavailableException if too many requests wait for a connection. */
   rejectIfOverloaded: () => void;
   touch: (client: PoolClient) => void;
 }

@@ -1,24 +1,24 @@
-/** Ending a statement whose answer nobody waits for any more. */
+/** Cancels a running statement when an AbortSignal aborts. */
 import { connect } from "node:net";
 import type { Pool, PoolClient } from "pg";
 import { isConnectionError } from "./errors.ts";
 
-/** What `pg` knows of the session at the other end, beside what its types say. */
+/** Properties of `pg`'s client that its types leave out. */
 interface BackendSession {
   readonly host: string;
   readonly port: number;
   readonly processID: number;
-  /** Without it PostgreSQL would not believe a request to cancel. */
+  /** PostgreSQL accepts a cancel request only with this key. */
   readonly secretKey: number;
 }
 
-/** The number that PostgreSQL's protocol gives to a request to cancel. */
+/** The code of a CancelRequest message in PostgreSQL's protocol. */
 const CANCEL_REQUEST_CODE = 80_877_102;
 const CONNECT_TIMEOUT_MS = 3_000;
 
 /**
- * Runs `work` on a connection of the pool. When `signal` aborts, waiting for a connection ends, and a statement that runs
- * is cancelled in PostgreSQL; its connection is not used again, so that a cancellation that comes late hits nobody else.
+ * Runs `work` on a connection of the pool. When `signal` aborts, it stops waiting for a connection, or cancels the running
+ * statement. The connection is then closed, so that a late cancellation cannot hit another statement.
  */
 export async function runAbortable<T>(
   pool: Pool,
@@ -50,7 +50,7 @@ function acquireClient(pool: Pool, signal: AbortSignal): Promise<PoolClient> {
   signal.addEventListener("abort", onAbort, { once: true });
   pool.connect((error, client) => {
     signal.removeEventListener("abort", onAbort);
-    if (!client) reject(error ?? new Error("The pool gave no connection"));
+    if (!client) reject(error ?? new Error("The pool returned no connection"));
     else if (signal.aborted) client.release();
     else resolve(client);
   });
@@ -58,13 +58,13 @@ function acquireClient(pool: Pool, signal: AbortSignal): Promise<PoolClient> {
 }
 
 /**
- * By the protocol's own request, on a connection made for it: it waits for no other, and names the session by its secret,
- * which a proxy in between understands too. Where it does not arrive, the statement ends by its timeout.
+ * Sends a CancelRequest on a new connection, so that it does not wait for the pool. Connection poolers forward it too. If it
+ * gets lost, the statement ends at its timeout.
  */
 function cancelStatement({ host, port, processID, secretKey }: BackendSession): void {
   const request = Buffer.alloc(16);
-  [request.length, CANCEL_REQUEST_CODE, processID, secretKey].forEach((value, at) =>
-    request.writeInt32BE(value, at * 4),
+  [request.length, CANCEL_REQUEST_CODE, processID, secretKey].forEach((value, index) =>
+    request.writeInt32BE(value, index * 4),
   );
   const socket = host.startsWith("/") ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
   socket.setTimeout(CONNECT_TIMEOUT_MS, () => socket.destroy());

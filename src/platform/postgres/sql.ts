@@ -1,6 +1,6 @@
-/** SQL as data: text with `$n` places and the values that go there, composed from fragments, never from strings. */
+/** SQL templates: statements composed from fragments, with bound values. */
 
-/** A piece of SQL. In a `sql` template a nested `Sql` is spliced in; anything else becomes a bound value. */
+/** A fragment of SQL. A `sql` template inserts a nested `Sql` as text; any other value becomes a bound parameter. */
 export class Sql {
   readonly strings: readonly string[];
   readonly parts: readonly unknown[];
@@ -10,7 +10,7 @@ export class Sql {
     this.parts = parts;
   }
 
-  /** The text with its places numbered, and the values in that order. */
+  /** Returns the text with `$n` placeholders, and the values in that order. */
   compile(): { text: string; values: unknown[] } {
     const values: unknown[] = [];
     return { text: this.#render(values), values };
@@ -18,11 +18,11 @@ export class Sql {
 
   #render(values: unknown[]): string {
     let text = this.strings[0] as string;
-    for (let at = 0; at < this.parts.length; at += 1) {
-      const part = this.parts[at];
+    for (let index = 0; index < this.parts.length; index += 1) {
+      const part = this.parts[index];
       text +=
         (part instanceof Sql ? part.#render(values) : `$${values.push(part)}`) +
-        (this.strings[at + 1] as string);
+        (this.strings[index + 1] as string);
     }
     return text;
   }
@@ -32,7 +32,7 @@ export function sql(strings: TemplateStringsArray, ...parts: unknown[]): Sql {
   return new Sql(strings, parts);
 }
 
-/** Text of our own (a column, a keyword, a constant): never anything that came from outside. */
+/** Returns `text` as SQL without escaping it. Never pass text from outside. */
 export function raw(text: string): Sql {
   return new Sql([text], []);
 }

@@ -1,17 +1,17 @@
-/** Noticing a PostgreSQL that neither answers nor closes its connections, as a network that swallows packets makes it look. */
+/** Detects a PostgreSQL that neither answers nor closes its connections, for example behind a network that drops packets. */
 import type { Pool, PoolClient } from "pg";
 
 const CHECK_INTERVAL_MS = 1_000;
 
 export interface StallWatchdog extends Disposable {
-  /** A connection in use is asked something more: it has the whole time again. */
+  /** Restarts the time limit of a connection in use; call it before each statement. */
   touch(client: PoolClient): void;
 }
 
 /**
- * Ends each connection that is in use and was asked more than `limitMs` ago; its statement fails then. One look at all of
- * them instead of a timer for each statement (`query_timeout` of `pg`), whose closures outlive their statement: rows and
- * results piled up until the next full collection, half of the memory and a fifth of the CPU of a list.
+ * Closes each connection whose statement runs longer than `limitMs`; the statement fails. One timer checks all connections:
+ * `pg`'s own `query_timeout` keeps rows in memory until the next full garbage collection (half of a list's memory, a fifth of
+ * its CPU).
  */
 export function closeStalledConnections(pool: Pool, limitMs: number): StallWatchdog {
   const lastActiveAtMs = new Map<PoolClient, number>();
@@ -20,8 +20,8 @@ export function closeStalledConnections(pool: Pool, limitMs: number): StallWatch
   pool.on("release", (_error, client) => lastActiveAtMs.delete(client));
 
   const closeStalled = (): void => {
-    const latestMs = performance.now() - limitMs;
-    for (const [client, atMs] of lastActiveAtMs) if (atMs < latestMs) void client.end();
+    const oldestAllowedMs = performance.now() - limitMs;
+    for (const [client, atMs] of lastActiveAtMs) if (atMs < oldestAllowedMs) void client.end();
   };
   const timer = setInterval(closeStalled, CHECK_INTERVAL_MS);
   timer.unref();

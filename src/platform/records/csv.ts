@@ -1,31 +1,31 @@
 /**
- * CSV as RFC 4180 has it, read and written. Three things are kept that readers usually lose: the line that a record starts
- * on, whether an empty cell was quoted (as with PostgreSQL's COPY, `""` is an empty string and nothing is null), and bytes
- * that are not UTF-8. A malformed record is told and left behind; reading goes on at the line after its first.
+ * Reads and writes CSV (RFC 4180). Each record keeps its line number, and each cell whether it was quoted: as in PostgreSQL's
+ * COPY, `""` is an empty string and an empty cell is null. A malformed record is returned as an error, and reading continues
+ * at the next line.
  */
 import { isUtf8 } from "node:buffer";
 import { readRecords, type RecordMatch, type StreamRecord } from "./record-reader.ts";
 
 export interface CsvCell {
-  /** Null: its bytes are not UTF-8. */
+  /** Null if the bytes are not UTF-8. */
   readonly text: string | null;
   readonly isQuoted: boolean;
 }
 
-/** The cells of a record, or why it is none: `fault` is a predicate. */
-export type CsvRecord = { readonly cells: readonly CsvCell[] } | { readonly fault: string };
+/** The cells of a record, or its error as a predicate ("has text after a closing quote"). */
+export type CsvRecord = { readonly cells: readonly CsvCell[] } | { readonly error: string };
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** The records of `chunks`, blank ones left out. A line ends with CRLF, LF or CR. */
+/** Yields the records of `chunks` and skips blank ones. Lines end with CRLF, LF or CR. */
 export function readCsv(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<StreamRecord<CsvRecord>> {
   return readRecords(chunks, parseRecord);
 }
 
-/** A line of CSV without its end: null is an empty cell, an empty string a quoted one. */
+/** Formats a line without its line ending. Null becomes an empty cell, an empty string a quoted cell. */
 export function csvLine(cells: readonly (string | null)[]): string {
   return cells.map((text) => (text === null ? "" : formatCell(text))).join(",");
 }
@@ -34,13 +34,13 @@ function formatCell(text: string): string {
   return text === "" || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** A cell before it is decoded: its bytes are those from `start` to `stop`, and `end` is where the next comma stands. */
+/** A cell that is not decoded yet: its content is `start` to `stop`; `end` is the offset of the delimiter behind it. */
 interface CellSpan {
   readonly start: number;
   readonly stop: number;
   readonly end: number;
   readonly isQuoted: boolean;
-  readonly fault?: string;
+  readonly error?: string;
 }
 
 function parseRecord(bytes: Buffer, from: number, isLast: boolean): RecordMatch<CsvRecord> | null {
@@ -50,7 +50,7 @@ function parseRecord(bytes: Buffer, from: number, isLast: boolean): RecordMatch<
     const span =
       bytes[position] === QUOTE ? scanQuotedCell(bytes, position) : scanUnquotedCell(bytes, position);
     if (span.end >= bytes.length && !isLast) return null;
-    if (span.fault !== undefined) return skipMalformedLine(bytes, from, isLast, span.fault);
+    if (span.error !== undefined) return skipMalformedLine(bytes, from, isLast, span.error);
     cellSpans.push(span);
     if (bytes[span.end] !== COMMA) break;
     position = span.end + 1;
@@ -72,7 +72,7 @@ function scanUnquotedCell(bytes: Buffer, start: number): CellSpan {
         stop: end,
         end,
         isQuoted: false,
-        fault: "has a quote inside a cell that is not quoted",
+        error: "has a quote inside a cell that is not quoted",
       };
   }
   return { start, stop: end, end, isQuoted: false };
@@ -85,7 +85,7 @@ function scanQuotedCell(bytes: Buffer, opening: number): CellSpan {
   const isQuoted = true;
   if (closing === -1) {
     const end = bytes.length;
-    return { start, stop: end, end, isQuoted, fault: "opens a quote that is never closed" };
+    return { start, stop: end, end, isQuoted, error: "opens a quote that is never closed" };
   }
   const end = closing + 1;
   const next = bytes[end];
@@ -95,24 +95,24 @@ function scanQuotedCell(bytes: Buffer, opening: number): CellSpan {
     stop: closing,
     end,
     isQuoted,
-    ...(isWellFormed ? {} : { fault: "has text after a closing quote" }),
+    ...(isWellFormed ? {} : { error: "has text after a closing quote" }),
   };
 }
 
-/** Only the first line is given up: what the quotes of a malformed record seem to span may be sound records. */
+/** Skips only the record's first line: the lines that an unclosed quote seems to span may be valid records. */
 function skipMalformedLine(
   bytes: Buffer,
   from: number,
   isLast: boolean,
-  fault: string,
+  error: string,
 ): RecordMatch<CsvRecord> | null {
   let end = from;
   while (end < bytes.length && bytes[end] !== LF && bytes[end] !== CR) end += 1;
   const next = skipLineEnd(bytes, end, isLast);
-  return next === null ? null : { content: { fault }, end: next, lines: 1 };
+  return next === null ? null : { content: { error }, end: next, lines: 1 };
 }
 
-/** Where the line after the one that ends at `at` begins; null where that cannot be told yet. */
+/** Returns the offset after the line ending at `position`, or null if more bytes are needed to know it. */
 function skipLineEnd(bytes: Buffer, position: number, isLast: boolean): number | null {
   const isPair = bytes[position] === CR && bytes[position + 1] === LF;
   const couldBePair = bytes[position] === CR && position + 1 === bytes.length;
@@ -122,8 +122,8 @@ function skipLineEnd(bytes: Buffer, position: number, isLast: boolean): number |
 
 function countLines(bytes: Buffer, from: number, end: number): number {
   let lines = 0;
-  for (let at = from; at < end; at += 1) {
-    if (bytes[at] === LF || (bytes[at] === CR && bytes[at + 1] !== LF)) lines += 1;
+  for (let index = from; index < end; index += 1) {
+    if (bytes[index] === LF || (bytes[index] === CR && bytes[index + 1] !== LF)) lines += 1;
   }
   return lines;
 }
@@ -133,13 +133,13 @@ function toRecord(bytes: Buffer, spans: readonly CellSpan[]): CsvRecord | null {
     text: decodeCell(bytes, start, stop, isQuoted),
     isQuoted,
   }));
-  // Spreadsheets end their files with rows of nothing but commas.
+  // Spreadsheets often append rows that contain only commas.
   return cells.every(({ text, isQuoted }) => text === "" && !isQuoted) ? null : { cells };
 }
 
 function decodeCell(bytes: Buffer, start: number, stop: number, isQuoted: boolean): string | null {
   const text = bytes.toString("utf8", start, stop);
-  // Bytes that are no UTF-8 are decoded as U+FFFD, which a sound text may hold too.
+  // Invalid bytes decode to U+FFFD, but valid text may contain U+FFFD too.
   if (text.includes("\uFFFD") && !isUtf8(bytes.subarray(start, stop))) return null;
   return isQuoted ? text.replaceAll('""', '"') : text;
 }

@@ -1,11 +1,11 @@
 /**
- * Keeps texts in a CSV file from running as formulas in a spreadsheet. Depending on its locale, a spreadsheet splits the file
- * at semicolons or tabs and ignores our quotes, so each part of a text is checked, not only its beginning.
+ * Prevents a spreadsheet from running texts of a CSV file as formulas. Depending on its locale, a spreadsheet splits cells at
+ * semicolons or tabs and ignores quotes, so each part of a text is checked, not only its beginning.
  */
 
 /**
- * The beginning of a part, with spaces and quotes; then, if it is a formula, apostrophes and the formula character. The first
- * group always matches as much as it can, so long runs of separators take linear time.
+ * Matches the start of a part with its spaces and quotes, then, for a formula, its apostrophes and the formula character.
+ * The first group is greedy and never backtracks, so a long run of separators takes linear time.
  */
 const CELL_PART = /((?:[;\t\r\n]|^)[\s"]*)(?:('*)([=+\-@\uFF1D\uFF0B\uFF0D\uFF20]))?/g;
 

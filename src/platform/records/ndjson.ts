@@ -1,13 +1,13 @@
-/** Newline-delimited JSON: one object a line. A line that holds none is told, and reading goes on. */
+/** Reads newline-delimited JSON: one object per line. A malformed line is returned as an error, and reading continues. */
 import { isUtf8 } from "node:buffer";
 import { readRecords, type RecordMatch, type StreamRecord } from "./record-reader.ts";
 
-/** The object of a line, or why it is none: `fault` is a predicate. */
-export type NdjsonRecord = { readonly value: Readonly<Record<string, unknown>> } | { readonly fault: string };
+/** The object of a line, or its error as a predicate ("is not valid JSON"). */
+export type NdjsonRecord = { readonly value: Readonly<Record<string, unknown>> } | { readonly error: string };
 
 const LF = 0x0a;
 
-/** The lines of `chunks`, blank ones left out. */
+/** Yields the records of `chunks` and skips blank lines. */
 export function readNdjson(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<StreamRecord<NdjsonRecord>> {
   return readRecords(chunks, parseLine);
 }
@@ -21,14 +21,14 @@ function parseLine(bytes: Buffer, from: number, isLast: boolean): RecordMatch<Nd
 
 function toRecord(line: Buffer): NdjsonRecord | null {
   const text = line.toString("utf8");
-  if (text.includes("\uFFFD") && !isUtf8(line)) return { fault: "is not valid UTF-8" };
+  if (text.includes("\uFFFD") && !isUtf8(line)) return { error: "is not valid UTF-8" };
   if (text.trim() === "") return null;
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value !== "object" || value === null || Array.isArray(value))
-      return { fault: "is not a JSON object" };
+      return { error: "is not a JSON object" };
     return { value: value as Record<string, unknown> };
   } catch {
-    return { fault: "is not valid JSON" };
+    return { error: "is not valid JSON" };
   }
 }

@@ -1,16 +1,18 @@
-/** Splits a stream of UTF-8 bytes into records, each with the line it starts on, and holds little more than one of them. */
+/** Splits a byte stream into records, each with the line it starts on. Buffers at most one record and one chunk. */
 import { AppError } from "../errors.ts";
 
-/** A record found in `bytes`: what it holds (null: nothing, a blank line), and where and how many lines later the next is. */
 export interface RecordMatch<Content> {
+  /** Null for a blank line. */
   readonly content: Content | null;
+  /** The offset of the next record. */
   readonly end: number;
+  /** The number of physical lines in this record. */
   readonly lines: number;
 }
 
 /**
- * Finds the record that begins at `from`; null where it may go on after the last byte. With `isLast` there are no more
- * bytes to come, and the answer is never null.
+ * Parses the record at offset `from`. Returns null if it may continue in the next chunk; never with `isLast`, which marks
+ * the last bytes of the stream.
  */
 export type RecordParser<Content> = (
   bytes: Buffer,
@@ -26,11 +28,11 @@ export interface StreamRecord<Content> {
   readonly hasByteOrderMark: boolean;
 }
 
-/** More than ten times what a job with every field at its longest takes. */
+/** More than ten times the size of a job whose fields all have their maximum length. */
 const MAX_RECORD_BYTES = 1_048_576;
 const BYTE_ORDER_MARK = Buffer.from("\uFEFF");
 
-/** The records of `chunks`, whose first three bytes may be a byte order mark. Throws BadRequestException at a line over 1 MiB. */
+/** Yields the records of `chunks` and skips a leading byte order mark. Throws BadRequestException for a record over 1 MiB. */
 export async function* readRecords<Content>(
   chunks: AsyncIterable<Uint8Array>,
   parse: RecordParser<Content>,
@@ -41,14 +43,14 @@ export async function* readRecords<Content>(
 }
 
 class RecordSplitter<Content> {
-  readonly #find: RecordParser<Content>;
+  readonly #parse: RecordParser<Content>;
   #bytes = Buffer.alloc(0);
   #line = 1;
   #isAtStart = true;
   #hasByteOrderMark = false;
 
-  constructor(find: RecordParser<Content>) {
-    this.#find = find;
+  constructor(parse: RecordParser<Content>) {
+    this.#parse = parse;
   }
 
   *push(chunk: Uint8Array, isLast: boolean): Generator<StreamRecord<Content>> {
@@ -56,18 +58,18 @@ class RecordSplitter<Content> {
     let from = this.#isAtStart ? this.#skipByteOrderMark(bytes, isLast) : 0;
     while (!this.#isAtStart && from < bytes.length) {
       const isTooLong = !isLast && bytes.length - from > MAX_RECORD_BYTES;
-      const found = this.#find(bytes, from, isLast || isTooLong);
-      if (found === null) break;
-      if (isTooLong && found.end === bytes.length) throw lineTooLong(this.#line);
-      const { content } = found;
+      const match = this.#parse(bytes, from, isLast || isTooLong);
+      if (match === null) break;
+      if (isTooLong && match.end === bytes.length) throw lineTooLong(this.#line);
+      const { content } = match;
       if (content !== null) yield { line: this.#line, content, hasByteOrderMark: this.#hasByteOrderMark };
-      this.#line += found.lines;
-      from = found.end;
+      this.#line += match.lines;
+      from = match.end;
     }
     this.#bytes = bytes.subarray(from);
   }
 
-  /** Where the text begins; it stays unknown while the first bytes may still become a byte order mark. */
+  /** Returns the offset of the first record. Stays at the start until enough bytes have arrived to detect a byte order mark. */
   #skipByteOrderMark(bytes: Buffer, isLast: boolean): number {
     if (bytes.length < BYTE_ORDER_MARK.length && !isLast) return 0;
     this.#isAtStart = false;
@@ -77,5 +79,8 @@ class RecordSplitter<Content> {
 }
 
 function lineTooLong(line: number): AppError {
-  return new AppError("BadRequestException", `Line ${line} is longer than 1 MiB, so this is no file of jobs`);
+  return new AppError(
+    "BadRequestException",
+    `Line ${line} is longer than 1 MiB; a job never is, so this is not a file of jobs`,
+  );
 }

@@ -1,34 +1,37 @@
-/** What Prometheus reads of the replicas; without any there are no such figures. */
+/** Prometheus metrics of the read replicas; not registered without replicas. */
 import { Counter, Gauge, type Registry } from "prom-client";
 
 export interface ReplicaMetrics {
-  registerGauges(replicas: readonly { name: string; complaint: string | null; lagMs: number | null }[]): void;
-  /** A statement that a replica might answer was answered by `target`, because of `reason`. */
-  countQuery(target: string, reason: "current" | "changed" | "failed" | "no_replica"): void;
+  registerGauges(
+    replicas: readonly { name: string; statusMessage: string | null; lagMs: number | null }[],
+  ): void;
+  /** Counts a list or aggregate answered by `server`, with the reason for that choice. */
+  countQuery(server: string, reason: "current" | "changed" | "failed" | "no_replica"): void;
 }
 
 export function createReplicaMetrics(registry: Registry): ReplicaMetrics {
   const registers = [registry];
   const readQueries = new Counter({
     name: "waymark_read_queries_total",
-    help: "Statements of lists and aggregates by who answered and why: current (a replica had all that it had to have), or the primary, as something of the caller's had just changed, a replica failed, or none may be asked (no_replica)",
-    labelNames: ["target", "reason"] as const,
+    help: "Statements of lists and aggregates by the server that answered and the reason: current (a replica was up to date), or the primary because the replica lacked a recent change (changed), failed (failed), or no replica was usable (no_replica)",
+    labelNames: ["server", "reason"] as const,
     registers,
   });
   return {
     registerGauges(replicas) {
       const up = new Gauge({
         name: "waymark_replica_up",
-        help: "Whether a replica may be asked (1) or is left out (0)",
+        help: "1 if the replica answers queries, 0 if it has a problem and is left out",
         labelNames: ["replica"] as const,
         registers,
         collect() {
-          for (const { name, complaint } of replicas) up.set({ replica: name }, complaint === null ? 1 : 0);
+          for (const { name, statusMessage } of replicas)
+            up.set({ replica: name }, statusMessage === null ? 1 : 0);
         },
       });
       const lag = new Gauge({
         name: "waymark_replica_lag_seconds",
-        help: "For how long the primary has had what the replica has not; none where it or the primary is out of reach",
+        help: "Age of the oldest change that the replica has not replayed; absent while the replica or the primary is unreachable",
         labelNames: ["replica"] as const,
         registers,
         collect() {
@@ -38,6 +41,6 @@ export function createReplicaMetrics(registry: Registry): ReplicaMetrics {
         },
       });
     },
-    countQuery: (target, reason) => readQueries.inc({ target, reason }),
+    countQuery: (server, reason) => readQueries.inc({ server, reason }),
   };
 }

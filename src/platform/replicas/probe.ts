@@ -1,18 +1,18 @@
-/** Asking a server, the primary or a replica, how it is, on a connection of its own: however busy the others are, the answer is quick or it is unwell. */
+/** Probes the primary or a replica on a separate connection, so that a busy pool does not delay the probe. */
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 import { parseLsn } from "./wal-history.ts";
 
 export interface ProbeResult {
   isStandby: boolean;
-  /** Up to where in the log it has what it may give away: what is on the primary's disk, what a standby has replayed. */
+  /** WAL position: flushed on a primary, replayed on a standby. */
   position: bigint;
-  /** What PostgreSQL calls the server and all its copies. */
+  /** PostgreSQL's system identifier, which a server shares with all its copies. */
   systemIdentifier: string;
 }
 
 export interface ServerProbe extends AsyncDisposable {
-  /** Rejects where it does not answer in time. One look at a time. */
+  /** Rejects if the server does not answer within a second. Do not call it while another probe runs. */
   probe(): Promise<ProbeResult>;
 }
 
@@ -29,6 +29,7 @@ interface ProbeRow {
   system: string;
 }
 
+/** Connects with the first probe, and again after a failed one. */
 export function openServerProbe(url: string): ServerProbe {
   let client: pg.Client | null = null;
 
@@ -42,7 +43,7 @@ export function openServerProbe(url: string): ServerProbe {
       client ??= await connect(url);
       const { rows } = await withTimeout(client.query<ProbeRow>(PROBE_SQL));
       const [row] = rows;
-      if (!row || row.position === null) throw new Error("It tells no place in the log");
+      if (!row || row.position === null) throw new Error("The server returned no WAL position");
       return { isStandby: row.is_standby, position: parseLsn(row.position), systemIdentifier: row.system };
     } catch (error) {
       disconnect();
@@ -56,7 +57,7 @@ export function openServerProbe(url: string): ServerProbe {
       try {
         return await runProbe();
       } catch (error) {
-        // A connection may be lost for many reasons; only one that is made now tells of the replica.
+        // An old connection can be lost for many reasons. Only a failure on a new one counts.
         if (isNew || error instanceof ProbeTimeoutError) throw error;
         return await runProbe();
       }
@@ -70,19 +71,19 @@ export function openServerProbe(url: string): ServerProbe {
 
 class ProbeTimeoutError extends Error {}
 
-/** A process that was busy itself for so long reads what has come meanwhile before it judges. */
-async function withTimeout<T>(answer: Promise<T>): Promise<T> {
-  const answered = new AbortController();
-  const { signal } = answered;
-  const late = async (): Promise<never> => {
+/** After the timeout it lets the event loop turn once, in case this process was too busy to read the result. */
+async function withTimeout<T>(result: Promise<T>): Promise<T> {
+  const settled = new AbortController();
+  const { signal } = settled;
+  const timeout = async (): Promise<never> => {
     await pause(PROBE_TIMEOUT_MS, undefined, { signal });
     await nextTurn(undefined, { signal });
-    throw new ProbeTimeoutError("No answer in time");
+    throw new ProbeTimeoutError("The server did not answer in time");
   };
   try {
-    return await Promise.race([answer, late()]);
+    return await Promise.race([result, timeout()]);
   } finally {
-    answered.abort();
+    settled.abort();
   }
 }
 
@@ -92,7 +93,7 @@ async function connect(url: string): Promise<pg.Client> {
     application_name: "waymark probe",
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   });
-  // The next look finds out.
+  // The next probe detects the error.
   client.on("error", () => undefined);
   try {
     await client.connect();

@@ -1,37 +1,37 @@
-/** One replica: whether it may be asked, and the connections on which it is. */
+/** One read replica: its health and its connection pools. */
 import { type Database, type DatabaseOptions, type Queryable, openDatabase } from "../postgres/database.ts";
 import { withHorizon, parseReplicaResult, type ReplicaResult } from "./query.ts";
 import { openServerProbe, type ServerProbe } from "./probe.ts";
 import type { WalHistory } from "./wal-history.ts";
 import type { Sql } from "../postgres/sql.ts";
 
-/** Why a replica is not asked. */
+/** Why a replica is left out. */
 export type ReplicaProblem =
   | "unprobed"
-  | "out of reach"
+  | "unreachable"
   | "behind"
-  | "no standby"
-  | "a copy of another server"
-  | "of another history"
+  | "not a standby"
+  | "belongs to another primary"
+  | "diverged"
   | typeof PRIMARY_UNREACHABLE;
 
-/** No fault of the replica's: nobody knows what it has to have. */
+/** Without the primary's position a replica's lag is unknown. */
 const PRIMARY_UNREACHABLE = "primary unreachable";
 
-/** What the primary had so long ago a replica must have, to be asked. */
+/** A replica that lags further behind is left out. */
 const MAX_LAG_MS = 2_000;
 
 interface Health {
   readonly problem: ReplicaProblem | null;
-  /** For how long the primary has had what it has not, at least. Null: unknown, for it is not there. */
+  /** Minimum age of the oldest change it has not replayed. Null if unknown. */
   readonly lagMs: number | null;
-  /** When it lacked nothing: the primary has had what it lacks for less long. Null: unknown. */
+  /** The last known time at which the primary had nothing that this replica lacks now. Null if unknown. */
   readonly caughtUpAtMs: number | null;
 }
 
 const unusableHealth = (problem: ReplicaProblem): Health => ({ problem, lagMs: null, caughtUpAtMs: null });
 
-/** What the primary tells of itself. */
+/** The results of probing the primary. */
 export interface PrimaryState {
   readonly walHistory: WalHistory;
   systemIdentifier: string | null;
@@ -42,7 +42,7 @@ export class Replica implements AsyncDisposable {
   readonly #url: string;
   readonly #probe: ServerProbe;
   readonly #pools: ReplicaPool[] = [];
-  /** Those who wait for an answer. */
+  /** Rejects each query in flight. */
   readonly #pendingQueries = new Set<(error: Error) => void>();
   #health: Health = unusableHealth("unprobed");
   #lastPosition: { position: bigint; atMs: number } | null = null;
@@ -61,69 +61,72 @@ export class Replica implements AsyncDisposable {
     return this.#health.lagMs;
   }
 
-  /** Whether it has a problem of its own, so that the primary may do better. */
+  /** True if the problem is the replica's, so that the primary may still answer. */
   get #hasOwnProblem(): boolean {
     return this.problem !== null && this.problem !== PRIMARY_UNREACHABLE;
   }
 
-  /** The problem in words. */
-  get complaint(): string | null {
+  /** The problem as a message for the readiness check, or null. */
+  get statusMessage(): string | null {
     const { problem, lagMs } = this.#health;
     return problem === "behind" && lagMs !== null ? `${Math.round(lagMs / 1_000)} s behind` : problem;
   }
 
-  /** Whether it has what the primary had two seconds ago, as far as anybody knows. */
+  /** True if it has no problem and was last known to be at most two seconds behind. */
   get isUsable(): boolean {
     const { problem, caughtUpAtMs } = this.#health;
     return problem === null && caughtUpAtMs !== null && performance.now() - caughtUpAtMs <= MAX_LAG_MS;
   }
 
-  /** Connections for statements of one kind. They are this replica's to close. */
+  /** Opens a pool for this replica. Disposing the replica closes it. */
   async open(options: Omit<DatabaseOptions, "url">): Promise<ReplicaPool> {
-    const lane = new ReplicaPool({ ...options, url: this.#url });
-    await lane.reconnect();
-    this.#pools.push(lane);
-    return lane;
+    const pool = new ReplicaPool({ ...options, url: this.#url });
+    await pool.reconnect();
+    this.#pools.push(pool);
+    return pool;
   }
 
-  /** Rejects where it fails, and as soon as it is found to have a problem: it may be long, or for ever, until it answers. */
+  /** Runs `statement`. Rejects if it fails, or as soon as a probe finds a problem: waiting longer could take forever. */
   async query<Row>(queryable: Queryable, statement: Sql): Promise<ReplicaResult<Row>> {
-    const { promise: lost, reject: lose } = Promise.withResolvers<never>();
-    this.#pendingQueries.add(lose);
+    const { promise: abandoned, reject: abandon } = Promise.withResolvers<never>();
+    this.#pendingQueries.add(abandon);
     try {
-      return parseReplicaResult(await Promise.race([queryable.query<object>(withHorizon(statement)), lost]));
+      return parseReplicaResult(
+        await Promise.race([queryable.query<object>(withHorizon(statement)), abandoned]),
+      );
     } finally {
-      this.#pendingQueries.delete(lose);
+      this.#pendingQueries.delete(abandon);
     }
   }
 
-  /** Looks at it anew. Never rejects. */
+  /** Updates the replica's health. Never rejects. */
   async probe(primary: PrimaryState): Promise<void> {
     const health = await this.#checkHealth(primary);
-    // Connections of before may be dead without knowing it: a statement on one would wait for long.
-    if (this.problem === "out of reach" && health.problem !== "out of reach")
-      await Promise.all(this.#pools.map((lane) => lane.reconnect()));
+    // The old connections may be dead without notice, and statements on them would hang.
+    if (this.problem === "unreachable" && health.problem !== "unreachable")
+      await Promise.all(this.#pools.map((pool) => pool.reconnect()));
     this.#health = health;
     if (!this.#hasOwnProblem) return;
-    for (const lose of this.#pendingQueries) lose(new Error(`The replica is ${this.problem}`));
+    for (const abandon of this.#pendingQueries)
+      abandon(new Error(`The replica is left out: ${this.problem}`));
   }
 
   async #checkHealth({ walHistory, systemIdentifier }: PrimaryState): Promise<Health> {
-    const askedAtMs = performance.now();
-    const look = await this.#probe.probe().catch(() => null);
-    const before = this.#lastPosition;
+    const startedAtMs = performance.now();
+    const result = await this.#probe.probe().catch(() => null);
+    const previous = this.#lastPosition;
     this.#lastPosition = null;
-    if (look === null) return unusableHealth("out of reach");
-    if (!look.isStandby) return unusableHealth("no standby");
-    if (systemIdentifier !== null && look.systemIdentifier !== systemIdentifier)
-      return unusableHealth("a copy of another server");
-    const { position } = look;
+    if (result === null) return unusableHealth("unreachable");
+    if (!result.isStandby) return unusableHealth("not a standby");
+    if (systemIdentifier !== null && result.systemIdentifier !== systemIdentifier)
+      return unusableHealth("belongs to another primary");
+    const { position } = result;
     this.#lastPosition = { position, atMs: performance.now() };
-    if (before && walHistory.hasDiverged(before.position, before.atMs))
-      return unusableHealth("of another history");
-    const lagMs = walHistory.lagMs(position, askedAtMs);
+    if (previous && walHistory.hasDiverged(previous.position, previous.atMs))
+      return unusableHealth("diverged");
+    const lagMs = walHistory.lagMs(position, startedAtMs);
     if (lagMs === null) return unusableHealth("unprobed");
-    if (!walHistory.hasSampleSince(askedAtMs - MAX_LAG_MS)) return unusableHealth(PRIMARY_UNREACHABLE);
+    if (!walHistory.hasSampleSince(startedAtMs - MAX_LAG_MS)) return unusableHealth(PRIMARY_UNREACHABLE);
     const caughtUpAtMs = walHistory.caughtUpAtMs(position);
     return { problem: lagMs > MAX_LAG_MS ? "behind" : null, lagMs, caughtUpAtMs };
   }
@@ -133,13 +136,13 @@ export class Replica implements AsyncDisposable {
   }
 }
 
-/** A pool that can be made anew. */
+/** A pool that can be replaced by a new one. */
 export class ReplicaPool implements AsyncDisposable {
-  /** Statements that it answers at the moment. */
+  /** Statements in flight. */
   inFlight = 0;
   readonly #options: DatabaseOptions;
   #current: Database | null = null;
-  /** Pools whose last statements still run. */
+  /** Replaced pools that still run statements. */
   readonly #closing = new Set<Promise<void>>();
 
   constructor(options: DatabaseOptions) {
@@ -147,12 +150,12 @@ export class ReplicaPool implements AsyncDisposable {
   }
 
   async reconnect(): Promise<void> {
-    const former = this.#current;
+    const previous = this.#current;
     this.#current = await openDatabase(this.#options);
-    if (!former) return;
-    const retired = this.#closeQuietly(former);
-    this.#closing.add(retired);
-    void retired.then(() => this.#closing.delete(retired));
+    if (!previous) return;
+    const closing = this.#closeQuietly(previous);
+    this.#closing.add(closing);
+    void closing.then(() => this.#closing.delete(closing));
   }
 
   database(signal: AbortSignal | undefined): Queryable {
@@ -164,10 +167,10 @@ export class ReplicaPool implements AsyncDisposable {
     await Promise.all([...this.#closing, this.#current?.[Symbol.asyncDispose]()]);
   }
 
-  /** Whatever becomes of connections that may be dead: nobody waits for them. */
-  async #closeQuietly(former: Database): Promise<void> {
+  /** Ignores errors, because the connections may be dead. */
+  async #closeQuietly(database: Database): Promise<void> {
     try {
-      await former[Symbol.asyncDispose]();
+      await database[Symbol.asyncDispose]();
     } catch {
       return;
     }

@@ -1,6 +1,6 @@
 /**
- * Read replicas: physical standbys that answer statements in the primary's place, where their answer shows all that it has
- * to show. Whatever goes wrong with one, the primary answers, and nobody notices.
+ * Read replicas: physical standbys that answer statements if their data is recent enough. If a replica fails or lags, the
+ * primary answers instead.
  */
 import type { DatabaseOptions, Queryable } from "../postgres/database.ts";
 import { isCancelled } from "../postgres/errors.ts";
@@ -23,20 +23,20 @@ export interface ReplicasOptions extends Omit<DatabaseOptions, "url" | "session"
 }
 
 export interface Replicas extends AsyncDisposable {
-  readonly all: readonly Pick<Replica, "name" | "complaint" | "lagMs">[];
-  /** Opens connections to each, for statements of one kind. */
+  readonly all: readonly Pick<Replica, "name" | "statusMessage" | "lagMs">[];
+  /** Opens a pool to each replica, with these session settings. */
   connect(session?: DatabaseOptions["session"]): Promise<ReplicaConnections>;
 }
 
 export interface ReaderOptions {
-  /** Answers wherever no replica may. */
+  /** Answers if no replica can. */
   primary: Queryable;
   /**
-   * Asked while a replica answers: the number of the newest transaction that the answer has to show. It is to be found out
-   * after it was asked for, so that it counts all that was answered to anybody before.
+   * Returns the number of the newest transaction that the result must include. Called for each statement, in parallel with
+   * the replica's query. It must read the number after the call, so that it covers all earlier responses.
    */
   minHorizon: () => Promise<bigint>;
-  /** When it aborts, nobody waits for the answer. */
+  /** When it aborts, the statement is cancelled. */
   signal?: AbortSignal | undefined;
 }
 
@@ -44,9 +44,9 @@ export interface ReplicaConnections {
   reader(reading: ReaderOptions): Queryable;
 }
 
-/** Between two looks at the primary and at each replica. */
 const PROBE_INTERVAL_MS = 250;
 
+/** Probes the primary and each replica once, then every 250 ms. Never fails because a server is unreachable. */
 export async function openReplicas(options: ReplicasOptions): Promise<Replicas> {
   const { urls, poolSize, entities, tracing, logger, metrics } = options;
   const replicas = urls.map((url, index) => new Replica(`replica_${index + 1}`, url));
@@ -57,10 +57,10 @@ export async function openReplicas(options: ReplicasOptions): Promise<Replicas> 
     name: replica.name,
     work: () => probeReplica(replica, primary, logger),
   }));
-  // The primary first: a replica is measured by it.
+  // The primary first, because a replica's lag is measured against it.
   await primaryTask.work();
   await Promise.all(replicaTasks.map(({ work }) => work()));
-  // Each by itself: none waits for another that is slow to answer.
+  // One task each, so that a slow server does not delay the probes of the others.
   const probeTasks = [primaryTask, ...replicaTasks].map(({ name, work }) =>
     startIntervalTask(name, PROBE_INTERVAL_MS, logger, work),
   );
@@ -92,12 +92,12 @@ async function probePrimary(serverProbe: ServerProbe, state: PrimaryState): Prom
 }
 
 async function probeReplica(replica: Replica, primary: PrimaryState, logger: Logger): Promise<void> {
-  const before = replica.problem;
+  const previousProblem = replica.problem;
   await replica.probe(primary);
   const { name, problem } = replica;
-  if (problem === before) return;
-  if (problem === null) logger.info({ replica: name }, "a replica is asked for lists");
-  else logger.warn({ replica: name, problem }, "a replica is left out; the primary answers in its place");
+  if (problem === previousProblem) return;
+  if (problem === null) logger.info({ replica: name }, "a replica answers lists");
+  else logger.warn({ replica: name, problem }, "a replica is left out; the primary answers instead");
 }
 
 interface PooledReplica {
@@ -132,14 +132,14 @@ function createReader(
         metrics.countQuery("primary", "no_replica");
         return await primary.query<Row>(statement);
       }
-      const wanted = minHorizon();
-      // Whoever waits for it below hears of its failure.
-      wanted.catch(() => undefined);
-      const answer = await queryReplica<Row>(chosen, statement);
-      const horizon = answer?.horizon ?? null;
-      if (answer && horizon !== null && (await wanted) < horizon) {
+      const requiredTransaction = minHorizon();
+      // Avoids an unhandled rejection; the `await` below still throws it.
+      requiredTransaction.catch(() => undefined);
+      const result = await queryReplica<Row>(chosen, statement);
+      const horizon = result?.horizon ?? null;
+      if (result && horizon !== null && (await requiredTransaction) < horizon) {
         metrics.countQuery(chosen.replica.name, "current");
-        return answer.rows;
+        return result.rows;
       }
       metrics.countQuery("primary", horizon === null ? "failed" : "changed");
       return await primary.query<Row>(statement);
@@ -147,19 +147,19 @@ function createReader(
   };
 }
 
-/** Of those that may be asked, the one with the least to do. */
+/** Returns the usable replica with the fewest statements in flight. */
 function pickLeastBusy(replicas: readonly PooledReplica[]): PooledReplica | undefined {
   let chosen: PooledReplica | undefined;
-  for (const each of replicas) {
-    if (!each.replica.isUsable) continue;
-    if (!chosen || each.pool.inFlight < chosen.pool.inFlight) chosen = each;
+  for (const candidate of replicas) {
+    if (!candidate.replica.isUsable) continue;
+    if (!chosen || candidate.pool.inFlight < chosen.pool.inFlight) chosen = candidate;
   }
   return chosen;
 }
 
 /**
- * What is no fault of the replica's: too many wait for it, or the statement took too long. The primary would be asked the
- * dearest statements then, in the worst moment, beside the writes that it alone can do.
+ * True if the pool is overloaded or the statement timed out. Sending these expensive statements to the primary would slow
+ * down writes when load is highest.
  */
 function failsOnAnyServer(error: unknown): boolean {
   return error instanceof AppError && (error.cause === undefined || isCancelled(error.cause));

@@ -1,9 +1,9 @@
 /**
- * How far a replica is behind, told from places in the primary's log and our own clock: no other machine's clock is asked, and
- * a primary that writes nothing leaves nobody behind.
+ * Computes replication lag from the primary's past WAL positions and this process's clock, so that clock differences between
+ * machines do not matter and an idle primary causes no lag.
  */
 
-/** A place in the log, as PostgreSQL shows it (`16/B374D848`), as a number. */
+/** Converts a log sequence number such as `16/B374D848` to a bigint. */
 export function parseLsn(lsn: string): bigint {
   const [high = "", low = ""] = lsn.split("/");
   return (BigInt(`0x${high}`) << 32n) | BigInt(`0x${low}`);
@@ -14,44 +14,44 @@ interface WalSample {
   readonly atMs: number;
 }
 
-/** Marks kept: minutes of them. Who is further behind than that is told as being so far behind. */
+/** Two and a half minutes at four samples a second, which is also the largest lag it can report. */
 const MAX_SAMPLES = 600;
 
-/** Where the primary stood, and when. Times are of one monotonic clock, in milliseconds. */
+/** Samples of the primary's WAL position. Times are milliseconds of one monotonic clock. */
 export class WalHistory {
   #samples: WalSample[] = [];
 
-  /** `atMs`: before the primary was asked. */
+  /** Adds a sample. `atMs` is the time before the primary was probed. */
   add(position: bigint, atMs: number): void {
     const last = this.#samples.at(-1);
-    // Another server has taken over, and begins again further back.
+    // After a failover the new primary can be at an earlier position.
     if (last && position < last.position) this.#samples = [];
     this.#samples.push({ position, atMs });
     if (this.#samples.length > MAX_SAMPLES) this.#samples.shift();
   }
 
   /**
-   * For how long the primary had had at `atMs` what a replica at `position` had not. Null: it is not known where the primary
-   * is. `atMs`: before the replica was asked, so that what it was asked slowly counts for nothing.
+   * Returns the lag at `atMs` of a replica at `position`, or null without samples. Pass the time before the replica was
+   * probed, so that a slow probe does not add to the lag.
    */
   lagMs(position: bigint, atMs: number): number | null {
     if (this.#samples.length === 0) return null;
-    const missing = this.#samples.find((mark) => mark.position > position);
-    return missing ? Math.max(0, atMs - missing.atMs) : 0;
+    const firstMissing = this.#samples.find((sample) => sample.position > position);
+    return firstMissing ? Math.max(0, atMs - firstMissing.atMs) : 0;
   }
 
-  /** When the primary had nothing yet that a replica at `position` has not. Null: nobody knows of any such time. */
+  /** Returns the time of the last sample that a replica at `position` has caught up with, or null. */
   caughtUpAtMs(position: bigint): number | null {
-    return this.#samples.findLast((mark) => mark.position <= position)?.atMs ?? null;
+    return this.#samples.findLast((sample) => sample.position <= position)?.atMs ?? null;
   }
 
-  /** Whether the primary, asked at `atMs` or later, has told where it is. */
+  /** True if a probe of the primary that started at `atMs` or later succeeded. */
   hasSampleSince(atMs: number): boolean {
     const last = this.#samples.at(-1);
     return last !== undefined && last.atMs >= atMs;
   }
 
-  /** Whether who was at `position` at `atMs` had what the primary did not have even later: it has another history. */
+  /** True if a replica at `position` at `atMs` was ahead of a later primary position, so it is on another timeline. */
   hasDiverged(position: bigint, atMs: number): boolean {
     const last = this.#samples.at(-1);
     return last !== undefined && last.atMs >= atMs && position > last.position;

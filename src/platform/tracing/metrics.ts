@@ -1,4 +1,4 @@
-/** What becomes of spans, for those who run the service: a figure, and now and then a line of the log. */
+/** A metric of exported and dropped spans, and a log line when spans are dropped. */
 import { Counter, type Registry } from "prom-client";
 import type { Logger } from "../logger.ts";
 import type { Tracing } from "./tracing.ts";
@@ -9,7 +9,7 @@ export function registerTracingMetrics(
 ): void {
   const spans = new Counter({
     name: "waymark_trace_spans_total",
-    help: "Spans that the collector took (exported), and those that were lost (dropped)",
+    help: "Spans accepted by the collector (exported), and spans that were lost (dropped)",
     labelNames: ["outcome"] as const,
     registers: [registry],
     collect() {
@@ -20,6 +20,6 @@ export function registerTracingMetrics(
     },
   });
   tracing.onDrop((reason, lost) => {
-    logger.warn({ reason, lost }, "spans were lost on their way to the collector of traces");
+    logger.warn({ reason, lost }, "spans were dropped before they reached the trace collector");
   });
 }

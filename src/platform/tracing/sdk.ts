@@ -1,4 +1,4 @@
-/** Traces by OpenTelemetry's SDK: made by hand, with nothing patched and nothing global, and sent to a collector. */
+/** Implements tracing with OpenTelemetry's SDK, without automatic instrumentation and without global state. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import {
   ROOT_CONTEXT,
@@ -26,23 +26,23 @@ const otelKinds: Readonly<Record<SpanKind, OtelKind>> = {
   consumer: OtelKind.CONSUMER,
 };
 
-/** For one post of spans, with whatever is tried again. */
+/** For one export of spans, including its retries. */
 const EXPORT_TIMEOUT_MS = 5_000;
 const BATCH_DELAY_MS = 1_000;
-/** Attributes are ours and short; this is for the day when one is not. */
+/** A safety limit; our attributes are shorter. */
 const MAX_ATTRIBUTE_LENGTH = 4_096;
 
-/** Begins to send spans to the collector, whether it is there or not. */
+/** Exports spans to the collector at `url`. An unreachable collector is not an error; its spans are dropped. */
 export function openTracing(
   { url, headers, resource, ratio }: TracingSettings,
-  { sendEveryMs = BATCH_DELAY_MS }: { sendEveryMs?: number } = {},
+  { batchDelayMs = BATCH_DELAY_MS }: { batchDelayMs?: number } = {},
 ): Tracing {
   const exporter = new OTLPTraceExporter({
     url,
     headers: { ...headers },
     timeoutMillis: EXPORT_TIMEOUT_MS,
   });
-  const queue = new SpanQueue(exporter, sendEveryMs);
+  const queue = new SpanQueue(exporter, batchDelayMs);
   const provider = new TracerProvider({
     resource: defaultResource().merge(resourceFromAttributes(resource)),
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) }),
@@ -67,8 +67,8 @@ class OtelTracing implements Tracing {
     { linkedTraceparent, ...start }: SpanOptions & { linkedTraceparent?: string | undefined },
   ): Span | null {
     const span = this.#start(name, start, ROOT_CONTEXT);
-    const caller = span && linkedTraceparent !== undefined ? parseTraceparent(linkedTraceparent) : null;
-    if (caller) span?.link({ ...caller, isRemote: true });
+    const linked = span && linkedTraceparent !== undefined ? parseTraceparent(linkedTraceparent) : null;
+    if (linked) span?.link({ ...linked, isRemote: true });
     return span;
   }
 
@@ -100,7 +100,7 @@ class OtelTracing implements Tracing {
     await this.#queue.shutdown();
   }
 
-  /** Loops and timers that a request has set going outlive it: what they do after its end is none of its trace. */
+  /** Timers and loops started by a request can outlive it; spans after the root's end do not belong to its trace. */
   #activeSpan(): RecordedSpan | null {
     const span = this.#active.getStore();
     return span === undefined || span.root.isEnded ? null : span;
@@ -117,7 +117,7 @@ class OtelTracing implements Tracing {
 class RecordedSpan implements Span {
   readonly #span: OtelSpan;
   readonly #active: AsyncLocalStorage<RecordedSpan>;
-  /** What this process began: the request, the delivery, the task. */
+  /** The first span of this trace in this process: a request, delivery or task. */
   readonly root: RecordedSpan;
   readonly context: Context;
   isEnded = false;

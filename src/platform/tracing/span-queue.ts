@@ -1,14 +1,14 @@
-/** Spans on their way to the collector: few at a time, so many and no more, and none that anybody waits for. */
+/** A bounded queue that exports spans in batches, in the background. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { ReadableSpan, SpanExporter, SpanProcessor } from "@opentelemetry/sdk-trace";
 import { errorType, type SpanCounts } from "./tracing.ts";
 
-/** What waits at most: a few MB. Beyond, spans are counted and forgotten. */
+/** A few MB. Further spans are counted and dropped. */
 const MAX_QUEUED_SPANS = 4_096;
 const BATCH_SIZE = 512;
 const REPORT_INTERVAL_MS = 60_000;
 const SHUTDOWN_TIMEOUT_MS = 3_000;
-const QUEUE_FULL_REASON = "no room";
+const QUEUE_FULL_REASON = "queue full";
 const EXPORT_SUCCESS = 0;
 
 export class SpanQueue implements SpanProcessor {
@@ -24,7 +24,7 @@ export class SpanQueue implements SpanProcessor {
   #reportedAtMs = Number.NEGATIVE_INFINITY;
   #reportedDropped = 0;
 
-  /** `everyMs`: how long a span may wait for others that go with it. */
+  /** `batchDelayMs`: how long a span may wait for its batch to fill. */
   constructor(exporter: SpanExporter, batchDelayMs: number) {
     this.#exporter = exporter;
     this.#batchDelayMs = batchDelayMs;
@@ -39,7 +39,7 @@ export class SpanQueue implements SpanProcessor {
   }
 
   onStart(): void {
-    // A span is of interest once it is over.
+    // Only ended spans are exported.
   }
 
   onEnd(span: ReadableSpan): void {
@@ -53,22 +53,22 @@ export class SpanQueue implements SpanProcessor {
     else this.#runLater();
   }
 
-  /** Resolves once everything that waits now was taken, or lost. */
+  /** Resolves once all queued spans are exported or dropped. */
   async forceFlush(): Promise<void> {
     this.#run();
     await this.#sending;
   }
 
-  /** Sends what is left, for a few seconds at most. */
+  /** Exports the queued spans for at most 3 s, then drops the rest. */
   async shutdown(): Promise<void> {
-    const isSent = new AbortController();
-    const late = pause(SHUTDOWN_TIMEOUT_MS, undefined, { signal: isSent.signal }).catch(() => undefined);
-    await Promise.race([late, this.forceFlush()]);
-    isSent.abort();
+    const flushed = new AbortController();
+    const timeout = pause(SHUTDOWN_TIMEOUT_MS, undefined, { signal: flushed.signal }).catch(() => undefined);
+    await Promise.race([timeout, this.forceFlush()]);
+    flushed.abort();
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    const left = this.#queue.splice(0).length;
-    if (left > 0) this.#drop(left, "stopped");
+    const remaining = this.#queue.splice(0).length;
+    if (remaining > 0) this.#drop(remaining, "stopped");
   }
 
   #runLater(): void {
@@ -81,12 +81,12 @@ export class SpanQueue implements SpanProcessor {
     if (this.#queue.length === 0) return;
     this.#sending ??= this.#send().finally(() => {
       this.#sending = null;
-      // What came since it last looked found it still sending, and set no timer.
+      // Spans that ended during the last export have set no timer.
       this.#runLater();
     });
   }
 
-  /** One batch after the other, so that a collector that does not answer holds no more than one. */
+  /** Exports one batch at a time, so that an unresponsive collector holds only one in memory. */
   async #send(): Promise<void> {
     while (this.#queue.length > 0 && !this.#isClosed) {
       const batch = this.#queue.splice(0, BATCH_SIZE);
@@ -96,12 +96,12 @@ export class SpanQueue implements SpanProcessor {
     }
   }
 
-  /** Null: the collector took them; else why not. */
+  /** Resolves to null if the collector accepted the batch, otherwise to the error's type. */
   #export(batch: ReadableSpan[]): Promise<string | null> {
     return new Promise((resolve) => {
       try {
         this.#exporter.export(batch, ({ code, error }) => {
-          // By OpenTelemetry's own names: SUCCESS or FAILED.
+          // OpenTelemetry's ExportResultCode: SUCCESS is 0, FAILED is 1.
           resolve((code as number) === EXPORT_SUCCESS ? null : errorType(error));
         });
       } catch (error) {

@@ -1,8 +1,8 @@
-/** What a statement does, in a few words that are the same for each of its kind: found in its text, where no value stands. */
+/** Derives a span name and attributes from the text of a statement, which contains no values. */
 import type { Attributes } from "./tracing.ts";
 
 export interface StatementDescription {
-  /** Such as `UPDATE job INSERT job_event`; of a statement that only reads, `SELECT job organization`. */
+  /** For example `UPDATE job INSERT job_event`, or `SELECT job organization` for a statement that only reads. */
   readonly name: string;
   readonly attributes: Attributes;
 }
@@ -11,33 +11,33 @@ const MAX_NAME_LENGTH = 120;
 const MAX_TEXT_LENGTH = 2_048;
 const MAX_CACHED_DESCRIPTIONS = 1_000;
 
-/** Descriptions by text: statements are few, and come again and again. */
+/** Caches descriptions by text, since the same few statements repeat. */
 export class StatementDescriptions {
-  readonly #known = new Map<string, StatementDescription>();
+  readonly #cache = new Map<string, StatementDescription>();
 
   of(text: string): StatementDescription {
-    const known = this.#known.get(text);
-    if (known) return known;
+    const cached = this.#cache.get(text);
+    if (cached) return cached;
     const description = describeStatement(text);
-    if (this.#known.size >= MAX_CACHED_DESCRIPTIONS) this.#known.clear();
-    this.#known.set(text, description);
+    if (this.#cache.size >= MAX_CACHED_DESCRIPTIONS) this.#cache.clear();
+    this.#cache.set(text, description);
     return description;
   }
 }
 
 export function describeStatement(text: string): StatementDescription {
-  const plain = text
+  const normalized = text
     .replaceAll(/--[^\n]*/g, " ")
     .replaceAll(/\s+/g, " ")
     .trim();
-  const steps = new Set(plain.matchAll(CTE_PATTERN).map(([, name]) => name));
-  const writes = [...plain.matchAll(WRITE_PATTERN)].map(([, verb = "", table = ""]) => ({
+  const cteNames = new Set(normalized.matchAll(CTE_PATTERN).map(([, name]) => name));
+  const writes = [...normalized.matchAll(WRITE_PATTERN)].map(([, verb = "", table = ""]) => ({
     verb: (verb.split(" ", 1)[0] ?? "").toUpperCase(),
     table,
   }));
-  const reads = [...plain.matchAll(READ_PATTERN)]
+  const reads = [...normalized.matchAll(READ_PATTERN)]
     .map(([, table = ""]) => ({ verb: "SELECT", table }))
-    .filter(({ table }) => !steps.has(table));
+    .filter(({ table }) => !cteNames.has(table));
   const parts = writes.length > 0 ? writes : reads;
   const [first] = parts;
   const name = joinParts(parts) || "SELECT";
@@ -48,15 +48,16 @@ export function describeStatement(text: string): StatementDescription {
       "db.operation.name": first?.verb ?? "SELECT",
       ...(first && { "db.collection.name": first.table }),
       "db.query.summary": name,
-      "db.query.text": plain.length > MAX_TEXT_LENGTH ? `${plain.slice(0, MAX_TEXT_LENGTH)}…` : plain,
+      "db.query.text":
+        normalized.length > MAX_TEXT_LENGTH ? `${normalized.slice(0, MAX_TEXT_LENGTH)}…` : normalized,
     },
   };
 }
 
-/** The steps of a `with` are no tables. */
+/** Names of common table expressions, which are not tables. */
 const CTE_PATTERN = /\b(\w+)(?: \([^()]*\))? as (?:not )?(?:materialized )?\(/g;
 const WRITE_PATTERN = /\b(insert into|(?<!\b(?:for|do) )update(?= \w+ (?:\w+ )?set\b)|delete from) (\w+)/g;
-/** What a function gives is no table either, nor is what stands behind `is distinct from`. */
+/** Tables after `from` and `join`, except function calls and `is distinct from`. */
 const READ_PATTERN = /\b(?<!distinct |epoch )(?:from|join) (?:only )?([a-z_]\w*)\b(?!\s*[(.])/g;
 
 function joinParts(parts: readonly { verb: string; table: string }[]): string {

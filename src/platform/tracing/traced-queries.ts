@@ -1,11 +1,11 @@
-/** SQL as spans, and the events that a statement records as a span below it. */
+/** Traces SQL statements, and the job events that a statement inserts as a child span. */
 import type { QueryRunner, QueryClient } from "../postgres/query-runner.ts";
 import { TraceparentParam, errorType, type Span, type Tracing } from "./tracing.ts";
 import { StatementDescriptions } from "./sql-summary.ts";
 
 export interface TracedQueries {
   readonly run: QueryRunner;
-  /** What statements on this connection record from now on has happened only once `commit` says so; or never. */
+  /** Holds back the event spans of statements on this connection until `commit` is called. Disposing discards them. */
   readonly deferUntilCommit?: (client: QueryClient) => DeferredSpans;
 }
 
@@ -24,7 +24,7 @@ const EVENT_SPAN = {
   },
 } as const;
 
-/** `run`, with a span for each statement of what is traced; where nothing is, `run` as it stands. */
+/** Wraps `run` in a span per statement within a traced request or task. Without `tracing`, returns `run` unchanged. */
 export function traceQueries(run: QueryRunner, tracing: Tracing | undefined): TracedQueries {
   if (tracing === undefined) return { run };
   const descriptions = new StatementDescriptions();
@@ -67,7 +67,7 @@ export function traceQueries(run: QueryRunner, tracing: Tracing | undefined): Tr
   };
 }
 
-/** At once, or with the transaction that it is part of. */
+/** Ends a span immediately, or with its transaction. */
 function finish(deferred: (() => void)[] | undefined, end: () => void): void {
   if (deferred) deferred.push(end);
   else end();
@@ -78,7 +78,10 @@ interface EventSpan {
   end(count: number): void;
 }
 
-/** Where `values` have a place for it: the span of the events, which is told of nowhere unless it ends. */
+/**
+ * If `values` contain a TraceparentParam, starts the span of the events and puts its `traceparent` in that value. A span that
+ * is never ended is not exported.
+ */
 function startEventSpan(tracing: Tracing, span: Span, values: unknown[]): EventSpan | null {
   const index = values.findIndex((value) => value instanceof TraceparentParam);
   if (index === -1) return null;

@@ -1,4 +1,4 @@
-/** W3C's `traceparent`: which trace, below which of its spans, and whether it is kept. */
+/** W3C `traceparent`: trace id, parent span id, and flags. */
 
 export interface ParsedTraceparent {
   readonly traceId: string;
@@ -9,7 +9,7 @@ export interface ParsedTraceparent {
 const TRACEPARENT_PATTERN = /^00-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})$/;
 const ALL_ZEROS = /^0+$/;
 
-/** Null for whatever is not exactly that, in version 00: it may come from anybody. */
+/** Returns null unless `text` is a valid `traceparent` of version 00. Anyone can send this header, so parsing is strict. */
 export function parseTraceparent(text: string): ParsedTraceparent | null {
   const [, traceId = "0", spanId = "0", flags = "00"] = TRACEPARENT_PATTERN.exec(text) ?? [];
   if (ALL_ZEROS.test(traceId) || ALL_ZEROS.test(spanId)) return null;

@@ -1,23 +1,22 @@
 /**
- * Traces, as the rest of the program knows them: spans around what is done, one below the other. What makes and sends them is
- * OpenTelemetry (`tracing.sdk.ts`), which is loaded only where a collector is named. Elsewhere there is no `Tracing`, and
- * whoever would begin a span compares with undefined.
+ * The tracing interface. Its implementation uses OpenTelemetry (`sdk.ts`), which is loaded only if a collector is configured;
+ * otherwise `tracing` is undefined.
  */
 
 export interface TracingSettings {
-  /** Where spans are posted: OTLP over HTTP, in JSON. */
+  /** The URL that spans are posted to: OTLP over HTTP, in JSON. */
   readonly url: string;
-  /** Go along with each post, and may be secret. */
+  /** Sent with each request; may contain secrets. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Who we are: `service.name` and the like. */
+  /** Identifies this process: `service.name` and others. */
   readonly resource: Attributes;
-  /** Which part of all traces is kept, from 0 to 1. */
+  /** The share of traces to record, from 0 to 1. */
   readonly ratio: number;
 }
 
 export type Attributes = Readonly<Record<string, string | number | boolean>>;
 
-/** OpenTelemetry's kinds: `server` answers, `client` asks, `producer` tells and `consumer` is told. */
+/** OpenTelemetry's span kinds. */
 export type SpanKind = "internal" | "server" | "client" | "producer" | "consumer";
 
 export interface SpanOptions {
@@ -25,20 +24,20 @@ export interface SpanOptions {
   readonly attributes?: Attributes;
 }
 
-/** Something that is being done, in a trace that is kept. */
+/** A span of a recorded trace. */
 export interface Span {
-  /** As W3C's `traceparent` has it: whoever goes on with this, in whichever process, is below this span. */
+  /** W3C `traceparent` that makes spans of any process children of this span. */
   readonly traceparent: string;
-  /** Runs `work` so that what begins in it, until it ends or this does, is below this span. */
+  /** Runs `work` with this span as the parent of the spans started in it, until the root span ends. */
   run<T>(work: () => T): T;
   set(attributes: Attributes): void;
   rename(name: string): void;
-  /** `reason` is a code or a class: never a message, which could quote somebody's data. */
+  /** Marks the span as failed. `reason` is an error code or class, never a message, which could contain personal data. */
   fail(reason: string): void;
   end(): void;
 }
 
-/** What is named in the log with each line that belongs to a trace. */
+/** Log fields of a line that belongs to a trace. */
 export interface TraceIds {
   readonly trace_id: string;
   readonly span_id: string;
@@ -46,26 +45,26 @@ export interface TraceIds {
 
 export interface SpanCounts {
   readonly exported: number;
-  /** There was no room for them, or the collector did not take them. */
+  /** Spans lost because the queue was full or the export failed. */
   readonly dropped: number;
 }
 
-/** Each `begin` answers null where the trace is not kept: then there is nothing to do. Disposing sends what is left, or gives up. */
+/** The start methods return null if the trace is not recorded. Disposing exports the queued spans, for at most 3 s. */
 export interface Tracing extends AsyncDisposable {
-  /** A trace of its own. `linkedTraceparent` is a stranger's `traceparent`: it is named beside the span, and decides nothing. */
+  /** Starts a new trace. `linkedTraceparent`, from the client, becomes a link and does not influence sampling. */
   startTrace(name: string, start: SpanOptions & { linkedTraceparent?: string | undefined }): Span | null;
-  /** Below what is being done here; null also where nothing is. */
+  /** Starts a child of the active span; null also without an active span. */
   startSpan(name: string, start: SpanOptions): Span | null;
-  /** Below a span of another process, which kept its `traceParent`; null: it kept none. */
+  /** Starts a child of another process's span. Null also if `traceParent` is null or its trace is not recorded. */
   continueTrace(traceParent: string | null, name: string, start: SpanOptions): Span | null;
-  /** Of what is being done here; null: nothing is, or its trace is not kept. */
+  /** Returns the ids of the active span, or null without an active span. */
   currentIds(): TraceIds | null;
   counts(): SpanCounts;
-  /** `tell` is called when spans are lost, at most once a minute: with why, and how many since the last time. */
-  onDrop(tell: (reason: string, lost: number) => void): void;
+  /** Calls `report` when spans are dropped, at most once a minute: with the reason, and the number since the last call. */
+  onDrop(report: (reason: string, lost: number) => void): void;
 }
 
-/** Does `work` within `span`, and ends it; without one it is just done. */
+/** Runs `work` within `span` and ends the span. Without a span, only runs `work`. */
 export async function withSpan<T>(span: Span | null | undefined, work: () => Promise<T>): Promise<T> {
   if (!span) return await work();
   try {
@@ -78,7 +77,7 @@ export async function withSpan<T>(span: Span | null | undefined, work: () => Pro
   }
 }
 
-/** An error's code (of PostgreSQL, of Node, of ours), or else what kind of error it is. */
+/** Returns the error's code (of PostgreSQL, Node or AppError), or its name. */
 export function errorType(error: unknown): string {
   if (!(error instanceof Error)) return "unknown";
   const { code } = error as { code?: unknown };
@@ -86,18 +85,18 @@ export function errorType(error: unknown): string {
 }
 
 /**
- * A value of a statement that records events: where the statement is traced, the `traceparent` below which they are
- * delivered; else null. A constant of the statement, so that whoever changes jobs knows nothing of traces.
+ * A parameter of statements that insert events. It becomes the `traceparent` that deliveries of these events continue, or
+ * null if the statement is not traced. Services can so pass a constant and need no tracing code.
  */
 export class TraceparentParam<Row> {
-  /** Which rows of the answer tell of an event that was recorded. */
+  /** True for result rows that represent an inserted event. */
   readonly isEvent: (row: Row) => boolean;
 
   constructor(isEvent: (row: Row) => boolean) {
     this.isEvent = isEvent;
   }
 
-  /** `pg` asks a value for what it is to PostgreSQL. */
+  /** `pg` calls this to convert the value. */
   toPostgres(): null {
     return null;
   }

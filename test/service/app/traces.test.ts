@@ -236,7 +236,7 @@ it("the figures say how many spans were taken, and how many were lost", async ()
   } finally {
     collector.status = 200;
   }
-  const warnings = log.filter((line) => line.includes("spans were lost"));
+  const warnings = log.filter((line) => line.includes("spans were dropped"));
   expect(warnings.map((line) => JSON.parse(line) as object)).toMatchObject([
     { level: "warn", reason: "400" },
   ]);

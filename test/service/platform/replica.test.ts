@@ -14,8 +14,8 @@ it("nobody waits for the answer of a replica that is found to be out of reach", 
   await using replica = new Replica("replica_1", "postgresql://127.0.0.1:1/nowhere");
   const failure = queryExpectingError(replica);
   await replica.probe({ walHistory: new WalHistory(), systemIdentifier: null });
-  expect(await failure).toMatchObject({ message: "The replica is out of reach" });
-  expect(replica.complaint).toBe("out of reach");
+  expect(await failure).toMatchObject({ message: "The replica is left out: unreachable" });
+  expect(replica.statusMessage).toBe("unreachable");
 });
 
 it("nor for the answer of one that has any other fault of its own", async () => {
@@ -23,5 +23,5 @@ it("nor for the answer of one that has any other fault of its own", async () => 
   await using replica = new Replica("replica_1", database.url);
   const failure = queryExpectingError(replica);
   await replica.probe({ walHistory: new WalHistory(), systemIdentifier: null });
-  expect(await failure).toMatchObject({ message: "The replica is no standby" });
+  expect(await failure).toMatchObject({ message: "The replica is left out: not a standby" });
 });

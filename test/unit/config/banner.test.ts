@@ -20,8 +20,8 @@ const bannerOf = (env: Record<string, string>) =>
 it.each([
   ["SMTP_URL is not set", { SMTP_URL: "" }],
   ["SMTP_URL is not set", { SMTP_URL: "", DATABASE_URL: "" }],
-  ["REQUIRE_TWO_FACTOR is nobody", { REQUIRE_TWO_FACTOR: "" }],
-  ["REQUIRE_TWO_FACTOR is nobody", { REQUIRE_TWO_FACTOR: "nobody", DATABASE_URL: "" }],
+  ["REQUIRE_TWO_FACTOR is none", { REQUIRE_TWO_FACTOR: "" }],
+  ["REQUIRE_TWO_FACTOR is none", { REQUIRE_TWO_FACTOR: "none", DATABASE_URL: "" }],
   ["RATE_LIMIT_STORE is memory", { RATE_LIMIT_STORE: "" }],
   ["RATE_LIMIT_STORE is memory", { RATE_LIMIT_STORE: "memory", WAYMARK_ROLE: "api" }],
   ["NODE_ENV is development", { NODE_ENV: "" }],

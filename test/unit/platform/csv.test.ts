@@ -16,8 +16,8 @@ async function read(
 /** Cells as text, a quoted one in angle brackets. */
 async function cellsOf(text: string | Uint8Array, size?: number) {
   return (await read(text, size)).map(({ line, content }) =>
-    "fault" in content
-      ? [line, content.fault]
+    "error" in content
+      ? [line, content.error]
       : [line, ...content.cells.map((cell) => (cell.isQuoted ? `<${cell.text}>` : cell.text))],
   );
 }

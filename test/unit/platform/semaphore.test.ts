@@ -23,7 +23,7 @@ function startWork(semaphore: FairSemaphore, started: string[]) {
 // evidence: subscription-events-fair-turns
 it("lets keys take turns, however much of one key waits", async () => {
   const begun: string[] = [];
-  const { start, endOldest } = startWork(createFairSemaphore({ places: 2, perKey: 2 }), begun);
+  const { start, endOldest } = startWork(createFairSemaphore({ permits: 2, permitsPerKey: 2 }), begun);
   const all = Array.from({ length: 100 }, (_, at) => start("A", `A${at}`));
   all.push(start("B", "B0"), start("B", "B1"), start("C", "C0"));
   await settle();
@@ -43,7 +43,7 @@ it("lets keys take turns, however much of one key waits", async () => {
 // evidence: subscription-events-limit-per-organization
 it("never gives one key more than its part, so that another begins at once", async () => {
   const begun: string[] = [];
-  const { start, endOldest } = startWork(createFairSemaphore({ places: 4, perKey: 3 }), begun);
+  const { start, endOldest } = startWork(createFairSemaphore({ permits: 4, permitsPerKey: 3 }), begun);
   const all = Array.from({ length: 10 }, (_, at) => start("A", `A${at}`));
   all.push(start("B", "B0"));
   await settle();
@@ -53,7 +53,7 @@ it("never gives one key more than its part, so that another begins at once", asy
 });
 
 it("makes room after work that fails", async () => {
-  const turnstile = createFairSemaphore({ places: 1, perKey: 1 });
+  const turnstile = createFairSemaphore({ permits: 1, permitsPerKey: 1 });
   const failing = turnstile("A", () => Promise.reject(new Error("no")));
   const waiting = turnstile("A", () => Promise.resolve(1));
   await expect(failing).rejects.toThrow("no");

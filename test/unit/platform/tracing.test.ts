@@ -161,7 +161,7 @@ describe("a collector", () => {
     await tracing[Symbol.asyncDispose]();
     // One batch is on its way, and nobody knows what becomes of it.
     expect(tracing.counts()).toEqual({ exported: 0, dropped: 10_000 - 512 });
-    expect(told).toEqual([["no room", 1]]);
+    expect(told).toEqual([["queue full", 1]]);
   });
 
   it.concurrent("that is not there loses what it would have been sent, and nothing else", async () => {

@@ -85,8 +85,8 @@ const errorResponses: Record<ErrorCode, ErrorResponse> = {
     headers: rateLimitHeaders,
   },
   ServiceUnavailableException: {
-    description: "The database is out of reach or the server is overloaded.",
-    message: "The database is out of reach. Try again shortly.",
+    description: "The database is unreachable or the server is overloaded.",
+    message: "The database is unreachable. Try again shortly.",
     headers: ["Retry-After", ...rateLimitHeaders],
   },
 };

@@ -12,7 +12,7 @@ const dependencySchema = z.object({
   message: z
     .string()
     .optional()
-    .meta({ description: "What is wrong with it", examples: ["out of reach"] }),
+    .meta({ description: "What is wrong with it", examples: ["unreachable"] }),
 });
 
 const liveSchema = z
@@ -124,7 +124,7 @@ export const opsOperations: readonly RouteConfig[] = [
         example: {
           status: "not_ready",
           dependencies: {
-            postgres: { status: "down", message: "out of reach" },
+            postgres: { status: "down", message: "unreachable" },
             mongodb: { status: "up" },
           },
         },
