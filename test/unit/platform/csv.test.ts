@@ -77,10 +77,10 @@ describe("reading CSV", () => {
     ['a,"b"c\nd,e', "has text after a closing quote"],
     ['a,"b\nd,e', "opens a quote that is never closed"],
     ['a,"b\nd,"e"', "has text after a closing quote"],
-  ])("gives up only the first line of a malformed record: %j", async (text, fault) => {
+  ])("gives up only the first line of a malformed record: %j", async (text, error) => {
     for (const size of [1, 3, 65_536]) {
       const [first, second, ...more] = await cellsOf(text, size);
-      expect(first).toEqual([1, fault]);
+      expect(first).toEqual([1, error]);
       expect(second?.slice(0, 2)).toEqual([2, "d"]);
       expect(more).toEqual([]);
     }
@@ -90,7 +90,7 @@ describe("reading CSV", () => {
     const rest = "row,1\n".repeat(250_000);
     const records = await read(`stray,"2\n${rest}`);
     expect(records.length).toBe(250_001);
-    expect(records[0]).toMatchObject({ line: 1, content: { fault: "opens a quote that is never closed" } });
+    expect(records[0]).toMatchObject({ line: 1, content: { error: "opens a quote that is never closed" } });
     expect(records.at(-1)?.line).toBe(250_001);
   });
 
@@ -124,7 +124,7 @@ describe("a line of CSV", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(cell, { maxLength: 6 }), async (cells) => {
         const [record] = await read(`${csvLine(["start", ...cells])}\n`);
-        const content = record?.content ?? { fault: "none" };
+        const content = record?.content ?? { error: "none" };
         const back =
           "cells" in content
             ? content.cells.map(({ text, isQuoted }) => (text || isQuoted ? text : null))
