@@ -1,4 +1,4 @@
-/** Request bodies: JSON in UTF-8, bounded, an object. */
+/** Parsing of JSON request bodies. */
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import express, { type Request, type RequestHandler } from "express";
@@ -9,7 +9,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 
 const rawBodies = new WeakMap<IncomingMessage, Buffer>();
 
-/** Reads a body of at most `limitBytes` (uncompressed); only `application/json` is taken. */
+/** Returns a middleware that parses a JSON body in UTF-8 of at most `limitBytes` (uncompressed). */
 export function readJson(limitBytes: number): RequestHandler {
   const parse = express.json({
     limit: limitBytes,
@@ -25,7 +25,7 @@ export function readJson(limitBytes: number): RequestHandler {
     if (!isJsonInUtf8(request.headers["content-type"] ?? "")) {
       throw new AppError("UnsupportedMediaTypeException", "The body must be application/json, in UTF-8");
     }
-    // Else the parser would answer no sooner than everything has come.
+    // The parser would only reject it after receiving all of it.
     if (Number(request.headers["content-length"] ?? 0) > limitBytes) throw payloadTooLarge();
     parse(request, response, next);
   };
@@ -35,12 +35,12 @@ export function payloadTooLarge(): AppError {
   return new AppError("PayloadTooLargeException", "The body is too large");
 }
 
-/** The body as it came, uncompressed. */
+/** Returns the bytes of the body, uncompressed. */
 export function rawBody(request: Request): Buffer {
   return rawBodies.get(request) ?? Buffer.alloc(0);
 }
 
-/** The body as an object. Throws BadRequestException for any other JSON. */
+/** Returns the body as an object. Throws BadRequestException for other JSON values. */
 export function objectBody(request: Request): JsonObject {
   const body: unknown = request.body;
   if (!isObject(body))

@@ -1,20 +1,20 @@
-/** The console: one page for every address that a browser goes to, and the files that the page asks for. */
+/** The console: one page for all its URLs, and the assets of the page. */
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { extname } from "node:path";
 import { Router, type Request, type RequestHandler, type Response } from "express";
 import { AppError } from "../platform/errors.ts";
 import { pathPrefix } from "../platform/public-url.ts";
-import { contextOf } from "./context.ts";
+import { contextOf, tagRoute } from "./context.ts";
 import { methodNotAllowed } from "./error-handler.ts";
 
-/** Where `npm run build` puts it. */
+/** Output folder of `npm run build`. */
 const BUILD_FOLDER = new URL("../../.console/", import.meta.url);
 
-/** What the build has written in the place of the nonce. */
+/** Written by the build, replaced by the nonce of each response. */
 const NONCE_PLACEHOLDER = "WAYMARK_NONCE";
 
-/** Addresses that answer programs: what is unknown below them is told in the envelope, to browsers too. */
+/** Paths of the API and its documents. Unknown paths below them return 404 in the envelope, to browsers too. */
 const SERVER_PATHS =
   /^\/(v1|graphql|graphiql|auth|docs|openapi\.json|health|metrics|console-api|assets|operator\/agenda)(\/|$)/;
 
@@ -25,13 +25,13 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   ".woff2": "font/woff2",
 };
 
-/** As the build has written them beside each file, the smallest first. */
+/** Compressed variants of each file written by the build, smallest first. */
 const ENCODINGS = [
   ["br", ".br"],
   ["gzip", ".gz"],
 ] as const;
 
-/** Everything of this origin alone; Mantine's own style elements and the one script in the page carry the nonce. */
+/** Allows only this origin. Mantine's style elements and the inline script of the page carry the nonce. */
 function contentSecurityPolicy(nonce: string): string {
   return [
     "default-src 'none'",
@@ -46,7 +46,7 @@ function contentSecurityPolicy(nonce: string): string {
   ].join("; ");
 }
 
-/** `folder` is where the built console lies. */
+/** Returns the routes of the console built in `folder`. */
 export function consoleRoutes(
   { publicUrl }: { publicUrl: string | null },
   folder: URL = BUILD_FOLDER,
@@ -69,14 +69,14 @@ function sendPage(folder: URL, base: string): RequestHandler {
     }
     contextOf(response).route = "console";
     response.setHeader("Cache-Control", "no-cache");
-    // It is read each time: a build of another moment may have taken its place, and it is small.
+    // Read each time, because a new build may have replaced it.
     const page = await readBuildFile(new URL("index.html", folder));
     if (page) renderPage(response, page.toString("utf8"), base);
     else response.status(503).type("html").send(NOT_BUILT_PAGE);
   };
 }
 
-/** A browser that was pointed at an address: programs that ask for JSON keep getting the envelope. */
+/** True if a browser opens a page. Clients that accept JSON get the envelope instead. */
 function isNavigation({ method, path, headers }: Request): boolean {
   const isReading = method === "GET" || method === "HEAD";
   return isReading && (headers.accept?.includes("text/html") ?? false) && !SERVER_PATHS.test(path);
@@ -94,7 +94,7 @@ function sendAsset(folder: URL): RequestHandler<{ name: string }> {
   return async (request, response) => {
     const { name } = request.params;
     const type = CONTENT_TYPES[extname(name)];
-    // A name and no path: nothing outside the folder can be asked for.
+    // Accept only file names, so that nothing outside the folder can be read.
     const uncompressed =
       type === undefined || !/^[\w.-]+$/.test(name) ? null : await readBuildFile(new URL(name, folder));
     if (type === undefined || uncompressed === null)
@@ -115,20 +115,13 @@ async function readBuildFile(file: URL): Promise<Buffer | null> {
   });
 }
 
-function tagRoute(route: string): RequestHandler {
-  return (_request, response, next) => {
-    contextOf(response).route = route;
-    next();
-  };
-}
-
 const NOT_BUILT_PAGE = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Waymark</title>
 <h1>The console is not built</h1>
-<p>The API is running: its reference is at <a href="docs">/docs</a>.</p>
-<p>To have the console too, run <code>npm run build</code> and load this page again.</p>
+<p>The API is running; see its reference at <a href="docs">/docs</a>.</p>
+<p>To use the console, run <code>npm run build</code> and reload this page.</p>
 </html>
 `;

@@ -1,16 +1,16 @@
-/** What the adapter knows of a request, from its first middleware on. */
-import type { Response } from "express";
+/** Context of a request, set by the first middleware. */
+import type { RequestHandler, Response } from "express";
 import type { SessionPrincipal } from "../accounts/api.ts";
 import type { ApiKeyPrincipal, OrganizationKeyPrincipal } from "../api-keys/api.ts";
 import { invariant } from "../platform/errors.ts";
 
 export interface RequestContext {
   readonly requestId: string;
-  /** The route as it is written (`/v1/jobs/by-marking/{markingNumber}`), for logs and metrics; never what was asked. */
+  /** Route pattern (`/v1/jobs/by-marking/{markingNumber}`), for logs and metrics; never the requested path. */
   route: string;
-  /** Whose key or session came, once that is known. */
+  /** Null until the request is authenticated. */
   principal: ApiKeyPrincipal | SessionPrincipal | null;
-  /** What went wrong, as the caller is told; null: nothing did. */
+  /** The error that was sent to the client; null if none. */
   failure: RecordedFailure | null;
 }
 
@@ -19,7 +19,7 @@ export interface RecordedFailure {
   readonly answer: unknown;
 }
 
-/** The context of the request that `response` answers. */
+/** Returns the context of the request of `response`. */
 export function contextOf(response: Response): RequestContext {
   const context = (response.locals as { context?: RequestContext }).context;
   invariant(context, "the first middleware has set the context");
@@ -30,7 +30,15 @@ export function setContext(response: Response, context: RequestContext): void {
   (response.locals as { context?: RequestContext }).context = context;
 }
 
-/** The authenticated partner; only routes behind `authenticate` may ask. */
+/** Returns a middleware that sets the route pattern of the request, for logs and metrics. */
+export function tagRoute(route: string): RequestHandler {
+  return (_request, response, next) => {
+    contextOf(response).route = route;
+    next();
+  };
+}
+
+/** Returns the principal of a route behind `authenticate`; throws in other routes. */
 export function principalOf(response: Response): OrganizationKeyPrincipal {
   const { principal } = contextOf(response);
   const isOrganizationKey = principal && principal.keyId !== null && principal.organizationId !== null;

@@ -1,11 +1,11 @@
-/** The headers that stand on every answer. */
+/** Headers of every response. */
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import helmet from "helmet";
 
 /**
- * Helmet's security headers for an API, and that nobody keeps an answer: it is one organisation's own. Helmet is asked
- * once, since it would say the same every time in a dozen steps.
+ * Returns Helmet's security headers for an API and `Cache-Control: no-store`. Helmet runs only once, because its headers are
+ * always the same and running it per request is slow.
  */
 export function defaultHeaders(): [name: string, value: string][] {
   const request = new IncomingMessage(new Socket());
@@ -14,7 +14,7 @@ export function defaultHeaders(): [name: string, value: string][] {
     contentSecurityPolicy: {
       directives: {
         defaultSrc: ["'none'"],
-        // These three do not follow `default-src`.
+        // `default-src` does not apply to these three.
         baseUri: ["'none'"],
         formAction: ["'none'"],
         frameAncestors: ["'none'"],

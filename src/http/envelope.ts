@@ -1,4 +1,4 @@
-/** The one envelope of every answer: `{request_id, success, data, error}`. */
+/** The envelope of every response: `{request_id, success, data, error}`. */
 import type { Response } from "express";
 import type { AppError, ErrorCode } from "../platform/errors.ts";
 import { contextOf } from "./context.ts";
@@ -27,17 +27,17 @@ export function sendSuccess(response: Response, data: unknown, status = 200): vo
   sendJson(response, status, successJson(contextOf(response).requestId, data));
 }
 
-/** A failure with its status, its headers and what the caller may know of it. */
+/** Sends the status, headers, code, message and details of `error`, and records it in the context. */
 export function sendError(response: Response, error: AppError): void {
   for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
   const { code, message, details } = error;
   const context = contextOf(response);
-  const answer = toErrorEnvelope(context.requestId, { code, message, details });
-  context.failure = { code, answer };
-  sendJson(response, error.status, JSON.stringify(answer));
+  const body = toErrorEnvelope(context.requestId, { code, message, details });
+  context.failure = { code, answer: body };
+  sendJson(response, error.status, JSON.stringify(body));
 }
 
-/** Past Express's own `send`, which would hash the body for an ETag and look the type up again. */
+/** Bypasses Express's `send`, which would compute an ETag and look up the type again. */
 function sendJson(response: Response, status: number, text: string): void {
   response.statusCode = status;
   response.setHeader("Content-Type", JSON_CONTENT_TYPE);

@@ -1,4 +1,4 @@
-/** Whatever a route throws, as an answer in the envelope. */
+/** Converts errors thrown by routes to responses in the envelope. */
 import type { ErrorRequestHandler, RequestHandler } from "express";
 import { toUnavailable } from "../platform/postgres/errors.ts";
 import { AppError } from "../platform/errors.ts";
@@ -14,7 +14,7 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
       const { requestId } = contextOf(response);
       logger.error({ request_id: requestId, err: serializeError(failure.cause ?? failure) }, failure.message);
     }
-    // Headers are out: all that is left is to break the connection, so that the caller does not take half for whole.
+    // The response has started. Express closes the connection, so that the client notices the truncation.
     if (response.headersSent) next(error);
     else sendError(response, failure);
   };
@@ -24,7 +24,7 @@ export const notFoundHandler: RequestHandler = () => {
   throw new AppError("NotFoundException", "There is no such route");
 };
 
-/** For a known path asked with a method that it does not have. */
+/** Returns a handler that throws MethodNotAllowedException, for a path that supports only the methods `allow`. */
 export function methodNotAllowed(allow: string): RequestHandler {
   return (request) => {
     throw new AppError(
@@ -37,13 +37,13 @@ export function methodNotAllowed(allow: string): RequestHandler {
   };
 }
 
-/** Errors of Express and of its body parser carry a status and a `type`. */
+/** Errors of Express and its body parser have a status and a `type`. */
 interface ExpressError extends Error {
   status?: number;
   type?: string;
 }
 
-/** What Express, its body parser or a service threw, as a failure that a caller can be told about. */
+/** Converts an error of Express, its body parser or a service to an AppError that is safe to send. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const { status, type } = error instanceof Error ? (error as ExpressError) : {};
@@ -61,7 +61,7 @@ export function toAppError(error: unknown): AppError {
     return new AppError("BadRequestException", "The path is not valid percent-encoded UTF-8");
   if (status !== undefined && status >= 400 && status < 500)
     return new AppError("BadRequestException", "The request could not be read");
-  // Not before: a caller who leaves in the middle of a body has codes in common with a database that does.
+  // Checked last, because a client that disconnects has error codes in common with a lost database connection.
   return toUnavailable(error) ?? internalError(error);
 }
 

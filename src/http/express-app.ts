@@ -1,4 +1,4 @@
-/** The REST adapter: every route and what stands before and after it. */
+/** The Express app: all routes and middlewares. */
 import compression from "compression";
 import cors from "cors";
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from "express";
@@ -34,7 +34,7 @@ export interface HttpServices extends AccountServices {
   config: Config;
   logger: Logger;
   metrics: Metrics;
-  /** Absent: nothing is traced. */
+  /** Absent if tracing is off. */
   tracing?: Tracing | undefined;
   database: Database;
   jobs: JobService;
@@ -43,33 +43,33 @@ export interface HttpServices extends AccountServices {
   events: EventService;
   requests: RequestRecorder;
   verifier: KeyVerifier;
-  /** Null: rate limits are off. */
+  /** Null if rate limits are off. */
   limits: RateLimits | null;
-  /** What readiness asks. */
+  /** Checked by the readiness endpoint. */
   dependencies: readonly Dependency[];
   isStopping: () => boolean;
-  /** The GraphQL adapter, which stands behind the same middlewares. */
+  /** The GraphQL adapter, mounted behind the same middlewares. */
   graphql?: MountedAdapter | undefined;
-  /** What the scheduler shows to operators. */
+  /** The dashboard of scheduled tasks, for operators. */
   schedulerDashboard?: Pick<MountedAdapter, "path" | "routes"> | undefined;
 }
 
-/** Another adapter's routes. What goes wrong below `path` it tells in its own words. */
+/** Routes of another adapter. It formats the errors below `path` itself. */
 interface MountedAdapter {
   readonly path: string;
-  routes(door: AdapterHost): RequestHandler;
-  errorHandler(door: AdapterHost): ErrorRequestHandler;
+  routes(host: AdapterHost): RequestHandler;
+  errorHandler(host: AdapterHost): ErrorRequestHandler;
 }
 
-/** What an adapter behind this one is lent. */
+/** Functions of this app that mounted adapters may use. */
 const adapterHost = {
   readJson,
   requestIdOf: (response: Response) => contextOf(response).requestId,
   setRoute(response: Response, route: string) {
     contextOf(response).route = route;
   },
-  setPrincipal(response: Response, holder: RequestContext["principal"]) {
-    contextOf(response).principal = holder;
+  setPrincipal(response: Response, principal: RequestContext["principal"]) {
+    contextOf(response).principal = principal;
   },
   setFailure(response: Response, failure: RecordedFailure) {
     contextOf(response).failure = failure;
@@ -80,7 +80,7 @@ const adapterHost = {
 
 type AdapterHost = typeof adapterHost;
 
-/** Headers that a browser may be told of across origins. */
+/** Headers that pages of other origins may read. */
 const EXPOSED_HEADERS = [
   "ETag",
   "Link",
@@ -114,7 +114,7 @@ export function createHttpApp(services: HttpServices): Express {
       throw badRequest([], "The request is not valid HTTP: it has no Host");
     }
     for (const [name, value] of baseHeaders) response.setHeader(name, value);
-    // A connection of a server that stops takes no further request.
+    // A stopping server accepts no further request on a connection.
     if (services.isStopping()) response.setHeader("Connection", "close");
     next();
   });
@@ -126,16 +126,16 @@ export function createHttpApp(services: HttpServices): Express {
 
   if (config.role !== "worker") {
     if (graphql) app.use(graphql.routes(adapterHost));
-    app.use("/v1", jobRoutes({ ...services, guards: guards, baseUrl }));
-    app.use("/v1", eventRoutes({ ...services, guards: guards }));
-    app.use("/v1", referenceRoutes({ ...services, guards: guards }));
+    app.use("/v1", jobRoutes({ ...services, guards, baseUrl }));
+    app.use("/v1", eventRoutes({ ...services, guards }));
+    app.use("/v1", referenceRoutes({ ...services, guards }));
     app.use("/auth", accountRoutes(services));
     app.use("/console-api", importRoutes(services));
     if (schedulerDashboard) app.use(schedulerDashboard.routes(adapterHost));
     app.use(docsRoutes(config.http));
   }
   app.use(opsRoutes(services));
-  // Last: it answers browsers at every address that is nobody else's.
+  // Last, because it answers browsers on every path that no other route handles.
   if (config.role !== "worker") app.use(consoleRoutes(config.http));
 
   app.use(notFoundHandler);
@@ -148,7 +148,7 @@ function allowOrigins(origins: readonly string[]): RequestHandler {
   return cors({ origin: [...origins], exposedHeaders: EXPOSED_HEADERS, maxAge: 86_400 });
 }
 
-/** The middleware wraps every answer that it sees, so it sees only those that may be compressed. */
+/** Runs `compression` only for clients that accept it, because it wraps every response. */
 function compressResponses(): RequestHandler {
   const compress = compression();
   return (request, response, next) => {

@@ -1,15 +1,15 @@
-/** Query strings, read strictly: a parameter stands once, is not empty and is valid percent-encoded UTF-8. */
+/** Strict parsing of query strings: parameters must be unique, not empty and valid percent-encoded UTF-8. */
 import type { Problem } from "../platform/errors.ts";
 
 export interface ParsedQuery {
   parameters: Map<string, string>;
-  /** Every parameter that is repeated, empty or unreadable. */
+  /** One problem per repeated, empty or malformed parameter. */
   problems: Problem[];
 }
 
 /**
- * The parameters of `url` whose names are `known`; any other is ignored, also a malformed one. Values of a repeated parameter
- * among `lists` are joined with commas.
+ * Parses the parameters of `url` whose names are in `known` and ignores all others. Parameters in `lists` may be repeated;
+ * their values are joined with commas.
  */
 export function readQuery(
   url: string,

@@ -1,4 +1,4 @@
-/** The first middleware: gives a request its id, and when it is over writes its log line, its metrics and its organisation's log. */
+/** The first middleware: assigns the request ID, and records log line, metrics, span and request log at the end. */
 import type { RequestHandler } from "express";
 import { newRequestId } from "../platform/ids.ts";
 import type { Logger } from "../platform/logger.ts";
@@ -14,7 +14,7 @@ export interface RequestContextDeps {
   logger: Logger;
   metrics: Metrics;
   requests: RequestRecorder;
-  /** Absent: nothing is traced. */
+  /** Absent if tracing is off. */
   tracing?: Tracing | undefined;
 }
 
@@ -37,12 +37,12 @@ export function requestContext({ logger, metrics, requests, tracing }: RequestCo
     response.once("close", () => {
       const durationMs = performance.now() - startedMs;
       const { route, requestId, principal } = context;
-      // 499, as nginx has it: the caller went away before the answer.
+      // 499, as in nginx: the client disconnected before the response.
       const status = response.writableFinished ? response.statusCode : 499;
       const method = METHODS.has(request.method) ? request.method : "other";
       metrics.requestsInFlight.dec();
       metrics.requestDuration.observe({ method, route, status: String(status) }, durationMs / 1000);
-      // The route, not the path: a query may hold names and addresses.
+      // Log the route pattern, because paths and queries may contain personal data.
       logger.info({
         request_id: requestId,
         method,

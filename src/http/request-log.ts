@@ -1,9 +1,8 @@
-/** What becomes of a request in its organisation's log. */
+/** Passes completed API requests to the request log. */
 import type { Request } from "express";
 import type { RequestRecorder } from "../request-log/api.ts";
 import type { RequestContext } from "./context.ts";
 
-/** What partners' programs call. */
 const LOGGED_ROUTES = /^\/(v1\/|graphql$)/;
 
 interface CompletedRequest {
@@ -13,7 +12,7 @@ interface CompletedRequest {
   readonly durationMs: number;
 }
 
-/** Logs a request that is over, where it came by an organisation's key: what people do in the console they see there. */
+/** Records a completed request if it was made with an organisation's API key. Requests of the console are not recorded. */
 export function logRequest(recorder: RequestRecorder, completed: CompletedRequest): void {
   const { request, context, status, durationMs } = completed;
   const { requestId, route, principal, failure } = context;

@@ -1,13 +1,13 @@
-/** A request as a span: by its route, and never by what was asked. */
+/** The trace span of a request. Its name is the route pattern, which contains no personal data. */
 import type { Request } from "express";
 import { toTypedId } from "../platform/ids.ts";
 import type { Span, Tracing } from "../platform/tracing/tracing.ts";
 import type { RequestContext } from "./context.ts";
 
-/** What asks again and again, and is nobody's request. */
+/** Polled by monitoring; their spans would be noise. */
 const UNTRACED_PATHS = new Set(["/health/live", "/health/ready", "/metrics"]);
 
-/** Whoever calls is a stranger: what it says of its own trace is named beside ours, and neither joined nor obeyed. */
+/** Starts a new trace and links it to the client's `traceparent`, whose sampling decision is not trusted. Null if not traced. */
 export function startRequestSpan(
   tracing: Tracing | undefined,
   { path, protocol, headers }: Request,
@@ -27,7 +27,7 @@ export interface RequestSpanResult {
   readonly method: string;
   readonly status: number;
   readonly context: RequestContext;
-  /** Whether some route was meant. */
+  /** False if no route matched. */
   readonly isRouted: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** A route's result as data, so that it can be sent now and, under an Idempotency-Key, again later. */
+/** Route handlers that return their result as data, so that it can be stored for an Idempotency-Key. */
 import type { Request, RequestHandler, Response } from "express";
 import type { Transaction } from "../platform/postgres/database.ts";
 import { sendSuccess } from "./envelope.ts";
@@ -6,11 +6,10 @@ import { sendSuccess } from "./envelope.ts";
 export interface RouteResult {
   data: unknown;
   headers?: Record<string, string>;
-  /** The client has this version: it gets 304 with the headers, and no body. */
+  /** True to send 304 with the headers and no body, because the client has this version. */
   isNotModified?: boolean;
 }
 
-/** A route: what it answers with, or what it throws. */
 export type RouteHandler = (request: Request, response: Response) => Promise<RouteResult>;
 
 export interface ChangeResult extends RouteResult {
@@ -18,7 +17,7 @@ export interface ChangeResult extends RouteResult {
   changed: boolean;
 }
 
-/** A route that changes something: in `tx` if given, and then with no other connection. */
+/** A route that changes data. If `tx` is given, it must use no other connection. */
 export type ChangeHandler = (request: Request, response: Response, tx?: Transaction) => Promise<ChangeResult>;
 
 export function toRequestHandler(handler: RouteHandler, status: 200 | 202 = 200): RequestHandler {

@@ -160,7 +160,7 @@ describe("while MongoDB is away", () => {
     await expect.poll(async () => (await get("/", operator, PAGE)).status, { timeout: 15_000 }).toBe(503);
     const page = await get("/", operator, PAGE);
     expect(page.headers.get("content-type")).toContain("text/html");
-    expect(await page.text()).toContain("MongoDB, which keeps them, is out of reach");
+    expect(await page.text()).toContain("MongoDB is unreachable");
     expectFailure(await operator.get("/operator/agenda/api"), 503);
     proxy.restore();
     await expect.poll(async () => (await get("/api", operator)).status, { timeout: 20_000 }).toBe(200);

@@ -175,8 +175,8 @@ describe("503 with Retry-After when as many requests are in work as can be answe
     expect(await metric("waymark_http_concurrency_limit")).toBe(MOST);
     await release();
     expect(await metric(REFUSED)).toBe(3);
-    expect(await metric('waymark_http_requests_shed_total{reason="share"}')).toBe(0);
-    expect(log.filter(({ msg }) => msg === "overloaded: requests are refused")).toHaveLength(1);
+    expect(await metric('waymark_http_requests_shed_total{reason="per_key"}')).toBe(0);
+    expect(log.filter(({ msg }) => msg === "overloaded: rejecting requests")).toHaveLength(1);
   });
 
   it("until those in work are answered", async () => {

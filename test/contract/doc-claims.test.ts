@@ -105,7 +105,7 @@ it("the mail about a known account calls the link to a new password as the sign-
 describe("texts for users", () => {
   /** Fixed spans: the feed of events, mails, the dashboard's chart, a key's lifetime and a filter. */
   const FIXED =
-    /cursor is older than|happened, oldest first|mails of the last|written in the last|title="The last|delivered in the last|value: "30"|"30d"|today included/;
+    /cursor is older than|days, oldest first|mails of the last|written in the last|title="The last|delivered in the last|value: "30"|"30d"|today included/;
 
   it("name no number of days where RETENTION_DAYS decides", () => {
     const files = globSync(

@@ -63,7 +63,7 @@ it("one key gets half of the places at most, so that the others find room", () =
     expect(places.rejectionReason("flooding", performance.now())).toBeNull();
     return take(places, "flooding");
   });
-  expect(places.rejectionReason("flooding", performance.now())).toBe("share");
+  expect(places.rejectionReason("flooding", performance.now())).toBe("per_key");
   expect(places.rejectionReason("another", performance.now())).toBeNull();
   responses[0]?.emit("close");
   expect(places.rejectionReason("flooding", performance.now())).toBeNull();

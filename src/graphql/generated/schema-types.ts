@@ -1105,7 +1105,7 @@ export type ApiKey = Node & {
   readonly scopes: ReadonlyArray<Scope>;
   /** IP address ranges that may use the key; null: any IP address. */
   readonly cidrs: Maybe<ReadonlyArray<Scalars['String']['output']>>;
-  /** ID of the user or key that created it, or `cli` for the command line. */
+  /** ID of the user or key that created it, or a name such as `cli`. */
   readonly createdBy: Scalars['String']['output'];
   /** Creation time. */
   readonly createdAt: Scalars['DateTime']['output'];
@@ -1850,7 +1850,7 @@ export type WebhookEndpoint = Node & {
   readonly secretCreatedAt: Scalars['DateTime']['output'];
   /** Expiry times of previous secrets that still sign requests. */
   readonly previousSecretsExpireAt: ReadonlyArray<Scalars['DateTime']['output']>;
-  /** ID of the user or key that created it, or `cli` for the command line. */
+  /** ID of the user or key that created it, or `operator`. */
   readonly createdBy: Scalars['String']['output'];
   /** Creation time. */
   readonly createdAt: Scalars['DateTime']['output'];

@@ -1,7 +1,8 @@
-/** Asking for an account, and answering what operators ask about it. For anybody. */
+/** Public routes to request an account and to answer an operator's question about it. */
 import { Router, type Request, type Response } from "express";
 import type { AccountRequestService } from "../../accounts/api.ts";
 import { toRequestHandler, type RouteResult } from "../route-result.ts";
+import { tagRoute } from "../context.ts";
 import { objectBody } from "../body.ts";
 import { methodNotAllowed } from "../error-handler.ts";
 import { auditSourceOf, type SessionGuards } from "./guards.ts";
@@ -12,7 +13,7 @@ interface AccountRequestRouteDeps {
 }
 
 export function accountRequestRoutes({ accountRequests, guards }: AccountRequestRouteDeps): Router {
-  // One answer for everybody: what comes of it depends on whether the address is known, and goes there by mail.
+  // Always the same response, so that it does not reveal whether the e-mail address is known. The result is e-mailed.
   const submit = async (request: Request, response: Response): Promise<RouteResult> => {
     await accountRequests.submit(objectBody(request), auditSourceOf(request, response));
     return { data: {} };
@@ -26,12 +27,12 @@ export function accountRequestRoutes({ accountRequests, guards }: AccountRequest
   const router = Router({ caseSensitive: true });
   router
     .route("/account-requests")
-    .all(guards.tagRoute("/auth/account-requests"))
+    .all(tagRoute("/auth/account-requests"))
     .post(guards.sameOriginForm, toRequestHandler(submit, 202))
     .all(methodNotAllowed("POST"));
   router
     .route("/account-requests/answer")
-    .all(guards.tagRoute("/auth/account-requests/answer"))
+    .all(tagRoute("/auth/account-requests/answer"))
     .post(guards.sameOriginForm, toRequestHandler(answer))
     .all(methodNotAllowed("POST"));
   return router;

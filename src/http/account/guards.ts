@@ -1,4 +1,4 @@
-/** What stands before every route of `/auth`: its name for the logs, the page that asks, the body, and who is signed in. */
+/** Middlewares of the routes for signed-in users: same-origin check, body and session. */
 import type { Request, RequestHandler, Response } from "express";
 import type { AuditSource } from "../../audit/api.ts";
 import type { ClientInfo, SessionPrincipal, SessionVerifier } from "../../accounts/api.ts";
@@ -8,17 +8,16 @@ import { readJson } from "../body.ts";
 import { contextOf } from "../context.ts";
 
 export interface SessionGuards {
-  tagRoute(route: string): RequestHandler;
-  /** Changes something: only pages of our own may ask. */
+  /** For changes: allows only requests of the console's pages. */
   sameOrigin: RequestHandler;
-  /** The same, with a JSON body. */
+  /** `sameOrigin` with a JSON body. */
   sameOriginForm: RequestHandler[];
   signedIn: RequestHandler;
-  /** For what people do with their own accounts alone: also who has yet to turn on the second factor that they must have. */
+  /** For the user's own account. Also allows users who must still set up two-factor authentication. */
   ownAccount: RequestHandler;
-  /** Only pages whose browser would keep the session's cookie: better told than signed out without a word. */
+  /** Rejects browsers that would not store the session cookie, with an explanation. */
   secureCookies: RequestHandler;
-  /** A form of one's own account. */
+  /** `ownAccount` with the same-origin check and a JSON body. */
   ownAccountForm: RequestHandler[];
 }
 
@@ -34,10 +33,6 @@ export function createSessionGuards(sessions: SessionVerifier): SessionGuards {
   );
   const body = readJson(MAX_BODY_BYTES);
   return {
-    tagRoute: (route) => (_request, response, next) => {
-      contextOf(response).route = route;
-      next();
-    },
     sameOrigin,
     sameOriginForm: [sameOrigin, body],
     signedIn: requireSession((headers, address) => sessions.verify(headers, address)),
@@ -46,12 +41,12 @@ export function createSessionGuards(sessions: SessionVerifier): SessionGuards {
       if (!supportsSecureCookies(request.headers)) throw insecureCookies();
       next();
     },
-    // The body last: who may not send it need not.
+    // The body last, so that it is only read for authenticated requests.
     ownAccountForm: [sameOrigin, ownAccount, body],
   };
 }
 
-/** Notes who is signed in. */
+/** Verifies the session and sets the principal of the request. */
 function requireSession(verify: SessionVerifier["verify"]): RequestHandler {
   return async (request, response, next) => {
     contextOf(response).principal = await verify(request.headers, request.ip ?? "");
@@ -62,11 +57,11 @@ function requireSession(verify: SessionVerifier["verify"]): RequestHandler {
 function insecureCookies(): AppError {
   return new AppError(
     "ForbiddenException",
-    "Nobody can sign in over plain http, but for http://localhost: browsers would not keep the session. Open this page with https.",
+    "Sign-in needs https (except on http://localhost), because browsers don't store the session cookie over plain http. Open this page with https.",
   );
 }
 
-/** Only routes behind `signedIn` or `ownAccount` may ask. */
+/** Returns the principal of a route behind `signedIn` or `ownAccount`; throws in other routes. */
 export function sessionOf(response: Response): SessionPrincipal {
   const { principal } = contextOf(response);
   invariant(principal && principal.keyId === null, "the route is behind signedIn or ownAccount");
@@ -82,12 +77,11 @@ export function clientInfoOf(request: Request, response: Response): ClientInfo {
   };
 }
 
-/** Where a request comes from, for the audit log. */
+/** Returns the IP address and request ID for the audit log. */
 export function auditSourceOf(request: Request, response: Response): AuditSource {
   return { address: request.ip ?? null, requestId: contextOf(response).requestId };
 }
 
-/** Adds cookies to the answer. */
 export function setCookies(response: Response, cookies: readonly string[]): void {
   for (const cookie of cookies) response.append("Set-Cookie", cookie);
 }

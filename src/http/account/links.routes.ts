@@ -1,7 +1,8 @@
-/** The links of mails: what one is good for, and the account that comes of it. For whoever has the link. */
+/** Public routes of the links in e-mails: check a link, and create the account that it invites to. */
 import { Router, type Request, type Response } from "express";
 import type { RegistrationService } from "../../accounts/api.ts";
 import { toRequestHandler, type RouteResult } from "../route-result.ts";
+import { tagRoute } from "../context.ts";
 import { objectBody } from "../body.ts";
 import { methodNotAllowed } from "../error-handler.ts";
 import { auditSourceOf, type SessionGuards } from "./guards.ts";
@@ -33,12 +34,12 @@ export function linkRoutes({ registrations, guards }: LinkRouteDeps): Router {
   const router = Router({ caseSensitive: true });
   router
     .route("/links/check")
-    .all(guards.tagRoute("/auth/links/check"))
+    .all(tagRoute("/auth/links/check"))
     .post(guards.sameOriginForm, toRequestHandler(check))
     .all(methodNotAllowed("POST"));
   router
     .route("/links/accept")
-    .all(guards.tagRoute("/auth/links/accept"))
+    .all(tagRoute("/auth/links/accept"))
     .post(guards.sameOriginForm, toRequestHandler(accept))
     .all(methodNotAllowed("POST"));
   return router;

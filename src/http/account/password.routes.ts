@@ -1,8 +1,9 @@
-/** Passwords: changed by who knows it, replaced by who reads the mail. */
+/** Routes to change a password, and to reset a forgotten one by e-mail. */
 import { Router, type Request, type Response } from "express";
 import { z } from "zod";
 import { accountEmail, parseOrThrow } from "../../accounts/api.ts";
 import { toRequestHandler, type RouteResult } from "../route-result.ts";
+import { tagRoute } from "../context.ts";
 import { objectBody } from "../body.ts";
 import { methodNotAllowed } from "../error-handler.ts";
 import { secretText } from "./schemas.ts";
@@ -35,17 +36,17 @@ export function passwordRoutes({ accounts, guards }: AccountRouteDeps): Router {
   const router = Router({ caseSensitive: true });
   router
     .route("/password/forgotten")
-    .all(guards.tagRoute("/auth/password/forgotten"))
+    .all(tagRoute("/auth/password/forgotten"))
     .post(guards.sameOriginForm, toRequestHandler(forgotten, 202))
     .all(methodNotAllowed("POST"));
   router
     .route("/password/reset")
-    .all(guards.tagRoute("/auth/password/reset"))
+    .all(tagRoute("/auth/password/reset"))
     .post(guards.sameOriginForm, toRequestHandler(reset))
     .all(methodNotAllowed("POST"));
   router
     .route("/password/change")
-    .all(guards.tagRoute("/auth/password/change"))
+    .all(tagRoute("/auth/password/change"))
     .post(guards.ownAccountForm, toRequestHandler(change))
     .all(methodNotAllowed("POST"));
   return router;

@@ -1,8 +1,9 @@
-/** What a person says of themselves. */
+/** The route to change the user's name. */
 import { Router, type Request, type Response } from "express";
 import { z } from "zod";
 import { parseOrThrow, userNameField } from "../../accounts/api.ts";
 import { toRequestHandler, type RouteResult } from "../route-result.ts";
+import { tagRoute } from "../context.ts";
 import { objectBody } from "../body.ts";
 import { methodNotAllowed } from "../error-handler.ts";
 import { sessionOf, clientInfoOf } from "./guards.ts";
@@ -20,7 +21,7 @@ export function profileRoutes({ accounts, guards }: AccountRouteDeps): Router {
   const router = Router({ caseSensitive: true });
   router
     .route("/profile")
-    .all(guards.tagRoute("/auth/profile"))
+    .all(tagRoute("/auth/profile"))
     .patch(guards.ownAccountForm, toRequestHandler(change))
     .all(methodNotAllowed("PATCH"));
   return router;

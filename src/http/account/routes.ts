@@ -1,4 +1,4 @@
-/** Everything below `/auth`: a person's way in, and what they do with their own account. */
+/** All routes below `/auth`: sign-in, account requests, and the user's own account. */
 import { Router } from "express";
 import type { AccountService, MembershipServices } from "../../accounts/api.ts";
 import { accountRequestRoutes } from "./account-requests.routes.ts";

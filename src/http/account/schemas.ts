@@ -1,11 +1,11 @@
-/** Parts that bodies of `/auth` have in common. */
+/** Schemas shared by request bodies of `/auth`. */
 import { z } from "zod";
 import { twoFactorCodeKinds } from "../../accounts/api.ts";
 
-/** Bounded by the body. What it must be like is said where one is chosen. */
+/** Its length is limited by the body. Rules for new passwords are checked where a password is set. */
 export const secretText = z.string({ error: "must be a string" }).min(1, { error: "must not be empty" });
 
-/** People type spaces between the digits. */
+/** Spaces between the digits are removed. */
 export const codeText = secretText
   .max(40, { error: "must be a code" })
   .transform((code) => code.replaceAll(/\s/g, ""));

@@ -1,7 +1,8 @@
-/** A person's own sessions: listed and ended. */
+/** Routes to list and end the user's sessions. */
 import { Router, type Request, type Response } from "express";
 import type { SessionView } from "../../accounts/api.ts";
 import { toRequestHandler, type RouteResult } from "../route-result.ts";
+import { tagRoute } from "../context.ts";
 import { methodNotAllowed } from "../error-handler.ts";
 import { sessionOf, clientInfoOf } from "./guards.ts";
 import type { AccountRouteDeps } from "./sign-in.routes.ts";
@@ -21,13 +22,13 @@ export function sessionRoutes({ accounts: { sessions }, guards }: AccountRouteDe
   const router = Router({ caseSensitive: true });
   router
     .route("/sessions")
-    .all(guards.tagRoute("/auth/sessions"))
+    .all(tagRoute("/auth/sessions"))
     .get(guards.ownAccount, toRequestHandler(list))
     .delete(guards.sameOrigin, guards.ownAccount, toRequestHandler(revokeOthers))
     .all(methodNotAllowed("GET, HEAD, DELETE"));
   router
     .route("/sessions/:id")
-    .all(guards.tagRoute("/auth/sessions/{id}"))
+    .all(tagRoute("/auth/sessions/{id}"))
     .delete(guards.sameOrigin, guards.ownAccount, toRequestHandler(revoke))
     .all(methodNotAllowed("DELETE"));
   return router;

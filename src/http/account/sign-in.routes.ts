@@ -1,4 +1,4 @@
-/** Signing in and out, and who is signed in. */
+/** Routes to sign in and out, and to read the current session. */
 import { Router, type Request, type Response } from "express";
 import { z } from "zod";
 import {
@@ -9,6 +9,7 @@ import {
 } from "../../accounts/api.ts";
 import { toTypedId } from "../../platform/ids.ts";
 import { toRequestHandler, type RouteResult } from "../route-result.ts";
+import { tagRoute } from "../context.ts";
 import { objectBody } from "../body.ts";
 import { methodNotAllowed } from "../error-handler.ts";
 import { codeKind, codeText, secretText } from "./schemas.ts";
@@ -63,27 +64,27 @@ export function signInRoutes({ accounts, guards }: AccountRouteDeps): Router {
   const router = Router({ caseSensitive: true });
   router
     .route("/sign-in")
-    .all(guards.tagRoute("/auth/sign-in"))
+    .all(tagRoute("/auth/sign-in"))
     .post(guards.sameOriginForm, guards.secureCookies, toRequestHandler(signIn))
     .all(methodNotAllowed("POST"));
   router
     .route("/two-factor")
-    .all(guards.tagRoute("/auth/two-factor"))
+    .all(tagRoute("/auth/two-factor"))
     .post(guards.sameOriginForm, toRequestHandler(confirmTwoFactor))
     .all(methodNotAllowed("POST"));
   router
     .route("/reauthenticate")
-    .all(guards.tagRoute("/auth/reauthenticate"))
+    .all(tagRoute("/auth/reauthenticate"))
     .post(guards.ownAccountForm, toRequestHandler(reauthenticate))
     .all(methodNotAllowed("POST"));
   router
     .route("/sign-out")
-    .all(guards.tagRoute("/auth/sign-out"))
+    .all(tagRoute("/auth/sign-out"))
     .post(guards.sameOrigin, guards.ownAccount, toRequestHandler(signOut))
     .all(methodNotAllowed("POST"));
   router
     .route("/session")
-    .all(guards.tagRoute("/auth/session"))
+    .all(tagRoute("/auth/session"))
     .get(guards.ownAccount, toRequestHandler(session))
     .all(methodNotAllowed("GET, HEAD"));
   return router;

@@ -1,8 +1,9 @@
-/** A person's second factor: begun, confirmed, its recovery codes renewed, turned off. */
+/** Routes to set up and turn off two-factor authentication and to renew recovery codes. */
 import { Router, type Request, type RequestHandler, type Response } from "express";
 import { z } from "zod";
 import { parseOrThrow } from "../../accounts/api.ts";
 import { toRequestHandler, type RouteResult } from "../route-result.ts";
+import { tagRoute } from "../context.ts";
 import { objectBody } from "../body.ts";
 import { methodNotAllowed } from "../error-handler.ts";
 import { codeText, passwordBody } from "./schemas.ts";
@@ -27,13 +28,12 @@ export function twoFactorRoutes({ accounts: { twoFactor }, guards }: AccountRout
     return { data: { recovery_codes: confirmed.codes } };
   };
   const renew = async (request: Request, response: Response): Promise<RouteResult> => {
-    const visit = clientInfoOf(request, response);
-    const codes = await twoFactor.regenerateRecoveryCodes(sessionOf(response), visit);
+    const clientInfo = clientInfoOf(request, response);
+    const codes = await twoFactor.regenerateRecoveryCodes(sessionOf(response), clientInfo);
     return { data: { recovery_codes: codes } };
   };
   const disable = async (request: Request, response: Response): Promise<RouteResult> => {
-    const visit = clientInfoOf(request, response);
-    await twoFactor.disable(sessionOf(response), visit);
+    await twoFactor.disable(sessionOf(response), clientInfoOf(request, response));
     return { data: {} };
   };
 
@@ -41,7 +41,7 @@ export function twoFactorRoutes({ accounts: { twoFactor }, guards }: AccountRout
   const post = (path: string, handler: RequestHandler): void => {
     router
       .route(path)
-      .all(guards.tagRoute(`/auth${path}`))
+      .all(tagRoute(`/auth${path}`))
       .post(guards.ownAccountForm, handler)
       .all(methodNotAllowed("POST"));
   };

@@ -1,6 +1,6 @@
 /**
- * A file of jobs from the console's Import page, read as it comes and never held. The answer comes as NDJSON: a line of
- * progress after each thousand rows, and a report as the last. What is wrong from the start is told in the envelope.
+ * The upload of the console's Import page, processed as a stream. The response is NDJSON: a progress line per thousand rows
+ * and a report as the last line. Errors before the first row are sent in the envelope.
  */
 import { Router, type Request, type RequestHandler, type Response } from "express";
 import type { AccountService } from "../../accounts/api.ts";
@@ -11,7 +11,7 @@ import { serializeError, type Logger } from "../../platform/logger.ts";
 import { createSessionGuards, sessionOf } from "../account/guards.ts";
 import { allowLongUpload } from "../server/request-timeout.ts";
 import { payloadTooLarge } from "../body.ts";
-import { contextOf } from "../context.ts";
+import { contextOf, tagRoute } from "../context.ts";
 import { methodNotAllowed, toAppError } from "../error-handler.ts";
 import { readImportRequest } from "./import.schema.ts";
 
@@ -22,7 +22,7 @@ export interface ImportRouteServices {
   isStopping: () => boolean;
 }
 
-/** More than a million jobs. */
+/** Enough for more than a million jobs. */
 export const MAX_IMPORT_BYTES = 268_435_456;
 
 export function importRoutes(services: ImportRouteServices): Router {
@@ -30,7 +30,7 @@ export function importRoutes(services: ImportRouteServices): Router {
   const router = Router({ caseSensitive: true });
   router
     .route("/imports")
-    .all(guards.tagRoute("/console-api/imports"))
+    .all(tagRoute("/console-api/imports"))
     .post(guards.sameOrigin, guards.signedIn, requireOperator, runImport(services))
     .all(methodNotAllowed("POST"));
   return router;
@@ -46,7 +46,7 @@ function runImport(services: ImportRouteServices): RequestHandler {
   return async (request, response) => {
     const importRequest = readImportRequest(request.originalUrl, request.headers["content-type"]);
     if ((request.headers["content-encoding"] ?? "identity") !== "identity")
-      throw new AppError("UnsupportedMediaTypeException", "The file must come uncompressed");
+      throw new AppError("UnsupportedMediaTypeException", "The file must be uncompressed");
     if (Number(request.headers["content-length"] ?? 0) > MAX_IMPORT_BYTES) throw payloadTooLarge();
     allowLongUpload(request);
     const upload = new Upload(request);
@@ -62,7 +62,7 @@ function runImport(services: ImportRouteServices): RequestHandler {
       }
       response.end();
     } finally {
-      // What was not read (the file was refused) has to go somewhere, or the browser never comes to the answer.
+      // Discard the rest of a rejected file: browsers read the response only after sending everything.
       request.resume();
     }
   };
@@ -73,7 +73,7 @@ function auditContextOf(request: Request, response: Response): AuditContext {
   return { actor, requestId: contextOf(response).requestId, address: request.ip ?? null };
 }
 
-/** The request's body, bounded, and how much of it was read. */
+/** The request body, limited to MAX_IMPORT_BYTES, and the number of bytes read. */
 class Upload {
   bytes = 0;
   readonly #request: Request;
@@ -83,7 +83,7 @@ class Upload {
   }
 
   async *chunks(): AsyncGenerator<Uint8Array> {
-    // Else the end of the reading would be the end of the connection, before there is an answer.
+    // Without this option, stopping early would destroy the connection before the response is sent.
     const chunks = this.#request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
     for await (const chunk of chunks) {
       this.bytes += chunk.length;
@@ -93,24 +93,24 @@ class Upload {
   }
 }
 
-/** A server that stops waits for its answers, but not for a million rows: what is in is reported, and can be gone on from. */
+/** Throws ServiceUnavailableException when the server stops. The report then lists what was imported so far. */
 async function* untilStopping(
   chunks: AsyncIterable<Uint8Array>,
   isStopping: () => boolean,
 ): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
     if (isStopping())
-      throw unavailable("The service is restarting: import the same file again in a moment", 10);
+      throw unavailable("The service is restarting. Import the same file again in a moment.", 10);
     yield chunk;
   }
 }
 
-/** Aborts where the caller goes away before the answer is complete. */
+/** Returns a signal that aborts if the client disconnects before the response is complete. */
 function disconnectSignal(response: Response): AbortSignal {
   const disconnected = new AbortController();
   response.once("close", () => {
     if (!response.writableFinished)
-      disconnected.abort(new AppError("BadRequestException", "The caller went away"));
+      disconnected.abort(new AppError("BadRequestException", "The client disconnected"));
   });
   return disconnected.signal;
 }
@@ -119,11 +119,11 @@ function writeLine(response: Response, line: object): void {
   if (response.destroyed) return;
   if (!response.headersSent) {
     response.setHeader("Content-Type", "application/x-ndjson; charset=utf-8");
-    // Whoever collects what they pass on, be it to compress it, would leave the page without progress.
+    // Keep proxies from buffering or compressing, which would delay the progress.
     response.setHeader("Cache-Control", "no-store, no-transform");
     response.setHeader("X-Accel-Buffering", "no");
   }
-  // Not waited for: a browser reads nothing before it has sent everything, and what is written is bounded.
+  // Don't wait for `drain`: browsers read nothing before they have sent everything, and the output is small.
   response.write(`${JSON.stringify(line)}\n`);
 }
 

@@ -1,4 +1,4 @@
-/** How an import is asked for: its file's format by the Content-Type, everything else in the query. */
+/** Parses an import request: the file format from Content-Type, everything else from the query. */
 import { z } from "zod";
 import {
   type ColumnMapping,
@@ -16,7 +16,7 @@ const formats: Readonly<Record<string, FileFormat>> = {
   "application/x-ndjson": "ndjson",
 };
 
-/** PostgreSQL looks for these, and the audit log keeps one of them. */
+/** Without characters that PostgreSQL cannot store. */
 const organizationReference = z
   .string()
   .max(255, { error: "must be at most 255 characters" })
@@ -33,7 +33,7 @@ const readQuery = queryReader(
   }),
 );
 
-/** Throws BadRequestException, or UnsupportedMediaTypeException for a file of another kind. */
+/** Throws BadRequestException for an invalid query and UnsupportedMediaTypeException for another file format. */
 export function readImportRequest(url: string, contentType: string | undefined): ImportRequest {
   const format = formats[contentType?.split(";", 1)[0]?.trim().toLowerCase() ?? ""];
   if (format === undefined) {
@@ -44,22 +44,24 @@ export function readImportRequest(url: string, contentType: string | undefined):
   return { format, agent, contractor, dryRun, columns, fileName };
 }
 
-/** `{"Order no": "marking_number", …}`: the file's own names, and what each stands for. */
+/** Parses `{"Order no": "marking_number", …}`: the columns of the file and the fields that they contain. */
 function readColumnNames(text: string, context: z.RefinementCtx<string>): ColumnMapping {
-  const refuse = (message: string) => {
+  const reject = (message: string) => {
     context.addIssue({ code: "custom", message });
     return z.NEVER;
   };
   const names = parseObject(text);
-  if (names === null) return refuse("must be a JSON object: the file's names of its columns, each with ours");
+  if (names === null)
+    return reject("must be a JSON object that maps the file's columns to Waymark's columns");
   const columns: ColumnMapping = new Map(
     Object.entries(names).flatMap(([name, column]) =>
       typeof column === "string" && isFileColumn(column) ? [[name, column]] : [],
     ),
   );
   if (columns.size < Object.keys(names).length)
-    return refuse(`must name only these: ${fileColumns.join(", ")}`);
-  if (new Set(columns.values()).size < columns.size) return refuse("must name each of our columns once");
+    return reject(`must map only to these columns: ${fileColumns.join(", ")}`);
+  if (new Set(columns.values()).size < columns.size)
+    return reject("must map only one column to each of Waymark's columns");
   return columns;
 }
 

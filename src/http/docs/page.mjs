@@ -1,4 +1,4 @@
-/** In the browser: Swagger UI on this server's document, the table of contents beside it, and the colour scheme. */
+/** Browser script of the reference page: starts Swagger UI and builds the table of contents. */
 const { prefix } = document.body.dataset;
 const reference = document.getElementById("reference");
 const contents = document.getElementById("contents");
@@ -8,7 +8,7 @@ const applyScheme = () => document.documentElement.classList.toggle("dark-mode",
 applyScheme();
 dark.addEventListener("change", applyScheme);
 
-// On a phone the table of contents waits until it is asked for.
+// On a phone the table of contents starts closed.
 const narrow = matchMedia("(max-width: 60rem)");
 if (narrow.matches) contents.parentElement.open = false;
 
@@ -18,11 +18,11 @@ const operations = operationsOf(spec.paths);
 const webhooks = operationsOf(spec.webhooks);
 const tags = spec.tags.map(({ name }) => name);
 
-// Requests are tried on the server that shows the page, whatever its public address is.
+// Send requests to the server of this page, whatever its public URL is.
 spec.servers = [{ url: `${location.origin}${prefix}/v1` }];
-// Swagger UI shows webhooks under a heading of their own, and their tag as one more that stands empty.
+// Swagger UI shows webhooks in a separate section and would show their tag as an empty one.
 spec.tags = spec.tags.filter(({ name }) => operations.some((operation) => operation.tags[0] === name));
-// The limits' headers are told with the successes; under every failure again they would bury it.
+// Show the rate limit headers only for successful responses, to keep errors readable.
 Object.values(spec.components.responses).forEach(dropLimits);
 operations.flatMap(failuresOf).forEach(dropLimits);
 
@@ -57,7 +57,7 @@ function dropLimits({ headers = {} }) {
   for (const name of Object.keys(headers)) if (name.includes("RateLimit")) delete headers[name];
 }
 
-/** What the table of contents says under `tag`. */
+/** Returns the section of `tag` in the table of contents. */
 function section(tag) {
   const has = ({ tags: [first] }) => first === tag;
   const entries = [
@@ -81,11 +81,11 @@ function entry(tag, operationId, name, badge) {
   return link;
 }
 
-/** Opens an operation and goes to it. */
-function show(where) {
-  ui.layoutActions.show(["operations-tag", where[1]], true);
-  ui.layoutActions.show(where, true);
-  requestAnimationFrame(() => document.getElementById(where.join("-"))?.scrollIntoView());
+/** Expands an operation and scrolls to it. */
+function show(operationPath) {
+  ui.layoutActions.show(["operations-tag", operationPath[1]], true);
+  ui.layoutActions.show(operationPath, true);
+  requestAnimationFrame(() => document.getElementById(operationPath.join("-"))?.scrollIntoView());
 }
 
 function element(name, properties, ...children) {

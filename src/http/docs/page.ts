@@ -1,11 +1,11 @@
-/** The reference page: a shell around Swagger UI, and its files with the version that stands in their addresses. */
+/** The API reference page around Swagger UI, and its assets, whose URLs contain a version. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 
 export interface PageAsset {
   content: Buffer;
   type: string;
-  /** Changes with the content, so that a browser may keep the file for ever. */
+  /** Hash of the content, so that browsers may cache the file for ever. */
   version: string;
 }
 
@@ -19,12 +19,12 @@ const files = new Map([
 
 const assets = new Map<string, PageAsset>();
 
-/** A file of the page, read once; null where the page has none of that name. */
+/** Returns an asset of the page, cached after the first read; null if there is none of that name. */
 export function readAsset(name: string): PageAsset | null {
   const file = files.get(name);
   if (file === undefined) return null;
-  const known = assets.get(name);
-  if (known) return known;
+  const cached = assets.get(name);
+  if (cached) return cached;
   const content = readFileSync(file);
   const version = createHash("sha256").update(content).digest("hex").slice(0, 12);
   const asset = {
@@ -36,7 +36,7 @@ export function readAsset(name: string): PageAsset | null {
   return asset;
 }
 
-/** The page as HTML; `prefix` stands before every path (empty, or `/waymark`). */
+/** Returns the HTML of the page. `prefix` is the path of the public URL: empty, or such as `/waymark`. */
 export function referencePage(prefix: string): string {
   const assetUrl = (name: string): string => `${prefix}/docs/assets/${readAsset(name)?.version}/${name}`;
   return `<!doctype html>
@@ -61,7 +61,7 @@ export function referencePage(prefix: string): string {
 </header>
 <div class="layout">
 <nav class="contents" aria-label="Operations"><details open><summary>Operations</summary><div id="contents"></div></details></nav>
-<div id="reference" tabindex="-1"><noscript><p>This page needs JavaScript; <a href="${prefix}/openapi.json">openapi.json</a> says the same.</p></noscript></div>
+<div id="reference" tabindex="-1"><noscript><p>This page needs JavaScript; <a href="${prefix}/openapi.json">openapi.json</a> has the same content.</p></noscript></div>
 </div>
 </body>
 </html>

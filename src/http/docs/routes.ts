@@ -1,10 +1,10 @@
-/** The OpenAPI documents and the reference page: everything comes from this server. */
+/** Routes of the OpenAPI documents and the reference page. */
 import { createHash } from "node:crypto";
 import { Router, type RequestHandler } from "express";
 import { AppError } from "../../platform/errors.ts";
 import { pathPrefix } from "../../platform/public-url.ts";
 import { matchesEtag } from "../etag.ts";
-import { contextOf } from "../context.ts";
+import { tagRoute } from "../context.ts";
 import { readAsset, referencePage } from "./page.ts";
 import { methodNotAllowed } from "../error-handler.ts";
 import {
@@ -13,7 +13,7 @@ import {
   type OpenApiDocument,
 } from "../v1/openapi/documents.ts";
 
-/** Scripts, styles and connections of this origin alone; Swagger UI draws its icons from `data:` addresses. */
+/** Allows only this origin; Swagger UI's icons are `data:` URLs. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -28,7 +28,7 @@ const CONTENT_SECURITY_POLICY = [
 const sendAsset: RequestHandler<{ version: string; name: string }> = (request, response) => {
   const asset = readAsset(request.params.name);
   if (!asset) throw new AppError("NotFoundException", "The reference page has no such file");
-  // Another version is asked for while processes of two releases stand side by side: it gets what there is, for now.
+  // While two releases run side by side, a request for the other version gets this one, uncached.
   const isCurrent = request.params.version === asset.version;
   response.setHeader("Cache-Control", isCurrent ? "public, max-age=31536000, immutable" : "no-store");
   response.type(asset.type).send(asset.content);
@@ -36,7 +36,7 @@ const sendAsset: RequestHandler<{ version: string; name: string }> = (request, r
 
 export function docsRoutes({ publicUrl }: { publicUrl: string | null }): Router {
   const prefix = pathPrefix(publicUrl);
-  // Created by the first request: most processes never get one.
+  // Created by the first request, because most processes never get one.
   let page: string | undefined;
 
   const sendPage: RequestHandler = (_request, response) => {
@@ -48,7 +48,8 @@ export function docsRoutes({ publicUrl }: { publicUrl: string | null }): Router 
 
   const router = Router({ caseSensitive: true });
   const route = (path: string, handler: RequestHandler<never>): void => {
-    router.route(path).all(tagRoute(path)).get(handler).all(methodNotAllowed("GET, HEAD"));
+    const pattern = path.replaceAll(/:(\w+)/g, "{$1}");
+    router.route(path).all(tagRoute(pattern)).get(handler).all(methodNotAllowed("GET, HEAD"));
   };
   route(
     "/openapi.json",
@@ -64,8 +65,8 @@ export function docsRoutes({ publicUrl }: { publicUrl: string | null }): Router 
 }
 
 /**
- * Sends a document, created by the first request; 304 if `If-None-Match` names its ETag. Express would send it whole to
- * a client that adds `Cache-Control: no-cache`, as `fetch` does.
+ * Returns a handler that sends a document, or 304 if `If-None-Match` matches. Express itself never sends 304 to clients
+ * that send `Cache-Control: no-cache`, as `fetch` does.
  */
 function sendDocument(create: () => OpenApiDocument): RequestHandler {
   let document: { text: string; etag: string } | undefined;
@@ -73,8 +74,8 @@ function sendDocument(create: () => OpenApiDocument): RequestHandler {
     document ??= withEtag(JSON.stringify(create()));
     response.setHeader("Cache-Control", "no-cache");
     response.setHeader("ETag", document.etag);
-    const known = request.get("If-None-Match");
-    if (known !== undefined && matchesEtag(known, document.etag)) response.status(304).end();
+    const etags = request.get("If-None-Match");
+    if (etags !== undefined && matchesEtag(etags, document.etag)) response.status(304).end();
     else response.type("json").send(document.text);
   };
 }
@@ -83,12 +84,4 @@ function sendDocument(create: () => OpenApiDocument): RequestHandler {
 function withEtag(text: string): { text: string; etag: string } {
   const hash = createHash("sha256").update(text).digest("base64url");
   return { text, etag: `W/"${hash.slice(0, 22)}"` };
-}
-
-function tagRoute(path: string): RequestHandler {
-  const name = path.replaceAll(/:(\w+)/g, "{$1}");
-  return (_request, response, next) => {
-    contextOf(response).route = name;
-    next();
-  };
 }

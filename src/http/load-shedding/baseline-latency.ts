@@ -1,13 +1,13 @@
-/** What each kind of request takes while the server is calm, and so how long it may take at most when it is not. */
+/** Baseline latency per kind of request, measured at low load, and the threshold derived from it. */
 
-/** Twice as long; and what takes next to nothing may wait for a few milliseconds, which nobody notices. */
+/** The threshold is twice the mean, or the mean plus 3 ms if that is more: such a delay is not noticeable. */
 const THRESHOLD_FACTOR = 2;
 const THRESHOLD_MARGIN_MS = 3;
-/** The mean goes over about so many of the last. */
+/** The mean covers about this many of the last samples. */
 const WINDOW_SIZE = 16;
-/** Before, nothing is said: the first of a kind find nothing prepared. */
+/** There is no threshold before this many samples, because the first requests of a kind run cold. */
 const MIN_SAMPLES = 8;
-/** One that met a pause counts as one that took so many times the mean. */
+/** A sample counts as at most this multiple of the mean, so that pauses of the process don't distort it. */
 const OUTLIER_FACTOR = 4;
 
 interface RunningMean {
@@ -18,19 +18,20 @@ interface RunningMean {
 export class BaselineLatency {
   readonly #meanByKind = new Map<string, RunningMean>();
 
-  /** One of `kind` took `tookMs`, and hardly another was in work meanwhile. Kinds are few: they are never forgotten. */
-  record(kind: string, tookMs: number): void {
+  /** Records the duration of a request that ran at low load. Kinds are few, so none is ever removed. */
+  record(kind: string, durationMs: number): void {
     const mean = this.#meanByKind.get(kind);
     if (!mean) {
-      this.#meanByKind.set(kind, { count: 1, meanMs: tookMs });
+      this.#meanByKind.set(kind, { count: 1, meanMs: durationMs });
       return;
     }
     mean.count += 1;
-    const counted = mean.count > MIN_SAMPLES ? Math.min(tookMs, mean.meanMs * OUTLIER_FACTOR) : tookMs;
-    mean.meanMs += (counted - mean.meanMs) / Math.min(mean.count, WINDOW_SIZE);
+    const cappedMs =
+      mean.count > MIN_SAMPLES ? Math.min(durationMs, mean.meanMs * OUTLIER_FACTOR) : durationMs;
+    mean.meanMs += (cappedMs - mean.meanMs) / Math.min(mean.count, WINDOW_SIZE);
   }
 
-  /** Null: not known yet. */
+  /** Returns null while there are too few samples of `kind`. */
   thresholdMs(kind: string): number | null {
     const mean = this.#meanByKind.get(kind);
     if (!mean || mean.count < MIN_SAMPLES) return null;

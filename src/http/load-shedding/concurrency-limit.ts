@@ -1,49 +1,47 @@
 /**
- * How many requests may be in work at once. In calm so many that a burst finds room. Where requests stand in line for
- * longer than a moment, and answers take longer than they may (calm-times.ts), so few that those in work are answered in
- * time again; then more, one by one, as long as that holds. It looks a few times a second, when a request comes, and has no
- * timer. Docs: docs/decisions/0037-a-limit-that-finds-itself.md.
+ * Adaptive limit of concurrent requests. While requests queue and take longer than their thresholds (baseline-latency.ts),
+ * the limit is cut; once they are fast again, it rises step by step. See docs/decisions/0037-a-limit-that-finds-itself.md.
  */
 import { BaselineLatency } from "./baseline-latency.ts";
 
 export interface ConcurrencyLimitOptions {
-  /** In calm. */
+  /** The limit without overload. */
   max: number;
 }
 
-/** Under any load: enough to keep the process and PostgreSQL busy. */
+/** Enough to keep the process and PostgreSQL busy. */
 const MIN_LIMIT = 4;
 const ADJUST_INTERVAL_MS = 100;
-/** Where fewer answers than this tell how it goes, a look may take longer. */
+/** With fewer samples, the next adjustment waits for up to MAX_ADJUST_INTERVAL_MS. */
 const MIN_SAMPLES = 10;
 const MAX_ADJUST_INTERVAL_MS = 1_000;
-/** With so many in work, or fewer, all the while, an answer was made in calm. */
+/** A request is a baseline sample if no more than this many were in flight during all of it. */
 const BASELINE_CONCURRENCY = 2;
-/** A burst is no overload: before the first cut the line has stood for so many looks. */
+/** Consecutive intervals with a queue before the first cut, because a burst is not an overload. */
 const QUEUED_INTERVALS_BEFORE_CUT = 3;
-/** Below this part of what answers may take there is room for one more. */
+/** The limit rises if requests take less than this part of their thresholds on average. */
 const RAISE_BELOW = 0.8;
-/** Each cut takes a tenth away at least; and no answer alone says more than this. */
+/** Each cut removes at least 10 %. A single sample counts at most as MAX_SAMPLE_PRESSURE. */
 const MAX_CUT_FACTOR = 0.9;
 const MAX_SAMPLE_PRESSURE = 10;
-/** So often under lasting overload, and for so long, only as many as in calm are let in, to learn anew what calm is. */
+/** Time between probes under lasting overload. A probe admits BASELINE_CONCURRENCY requests to measure the baseline again. */
 const PROBE_INTERVAL_MS = 10_000;
-/** Where nothing of what was answered is known. */
+/** Time between probes if no sample has a baseline. */
 const PROBE_RETRY_MS = 3_000;
 const PROBE_SAMPLES = 20;
 const MAX_PROBE_MS = 1_000;
 
-/** What has been seen since the last look. */
+/** Measurements since the last adjustment. */
 interface IntervalStats {
   startedMs: number;
   rejected: number;
   minInFlight: number;
   maxInFlight: number;
-  /** Of requests that came under the present limit. */
+  /** Successful requests that started under the current limit. */
   samples: number;
-  /** Of these, those of a kind whose time in calm is known. */
+  /** Those samples whose kind has a baseline. */
   samplesWithBaseline: number;
-  /** The sum of what the answers took, each as a part of what it may take. */
+  /** Sum of duration / threshold of these samples. */
   pressure: number;
 }
 
@@ -54,10 +52,11 @@ export class ConcurrencyLimit {
   #inFlight = 0;
   #interval: IntervalStats;
   #queuedIntervals = 0;
-  /** What began before has met another limit, and says nothing of this one. */
+  /** Requests that started earlier are not samples of the current limit. */
   #limitChangedMs = 0;
+  /** Last time at which more than BASELINE_CONCURRENCY requests were in flight. */
   #contendedMs = -1;
-  /** Null: nothing is learnt on purpose. */
+  /** Null if no probe is running. */
   #probeStartedMs: number | null = null;
   #probeSamples = 0;
   #lastProbeMs = -Infinity;
@@ -76,7 +75,7 @@ export class ConcurrencyLimit {
     return this.#isProbing ? BASELINE_CONCURRENCY : Math.floor(this.#limit);
   }
 
-  /** Whether fewer are let in than in calm. */
+  /** True if the limit is below its maximum. */
   get isReduced(): boolean {
     return this.#isProbing || this.#limit < this.#max;
   }
@@ -99,32 +98,32 @@ export class ConcurrencyLimit {
     if (this.#inFlight > this.#interval.maxInFlight) this.#interval.maxInFlight = this.#inFlight;
   }
 
-  /** It is over, or its client's turn, and tells nothing. */
+  /** The request finished or waits for its client. It does not count as a sample. */
   onRelease(nowMs: number): void {
     if (this.#inFlight > BASELINE_CONCURRENCY) this.#contendedMs = nowMs;
     this.#inFlight -= 1;
     if (this.#inFlight < this.#interval.minInFlight) this.#interval.minInFlight = this.#inFlight;
   }
 
-  /** It was answered as it should be. `kind`: those that take about as long. */
+  /** The request succeeded. `kind` groups requests of similar duration. */
   onSuccess(kind: string, startedMs: number, nowMs: number): void {
     this.onRelease(nowMs);
-    const tookMs = nowMs - startedMs;
-    if (startedMs > this.#contendedMs) this.#recordBaseline(kind, tookMs, nowMs);
+    const durationMs = nowMs - startedMs;
+    if (startedMs > this.#contendedMs) this.#recordBaseline(kind, durationMs, nowMs);
     if (startedMs < this.#limitChangedMs) return;
     this.#interval.samples += 1;
     const thresholdMs = this.#baseline.thresholdMs(kind);
     if (thresholdMs === null) return;
     this.#interval.samplesWithBaseline += 1;
-    this.#interval.pressure += Math.min(tookMs / thresholdMs, MAX_SAMPLE_PRESSURE);
+    this.#interval.pressure += Math.min(durationMs / thresholdMs, MAX_SAMPLE_PRESSURE);
   }
 
-  /** To be asked when a request comes: whether enough was seen to look what the limit should be. */
+  /** Call it for every request: there is no timer. Returns true if it is time to call `adjust`. */
   isAdjustmentDue(nowMs: number): boolean {
     const { startedMs, samples } = this.#interval;
-    const tookMs = nowMs - startedMs;
-    if (tookMs < ADJUST_INTERVAL_MS) return false;
-    return this.#isProbing || samples >= MIN_SAMPLES || tookMs >= MAX_ADJUST_INTERVAL_MS;
+    const elapsedMs = nowMs - startedMs;
+    if (elapsedMs < ADJUST_INTERVAL_MS) return false;
+    return this.#isProbing || samples >= MIN_SAMPLES || elapsedMs >= MAX_ADJUST_INTERVAL_MS;
   }
 
   adjust(nowMs: number): void {
@@ -142,14 +141,14 @@ export class ConcurrencyLimit {
       this.#respondToQueue(nowMs);
   }
 
-  /** To a line that stands. */
+  /** Cuts, raises or probes while requests queue. */
   #respondToQueue(nowMs: number): void {
     const { rejected, maxInFlight, samples, samplesWithBaseline, pressure } = this.#interval;
     const isProbeDue =
       nowMs - this.#lastProbeMs >= (samplesWithBaseline === 0 ? PROBE_RETRY_MS : PROBE_INTERVAL_MS);
-    // Those in work take long whoever else is let in: no reason to shut out the others for as long.
+    // The requests in flight are slow at any limit: admit others meanwhile.
     if (samplesWithBaseline === 0 && samples < MIN_SAMPLES) this.#raiseTo(this.#limit + MIN_LIMIT);
-    // Where nobody has to be refused any more, nothing need be learnt.
+    // A probe is only worthwhile while requests are rejected.
     else if (rejected > 0 && isProbeDue && this.#inFlight > BASELINE_CONCURRENCY) this.#startProbe(nowMs);
     else if (pressure > samplesWithBaseline)
       this.#cut(Math.min(this.#limit, maxInFlight), samplesWithBaseline / pressure, nowMs);
@@ -165,13 +164,13 @@ export class ConcurrencyLimit {
     this.#limitChangedMs = nowMs;
   }
 
-  #recordBaseline(kind: string, tookMs: number, nowMs: number): void {
-    this.#baseline.record(kind, tookMs);
+  #recordBaseline(kind: string, durationMs: number, nowMs: number): void {
+    this.#baseline.record(kind, durationMs);
     this.#probeSamples += 1;
     if (this.#probeSamples >= PROBE_SAMPLES && !this.#isProbing) this.#endProbe(nowMs);
   }
 
-  /** Enough, or for long enough; or those who have the places keep them, and nothing is to be learnt from the others. */
+  /** True after enough samples or enough time, or if long requests occupy all permits, so that no sample can come. */
   #isProbeComplete(probeMs: number): boolean {
     const isStuck =
       this.#probeSamples === 0 && !this.hasCapacity && this.#inFlight >= this.#interval.maxInFlight;

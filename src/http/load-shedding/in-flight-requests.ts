@@ -1,55 +1,54 @@
-/** The requests in work: each has a place as long as it is us that it waits for. */
+/** The requests in flight. A request counts while it waits for the server, and not while it waits for its client. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Response } from "express";
 import { hasBody } from "../server/request-timeout.ts";
 import { contextOf } from "../context.ts";
 import type { ConcurrencyLimit } from "./concurrency-limit.ts";
 
-/** `capacity`: as many are in work as can be. `share`: one key has half of their places. */
-export type RejectionReason = "capacity" | "share";
+/** `capacity`: the concurrency limit is reached. `per_key`: one key uses half of it. */
+export type RejectionReason = "capacity" | "per_key";
 
 interface InFlightRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** The key that came with it, where keys are counted. */
+  /** The credential of the request; null if keys are not counted. */
   readonly key: string | null;
-  /** What its connection had sent before. */
+  /** Bytes sent on the connection before this response. */
   readonly bytesSentBefore: number;
-  /** Where it stands among all. */
+  /** Index in `#requests`. */
   readonly index: number;
   startedMs: number;
-  /** Not while it is its client's turn: to send the rest of the body, or to take the answer. */
+  /** False while the client has to send the rest of the body or to read the response. */
   isCounted: boolean;
-  /** Answered, or its client is gone. */
+  /** Answered, or the client disconnected. */
   isFinished: boolean;
-  /** How long it took says nothing: its client was part of it. */
+  /** Not a latency sample, because it waited for its client. */
   isExcluded: boolean;
 }
 
-/** An answer of which a part is still to be sent after this time waits for its client. */
+/** A response that is still being sent after this time waits for its client. */
 const CLIENT_WAIT_AFTER_MS = 100;
-/** Before anybody is refused it is seen to that those who have places need them; but no more often than this. */
+/** Minimum time between two searches for requests that wait for their clients. */
 const EVICT_INTERVAL_MS = 10;
 
-/** Set on each response that has a place. */
-const IN_FLIGHT = Symbol("places");
+/** Property of each tracked response. */
+const IN_FLIGHT = Symbol("in-flight");
 
-/** A response, and what counts its request. */
 interface TrackedResponse {
   [IN_FLIGHT]?: InFlightRequests;
 }
 
-/** Runs `call`, a request of ours to another server. Meanwhile the request being answered does not count as in flight. */
-export function duringExternalCall<Answer>(
+/** Runs `call`, a request to another server. The request of `response` does not count as in flight meanwhile. */
+export function duringExternalCall<Result>(
   response: ServerResponse & TrackedResponse,
-  call: () => Promise<Answer>,
-): Promise<Answer> {
+  call: () => Promise<Result>,
+): Promise<Result> {
   return response[IN_FLIGHT]?.duringExternalCall(response, call) ?? call();
 }
 
 export class InFlightRequests {
   readonly #limit: ConcurrencyLimit;
-  /** Not a Set: each table that it grows out of would keep the requests in it from young collections. */
+  /** Not a Set: tables discarded by a growing Set would keep their requests alive in minor garbage collections. */
   readonly #requests: (InFlightRequest | null)[] = [];
   readonly #freeIndexes: number[] = [];
   readonly #countByKey = new Map<string, number>();
@@ -59,11 +58,11 @@ export class InFlightRequests {
     this.#limit = limit;
   }
 
-  /** Why there is none for a request with `key`, where keys are counted. Null: there is one. */
+  /** Returns why to reject a request with `key`, or null to accept it. `key` is null if keys are not counted. */
   rejectionReason(key: string | null, nowMs: number): RejectionReason | null {
     if (!this.#limit.hasCapacity && nowMs - this.#evictedMs >= EVICT_INTERVAL_MS) this.evictIdle(nowMs);
     if (!this.#limit.hasCapacity) return "capacity";
-    return key !== null && this.#countOf(key) >= this.#limit.limit / 2 ? "share" : null;
+    return key !== null && this.#countOf(key) >= this.#limit.limit / 2 ? "per_key" : null;
   }
 
   add(
@@ -73,26 +72,26 @@ export class InFlightRequests {
   ): void {
     const index = this.#freeIndexes.pop() ?? this.#requests.length;
     const bytesSentBefore = request.socket.bytesWritten;
-    // Without a socket it stands behind answers that its client has still to take.
+    // Without a socket, the response is queued behind others that the client has not read yet.
     const isExcluded = response.socket === null;
-    const state = { startedMs: nowMs, isCounted: true, isFinished: false, isExcluded: isExcluded };
+    const state = { startedMs: nowMs, isCounted: true, isFinished: false, isExcluded };
     const inFlight: InFlightRequest = { request, response, key, bytesSentBefore, index, ...state };
     this.#requests[index] = inFlight;
     response[IN_FLIGHT] = this;
     this.#count(inFlight);
-    // Nobody waits for a body that nobody reads.
+    // Some handlers never read the body.
     if (hasBody(request)) request.once("resume", () => this.#awaitBody(inFlight));
     response.once("drain", () => {
       inFlight.isExcluded = true;
     });
-    // What the client takes to take it is no longer our time.
+    // The time that the client takes to read the response does not count.
     response.once("prefinish", () => this.#finish(inFlight));
     response.once("close", () => this.#remove(inFlight));
   }
 
-  async duringExternalCall<Answer>(response: ServerResponse, call: () => Promise<Answer>): Promise<Answer> {
-    const inFlight = this.#requests.find((taken) => taken?.response === response);
-    // Not held where another call of the same request is in flight.
+  async duringExternalCall<Result>(response: ServerResponse, call: () => Promise<Result>): Promise<Result> {
+    const inFlight = this.#requests.find((each) => each?.response === response);
+    // Another external call of the same request is already in flight.
     if (!inFlight?.isCounted) return await call();
     this.#release(inFlight, performance.now());
     try {
@@ -102,68 +101,68 @@ export class InFlightRequests {
     }
   }
 
-  /** Whoever takes an answer slowly shall not keep others out. */
+  /** Stops counting requests that wait for slow clients. */
   evictIdle(nowMs: number): void {
     this.#evictedMs = nowMs;
     for (const inFlight of this.#requests) {
       if (!inFlight) continue;
       const { request, response, startedMs, isCounted } = inFlight;
-      // Answers that stood in line on a connection that was cut are told of nothing.
+      // Responses queued on a destroyed connection emit no event.
       if (request.socket.destroyed) this.#remove(inFlight);
       else if (isCounted && isWaitingForClient(response, nowMs - startedMs)) this.#release(inFlight, nowMs);
     }
   }
 
   /**
-   * A body that comes with its headers, or right behind them, is there two turns of the loop after somebody begins to read it.
-   * Any other waits for its client, and has a place again when it has come.
+   * A body sent together with its headers has arrived two event loop turns after the handler starts to read it. For any
+   * other body, the request waits for its client and counts again once the body has arrived.
    */
-  #awaitBody(place: InFlightRequest): void {
-    const { request } = place;
+  #awaitBody(inFlight: InFlightRequest): void {
+    const { request } = inFlight;
     if (request.complete) return;
     setImmediate(() => {
       if (request.complete) return;
       setImmediate(() => {
-        if (request.complete || place.isFinished) return;
-        this.#release(place, performance.now());
-        request.once("end", () => this.#resume(place));
+        if (request.complete || inFlight.isFinished) return;
+        this.#release(inFlight, performance.now());
+        request.once("end", () => this.#resume(inFlight));
       });
     });
   }
 
-  #resume(place: InFlightRequest): void {
-    if (place.isFinished) return;
-    place.startedMs = performance.now();
-    place.isCounted = true;
-    this.#count(place);
+  #resume(inFlight: InFlightRequest): void {
+    if (inFlight.isFinished) return;
+    inFlight.startedMs = performance.now();
+    inFlight.isCounted = true;
+    this.#count(inFlight);
   }
 
-  #release(place: InFlightRequest, nowMs: number): void {
-    place.isExcluded = true;
-    this.#uncount(place, nowMs);
+  #release(inFlight: InFlightRequest, nowMs: number): void {
+    inFlight.isExcluded = true;
+    this.#uncount(inFlight, nowMs);
   }
 
-  #finish(place: InFlightRequest): void {
-    if (place.isFinished) return;
-    place.isFinished = true;
+  #finish(inFlight: InFlightRequest): void {
+    if (inFlight.isFinished) return;
+    inFlight.isFinished = true;
     const nowMs = performance.now();
-    const kind = place.isExcluded ? null : requestKind(place);
+    const kind = inFlight.isExcluded ? null : requestKind(inFlight);
     if (kind === null) {
-      this.#uncount(place, nowMs);
+      this.#uncount(inFlight, nowMs);
     } else {
-      place.isCounted = false;
-      this.#limit.onSuccess(kind, place.startedMs, nowMs);
-      this.#decrementKey(place);
+      inFlight.isCounted = false;
+      this.#limit.onSuccess(kind, inFlight.startedMs, nowMs);
+      this.#decrementKey(inFlight);
     }
   }
 
-  /** It is over, whatever becomes of its answer. */
-  #remove(place: InFlightRequest): void {
-    place.isFinished = true;
-    this.#uncount(place, performance.now());
-    if (this.#requests[place.index] !== place) return;
-    this.#requests[place.index] = null;
-    this.#freeIndexes.push(place.index);
+  /** The response was sent, or its connection is closed. */
+  #remove(inFlight: InFlightRequest): void {
+    inFlight.isFinished = true;
+    this.#uncount(inFlight, performance.now());
+    if (this.#requests[inFlight.index] !== inFlight) return;
+    this.#requests[inFlight.index] = null;
+    this.#freeIndexes.push(inFlight.index);
   }
 
   #count({ key, startedMs }: InFlightRequest): void {
@@ -171,11 +170,11 @@ export class InFlightRequests {
     if (key !== null) this.#countByKey.set(key, this.#countOf(key) + 1);
   }
 
-  #uncount(place: InFlightRequest, nowMs: number): void {
-    if (!place.isCounted) return;
-    place.isCounted = false;
+  #uncount(inFlight: InFlightRequest, nowMs: number): void {
+    if (!inFlight.isCounted) return;
+    inFlight.isCounted = false;
     this.#limit.onRelease(nowMs);
-    this.#decrementKey(place);
+    this.#decrementKey(inFlight);
   }
 
   #countOf(key: string): number {
@@ -184,20 +183,20 @@ export class InFlightRequests {
 
   #decrementKey({ key }: InFlightRequest): void {
     if (key === null) return;
-    const held = this.#countOf(key) - 1;
-    if (held > 0) this.#countByKey.set(key, held);
+    const remaining = this.#countOf(key) - 1;
+    if (remaining > 0) this.#countByKey.set(key, remaining);
     else this.#countByKey.delete(key);
   }
 }
 
-/** Its answer is written and stands behind others on its connection, or has long been on its way. */
-function isWaitingForClient({ writableEnded, headersSent }: ServerResponse, tookMs: number): boolean {
-  return writableEnded || (headersSent && tookMs >= CLIENT_WAIT_AFTER_MS);
+/** True if the response is queued behind others of its connection, or has been sending for long. */
+function isWaitingForClient({ writableEnded, headersSent }: ServerResponse, durationMs: number): boolean {
+  return writableEnded || (headersSent && durationMs >= CLIENT_WAIT_AFTER_MS);
 }
 
 /**
- * Those that take about as long: of one route, with answers of about the same length, to the nearest power of two, compressed
- * or not. Null for what failed, which is sooner done, or later.
+ * Returns a key for requests of similar duration: same route, response length (to a power of two) and encoding. Null for
+ * failed requests, whose duration is not comparable.
  */
 function requestKind({ request, response, bytesSentBefore }: InFlightRequest): string | null {
   if (response.statusCode >= 300) return null;

@@ -1,6 +1,6 @@
 /**
- * The first thing that a request meets: more than can be answered in time are refused, at once and for next to nothing, before
- * their keys and bodies are looked at. docs/decisions/0037-a-limit-that-finds-itself.md tells why so.
+ * Load shedding: rejects requests that cannot be answered in time, before their credentials and bodies are read.
+ * See docs/decisions/0037-a-limit-that-finds-itself.md.
  */
 import type { IncomingMessage, RequestListener } from "node:http";
 import type { Registry } from "prom-client";
@@ -11,21 +11,21 @@ import { createLoadSheddingMetrics } from "./metrics.ts";
 import { InFlightRequests } from "./in-flight-requests.ts";
 
 export interface LoadSheddingDeps extends RejectionDeps {
-  /** Connections to PostgreSQL. */
+  /** Number of connections to PostgreSQL. */
   poolSize: number;
   logger: Logger;
   registry: Registry;
 }
 
-/** A burst that finds the server idle may bring so many for each connection to PostgreSQL. */
+/** Maximum requests in flight per connection to PostgreSQL, so that an idle server accepts bursts. */
 const MAX_REQUESTS_PER_CONNECTION = 20;
 
-/** `handler` for as many requests as it can answer in time; the others get a 503. */
-export function withLoadShedding(handler: RequestListener, parts: LoadSheddingDeps): RequestListener {
-  const limit = new ConcurrencyLimit({ max: parts.poolSize * MAX_REQUESTS_PER_CONNECTION });
+/** Wraps `handler`: requests that it could not answer in time get 503. */
+export function withLoadShedding(handler: RequestListener, deps: LoadSheddingDeps): RequestListener {
+  const limit = new ConcurrencyLimit({ max: deps.poolSize * MAX_REQUESTS_PER_CONNECTION });
   const inFlight = new InFlightRequests(limit);
-  const metrics = createLoadSheddingMetrics(limit, parts);
-  const reject = createRejectionHandler(parts);
+  const metrics = createLoadSheddingMetrics(limit, deps);
+  const reject = createRejectionHandler(deps);
 
   return (request, response) => {
     if (isExempt(request)) {
@@ -51,7 +51,7 @@ export function withLoadShedding(handler: RequestListener, parts: LoadSheddingDe
   };
 }
 
-/** Whoever looks after an overloaded server needs these most. However often they are asked for, what they tell is found once. */
+/** Operators need these most during an overload. They are cheap, because concurrent requests share one result. */
 const EXEMPT_PATHS: ReadonlySet<string> = new Set(["/health/live", "/health/ready", "/metrics"]);
 
 function isExempt({ url = "" }: IncomingMessage): boolean {
@@ -60,8 +60,8 @@ function isExempt({ url = "" }: IncomingMessage): boolean {
 }
 
 /**
- * Who asks, as far as that can be told without looking it up. The door comes before rate limits, so one who floods it would
- * shut out the others: half of the places is for them.
+ * Returns the unverified credential of a request. Load shedding comes before rate limits, so one client could use the whole
+ * limit; each credential gets at most half of it.
  */
 function presentedCredential({ headers }: IncomingMessage): string {
   return String(headers["x-api-key"] ?? headers.authorization ?? headers.cookie ?? "");

@@ -1,7 +1,4 @@
-/**
- * The refusal of a server that is overloaded, made in advance but for its id: it is given a thousand times a second then, by
- * a process that has other things to do. What it says, and its headers, are those of any other failure.
- */
+/** The 503 response of an overloaded server. Only its request ID is not prepared in advance, to save CPU time. */
 import type { IncomingMessage, RequestListener } from "node:http";
 import { newRequestId } from "../../platform/ids.ts";
 import { errorJson, JSON_CONTENT_TYPE } from "../envelope.ts";
@@ -9,7 +6,7 @@ import { defaultHeaders } from "../default-headers.ts";
 
 export interface RejectionDeps {
   corsOrigins: readonly string[];
-  /** Whose pages may ask GraphQL. */
+  /** Origins whose pages may call GraphQL. */
   graphqlOrigins: readonly string[];
   isStopping: () => boolean;
 }
@@ -17,9 +14,9 @@ export interface RejectionDeps {
 const GRAPHQL_PATH = /^\/graphql(?:[/?]|$)/;
 const GRAPHQL_TYPE = "application/graphql-response+json";
 const MESSAGE = "The server is overloaded. Try again shortly.";
-/** Stands where the id comes. */
+/** Replaced by the request ID. */
 const REQUEST_ID_PLACEHOLDER = "0".repeat(newRequestId().length);
-/** Whoever is refused at the same moment shall not come back at the same moment. */
+/** Chosen at random, so that rejected clients don't all retry at the same time. */
 const RETRY_AFTER_S = ["1", "2", "3"];
 
 interface PreparedResponse {
@@ -49,7 +46,7 @@ function prepareResponse(text: string, type: string): PreparedResponse {
   return { before, after, headers: [...baseHeaders, "Content-Type", type, "Content-Length", length] };
 }
 
-/** Answers any request with 503. What a client is still sending is read and forgotten, so that its connection stays good. */
+/** Returns a listener that responds 503. Node discards the rest of the request, so the connection stays usable. */
 export function createRejectionHandler({
   corsOrigins,
   graphqlOrigins,
@@ -69,7 +66,7 @@ export function createRejectionHandler({
   };
 }
 
-/** The media type that the client names first. */
+/** Returns the response in the media type that `Accept` names first. */
 function negotiateGraphql({ headers: { accept = "" } }: IncomingMessage): PreparedResponse {
   const graphqlIndex = accept.indexOf(GRAPHQL_TYPE);
   const jsonIndex = accept.indexOf("application/json");
@@ -78,7 +75,7 @@ function negotiateGraphql({ headers: { accept = "" } }: IncomingMessage): Prepar
     : graphqlRejection;
 }
 
-/** So that a page of another origin sees what happened, and not just that something did. */
+/** Lets pages of allowed origins read the error. */
 function corsHeaders(origin: string, allowed: readonly string[]): string[] {
   if (!allowed.includes(origin)) return ["Vary", "Origin"];
   const exposed = "Retry-After,X-Request-Id";

@@ -1,19 +1,19 @@
-/** An Agenda that is never started, for looking at the jobs of all processes from a process of any role. */
+/** The controller of Agendash, with an Agenda that is never started: it shows the tasks of all processes. */
 import { Agenda } from "agenda";
 import { AgendashController } from "agendash";
 import { unavailable } from "../../platform/errors.ts";
 import type { Mongo } from "../../platform/mongo.ts";
 import { TaskRepository } from "../../scheduling/api.ts";
 
-/** The controller, as long as MongoDB is up. Throws ServiceUnavailableException, with a sentence for who looks. */
+/** Returns the controller. Throws ServiceUnavailableException while MongoDB is down. */
 export type GetAgendashController = () => Promise<AgendashController>;
 
 const PROCESS_NAME = "dashboard";
-/** It never looks for jobs to run. */
+/** This Agenda never polls for tasks to run. */
 const onPoll = (): void => undefined;
 const CONNECT_TIMEOUT_MS = 1_000;
 const UNAVAILABLE_MESSAGE =
-  "The scheduled tasks cannot be shown now: MongoDB, which keeps them, is out of reach. Everything else goes on, and they are here again when it is back.";
+  "The scheduled tasks can't be shown because MongoDB is unreachable. Everything else keeps working. Try again later.";
 
 export function createAgendashControllerSource(mongo: Mongo): GetAgendashController {
   let controller: AgendashController | null = null;

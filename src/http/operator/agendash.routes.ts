@@ -1,6 +1,6 @@
 /**
- * Agenda's own dashboard (Agendash), for operators who are signed in. It only shows: the routes that change jobs are not
- * there, since whatever saves a job that runs takes its lock away, and a second copy would run beside the first.
+ * Agenda's dashboard (Agendash) for signed-in operators, read-only: saving a running task through Agendash would release
+ * its lock, so that it would run twice.
  */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -15,21 +15,21 @@ import { createAgendashControllerSource, type GetAgendashController } from "./ag
 export interface AgendashDeps {
   mongo: Mongo;
   sessions: {
-    /** Who is signed in. Throws UnauthorizedException, and ForbiddenException for those whom the console lets no further. */
+    /** Returns the signed-in principal. Throws UnauthorizedException or ForbiddenException. */
     verify(headers: Request["headers"], address: string): Promise<SessionPrincipal>;
   };
 }
 
-/** What the HTTP app, an adapter of its own, lends to this one. */
+/** Functions of the HTTP app that this adapter uses. */
 export interface AgendashHost {
   setRoute(response: Response, route: string): void;
-  setPrincipal(response: Response, holder: SessionPrincipal | null): void;
+  setPrincipal(response: Response, principal: SessionPrincipal | null): void;
 }
 
-/** What goes wrong below `path` the HTTP app tells. */
+/** The routes below `path`. The HTTP app handles their errors. */
 export interface AgendashAdapter {
   readonly path: string;
-  routes(door: AgendashHost): RequestHandler;
+  routes(host: AgendashHost): RequestHandler;
 }
 
 const AGENDASH_PATH = "/operator/agenda";
@@ -37,7 +37,7 @@ const PUBLIC_DIR = fileURLToPath(new URL("../public/", import.meta.resolve("agen
 const STYLESHEET_FILE = fileURLToPath(new URL("./agendash.css", import.meta.url));
 const MAX_TASKS = 200;
 
-/** Everything of this origin: the page has neither script nor style in itself. */
+/** Allows only this origin. The page has no inline scripts or styles. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -84,12 +84,12 @@ function apiRoutes(getController: GetAgendashController): RequestHandler {
   router.get("/stats", async (_request, response) => {
     response.json(await readStats(await getController()));
   });
-  // Agenda logs nothing, and tells nothing as it happens: the page asks again from time to time.
+  // Agenda's log and events are off; the page polls instead.
   router.get("/logs", (_request, response) => {
     response.json({ entries: [], total: 0, loggingEnabled: false });
   });
   router.get("/events", (_request, response) => {
-    // A browser's EventSource does not connect again after 204, and reports no error.
+    // After 204 a browser's EventSource does not reconnect and reports no error.
     response.status(204).end();
   });
   return router;
@@ -98,12 +98,12 @@ function apiRoutes(getController: GetAgendashController): RequestHandler {
 const allowReadsOnly: RequestHandler = ({ method }, _response, next) => {
   if (method === "GET" || method === "HEAD") next();
   else
-    throw new AppError("MethodNotAllowedException", "Scheduled tasks are only shown here, not changed", {
+    throw new AppError("MethodNotAllowedException", "Scheduled tasks cannot be changed here", {
       headers: { Allow: "GET, HEAD" },
     });
 };
 
-/** A browser that is not signed in, or not yet as it must be, is led to where one can, and comes back. */
+/** Requires a signed-in operator. Browsers without a valid session are redirected to the sign-in page and back. */
 function requireOperator(sessions: AgendashDeps["sessions"], host: AgendashHost): RequestHandler {
   return async (request, response, next) => {
     const principal = await sessions.verify(request.headers, request.ip ?? "").catch((error: unknown) => {
@@ -126,7 +126,7 @@ function requireOperator(sessions: AgendashDeps["sessions"], host: AgendashHost)
 /** No event is sent, and the page logs an error if its event stream fails or ends. */
 const EVENT_SOURCE_STUB = "window.EventSource = class { addEventListener() {} close() {} };";
 
-/** The page as it comes, with a style sheet of ours behind its own. */
+/** Returns Agendash's page with our script and style sheet added. */
 async function readPage(): Promise<string> {
   const page = await readFile(`${PUBLIC_DIR}index.html`, "utf8");
   return page
@@ -134,7 +134,7 @@ async function readPage(): Promise<string> {
     .replace("</head>", '<link rel="stylesheet" href="./read-only.css"></head>');
 }
 
-/** Its own addresses are relative to a folder. */
+/** Redirects to the path with a trailing slash, because the page's URLs are relative. */
 function showPage(getController: GetAgendashController): RequestHandler {
   return async (request, response) => {
     if (!pathOf(request).endsWith("/")) {
@@ -155,7 +155,7 @@ function unavailablePage(message: string): string {
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark"><title>Scheduled tasks</title><h1>Scheduled tasks</h1><p>${message}</p><p><a href="./">Try again</a> · <a href="../../">Back to the console</a></p></html>`;
 }
 
-/** What the page may ask of the jobs, whoever wrote the address. */
+/** Parses the query of a task list; invalid values get defaults and numbers are limited. */
 function parseTaskQuery(url: string): Parameters<AgendashController["getJobs"]>[0] {
   const query = new URL(url, "http://localhost").searchParams;
   const number = (name: string, max: number, defaultValue: number): number => {
@@ -172,7 +172,7 @@ function parseTaskQuery(url: string): Parameters<AgendashController["getJobs"]>[
   };
 }
 
-/** Of all processes together: this one runs none that it could tell of. */
+/** Statistics of all processes together. */
 async function readStats(controller: AgendashController): Promise<object> {
   const { overview } = await withTimeout(controller.getJobs({ limit: 1 }));
   const [all] = overview;
@@ -198,7 +198,7 @@ async function withTimeout<T>(request: Promise<T>): Promise<T> {
   });
 }
 
-/** From where the browser is to where the service begins: behind a proxy that may be a path, which only the browser knows. */
+/** Returns the relative URL of the service's root. A proxy may add a path prefix that only the browser knows. */
 function relativeRoot(request: Request): string {
   return "../".repeat(pathOf(request).split("/").length - 2);
 }

@@ -1,4 +1,4 @@
-/** What this process works with, as its readiness tells it: each by name, and whether it can do its work without it. */
+/** Health checks of the dependencies of a process, for readiness and metrics. */
 import type { Database } from "../../platform/postgres/database.ts";
 import type { Mongo } from "../../platform/mongo.ts";
 import { singleFlight } from "../../platform/concurrency/single-flight.ts";
@@ -10,7 +10,7 @@ export interface DependencyHealth {
 
 export interface Dependency {
   readonly name: string;
-  /** Whether the process is not ready while this is down. */
+  /** True if the process is not ready while this dependency is down. */
   readonly isRequired: boolean;
   readonly check: () => DependencyHealth | Promise<DependencyHealth>;
 }
@@ -18,7 +18,7 @@ export interface Dependency {
 type Pingable = Pick<Database, "ping">;
 
 const CHECK_TIMEOUT_MS = 2_000;
-/** Anybody may ask, as often as they like: PostgreSQL is asked no more often than this. */
+/** Readiness is public and unlimited, so PostgreSQL is checked at most once in this time. */
 const CHECK_TTL_MS = 250;
 
 export function postgresDependency(database: Pingable): Dependency {
@@ -37,7 +37,7 @@ export function mongoDependency(mongo: Mongo, isRequired: boolean): Dependency {
   };
 }
 
-/** Down where deliveries have long been due and nothing is sent: `problem` says what is wrong, or null. */
+/** Down while `problem` returns a message: deliveries have been due for long and none is sent. */
 export function deliveriesDependency(problem: () => string | null, isRequired: boolean): Dependency {
   return {
     name: "deliveries",
@@ -50,11 +50,11 @@ export function deliveriesDependency(problem: () => string | null, isRequired: b
 }
 
 async function checkPostgres(database: Pingable): Promise<DependencyHealth> {
-  const { promise: late, resolve } = Promise.withResolvers<DependencyHealth>();
+  const { promise: timeout, resolve } = Promise.withResolvers<DependencyHealth>();
   const timer = setTimeout(() => resolve({ status: "down", message: "no answer in time" }), CHECK_TIMEOUT_MS);
   try {
     return await Promise.race([
-      late,
+      timeout,
       database.ping().then(
         (): DependencyHealth => ({ status: "up" }),
         (): DependencyHealth => ({ status: "down", message: "unreachable" }),

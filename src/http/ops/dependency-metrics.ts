@@ -1,19 +1,19 @@
-/** How it stands with what this process works with, for those who watch its figures: the same that readiness tells. */
+/** The metric of dependency health, with the same values as readiness. */
 import { Gauge, type Registry } from "prom-client";
 import type { Dependency } from "./dependencies.ts";
 
-/** Each is asked when the figures are read. */
+/** Registers `waymark_dependency_up`. Dependencies are checked when metrics are collected. */
 export function registerDependencyMetrics(registry: Registry, dependencies: readonly Dependency[]): void {
   const gauge = new Gauge({
     name: "waymark_dependency_up",
-    help: "Whether what this process works with can be reached and does its work (1) or not (0)",
+    help: "1 if the dependency is up, 0 if it is down",
     labelNames: ["dependency"] as const,
     registers: [],
     async collect() {
-      const found = await Promise.all(
+      const checks = await Promise.all(
         dependencies.map(async ({ name, check }) => ({ name, health: await check() })),
       );
-      for (const { name, health } of found) this.set({ dependency: name }, health.status === "up" ? 1 : 0);
+      for (const { name, health } of checks) this.set({ dependency: name }, health.status === "up" ? 1 : 0);
     },
   });
   registry.registerMetric(gauge);

@@ -1,9 +1,9 @@
-/** `/metrics` on a port of its own (METRICS_PORT), so that publishing the API does not publish the metrics. */
+/** `/metrics` on a separate port (METRICS_PORT), so that publishing the API does not publish the metrics. */
 import type { RequestListener } from "node:http";
 import type { Registry } from "prom-client";
 import { singleFlight } from "../../platform/concurrency/single-flight.ts";
 
-/** Answers GET and HEAD of `/metrics`, and nothing else. */
+/** Returns a listener that serves only GET and HEAD of `/metrics`. */
 export function metricsListener(registry: Registry): RequestListener {
   const collectMetrics = singleFlight(() => registry.metrics(), { ttlMs: 0 });
   return (request, response) => {

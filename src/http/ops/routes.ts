@@ -1,4 +1,4 @@
-/** For those who run the service: is it alive, is it ready, what do its figures say. */
+/** Liveness, readiness and metrics, for operators. */
 import { Router } from "express";
 import type { Registry } from "prom-client";
 import type { Config } from "../../config/config.ts";
@@ -13,7 +13,7 @@ export interface OpsServices {
   config: Pick<Config, "http">;
   dependencies: readonly Dependency[];
   metrics: Metrics;
-  /** True from the moment the server begins to stop. */
+  /** True once the server is stopping. */
   isStopping: () => boolean;
 }
 
@@ -33,14 +33,14 @@ export function opsRoutes({ config, dependencies, metrics, isStopping }: OpsServ
     .route("/health/ready")
     .get(async (_request, response) => {
       contextOf(response).route = "/health/ready";
-      const found = await Promise.all(
+      const checks = await Promise.all(
         dependencies.map(async ({ check, ...dependency }) => ({ ...dependency, health: await check() })),
       );
-      const isServing = found.every(({ isRequired, health }) => !isRequired || health.status === "up");
+      const isServing = checks.every(({ isRequired, health }) => !isRequired || health.status === "up");
       const isReady = isServing && !isStopping();
       response.status(isReady ? 200 : 503).json({
         status: isReady ? "ready" : isStopping() ? "stopping" : "not_ready",
-        dependencies: Object.fromEntries(found.map(({ name, health }) => [name, health])),
+        dependencies: Object.fromEntries(checks.map(({ name, health }) => [name, health])),
       });
     })
     .all(methodNotAllowed("GET, HEAD"));
@@ -54,7 +54,7 @@ function metricsRoutes(registry: Registry): Router {
     .route("/metrics")
     .get(async (_request, response) => {
       contextOf(response).route = "/metrics";
-      // Compressed they would cost each time what they cost once.
+      // Compressing the metrics would cost more CPU than collecting them.
       response.setHeader("Cache-Control", "no-store, no-transform");
       response.type(registry.contentType).send(await collectMetrics());
     })

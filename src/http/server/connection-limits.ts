@@ -1,19 +1,19 @@
-/** How many connections may stand open, so that nobody keeps the door from everybody else by opening many and sending nothing. */
+/** Limits of open connections, so that one client cannot use them all up. */
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { networkOf } from "../../platform/network.ts";
 
 export interface ConnectionLimits {
-  /** In all: below the number of files that the process may open. */
+  /** Maximum of all connections, below the process's limit of open files. */
   readonly total: number;
-  /** Of one IPv4 address or IPv6 /64. Behind a proxy it is the proxy's, and then no limit applies. */
+  /** Maximum per IPv4 address or IPv6 /64. Behind a proxy no limit applies, because all share its IP address. */
   readonly perAddress: number;
 }
 
-/** Which of them a connection was beyond. */
+/** The limit that a rejected connection exceeded. */
 export type ExceededLimit = "total" | "ip_address";
 
-/** Closes each connection beyond the bounds at once, and tells `onRefused` which one it was. Those that stand are left alone. */
+/** Closes new connections beyond the limits and calls `onRejected` with the exceeded limit. */
 export function limitConnections(
   server: Server,
   { total, perAddress }: ConnectionLimits,
@@ -35,7 +35,7 @@ export function limitConnections(
   });
 }
 
-/** Those that stand open, at any moment. */
+/** Returns a set that always contains the open connections. */
 export function trackConnections(server: Server): ReadonlySet<Socket> {
   const open = new Set<Socket>();
   server.on("connection", (socket: Socket) => {

@@ -1,9 +1,9 @@
-/** How long a request may take to arrive: node:http knows one limit for all, and an import's file takes longer than others. */
+/** Time limit for receiving a request. node:http has one limit for all, but an import may take longer than other requests. */
 import type { IncomingMessage } from "node:http";
 
 const deadlines = new WeakMap<IncomingMessage, NodeJS.Timeout>();
 
-/** Calls `onLate` unless the whole request has come within `timeoutMs`, or has been allowed longer. */
+/** Calls `onTimeout` if the body has not arrived within `timeoutMs`, unless `allowLongUpload` is called before. */
 export function limitRequestTime(request: IncomingMessage, timeoutMs: number, onTimeout: () => void): void {
   if (!hasBody(request)) return;
   const deadline = setTimeout(() => {
@@ -13,12 +13,12 @@ export function limitRequestTime(request: IncomingMessage, timeoutMs: number, on
   request.once("close", () => clearTimeout(deadline));
 }
 
-/** For somebody who is known: only the limit of the server itself holds. */
+/** Lifts the limit of `limitRequestTime`; the server's own limit still applies. For authenticated requests only. */
 export function allowLongUpload(request: IncomingMessage): void {
   clearTimeout(deadlines.get(request));
 }
 
-/** Whether its headers say that a body follows them. */
+/** True if the headers announce a body. */
 export function hasBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }

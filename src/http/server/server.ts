@@ -1,4 +1,4 @@
-/** The listening server: bounds on what a connection may cost, answers to what is no HTTP, and a stop that cuts nobody off. */
+/** The HTTP server: connection limits and timeouts, responses to malformed requests, and graceful shutdown. */
 import {
   createServer,
   STATUS_CODES,
@@ -23,45 +23,44 @@ import { errorJson, JSON_CONTENT_TYPE } from "../envelope.ts";
 import { defaultHeaders } from "../default-headers.ts";
 
 export interface HttpServer {
-  /** Where it listens, such as `http://127.0.0.1:4000`. */
+  /** URL that it listens on, such as `http://127.0.0.1:4000`. */
   readonly url: string;
-  /** Takes no new connection, answers every request that came, then closes. Bounded by `timeoutMs`. */
+  /** Accepts no new connections, answers the requests in flight, then closes. Takes at most `timeoutMs`. */
   stop(timeoutMs?: number): Promise<void>;
 }
 
-/** What takes over connections that become WebSockets. Disposing closes them with a word to their clients. */
+/** Handles connections that are upgraded to WebSockets. Disposing sends a close frame to their clients. */
 export interface WebSocketHandler extends AsyncDisposable {
   readonly path: string;
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
 }
 
-/** Where it listens, and what it bears there. */
 export interface HttpServerOptions {
   readonly host: string;
   readonly port: number;
   readonly connections: ConnectionLimits;
   readonly onConnectionRejected: (limit: ExceededLimit) => void;
-  /** Others than the usual. */
+  /** Overrides of `TIMEOUTS_MS`. */
   readonly timeouts?: Partial<typeof TIMEOUTS_MS>;
 }
 
 const TIMEOUTS_MS = {
-  /** From a connection's beginning, or the answer before, to a request's last header. */
+  /** From the start of a connection, or its previous response, to the last header of a request. */
   headers: 15_000,
-  /** To the end of its body. */
+  /** To the end of the body. */
   request: 60_000,
-  /** The same for an upload that a route allows (arrival.ts). */
+  /** The same for requests with `allowLongUpload`. */
   upload: 3_600_000,
-  /** For the next request on a connection. */
+  /** Until the next request on a connection. */
   keepAlive: 65_000,
-  /** With nothing read and nothing sent: longer than any statement takes. */
+  /** Without traffic on a connection; longer than any SQL statement may take. */
   idleSocket: 120_000,
-  /** For an answer that is written to be taken. */
+  /** For the client to read a written response. */
   response: 60_000,
-  /** How often it looks for headers that are late. */
+  /** Interval of node:http's checks for late headers. */
   checkInterval: 5_000,
 };
-/** How long a connection without a request may still bring one that was under way when the stop began. */
+/** How long a connection without a request may still deliver one that was in transit when the shutdown began. */
 const DRAIN_INTERVAL_MS = 1_000;
 const STOP_TIMEOUT_MS = 30_000;
 
@@ -78,9 +77,9 @@ export async function listen(
       requestTimeout: timeoutsMs.upload,
       keepAliveTimeout: timeoutsMs.keepAlive,
       connectionsCheckingInterval: timeoutsMs.checkInterval,
-      // The app refuses a request without one, in the envelope.
+      // The app rejects a request without Host, in the envelope.
       requireHostHeader: false,
-      // Any other wish to upgrade (Java's client wants HTTP/2) is not granted, and its request answered as it is.
+      // Ignore other upgrades, such as to HTTP/2 by Java's client, and handle their requests as HTTP/1.1.
       shouldUpgradeCallback: (request) => webSockets !== null && isUpgradeFor(webSockets, request),
     },
     timedHandler,
@@ -104,7 +103,7 @@ function withTimeouts(handler: RequestListener, timeoutsMs: typeof TIMEOUTS_MS):
   return (request, response) => {
     limitResponseTime(response, timeoutsMs.response);
     limitRequestTime(request, timeoutsMs.request, () => {
-      // Half an answer is on its way: nothing else fits behind it.
+      // The response has started, so no error can be sent any more.
       if (response.headersSent) request.socket.destroy();
       else rejectMalformed({ name: "Error", message: "", code: "ERR_HTTP_REQUEST_TIMEOUT" }, request.socket);
     });
@@ -126,8 +125,8 @@ async function startListening(server: Server, host: string, port: number): Promi
     const code = (error as NodeJS.ErrnoException).code;
     if (code === "EADDRINUSE")
       throw new StartupError(
-        `Port ${port} on ${host} is taken.`,
-        "Stop what listens there, or set PORT to another port.",
+        `Port ${port} on ${host} is already in use.`,
+        "Stop the process that listens there, or set PORT to another port.",
         error,
       );
     throw new StartupError(
@@ -143,7 +142,7 @@ async function startListening(server: Server, host: string, port: number): Promi
 interface StoppingServer {
   server: Server;
   webSockets: WebSocketHandler | null;
-  /** WebSockets among them, of which the HTTP server knows no more. */
+  /** All connections, including WebSockets, which the HTTP server no longer tracks. */
   open: ReadonlySet<Socket>;
 }
 
@@ -178,7 +177,7 @@ const DEFAULT_HEADER_LINES = defaultHeaders()
   .map(([name, value]) => `${name}: ${value}\r\n`)
   .join("");
 
-/** What the HTTP parser could not read still gets an answer in the envelope. */
+/** Responds in the envelope to requests that the HTTP parser rejects. */
 function rejectMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === "ECONNRESET") {
     socket.destroy();

@@ -27,37 +27,39 @@ export const problemSchema = z
   .object({
     location: extensibleEnum(["body", "query", "path", "header"], "The part of the request"),
     field: z.string().meta({
-      description: "The parameter or member, as a path; empty: the body as a whole",
+      description: "Path of the parameter or member; empty for the whole body",
       examples: ["jobs[3].weight"],
     }),
-    code: z.string().meta({ description: "What is wrong, for programs", examples: ["invalid_type"] }),
-    message: z
+    code: z
       .string()
-      .meta({ description: "What is wrong, for people", examples: ["must be a number or null"] }),
+      .meta({ description: "Machine-readable code of the problem", examples: ["invalid_type"] }),
+    message: z.string().meta({
+      description: "Human-readable description of the problem",
+      examples: ["must be a number or null"],
+    }),
   })
   .meta({
     id: "Problem",
-    description: "One thing that is wrong with a request, and where.",
+    description: "A problem of a request, with its location.",
   }) satisfies z.ZodType<Problem>;
 
-/** The description of `details`, the one member whose type depends on the code. */
 const DETAILS_DESCRIPTION =
-  "More about the error, by code. `BadRequestException`: a list of `Problem` objects, or null. " +
-  "`PreconditionFailedException`: `{current_etag}`, the ETag that the job has now. " +
-  "`GoneException`: `{oldest_cursor}`, the oldest cursor from which the feed continues. Other codes: null.";
+  "Details of the error, depending on the code. `BadRequestException`: a list of `Problem` objects, or null. " +
+  "`PreconditionFailedException`: `{current_etag}`, the current ETag of the job. " +
+  "`GoneException`: `{oldest_cursor}`, the oldest valid cursor of the feed. Other codes: null.";
 
 /** The envelope of every failed request. */
 export function errorEnvelopeSchema(requestId: z.ZodType<string>) {
   const error = z
     .object({
-      code: extensibleEnum(errorCodes, "The error code, for programs"),
+      code: extensibleEnum(errorCodes, "Machine-readable error code"),
       message: z.string().meta({
-        description: "The error message, for people; its wording may change",
+        description: "Human-readable error message; its wording may change",
         examples: ["Delivery job not found"],
       }),
       details: z.unknown().meta({ description: DETAILS_DESCRIPTION }),
     })
-    .meta({ id: "ErrorObject", description: "What went wrong." });
+    .meta({ id: "ErrorObject", description: "The error of a failed request." });
   return z
     .object({
       request_id: requestId,
@@ -65,5 +67,5 @@ export function errorEnvelopeSchema(requestId: z.ZodType<string>) {
       data: z.null().meta({ type: ["object", "null"], description: "Always null" }),
       error,
     })
-    .meta({ id: "ErrorEnvelope", description: "The answer to a request that failed." });
+    .meta({ id: "ErrorEnvelope", description: "The response to a failed request." });
 }

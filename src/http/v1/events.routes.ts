@@ -1,4 +1,4 @@
-/** The events feed: what webhooks carry, to poll instead or to catch up. */
+/** The route of the events feed. */
 import { Router, type Request, type Response } from "express";
 import { z } from "zod";
 import {
@@ -10,7 +10,7 @@ import {
   toEventWire,
 } from "../../events/api.ts";
 import { toRequestHandler, type RouteResult } from "../route-result.ts";
-import { principalOf } from "../context.ts";
+import { principalOf, tagRoute } from "../context.ts";
 import { methodNotAllowed } from "../error-handler.ts";
 import { badRequest } from "../../platform/errors.ts";
 import type { ApiKeyGuards } from "./guards.ts";
@@ -32,8 +32,8 @@ export const feedParameters = z.object({
       minLength: 1,
       maxLength: 512,
       description:
-        "Where to continue: the `next_cursor` of the answer before, as it came. `latest`: no events, and a cursor that " +
-        "continues with what happens from now on. Without it: from 30 days ago.",
+        "`next_cursor` of the previous response, unchanged. `latest`: returns no events and a cursor for all events from " +
+        "now on. By default the feed starts with the oldest event, up to 30 days ago.",
       examples: ["WzEsImV2ZW50cyIsIjEwNDIiLCIyMTciXQ"],
     }),
   types: typeList.optional().meta({
@@ -42,15 +42,15 @@ export const feedParameters = z.object({
     minItems: 1,
     param: { style: "form", explode: false },
     description:
-      "Only events of these types, separated by commas or as a repeated parameter. Without it: all.",
+      "Only events of these types, separated by commas or as a repeated parameter. By default: all types.",
     examples: [["job.status_changed", "job.assigned"]],
   }),
   page_size: integerParameter(1, MAX_PAGE_SIZE)
     .default(MAX_PAGE_SIZE)
-    .meta({ default: MAX_PAGE_SIZE, description: "Events per answer.", examples: [50] }),
+    .meta({ default: MAX_PAGE_SIZE, description: "Maximum number of events.", examples: [50] }),
 });
 
-/** In place of a cursor: from now on. */
+/** Value of `after` that requests a cursor for future events. */
 const LATEST = "latest";
 
 const readFeedQuery = queryReader(feedParameters, ["types"]);
@@ -77,7 +77,7 @@ export function eventRoutes({ events, guards }: { events: EventService; guards: 
   const router = Router({ caseSensitive: true });
   router
     .route("/events")
-    .all(guards.tagRoute("/v1/events"))
+    .all(tagRoute("/v1/events"))
     .get(guards.read, toRequestHandler(feed))
     .all(methodNotAllowed("GET, HEAD"));
   return router;
@@ -87,6 +87,6 @@ function readAfter(cursor: string | undefined): FeedPosition | null {
   if (cursor === undefined) return null;
   const position = readFeedCursor(cursor);
   if (position) return position;
-  const message = "is not a cursor of this feed; use next_cursor as it came";
+  const message = "is not a cursor of this feed; pass next_cursor unchanged";
   throw badRequest([{ location: "query", field: "after", code: "malformed", message }]);
 }

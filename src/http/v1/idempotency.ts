@@ -1,6 +1,6 @@
 /**
- * Idempotency-Key: a request that changed something is stored with its answer in the transaction of the change, and for 24
- * hours a repeat gets that answer. A request that changed nothing leaves no record, so a repeat runs again.
+ * Idempotency-Key: the response of a request that changed something is stored in the same transaction and returned to
+ * repeated requests for 24 hours. A request that changed nothing is not stored, so it runs again.
  */
 import { createHash } from "node:crypto";
 import type { Request } from "express";
@@ -21,7 +21,7 @@ interface KeyedRequest {
 
 const KEY_PATTERN = /^[\x21-\x7e]{1,255}$/;
 
-/** `handler` with Idempotency-Key honoured; `route` is the part of the key's scope that names it. */
+/** Wraps `handler` with Idempotency-Key support. Keys are scoped to the organisation and `route`. */
 export function idempotent(database: Database, route: string, handler: ChangeHandler): RouteHandler {
   return async (request, response) => {
     const key = request.get("idempotency-key");
@@ -31,11 +31,11 @@ export function idempotent(database: Database, route: string, handler: ChangeHan
     const { organizationId } = principalOf(response);
     const keyed: KeyedRequest = { organizationId, route, key, fingerprint: fingerprintOf(request) };
     const run = (tx: Transaction) => runOnce(tx, keyed, () => handler(request, response, tx));
-    const answer = await database.tryTransaction(lockId(keyed), run, ({ changed }) =>
+    const result = await database.tryTransaction(lockId(keyed), run, ({ changed }) =>
       changed ? "commit" : "rollback",
     );
-    // Another repeat may hold the lock, only to read the stored answer.
-    return answer ?? (await findStoredResult(database, keyed)) ?? throwInFlight();
+    // The lock may be held by another repeated request that only reads the stored response.
+    return result ?? (await findStoredResult(database, keyed)) ?? throwInFlight();
   };
 }
 
@@ -46,12 +46,12 @@ async function runOnce(
 ): Promise<ChangeResult> {
   const stored = await findStoredResult(tx, keyed);
   if (stored) return { ...stored, changed: false };
-  const answer = await handle();
-  if (answer.changed) await storeResult(tx, keyed, answer);
-  return answer;
+  const result = await handle();
+  if (result.changed) await storeResult(tx, keyed, result);
+  return result;
 }
 
-/** The answer to repeat; null if none is stored. Throws UnprocessableEntityException if the key came with another request. */
+/** Returns the stored response or null. Throws UnprocessableEntityException if the key was used for a different request. */
 async function findStoredResult(
   database: Queryable,
   { organizationId, route, key, fingerprint }: KeyedRequest,
@@ -61,7 +61,10 @@ async function findStoredResult(
     where organization_id = ${organizationId} and route = ${route} and key = ${key} and expires_at > now()`);
   if (!row) return null;
   if (!row.same) {
-    throw new AppError("UnprocessableEntityException", "This Idempotency-Key was used with another request");
+    throw new AppError(
+      "UnprocessableEntityException",
+      "This Idempotency-Key was already used for a different request",
+    );
   }
   const { data, headers } = JSON.parse(row.answer) as RouteResult;
   return { data, headers: { ...headers, "Idempotency-Replayed": "true" } };
@@ -90,13 +93,13 @@ function fingerprintOf(request: Request): Buffer {
   return createHash("sha256").update(`${head}\n`).update(rawBody(request)).digest();
 }
 
-/** Held while a request with the key is in flight. Two keys with the same lock could at worst get a 409 once. */
+/** Advisory lock held while a request with the key is in flight. A hash collision causes at worst one wrong 409. */
 function lockId({ organizationId, route, key }: KeyedRequest): bigint {
   return createHash("sha256").update(`${organizationId}\n${route}\n${key}`).digest().readBigInt64BE();
 }
 
 function throwInFlight(): never {
-  throw new AppError("ConflictException", "A request with this Idempotency-Key is still being answered");
+  throw new AppError("ConflictException", "A request with this Idempotency-Key is still in progress");
 }
 
 function invalidKey(): AppError {

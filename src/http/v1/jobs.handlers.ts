@@ -1,4 +1,4 @@
-/** What the job routes do: read the request, ask the service, put the answer in the contract's words. */
+/** Handlers of the job routes: parse the request, call the service, convert the result to the wire format. */
 import type { Request, Response } from "express";
 import { type EventService, toHistoryEntryWire } from "../../events/api.ts";
 import {
@@ -32,7 +32,7 @@ export interface JobHandlerServices {
   database: Database;
   jobs: JobService;
   events: EventService;
-  /** What stands before the paths in `Link`: empty, or the service's public address. */
+  /** Prefix of the URLs in `Link`: empty, or the public URL of the service. */
   baseUrl: string;
 }
 
@@ -63,9 +63,9 @@ export function listJobs({ jobs, baseUrl }: JobHandlerServices): RouteHandler {
 
 export function getJob({ jobs }: JobHandlerServices): RouteHandler {
   return async (request, response) => {
-    const answer = jobResult(await jobs.get(principalOf(response), markingNumberOf(request)));
-    const known = request.get("if-none-match");
-    return { ...answer, isNotModified: known !== undefined && matchesEtag(known, answer.headers.ETag) };
+    const result = jobResult(await jobs.get(principalOf(response), markingNumberOf(request)));
+    const etags = request.get("if-none-match");
+    return { ...result, isNotModified: etags !== undefined && matchesEtag(etags, result.headers.ETag) };
   };
 }
 
@@ -108,7 +108,7 @@ export function updateJob({ jobs }: JobHandlerServices): ChangeHandler {
     const isPreview = options.dryRun && updated.changed;
     return {
       data,
-      // A preview's version does not exist, and another change may get its number.
+      // The version of a dry run does not exist, and another change may get its number.
       headers: { ...(!isPreview && headers), ...ignoredFieldsHeader(updated.ignored) },
       changed: updated.changed && !options.dryRun,
     };
@@ -133,7 +133,7 @@ export function updateJobs({ jobs }: JobHandlerServices): ChangeHandler {
   };
 }
 
-/** The problems of the fields of a batch that is refused as a whole. */
+/** Returns the problems of all items' fields, for a batch that is rejected as a whole. */
 async function itemProblems(
   jobs: JobService,
   body: unknown,
@@ -141,12 +141,12 @@ async function itemProblems(
 ): Promise<Problem[]> {
   const items: unknown = isObject(body) ? body["jobs"] : undefined;
   if (!Array.isArray(items) || items.length > MAX_BATCH) return [];
-  const found = await Promise.all(
-    items.map(async (item: unknown, at) =>
-      isObject(item) ? await jobs.fieldProblems(item, { path: `jobs[${at}].`, tx }) : [],
+  const problems = await Promise.all(
+    items.map(async (item: unknown, index) =>
+      isObject(item) ? await jobs.fieldProblems(item, { path: `jobs[${index}].`, tx }) : [],
     ),
   );
-  return found.flat();
+  return problems.flat();
 }
 
 function updateOptions(request: Request, response: Response, tx: Transaction | undefined): UpdateOptions {
@@ -165,7 +165,7 @@ function jobResult(job: JobRow): RouteResult & { headers: { ETag: string } } {
 function toResultWire(result: ItemResult): unknown {
   const { markingNumber: marking_number } = result;
   if ("job" in result) return { marking_number, success: true, job: toJobWire(result.job) };
-  invariant("failure" in result, "what fails here holds back nothing else");
+  invariant("failure" in result, "items of a batch fail independently");
   const { message, code, problems } = result.failure;
   return {
     marking_number,
@@ -176,10 +176,10 @@ function toResultWire(result: ItemResult): unknown {
   };
 }
 
-/** What clients read of an answer's headers is bounded, and how many keys a caller sends is up to him. */
+/** In characters. Clients limit the size of response headers, and a body may have many keys. */
 const MAX_HEADER_LENGTH = 4_000;
 
-/** Keys are the caller's text: those that could not stand in a header are percent-encoded. The first are named. */
+/** Returns the first of `names` that fit, percent-encoded because the client chose them. */
 function ignoredFieldsHeader(names: readonly string[]): Record<string, string> {
   let list = "";
   for (const name of names) {

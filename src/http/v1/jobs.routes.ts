@@ -1,6 +1,7 @@
-/** The job routes: the three of the contract, the single read and the history. */
+/** The job routes. */
 import { Router } from "express";
 import { toRequestHandler } from "../route-result.ts";
+import { tagRoute } from "../context.ts";
 import { readJson } from "../body.ts";
 import { methodNotAllowed } from "../error-handler.ts";
 import { idempotent } from "./idempotency.ts";
@@ -27,23 +28,23 @@ export function jobRoutes(services: JobHandlerServices & { guards: ApiKeyGuards 
   const router = Router({ caseSensitive: true });
   router
     .route("/jobs")
-    .all(guards.tagRoute("/v1/jobs"))
+    .all(tagRoute("/v1/jobs"))
     .get(guards.read, toRequestHandler(listJobs(services)))
     .all(methodNotAllowed("GET, HEAD"));
   router
     .route("/jobs/batch")
-    .all(guards.tagRoute("/v1/jobs/batch"))
+    .all(tagRoute("/v1/jobs/batch"))
     .patch(guards.batch, readJson(MAX_BATCH_BYTES), toRequestHandler(updateBatchOnce))
     .all(methodNotAllowed("PATCH"));
   router
     .route(`${one}/history`)
-    .all(guards.tagRoute(`${oneRoute}/history`))
+    .all(tagRoute(`${oneRoute}/history`))
     .get(guards.read, toRequestHandler(getJobHistory(services)))
     .all(methodNotAllowed("GET, HEAD"));
-  // Two paths, so that an empty Marking Number is a missing one (400) and no unknown route.
+  // Two paths, so that an empty Marking Number returns 400 instead of 404.
   router
     .route([one, "/jobs/by-marking"])
-    .all(guards.tagRoute(oneRoute))
+    .all(tagRoute(oneRoute))
     .get(guards.read, toRequestHandler(getJob(services)))
     .patch(guards.write, readJson(MAX_JOB_BYTES), toRequestHandler(updateOnce))
     .all(methodNotAllowed("GET, HEAD, PATCH"));

@@ -1,4 +1,4 @@
-/** What the job routes take in their queries, paths and headers: checked with it, and described by it in OpenAPI. */
+/** Queries, paths and headers of the job routes, for validation and for OpenAPI. */
 import { z } from "zod";
 import { badRequest, type Problem } from "../../platform/errors.ts";
 import { decodeCursor, encodeCursor } from "../../platform/cursor.ts";
@@ -27,12 +27,12 @@ import {
 
 const sortNames = jobSortFields.flatMap((field) => [field, `-${field}`] as const);
 
-/** `-created_at` as generated clients name it: `CREATED_AT_DESC`. */
+/** Returns the enum name for generated clients: `CREATED_AT_DESC` for `-created_at`. */
 function toEnumName(sort: string): string {
   return sort.replace(/^-(.*)/, "$1_desc").toUpperCase();
 }
 
-/** An optional parameter, with what OpenAPI says of it. */
+/** Returns an optional parameter with its OpenAPI description. */
 function optional<Value extends z.ZodType>(
   value: Value,
   description: string,
@@ -48,7 +48,7 @@ const filterText = (max: number, description: string, example: string) =>
 export const listParameters = z.object({
   marking_number: optional(markingNumberValue, "Exact match.", "MN-2026-000123", { minLength: 1 }),
   batch_number: filterText(120, "Exact match.", "B-2026-118"),
-  normalized_status: filterText(64, "Exact match on the status code; an unknown code is 400.", "failed"),
+  normalized_status: filterText(64, "Exact match on the status code; an unknown code returns 400.", "failed"),
   updated_at_from: optional(dateParameter, "Jobs updated on or after this day (UTC).", "2026-11-01"),
   updated_at_to: optional(dateParameter, "Jobs updated on or before this day (UTC).", "2026-11-30"),
   scheduled_date_from: optional(dateParameter, "Jobs scheduled on or after this date.", "2026-11-24"),
@@ -57,26 +57,22 @@ export const listParameters = z.object({
   page_size: pageSizeParameter,
   cursor: optional(
     z.string(),
-    "Goes on where the page before ended: its `pagination.next_cursor`, as it came. Does not go with `page`.",
+    "`pagination.next_cursor` of the previous page, unchanged. Cannot be combined with `page`.",
     "WzEsImpvYnMiLCItY3JlYXRlZF9hdCJd",
     { minLength: 1, maxLength: 512 },
   ),
   sort: optional(
     z.enum(sortNames, { error: `must be one of ${sortNames.join(", ")}` }),
-    "Order of the list, `-` for descending; the id breaks ties and nulls come last. Without it: newest first.",
+    "Order of the list, with `-` for descending; newest first by default. Ties are ordered by ID and nulls come last.",
     "-updated_at",
     { "x-enum-varnames": sortNames.map(toEnumName) },
   ),
-  updated_since: optional(
-    dateTimeParameter,
-    "Jobs updated at or after this instant.",
-    "2026-11-21T08:00:00Z",
-  ),
+  updated_since: optional(dateTimeParameter, "Jobs updated at or after this time.", "2026-11-21T08:00:00Z"),
   failure_reason: filterText(64, "Exact match on the reason code.", "wrong_incomplete_address"),
   group_code: filterText(120, "Exact match.", "EAST-2"),
   q: filterText(
     255,
-    "Search: the beginning of the Marking Number or postal code, or a part of the recipient's name or address.",
+    "Search for the start of the Marking Number or postal code, or any part of the recipient name or delivery address.",
     "harbour",
   ),
 });
@@ -84,7 +80,7 @@ export const listParameters = z.object({
 export const writeParameters = z.object({
   dry_run: booleanParameter.default(false).meta({
     default: false,
-    description: "Validates and answers as if done, and changes nothing.",
+    description: "Validate and return the result without changing anything.",
     examples: [true],
   }),
 });
@@ -98,20 +94,20 @@ export interface ListRequest {
   query: OffsetListQuery;
   sort: JobSort;
   pageSize: number;
-  /** Null: the list is read by cursor. */
+  /** Null if the list is read by cursor. */
   page: number | null;
 }
 
-/** GET /v1/jobs: what is asked for. Throws BadRequestException with every problem of the query. */
+/** Parses the query of GET /v1/jobs. Throws BadRequestException with all problems. */
 export function readListRequest(url: string): ListRequest {
   const parameters = readListQuery(url);
-  const { sort: requestedSort, cursor, page = 1, page_size: pageSize } = parameters;
+  const { sort: sortParameter, cursor, page = 1, page_size: pageSize } = parameters;
   if (cursor !== undefined && parameters.page !== undefined)
-    throw parameterProblem("page", "conflict", "does not go with cursor");
+    throw parameterProblem("page", "conflict", "cannot be combined with cursor");
   const start =
     cursor === undefined
-      ? { sort: toSort(requestedSort), from: { offset: (page - 1) * pageSize } }
-      : readCursor(cursor, requestedSort);
+      ? { sort: toSort(sortParameter), from: { offset: (page - 1) * pageSize } }
+      : readCursor(cursor, sortParameter);
   const filter = {
     markingNumber: parameters.marking_number,
     batchNumber: parameters.batch_number,
@@ -133,21 +129,21 @@ export function readListRequest(url: string): ListRequest {
   };
 }
 
-/** `normalized_status` of GET /v1/jobs, also if other parameters are wrong; undefined if it is absent or no text of a code. */
+/** Returns `normalized_status` of GET /v1/jobs even if other parameters are invalid; undefined if it is absent or malformed. */
 export function readStatus(url: string): string | undefined {
   const text = readQuery(url, new Set(["normalized_status"])).parameters.get("normalized_status");
   const parsed = listParameters.shape.normalized_status.safeParse(text);
   return parsed.success ? parsed.data : undefined;
 }
 
-/** The cursor that goes on after `row`: it carries the order too, so that only it has to be handed back. */
+/** Returns the cursor after `row`. It contains the order, so clients need not repeat `sort`. */
 export function cursorAfter(row: JobRow, sort: JobSort): string {
   const value = row[sort.field];
   const text = value !== null && sort.field !== "scheduled_date" ? toIsoTime(value) : value;
   return encodeCursor("jobs", [sortName(sort), text, row.id]);
 }
 
-/** Instants as `cursorAfter` writes them; the year 0000 is none that PostgreSQL could read. */
+/** Times as `cursorAfter` writes them. PostgreSQL does not accept the year 0000. */
 const dateTimeValue = z.iso.datetime({ precision: 3 }).regex(/^(?!0000)/);
 const cursorShape = z.union([
   z.tuple([z.enum(["scheduled_date", "-scheduled_date"]), dateValue.nullable(), z.uuid()]),
@@ -156,18 +152,18 @@ const cursorShape = z.union([
 
 function readCursor(
   cursor: string,
-  requestedSort: string | undefined,
+  sortParameter: string | undefined,
 ): { sort: JobSort; from: { position: JobPosition } } {
   const decoded = decodeCursor("jobs", cursorShape, cursor);
   if (!decoded)
     throw parameterProblem(
       "cursor",
       "malformed",
-      "is not a cursor of this list; use pagination.next_cursor as it came",
+      "is not a cursor of this list; pass pagination.next_cursor unchanged",
     );
   const [name, value, id] = decoded;
-  if (requestedSort !== undefined && requestedSort !== name)
-    throw parameterProblem("sort", "conflict", `must stay ${name} along one cursor`);
+  if (sortParameter !== undefined && sortParameter !== name)
+    throw parameterProblem("sort", "conflict", `must be ${name}, the order of the cursor`);
   return { sort: toSort(name), from: { position: { value, id } } };
 }
 
@@ -181,17 +177,17 @@ function sortName({ field, descending }: JobSort): string {
   return `${descending ? "-" : ""}${field}`;
 }
 
-/** The Marking Number in a path. An empty one, one over 120 and one that is no text are 400. */
+/** Validates the Marking Number of a path. Throws BadRequestException if it is empty, too long or not valid text. */
 export function readMarkingNumber(text: string): string {
   const result = markingNumberValue.safeParse(text);
   if (result.success) return result.data;
   const problems = toProblems(result.error, "path", "markingNumber");
-  throw badRequest(problems, `The Marking Number ${problems[0]?.message ?? "is wrong"}`);
+  throw badRequest(problems, `The Marking Number ${problems[0]?.message ?? "is invalid"}`);
 }
 
 const ETAGS = /^\s*(?:W\/)?"[^"]*"(?:\s*,\s*(?:W\/)?"[^"]*")*\s*$/;
 
-/** `If-Match` as the versions that it allows; undefined: any. A weak tag matches nothing. */
+/** Returns the versions that `If-Match` allows; undefined for any. Weak ETags match nothing. */
 export function readIfMatch(header: string | undefined): readonly number[] | undefined {
   if (header === undefined || header.trim() === "*") return undefined;
   if (!ETAGS.test(header)) {

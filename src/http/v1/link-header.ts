@@ -1,23 +1,22 @@
 /** The `Link` header of a list (RFC 8288). */
 
 interface ListPosition {
-  /** Null: read by cursor, so that there is only a next page. */
+  /** Null if the list is read by cursor, which has only a first and a next page. */
   page: number | null;
   pageSize: number;
   total: number;
   nextCursor: string | null;
 }
 
-/** A query can be as long as a request's headers; links that repeat it must not outgrow what a client reads of an answer. */
+/** In characters. Links repeat the query, which may be long, and clients limit the size of response headers. */
 const MAX_LENGTH = 8_000;
 
-/** The `Link` header for a page of `url`; none where it would grow too long. */
+/** Returns the `Link` header for a page of `url`, or no header if it would be too long. */
 export function linkHeader(url: string, page: ListPosition): Record<string, string> {
   const links = pageLinks(url, page);
   return links.length > MAX_LENGTH ? {} : { Link: links };
 }
 
-/** Links to the first, previous, next and last page: `url` with its page or cursor replaced. */
 function pageLinks(url: string, { page, pageSize, total, nextCursor }: ListPosition): string {
   if (page === null) {
     const link = createLinkBuilder(url, "cursor");
@@ -32,7 +31,7 @@ function pageLinks(url: string, { page, pageSize, total, nextCursor }: ListPosit
   return links.join(", ");
 }
 
-/** A maker of links to `url` with the parameter `name` set anew, or left out. Its values need no escaping. */
+/** Returns a function that links to `url` with the parameter `name` replaced, or removed for null. Values are not escaped. */
 function createLinkBuilder(
   url: string,
   name: string,
@@ -43,8 +42,8 @@ function createLinkBuilder(
   parameters.delete(name);
   const others = parameters.toString();
   return (value, relation) => {
-    const own = value === null ? "" : `${name}=${value}`;
-    const query = [others, own].filter((part) => part !== "").join("&");
+    const replaced = value === null ? "" : `${name}=${value}`;
+    const query = [others, replaced].filter((part) => part !== "").join("&");
     return `<${path}${query === "" ? "" : `?${query}`}>; rel="${relation}"`;
   };
 }

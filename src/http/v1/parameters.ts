@@ -1,4 +1,4 @@
-/** Query parameters as zod values: always text on the way in. */
+/** zod schemas of query parameters. Their input is always a string. */
 import { z } from "zod";
 import { badRequest } from "../../platform/errors.ts";
 import { toProblems } from "../../platform/zod-problems.ts";
@@ -8,7 +8,7 @@ import { dateValue } from "../../jobs/api.ts";
 export const MAX_PAGE_SIZE = 100;
 const MAX_INTEGER = 2_147_483_647;
 
-/** A whole number written in digits, from `min` to `max`. */
+/** Returns the schema of an integer from `min` to `max`, written in decimal digits. */
 export function integerParameter(min: number, max: number = MAX_INTEGER) {
   const message = `must be a whole number from ${min} to ${max}`;
   return z
@@ -19,11 +19,11 @@ export function integerParameter(min: number, max: number = MAX_INTEGER) {
     .meta({ type: "integer", minimum: min, maximum: max });
 }
 
-/** OpenAPI declares no default: a client that sends it with every request could not read by cursor. */
+/** Declares no default, because a client that always sends `page` could not use `cursor`. */
 export const pageParameter = integerParameter(1)
   .optional()
   .meta({
-    description: "Page number, from 1. Without it: the first page. A page past the end is empty.",
+    description: "Page number, from 1; by default the first page. A page past the end is empty.",
     examples: [2],
   });
 export const pageSizeParameter = integerParameter(1, MAX_PAGE_SIZE)
@@ -31,7 +31,7 @@ export const pageSizeParameter = integerParameter(1, MAX_PAGE_SIZE)
   .meta({ default: 10, description: "Items per page.", examples: [25] });
 export const dateParameter = dateValue;
 const DATE_TIME_ERROR = "must be an ISO 8601 timestamp with a zone, such as 2026-11-21T08:00:00Z";
-/** What PostgreSQL reads as well: years 0001 to 9999, at most nine digits of a second, zones to 15:59. */
+/** Limited to what PostgreSQL accepts: years 0001 to 9999, up to nine fractional digits, offsets up to 15:59. */
 export const dateTimeParameter = z.iso
   .datetime({ offset: true, error: DATE_TIME_ERROR })
   .regex(/^(?!0000)[^.]{19}(\.\d{1,9})?(Z|[+-](0\d|1[0-5]):\d\d)$/, { error: DATE_TIME_ERROR })
@@ -42,8 +42,8 @@ export const booleanParameter = z
   .meta({ type: "boolean" });
 
 /**
- * A reader of the query of a URL against `schema`; parameters that it does not name are ignored. It throws
- * BadRequestException with every problem found. `lists`: parameters that may be repeated.
+ * Returns a function that validates the query of a URL against `schema` and ignores other parameters. It throws
+ * BadRequestException with all problems. `lists` names the parameters that may be repeated.
  */
 export function queryReader<Schema extends z.ZodObject>(
   schema: Schema,

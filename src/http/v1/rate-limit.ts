@@ -1,9 +1,9 @@
-/** Rate limits as a middleware. */
+/** The rate limit middleware of v1. */
 import type { RequestHandler } from "express";
 import { type RateLimitClass, type RateLimits, takeToken } from "../../rate-limits/api.ts";
 import { principalOf } from "../context.ts";
 
-/** Limits `kind` of request; null `limits`: rate limits are off. Sets both families of headers on every answer. */
+/** Limits requests of class `kind` and sets the rate limit headers. `limits` is null if rate limits are off. */
 export function rateLimit(limits: RateLimits | null, kind: RateLimitClass): RequestHandler {
   return async (_request, response, next) => {
     const { rateBucket: bucketKey, organizationId, rateLimits } = principalOf(response);

@@ -1,7 +1,8 @@
-/** The reference tables. */
+/** The routes of the reference data: status codes and failure reasons. */
 import { Router } from "express";
 import type { JobReferenceData } from "../../jobs/api.ts";
 import { toRequestHandler } from "../route-result.ts";
+import { tagRoute } from "../context.ts";
 import { methodNotAllowed } from "../error-handler.ts";
 import type { ApiKeyGuards } from "./guards.ts";
 
@@ -16,7 +17,7 @@ export function referenceRoutes({
   const table = (path: string, items: () => Promise<unknown>): void => {
     router
       .route(path)
-      .all(guards.tagRoute(`/v1${path}`))
+      .all(tagRoute(`/v1${path}`))
       .get(
         guards.read,
         toRequestHandler(async () => ({ data: { items: await items() } })),

@@ -1,9 +1,9 @@
-/** The problems of all parts of a request, for one 400 that lists them. */
+/** Collects the problems of all parts of a request for one 400 response. */
 import { AppError, badRequest, type Problem } from "../../platform/errors.ts";
 
 /**
- * Returns what `read` returns. `read` stops at the first part of the request that is wrong; if it throws a 400, `all` is asked
- * for the problems of every part, and one BadRequestException lists them. A request without problems never asks.
+ * Returns the result of `read`, which stops at the first invalid part of the request. If it throws a 400 with problems,
+ * throws a BadRequestException with the problems of all parts, from `findAllProblems`.
  */
 export async function withAllProblems<Value>(
   read: () => Value,
@@ -18,7 +18,7 @@ export async function withAllProblems<Value>(
   }
 }
 
-/** The problems that each of `reads` throws, in their order. */
+/** Returns the problems that `reads` throw, in order. */
 export function problemsIn(...reads: readonly (() => unknown)[]): Problem[] {
   return reads.flatMap((read) => {
     try {
@@ -31,6 +31,6 @@ export function problemsIn(...reads: readonly (() => unknown)[]): Problem[] {
 }
 
 function problemsOf(error: unknown): readonly Problem[] {
-  const isRefusal = error instanceof AppError && error.code === "BadRequestException";
-  return isRefusal && Array.isArray(error.details) ? (error.details as Problem[]) : [];
+  const isBadRequest = error instanceof AppError && error.code === "BadRequestException";
+  return isBadRequest && Array.isArray(error.details) ? (error.details as Problem[]) : [];
 }

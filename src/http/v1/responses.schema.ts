@@ -1,4 +1,4 @@
-/** What v1 answers with when it succeeds, as zod: OpenAPI describes it, and the contract test holds every answer to it. */
+/** The successful responses of v1 as zod schemas, for OpenAPI and for the contract tests. */
 import { z } from "zod";
 import { API_VERSION, eventTypes, type EventWire, type HistoryEntryWire } from "../../events/api.ts";
 import {
@@ -34,19 +34,19 @@ const dateTime = (description: string, example: string) =>
 
 export const requestIdSchema = idSchema(
   "req",
-  "Id of the request, also in `X-Request-Id` and in every line of the log about it",
+  "Request ID, also in `X-Request-Id`",
   "01KAJQZ4T0W5H8M3N9PXR2VD7C",
 );
 
 const markingNumber = markingNumberValue.meta({
   minLength: 1,
-  description: "Marking Number: exact, case-sensitive, unique in the whole service",
+  description: "Marking Number: unique in the whole service, case-sensitive",
   examples: ["MN-2026-000123"],
 });
 
 export const jobSchema = z
   .object({
-    id: idSchema("job", "Delivery job id", "01KAGD2WJ8F9V6BMH0T3S5XQ1N"),
+    id: idSchema("job", "Delivery job ID", "01KAGD2WJ8F9V6BMH0T3S5XQ1N"),
     marking_number: markingNumber,
     ...fieldValues,
     provider_status: z
@@ -78,19 +78,22 @@ const page = z
 
 const listPaginationSchema = z
   .object({
-    page: page.optional().meta({ description: "Page number; absent where the list is read by cursor" }),
+    page: page.optional().meta({ description: "Page number; absent if the list is read by cursor" }),
     page_size: pageSize,
-    total: count("Jobs that match, on all pages", 25),
+    total: count("Number of matching jobs on all pages", 25),
     next_cursor: z
       .string()
       .nullable()
-      .meta({ description: "Hand it back as `cursor` for the next page; null: this is the last one" }),
+      .meta({ description: "Pass it as `cursor` to read the next page; null on the last page" }),
   })
-  .meta({ id: "ListPagination", description: "The contract's Pagination object, and a cursor." });
+  .meta({
+    id: "ListPagination",
+    description: "Position of a page of jobs, and the cursor of the next page.",
+  });
 
 const paginationSchema = z
-  .object({ page, page_size: pageSize, total: count("Items on all pages", 3) })
-  .meta({ id: "Pagination", description: "The contract's Pagination object." });
+  .object({ page, page_size: pageSize, total: count("Number of items on all pages", 3) })
+  .meta({ id: "Pagination", description: "Position of a page." });
 
 const listedJobSchema = jobSchema
   .extend({
@@ -98,7 +101,7 @@ const listedJobSchema = jobSchema
       .number()
       .int()
       .min(1)
-      .meta({ description: "Version of the job: `If-Match` takes it in quotes", examples: [4] }),
+      .meta({ description: "Version of the job; send it in quotes as `If-Match`", examples: [4] }),
   })
   .meta({ id: "ListedJob", description: "A delivery job in a list." }) satisfies z.ZodType<ListedJobWire>;
 
@@ -123,7 +126,7 @@ const batchItemResultSchema = z
       .array(problemSchema)
       .nullable()
       .optional()
-      .meta({ description: "Every problem found, or null; present if the item failed" }),
+      .meta({ description: "All problems of the item, or null; present if the item failed" }),
   })
   .meta({
     id: "BatchItemResult",
@@ -142,19 +145,19 @@ export const batchResultSchema = z
 
 const actorSchema = z
   .object({
-    type: extensibleEnum(actorTypes, "An API key, a signed-in user or the service itself"),
+    type: extensibleEnum(actorTypes, "Type of actor: an API key, a signed-in user or the service itself"),
     id: z
       .string()
       .regex(/^(key|usr)_[0-7][0-9A-HJKMNP-TV-Z]{25}$/)
       .nullable()
       .meta({
-        description: "Id of the key or person; null for the service",
+        description: "ID of the key or user; null for the service",
         examples: ["key_01KAB7Q3M5E8RZ2C4WFX9TNH6D"],
       }),
   })
-  .meta({ id: "Actor", description: "Who made the change." });
+  .meta({ id: "Actor", description: "The actor of the change." });
 
-/** Without a type: not every client generator can declare a member of several types. */
+/** Declared without a type, because some client generators don't support unions of primitive types. */
 const fieldValue = (description: string, example: string) =>
   z.any().meta({ description: `${description}: a string, number, boolean or null`, examples: [example] });
 const fieldChangeSchema = z
@@ -171,31 +174,31 @@ const changesSchema = z.record(z.string(), fieldChangeSchema).meta({
 
 const eventIdSchema = idSchema(
   "evt",
-  "Event id: the same in the feed, in the history and in every webhook",
+  "Event ID: the same in the feed, the history and webhooks",
   "01KAJQZ4T3C6Y1GKD8B5RVXE2H",
 );
-const eventTypeSchema = extensibleEnum(eventTypes, "What happened").meta({
+const eventTypeSchema = extensibleEnum(eventTypes, "Type of the event").meta({
   examples: ["job.status_changed"],
 });
 const sequenceSchema = z
   .int()
   .min(1)
-  .meta({ description: "Grows with every change of the job, as a rule by one: its version", examples: [4] });
+  .meta({ description: "Version of the job. Increases with every change, usually by one", examples: [4] });
 const causeSchema = requestIdSchema
   .nullable()
-  .meta({ description: "The request that made the change; null: none did" });
+  .meta({ description: "ID of the request that made the change; null if there was none" });
 
 const historyEntrySchema = z
   .object({
     id: eventIdSchema,
     type: eventTypeSchema,
     sequence: sequenceSchema,
-    occurred_at: dateTime("When it happened", "2026-11-21T09:15:42.318Z"),
+    occurred_at: dateTime("Time of the change", "2026-11-21T09:15:42.318Z"),
     actor: actorSchema,
     request_id: causeSchema,
     changes: changesSchema,
   })
-  .meta({ id: "HistoryEntry", description: "One change of a job." }) satisfies z.ZodType<HistoryEntryWire>;
+  .meta({ id: "HistoryEntry", description: "A change of a job." }) satisfies z.ZodType<HistoryEntryWire>;
 
 export const historySchema = z
   .object({ items: z.array(historyEntrySchema), pagination: paginationSchema })
@@ -203,14 +206,14 @@ export const historySchema = z
 
 export const apiVersionSchema = z
   .literal(API_VERSION)
-  .meta({ type: "string", description: "Version of this shape", examples: [API_VERSION] });
+  .meta({ type: "string", description: "Version of the event format", examples: [API_VERSION] });
 
 export const eventSchema = z
   .object({
     id: eventIdSchema,
     type: eventTypeSchema,
     api_version: apiVersionSchema,
-    timestamp: dateTime("When it happened", "2026-11-21T09:15:42.318Z"),
+    timestamp: dateTime("Time of the change", "2026-11-21T09:15:42.318Z"),
     data: z.object({
       job: jobSchema,
       changes: changesSchema,
@@ -222,22 +225,19 @@ export const eventSchema = z
   .meta({
     id: "Event",
     description:
-      "Something that happened to a job, with the whole job as it left it: the same in the feed and in webhooks.",
+      "A change of a job, with the whole job after the change. The same in the feed and in webhooks.",
   }) satisfies z.ZodType<EventWire>;
 
 export const feedSchema = z
   .object({
-    items: z
-      .array(eventSchema)
-      .max(MAX_PAGE_SIZE)
-      .meta({ description: "In the order in which they are to be read" }),
+    items: z.array(eventSchema).max(MAX_PAGE_SIZE).meta({ description: "The events, oldest first" }),
     next_cursor: z
       .string()
       .nullable()
-      .meta({ description: "Hand it back as `after`, now or later; null: nothing ever happened" }),
+      .meta({ description: "Pass it as `after` to continue, now or later; null if there are no events yet" }),
     has_more: z
       .boolean()
-      .meta({ description: "True if there may be another page, also after a page without events" }),
+      .meta({ description: "True if there may be another page, even if this page is empty" }),
   })
   .meta({ id: "Feed" });
 
@@ -246,7 +246,7 @@ export const statusCodeSchema = z
     code: z.string().meta({ examples: ["failed"] }),
     label: z.string().meta({ examples: ["Delivery failed"] }),
     category: z.string().meta({ description: "Group of the status", examples: ["attention"] }),
-    is_terminal: z.boolean().meta({ description: "Whether the job's way ends here, as a rule" }),
+    is_terminal: z.boolean().meta({ description: "Whether this is usually the final status of a job" }),
   })
   .meta({ id: "Status" }) satisfies z.ZodType<JobStatusCode>;
 
@@ -256,7 +256,7 @@ export const failureReasonSchema = z
     label: z.string().meta({ examples: ["Wrong incomplete address"] }),
     applies_to: z
       .array(extensibleEnum(["failed", "on_hold"], "A status code"))
-      .meta({ description: "Statuses that it explains" }),
-    next_step: extensibleEnum(["retry", "action", "return"], "What usually comes next"),
+      .meta({ description: "Statuses that it applies to" }),
+    next_step: extensibleEnum(["retry", "action", "return"], "Usual next step"),
   })
   .meta({ id: "FailureReason" }) satisfies z.ZodType<FailureReasonCode>;

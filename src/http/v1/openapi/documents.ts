@@ -11,26 +11,27 @@ import { webhooks } from "./webhooks.ts";
 
 export type OpenApiDocument = ReturnType<OpenApiGeneratorV31["generateDocument"]>;
 
-const DESCRIPTION = `Waymark is the open API for delivery jobs: partner organizations list the jobs that they may see and
+const DESCRIPTION = `Waymark is the open API for delivery jobs: partner organizations list the jobs visible to them and
 update them by Marking Number.
 
 **Authentication.** Every request under \`/v1\` carries an API key, as \`x-api-key: KEY\` or as \`Authorization: Bearer KEY\`.
-A key belongs to an agent or a contractor organization and sees the jobs of that organization, nothing else. What a key
-may do is told by its scopes; each operation names those that it requires (\`x-required-scopes\`).
+A key belongs to an agent or contractor organization and sees only the jobs of that organization. Its scopes are its
+permissions; each operation names the scopes that it requires (\`x-required-scopes\`).
 
-**Envelope.** Every answer under \`/v1\`, success or failure, is \`{request_id, success, data, error}\`. A path that does not
-exist is 404 (\`NotFoundException\`), one that is asked with a method that it does not have is 405
-(\`MethodNotAllowedException\`, with \`Allow\`). Every path that has GET has HEAD.
+**Envelope.** Every response under \`/v1\` is \`{request_id, success, data, error}\`. An unknown path returns 404
+(\`NotFoundException\`). A method that the path does not support returns 405 (\`MethodNotAllowedException\`, with
+\`Allow\`). Every path with GET also supports HEAD.
 
-**Rate limits.** Per key: reads 50 a second (100 at once), single updates 25 a second (50 at once), batches 5 a second
-(10 at once), unless the operator set others. All keys of an organization together have four times as much. \`RateLimit\`,
-\`RateLimit-Policy\` and \`X-RateLimit-*\` return what is left.
+**Rate limits.** Defaults per key: reads 50 a second (100 at once), single updates 25 a second (50 at once), batches 5 a
+second (10 at once). The operator can change them. All keys of an organization together have four times these limits. The
+headers \`RateLimit\`, \`RateLimit-Policy\` and \`X-RateLimit-*\` contain the limits and the remaining requests.
 
-**Growth.** Objects in answers and events may get new fields, and codes with \`x-extensible-enum\` may get new values.
+**New fields and codes.** Objects in responses and events may get new fields, and codes with \`x-extensible-enum\` may get
+new values.
 
-**Versions.** The version is the segment \`v1\` of the path. v1 changes only by addition: new fields, parameters, events and
-status codes are additions, so be ready to meet what you do not know. Whatever is to go is announced with the headers
-\`Deprecation\` (RFC 9745) and \`Sunset\` (RFC 8594) at least 12 months ahead.`;
+**Versions.** The version is the segment \`v1\` of the path. v1 changes only by additions: new fields, parameters, events
+and status codes. Ignore those that you don't know. We announce removals at least 12 months ahead, with the headers
+\`Deprecation\` (RFC 9745) and \`Sunset\` (RFC 8594).`;
 
 const info = {
   version: manifest.version,
@@ -41,15 +42,15 @@ const apiConfig = {
   openapi: "3.1.0",
   info: {
     title: "Waymark API",
-    summary: "List delivery jobs, update them by Marking Number, be told of every change.",
+    summary: "List delivery jobs, update them by Marking Number and receive every change.",
     description: DESCRIPTION,
     ...info,
   },
   tags: [
     { name: "Jobs", description: "Delivery jobs: list them, read one, update one or many." },
-    { name: "Events", description: "What happened to jobs, to poll instead of webhooks or to catch up." },
-    { name: "Reference", description: "The codes that fields hold." },
-    { name: "Webhooks", description: "The same events, sent to an address of yours." },
+    { name: "Events", description: "Changes of jobs. Poll them instead of using webhooks, or to catch up." },
+    { name: "Reference", description: "Status codes and failure reasons." },
+    { name: "Webhooks", description: "The same events, sent to your URL." },
   ],
 };
 
@@ -75,7 +76,7 @@ const apiRoutes = [
   listFailureReasons,
 ];
 
-/** The partner API. `publicUrl` is the service's URL; null: the server that sends the document. */
+/** Returns the document of the partner API. If `publicUrl` is null, its server URL is relative. */
 export function createOpenApiDocument(publicUrl: string | null): OpenApiDocument {
   const registry = new OpenAPIRegistry();
   registerComponents(registry);
@@ -86,7 +87,7 @@ export function createOpenApiDocument(publicUrl: string | null): OpenApiDocument
   return generate(registry, { ...config, servers: [{ url: `${publicUrl ?? ""}/v1` }] });
 }
 
-/** The operations endpoints, which are outside `/v1`. */
+/** Returns the document of the operations endpoints, which are outside `/v1`. */
 export function createOperationsDocument(publicUrl: string | null): OpenApiDocument {
   const registry = new OpenAPIRegistry();
   for (const route of opsOperations) registry.registerPath(route);
@@ -106,7 +107,7 @@ function contactOf(publicUrl: string | null): { name: string; url?: string } {
   return { name: "The operator of this service", ...(publicUrl !== null && { url: publicUrl }) };
 }
 
-/** The responses that `routes` refer to; linters report a component that no operation uses. */
+/** Registers the responses that `routes` refer to. Linters report components that no operation uses. */
 function registerResponses(registry: OpenAPIRegistry, routes: readonly RouteConfig[]): void {
   const used = new Set(
     routes.flatMap(({ responses }) =>
@@ -132,7 +133,7 @@ function registerComponents(registry: OpenAPIRegistry): void {
     scheme: "bearer",
     description: "The same API key as a bearer token.",
   });
-  // No operation answers 405: linters would report `Allow` as unused.
+  // No operation declares 405, so linters would report `Allow` as unused.
   const headers = headerComponents.filter(([name]) => name !== "Allow");
   for (const [name, header] of headers) registry.registerComponent("headers", name, header);
 }

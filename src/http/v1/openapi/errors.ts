@@ -1,4 +1,4 @@
-/** The responses to requests that fail: one for each error code, with examples. */
+/** OpenAPI error responses, one per error code, with examples. */
 import { AppError, type ErrorCode, type Problem } from "../../../platform/errors.ts";
 import { exampleRequestId } from "./examples.ts";
 import { errorEnvelopeSchema } from "../errors.schema.ts";
@@ -6,7 +6,7 @@ import { headersOf, rateLimitHeaders, inlineHeaders, type HeaderName } from "./h
 import { requestIdSchema } from "../responses.schema.ts";
 
 interface ErrorResponse {
-  /** When it happens. */
+  /** When the error occurs. */
   description: string;
   /** The message and details of the example. */
   message: string;
@@ -16,18 +16,19 @@ interface ErrorResponse {
 
 const errorResponses: Record<ErrorCode, ErrorResponse> = {
   BadRequestException: {
-    description: "The request is malformed; `details` lists every problem found.",
+    description: "The request is malformed; `details` lists all problems.",
     message: "The body is not valid JSON",
     headers: rateLimitHeaders,
   },
   UnauthorizedException: {
-    description: "No API key, an unknown, expired or revoked one, or two different keys in the two headers.",
+    description:
+      "The API key is missing, unknown, expired or revoked, or the two headers contain different keys.",
     message: "An API key is required, as x-api-key or as Authorization: Bearer",
     headers: ["WWW-Authenticate"],
   },
   ForbiddenException: {
     description:
-      "The key lacks the scope, the address is outside the key's ranges, or the organization is suspended.",
+      "The key lacks the scope, the client IP address is not allowed for the key, or the organization is suspended.",
     message: "The API key lacks the scope jobs:write",
   },
   NotFoundException: {
@@ -36,17 +37,18 @@ const errorResponses: Record<ErrorCode, ErrorResponse> = {
     headers: rateLimitHeaders,
   },
   MethodNotAllowedException: {
-    description: "The path exists, but not with this method.",
+    description: "The path does not support this method.",
     message: "DELETE is not allowed here. Allowed: GET, HEAD, PATCH",
     headers: ["Allow"],
   },
   ConflictException: {
-    description: "The first request with this Idempotency-Key is still being answered.",
-    message: "A request with this Idempotency-Key is still being answered",
+    description: "The first request with this Idempotency-Key is still in progress.",
+    message: "A request with this Idempotency-Key is still in progress",
     headers: rateLimitHeaders,
   },
   GoneException: {
-    description: "Events after the cursor are older than 30 days; `details` has the oldest valid cursor.",
+    description:
+      "The events after the cursor are older than 30 days; `details` contains the oldest valid cursor.",
     message:
       "Events after this cursor are older than 30 days and have left the feed. Take a new cursor with after=latest, " +
       "list the jobs, then follow the feed; or continue from details.oldest_cursor without the events before it.",
@@ -54,13 +56,13 @@ const errorResponses: Record<ErrorCode, ErrorResponse> = {
     headers: rateLimitHeaders,
   },
   PreconditionFailedException: {
-    description: "`If-Match` names another version than the job's; `details` tells the version it has.",
+    description: "`If-Match` does not match the job's version; `details` contains the current ETag.",
     message: "The job is at version 5, another than If-Match allows",
     details: { current_etag: '"5"' },
     headers: rateLimitHeaders,
   },
   PayloadTooLargeException: {
-    description: "The body is over 64 KiB for one job or 4 MiB for a batch.",
+    description: "The body is larger than 64 KiB for one job or 4 MiB for a batch.",
     message: "The body is too large",
     headers: rateLimitHeaders,
   },
@@ -70,8 +72,8 @@ const errorResponses: Record<ErrorCode, ErrorResponse> = {
     headers: rateLimitHeaders,
   },
   UnprocessableEntityException: {
-    description: "This Idempotency-Key was used with another request.",
-    message: "This Idempotency-Key was used with another request",
+    description: "This Idempotency-Key was already used for a different request.",
+    message: "This Idempotency-Key was already used for a different request",
     headers: rateLimitHeaders,
   },
   TooManyRequestsException: {
@@ -80,7 +82,7 @@ const errorResponses: Record<ErrorCode, ErrorResponse> = {
     headers: ["Retry-After"],
   },
   InternalServerErrorException: {
-    description: "An unexpected error on our side. Nothing of its cause is in the answer.",
+    description: "An unexpected error on our side. The response does not reveal its cause.",
     message: "An unexpected error happened on our side",
     headers: rateLimitHeaders,
   },
@@ -108,7 +110,7 @@ export interface ErrorExample {
   details?: readonly Problem[] | { current_etag: string } | { oldest_cursor: string } | null;
 }
 
-/** The answer with `code`; `more` says what an operation knows better than the table. */
+/** Returns the response for `code`. `more` overrides the table for one operation. */
 export function errorResponse(
   code: ErrorCode,
   more: { description?: string; examples?: readonly ErrorExample[]; headers?: readonly HeaderName[] } = {},
@@ -128,7 +130,7 @@ export function errorResponse(
   };
 }
 
-/** The body of a failure with `code`, with the message of the table above unless another is given. */
+/** Returns an example body for `code`, by default with the message of the table above. */
 export function errorExample(
   code: ErrorCode,
   { message, details = null }: Omit<ErrorExample, "summary"> = errorResponses[code],

@@ -1,4 +1,4 @@
-/** The events feed and the reference tables. */
+/** OpenAPI operations of the events feed and the reference data. */
 import { z } from "zod";
 import { feedParameters } from "../events.routes.ts";
 import { exampleEvents } from "./examples.ts";
@@ -10,12 +10,13 @@ export const listEvents = operation({
   path: "/events",
   operationId: "listEvents",
   summary: "Read the events feed",
-  description: `The events of the last 30 days that concern jobs visible to the key's organization: the same bodies that
-webhooks carry, to poll instead or to catch up.
+  description: `The events of the last 30 days about jobs visible to the key's organization, with the same bodies as
+webhooks. Poll the feed instead of using webhooks, or to catch up after an interruption.
 
-Begin without \`after\`, keep \`next_cursor\` and hand it back as \`after\`, at once while \`has_more\` is true and then from
-time to time. With \`types\` a page may hold fewer events than \`page_size\`, even none, while \`has_more\` is true. No event is left out and none comes twice along one cursor. A cursor after which events are older than 30 days
-is 410: take a new one with \`after=latest\`, list the jobs, then follow the feed.`,
+Start without \`after\`. Keep \`next_cursor\` and pass it as \`after\`: immediately while \`has_more\` is true, then
+periodically. Following the cursors, you get every event exactly once. With \`types\`, a page may have fewer events than
+\`page_size\`, even none, while \`has_more\` is true. If the events after a cursor are older than 30 days, the response is
+410: get a new cursor with \`after=latest\`, list the jobs, then follow the feed.`,
   tag: "Events",
   scopes: ["jobs:read"],
   request: { query: feedParameters },
@@ -24,12 +25,12 @@ is 410: take a new one with \`after=latest\`, list the jobs, then follow the fee
     name: "FeedEnvelope",
     data: feedSchema,
     examples: {
-      "One event, and no more for now": {
+      "One event and no further page": {
         items: [exampleEvents["job.status_changed"]],
         next_cursor: "WzEsImV2ZW50cyIsIjEwNDIiLCIyMTciXQ",
         has_more: false,
       },
-      "Nothing happened yet": { items: [], next_cursor: null, has_more: false },
+      "No events yet": { items: [], next_cursor: null, has_more: false },
     },
   },
   errors: [
@@ -39,14 +40,14 @@ is 410: take a new one with \`after=latest\`, list the jobs, then follow the fee
       {
         examples: [
           {
-            summary: "A cursor of something else",
-            message: "after is not a cursor of this feed; use next_cursor as it came",
+            summary: "A cursor of another list",
+            message: "after is not a cursor of this feed; pass next_cursor unchanged",
             details: [
               {
                 location: "query",
                 field: "after",
                 code: "malformed",
-                message: "is not a cursor of this feed; use next_cursor as it came",
+                message: "is not a cursor of this feed; pass next_cursor unchanged",
               },
             ],
           },
@@ -61,15 +62,15 @@ export const listStatuses = operation({
   path: "/reference/statuses",
   operationId: "listStatuses",
   summary: "List the status codes",
-  description: "The codes that `normalized_status` may hold. Codes may be added at any time.",
+  description: "The codes of `normalized_status`. New codes may be added at any time.",
   tag: "Reference",
   scopes: ["jobs:read"],
   success: {
-    description: "The codes.",
+    description: "The status codes.",
     name: "StatusListEnvelope",
     data: z.object({ items: z.array(statusCodeSchema) }).meta({ id: "StatusList" }),
     examples: {
-      "Two of the codes": {
+      "Two status codes": {
         items: [
           { code: "completed", label: "Completed", category: "success", is_terminal: true },
           { code: "failed", label: "Delivery failed", category: "attention", is_terminal: false },
@@ -85,15 +86,15 @@ export const listFailureReasons = operation({
   path: "/reference/failure-reasons",
   operationId: "listFailureReasons",
   summary: "List the failure reasons",
-  description: "A catalogue for `failure_reason`. It is advice: any text of up to 64 characters is accepted.",
+  description: "Suggested values of `failure_reason`. Any other text of up to 64 characters is accepted too.",
   tag: "Reference",
   scopes: ["jobs:read"],
   success: {
-    description: "The catalogue.",
+    description: "The failure reasons.",
     name: "FailureReasonListEnvelope",
     data: z.object({ items: z.array(failureReasonSchema) }).meta({ id: "FailureReasonList" }),
     examples: {
-      "One of the reasons": {
+      "One failure reason": {
         items: [
           {
             code: "wrong_incomplete_address",

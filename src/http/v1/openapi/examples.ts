@@ -1,4 +1,4 @@
-/** Example values of the document, all from one story: a job whose delivery fails for a wrong address. */
+/** Example values of the OpenAPI document: a job whose delivery fails because of a wrong address. */
 import {
   API_VERSION,
   type EventChanges,
@@ -35,7 +35,7 @@ export const exampleJob: JobWire = {
   updated_at: "2026-11-21T09:15:42.318Z",
 };
 
-/** What a partner sends to make `exampleJob` of the job before. */
+/** The update that results in `exampleJob`. */
 export const examplePatch = {
   normalized_status: "failed",
   failure_reason: "wrong_incomplete_address",
@@ -75,11 +75,10 @@ const createdJob: JobWire = {
   updated_at: exampleJob.created_at,
 };
 
-/** One event of each type, as the feed and the webhooks carry it. */
+/** One event of each type. */
 export const exampleEvents: Record<EventType, EventWire> = {
   "job.created": exampleEvent("job.created", "evt_01KAGD2WJ8M4ZR1X7TQ5C9HNV3", {
     job: createdJob,
-    // What it was born with.
     changes: Object.fromEntries(
       jobFieldNames
         .filter((name) => createdJob[name] !== null)
@@ -112,7 +111,7 @@ export const exampleEvents: Record<EventType, EventWire> = {
   }),
 };
 
-/** The test event, which speaks of no job. */
+/** A test event; it contains no job. */
 export const exampleTestEvent: TestEventWire = {
   id: "evt_01KAJR5M7Q2X8D4FW6ZB9TC3NH",
   type: "webhook.test",

@@ -1,10 +1,10 @@
-/** The headers of answers, each described once, and those of requests that ask for more than JSON. */
+/** OpenAPI descriptions of response headers and of the conditional and idempotency request headers. */
 import { z } from "zod";
 
-/** An alias, since OpenAPI's own types want an index signature, which an interface has not. */
+/** A type alias because OpenAPI's types require an index signature, which interfaces lack. */
 export type HeaderSpec = {
   description: string;
-  /** False where the header stands on some answers of an operation only. */
+  /** False if only some responses of an operation have the header. */
   required: boolean;
   schema: { type: "string" | "integer"; pattern?: string; enum?: string[]; minimum?: number };
   example: string | number;
@@ -32,98 +32,99 @@ const count = { type: "integer", minimum: 0 } as const;
 
 const headerDescriptions: Record<HeaderName, HeaderSpec> = {
   "X-Request-Id": {
-    description:
-      "Id of the request, the same as `request_id` in the body. Quote it when you ask about a request.",
+    description: "Request ID, the same as `request_id` in the body. Quote it in support requests.",
     required: true,
     schema: { type: "string", pattern: "^req_[0-7][0-9A-HJKMNP-TV-Z]{25}$" },
     example: "req_01KAJQZ4T0W5H8M3N9PXR2VD7C",
   },
   ETag: {
-    description: "Version of the job. Send it back as `If-Match` to change only what you have seen.",
+    description:
+      "Version of the job. Send it as `If-Match` to update the job only if it has not changed since.",
     required: true,
     schema: { type: "string", pattern: '^"[1-9][0-9]*"$' },
     example: '"4"',
   },
   Link: {
     description:
-      "Links to the first, previous, next and last page (RFC 8288); where the list is read by cursor, to the first and " +
-      "next. Absent where it would be longer than 8,000 characters.",
+      "Links to the first, previous, next and last page (RFC 8288). With `cursor`: only to the first and next page. " +
+      "Absent if it would exceed 8,000 characters.",
     required: false,
     schema: text,
     example: '</v1/jobs?page=1>; rel="first", </v1/jobs?page=2>; rel="next", </v1/jobs?page=3>; rel="last"',
   },
   "X-Ignored-Fields": {
     description:
-      "Keys of the body that no partner may write, percent-encoded, as many as 4,000 characters hold. Absent where there are none.",
+      "Ignored keys of the body: unknown or read-only fields, percent-encoded. Truncated at 4,000 characters. Absent if no key was ignored.",
     required: false,
     schema: text,
     example: "id, provider_status",
   },
   "Idempotency-Replayed": {
-    description: "Present if this is the stored answer of an earlier request with the same Idempotency-Key.",
+    description:
+      "Present if this is the stored response of an earlier request with the same Idempotency-Key.",
     required: false,
     schema: { type: "string", enum: ["true"] },
     example: "true",
   },
   RateLimit: {
     description:
-      "What is left of the limit of the key and of its organization: `r` requests now, all again in `t` seconds. Absent where the limit is switched off.",
+      "Remaining requests of the key and of its organization: `r` requests now, all again in `t` seconds. Absent if rate limits are off.",
     required: false,
     schema: text,
     example: '"read";r=99;t=1, "read-organization";r=399;t=1',
   },
   "RateLimit-Policy": {
     description:
-      "The limits of the key and of all keys of its organization: `q` requests at once, refilled over `w` seconds. Absent where the limit is switched off.",
+      "Limits of the key and of all keys of its organization together: `q` requests at once, refilled over `w` seconds. Absent if rate limits are off.",
     required: false,
     schema: text,
     example: '"read";q=100;w=2, "read-organization";q=400;w=2',
   },
   "X-RateLimit-Limit": {
-    description: "Requests at once, of the limit with the fewest requests left.",
+    description: "Requests allowed at once, for the limit with the fewest requests left.",
     required: false,
     schema: { type: "integer", minimum: 1 },
     example: 100,
   },
   "X-RateLimit-Remaining": { description: "Requests left now.", required: false, schema: count, example: 99 },
   "X-RateLimit-Reset": {
-    description: "Seconds until all are back.",
+    description: "Seconds until all requests are available again.",
     required: false,
     schema: count,
     example: 1,
   },
   "Retry-After": {
-    description: "Seconds to wait before the next try.",
+    description: "Seconds to wait before retrying.",
     required: true,
     schema: { type: "integer", minimum: 1 },
     example: 1,
   },
   "WWW-Authenticate": {
-    description: "How to authenticate.",
+    description: "Authentication scheme to use.",
     required: true,
     schema: { type: "string", enum: ["Bearer"] },
     example: "Bearer",
   },
   Allow: {
-    description: "The methods that the path has.",
+    description: "Methods that the path supports.",
     required: true,
     schema: text,
     example: "GET, HEAD, PATCH",
   },
 };
 
-/** On answers to a PATCH, which may be a dry run. */
+/** The ETag header of PATCH responses, which can be dry runs. */
 export const etagUnlessDryRun: HeaderSpecs = {
   ETag: {
     ...headerDescriptions.ETag,
-    description: `${headerDescriptions.ETag.description} Absent on a dry run that would change the job: that version does not exist.`,
+    description: `${headerDescriptions.ETag.description} Absent after a dry run that would change the job, because that version does not exist.`,
     required: false,
   },
 };
 
 export const headerComponents = Object.entries(headerDescriptions);
 
-/** On every answer to a request whose key was accepted. */
+/** Headers of every response to a request with a valid key. */
 export const rateLimitHeaders: readonly HeaderName[] = [
   "RateLimit",
   "RateLimit-Policy",
@@ -132,13 +133,13 @@ export const rateLimitHeaders: readonly HeaderName[] = [
   "X-RateLimit-Reset",
 ];
 
-/** The headers of an answer; `X-Request-Id` is always among them. */
+/** Returns references to the named headers and to `X-Request-Id`. */
 export function headersOf(names: readonly HeaderName[]): HeaderSpecs {
   const all: HeaderName[] = ["X-Request-Id", ...names];
   return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** The same headers described in place, and required: for a document or an answer without the shared components. */
+/** Returns the named headers inline and required, for documents without the shared components. */
 export function inlineHeaders(names: readonly HeaderName[]): HeaderSpecs {
   return Object.fromEntries(names.map((name) => [name, { ...headerDescriptions[name], required: true }]));
 }
@@ -149,8 +150,9 @@ export const idempotencyKeyHeader = z
   .optional()
   .meta({
     description:
-      "Makes a repeat safe: once a request with this key has changed something, the same request gets the same answer for " +
-      "24 hours and changes nothing. A request that changed nothing runs again. Keys count per organization and route.",
+      "Makes retries safe. After a request with this key has changed something, repeating it within 24 hours returns the " +
+      "stored response and changes nothing. A request that changed nothing is executed again. Keys are scoped to the " +
+      "organization and route.",
     examples: ["4f1c9a52-8d0e-4b6e-9c1f-2a7d5e3b8f60"],
   });
 
@@ -159,7 +161,7 @@ export const ifMatchHeader = z
   .optional()
   .meta({
     description:
-      "Changes the job only while its ETag is one of these; otherwise 412. `*` allows any version.",
+      "Updates the job only if its ETag is one of these; otherwise returns 412. `*` allows any version.",
     examples: ['"4"'],
   });
 
@@ -167,6 +169,6 @@ export const ifNoneMatchHeader = z
   .string()
   .optional()
   .meta({
-    description: "Answers 304 without a body if the job's ETag is one of these, or for `*`.",
+    description: "Returns 304 without a body if the job's ETag is one of these, or for `*`.",
     examples: ['"4"'],
   });

@@ -1,4 +1,4 @@
-/** Examples of the job operations: requests that are refused, and a batch of which a part fails. */
+/** OpenAPI examples of invalid job requests, and of a batch that fails in part. */
 import type { Problem } from "../../../platform/errors.ts";
 import { exampleJob } from "./examples.ts";
 import type { ErrorExample } from "./errors.ts";
@@ -16,7 +16,7 @@ const inBody = (field: string, code: string, message: string): Problem => ({
   message,
 });
 
-/** An example whose message names its first problem, as the API's own messages do. */
+/** Returns an example whose message names its first problem, as real messages do. */
 function invalidExample(summary: string, details: readonly Problem[]): ErrorExample {
   const [first] = details;
   return { summary, message: `${first?.field} ${first?.message}`, details };
@@ -56,7 +56,7 @@ export const malformedHistory: readonly ErrorExample[] = [malformedPage, ...malf
 
 export const malformedPatch: readonly ErrorExample[] = [
   { summary: "No editable field", message: "No editable fields were provided" },
-  invalidExample("Values of the wrong kind", [
+  invalidExample("Values of the wrong type", [
     inBody("piece_quantity", "too_small", "must be at least 1"),
     inBody("weight", "invalid_type", "must be a number or null"),
   ]),
@@ -72,7 +72,7 @@ export const malformedPatch: readonly ErrorExample[] = [
 
 export const malformedBatch: readonly ErrorExample[] = [
   invalidExample("No items", [inBody("jobs", "too_small", "must hold at least one job")]),
-  invalidExample("An item without Marking Number", [
+  invalidExample("An item without a Marking Number", [
     inBody("jobs[3].marking_number", "invalid_type", "must be a string"),
   ]),
   { summary: "Not JSON", message: "The body is not valid JSON" },

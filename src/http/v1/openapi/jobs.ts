@@ -1,4 +1,4 @@
-/** The job operations: the three of the contract, the single read and the history. */
+/** OpenAPI operations of jobs. */
 import { z } from "zod";
 import { jobPatchShape, markingNumberValue } from "../../../jobs/api.ts";
 import { MAX_BATCH } from "../batch.schema.ts";
@@ -22,7 +22,7 @@ const onePath = "/jobs/by-marking/{markingNumber}";
 const pathParameters = z.object({
   markingNumber: markingNumberValue.meta({
     minLength: 1,
-    description: "Marking Number, percent-encoded; it may hold `/` as `%2F`. Exact and case-sensitive.",
+    description: "Marking Number, percent-encoded (`/` as `%2F`). The match is exact and case-sensitive.",
     examples: ["MN-2026-000123"],
   }),
 });
@@ -30,19 +30,23 @@ const pathParameters = z.object({
 const jobPatch = z.object(jobPatchShape).meta({
   id: "JobPatch",
   minProperties: 1,
-  description: "A change of one job: an absent field stays as it is, null clears it.",
+  description: "The fields to change. Absent fields stay as they are; null clears a field.",
 });
 
 const batchItem = z
   .object({
     marking_number: markingNumberValue.meta({
       minLength: 1,
-      description: "Selects the job",
+      description: "Marking Number of the job",
       examples: ["MN-2026-000123"],
     }),
     ...jobPatchShape,
   })
-  .meta({ id: "BatchItem", minProperties: 2, description: "A change of the job with this Marking Number." });
+  .meta({
+    id: "BatchItem",
+    minProperties: 2,
+    description: "The fields to change of the job with this Marking Number.",
+  });
 
 const exampleListedJob = { ...exampleJob, version: 4 };
 
@@ -58,9 +62,9 @@ export const listJobs = operation({
   summary: "List delivery jobs",
   description: `The delivery jobs visible to the key's organization, newest first, in pages.
 
-Filters narrow the list together; none of them is required. A repeated, empty or malformed parameter is 400, an unknown
-one is ignored. To walk through many pages, hand \`pagination.next_cursor\` back as \`cursor\`: it costs the same on every
-page and skips nothing when jobs are added meanwhile.`,
+A job must match all given filters. Repeated, empty and malformed parameters return 400; unknown parameters are
+ignored. To read many pages, pass \`pagination.next_cursor\` as \`cursor\`: every page is equally fast, and no job is
+skipped if jobs are added meanwhile.`,
   tag,
   scopes: ["jobs:read"],
   request: { query: listParameters },
@@ -73,7 +77,7 @@ page and skips nothing when jobs are added meanwhile.`,
         items: [exampleListedJob],
         pagination: { page: 1, page_size: 10, total: 1, next_cursor: null },
       },
-      "Read by cursor, with more to come": {
+      "A page read by cursor, with further pages": {
         items: [exampleListedJob],
         pagination: { page_size: 1, total: 25, next_cursor: "WzEsImpvYnMiLCItY3JlYXRlZF9hdCJd" },
       },
@@ -89,7 +93,7 @@ export const findJob = operation({
   operationId: "getJob",
   summary: "Get one delivery job",
   description:
-    "The job with this Marking Number. One that is not visible to the key's organization is not there.",
+    "The job with this Marking Number. Returns 404 if it doesn't exist or isn't visible to the key's organization.",
   tag,
   scopes: ["jobs:read"],
   request: { params: pathParameters, headers: z.object({ "If-None-Match": ifNoneMatchHeader }) },
@@ -110,7 +114,7 @@ export const jobHistory = operation({
   operationId: "listJobHistory",
   summary: "List a job's changes",
   description:
-    "Every change of the job, newest first: who made it, when, by which request, and each field from → to.",
+    "Every change of the job, newest first: actor, time, request ID, and the old and new value of each field.",
   tag,
   scopes: ["jobs:read"],
   request: { params: pathParameters, query: historyParameters },
@@ -134,10 +138,11 @@ export const updateJob = operation({
   path: onePath,
   operationId: "updateJob",
   summary: "Update one delivery job",
-  description: `Changes the job with this Marking Number and answers with the whole job.
+  description: `Updates the job with this Marking Number and returns the whole job.
 
-At least one editable field is required. Keys that are unknown or read-only are ignored and named in
-\`X-Ignored-Fields\`. A change that changes nothing is a success without a new version. The body is at most 64 KiB.`,
+At least one editable field is required. Unknown and read-only fields are ignored and listed in \`X-Ignored-Fields\`. If
+all values are equal to the current ones, the request succeeds without creating a new version. The body may have up to
+64 KiB.`,
   tag,
   scopes: ["jobs:write", "jobs:read"],
   request: {
@@ -152,9 +157,9 @@ At least one editable field is required. Keys that are unknown or read-only are 
           schema: jobPatch,
           examples: {
             failed: { summary: "The delivery failed", value: examplePatch },
-            completed: { summary: "The delivery is done", value: { normalized_status: "completed" } },
+            completed: { summary: "The delivery is complete", value: { normalized_status: "completed" } },
             cleared: {
-              summary: "A new date, and no reason any more",
+              summary: "A new date; the failure reason is cleared",
               value: { scheduled_delivery_date: "2026-11-25", failure_reason: null },
             },
           },
@@ -163,10 +168,10 @@ At least one editable field is required. Keys that are unknown or read-only are 
     },
   },
   success: {
-    description: "The job as it is now.",
+    description: "The current job.",
     name: "JobEnvelope",
     data: jobSchema,
-    examples: { "The job as it is now": exampleJob },
+    examples: { "The current job": exampleJob },
     headers: ["X-Ignored-Fields", "Idempotency-Replayed"],
     ownHeaders: etagUnlessDryRun,
   },
@@ -184,11 +189,11 @@ export const updateJobs = operation({
   path: "/jobs/batch",
   operationId: "updateJobs",
   summary: "Update up to 100 delivery jobs",
-  description: `Changes each job of the list; every item stands alone, and its outcome is in \`results\`.
+  description: `Updates each job of the list independently and returns one result per item in \`results\`.
 
-The answer is 200 whenever the request itself is well formed, even if every item failed. The request is refused whole (400),
-with nothing applied, where \`jobs\` is not a list of 1 to ${MAX_BATCH} objects with a sound \`marking_number\` each. The same
-Marking Number twice is applied twice, in order. The body is at most 4 MiB.`,
+The status is 200 if the request itself is well-formed, even if every item fails. If \`jobs\` is not a list of 1 to
+${MAX_BATCH} objects, each with a valid \`marking_number\`, the request returns 400 and nothing is applied. Items with the same
+Marking Number are applied in order. The body may have up to 4 MiB.`,
   tag,
   scopes: ["jobs:write", "jobs:read"],
   request: {
@@ -216,7 +221,7 @@ Marking Number twice is applied twice, in order. The body is at most 4 MiB.`,
     },
   },
   success: {
-    description: "What became of each item.",
+    description: "The result of each item.",
     name: "BatchResultEnvelope",
     data: batchResultSchema,
     examples: { "One item was updated, two failed": partialFailure },

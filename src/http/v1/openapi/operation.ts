@@ -1,4 +1,4 @@
-/** One operation of v1 as OpenAPI has it: what every operation shares is said here once. */
+/** Builds the OpenAPI description of one v1 operation, with the parts common to all operations. */
 import type { RouteConfig } from "@asteasolutions/zod-to-openapi";
 import { z } from "zod";
 import type { Scope } from "../../../api-keys/api.ts";
@@ -10,13 +10,13 @@ import { requestIdSchema } from "../responses.schema.ts";
 
 export interface SuccessResponse {
   description: string;
-  /** Name of the envelope's schema. */
+  /** Name of the envelope schema. */
   name: string;
   data: z.ZodType;
   /** `data` of each example, by its summary. */
   examples: Readonly<Record<string, unknown>>;
   headers?: readonly HeaderName[];
-  /** Headers that this operation describes itself. */
+  /** Headers that are specific to this operation. */
   ownHeaders?: HeaderSpecs;
 }
 
@@ -30,9 +30,9 @@ export interface OperationSpec {
   scopes: readonly Scope[];
   request?: NonNullable<RouteConfig["request"]>;
   success: SuccessResponse;
-  /** Whether it answers 304 to `If-None-Match`. */
+  /** Whether it returns 304 for a matching `If-None-Match`. */
   isConditional?: boolean;
-  /** Besides those that every operation has: a code as the table describes it, or with what is special here. */
+  /** Errors besides `commonErrors`: a code, or a code with overrides of its description. */
   errors: readonly (ErrorCode | readonly [ErrorCode, Parameters<typeof errorResponse>[1]])[];
 }
 
@@ -74,7 +74,7 @@ export function operation({
 }
 
 const notModified = {
-  description: "`If-None-Match` names the ETag of the job. There is no body.",
+  description: "`If-None-Match` matches the job's ETag. There is no body.",
   headers: headersOf(["ETag", ...rateLimitHeaders]),
 };
 
@@ -105,8 +105,8 @@ function successResponse({
     })
     .meta({ id: name });
   const values = Object.entries(examples).map(
-    ([summary, value], at): [string, { summary: string; value: object }] => [
-      `example${at + 1}`,
+    ([summary, value], index): [string, { summary: string; value: object }] => [
+      `example${index + 1}`,
       { summary, value: { request_id: exampleRequestId, success: true, data: value, error: null } },
     ],
   );

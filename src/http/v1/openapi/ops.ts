@@ -1,4 +1,4 @@
-/** What stands beside v1: health, figures, and the description itself. None of it asks for a key. */
+/** OpenAPI operations outside v1: health, metrics and documentation. They need no API key. */
 import type { RouteConfig } from "@asteasolutions/zod-to-openapi";
 import { z } from "zod";
 import { extensibleEnum } from "../errors.schema.ts";
@@ -8,11 +8,11 @@ import { inlineHeaders } from "./headers.ts";
 const requestIdHeader = inlineHeaders(["X-Request-Id"]);
 
 const dependencySchema = z.object({
-  status: extensibleEnum(["up", "down"], "The state of the dependency"),
+  status: extensibleEnum(["up", "down"], "Status of the dependency"),
   message: z
     .string()
     .optional()
-    .meta({ description: "What is wrong with it", examples: ["unreachable"] }),
+    .meta({ description: "Problem of the dependency; absent if there is none", examples: ["unreachable"] }),
 });
 
 const liveSchema = z
@@ -21,8 +21,8 @@ const liveSchema = z
 
 const readySchema = z
   .object({
-    status: extensibleEnum(["ready", "not_ready", "stopping"], "The state of the process"),
-    dependencies: z.record(z.string(), dependencySchema).meta({ description: "Each dependency by name" }),
+    status: extensibleEnum(["ready", "not_ready", "stopping"], "Status of the process"),
+    dependencies: z.record(z.string(), dependencySchema).meta({ description: "Dependencies by name" }),
   })
   .meta({ id: "Readiness" });
 
@@ -38,16 +38,16 @@ function responseOf({ description, type, schema, example }: ResponseContent) {
   return { description, headers: requestIdHeader, content: { [type]: media } };
 }
 
-/** Linters want every operation to declare a client error. */
+/** Linters require that every operation declares a client error. */
 const malformedRequest = {
-  description: "The request is malformed, or the path does not have this method.",
+  description: "The request is malformed, or the path does not support this method.",
   headers: requestIdHeader,
   content: {
     "application/json": { schema: errorEnvelope, example: errorExample("MethodNotAllowedException") },
   },
 };
 
-/** The answers of an operation that sends an OpenAPI document. */
+/** Responses of the operations that return an OpenAPI document. */
 const documentResponses = {
   200: {
     ...responseOf({
@@ -58,14 +58,14 @@ const documentResponses = {
     headers: {
       ...requestIdHeader,
       ETag: {
-        description: "Changes with the document. Send it back as `If-None-Match`.",
+        description: "Version of the document. Send it as `If-None-Match`.",
         required: true,
         schema: { type: "string" as const },
         example: 'W/"q0Yb0bJ3m1dJm0hW0Wb9wA"',
       },
     },
   },
-  304: { description: "The document is the one that `If-None-Match` names.", headers: requestIdHeader },
+  304: { description: "The document matches `If-None-Match`.", headers: requestIdHeader },
 };
 
 interface OpsOperationSpec {
@@ -91,11 +91,11 @@ export const opsOperations: readonly RouteConfig[] = [
   opsOperation({
     path: "/health/live",
     operationId: "getLiveness",
-    summary: "Is the process alive",
-    description: "For whoever restarts the process when it hangs. Asks no dependency.",
+    summary: "Check liveness",
+    description: "For supervisors that restart a hanging process. Does not check dependencies.",
     responses: {
       200: responseOf({
-        description: "It is.",
+        description: "The process is running.",
         type: "application/json",
         schema: liveSchema,
         example: { status: "live" },
@@ -105,20 +105,20 @@ export const opsOperations: readonly RouteConfig[] = [
   opsOperation({
     path: "/health/ready",
     operationId: "getReadiness",
-    summary: "Is the process ready for requests",
+    summary: "Check readiness",
     description:
-      "For load balancers: each dependency by name. Not ready while PostgreSQL is away or the process stops. With MongoDB " +
-      "away the API goes on, and only a process that is a worker alone is not ready. A worker is not ready either while " +
-      "deliveries have been due for 60 s and none is being sent.",
+      "For load balancers. Returns 503 while PostgreSQL is unreachable or the process is stopping. If MongoDB is " +
+      "unreachable, only processes that are workers without the API return 503. Workers also return 503 while " +
+      "deliveries have been due for 60 s and none is in flight.",
     responses: {
       200: responseOf({
-        description: "It is.",
+        description: "The process is ready.",
         type: "application/json",
         schema: readySchema,
         example: { status: "ready", dependencies: { postgres: { status: "up" }, mongodb: { status: "up" } } },
       }),
       503: responseOf({
-        description: "It is not; send requests elsewhere.",
+        description: "The process is not ready. Send requests elsewhere.",
         type: "application/json",
         schema: readySchema,
         example: {
@@ -134,11 +134,12 @@ export const opsOperations: readonly RouteConfig[] = [
   opsOperation({
     path: "/metrics",
     operationId: "getMetrics",
-    summary: "Figures for Prometheus",
-    description: "Requests by route and status with their times, connections, memory and more.",
+    summary: "Get metrics",
+    description:
+      "Metrics for Prometheus: request counts and durations by route and status, connections, memory and more.",
     responses: {
       200: responseOf({
-        description: "The figures, in Prometheus' text format.",
+        description: "Metrics in the Prometheus text format.",
         type: "text/plain",
         schema: z.string(),
         example: "# TYPE waymark_http_requests_in_flight gauge\nwaymark_http_requests_in_flight 1\n",
@@ -148,23 +149,22 @@ export const opsOperations: readonly RouteConfig[] = [
   opsOperation({
     path: "/openapi.json",
     operationId: "getOpenApi",
-    summary: "The OpenAPI document of the partner API",
-    description: "OpenAPI 3.1, generated from the schemas that check requests. Has an `ETag`.",
+    summary: "Get the OpenAPI document of the partner API",
+    description: "OpenAPI 3.1, generated from the schemas that validate requests. Has an `ETag`.",
     responses: documentResponses,
   }),
   opsOperation({
     path: "/docs/operations.json",
     operationId: "getOperationsOpenApi",
-    summary: "This document",
+    summary: "Get this document",
     description: "OpenAPI 3.1 of the operations endpoints. Has an `ETag`.",
     responses: documentResponses,
   }),
   opsOperation({
     path: "/docs",
     operationId: "getReferencePage",
-    summary: "The reference page",
-    description:
-      "The partner API as a page to read and to try requests on. It loads nothing from another host.",
+    summary: "Open the reference page",
+    description: "Interactive documentation of the partner API. The page loads nothing from other hosts.",
     responses: { 200: responseOf({ description: "The page.", type: "text/html", schema: z.string() }) },
   }),
 ];

@@ -1,4 +1,4 @@
-/** The webhooks: the body is the feed's event, the headers and the signature are those of Standard Webhooks. */
+/** OpenAPI descriptions of webhooks: the bodies of the events feed, with Standard Webhooks headers and signatures. */
 import type { RouteConfig } from "@asteasolutions/zod-to-openapi";
 import { z } from "zod";
 import { type EventType, eventTypes } from "../../../events/api.ts";
@@ -9,20 +9,20 @@ import { apiVersionSchema, eventSchema } from "../responses.schema.ts";
 
 const headers = z.object({
   "webhook-id": z.string().meta({
-    description: "Id of the event, the same on every try: a receiver knows a repeat by it.",
+    description: "Event ID, the same in every attempt. Use it to detect duplicates.",
     examples: ["evt_01KAJQZ4T3C6Y1GKD8B5RVXE2H"],
   }),
   "webhook-timestamp": z
     .string()
     .regex(/^\d+$/)
     .meta({
-      description: "When this try was made, in seconds since 1970. Refuse what is older than five minutes.",
+      description: "Time of this attempt, in seconds since 1970. Reject requests older than five minutes.",
       examples: ["1795252542"],
     }),
   "webhook-signature": z.string().meta({
     description:
-      "`v1,` and the base64 of the HMAC-SHA256 of `id.timestamp.body` under the endpoint's secret; several, parted " +
-      "by spaces, for 24 hours after a rotation of the secret.",
+      "`v1,` and the base64 of the HMAC-SHA256 of `id.timestamp.body` with the endpoint's secret. For 24 hours after the " +
+      "secret is rotated: several signatures, separated by spaces.",
     examples: ["v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="],
   }),
   "webhook-redelivery": extensibleEnum(
@@ -32,59 +32,64 @@ const headers = z.object({
 });
 
 const eventDescriptions: Record<EventType, { summary: string; description: string }> = {
-  "job.created": { summary: "A job was created", description: "A job came to be, and is visible to you." },
+  "job.created": { summary: "A job was created", description: "A job that is visible to you was created." },
   "job.updated": {
     summary: "A job was updated",
-    description: "Fields of a job changed, its status not among them.",
+    description: "Fields of a job changed, but not its status.",
   },
   "job.status_changed": {
     summary: "A job changed status",
-    description: "The status of a job changed, with whatever changed beside it.",
+    description: "The status of a job changed. Other fields may have changed in the same update.",
   },
-  "job.assigned": { summary: "A job was assigned", description: "A job became visible to a contractor." },
+  "job.assigned": {
+    summary: "A job was assigned",
+    description: "A job was assigned to a contractor, who can now see it.",
+  },
 };
 
-const DELIVERY_NOTE = `At least once: a repeat has the same \`webhook-id\`, and \`data.sequence\` tells the order of a job's events.
-\`GET /v1/events\` carries the same body, to catch up.`;
+const DELIVERY_NOTE = `Delivery is at least once. Duplicates have the same \`webhook-id\`; \`data.sequence\` is the order of a job's events.
+\`GET /v1/events\` returns the same bodies, to catch up.`;
 
 const testEventSchema = z
   .object({
     id: z
       .string()
       .regex(/^evt_[0-9A-HJKMNP-TV-Z]{26}$/)
-      .meta({ description: "Id of the event, as in `webhook-id`", examples: [exampleTestEvent.id] }),
+      .meta({ description: "Event ID, as in `webhook-id`", examples: [exampleTestEvent.id] }),
     type: z
       .literal(TEST_EVENT_TYPE)
       .meta({ type: "string", description: `Always \`${TEST_EVENT_TYPE}\``, examples: [TEST_EVENT_TYPE] }),
     api_version: apiVersionSchema,
     timestamp: z.iso
       .datetime({ precision: 3 })
-      .meta({ description: "When it was asked for", examples: [exampleTestEvent.timestamp] }),
+      .meta({ description: "Time at which the test was requested", examples: [exampleTestEvent.timestamp] }),
     data: z.object({
-      message: z.string().meta({ description: "For people", examples: [exampleTestEvent.data.message] }),
+      message: z
+        .string()
+        .meta({ description: "Message for people", examples: [exampleTestEvent.data.message] }),
       endpoint_id: z
         .string()
         .regex(/^whe_[0-9A-HJKMNP-TV-Z]{26}$/)
         .meta({
-          description: "The endpoint that is tried out",
+          description: "Endpoint under test",
           examples: [exampleTestEvent.data.endpoint_id],
         }),
     }),
   })
   .meta({
     id: "WebhookTestEvent",
-    description: "What an endpoint is sent when its owner tries it out.",
+    description: "The event sent when the owner of an endpoint tests it.",
   }) satisfies z.ZodType<TestEventWire>;
 
 const responses = {
   "2XX": {
-    description: "Received. Answer within 15 seconds; the log keeps the first 4 KiB of the answer's body.",
+    description: "Received. Respond within 15 seconds; the log stores the first 4 KiB of the response body.",
   },
-  410: { description: "The endpoint is gone: it is disabled at once." },
+  410: { description: "The endpoint no longer exists. Waymark disables it immediately." },
   default: {
     description:
-      "Anything else, a redirect included, is a failure, and the event is sent again later. `Retry-After` on 429 and " +
-      "503 is honoured, up to 24 hours.",
+      "Any other response, including a redirect, is a failure, and the event is retried later. `Retry-After` of 429 and " +
+      "503 responses is respected, up to 24 hours.",
   },
 };
 
@@ -115,7 +120,7 @@ function webhook(type: string, { summary, description, schema, example }: Webhoo
   };
 }
 
-/** One for each type of event, by its type, and the test event. */
+/** One webhook per event type, and the test event. */
 export const webhooks: readonly RouteConfig[] = [
   ...eventTypes.map((type) =>
     webhook(type, {
@@ -126,10 +131,10 @@ export const webhooks: readonly RouteConfig[] = [
     }),
   ),
   webhook(TEST_EVENT_TYPE, {
-    summary: "An endpoint is tried out",
+    summary: "An endpoint is tested",
     description:
-      "Sent once, when its owner asks for it, whatever the endpoint is subscribed to. Its outcome is shown at once, and " +
-      "it is not sent again. On this event 410 disables nothing.",
+      "Sent once when the owner of the endpoint requests a test, whatever event types the endpoint receives. It is not " +
+      "retried, and a 410 response does not disable the endpoint.",
     schema: testEventSchema,
     example: exampleTestEvent,
   }),
