@@ -49,7 +49,7 @@ export async function runServer(config: Config): Promise<void> {
     {
       afterMigrate: createStartupCheck({
         openBox,
-        tell: (restoration) => logger.warn(restoration, RECOVERED_MESSAGE),
+        onRecovered: (recovery) => logger.warn(recovery, RECOVERED_MESSAGE),
       }),
       onLockWait: (message) => logger.warn(message),
     },

@@ -1,13 +1,13 @@
-/** What is told of a failure, and the exit code that goes with it. */
+/** Maps errors to an exit code, a text for standard error and a JSON document. */
 import type { CommanderError } from "commander";
 import { AppError, StartupError, type Problem } from "../platform/errors.ts";
 import { escapeControlCharacters } from "./output.ts";
 
-/** The command line itself is wrong: an unknown command or option, a missing argument, a value of the wrong kind. */
+/** An invalid command line: an unknown command or option, a missing argument or a value of the wrong type. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
   readonly hint: string;
-  /** Whether Commander printed the help already, which says it all. */
+  /** True if Commander has already printed the help, so nothing more needs printing. */
   readonly hasPrintedHelp: boolean;
 
   constructor(error: CommanderError, command: string) {
@@ -20,7 +20,7 @@ export class UsageError extends Error {
 
 export interface CliFailure {
   exitCode: 1 | 2;
-  /** For standard error; empty where there is nothing to add. */
+  /** For standard error; empty if there is nothing to print. */
   text: string;
   document: { code: string; message: string; hint: string | null; details: unknown };
 }
@@ -40,7 +40,7 @@ export function toCliFailure(error: unknown): CliFailure {
   }
   if (error instanceof AppError) {
     const { code, message, details } = error;
-    // A bad value, in an option or in a file's header, is wrong use.
+    // An invalid value, in an option or in a file's header, is a usage error.
     return createFailure(code === "BadRequestException" ? 2 : 1, {
       code,
       message,
@@ -52,13 +52,13 @@ export function toCliFailure(error: unknown): CliFailure {
 }
 
 const FILE_ERROR_TEXT: Readonly<Record<string, string>> = {
-  ENOENT: "is not there",
-  ENOTDIR: "has a file where a folder should be",
+  ENOENT: "does not exist",
+  ENOTDIR: "has a file in its path where a folder is expected",
   EISDIR: "is a folder",
-  EACCES: "may not be opened: permission denied",
-  EPERM: "may not be opened: permission denied",
-  EROFS: "is on a file system that is read-only",
-  ENOSPC: "does not fit: the disk is full",
+  EACCES: "cannot be opened: permission denied",
+  EPERM: "cannot be opened: permission denied",
+  EROFS: "is on a read-only file system",
+  ENOSPC: "cannot be written: the disk is full",
 };
 
 function unexpectedFailure(error: unknown): CliFailure {
@@ -69,7 +69,7 @@ function unexpectedFailure(error: unknown): CliFailure {
       ...document,
       code: "Interrupted",
       message: "Interrupted",
-      hint: "What was committed stays.",
+      hint: "Changes committed before the interruption are kept.",
     });
   }
   const { code, path } = error as NodeJS.ErrnoException;
@@ -77,7 +77,7 @@ function unexpectedFailure(error: unknown): CliFailure {
   if (path !== undefined && code !== undefined && code in FILE_ERROR_TEXT) {
     return createFailure(1, { ...document, code: "FileError", message: `${path} ${FILE_ERROR_TEXT[code]}` });
   }
-  // A defect, or a system's refusal that was not foreseen: the stack says where.
+  // A bug, or a system error that no other case covers: the stack shows where.
   return { exitCode: 1, text: `Error: ${stack ?? message}`, document };
 }
 
@@ -93,21 +93,21 @@ function createFailure(exitCode: 1 | 2, document: CliFailure["document"]): CliFa
 function hintFor({ code, message, details }: AppError): string | null {
   if (code === "NotFoundException") return hintForNotFound(message);
   if (code === "ServiceUnavailableException")
-    return "Does PostgreSQL run where DATABASE_URL says, and may this machine reach it?";
+    return "Check that PostgreSQL runs at DATABASE_URL and that this machine can connect to it.";
   if (Array.isArray(details) && details.length > 1)
     return (details as Problem[])
       .slice(1)
       .map((problem) => `${problem.field} ${problem.message}`)
       .join("\n");
   if (typeof details === "object" && details !== null && "known_columns" in details) {
-    return `The columns are: ${(details.known_columns as string[]).join(", ")}`;
+    return `Known columns: ${(details.known_columns as string[]).join(", ")}`;
   }
   return null;
 }
 
 function hintForNotFound(message: string): string | null {
   if (message.startsWith("Nobody has an account")) return null;
-  if (message.includes("delivery")) return "`waymark deliveries list` shows what there is.";
-  if (message.includes("endpoint")) return "`waymark endpoint list` shows what there is.";
-  return "`waymark org list` and `waymark key list` show what there is.";
+  if (message.includes("delivery")) return "Run `waymark deliveries list` to see the existing deliveries.";
+  if (message.includes("endpoint")) return "Run `waymark endpoint list` to see the existing endpoints.";
+  return "Run `waymark org list` or `waymark key list` to see what exists.";
 }

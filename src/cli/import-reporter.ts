@@ -1,8 +1,8 @@
-/** The report of a whole import, in bounded memory: each failed row is told at once, and only so many are kept. */
+/** Builds the report of an import in bounded memory: prints every failed row and stores the first 1,000. */
 import type { ImportCounts, ImportProgress, RowFailure } from "../jobs/api.ts";
 import { escapeControlCharacters } from "./output.ts";
 
-/** How many failed rows the JSON document lists; standard error has them all. */
+/** Failed rows listed in the JSON document; standard error lists all of them. */
 export const MAX_LISTED_FAILURES = 1_000;
 const MAX_MARKING_NUMBER_LENGTH = 60;
 const outcomes = ["created", "updated", "unchanged", "failed"] as const;
@@ -10,16 +10,16 @@ const outcomes = ["created", "updated", "unchanged", "failed"] as const;
 export class ImportReporter {
   counts: ImportCounts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
   readonly #listed: RowFailure[] = [];
-  readonly #tell: (line: string) => void;
+  readonly #printLine: (line: string) => void;
 
-  constructor(tell: (line: string) => void) {
-    this.#tell = tell;
+  constructor(printLine: (line: string) => void) {
+    this.#printLine = printLine;
   }
 
   add({ counts, failures }: ImportProgress): void {
     this.counts = counts;
     this.#listed.push(...failures.slice(0, MAX_LISTED_FAILURES - this.#listed.length));
-    for (const line of failures.flatMap(formatRowFailure)) this.#tell(escapeControlCharacters(line));
+    for (const line of failures.flatMap(formatRowFailure)) this.#printLine(escapeControlCharacters(line));
   }
 
   get rows(): number {

@@ -1,4 +1,4 @@
-/** The file that a command reads: its format, its size where that is known, and its bytes. */
+/** The input file of a command: its format, size and bytes. */
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
@@ -8,11 +8,11 @@ import { AppError } from "../platform/errors.ts";
 
 export interface InputFile {
   readonly format: FileFormat;
-  /** Without its folder; undefined: standard input. */
+  /** File name without folder; undefined for standard input. */
   readonly name: string | undefined;
-  /** Null: not known beforehand (standard input, a pipe). */
+  /** Bytes; null if unknown (standard input, a pipe). */
   readonly size: number | null;
-  /** The bytes; an abort ends them with an AbortError. */
+  /** Opens the stream; it fails with an AbortError when `signal` aborts. */
   open(signal: AbortSignal): Readable;
 }
 
@@ -22,18 +22,18 @@ const FORMAT_BY_EXTENSION: Readonly<Record<string, FileFormat>> = {
   jsonl: "ndjson",
 };
 
-/** `-` is standard input. Throws the system's error where there is no such file. */
+/** `-` is standard input. Throws BadRequestException for a folder or an unknown format, or the system's error. */
 export async function resolveInputFile(file: string, format: FileFormat | undefined): Promise<InputFile> {
   if (file === "-") {
     return {
-      format: format ?? throwUnknownFormat("Standard input"),
+      format: format ?? throwUnknownFormat("standard input"),
       name: undefined,
       size: null,
       open: (signal) => addAbortSignal(signal, process.stdin),
     };
   }
   const stats = await stat(file);
-  if (stats.isDirectory()) throw new AppError("BadRequestException", `${file} is a folder`);
+  if (stats.isDirectory()) throw new AppError("BadRequestException", `${file} is a folder, not a file`);
   return {
     format: format ?? formatFromFileName(file) ?? throwUnknownFormat(file),
     name: basename(file),
@@ -42,7 +42,7 @@ export async function resolveInputFile(file: string, format: FileFormat | undefi
   };
 }
 
-/** The format that a file's name speaks of. */
+/** Returns the format for the file name's extension; undefined if it has none or an unknown one. */
 export function formatFromFileName(file: string): FileFormat | undefined {
   return FORMAT_BY_EXTENSION[/\.([a-z]+)$/i.exec(file)?.[1]?.toLowerCase() ?? ""];
 }
@@ -50,6 +50,6 @@ export function formatFromFileName(file: string): FileFormat | undefined {
 function throwUnknownFormat(source: string): never {
   throw new AppError(
     "BadRequestException",
-    `${source} does not tell its format: give --format ${fileFormats.join(" or --format ")}`,
+    `Cannot detect the format of ${source}: specify --format ${fileFormats.join(" or --format ")}`,
   );
 }

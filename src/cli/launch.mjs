@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * `npx waymark`: runs `main.ts` on a Node that strips types, whatever Node the system has. Plain JavaScript for Node 20,
- * because it is the one file that starts before the project's own Node is known.
+ * `npx waymark`: runs `main.ts` with the project's own Node, which strips types. Plain JavaScript for Node 20, because this
+ * file runs on the system's Node.
  */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -9,13 +9,13 @@ import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const leastMajor = 24;
+const minMajor = 24;
 const here = dirname(fileURLToPath(import.meta.url));
 const modules = join(here, "..", "..", "node_modules");
 
 /**
- * The `node` package gets its program by an install script. Where scripts are off (`--ignore-scripts`), the platform's
- * package may still have been installed beside it, and failing that the Node that runs this file may be new enough.
+ * Returns the path of a Node to run, or null. The `node` package gets its program from an install script. With
+ * `--ignore-scripts`, the platform's package may still be installed, or the Node that runs this file may be new enough.
  */
 function findNode() {
   const platform = process.platform === "win32" ? "win" : process.platform;
@@ -27,18 +27,18 @@ function findNode() {
   ];
   const found = candidates.find((candidate) => existsSync(candidate));
   if (found !== undefined) return found;
-  return Number.parseInt(process.versions.node, 10) >= leastMajor ? process.execPath : null;
+  return Number.parseInt(process.versions.node, 10) >= minMajor ? process.execPath : null;
 }
 
 function run(node) {
   const child = spawn(node, [join(here, "main.ts"), ...process.argv.slice(2)], { stdio: "inherit" });
-  // A terminal's Ctrl-C reaches the child by itself, and a second one may mean "at once"; any other signal is handed on.
+  // The terminal sends Ctrl-C to the child too, and a second SIGINT would kill it. Forward all other signals.
   const forward = (signal) => {
     if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
   };
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, forward);
   child.on("error", (error) => {
-    console.error(`waymark: ${node} does not start: ${error.message}`);
+    console.error(`waymark: cannot start ${node}: ${error.message}`);
     process.exit(1);
   });
   child.on("exit", (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
@@ -47,8 +47,8 @@ function run(node) {
 const node = findNode();
 if (node === null) {
   console.error(
-    `waymark: needs Node ${leastMajor} or later, and this is ${process.version}.\n` +
-      "Run `npm ci` in the project with install scripts allowed: it brings its own Node.",
+    `waymark: needs Node ${minMajor} or later, but this is ${process.version}.\n` +
+      "Run `npm ci` in the project with install scripts allowed: it installs the project's own Node.",
   );
   process.exit(1);
 }

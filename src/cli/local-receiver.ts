@@ -1,4 +1,4 @@
-/** A receiver of webhooks on this machine: it takes what its secret verifies, and tells of everything that comes. */
+/** A local webhook receiver: accepts requests with a valid signature and reports every request. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -9,23 +9,23 @@ export interface ReceivedEvent {
   receivedAt: Date;
   webhookId: string | null;
   verification: Verification;
-  /** Whether the same `webhook-id` came before. */
+  /** True if a verified request with the same `webhook-id` was received before. */
   isDuplicate: boolean;
-  /** The body read as JSON; null where it is none. */
+  /** The parsed JSON body; null if it is not valid JSON. */
   event: unknown;
 }
 
 export interface LocalReceiver extends AsyncDisposable {
   readonly url: string;
-  /** Requests are answered once it is known how to check them. */
+  /** Sets the secret to verify with. Requests received before this call wait for it. */
   start(secret: string, onEvent: (event: ReceivedEvent) => void): void;
 }
 
 const MAX_BODY_BYTES = 1_048_576;
-/** How many ids are remembered to know a repeat by. */
+/** Number of most recent webhook ids kept to detect duplicates. */
 const MAX_REMEMBERED_IDS = 10_000;
 
-/** Listens on 127.0.0.1; port 0: any that is free. */
+/** Listens on 127.0.0.1; port 0 picks a free port. Throws StartupError if the port cannot be opened. */
 export async function openLocalReceiver(port: number): Promise<LocalReceiver> {
   const started = Promise.withResolvers<{ secret: string; onEvent: (event: ReceivedEvent) => void }>();
   const seen = new Set<string>();
@@ -41,7 +41,7 @@ export async function openLocalReceiver(port: number): Promise<LocalReceiver> {
     const isDuplicate = webhookId !== null && seen.has(webhookId);
     if (webhookId !== null && verification.valid) remember(seen, webhookId);
     onEvent({ receivedAt: new Date(), webhookId, verification, isDuplicate, event: parseJsonOrNull(body) });
-    // As a receiver does that takes no webhook from just anybody.
+    // Reject unverified webhooks, as a real receiver should.
     response.writeHead(verification.valid ? 204 : 400).end();
   };
 
@@ -52,10 +52,11 @@ export async function openLocalReceiver(port: number): Promise<LocalReceiver> {
   try {
     await once(server, "listening");
   } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code === "EADDRINUSE" ? "is taken" : "cannot be opened";
+    const reason =
+      (error as NodeJS.ErrnoException).code === "EADDRINUSE" ? "is already in use" : "cannot be opened";
     throw new StartupError(
       `Port ${port} ${reason}.`,
-      "Choose another with --port, or leave it out for any that is free.",
+      "Choose another port with --port, or omit --port to use any free port.",
       error,
     );
   }

@@ -1,4 +1,4 @@
-/** The command line: `npx waymark`, by way of launch.mjs. */
+/** Entry point of the command line; launch.mjs starts it for `npx waymark`. */
 import { enableNodeCompileCache } from "../platform/compile-cache.ts";
 
 enableNodeCompileCache();

@@ -1,17 +1,17 @@
-/** Where a command's words go: its result to standard output, all else to standard error. */
+/** Prints a command's result on standard output and everything else on standard error. */
 
 export interface Output {
   isJson: boolean;
-  /** Commander's help and version, until it is known how to print them. */
+  /** Commander's help or version text, buffered until it is known whether to print JSON. */
   readonly bufferedHelp: string[];
-  /** The command's result: `document` with --json, else `text`. Once a run. */
+  /** Prints the command's result: `document` with --json, otherwise `text`. Call once per run. */
   printResult(document: object, text: string): void;
-  /** Told to the person who waits. */
+  /** Prints a message for the user on standard error. */
   printStatus(text: string): void;
 }
 
 export function createOutput(isJson: boolean): Output {
-  // A reader that went away (`| head`) is no failure of ours, and what was opened is still closed in order.
+  // Ignore a closed pipe (`| head`), so that the command still closes its resources.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
   });
@@ -27,7 +27,7 @@ export function createOutput(isJson: boolean): Output {
   };
 }
 
-/** Text from outside, fit for a terminal: control characters, which could move its cursor or more, are spelled out. */
+/** Replaces control characters by `\u{…}`, so that text from outside cannot control the terminal. */
 export function escapeControlCharacters(text: string): string {
   return text.replaceAll(
     /[\p{Cc}\p{Cf}\u2028\u2029]/gu,
@@ -35,7 +35,7 @@ export function escapeControlCharacters(text: string): string {
   );
 }
 
-/** Lines in columns, the first of them the head. */
+/** Aligns rows in columns; the first row is the heading. */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const escapedRows = rows.map((row) => row.map(escapeControlCharacters));
   const widths =
@@ -45,7 +45,7 @@ export function formatTable(rows: readonly (readonly string[])[]): string {
   return escapedRows.map((row) => formatLine(row).trimEnd()).join("\n");
 }
 
-/** Names and values below each other. */
+/** Returns one "name: value" line per entry, with aligned values. */
 export function formatList(entries: Readonly<Record<string, string>>): string {
   return formatTable(Object.entries(entries).map(([name, value]) => [`${name}:`, value]));
 }

@@ -1,4 +1,4 @@
-/** The commands put together, and what becomes of a run: its exit code is 0, 1 (it failed) or 2 (wrong use). */
+/** The command tree, and how its errors become output and an exit code: 0 success, 1 failure, 2 usage error. */
 import { Command, CommanderError } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import type { CliContext } from "./context.ts";
@@ -37,16 +37,16 @@ import { userResetTwoFactorCommand } from "./commands/user/reset-two-factor.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { withServices } from "./with-services.ts";
 
-const DESCRIPTION = `Runs Waymark and looks after it: organisations, API keys, webhooks, jobs from and to files.
-Works on the server's database, the embedded one included, whether or not a server is up.`;
+const DESCRIPTION = `Runs and administers Waymark: organisations, API keys, webhooks, job imports and exports.
+Commands use the server's database, including the embedded one, whether or not a server is running.`;
 
 const HELP_TEXT = `
-With --json there is exactly one JSON document on standard output: the command's result, or {"error": {code,
-message, hint, details}}. Everything else goes to standard error.
+With --json, standard output is exactly one JSON document: the command's result, or {"error": {code,
+message, hint, details}}. All other output goes to standard error.
 
-Exit code: 0, 1 (it failed) or 2 (wrong use). Settings come from the environment; .env.example lists them.`;
+Exit codes: 0 success, 1 failure, 2 usage error. Settings come from the environment; see .env.example.`;
 
-/** Runs the command that `argv` names and answers with the exit code. */
+/** Runs the command in `argv` (without node and script) and returns the exit code. Never throws. */
 export async function runCommandLine(argv: readonly string[]): Promise<number> {
   const output = createOutput(argv.includes("--json"));
   const cli: CliContext = { output, exitCode: 0, withServices };
@@ -64,23 +64,25 @@ function createProgram(cli: CliContext): Command {
     migrateCommand(cli),
     afterRestoreCommand(cli),
     acceptSecretCommand(cli),
-    createCommandGroup("org", "organisations: agents and contractors", [
+    createCommandGroup("org", "manage organisations: agents and contractors", [
       orgCreateCommand(cli),
       orgListCommand(cli),
       orgSuspendCommand(cli),
       orgRestoreCommand(cli),
     ]),
-    createCommandGroup("operator", "people who run the service", [operatorCreateCommand(cli)]),
-    createCommandGroup("user", "people who sign in", [userResetTwoFactorCommand(cli)]),
-    createCommandGroup("key", "API keys", [
+    createCommandGroup("operator", "manage operators, the users who run the service", [
+      operatorCreateCommand(cli),
+    ]),
+    createCommandGroup("user", "manage user accounts", [userResetTwoFactorCommand(cli)]),
+    createCommandGroup("key", "manage API keys", [
       keyCreateCommand(cli),
       keyListCommand(cli),
       keyRevokeCommand(cli),
       keyRotateCommand(cli),
       keyUpdateCommand(cli),
     ]),
-    createCommandGroup("jobs", "jobs from and to files", [jobsImportCommand(cli), jobsExportCommand(cli)]),
-    createCommandGroup("endpoint", "where webhooks go", [
+    createCommandGroup("jobs", "import and export jobs", [jobsImportCommand(cli), jobsExportCommand(cli)]),
+    createCommandGroup("endpoint", "manage webhook endpoints", [
       endpointCreateCommand(cli),
       endpointListCommand(cli),
       endpointPauseCommand(cli),
@@ -90,7 +92,7 @@ function createProgram(cli: CliContext): Command {
       endpointUpdateCommand(cli),
       endpointTestCommand(cli),
     ]),
-    createCommandGroup("deliveries", "what was sent there", [
+    createCommandGroup("deliveries", "list and replay webhook deliveries", [
       deliveriesListCommand(cli),
       deliveriesShowCommand(cli),
       deliveriesReplayCommand(cli),
@@ -102,7 +104,7 @@ function createProgram(cli: CliContext): Command {
     .version(manifest.version)
     .option("--json", "print one JSON document on standard output")
     .addHelpText("after", HELP_TEXT)
-    // An option's value may read "--json"; here it is known which it was.
+    // Another option's value may be "--json", so the guess from argv is corrected after parsing.
     .hook("preAction", () => void (cli.output.isJson = program.opts<{ json?: true }>().json === true));
   configureCommand(program, cli.output);
   return program;
@@ -114,7 +116,7 @@ function createCommandGroup(name: string, description: string, commands: readonl
   return parent;
 }
 
-/** Commander's own endings become ours, each with the command that it was about. */
+/** Turns Commander's exits into errors that name the command, and routes its output. */
 function configureCommand(command: Command, output: Output): void {
   command
     .exitOverride((error) => {
@@ -123,7 +125,7 @@ function configureCommand(command: Command, output: Output): void {
     .configureOutput({
       writeOut: (text) => output.bufferedHelp.push(text),
       writeErr: (text) => output.printStatus(text),
-      // Told in `concludeWith`, as every other failure.
+      // `reportError` prints it, like every other error.
       outputError: () => undefined,
     });
   for (const subcommand of command.commands) configureCommand(subcommand, output);

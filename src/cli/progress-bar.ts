@@ -1,8 +1,8 @@
-/** How far an import is, for a person at a terminal: a bar, above which failed rows are told as they come. */
+/** The progress bar of an import on a terminal, with failed rows printed above it. */
 import { MultiBar, Presets } from "cli-progress";
 
 export interface ProgressBar {
-  /** `bytes`: read so far. */
+  /** `bytes` and `rows` are totals so far. */
   update(bytes: number, rows: number): void;
   readonly printLine: (line: string) => void;
   stop(): void;
@@ -11,13 +11,13 @@ export interface ProgressBar {
 const FORMAT_WITH_SIZE = "{bar} {percentage}%  {rows} rows  {eta_formatted} left";
 const FORMAT_WITHOUT_SIZE = "{rows} rows in {duration_formatted}";
 
-/** `size` is that of the file in bytes, or null. Without a terminal there are only the lines told. */
+/** `size` is the file size in bytes, or null if unknown. If standard error is not a terminal, only lines are printed. */
 export function startProgressBar(size: number | null): ProgressBar {
   const stream = process.stderr;
   const write = (text: string): void => void stream.write(text);
   if (!stream.isTTY)
     return { update: () => undefined, printLine: (line) => write(`${line}\n`), stop: () => undefined };
-  // A SingleBar puts the cursor back to where it began when it ends, over the lines told meanwhile.
+  // A SingleBar would restore the cursor at the end and overwrite the lines printed above it.
   const bars = new MultiBar(
     {
       format: size === null ? FORMAT_WITHOUT_SIZE : FORMAT_WITH_SIZE,
@@ -34,7 +34,7 @@ export function startProgressBar(size: number | null): ProgressBar {
       bar.update(size === null ? 0 : Math.min(bytes, size), { rows: rows.toLocaleString("en") }),
     printLine: (line) => bars.log(`${line}\n`),
     stop() {
-      // What was told since the last drawing is still on its way.
+      // Flush the lines logged since the last redraw.
       bars.update();
       bars.stop();
     },

@@ -1,4 +1,4 @@
-/** What commands work with: from the settings to the database, its schema up to date, and the services on it. */
+/** Opens the database for a command, migrates it and creates the services. */
 import {
   createAccessChangeRecorder,
   createMailService,
@@ -31,32 +31,33 @@ export interface CliServices extends AsyncDisposable {
   readonly keys: ApiKeyService;
   readonly suspensions: SuspensionService;
   readonly referenceData: JobReferenceData;
-  /** Tells running workers that there is something to deliver. */
+  /** Wakes running workers, because there are new deliveries. */
   readonly notifyWorkers: () => void;
-  /** Tells who follows the jobs of these organisations (uuids) that some have changed. */
+  /** Wakes GraphQL subscribers of these organisations (UUIDs), because their jobs changed. */
   readonly notifySubscribers: (organizationIds: readonly string[]) => void;
-  /** Mails, for a running server to send. Throws a StartupError where WAYMARK_SECRET is needed and missing or wrong. */
+  /** Queues mails, which a running server sends. Throws StartupError if WAYMARK_SECRET is required and missing or wrong. */
   readonly openMails: () => Promise<MailService>;
-  /** Webhook endpoints and their deliveries. Throws a StartupError where WAYMARK_SECRET is needed and missing or wrong. */
+  /** Webhook endpoints and deliveries. Throws StartupError if WAYMARK_SECRET is required and missing or wrong. */
   openWebhooks(): Promise<Webhooks>;
-  /** The migrations that were applied just now. */
+  /** Names of the migrations applied by this run. */
   readonly appliedMigrations: readonly string[];
 }
 
-/** A command does one thing at a time. */
+/** Database connections; a command runs few queries in parallel. */
 const POOL_SIZE = 2;
 
 export interface CliServicesOptions {
-  /** In place of what is asked of a database at each start, for the commands that mend just that. */
+  /** Replaces the startup check, for the commands that repair what it rejects. */
   readonly startupCheck?: (database: LockedConnection) => Promise<void>;
 }
 
-/** Opens DATABASE_URL, or the embedded PostgreSQL, which a server may be using meanwhile. */
+/** Opens DATABASE_URL, or the embedded PostgreSQL, which a running server may share. Throws StartupError. */
 export async function createCliServices({ startupCheck }: CliServicesOptions = {}): Promise<CliServices> {
   const config = toConfig(readEnv());
   await using stack = new AsyncDisposableStack();
   const url = config.database.url ?? stack.use(await openSharedPostgres(config)).url;
-  const afterMigrate = startupCheck ?? createStartupCheck({ tell: () => printStatus(RECOVERED_MESSAGE) });
+  const afterMigrate =
+    startupCheck ?? createStartupCheck({ onRecovered: () => printStatus(RECOVERED_MESSAGE) });
   const appliedMigrations = await migrateDatabase(
     { url, poolSize: POOL_SIZE, entities },
     { afterMigrate, onLockWait: printStatus },
@@ -95,14 +96,14 @@ async function openCliWebhooks(
   }: Pick<CliServices, "database" | "notifyWorkers"> & { recordAccessChange: RecordAccessChange },
 ): Promise<Webhooks> {
   const secretBox = await verifiedSecretBox(config, database);
-  // Loaded only here: most commands send nothing.
+  // Imported here because most commands send no webhooks.
   const { openWebhooks } = await import("../webhooks/api.ts");
   const { retentionDays } = config;
   const clock = systemClock;
   return await openWebhooks({ database, secretBox, ...deps, clock, ...config.webhooks, retentionDays });
 }
 
-/** What is sealed with it can be read by the servers on this database. */
+/** Opens the secret box and checks that servers on this database can decrypt what it seals. Throws StartupError. */
 async function verifiedSecretBox(config: Config, database: Database): Promise<SecretBox> {
   const box = await openSecretBox(config, () => hasSealedData(database));
   await checkSecret(database, box);

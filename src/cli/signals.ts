@@ -1,8 +1,8 @@
-/** The signals that end a command, as an AbortSignal. */
+/** Turns termination signals into an AbortSignal. */
 
 const TERMINATION_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Runs `work`, whose signal aborts at the first SIGINT, SIGTERM or SIGHUP; the second ends the process. */
+/** Runs `work`. Its signal aborts at the first SIGINT, SIGTERM or SIGHUP; a second one kills the process. */
 export async function withSignals(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const controller = new AbortController();
   const onSignal = (): void => controller.abort();

@@ -1,11 +1,11 @@
-/** Runs a command's work with the services open, and lets go of them however it ends. */
+/** Opens the services for a command, and closes them when it ends or fails. */
 import type { CliContext } from "./context.ts";
 import { withSignals } from "./signals.ts";
 
-/** Left to itself a signal would end us at once, and an embedded PostgreSQL that we started would stay behind. */
+/** Handles signals, because an immediate exit would leave an embedded PostgreSQL that this process started running. */
 export const withServices: CliContext["withServices"] = (work, options) =>
   withSignals(async (signal) => {
-    // Loaded only here, so that help and wrong use are answered at once.
+    // Imported here so that help and usage errors need not load the services.
     const { createCliServices } = await import("./services.ts");
     await using services = await createCliServices(options);
     signal.throwIfAborted();

@@ -1,4 +1,4 @@
-/** Runs a command's work with the services and what concerns webhooks. */
+/** Opens the services for a command that uses webhook endpoints and deliveries. */
 import type { Webhooks } from "../webhooks/api.ts";
 import type { CliContext } from "./context.ts";
 import type { CliServices } from "./services.ts";

@@ -1,4 +1,4 @@
-/** The data folder: where the embedded databases live, with the secrets that are made on first use and kept. */
+/** The data folder: holds the embedded databases and the generated secrets. */
 import { randomBytes } from "node:crypto";
 import { chown, link, mkdir, open, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -8,11 +8,11 @@ import { temporaryPath } from "./temporary-files.ts";
 
 const keyPattern = /^[A-Za-z0-9_-]{43}$/u;
 
-/** Creates the folder, readable by its owner alone, and proves that it can be written; StartupError otherwise. */
+/** Creates the folder with mode 0700 and checks that it is writable. Throws StartupError. */
 export async function prepareDataFolder(dataDir: string): Promise<void> {
   const folder = resolve(dataDir);
   try {
-    // The parents get the ordinary mode, so that PostgreSQL's own user can pass through them.
+    // The parent folders get the default mode, so that PostgreSQL's system user can traverse them.
     await mkdir(dirname(folder), { recursive: true }).catch(mapErrorCode("EEXIST", "ENOTDIR"));
     await mkdir(folder, { mode: 0o700 }).catch(ignoreCode("EEXIST"));
     await assertWritable(folder);
@@ -21,12 +21,12 @@ export async function prepareDataFolder(dataDir: string): Promise<void> {
   }
 }
 
-/** 32 random bytes as base64url, made on first use and kept in `secret`; processes that ask at once agree. */
+/** Returns the key in the file `secret`: 32 bytes as base64url, created on first use. Safe to call from several processes. */
 export async function readOrCreateSecret(dataDir: string): Promise<string> {
   return readOrCreateKey(join(resolve(dataDir), "secret"));
 }
 
-/** The 256-bit key kept in `path`, mode 0600; made when absent. A damaged file is a StartupError, never replaced. */
+/** Returns the 256-bit key in `path` (mode 0600) and creates a missing file. Throws StartupError if the file is damaged. */
 export async function readOrCreateKey(path: string): Promise<string> {
   try {
     const key = (await readIfPresent(path)) ?? (await createKey(path));
@@ -35,19 +35,21 @@ export async function readOrCreateKey(path: string): Promise<string> {
     throw folderError(path, error);
   }
   throw new StartupError(
-    `The file ${path} is damaged: it should hold 43 characters of base64url.`,
-    "Restore it from a backup. Deleting it makes Waymark create another, which cannot read what the old one protected.",
+    `The file ${path} is damaged: it must contain 43 base64url characters.`,
+    "Restore it from a backup. If you delete it, Waymark creates a new key, which cannot decrypt the existing data.",
   );
 }
 
-/** The file's text, or null where there is none. */
+/** Returns the file's text; null if it does not exist. */
 export async function readIfPresent(path: string): Promise<string | null> {
   return (await readFile(path, "utf8").catch(ignoreCode("ENOENT"))) ?? null;
 }
 
-function mapErrorCode(code: string, better: string): (error: unknown) => never {
+function mapErrorCode(code: string, replacement: string): (error: unknown) => never {
   return (error) => {
-    throw systemCode(error) === code ? Object.assign(new Error("File in the way"), { code: better }) : error;
+    throw systemCode(error) === code
+      ? Object.assign(new Error("File in the way"), { code: replacement })
+      : error;
   };
 }
 
@@ -59,7 +61,7 @@ async function assertWritable(folder: string): Promise<void> {
   await rm(probe);
 }
 
-/** Written aside, then linked: the name appears with its whole content, and only the first of several wins. */
+/** Writes a temporary file and links it to `path`, so that the file is never partial and only one process creates it. */
 async function createKey(path: string): Promise<string> {
   const temporaryFile = temporaryPath(path);
   try {
@@ -71,15 +73,15 @@ async function createKey(path: string): Promise<string> {
   return readFile(path, "utf8");
 }
 
-async function writeTemporaryFile(draft: string, text: string): Promise<void> {
-  const file = await open(draft, "wx", 0o600);
+async function writeTemporaryFile(path: string, text: string): Promise<void> {
+  const file = await open(path, "wx", 0o600);
   try {
     await file.writeFile(text);
     await file.sync();
   } finally {
     await file.close();
   }
-  // Root keeps the folder usable for the one it belongs to.
-  const owner = await stat(dirname(draft));
-  if (process.getuid?.() === 0 && owner.uid !== 0) await chown(draft, owner.uid, owner.gid);
+  // Root gives the file to the folder's owner, who may run Waymark later.
+  const owner = await stat(dirname(path));
+  if (process.getuid?.() === 0 && owner.uid !== 0) await chown(path, owner.uid, owner.gid);
 }

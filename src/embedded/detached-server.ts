@@ -1,4 +1,4 @@
-/** A database server as a process of its own, which outlives the one that starts it: its start, its log, its end. */
+/** Starts and stops a database server as a detached process that outlives the process that started it. */
 import type { ChildProcess, SpawnOptions } from "node:child_process";
 import { open, type FileHandle } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
@@ -10,27 +10,29 @@ const maxExcerptBytes = 64 * 1024;
 
 export interface DetachedServer {
   readonly logFile: string;
-  /** A sentence for the person who waits. */
+  /** Progress message shown if the start takes long. */
   readonly startingMessage: string;
   spawn(options: SpawnOptions): ChildProcess;
   isReady(pid: number): Promise<boolean>;
-  /** What the person should read of what it logged before it ended. */
+  /** Extracts the lines for the error message from what the server logged before it exited. */
   excerptLog(log: string): string;
 }
 
-/** Null once it is ready; else how it ended and what it said. */
+/** Resolves to null once the server is ready, or to its exit reason and log excerpt. Throws StartupError on timeout. */
 export async function startDetached(server: DetachedServer, wait: StartupWait): Promise<string | null> {
   const log = await openLog(server.logFile);
   try {
     const before = (await log.stat()).size;
-    const end = await runUntilReady(server, log, wait);
-    return end === null ? null : `${end}.\n${server.excerptLog(await readLogFrom(log, before))}`;
+    const exitReason = await runUntilReady(server, log, wait);
+    return exitReason === null
+      ? null
+      : `${exitReason}.\n${server.excerptLog(await readLogFrom(log, before))}`;
   } finally {
     await log.close();
   }
 }
 
-/** Sends one signal after the other, each with its patience, until it is gone. */
+/** Sends the signals in order, waiting for each one's timeout in milliseconds, until the process is gone. */
 export async function stopDetached(
   pid: number,
   signals: readonly (readonly [NodeJS.Signals, number])[],
@@ -52,14 +54,14 @@ async function runUntilReady(
   wait: StartupWait,
 ): Promise<string | null> {
   const child = server.spawn({
-    // Its own session and process group: Ctrl-C in the terminal is for us, and we stop it when nobody uses it.
+    // A separate process group, so that Ctrl-C does not kill the server while other processes use it.
     detached: true,
     stdio: ["ignore", log.fd, log.fd],
   });
   child.unref();
   const exit: { reason: string | null } = { reason: null };
   child.once("error", (error) => (exit.reason = String(error)));
-  child.once("exit", (code, signal) => (exit.reason = `It ended with ${code ?? signal}`));
+  child.once("exit", (code, signal) => (exit.reason = `It exited with ${code ?? signal}`));
   while (exit.reason === null) {
     if (await server.isReady(child.pid ?? 0)) break;
     await wait.pauseOrFail(server.startingMessage);

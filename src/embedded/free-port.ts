@@ -1,26 +1,26 @@
-/** Ports for servers that stop and come back. */
+/** Finds TCP ports for the embedded servers. */
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
 /**
- * Below those that systems lend to outgoing connections (from 32768 on Linux, 49152 elsewhere): one of these would be lent to
- * anybody while its server is away.
+ * Below the ephemeral ports (from 32768 on Linux, 49152 elsewhere): the system could give such a port to an outgoing
+ * connection while the server is stopped.
  */
 export const MIN_PORT = 15_000;
 export const PORT_LIMIT = 32_768;
 const MAX_ATTEMPTS = 20;
 
-/** Null: none was found. */
+/** Returns a random port that is free on 127.0.0.1; null after 20 failed attempts. */
 export async function findFreePort(): Promise<number | null> {
-  for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const port = randomInt(MIN_PORT, PORT_LIMIT);
     if (await isFree(port)) return port;
   }
   return null;
 }
 
-/** Whether nobody listens there on 127.0.0.1. */
+/** True if no process listens on this port of 127.0.0.1. */
 export async function isFree(port: number): Promise<boolean> {
   const server = createServer();
   try {

@@ -1,17 +1,17 @@
-/** A claim on something that one process at a time may do, kept as a file; that of a killed process does not count. */
+/** Locks between processes, kept as files. The lock of a killed process expires. */
 import { link, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { readIfPresent } from "./data-folder.ts";
 import { isRunning } from "./processes.ts";
 import { systemCode } from "./system-errors.ts";
 import { temporaryPath } from "./temporary-files.ts";
 
-/** For those whose number now belongs to another process. */
+/** Age at which a lock expires even if its process ID is in use, because another process may have the ID now. */
 const abandonedAfterMs = 15 * 60_000;
 
-/** Paths that a part of this process has claimed, or is about to. */
+/** Paths that this process has locked or is about to lock. */
 const heldPaths = new Set<string>();
 
-/** Null where another living process, or another part of this one, has it; else what gives it back. */
+/** Tries once. Returns the release function, or null if a running process, including this one, holds the lock. */
 export async function acquireLock(path: string): Promise<(() => Promise<void>) | null> {
   if (heldPaths.has(path)) return null;
   heldPaths.add(path);
@@ -28,7 +28,7 @@ export async function acquireLock(path: string): Promise<(() => Promise<void>) |
   };
 }
 
-/** False where there is a claim; one that does not count is gone then. */
+/** Returns false if the file exists; an abandoned file is removed, so that the next attempt succeeds. */
 async function createLockFile(path: string): Promise<boolean> {
   const temporaryFile = temporaryPath(path);
   await writeFile(temporaryFile, `${process.pid} ${temporaryFile}`, { flag: "wx" });
@@ -44,7 +44,7 @@ async function createLockFile(path: string): Promise<boolean> {
   }
 }
 
-/** Renamed before it is removed: of several that judge the same claim one gets it, and looks whether it is still that. */
+/** Renames the file before removing it, so that two processes cannot remove a new lock instead of the abandoned one. */
 async function removeIfAbandoned(path: string): Promise<void> {
   const content = await readIfPresent(path);
   if (content === null || !(await isAbandoned(path, content))) return;
@@ -61,7 +61,7 @@ async function removeIfAbandoned(path: string): Promise<void> {
 
 async function isAbandoned(path: string, text: string): Promise<boolean> {
   const pid = Number(text.split(" ", 1)[0]);
-  // No part of this process has it, or it would not be judged: after a container's restart a killed one's number can be ours.
+  // `heldPaths` excludes our own locks. After a container restart, a killed process can have had our ID.
   if (pid === process.pid) return true;
   if (!(await isRunning(pid))) return true;
   const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));

@@ -1,10 +1,10 @@
-/** Other processes, known by their number: whether they live, what they run, and signals to them. */
+/** Checks and signals other processes by process ID. */
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { ignoreCode, systemCode } from "./system-errors.ts";
 
-/** Whether a process has this number, whosever it is. */
+/** True if a process with this ID exists, whoever owns it. Also true for a zombie. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -14,7 +14,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** False for one that has ended and that its parent has not yet collected, which isAlive cannot tell. */
+/** True if a process with this ID exists and is not a zombie. */
 export async function isRunning(pid: number): Promise<boolean> {
   return isAlive(pid) && (await readCommandLine(pid)) !== "";
 }
@@ -27,11 +27,11 @@ export function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Linux tells it in a file, other systems through ps. Empty for a process that has ended. */
+/** Returns the command line, from /proc on Linux and from ps elsewhere; empty for an ended process or a zombie. */
 export async function readCommandLine(pid: number): Promise<string> {
   if (process.platform === "linux") return readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
-  const listed = promisify(execFile)("ps", ["-ww", "-o", "command=", "-p", String(pid)]);
-  return listed.then(
+  const result = promisify(execFile)("ps", ["-ww", "-o", "command=", "-p", String(pid)]);
+  return result.then(
     ({ stdout }) => stdout,
     () => "",
   );

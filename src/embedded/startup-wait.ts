@@ -1,4 +1,4 @@
-/** Waiting, with an end: short pauses until something holds, one sentence to the person who waits, then an error. */
+/** Polling with a progress message and a timeout, for the start of the embedded servers. */
 import { setTimeout as pause } from "node:timers/promises";
 import { StartupError } from "../platform/errors.ts";
 
@@ -6,17 +6,17 @@ const defaultPauseMs = 10;
 const defaultReportAfterMs = 1_000;
 
 export interface StartupWait {
-  /** Pauses once. `reason` is a sentence: it is told once when the wait grows long, and opens the error at its end. */
+  /** Pauses `ms`. `reason`, a sentence, is reported once if the wait is long. Throws StartupError on timeout. */
   pauseOrFail(reason: string, ms?: number): Promise<void>;
 }
 
 export interface StartupWaitOptions {
   readonly onProgress: (sentence: string) => void;
-  /** How long a wait goes untold; a second where a person waits for it. */
+  /** Time before the reason is reported; default 1 second. */
   readonly reportAfterMs?: number;
   readonly timeoutMs: number;
   readonly hint: string;
-  /** Ends the wait with its reason. */
+  /** Aborts the wait: `pauseOrFail` throws its reason. */
   readonly signal?: AbortSignal;
 }
 

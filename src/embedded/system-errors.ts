@@ -1,14 +1,14 @@
-/** Errors of the operating system: told apart by their code, and said in sentences. */
+/** Classifies errors of the operating system by code and describes them in sentences. */
 import { StartupError } from "../platform/errors.ts";
 
-const dataDirHint = "Set WAYMARK_DATA_DIR to a folder that the user who runs Waymark may write.";
+const dataDirHint = "Set WAYMARK_DATA_DIR to a folder that the user who runs Waymark can write to.";
 
-/** `ENOENT` and the like, or PostgreSQL's SQLSTATE; undefined for errors of another kind. */
+/** Returns the error's string code, such as `ENOENT` or a SQLSTATE; undefined if it has none. */
 export function systemCode(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
-/** A handler for `.catch` that swallows the one system error that was expected. */
+/** Returns a `.catch` handler that ignores errors with this code and rethrows others. */
 export function ignoreCode(code: string): (error: unknown) => undefined {
   return (error) => {
     if (systemCode(error) !== code) throw error;
@@ -16,7 +16,7 @@ export function ignoreCode(code: string): (error: unknown) => undefined {
   };
 }
 
-/** Says in a sentence why `path` inside the data folder (or the folder itself) cannot be used. */
+/** Returns a StartupError for a system error on `path`; other errors unchanged. */
 export function folderError(path: string, error: unknown): Error {
   const code = systemCode(error);
   if (error instanceof StartupError || code === undefined) {

@@ -1,4 +1,4 @@
-/** Files that exist for a moment, named so that those of killed processes can be told and removed. */
+/** Temporary files with the process ID in their names, so that those of killed processes can be removed. */
 import { randomBytes } from "node:crypto";
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,12 +7,12 @@ import { isAlive } from "./processes.ts";
 const temporaryPattern = /\.of-(\d+)-[0-9a-f]+$/u;
 const abandonedAfterMs = 60 * 60 * 1000;
 
-/** A name beside `path` for what is to be renamed, linked or removed in a moment. */
+/** Returns a unique temporary name in the folder of `path`. */
 export function temporaryPath(path: string): string {
   return `${path}.of-${process.pid}-${randomBytes(4).toString("hex")}`;
 }
 
-/** Removes what killed processes left half-made; what is old too, for its maker's number may be in use again. */
+/** Removes temporary files of dead processes, and those over an hour old, because process IDs are reused. */
 export async function removeAbandonedFiles(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const pid = temporaryPattern.exec(name)?.[1];

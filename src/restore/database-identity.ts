@@ -1,4 +1,4 @@
-/** Where a database lies: the cluster, the database in it, and the cluster's timeline, which each restore to a moment begins anew. */
+/** The identity of a database: cluster, database OID and timeline. A point-in-time restore starts a new timeline. */
 import type { Queryable } from "../platform/postgres/database.ts";
 import { invariant, StartupError } from "../platform/errors.ts";
 import { raw, sql } from "../platform/postgres/sql.ts";
@@ -17,19 +17,19 @@ interface IdentityRow {
   timeline: number;
 }
 
-/** As a timeline in the table: PostgreSQL begins with 1. */
+/** Stored in place of an unknown timeline; PostgreSQL's timelines start at 1. */
 const UNKNOWN_TIMELINE = 0;
 
-/** Where this database lies now. Throws a StartupError on a standby, which says nothing yet of where it will go on. */
+/** Reads the current identity. Throws StartupError on a standby, whose timeline may still change. */
 export async function readIdentity(on: Queryable): Promise<DatabaseIdentity> {
   const [capabilities] = await on.query<{ is_standby: boolean; system: boolean; timeline: boolean }>(
     raw(`select pg_is_in_recovery() as is_standby, ${canExecuteSql("pg_control_system()")} as system,
       ${canExecuteSql("pg_current_wal_lsn()")} and ${canExecuteSql("pg_walfile_name(pg_lsn)")} as timeline`),
   );
-  invariant(capabilities, "PostgreSQL knows its own functions");
+  invariant(capabilities, "a select without from returns one row");
   if (capabilities.is_standby) throw standbyError();
   const system = capabilities.system ? "(select system_identifier::text from pg_control_system())" : "null";
-  // By the name of the file that is written now: the control file learns of a new timeline only by its next checkpoint.
+  // Read the timeline from the current WAL file name: the control file has a new timeline only after the next checkpoint.
   const timeline = capabilities.timeline
     ? "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int"
     : String(UNKNOWN_TIMELINE);
@@ -37,23 +37,23 @@ export async function readIdentity(on: Queryable): Promise<DatabaseIdentity> {
     raw(`select ${system} as system_identifier, oid::text as database_oid, ${timeline} as timeline
       from pg_database where datname = current_database()`),
   );
-  invariant(row, "the database that is asked is there");
+  invariant(row, "the current database is in pg_database");
   return toIdentity(row);
 }
 
-/** Whether PostgreSQL has the function, and this role may call it: managed servers keep some to themselves. */
+/** SQL that is true if the function exists and this role may call it; managed servers restrict some. */
 function canExecuteSql(signature: string): string {
   return `coalesce(has_function_privilege(to_regprocedure('${signature}'), 'execute'), false)`;
 }
 
 function standbyError(): StartupError {
   return new StartupError(
-    "This PostgreSQL is a standby, or is still being restored: nothing can be written to it.",
-    "Name the primary in DATABASE_URL; or wait until this one is promoted (select pg_promote()), and start again.",
+    "This PostgreSQL is a standby or is still being restored, so it is read-only.",
+    "Set DATABASE_URL to the primary, or promote this server (select pg_promote()) and start again.",
   );
 }
 
-/** Where it was last used; null: nowhere yet. */
+/** Returns the identity stored at the last start; null at the first. */
 export async function storedIdentity(on: Queryable): Promise<DatabaseIdentity | null> {
   const [row] = await on.query<IdentityRow>(
     raw("select system_identifier, database_oid, timeline from database_identity"),
@@ -61,7 +61,7 @@ export async function storedIdentity(on: Queryable): Promise<DatabaseIdentity | 
   return row ? toIdentity(row) : null;
 }
 
-/** `place`, and what it does not tell as it was last. */
+/** Returns `identity` with unknown parts taken from `last`. */
 export function withDefaults(identity: DatabaseIdentity, last: DatabaseIdentity): DatabaseIdentity {
   return {
     ...identity,

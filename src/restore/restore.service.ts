@@ -1,6 +1,6 @@
 /**
- * What is to be done once after PostgreSQL went back to an earlier moment, so that nothing of what receivers and partners saw
- * since then is given a second time for something else. Safe to do again: it only ever goes on.
+ * Recovery after PostgreSQL was restored to an earlier state: ensures that version and feed numbers that clients have seen
+ * are not assigned again. Safe to repeat, because numbers only increase.
  */
 import { NO_SOURCE, recordAuditEvent } from "../audit/api.ts";
 import { revokeAllSessions } from "../accounts/api.ts";
@@ -16,11 +16,11 @@ import { flagPending, isWorkerRunning } from "../webhooks/api.ts";
 import { saveIdentity, readIdentity, type DatabaseIdentity } from "./database-identity.ts";
 
 export interface RecoveryResult {
-  /** When the newest event happened that the database remembers: what came after it is lost. Null: it has none. */
+  /** Time of the newest event in the database; later changes are lost. Null if there are no events. */
   readonly newestEventAt: string | null;
-  /** The next change of any job has this version at least. */
+  /** Minimum version of the next change of any job. */
   readonly minNextVersion: number;
-  /** Deliveries that wait and may have been sent before. */
+  /** Number of pending deliveries that may have been sent before. */
   readonly deliveriesFlagged: number;
 }
 
@@ -29,8 +29,8 @@ export interface RestoreResult extends RecoveryResult {
 }
 
 /**
- * For the person who restored a backup. Also ends all sessions: some of them were ended since the backup. Throws
- * ConflictException while a worker runs.
+ * Recovers after an administrator restored a backup. Also revokes all sessions, because the backup contains sessions that
+ * have been revoked since. Throws ConflictException while a worker is connected.
  */
 export async function finishRestore(database: LockedConnection): Promise<RestoreResult> {
   if (await isWorkerRunning(database))
@@ -38,7 +38,7 @@ export async function finishRestore(database: LockedConnection): Promise<Restore
       "ConflictException",
       "A worker is connected to this database and may be sending. Stop all servers, and run this again.",
     );
-  // As it is told now: what was known is of the place before.
+  // Without defaults from the stored identity, which may be that of another cluster.
   const identity = await readIdentity(database);
   const deliveriesFlagged = await flagPending(database);
   return await database.transaction(async (tx) => {
@@ -48,12 +48,12 @@ export async function finishRestore(database: LockedConnection): Promise<Restore
   });
 }
 
-/** For a process that finds out by itself, beside others that run. */
+/** Recovers at the start of a process that detects a new timeline, while other processes may run. */
 export async function recover(
   database: LockedConnection,
   identity: DatabaseIdentity,
 ): Promise<RecoveryResult> {
-  // First: these may be millions, and who writes an event waits for the other step. If this ends halfway, it is begun anew.
+  // First, because it may update millions of rows, and the transaction below blocks event writers. Safe to repeat.
   const deliveriesFlagged = await flagPending(database);
   const details = { timeline: identity.timeline };
   return await database.transaction((tx) => advanceSequences(tx, { identity, deliveriesFlagged, details }));
@@ -62,11 +62,11 @@ export async function recover(
 interface RecoveryStep {
   readonly identity: DatabaseIdentity;
   readonly deliveriesFlagged: number;
-  /** What else the audit log is to tell. */
+  /** Additional details for the audit log. */
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** What takes no time, however much there is. */
+/** Raises the feed sequence and the version floor, and stores identity and audit entry. Constant time. */
 async function advanceSequences(
   tx: Queryable,
   { identity, deliveriesFlagged, details }: RecoveryStep,

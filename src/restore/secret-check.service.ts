@@ -1,4 +1,4 @@
-/** Whether WAYMARK_SECRET is the one that this database's secrets are sealed with: asked at the start, not by each delivery. */
+/** Checks at the start that WAYMARK_SECRET is the one that the database's secrets are encrypted with. */
 import { randomBytes } from "node:crypto";
 import { NO_SOURCE, recordAuditEvent } from "../audit/api.ts";
 import { canDecryptLatestSecret, usersWithUnreadableSecret } from "../accounts/api.ts";
@@ -15,8 +15,8 @@ const SEAL_CONTEXT = "database_identity";
 const KNOWN_PLAINTEXT = "waymark";
 
 /**
- * Throws a StartupError where the secrets in this database were sealed with another WAYMARK_SECRET. The database has been
- * admitted.
+ * Throws StartupError if the secrets in this database are encrypted with another WAYMARK_SECRET. Stores a check value if
+ * there is none. Requires that the database identity has been checked.
  */
 export async function checkSecret(on: Queryable, secretBox: SecretBox): Promise<void> {
   const stored = await storedCheck(on);
@@ -26,18 +26,18 @@ export async function checkSecret(on: Queryable, secretBox: SecretBox): Promise<
   await on.query(
     sql`update database_identity set secret_check = ${secretBox.seal(KNOWN_PLAINTEXT, SEAL_CONTEXT)} where secret_check is null`,
   );
-  // Of two processes that come first with different secrets, one is wrong.
+  // Check again: another process may have stored its check first, with a different secret.
   const check = await storedCheck(on);
   if (check && !canOpen(secretBox, check)) throw wrongSecretError();
 }
 
 /** True if the database holds data encrypted with a WAYMARK_SECRET. */
 export async function hasSealedData(on: Queryable): Promise<boolean> {
-  // A key that nothing was sealed with opens nothing: true only where there is nothing to open.
+  // A random key can decrypt nothing, so canOpenLatest returns true only if there is nothing to decrypt.
   return (await storedCheck(on)) !== null || !(await canOpenLatest(on, createSecretBox(randomBytes(32))));
 }
 
-/** A database that was in use before there was a check is asked for something that it has sealed itself. */
+/** For a database without a stored check: true if the newest encrypted value can be decrypted, or there is none. */
 async function canOpenLatest(on: Queryable, secretBox: SecretBox): Promise<boolean> {
   const sealed = (await latestSealedSecret(on)) ?? (await latestSealedBody(on));
   return sealed ? canOpen(secretBox, sealed) : ((await canDecryptLatestSecret(on, secretBox)) ?? true);
@@ -51,19 +51,19 @@ async function storedCheck(on: Queryable): Promise<SealedValue | null> {
   return sealed === null ? null : { sealed, context: SEAL_CONTEXT };
 }
 
-/** What a lost WAYMARK_SECRET has taken along. */
+/** Data that can no longer be decrypted after WAYMARK_SECRET was lost. */
 export interface UnreadableSecrets {
-  /** Typed ids: nothing is sent to these endpoints until their secret is rotated. */
+  /** Typed IDs of endpoints that receive nothing until their secret is rotated. */
   readonly endpoints: string[];
-  /** Typed ids: nothing is sent to these endpoints until their custom headers are set again. */
+  /** Typed IDs of endpoints that receive nothing until their custom headers are set again. */
   readonly headers: string[];
-  /** E-mail addresses: these people cannot sign in until their second factor is reset. */
+  /** E-mail addresses of users who cannot sign in until their two-factor authentication is reset. */
   readonly userEmails: string[];
 }
 
 /**
- * Goes on with the present WAYMARK_SECRET, whatever the one before was. What that sealed stays as it is, for the case that it
- * is found again.
+ * Accepts the current WAYMARK_SECRET and returns the data that it cannot decrypt. That data stays stored, in case the
+ * previous secret is found again.
  */
 export function acceptSecret(database: Database, secretBox: SecretBox): Promise<UnreadableSecrets> {
   return database.transaction(async (tx) => {
@@ -80,14 +80,14 @@ export function acceptSecret(database: Database, secretBox: SecretBox): Promise<
       organizationId: null,
       details: { endpoints: endpoints.length, headers: headers.length, userEmails: userEmails.length },
     });
-    return { endpoints, headers, userEmails: userEmails };
+    return { endpoints, headers, userEmails };
   });
 }
 
 function wrongSecretError(): StartupError {
   return new StartupError(
-    "WAYMARK_SECRET is not the one that the secrets in this database were sealed with.",
-    "Set the one that belongs to this database; with the embedded PostgreSQL it lies in the file `secret` of the data " +
-      "folder. Where it is lost for good: npx waymark accept-secret (docs/backup.md).",
+    "WAYMARK_SECRET is not the one that the secrets in this database are encrypted with.",
+    "Set the secret of this database; with the embedded PostgreSQL it is in the file `secret` of the data " +
+      "folder. If it is lost for good: npx waymark accept-secret (docs/backup.md).",
   );
 }

@@ -1,4 +1,4 @@
-/** Asked at each start, before anything is served: is this the database that it was, where it was? */
+/** Checks at every start, before serving, that the database was not restored or copied, and that WAYMARK_SECRET matches. */
 import { isDeepStrictEqual } from "node:util";
 import { isFeedAhead } from "../events/api.ts";
 import { StartupError } from "../platform/errors.ts";
@@ -15,14 +15,14 @@ import { recover, type RecoveryResult } from "./restore.service.ts";
 import { checkSecret } from "./secret-check.service.ts";
 
 /**
- * Throws a StartupError where the database was restored or copied into another place: only a person knows which. Where the
- * place is the same and PostgreSQL has another timeline, it was restored to a moment, or a standby took over, perhaps at
- * night: then what follows from it is done here and answered. Null: nothing happened. By one process at a time.
+ * Throws StartupError if the database runs on another cluster, because only a person knows whether it was restored or copied.
+ * A new timeline means a point-in-time restore or a failover: recovers and returns the result. Otherwise returns null. Must
+ * run in one process at a time.
  */
 async function checkIdentity(database: LockedConnection): Promise<RecoveryResult | null> {
   const [current, last] = [await readIdentity(database), await storedIdentity(database)];
   if (await isFeedAhead(database)) throw databaseMovedError();
-  // What this role may not ask is reckoned to be as it was, and is not forgotten.
+  // Parts that this role may not read are assumed unchanged.
   const identity = last ? withDefaults(current, last) : current;
   if (last && !isSameDatabase(identity, last)) throw databaseMovedError();
   if (isTimelineChanged(identity, last)) return await recover(database, identity);
@@ -31,21 +31,21 @@ async function checkIdentity(database: LockedConnection): Promise<RecoveryResult
 }
 
 export const RECOVERED_MESSAGE =
-  "PostgreSQL has another timeline than when it was last used: it was restored, or a standby took over. Job versions and the " +
-  "events feed go on from higher numbers, and deliveries that wait are marked. After a restore see docs/backup.md";
+  "PostgreSQL is on a new timeline: it was restored, or a standby was promoted. Waymark raised job versions and feed " +
+  "numbers and flagged pending deliveries. After a restore, see docs/backup.md";
 
-/** All that is asked of a database at the start of a process. `tell` hears of what was done. */
+/** Returns the check to run after migrations. It throws StartupError. `onRecovered` is called after an automatic recovery. */
 export function createStartupCheck({
   openBox,
-  tell: onRecovered,
+  onRecovered,
 }: {
-  /** Opens the box of WAYMARK_SECRET once the schema is up to date; absent: it is not checked. */
+  /** Opens the secret box once the schema is up to date. Without it, the secret is not checked. */
   openBox?: (database: LockedConnection) => Promise<SecretBox>;
-  tell: (recovery: RecoveryResult) => void;
+  onRecovered: (recovery: RecoveryResult) => void;
 }): (database: LockedConnection) => Promise<void> {
   return async (database) => {
-    const restoration = await checkIdentity(database);
-    if (restoration) onRecovered(restoration);
+    const recovery = await checkIdentity(database);
+    if (recovery) onRecovered(recovery);
     if (openBox) await checkSecret(database, await openBox(database));
   };
 }
@@ -55,16 +55,16 @@ function isSameDatabase(identity: DatabaseIdentity, last: DatabaseIdentity): boo
   return isSameSystem && identity.databaseOid === last.databaseOid;
 }
 
-/** One that was never known is no other. */
+/** True if both timelines are known and differ. */
 function isTimelineChanged(identity: DatabaseIdentity, last: DatabaseIdentity | null): boolean {
   return last !== null && last.timeline !== null && identity.timeline !== last.timeline;
 }
 
 function databaseMovedError(): StartupError {
   return new StartupError(
-    "This database was restored from a backup, or copied: it lies in another place than where it was last used.",
-    "Run once, before any server starts: npx waymark after-restore (docs/backup.md). It is the same after pg_upgrade, which " +
-      "makes another place of it. A copy for tests gets a WAYMARK_SECRET of its own first: with that of production it sends " +
-      "webhooks to the partners.",
+    "This database was restored from a backup, or copied: it runs on another PostgreSQL cluster than before.",
+    "Run this once, before any server starts: npx waymark after-restore (docs/backup.md). Run it after pg_upgrade too, which " +
+      "creates a new cluster. Give a test copy another WAYMARK_SECRET first: with the production secret, it sends " +
+      "webhooks to partners.",
   );
 }

@@ -1,4 +1,4 @@
-/** After a restore: no number is given twice, what may have been sent before is marked, and nobody starts on it unawares. */
+/** Recovery after a database restore: version floor, feed sequence, delivery flags and startup checks. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { entities } from "../../src/app/entities.ts";
 import { feedCursorAt, readFeedCursor } from "../../src/events/event.cursor.ts";
@@ -20,49 +20,49 @@ import type { TestOrganization, TestApp } from "../support/app/app.fixture.ts";
 import { startTestReceiver } from "../support/webhooks/receiver.ts";
 import { startDispatcherFixture, type DispatcherFixture } from "../support/webhooks/dispatcher.fixture.ts";
 
-let rig: DispatcherFixture;
+let fixture: DispatcherFixture;
 let app: TestApp;
 beforeAll(async () => {
-  rig = await startDispatcherFixture();
-  ({ app } = rig);
+  fixture = await startDispatcherFixture();
+  ({ app } = fixture);
 });
-afterAll(() => rig[Symbol.asyncDispose]());
+afterAll(() => fixture[Symbol.asyncDispose]());
 
-/** Versions begin above it: no job is changed once a second all the time. */
+/** Lower bound of the version floor after a restore. */
 const secondsSince2026 = (): number => Math.floor((Date.now() - Date.UTC(2026)) / 1000);
 
 async function versionOf(agent: TestOrganization, markingNumber: string): Promise<number> {
   return Number((await getJob(app, agent, markingNumber)).headers.get("etag")?.slice(1, -1));
 }
 
-const conclude = (): Promise<RestoreResult> => finishRestore(app.database);
+const finish = (): Promise<RestoreResult> => finishRestore(app.database);
 
-describe("the versions of jobs", () => {
-  it("stay as they are until a job changes, and then pass all that there ever were", async () => {
+describe("job versions", () => {
+  it("stay unchanged until a job changes, then skip past every version used before", async () => {
     const agent = await app.createOrganization("agent");
     const [number = ""] = await app.createJobs(agent, [{}]);
     expectData(await patchJob(app, agent, number, { weight: 1 }));
     const before = secondsSince2026();
-    const { minNextVersion } = await conclude();
+    const { minNextVersion } = await finish();
 
     expect(minNextVersion).toBeGreaterThan(before);
     expect(await versionOf(agent, number)).toBe(2);
-    // It has what that version says, so whoever holds it may go by it.
+    // The job still matches version 2, so If-Match with it succeeds.
     const headers = { "if-match": '"2"' };
     const changed = await patchJob(app, { ...agent, headers }, number, { weight: 2 });
     expectData(changed);
     expect(changed.headers.get("etag")).toBe(`"${minNextVersion}"`);
     expectData(await patchJob(app, agent, number, { weight: 3 }));
     expect(await versionOf(agent, number)).toBe(minNextVersion + 1);
-    // The version that was given next, in the time that is lost.
+    // Version 3 was used by a lost change.
     const stale = { ...agent, headers: { "if-match": '"3"' } };
     expectFailure(await patchJob(app, stale, number, { weight: 4 }), 412);
     const events = await waitForFeedEvents(app, agent, 4);
     expect(events.map(({ data }) => data.sequence)).toEqual([1, 2, minNextVersion, minNextVersion + 1]);
   });
 
-  it("of new jobs begin there, too: their Marking Numbers may have been used in the time that is lost", async () => {
-    const { minNextVersion } = await conclude();
+  it("of new jobs start above the floor, because lost jobs may have had the same Marking Number", async () => {
+    const { minNextVersion } = await finish();
     const agent = await app.createOrganization("agent");
     const contractor = await app.createOrganization("contractor");
     const [number = ""] = await app.createJobs(agent, [{ contractor }]);
@@ -70,52 +70,52 @@ describe("the versions of jobs", () => {
   });
 });
 
-/** As it was given for an event that is lost: so many transactions later. */
+/** Returns the cursor of a lost event, `transactions` after `cursor`. */
 function cursorLater(cursor: string, transactions: number): string {
   const { transactionId, position } = readFeedCursor(cursor) as FeedPosition;
   return feedCursorAt({ transactionId: String(BigInt(transactionId) + BigInt(transactions)), position });
 }
 
 describe("the feed", () => {
-  it("shows what happens from now on to whoever holds a cursor of the time that is lost", async () => {
+  it("returns new events after the cursor of a lost event", async () => {
     const agent = await app.createOrganization("agent");
     const [number = ""] = await app.createJobs(agent, [{}]);
     await waitForFeedEvents(app, agent, 1);
     const { next_cursor: cursor } = expectData(await getFeed(app, agent));
-    const lost = cursorLater(cursor, 100_000);
-    await conclude();
+    const lostCursor = cursorLater(cursor, 100_000);
+    await finish();
     expect(await listFeedEvents(app, agent, `after=${cursor}`)).toEqual([]);
 
     expectData(await patchJob(app, agent, number, { weight: 1 }));
-    const [shown] = await waitForFeedEvents(app, agent, 1, `after=${lost}`);
-    expect(await listFeedEvents(app, agent, `after=${cursor}`)).toEqual([shown]);
+    const [event] = await waitForFeedEvents(app, agent, 1, `after=${lostCursor}`);
+    expect(await listFeedEvents(app, agent, `after=${cursor}`)).toEqual([event]);
     expect(await listFeedEvents(app, agent)).toHaveLength(2);
   });
 
-  it("shows what came from a cluster that had more transactions, and what happens from now on after it", async () => {
+  it("returns events from a cluster with higher transaction IDs, and new events after them", async () => {
     const agent = await app.createOrganization("agent");
     const [number = ""] = await app.createJobs(agent, [{}]);
     await app.database.query(sql`
       update job_event set transaction_id = (transaction_id::text::bigint + 1000000000)::text::xid8
       where agent_id = ${agent.id}`);
-    // So it is before: nothing of it is shown, and the server would not have started.
+    // Before the recovery, the feed hides these events, and a server refuses to start.
     expect(await listFeedEvents(app, agent)).toEqual([]);
-    await expect(admit()).rejects.toThrow("restored from a backup, or copied");
+    await expect(runStartupCheck()).rejects.toThrow("restored from a backup, or copied");
 
-    await conclude();
+    await finish();
     const [old] = await waitForFeedEvents(app, agent, 1);
     const { next_cursor: cursor } = expectData(await getFeed(app, agent));
     expectData(await patchJob(app, agent, number, { weight: 1 }));
     const [recent] = await waitForFeedEvents(app, agent, 1, `after=${cursor}`);
     expect((await listFeedEvents(app, agent)).map(({ id }) => id)).toEqual([old?.id, recent?.id]);
-    await expect(admit()).resolves.toEqual([]);
+    await expect(runStartupCheck()).resolves.toEqual([]);
   });
 
-  it("goes on however often it is moved", async () => {
+  it("stays in order after several restores", async () => {
     const agent = await app.createOrganization("agent");
     const [number = ""] = await app.createJobs(agent, [{}]);
     for (let weight = 1; weight <= 3; weight += 1) {
-      await conclude();
+      await finish();
       expectData(await patchJob(app, agent, number, { weight }));
     }
     const sequences = (await waitForFeedEvents(app, agent, 4)).map(({ data }) => data.sequence);
@@ -123,28 +123,28 @@ describe("the feed", () => {
     expect(new Set(sequences).size).toBe(4);
   });
 
-  it("lets a change finish whose event is written already, and shows it in its place", async () => {
+  it("waits for a running transaction that has written an event, and keeps the event in order", async () => {
     const agent = await app.createOrganization("agent");
     const [number = "", other = ""] = await app.createJobs(agent, [{}, {}]);
     await waitForFeedEvents(app, agent, 2);
-    let concluded: Promise<unknown> = Promise.resolve();
+    let finished: Promise<unknown> = Promise.resolve();
     await app.database.transaction(async (tx) => {
       await tx.query(sql`
         insert into job_event (id, type, job_id, agent_id, sequence, actor_type, changes, job)
         select ${newUuid()}::uuid, 'job.updated', id, agent_id, 2, 'system', '{}', to_jsonb(job) from job
         where marking_number = ${number}`);
-      concluded = conclude();
-      await waitingForTheLock();
+      finished = finish();
+      await waitUntilLockIsRequested();
     });
-    await concluded;
+    await finished;
     expectData(await patchJob(app, agent, other, { weight: 1 }));
     const events = await waitForFeedEvents(app, agent, 4);
     expect(events.slice(2).map(({ data }) => data.job.marking_number)).toEqual([number, other]);
   });
 });
 
-/** Until a restore's step waits for those who write events. */
-async function waitingForTheLock(): Promise<void> {
+/** Waits until the recovery is blocked by the transaction that writes an event. */
+async function waitUntilLockIsRequested(): Promise<void> {
   await expect
     .poll(() =>
       app.database.query(raw("select from pg_locks where relation = 'job_event'::regclass and not granted")),
@@ -153,18 +153,18 @@ async function waitingForTheLock(): Promise<void> {
 }
 
 describe("deliveries", () => {
-  it("that wait are sent with a mark, which the log shows; those made since are sent without", async () => {
+  it("that were pending are sent and logged with Webhook-Redelivery: restore, later ones without", async () => {
     const receiver = await startTestReceiver();
     onTestFinished(() => receiver[Symbol.asyncDispose]());
-    const endpoint = await rig.createEndpoint({ url: receiver.url });
-    await app.createJobs(rig.agent, [{}]);
-    const { deliveriesFlagged } = await conclude();
+    const endpoint = await fixture.createEndpoint({ url: receiver.url });
+    await app.createJobs(fixture.agent, [{}]);
+    const { deliveriesFlagged } = await finish();
     expect(deliveriesFlagged).toBe(1);
-    await app.createJobs(rig.agent, [{}]);
+    await app.createJobs(fixture.agent, [{}]);
 
-    const dispatcher = await rig.startDispatcher();
+    const dispatcher = await fixture.startDispatcher();
     dispatcher.wake();
-    await rig.waitForStatus(endpoint, "delivered");
+    await fixture.waitForStatus(endpoint, "delivered");
     const marks = receiver.received.map(({ headers }) => headers["webhook-redelivery"]);
     expect(new Set(marks)).toEqual(new Set(["restore", undefined]));
     expect(marks).toHaveLength(2);
@@ -174,22 +174,22 @@ describe("deliveries", () => {
     expect(logged).toEqual([{ mark: "restore" }, { mark: null }]);
   });
 
-  it("are not touched while a worker is connected, and neither is anything else", async () => {
+  it("and versions stay unchanged while a worker is connected", async () => {
     const next = raw("select next_version(0) as next");
     const before = await app.database.query(next);
     await app.database.transaction(async (tx) => {
       await tx.query(raw("set local application_name = 'waymark worker'"));
-      await expect(conclude()).rejects.toThrow("Stop all servers");
+      await expect(finish()).rejects.toThrow("Stop all servers");
     });
     expect(await app.database.query(next)).toEqual(before);
   });
 });
 
-it("everybody is signed out, and the audit log tells what was done", async () => {
+it("revokes all sessions and records an audit entry", async () => {
   const agent = await app.createOrganization("agent");
-  const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
-  const browser = await signIn(app, person);
-  const { sessionsEnded, minNextVersion } = await conclude();
+  const user = await createTestUser(app, { organizationId: agent.id, role: "member" });
+  const browser = await signIn(app, user);
+  const { sessionsEnded, minNextVersion } = await finish();
   expect(sessionsEnded).toBe(1);
   expectFailure(await browser.get("/auth/session"), 401);
   const [entry] = await app.database.query<{ details: object }>(
@@ -201,85 +201,87 @@ it("everybody is signed out, and the audit log tells what was done", async () =>
   });
 });
 
-/** What a process does at its start; answers with what it had to do. */
-async function admit(box: SecretBox = testSecretBox): Promise<RecoveryResult[]> {
-  const told: RecoveryResult[] = [];
+/** Runs the startup check as a starting process does, and returns the recoveries that it made. */
+async function runStartupCheck(box: SecretBox = testSecretBox): Promise<RecoveryResult[]> {
+  const recoveries: RecoveryResult[] = [];
   await migrateDatabase(
     { url: app.databaseUrl, poolSize: 2, entities },
     {
       afterMigrate: createStartupCheck({
         openBox: async () => box,
-        tell: (restoration) => told.push(restoration),
+        onRecovered: (recovery) => recoveries.push(recovery),
       }),
     },
   );
-  return told;
+  return recoveries;
 }
 
-describe("a process that starts", () => {
-  it("goes on by itself where only the timeline is another: it was restored to a moment, or a standby took over", async () => {
-    await expect(admit()).resolves.toEqual([]);
+describe("a starting process", () => {
+  it("recovers automatically if only the timeline changed, after a point-in-time restore or failover", async () => {
+    await expect(runStartupCheck()).resolves.toEqual([]);
     await app.database.query(raw("update database_identity set timeline = timeline + 1"));
     const agent = await app.createOrganization("agent");
-    const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
-    const browser = await signIn(app, person);
-    const [told] = await admit();
-    expect(told?.minNextVersion).toBeGreaterThan(secondsSince2026() - 60);
-    await expect(admit()).resolves.toEqual([]);
-    // It may have been a standby that lost nothing.
+    const user = await createTestUser(app, { organizationId: agent.id, role: "member" });
+    const browser = await signIn(app, user);
+    const [recovery] = await runStartupCheck();
+    expect(recovery?.minNextVersion).toBeGreaterThan(secondsSince2026() - 60);
+    await expect(runStartupCheck()).resolves.toEqual([]);
+    // Sessions stay valid, because a promoted standby may have lost nothing.
     expectData(await browser.get("/auth/session"));
   });
 
   it.each(["system_identifier", "database_oid"])(
-    "refuses where the %s is another, until told",
+    "refuses to start if the %s changed, until after-restore has run",
     async (column) => {
-      await admit();
+      await runStartupCheck();
       await app.database.query(raw(`update database_identity set ${column} = '1'`));
-      const refusal = await admit().catch((error: unknown) => error);
-      expect(refusal).toBeInstanceOf(StartupError);
-      expect(refusal).toMatchObject({ hint: expect.stringMatching(/npx waymark after-restore.*pg_upgrade/) });
-      await conclude();
-      await expect(admit()).resolves.toEqual([]);
+      const error = await runStartupCheck().catch((error: unknown) => error);
+      expect(error).toBeInstanceOf(StartupError);
+      expect(error).toMatchObject({ hint: expect.stringMatching(/npx waymark after-restore.*pg_upgrade/) });
+      await finish();
+      await expect(runStartupCheck()).resolves.toEqual([]);
     },
   );
 
-  it("refuses another WAYMARK_SECRET, until told that the former one is lost", async () => {
+  it("refuses another WAYMARK_SECRET until accept-secret has run", async () => {
     const other = createSecretBox(Buffer.alloc(32, "other"));
-    await admit();
-    const refusal = await admit(other).catch((error: unknown) => error);
-    expect(refusal).toBeInstanceOf(StartupError);
-    expect(refusal).toMatchObject({
+    await runStartupCheck();
+    const error = await runStartupCheck(other).catch((error: unknown) => error);
+    expect(error).toBeInstanceOf(StartupError);
+    expect(error).toMatchObject({
       message: expect.stringContaining("WAYMARK_SECRET is not the one"),
       hint: expect.stringContaining("npx waymark accept-secret"),
     });
 
-    await rig.createEndpoint({ url: "http://127.0.0.1:9/" });
-    const lost = await acceptSecret(app.database, other);
-    expect(lost.endpoints).toHaveLength(await endpoints());
-    await expect(admit(other)).resolves.toEqual([]);
-    await expect(admit()).rejects.toThrow("WAYMARK_SECRET is not the one");
-    // It is found again.
+    await fixture.createEndpoint({ url: "http://127.0.0.1:9/" });
+    const unreadable = await acceptSecret(app.database, other);
+    expect(unreadable.endpoints).toHaveLength(await countEndpoints());
+    await expect(runStartupCheck(other)).resolves.toEqual([]);
+    await expect(runStartupCheck()).rejects.toThrow("WAYMARK_SECRET is not the one");
+    // The first secret was found again.
     expect(await acceptSecret(app.database, testSecretBox)).toEqual({
       endpoints: [],
       headers: [],
       userEmails: [],
     });
-    await expect(admit()).resolves.toEqual([]);
+    await expect(runStartupCheck()).resolves.toEqual([]);
   });
 
-  it("asks the endpoints' secrets of a database that has no check yet", async () => {
-    await admit();
-    await rig.createEndpoint({ url: "http://127.0.0.1:9/" });
+  it("checks the endpoints' secrets if the database has no stored check", async () => {
+    await runStartupCheck();
+    await fixture.createEndpoint({ url: "http://127.0.0.1:9/" });
     await app.database.query(raw("update database_identity set secret_check = null"));
-    await expect(admit(createSecretBox(Buffer.alloc(32, "other")))).rejects.toThrow("WAYMARK_SECRET");
-    await expect(admit()).resolves.toEqual([]);
-    const [mark] = await app.database.query<{ secret_check: string }>(
+    await expect(runStartupCheck(createSecretBox(Buffer.alloc(32, "other")))).rejects.toThrow(
+      "WAYMARK_SECRET",
+    );
+    await expect(runStartupCheck()).resolves.toEqual([]);
+    const [row] = await app.database.query<{ secret_check: string }>(
       raw("select secret_check from database_identity"),
     );
-    expect(mark?.secret_check).toMatch(/^s1\./);
+    expect(row?.secret_check).toMatch(/^s1\./);
   });
 });
 
-async function endpoints(): Promise<number> {
+async function countEndpoints(): Promise<number> {
   return (await app.database.query(raw("select from webhook_endpoint where deleted_at is null"))).length;
 }

@@ -33,7 +33,7 @@ async function admit(url = app.databaseUrl): Promise<RecoveryResult[]> {
     {
       afterMigrate: createStartupCheck({
         openBox: async () => testSecretBox,
-        tell: (restoration) => told.push(restoration),
+        onRecovered: (recovery) => told.push(recovery),
       }),
     },
   );

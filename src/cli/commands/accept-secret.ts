@@ -8,12 +8,12 @@ import { escapeControlCharacters } from "../output.ts";
 export function acceptSecretCommand(cli: CliContext): Command {
   return new Command("accept-secret")
     .description(
-      "go on with the present WAYMARK_SECRET where the former one is lost: what that one sealed cannot be read",
+      "accept the current WAYMARK_SECRET after losing the previous one; data encrypted with the previous one stays unreadable",
     )
     .action(() =>
       cli.withServices(
         async ({ config, database }) => {
-          // The file of the former secret may be missing: then it is created anew.
+          // Creates a new `secret` file if the file of the lost secret is missing.
           const box = await openSecretBox(config, () => Promise.resolve(false));
           const unreadable = await accept(database, box);
           cli.output.printResult(unreadable, formatUnreadableSecrets(unreadable));
@@ -26,13 +26,13 @@ export function acceptSecretCommand(cli: CliContext): Command {
 function formatUnreadableSecrets({ endpoints, headers, userEmails }: UnreadableSecrets): string {
   const commands = [
     ...endpoints.map((id) => `  waymark endpoint rotate-secret ${id}`),
-    // All that it is to have, since what it had cannot be read.
+    // --header replaces all headers, because the stored ones cannot be decrypted.
     ...headers.map((id) => `  waymark endpoint update ${id} --header "Name: value"`),
     ...userEmails.map((email) => `  waymark user reset-two-factor ${escapeControlCharacters(email)}`),
   ];
   const rest =
     commands.length === 0
-      ? "Nothing was sealed with another one."
-      : `What the former one sealed is lost. To be done, each with its owner:\n${commands.join("\n")}`;
-  return `Servers on this database start with the present WAYMARK_SECRET.\n${rest}`;
+      ? "No data is encrypted with another secret."
+      : `Data encrypted with the previous secret is lost. Run these commands together with the owners:\n${commands.join("\n")}`;
+  return `This database now accepts the current WAYMARK_SECRET.\n${rest}`;
 }

@@ -6,18 +6,18 @@ import type { CliContext } from "../context.ts";
 import { formatList } from "../output.ts";
 
 const NEXT_STEPS = `
-Lost is what came after the newest event. What was taken away by hand since the backup (keys, members, endpoints) is
-there again: see docs/backup.md. The servers can start.`;
+Changes after the newest event are lost. Keys, members and endpoints that were removed after the backup exist again:
+see docs/backup.md. You can start the servers now.`;
 
 export function afterRestoreCommand(cli: CliContext): Command {
   return new Command("after-restore")
     .description(
-      "once after PostgreSQL was restored from a backup, before any server starts: give no number a second time, mark what " +
-        "may have been sent before, end all sessions",
+      "run once after restoring PostgreSQL from a backup, before any server starts: skip past used version numbers, mark " +
+        "pending deliveries as possibly sent before, and revoke all sessions",
     )
     .action(async () => {
       const { promise: outcome, resolve } = Promise.withResolvers<RestoreResult>();
-      // What waits may be millions: as the migrations, it takes what it takes.
+      // Runs as a startup check, because those have no statement timeout: there may be millions of pending deliveries.
       const startupCheck = async (database: LockedConnection): Promise<void> =>
         resolve(await finishRestore(database));
       await cli.withServices(async () => printResult(cli, await outcome), { startupCheck });
@@ -32,10 +32,10 @@ function printResult({ output }: CliContext, outcome: RestoreResult): void {
     sessions_ended: outcome.sessionsEnded,
   };
   const summary = formatList({
-    "newest event": outcome.newestEventAt ?? "none",
-    "job versions go on from": String(outcome.minNextVersion),
-    "deliveries sent with a mark": String(outcome.deliveriesFlagged),
-    "sessions ended": String(outcome.sessionsEnded),
+    "Newest event": outcome.newestEventAt ?? "none",
+    "Next job version": String(outcome.minNextVersion),
+    "Deliveries flagged": String(outcome.deliveriesFlagged),
+    "Sessions revoked": String(outcome.sessionsEnded),
   });
-  output.printResult(document, `The database goes on from its backup.\n\n${summary}\n${NEXT_STEPS}`);
+  output.printResult(document, `The restored database is ready.\n\n${summary}\n${NEXT_STEPS}`);
 }

@@ -6,9 +6,7 @@ import { formatList } from "../output.ts";
 
 export function demoCommand(cli: CliContext): Command {
   return new Command("demo")
-    .description(
-      "fill an empty database with the demo, if it is not there yet, and print its keys and logins",
-    )
+    .description("create the demo data if the database is empty, and print the demo's keys and logins")
     .action(() =>
       cli.withServices(async ({ config, database, organizations, keys }) => {
         const { ensureDemo } = await import("../../embedded/demo/demo.ts");
@@ -18,7 +16,7 @@ export function demoCommand(cli: CliContext): Command {
         if (!demoKeys)
           throw new AppError(
             "ConflictException",
-            "The database has organisations of its own, so it gets no demo",
+            "The database contains organisations other than the demo's, so no demo data was created",
           );
         const { agent, contractor, logins } = demoKeys;
         cli.output.printResult(
@@ -36,5 +34,5 @@ export function demoCommand(cli: CliContext): Command {
 }
 
 function formatLogin({ email, password }: { email: string; password: string | null }): string {
-  return `${email}  ${password ?? "(its password was changed)"}`;
+  return `${email}  ${password ?? "(password was changed)"}`;
 }

@@ -1,4 +1,4 @@
-/** `waymark listen`: a receiver on this machine, to see webhooks arrive before there is a real one. */
+/** `waymark listen`: a local webhook receiver for development. */
 import { Command } from "commander";
 import { AppError, StartupError } from "../../platform/errors.ts";
 import { systemActor } from "../../platform/principal.ts";
@@ -21,31 +21,34 @@ interface Options {
 }
 
 const DEMO_AGENT = "Northwind Agency";
-const ENDPOINT_DESCRIPTION = "Made by `waymark listen`, which deletes it when it ends";
+const ENDPOINT_DESCRIPTION = "Created by `waymark listen`, which deletes it when it ends";
 
 const HELP_TEXT = `
-Without --secret an endpoint is made for the organisation, and deleted when this command ends (Ctrl-C). With --secret it
-only receives, for an endpoint that exists: give --port, and let the endpoint's URL lead here.
+Without --secret, the command creates an endpoint for the organisation and deletes it when it ends (Ctrl-C). With
+--secret, it receives for an existing endpoint: set --port, and make the endpoint's URL forward to that port.
 
-Events are sent by the server, or a worker, that runs on the same database. A webhook whose signature does not verify is
-answered with 400, as a receiver should.
+A server or worker that runs on the same database must send the events. The receiver returns 400 for a webhook with an
+invalid signature.
 
-It runs until a signal and has no result, so no --json: with --ndjson each event is one line of JSON on standard output.`;
+The command runs until a signal and does not support --json; --ndjson prints each event as one line of JSON.`;
 
 export function listenCommand(cli: CliContext): Command {
   return new Command("listen")
-    .description("receive webhooks on this machine, verify them and show each one as it arrives")
-    .option("--port <port>", "where to listen on 127.0.0.1; 0: any that is free", parsePort, 0)
-    .option("--org <org>", `whose events: an id or exact name (default: the demo's "${DEMO_AGENT}")`)
-    .option("--events <types>", "only these types, set apart by commas (default: all)", parseCommaList)
-    .option("--secret <secret>", "verify with this secret (whsec_…), and make no endpoint")
+    .description("receive webhooks on this machine, verify them and print each one")
+    .option("--port <port>", "port on 127.0.0.1; 0 picks a free port", parsePort, 0)
+    .option(
+      "--org <org>",
+      `organisation whose events to receive (ID or exact name; default: the demo's "${DEMO_AGENT}")`,
+    )
+    .option("--events <types>", "only these event types, separated by commas (default: all)", parseCommaList)
+    .option("--secret <secret>", "secret (whsec_…) of an existing endpoint; no endpoint is created")
     .option("--ndjson", "print each event as one line of JSON")
     .addHelpText("after", HELP_TEXT)
     .action(async (options: Options) => {
       if (cli.output.isJson)
         throw new AppError(
           "BadRequestException",
-          "listen runs until a signal and has no result, so no --json; --ndjson prints each event as a line of JSON",
+          "listen has no result to print with --json; use --ndjson to print each event as a line of JSON",
         );
       await (options.secret === undefined
         ? listenWithTemporaryEndpoint(cli, options)
@@ -56,10 +59,13 @@ export function listenCommand(cli: CliContext): Command {
 function listenWithSecret(cli: CliContext, options: Options): Promise<void> {
   const { port, secret = "" } = options;
   if (port === 0)
-    throw new AppError("BadRequestException", "With --secret give --port, where the endpoint's URL leads to");
+    throw new AppError(
+      "BadRequestException",
+      "--secret requires --port: the local port that the endpoint's URL forwards to",
+    );
   return withSignals(async (signal) => {
     await using receiver = await openLocalReceiver(port);
-    cli.output.printStatus(`Listening on ${receiver.url} Ctrl-C ends it.`);
+    cli.output.printStatus(`Listening on ${receiver.url} Press Ctrl-C to stop.`);
     printEvents(receiver, secret, options);
     await waitForAbort(signal);
   });
@@ -70,8 +76,8 @@ function listenWithTemporaryEndpoint(cli: CliContext, options: Options): Promise
     const { config, endpoints } = services;
     if (!config.webhooks.allowPrivate)
       throw new StartupError(
-        "WEBHOOK_ALLOW_PRIVATE is off, so no webhook may go to this machine.",
-        "Set WEBHOOK_ALLOW_PRIVATE=on, for this command and for the server, where that is wanted.",
+        "WEBHOOK_ALLOW_PRIVATE is off, so webhooks cannot be sent to this machine.",
+        "To allow it, set WEBHOOK_ALLOW_PRIVATE=on for this command and for the server.",
       );
     const { organization, demoKey } = await findListenTarget(services, options.org);
     await using receiver = await openLocalReceiver(options.port);
@@ -82,12 +88,12 @@ function listenWithTemporaryEndpoint(cli: CliContext, options: Options): Promise
     try {
       cli.output.printStatus(`Endpoint ${endpoint.id} of ${organization.name} sends to ${endpoint.url}`);
       cli.output.printStatus(await exampleRequest(services, organization, demoKey));
-      cli.output.printStatus("Waiting for events. Ctrl-C ends it and deletes the endpoint.\n");
+      cli.output.printStatus("Waiting for events. Press Ctrl-C to stop and delete the endpoint.\n");
       printEvents(receiver, secret, options);
       await waitForAbort(signal);
     } finally {
       await endpoints.delete(systemPrincipal, endpoint.id);
-      cli.output.printStatus(`\nEndpoint ${endpoint.id} is deleted.`);
+      cli.output.printStatus(`\nEndpoint ${endpoint.id} deleted.`);
     }
   });
 }
@@ -100,7 +106,7 @@ function printEvents(receiver: LocalReceiver, secret: string, { ndjson }: Option
 
 interface ListenTarget {
   organization: { id: string; name: string };
-  /** A key of the demo's, where it is known. */
+  /** API key of the demo organisation; null if it is unknown. */
   demoKey: string | null;
 }
 
@@ -113,12 +119,12 @@ async function findListenTarget(services: CliServices, org: string | undefined):
   if (!keys)
     throw new AppError(
       "BadRequestException",
-      "There is no demo in this database: say whose events with --org",
+      "This database has no demo data: name the organisation with --org",
     );
   return { organization: await organizations.get(DEMO_AGENT), demoKey: keys.agent };
 }
 
-/** A request that changes a job, so that something arrives. */
+/** Returns a curl command that changes one of the organisation's jobs and so triggers a webhook. */
 async function exampleRequest(
   { config, database }: CliServices,
   { id }: ListenTarget["organization"],
@@ -128,11 +134,11 @@ async function exampleRequest(
     select marking_number from job
     where (agent_id = ${id} or contractor_id = ${id}) and normalized_status <> 'out_for_delivery'
     order by created_at desc, id desc limit 1`);
-  if (!job) return "It has no job yet: what happens to its first one arrives here.";
+  if (!job) return "The organisation has no jobs yet. Events of its first job will arrive here.";
   const { publicUrl, host, port } = config.http;
   const base = publicUrl ?? `http://${host === "0.0.0.0" ? "127.0.0.1" : host}:${port}`;
   return [
-    "Try it, with a server running (npm start):",
+    "Start a server (npm start), then try:",
     `  curl -X PATCH ${base}/v1/jobs/by-marking/${encodeURIComponent(job.marking_number)} \\`,
     `    -H "x-api-key: ${key ?? "YOUR_KEY"}" -H "content-type: application/json" \\`,
     `    -d '{"normalized_status": "out_for_delivery"}'`,

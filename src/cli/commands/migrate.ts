@@ -4,7 +4,7 @@ import type { CliContext } from "../context.ts";
 
 export function migrateCommand(cli: CliContext): Command {
   return new Command("migrate")
-    .description("bring the database's schema up to date (every command and the server do so, too)")
+    .description("apply pending migrations (the server and all other commands also do this at start)")
     .action(() =>
       cli.withServices(async ({ appliedMigrations }) => {
         const text =

@@ -11,9 +11,9 @@ interface Options {
 
 export function serveCommand(cli: CliContext): Command {
   return new Command("serve")
-    .description("run the server until a signal")
+    .description("run the server until it receives a signal")
     .addOption(
-      new Option("--role <role>", "what this process does (default: WAYMARK_ROLE)").choices([
+      new Option("--role <role>", "role of this process (default: WAYMARK_ROLE)").choices([
         "all",
         "api",
         "worker",
@@ -21,10 +21,7 @@ export function serveCommand(cli: CliContext): Command {
     )
     .action(async ({ role }: Options) => {
       if (cli.output.isJson)
-        throw new AppError(
-          "BadRequestException",
-          "serve runs until a signal and has no result, so no --json",
-        );
+        throw new AppError("BadRequestException", "serve has no result to print with --json");
       const { runServer } = await import("../../app/serve.ts");
       const env = readEnv();
       await runServer(toConfig({ ...env, WAYMARK_ROLE: role ?? env.WAYMARK_ROLE }));

@@ -1,4 +1,4 @@
-/** A delivery and its attempts as commands show them. */
+/** Output of a delivery and its attempts, as JSON and as text. */
 import type { AttemptView, DeliveryView, DeliveryWithAttempts } from "../../webhooks/api.ts";
 import { formatList, escapeControlCharacters } from "../output.ts";
 
@@ -40,7 +40,7 @@ export function presentDeliveryWithAttempts({ delivery, attempts, requestBody }:
   };
 }
 
-/** Everything there is to see, for a person. */
+/** Returns the delivery, its attempts with headers and the request body as text for a terminal. */
 export function formatDelivery({ delivery, attempts, requestBody }: DeliveryWithAttempts): string {
   const summary = {
     Delivery: delivery.id,
@@ -48,16 +48,16 @@ export function formatDelivery({ delivery, attempts, requestBody }: DeliveryWith
     Event: `${delivery.eventId} (${delivery.eventType}${delivery.origin === "event" ? "" : `, ${delivery.origin}`})`,
     ...(delivery.markingNumber !== null && { "Marking Number": delivery.markingNumber }),
     Status: formatStatus(delivery),
-    Made: delivery.createdAt,
+    Created: delivery.createdAt,
   };
-  const body = requestBody === null ? "(the event is gone)" : escapeControlCharacters(requestBody);
+  const body = requestBody === null ? "(the event has been purged)" : escapeControlCharacters(requestBody);
   return [formatList(summary), ...attempts.map(formatAttempt), `Request body\n  ${body}`].join("\n\n");
 }
 
 function formatStatus({ status, outcome, attempts, nextAttemptAt, isInFlight }: DeliveryView): string {
   const after = attempts === 0 ? "" : ` after ${attempts} ${attempts === 1 ? "attempt" : "attempts"}`;
   const last = outcome === null || outcome === status ? "" : `, ${outcome}`;
-  const next = isInFlight ? ", being sent" : nextAttemptAt === null ? "" : `, next ${nextAttemptAt}`;
+  const next = isInFlight ? ", in flight" : nextAttemptAt === null ? "" : `, next attempt ${nextAttemptAt}`;
   return `${status}${after}${last}${next}`;
 }
 

@@ -1,7 +1,7 @@
-/** A webhook endpoint as commands show it. */
+/** Output of a webhook endpoint, as JSON and as text. */
 import { type EndpointView, PENDING_COUNT_LIMIT } from "../../webhooks/api.ts";
 
-export const ENDPOINT_ARGUMENT_HELP = "the endpoint's id (whe_…)";
+export const ENDPOINT_ARGUMENT_HELP = "endpoint ID (whe_…)";
 
 export function presentEndpoint(endpoint: EndpointView) {
   return {
@@ -29,11 +29,11 @@ export function presentEndpoint(endpoint: EndpointView) {
 }
 
 const DISABLED_REASON_TEXT = {
-  gone: "disabled: it answered 410",
-  failing: "disabled: it only failed for days",
+  gone: "disabled: receiver returned 410",
+  failing: "disabled: failed for days",
 } as const;
 
-/** The status, and why. */
+/** Returns the status with the reason where there is one, for example "disabled: receiver returned 410". */
 export function formatEndpointStatus({
   status,
   disabledReason,
@@ -43,7 +43,7 @@ export function formatEndpointStatus({
   if (disabledReason !== null) return DISABLED_REASON_TEXT[disabledReason];
   if (status !== "active") return status;
   if (problem !== null) return "active, secret unreadable";
-  return isCircuitOpen ? "active, only probed" : "active";
+  return isCircuitOpen ? "active, backing off" : "active";
 }
 
 export function formatPendingCount({ waiting }: EndpointView): string {

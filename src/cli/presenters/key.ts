@@ -1,10 +1,9 @@
-/** A key as commands show it: everything but its secret. */
+/** Output of an API key, without its secret, and the lookup by a command's argument. */
 import { type ApiKey, type ApiKeyService, parseLookup } from "../../api-keys/api.ts";
 import { AppError } from "../../platform/errors.ts";
 import { toTypedId } from "../../platform/ids.ts";
 
-export const KEY_ARGUMENT_HELP =
-  "the key's id, its prefix as the console shows it (wmk_ab12cd34) or the whole key";
+export const KEY_ARGUMENT_HELP = "key ID, prefix as shown in the console (wmk_ab12cd34) or full key";
 
 export function presentKey(key: ApiKey) {
   return {
@@ -22,10 +21,10 @@ export function presentKey(key: ApiKey) {
   };
 }
 
-/** The key that an operator means, whichever part of it is at hand. Throws NotFoundException. */
+/** Finds a key by its ID, its prefix (with or without `wmk_`) or the full key. Throws NotFoundException. */
 export async function getKey(keys: ApiKeyService, text: string): Promise<ApiKey> {
   const key = await keys.find(parseLookup(text) ?? text.replace(/^wmk_([0-9a-z]{8})_?$/, "$1"));
-  // The text may be a secret, so it is not told back.
-  if (!key) throw new AppError("NotFoundException", "There is no such key");
+  // The text may be a full key, so the message must not repeat it.
+  if (!key) throw new AppError("NotFoundException", "No API key has this ID or prefix");
   return key;
 }

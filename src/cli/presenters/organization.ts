@@ -1,4 +1,4 @@
-/** An organisation as commands show it. */
+/** Output of an organisation as JSON. */
 import type { Organization } from "../../organizations/api.ts";
 import { toTypedId } from "../../platform/ids.ts";
 

@@ -1,10 +1,10 @@
-/** A received event for a person: what it is, of which job, whether it is genuine, and what changed. */
+/** Output of a received webhook: event type, job, signature check and changed fields. */
 import { styleText } from "node:util";
 import { z } from "zod";
 import { escapeControlCharacters } from "../output.ts";
 import type { ReceivedEvent } from "../local-receiver.ts";
 
-/** As much of an event as is shown: a receiver must be ready to meet what it does not know. */
+/** The displayed part of an event. Unknown or malformed fields are ignored, because a receiver must accept new ones. */
 const eventSchema = z.object({
   type: z.string(),
   data: z.object({
@@ -20,10 +20,10 @@ const eventSchema = z.object({
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Lines for standard output; in colour where that is a terminal that has some. */
+/** Returns lines for standard output, coloured if it is a terminal that supports colour. */
 export function formatEvent({ receivedAt, verification, isDuplicate, event }: ReceivedEvent): string {
   const parsed = eventSchema.safeParse(event);
-  const { type, data } = parsed.success ? parsed.data : { type: "(no event)", data: {} };
+  const { type, data } = parsed.success ? parsed.data : { type: "(not an event)", data: {} };
   const verificationText = verification.valid
     ? colorize("green", "verified")
     : `${colorize("red", "NOT VERIFIED")} ${escapeControlCharacters(verification.message)}`;
@@ -33,7 +33,7 @@ export function formatEvent({ receivedAt, verification, isDuplicate, event }: Re
     ...(data.job ? [colorize("cyan", escapeControlCharacters(data.job.marking_number))] : []),
     ...(data.sequence === undefined ? [] : [`#${data.sequence}`]),
     verificationText,
-    ...(isDuplicate ? [colorize("yellow", "repeat")] : []),
+    ...(isDuplicate ? [colorize("yellow", "duplicate")] : []),
   ];
   const changes = Object.entries(data.changes ?? {}).map(
     ([field, { from, to }]) =>
@@ -43,7 +43,7 @@ export function formatEvent({ receivedAt, verification, isDuplicate, event }: Re
   return [headline.join("  "), ...message, ...changes].join("\n");
 }
 
-/** The same for a program: one line of JSON. */
+/** Returns one line of JSON without a line break, for `--ndjson`. */
 export function formatEventAsJson({
   receivedAt,
   webhookId,

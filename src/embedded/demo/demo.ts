@@ -1,4 +1,4 @@
-/** The demo: two agents, three contractors and 2,000 jobs with their histories, so that a newcomer's first request answers. */
+/** Creates the demo data: two agents, three contractors and 2,000 jobs with their histories. */
 import { join } from "node:path";
 import { z } from "zod";
 import type { ApiKeyService } from "../../api-keys/api.ts";
@@ -15,7 +15,7 @@ import { demoRows } from "./rows.ts";
 export interface DemoKeys {
   agent: string;
   contractor: string;
-  /** Sees both agents' jobs, and feeds them, by GraphQL. */
+  /** Operator key: can read and write the jobs of both agents through GraphQL. */
   operator: string;
 }
 
@@ -27,25 +27,25 @@ export interface DemoServices {
   database: Database;
   organizations: OrganizationService;
   keys: ApiKeyService;
-  /** Where the demo's keys and passwords are kept, so that they can be shown again: the database has only their hashes. */
+  /** Folder that stores the demo's keys and passwords, because the database contains only their hashes. */
   dataDir: string;
 }
 
 const AGENTS = ["Northwind Agency", "Blue Harbour Agency"] as const;
 const CONTRACTORS = ["Swift Couriers", "Greenline Delivery", "Metro Haulage"] as const;
 const JOB_COUNT = 2_000;
-/** Jobs and events go in by the chunk. */
+/** Rows per insert statement. */
 const BATCH_SIZE = 2_000;
 
 /**
- * Seeds the demo into an empty database, once, and answers with keys and logins of its first agent, its first contractor
- * and an operator.
+ * Creates the demo in an empty database, and returns keys and logins of its first agent, its first contractor and an
+ * operator. Returns null if the database contains other organisations instead.
  */
 export async function ensureDemo(services: DemoServices): Promise<Demo | null> {
   await seed(services.database);
   const agent = await services.organizations.find(AGENTS[0]);
   const contractor = await services.organizations.find(CONTRACTORS[0]);
-  // A database with organisations of its own has no demo.
+
   if (!agent || !contractor) return null;
   const keys = await ensureKeys(services, { agent, contractor });
   const logins = await ensureDemoLogins(services, { agent: agent.id, contractor: contractor.id });
@@ -87,11 +87,11 @@ async function insertDemo(tx: Queryable): Promise<void> {
 async function insertOrganizations(tx: Queryable, names: readonly string[], type: string): Promise<string[]> {
   const ids = names.map(() => newUuid());
   await tx.query(sql`insert into organization (id, name, type)
-    select id, name, ${type} from unnest(${ids}::uuid[], ${names}::text[]) made (id, name)`);
+    select id, name, ${type} from unnest(${ids}::uuid[], ${names}::text[]) new_row (id, name)`);
   return ids;
 }
 
-/** The keys kept in the data folder, where they are still good; new ones otherwise. */
+/** Returns the keys stored in the data folder if they are usable, otherwise new ones. */
 async function ensureKeys(
   { keys, dataDir }: DemoServices,
   organizations: { agent: Organization; contractor: Organization },

@@ -1,7 +1,7 @@
-/** The demo's jobs as a story: what each one is, and the steps that brought it to where it stands. Always the same. */
+/** Generates the demo's jobs and their changes from a fixed random seed. */
 import type { JobPatch } from "../../jobs/api.ts";
 
-/** One change of a demo job: so long after the one before. */
+/** One change of a demo job, with its distance from the previous one. */
 export interface DemoStep {
   afterMinutes: number;
   patch: JobPatch;
@@ -9,12 +9,12 @@ export interface DemoStep {
 
 export interface DemoJob {
   markingNumber: string;
-  /** 0 or 1: which of the two agents. */
+  /** Index of the agent, 0 or 1. */
   agent: number;
-  /** 0 to 2: which of the three contractors; null: not assigned yet. */
+  /** Index of the contractor, 0 to 2; null if not assigned. */
   contractor: number | null;
   createdDaysAgo: number;
-  /** The first is the job as it was made. */
+  /** The first step creates the job. */
   steps: DemoStep[];
 }
 
@@ -53,7 +53,7 @@ const INSTRUCTIONS = [
   null,
   null,
 ];
-/** What went wrong, the likely ones more often. */
+/** Repeated entries are more likely. */
 const FAILURE_REASONS = [
   "recipient_unavailable",
   "recipient_unavailable",
@@ -73,7 +73,7 @@ const HOLD_REASONS = [
   "customs_hold",
 ];
 
-/** How the stories end, and how many of a hundred do so. */
+/** Final statuses, with their share in percent. */
 const ENDINGS: readonly [share: number, ending: Ending][] = [
   [9, "pending"],
   [7, "at_warehouse"],
@@ -103,7 +103,7 @@ type Ending =
   | "ready_for_collection"
   | "arrived";
 
-/** The way of a job that goes well. */
+/** Statuses of a successful delivery, in order. */
 const DELIVERED_PATH = [
   "pending",
   "at_warehouse",
@@ -115,10 +115,10 @@ const DELIVERED_PATH = [
   "completed",
 ] as const;
 
-/** `count` jobs; `today` is midnight UTC of the day that the demo is seeded on. */
+/** Returns `count` jobs; `today` is midnight UTC of the current day. */
 export function generateJobs(count: number, today: Date): DemoJob[] {
   const random = seededRandom(20_261_121);
-  return Array.from({ length: count }, (_, at) => generateJob(at, random, today));
+  return Array.from({ length: count }, (_, index) => generateJob(index, random, today));
 }
 
 function generateJob(index: number, random: () => number, today: Date): DemoJob {
@@ -128,7 +128,7 @@ function generateJob(index: number, random: () => number, today: Date): DemoJob 
   const isDone = ["completed", "partially_completed", "returned", "cancelled"].includes(ending);
   const createdDaysAgo = isDone ? 3 + Math.floor(random() * 42) : 1 + Math.floor(random() * random() * 9);
   const scheduled = addDays(today, -createdDaysAgo + 2 + Math.floor(random() * 3));
-  // The first job is the one that README shows: both demo keys see it.
+  // README uses the first job, so both demo keys must be able to see it.
   const agent = index === 0 || random() < 0.6 ? 0 : 1;
   const isEarly = ending === "pending" || ending === "at_warehouse";
   const initialPatch: JobPatch = {
@@ -162,7 +162,7 @@ interface GeneratorContext {
   scheduled: string;
 }
 
-/** The statuses on the way to `ending`, each with what changes beside it. */
+/** Returns the steps to the status `ending`. */
 function stepsTo(ending: Ending, first: JobPatch, { pick, random, scheduled }: GeneratorContext): DemoStep[] {
   const statusStep = (status: string): DemoStep => ({
     afterMinutes: 60 + Math.floor(random() * 300),
@@ -200,10 +200,10 @@ function stepsTo(ending: Ending, first: JobPatch, { pick, random, scheduled }: G
 }
 
 function pickEnding(random: () => number): Ending {
-  let left = random() * 100;
+  let remaining = random() * 100;
   for (const [share, ending] of ENDINGS) {
-    left -= share;
-    if (left < 0) return ending;
+    remaining -= share;
+    if (remaining < 0) return ending;
   }
   return "completed";
 }
@@ -212,7 +212,7 @@ function addDays(day: Date, days: number): string {
   return new Date(day.getTime() + days * 86_400_000).toISOString().slice(0, 10);
 }
 
-/** mulberry32: small, and the same numbers everywhere. */
+/** The mulberry32 generator: the same numbers on every platform. */
 function seededRandom(seed: number): () => number {
   let state = seed;
   return () => {

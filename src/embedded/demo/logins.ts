@@ -1,4 +1,4 @@
-/** The demo's people: an owner of its first agent, one of its first contractor, and an operator, each with a made-up password. */
+/** Creates the demo's users: an owner of its first agent, an owner of its first contractor, and an operator. */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { z } from "zod";
@@ -10,7 +10,7 @@ import { writeEntries, readEntries } from "./store.ts";
 
 const demoLoginSchema = z.object({
   email: z.string(),
-  /** Null: it was changed since, and only who changed it knows it. */
+  /** Null if the password was changed or its file was lost. */
   password: z.string().nullable(),
 });
 export type DemoLogin = z.infer<typeof demoLoginSchema>;
@@ -27,11 +27,11 @@ interface DemoUser {
 
 interface DemoLoginDeps {
   database: Database;
-  /** Where the passwords are kept, so that they can be shown again: the database has only their hashes. */
+  /** Folder that stores the passwords, because the database contains only their hashes. */
   dataDir: string;
 }
 
-/** Makes whoever is missing, and answers with how all of them sign in. */
+/** Creates missing users, and returns the logins of all three. */
 export async function ensureDemoLogins(
   { database, dataDir }: DemoLoginDeps,
   organizations: { agent: string; contractor: string },
@@ -47,7 +47,7 @@ export async function ensureDemoLogins(
     await tx.query(sql`select pg_advisory_xact_lock(hashtext('waymark.demo'))`);
     const stored = await readEntries(file, demoLoginSchema);
     const loginOf = (role: DemoRole): Promise<DemoLogin> =>
-      ensureLogin({ tx, users, kept: stored[role] }, emailOf(role), demoUsers[role]);
+      ensureLogin({ tx, users, stored: stored[role] }, emailOf(role), demoUsers[role]);
     const logins = {
       agent: await loginOf("agent"),
       contractor: await loginOf("contractor"),
@@ -63,22 +63,22 @@ function emailOf(role: DemoRole): string {
 }
 
 async function ensureLogin(
-  { tx, users, kept }: { tx: Queryable; users: UserService; kept: DemoLogin | undefined },
+  { tx, users, stored }: { tx: Queryable; users: UserService; stored: DemoLogin | undefined },
   email: string,
   user: DemoUser,
 ): Promise<DemoLogin> {
   const [existing] = await tx.query<{ id: string }>(sql`select id from user_account where email = ${email}`);
   if (existing) {
-    const password = kept?.password ?? null;
-    const isGood = password !== null && (await users.verifyPasswordHash(tx, existing.id, password));
-    return { email, password: isGood ? password : null };
+    const password = stored?.password ?? null;
+    const isCurrent = password !== null && (await users.verifyPasswordHash(tx, existing.id, password));
+    return { email, password: isCurrent ? password : null };
   }
   const password = newPassword();
   await users.createUser(tx, { ...user, email, password });
   return { email, password };
 }
 
-/** 80 random bits, in Crockford's base32: no letter is mistaken for a digit. */
+/** Returns 80 random bits in Crockford's base32, which has no letters that look like digits. */
 function newPassword(): string {
   const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
   const letters = Array.from(randomBytes(16), (byte) => alphabet[byte & 31]).join("");

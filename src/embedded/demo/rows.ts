@@ -1,4 +1,4 @@
-/** The demo's stories as rows: each job as it stands, and one event for each step that brought it there. */
+/** Converts demo jobs to database rows: each job in its final state, and one event per step. */
 import { jobFieldNames, type JobPatch } from "../../jobs/api.ts";
 import { newUuid } from "../../platform/ids.ts";
 import type { DemoJob, DemoStep } from "./generate-jobs.ts";
@@ -19,12 +19,12 @@ const EMPTY_JOB: DemoRow = {
   provider_status: null,
 };
 
-/** Jobs and events in the order in which they happened. */
+/** Returns the job rows, and the event rows in chronological order. */
 export function demoRows(
   demoJobs: readonly DemoJob[],
   context: RowContext,
 ): { jobs: DemoRow[]; events: DemoRow[] } {
-  const histories = demoJobs.map((story, at) => historyRows(story, at, context));
+  const histories = demoJobs.map((demoJob, index) => historyRows(demoJob, index, context));
   const events = histories.flatMap(({ events: steps }) => steps);
   events.sort((one, other) => String(one["occurred_at"]).localeCompare(String(other["occurred_at"])));
   return { jobs: histories.map(({ job }) => job), events };
@@ -36,7 +36,7 @@ function historyRows(
   { agentIds, contractorIds, now }: RowContext,
 ): { job: DemoRow; events: DemoRow[] } {
   const steps = withAssignment(demoJob);
-  // Spread over the working day, and never later than now, however long the steps took.
+  // Spread creation times over 8 hours, and shorten the steps so that none is in the future.
   const startMs = now.getTime() - demoJob.createdDaysAgo * DAY_MS - ((index * 37) % 480) * MINUTE_MS;
   const total = steps.reduce((minutes, step) => minutes + step.afterMinutes, 0);
   const timeScale = Math.min(1, (now.getTime() - startMs - 5 * MINUTE_MS) / (total * MINUTE_MS || 1));
@@ -63,7 +63,7 @@ function historyRows(
 
 type JobStep = DemoStep | { afterMinutes: number; assign: true };
 
-/** The assignment comes right after the job was made, or with the status that speaks of it. */
+/** Inserts the assignment before the status "assigned", or right after creation. */
 function withAssignment({ contractor, steps }: DemoJob): JobStep[] {
   if (contractor === null) return steps;
   const assignedIndex = steps.findIndex(({ patch }) => patch.normalized_status === "assigned");

@@ -1,8 +1,8 @@
-/** What is kept of the demo in the data folder, so that it can be shown again: the database has only hashes. */
+/** Stores the demo's keys and passwords in the data folder, because the database contains only their hashes. */
 import { readFile, writeFile } from "node:fs/promises";
 import { z } from "zod";
 
-/** The entries of `file` that read as `entry`. None is no reason not to start: it is not there yet, or damaged. */
+/** Returns the valid entries of `file`; an empty object if it is missing or damaged. */
 export async function readEntries<Entry>(
   file: string,
   entry: z.ZodType<Entry>,
@@ -16,7 +16,7 @@ export async function readEntries<Entry>(
   }
 }
 
-/** For nobody else to read. */
+/** Overwrites the file; mode 0600 for a new file. */
 export async function writeEntries(file: string, entries: object): Promise<void> {
   await writeFile(file, `${JSON.stringify(entries, null, 2)}\n`, { mode: 0o600 });
 }

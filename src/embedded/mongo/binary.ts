@@ -1,4 +1,4 @@
-/** Finds the program `mongod`: named by a setting, on the PATH, in the cache folder, or downloaded into it. */
+/** Finds a `mongod` executable: from MONGOD_BINARY, on the PATH, in the cache folder, or by download. */
 import { execFile } from "node:child_process";
 import { access, constants, mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,16 +12,16 @@ import { folderError } from "../system-errors.ts";
 import { removeAbandonedFiles } from "../temporary-files.ts";
 
 export interface MongodSources {
-  /** The program to use, whatever else there is; null where it is to be found. */
+  /** Path from MONGOD_BINARY, used without alternatives; null to search. */
   readonly binary: string | null;
-  /** What was downloaded is kept here, for every data folder. */
+  /** Folder for the downloaded executable, shared by all data folders. */
   readonly cacheDir: string;
-  /** Whether it may be downloaded. */
+  /** True if a download is allowed. */
   readonly download: boolean;
 }
 
 const lockPollMs = 100;
-/** The path of a `mongod` that runs here; a StartupError, which says what was tried, where there is none. */
+/** Returns the path of a usable `mongod`. Throws StartupError with what was tried. */
 export async function findMongodBinary(
   { binary, cacheDir, download }: MongodSources,
   onProgress: (sentence: string) => void,
@@ -34,7 +34,7 @@ export async function findMongodBinary(
   if (await isExecutable(cached)) return cached;
   if (!download) {
     throw new StartupError(
-      "There is no mongod on this computer, and MONGOD_DOWNLOAD=off forbids to download one.",
+      "No mongod was found on this computer, and MONGOD_DOWNLOAD=off forbids downloading one.",
       installHint,
     );
   }
@@ -46,15 +46,15 @@ async function checkConfigured(binary: string): Promise<string> {
   const problem = await versionProblem(binary);
   if (problem === null) return binary;
   throw new StartupError(
-    `MONGOD_BINARY names ${binary}, which ${problem}.`,
-    "Set it to a mongod, or unset it: Waymark then finds one.",
+    `MONGOD_BINARY is set to ${binary}, which ${problem}.`,
+    "Set it to the path of a mongod, or unset it to let Waymark find one.",
   );
 }
 
-/** As the shell finds it, so that the environment need not be read here. */
+/** Asks the shell, because only the config reads the environment. */
 async function findOnPath(): Promise<string | null> {
-  const found = promisify(execFile)("/bin/sh", ["-c", "command -v mongod"]);
-  return await found.then(
+  const result = promisify(execFile)("/bin/sh", ["-c", "command -v mongod"]);
+  return await result.then(
     ({ stdout }) => stdout.trim() || null,
     () => null,
   );
@@ -67,11 +67,11 @@ async function isExecutable(path: string): Promise<boolean> {
   );
 }
 
-/** Several processes may look at once: one downloads, and the others find what it has put there. */
+/** Downloads under a lock: if several processes need `mongod`, one downloads it and the others wait. */
 async function downloadWithLock(
   cached: string,
   cacheDir: string,
-  how: { onProgress: (sentence: string) => void; signal: AbortSignal },
+  options: { onProgress: (sentence: string) => void; signal: AbortSignal },
 ): Promise<void> {
   let isReported = false;
   for (;;) {
@@ -84,14 +84,14 @@ async function downloadWithLock(
       if (await isExecutable(cached)) return;
       if (releaseLock !== null) {
         await removeAbandonedFiles(cacheDir);
-        await downloadMongod(cached, how);
+        await downloadMongod(cached, options);
         return;
       }
     } finally {
       await releaseLock?.();
     }
-    if (!isReported) how.onProgress("Another Waymark downloads MongoDB.");
+    if (!isReported) options.onProgress("Another Waymark process is downloading MongoDB.");
     isReported = true;
-    await pause(lockPollMs, undefined, { signal: how.signal });
+    await pause(lockPollMs, undefined, { signal: options.signal });
   }
 }

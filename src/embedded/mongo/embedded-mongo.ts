@@ -1,6 +1,6 @@
 /**
- * The embedded MongoDB: one `mongod` for all processes that use a data folder. Each leaves a file there while it does, and
- * the last to let go stops it. Who comes and who leaves take turns, by a claim.
+ * The embedded MongoDB: one `mongod` for all processes that use a data folder. Each process keeps a reference file there,
+ * and the last to release stops `mongod`. A lock file serialises starting, joining and stopping.
  */
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,33 +17,33 @@ import { folderError } from "../system-errors.ts";
 
 export interface EmbeddedMongoOptions extends MongodSources {
   readonly dataDir: string;
-  /** Told what is being waited for, in sentences. */
+  /** Receives progress messages, one sentence each. */
   readonly onProgress?: (sentence: string) => void;
 }
 
 export interface EmbeddedMongo {
-  /** Of a MongoDB that takes writes, good for as long as this is held; rejects with a StartupError where there is none. */
+  /** Connection string, valid until disposal. Resolves once MongoDB accepts writes; rejects with StartupError. */
   readonly url: Promise<string>;
-  /** Lets go, whatever has become of the start; stops MongoDB when no other process of ours uses it. */
+  /** Releases MongoDB, also during its start, and stops it if no other process uses it. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 const databaseName = "waymark";
 const startTimeoutMs = 60_000;
-/** Nobody waits for it: the API answers meanwhile. */
+/** Long, because the API serves requests while MongoDB starts. */
 const reportAfterMs = 10_000;
-const lockedMessage = "Another Waymark starts or stops MongoDB.";
+const lockedMessage = "Another Waymark process is starting or stopping MongoDB.";
 const lockPollMs = 20;
 const checkIntervalMs = 2_000;
 
-/** Begins to start or to join it, and returns at once: nothing waits for MongoDB. */
+/** Starts or joins MongoDB in the background and returns immediately. */
 export function openEmbeddedMongo(options: EmbeddedMongoOptions): EmbeddedMongo {
   const stopping = new AbortController();
   const acquiring = acquireMongo(options, stopping.signal).catch((error: unknown) => {
     throw stopping.signal.aborted ? error : folderError(options.dataDir, error);
   });
   const url = acquiring.then(({ folder }) => mongoUrl(folder, databaseName));
-  // Its failure is for who asks for the address, and ends nobody else.
+  // Callers of `url` handle the rejection; without a handler it would end the process.
   url.catch(() => undefined);
   return {
     url,
@@ -67,10 +67,10 @@ async function acquireMongo(options: EmbeddedMongoOptions, stopping: AbortSignal
   let binary: string | null = null;
   const findBinary = async (): Promise<string> =>
     (binary ??= await findMongodBinary(options, onProgress, stopping));
-  // Before our turn: should it be downloaded, nobody else is to wait for that.
+  // Find or download the executable before taking the lock, so that other processes need not wait for a download.
   if ((await findMongod(folder)) === null) await findBinary();
 
-  const hint = `See ${folder.logFile}; then try again.`;
+  const hint = `Check ${folder.logFile}, then try again.`;
   const waitOptions = { onProgress, reportAfterMs, timeoutMs: startTimeoutMs, hint };
   const attach = (wait: StartupWait): Promise<number> => attachMongod(folder, findBinary, wait);
   const attachWithLock = (): Promise<number> =>
@@ -88,7 +88,7 @@ async function acquireMongo(options: EmbeddedMongoOptions, stopping: AbortSignal
   }
 }
 
-/** One process at a time starts, joins or stops: who comes while the last one leaves waits, and then starts it anew. */
+/** Runs `work` under the lock: a process that joins while another stops MongoDB waits, then starts it again. */
 async function withStartupLock<T>(
   { dataDir }: MongoFolder,
   wait: StartupWait,
@@ -112,19 +112,19 @@ async function releaseAndStop(folder: MongoFolder, reference: MongoReference): P
   if (await releaseMongo(reference)) await stopMongod(folder);
 }
 
-/** Starts it again, at the same address, when it is killed under us. Ends when we stop. */
+/** Restarts a killed `mongod` on the same socket. Ends when `stopping` aborts. */
 async function keepRunning(
-  first: number,
+  initialPid: number,
   stopping: AbortSignal,
   restart: () => Promise<number>,
 ): Promise<void> {
-  let pid = first;
+  let pid = initialPid;
   while (await sleepUnlessAborted(checkIntervalMs, stopping)) {
     if (!(await isRunning(pid))) pid = await restart().catch(() => pid);
   }
 }
 
-/** False where we are told to stop meanwhile. */
+/** Resolves to false if `stopping` aborts during the sleep. */
 function sleepUnlessAborted(ms: number, stopping: AbortSignal): Promise<boolean> {
   return pause(ms, true, { signal: stopping, ref: false }).catch(() => false);
 }

@@ -1,7 +1,7 @@
-/** Reads the log of a `mongod`, a line of JSON for each thing that it says. */
+/** Extracts errors from the JSON log of `mongod`. */
 
 interface LogEntry {
-  /** I, W, E or F: from an information to what ends it. */
+  /** Severity: I (info), W (warning), E (error) or F (fatal). */
   s?: string;
   msg?: string;
   attr?: { error?: string | { errmsg?: string } };
@@ -9,7 +9,7 @@ interface LogEntry {
 
 const maxShownErrors = 5;
 
-/** What went wrong, a line for each fault: those that it logged as such, and what it said before it could log. */
+/** Returns up to 5 lines: logged errors and non-JSON output from before logging started. */
 export function parseErrors(log: string): string {
   const lines = log.split("\n").filter((line) => line !== "");
   const errors = lines.flatMap(parseError);
@@ -25,7 +25,7 @@ function parseError(line: string): string[] {
   return [[entry.msg?.trim(), reason].filter(Boolean).join(": ")];
 }
 
-/** Null where it is no such line, or one of which the beginning was cut off. */
+/** Returns null for a line that is not JSON, such as one whose beginning was cut off. */
 function parseEntry(line: string): LogEntry | null {
   try {
     return JSON.parse(line) as LogEntry;

@@ -1,4 +1,4 @@
-/** Starts and stops the `mongod` of a data folder, as a process of its own that outlives the one that started it. */
+/** Starts and stops the `mongod` of a data folder as a detached process. */
 import { createHash } from "node:crypto";
 import { lstat, mkdir, rm } from "node:fs/promises";
 import { connect } from "node:net";
@@ -17,13 +17,13 @@ export interface MongoFolder {
   readonly dataDir: string;
   readonly databaseDir: string;
   readonly logFile: string;
-  /** Where `mongod` listens, and nowhere else: the permissions of its folder say who may connect. */
+  /** The only socket that `mongod` listens on; the permissions of its folder control access. */
   readonly socket: string;
 }
 
 export const replicaSet = "rs0";
 
-/** Given at each start. What it holds is small: times at which tasks are due. */
+/** Passed at each start. The limits are low, because MongoDB stores only task schedules. */
 const mongodArgs = [
   "--nounixsocket",
   // Unused, and another than a member's address has where it names none: else MongoDB asks DNS for the address of the
@@ -32,7 +32,7 @@ const mongodArgs = [
   `--replSet=${replicaSet}`,
   "--oplogSize=64",
   "--wiredTigerCacheSizeGB=0.25",
-  // Else the journal alone takes 300 MB.
+  // The default journal takes 300 MB.
   "--wiredTigerEngineConfigString=log=(file_max=8MB,prealloc=false)",
   "--quiet",
   "--slowms=10000",
@@ -40,7 +40,7 @@ const mongodArgs = [
   "--setParameter=shutdownTimeoutMillisForSignaledShutdown=0",
 ];
 
-/** The shortest bound of those of Linux (108) and macOS (104), with its closing zero. */
+/** The shorter limit of Linux (108) and macOS (104), minus the terminating zero. */
 const maxSocketPathBytes = 103;
 
 export async function prepareMongoFolder(dataDir: string): Promise<MongoFolder> {
@@ -49,22 +49,22 @@ export async function prepareMongoFolder(dataDir: string): Promise<MongoFolder> 
   return { dataDir, databaseDir, logFile: join(dataDir, "mongo.log"), socket: socketPath(databaseDir) };
 }
 
-/** The running `mongod` of the folder; null where none runs. */
+/** Returns the process ID of the folder's running `mongod`; null if none runs. */
 export async function findMongod({ databaseDir }: MongoFolder): Promise<number | null> {
-  // It writes its number there, and empties the file when it ends by itself.
+  // mongod writes its process ID there, and empties the file on a clean exit.
   const pid = Number(await readIfPresent(join(databaseDir, "mongod.lock")));
   return pid > 0 && (await isMongodOf(databaseDir, pid)) ? pid : null;
 }
 
-/** Resolves once it listens; a StartupError where it ended instead. */
+/** Resolves once `mongod` accepts connections. Throws StartupError if it exits. */
 export async function startMongod(folder: MongoFolder, binary: string, wait: StartupWait): Promise<void> {
   if (usesShortSocketPath(folder)) await prepareSocketFolder(dirname(folder.socket));
   const args = [`--dbpath=${folder.databaseDir}`, `--bind_ip=${folder.socket}`, ...mongodArgs];
   const failure = await startDetached(
     {
       logFile: folder.logFile,
-      startingMessage: "MongoDB is starting; after a crash it recovers what was written.",
-      spawn: (how) => spawnAs(asCurrentUser, binary, args, how),
+      startingMessage: "MongoDB is starting, which takes longer after a crash.",
+      spawn: (options) => spawnAs(asCurrentUser, binary, args, options),
       isReady: () => canConnect(folder.socket),
       excerptLog: parseErrors,
     },
@@ -73,8 +73,8 @@ export async function startMongod(folder: MongoFolder, binary: string, wait: Sta
   if (failure === null) return;
   throw new StartupError(
     `MongoDB did not start on ${folder.databaseDir}. ${failure}`,
-    `Mend what the log names (${folder.logFile}). Or remove ${folder.databaseDir}: it holds when tasks are due, which ` +
-      "Waymark finds again by itself.",
+    `Fix the errors in ${folder.logFile}. Or delete ${folder.databaseDir}: it contains only task schedules, which ` +
+      "Waymark restores.",
   );
 }
 
@@ -107,7 +107,7 @@ function canConnect(socket: string): Promise<boolean> {
   return promise.finally(() => connection.destroy());
 }
 
-/** Where its path is too long, below /tmp, whoever looks: a path that depends on the environment others could not find. */
+/** Uses a folder in /tmp if the default path is too long; not TMPDIR, because other processes must find the same path. */
 function socketPath(databaseDir: string): string {
   const defaultPath = join(databaseDir, "mongod.sock");
   if (Buffer.byteLength(defaultPath) <= maxSocketPathBytes) return defaultPath;
@@ -119,14 +119,14 @@ function usesShortSocketPath({ socket, databaseDir }: MongoFolder): boolean {
   return dirname(socket) !== databaseDir;
 }
 
-/** Everybody may write below /tmp, so the folder counts only where it is ours alone. */
+/** Creates the folder in /tmp. Throws StartupError if an existing one belongs to another user or is accessible to others. */
 async function prepareSocketFolder(folder: string): Promise<void> {
   await mkdir(folder, { mode: 0o700 }).catch(ignoreCode("EEXIST"));
-  const found = await lstat(folder);
-  const isOurs = found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o077) === 0;
+  const stats = await lstat(folder);
+  const isOurs = stats.isDirectory() && stats.uid === process.getuid?.() && (stats.mode & 0o077) === 0;
   if (isOurs) return;
   throw new StartupError(
-    `${folder} belongs to somebody else, and MongoDB needs it: the path of the data folder is too long for a socket.`,
-    "Remove it, or set WAYMARK_DATA_DIR to a shorter path.",
+    `MongoDB needs ${folder}, because the data folder's path is too long for a socket, but it is not a private folder of this user.`,
+    "Delete it, or set WAYMARK_DATA_DIR to a shorter path.",
   );
 }

@@ -1,4 +1,4 @@
-/** Who uses the MongoDB of a data folder: a file for each, so that a killed process leaves nothing that counts. */
+/** Counts the users of a data folder's MongoDB: one file per reference, named by process ID. Dead processes do not count. */
 import { randomBytes } from "node:crypto";
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,12 +10,13 @@ export interface MongoReference {
   readonly name: string;
 }
 
-/** Those of this process: after a container's restart the number in a killed process's file can be our own. */
+/** References of this process. After a container restart, a killed process's file can contain our process ID. */
 const ownReferences = new Set<string>();
 
+/** Adds a reference. */
 export async function retainMongo(dataDir: string): Promise<MongoReference> {
   const reference = {
-    folder: join(dataDir, "mongo-users"),
+    folder: join(dataDir, "mongo-references"),
     name: `${process.pid}-${randomBytes(4).toString("hex")}`,
   };
   await mkdir(reference.folder, { mode: 0o700 }).catch(ignoreCode("EEXIST"));
@@ -24,7 +25,7 @@ export async function retainMongo(dataDir: string): Promise<MongoReference> {
   return reference;
 }
 
-/** Removes it, and with it what killed processes left; true where nobody is left. */
+/** Removes the reference and those of dead processes. Returns true if none is left. */
 export async function releaseMongo({ folder, name }: MongoReference): Promise<boolean> {
   ownReferences.delete(name);
   let isUnused = true;

@@ -1,4 +1,4 @@
-/** The system user that PostgreSQL runs as: our own, or an unprivileged one when we are root, which it refuses. */
+/** The system user that PostgreSQL runs as: the current one, or an unprivileged one if Waymark runs as root. */
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
 import { chmod, chown, readFile, realpath, stat } from "node:fs/promises";
 import type { Stats } from "node:fs";
@@ -11,15 +11,15 @@ export interface SystemAccount {
 }
 
 export interface RunAs {
-  /** Null: as ourselves. */
+  /** Null: the current user. */
   readonly account: SystemAccount | null;
-  /** The file or folder that shuts the account out, such as /root; null when nothing does. */
+  /** The first file or folder that the account cannot access, such as /root; null if there is none. */
   readonly blockedPath: string | null;
 }
 
 export const asCurrentUser: RunAs = { account: null, blockedPath: null };
 
-/** Chooses for a data folder and the programs to run; the data folder is opened to the account, nothing else is. */
+/** Chooses the account and gives it access to the data folder, but to nothing else. Throws StartupError. */
 export async function chooseRunAs(
   dataDir: string,
   clusterDir: string,
@@ -35,7 +35,7 @@ export async function chooseRunAs(
   return { account, blockedPath: null };
 }
 
-/** Starts a program as that user. Nothing of our environment is passed on: it holds secrets, and PG* settings. */
+/** Starts a program as that user, without our environment, which contains secrets and PG* settings. */
 export function spawnAs(
   runAs: RunAs,
   program: string,
@@ -49,32 +49,32 @@ export function spawnAs(
   return spawn("setpriv", [...setprivOptions(account), program, ...args], common);
 }
 
-/** What to advise when a program could not be started as that user. */
+/** Returns the hint for an error if the account lacks access to a path; otherwise null. */
 export function accountHint({ blockedPath }: RunAs): string | null {
   if (blockedPath === null) return null;
   return (
-    `Waymark runs as root, PostgreSQL refuses to, and ${blockedPath} is closed to other users: open it ` +
+    `Waymark runs as root, which PostgreSQL refuses, and other users cannot access ${blockedPath}: open it ` +
     `("chmod o+x ${blockedPath}"), move the project or WAYMARK_DATA_DIR elsewhere, or run Waymark as an ordinary user.`
   );
 }
 
 /**
- * The account keeps one right of root's, to ignore the permissions of files and folders: only where it could not start
- * otherwise. The secure bit makes access(2), with which PostgreSQL looks for itself, count that right.
+ * The account keeps one capability of root, to bypass file permissions, because it could not start otherwise. The
+ * secure bit makes access(2), which PostgreSQL calls on its own executable, honour that capability.
  */
 function setprivOptions({ uid, gid }: SystemAccount): string[] {
-  const right = "-all,+dac_override";
+  const capabilities = "-all,+dac_override";
   return [
     `--reuid=${uid}`,
     `--regid=${gid}`,
     "--clear-groups",
     "--securebits=+no_setuid_fixup",
-    `--inh-caps=${right}`,
-    `--ambient-caps=${right}`,
+    `--inh-caps=${capabilities}`,
+    `--ambient-caps=${capabilities}`,
   ];
 }
 
-/** Whoever owns the cluster, or the folder made ready for it; else a system account. None is ever created. */
+/** Returns the owner of the cluster or the data folder, or else the account postgres or nobody. Creates no account. */
 async function chooseAccount(dataDir: string, clusterDir: string): Promise<SystemAccount> {
   const cluster = await stat(clusterDir).catch(() => null);
   if (cluster !== null && cluster.uid !== 0) return { uid: cluster.uid, gid: cluster.gid };
@@ -89,8 +89,8 @@ async function chooseAccount(dataDir: string, clusterDir: string): Promise<Syste
       .at(0);
   if (match !== undefined) return { uid: Number(match[2]), gid: Number(match[3]) };
   throw new StartupError(
-    "PostgreSQL refuses to run as root, and /etc/passwd has neither a user postgres nor a user nobody.",
-    "Run Waymark as an ordinary user, or set DATABASE_URL to a PostgreSQL server of your own.",
+    "PostgreSQL refuses to run as root, and /etc/passwd has no user postgres or nobody to run it as.",
+    "Run Waymark as an ordinary user, or set DATABASE_URL to your own PostgreSQL server.",
   );
 }
 
@@ -107,7 +107,7 @@ async function findBlockedPath(account: SystemAccount, path: string): Promise<st
   return canTraverse(account, await stat(path)) ? null : path;
 }
 
-/** For a folder: may pass through it. For a program: may run it. */
+/** True if the account may execute the file: traverse a folder or run a program. */
 function canTraverse({ uid, gid }: SystemAccount, { uid: owner, gid: group, mode }: Stats): boolean {
   if (uid === owner) return (mode & 0o100) !== 0;
   return (mode & (gid === group ? 0o010 : 0o001)) !== 0;

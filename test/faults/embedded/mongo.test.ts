@@ -37,7 +37,7 @@ async function readNotes(url: string): Promise<unknown[]> {
     .toArray();
 }
 
-const usersOf = (dataDir: string): Promise<string[]> => readdir(join(dataDir, "mongo-users"));
+const usersOf = (dataDir: string): Promise<string[]> => readdir(join(dataDir, "mongo-references"));
 
 describe("opening the embedded MongoDB", () => {
   it("starts a replica set on first use, stops it, and finds the data again on the next", async () => {

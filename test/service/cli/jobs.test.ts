@@ -5,11 +5,11 @@ import { sql } from "../../../src/platform/postgres/sql.ts";
 import { waitForExit } from "../../support/processes/cli-process.ts";
 import { useCliFixture } from "../../support/processes/cli.fixture.ts";
 
-const HEADER_OF_EXPORT = /^marking_number,agent,contractor,batch_number,.*,provider_status\n/;
+const EXPORT_HEADER = /^marking_number,agent,contractor,batch_number,.*,provider_status\n/;
 
-const { start, run: waymark, runJson: documentOf, writeTestFile: fileOf, folder, database } = useCliFixture();
+const { start, run: waymark, runJson, writeTestFile, folder, database } = useCliFixture();
 
-async function interruptedJobs(): Promise<number | undefined> {
+async function countInterruptedJobs(): Promise<number | undefined> {
   const [row] = await database().query<{ count: number }>(
     sql`select count(*)::int as count from job where marking_number like 'I-%'`,
   );
@@ -17,8 +17,8 @@ async function interruptedJobs(): Promise<number | undefined> {
 }
 
 describe("jobs import", () => {
-  it("reads CSV by the file's name and says what became of the rows", async () => {
-    const file = await fileOf(
+  it("detects CSV from the file name and prints the counts", async () => {
+    const file = await writeTestFile(
       "jobs.csv",
       "marking_number,agent,contractor,weight\r\nC-1,Acme,Swift Couriers,1\r\nC-2,Acme,,2\r\n",
     );
@@ -27,7 +27,7 @@ describe("jobs import", () => {
       stdout: "2 created, 0 updated, 0 unchanged, 0 failed.\n",
       stderr: "",
     });
-    expect(await documentOf("jobs", "import", file)).toEqual({
+    expect(await runJson("jobs", "import", file)).toEqual({
       dry_run: false,
       created: 0,
       updated: 0,
@@ -38,8 +38,8 @@ describe("jobs import", () => {
     });
   });
 
-  it("records its beginning and its end in the audit log, as an operator's; a dry run records nothing", async () => {
-    const file = await fileOf("audited.csv", "marking_number,weight\nAU-1,1\nAU-2,x\n");
+  it("records start and end in the audit log, except for a dry run", async () => {
+    const file = await writeTestFile("audited.csv", "marking_number,weight\nAU-1,1\nAU-2,x\n");
     await waymark("jobs", "import", file, "--agent", "Acme", "--dry-run");
     await waymark("jobs", "import", file, "--agent", "Acme");
     const entries = await database().query(
@@ -47,15 +47,18 @@ describe("jobs import", () => {
     );
     const details = { format: "csv", agent: "Acme" };
     const counts = { created: 1, updated: 0, unchanged: 0, failed: 1 };
-    const by = { actor: "system", by_operator: true };
+    const actor = { actor: "system", by_operator: true };
     expect(entries).toEqual([
-      { action: "import.started", ...by, details },
-      { action: "import.finished", ...by, details: { ...details, ...counts } },
+      { action: "import.started", ...actor, details },
+      { action: "import.finished", ...actor, details: { ...details, ...counts } },
     ]);
   });
 
-  it("tells the rows that failed by line, field and reason, imports the others, and exits with 1", async () => {
-    const file = await fileOf("some.csv", "marking_number,weight\nF-1,1\nF-2,x\nF-3,3\n\u001B[2J,4,5\n");
+  it("prints failed rows with line, field and reason, imports the others, and exits with 1", async () => {
+    const file = await writeTestFile(
+      "some.csv",
+      "marking_number,weight\nF-1,1\nF-2,x\nF-3,3\n\u001B[2J,4,5\n",
+    );
     const run = await waymark("jobs", "import", file, "--agent", "Acme");
     expect(run).toEqual({
       code: 1,
@@ -87,7 +90,7 @@ describe("jobs import", () => {
   });
 
   // evidence: cli-control-characters-escaped
-  it("sends no control character of a file to the terminal", async () => {
+  it("escapes control characters from the file", async () => {
     const run = await waitForExit(
       start(["jobs", "import", "-", "--format", "ndjson", "--agent", "Acme"]),
       '{"marking_number":"\\u001b[2J","\\u0007":1}',
@@ -95,16 +98,16 @@ describe("jobs import", () => {
     expect(run.stderr).toBe("line 1 (\\u{1b}[2J): \\u{7}: is not a column of jobs\n");
   });
 
-  it("refuses a column that it does not know, and names the nearest that it does", async () => {
-    const file = await fileOf("typo.csv", "marking_number,recipent_name\nT-1,x\n");
+  it("rejects an unknown column and suggests the closest one", async () => {
+    const file = await writeTestFile("typo.csv", "marking_number,recipent_name\nT-1,x\n");
     const run = await waymark("jobs", "import", file, "--agent", "Acme");
     expect(run).toMatchObject({ code: 2, stdout: "" });
     expect(run.stderr).toMatch(
-      /^Error: The column "recipent_name" is not a column of jobs; did you mean recipient_name\?\nThe columns are: marking_number, /,
+      /^Error: The column "recipent_name" is not a column of jobs; did you mean recipient_name\?\nKnown columns: marking_number, /,
     );
   });
 
-  it("reads standard input, its format given", async () => {
+  it("reads standard input if the format is given", async () => {
     const args = ["jobs", "import", "-", "--format", "ndjson", "--contractor", "Swift Couriers"];
     const run = await waitForExit(
       start(args),
@@ -113,18 +116,18 @@ describe("jobs import", () => {
     expect(run).toEqual({ code: 0, stdout: "1 created, 0 updated, 1 unchanged, 0 failed.\n", stderr: "" });
   });
 
-  it("changes nothing in a dry run, and says so", async () => {
+  it("changes nothing in a dry run", async () => {
     const args = ["jobs", "import", "-", "--format", "ndjson", "--agent", "Acme", "--dry-run"];
     for (let round = 0; round < 2; round += 1) {
       const run = await waitForExit(start(args), '{"marking_number":"DRY-1"}');
       expect(run.stdout).toBe(
-        "Dry run, nothing was changed. It would be: 1 created, 0 updated, 0 unchanged, 0 failed.\n",
+        "Dry run, nothing changed. An import would give: 1 created, 0 updated, 0 unchanged, 0 failed.\n",
       );
     }
   });
 
-  it("lists the first 1,000 failed rows in its document and counts the rest, in a small memory", async () => {
-    const rows = Array.from({ length: 30_000 }, (_, at) => `{"marking_number":"L-${at}","weight":"x"}`);
+  it("lists the first 1,000 failed rows in the JSON and counts the rest, in bounded memory", async () => {
+    const rows = Array.from({ length: 30_000 }, (_, index) => `{"marking_number":"L-${index}","weight":"x"}`);
     const child = start(["jobs", "import", "-", "--format", "ndjson", "--agent", "Acme", "--json"], {
       NODE_OPTIONS: "--max-old-space-size=64",
     });
@@ -135,42 +138,44 @@ describe("jobs import", () => {
     expect(run.stderr.trimEnd().split("\n").length).toBe(30_000);
   });
 
-  it("keeps what is in already when it is interrupted, and exits with 1", async () => {
+  it("keeps the imported batches when interrupted, and exits with 1", async () => {
     const child = start(["jobs", "import", "-", "--format", "ndjson", "--agent", "Acme"]);
     const end = waitForExit(child);
-    child.stdin?.write(Array.from({ length: 1_500 }, (_, at) => `{"marking_number":"I-${at}"}\n`).join(""));
-    await vi.waitFor(async () => expect(await interruptedJobs()).toBe(1_000), { timeout: 20_000 });
+    child.stdin?.write(
+      Array.from({ length: 1_500 }, (_, index) => `{"marking_number":"I-${index}"}\n`).join(""),
+    );
+    await vi.waitFor(async () => expect(await countInterruptedJobs()).toBe(1_000), { timeout: 20_000 });
     child.kill("SIGINT");
     expect(await end).toEqual({
       code: 1,
       stdout: "",
       stderr:
-        "Stopped. Until then: 1,000 created, 0 updated, 0 unchanged, 0 failed.\nError: Interrupted\nWhat was committed stays.\n",
+        "Import stopped. Rows processed so far: 1,000 created, 0 updated, 0 unchanged, 0 failed.\nError: Interrupted\nChanges committed before the interruption are kept.\n",
     });
-    expect(await interruptedJobs()).toBe(1_000);
+    expect(await countInterruptedJobs()).toBe(1_000);
   });
 });
 
 describe("jobs export", () => {
   const file = 'marking_number,labels,instructions\nE-1,"",\nE-2,"a,""b""\nc",=1+1\n';
 
-  it("writes what can be imported again, changing nothing", async () => {
+  it("writes a file whose import changes nothing", async () => {
     await waymark("org", "create", "--name", "Exporter", "--type", "agent");
-    await waymark("jobs", "import", await fileOf("export.csv", file), "--agent", "Exporter");
+    await waymark("jobs", "import", await writeTestFile("export.csv", file), "--agent", "Exporter");
     const csv = await waymark("jobs", "export", "--agent", "Exporter");
     expect(csv).toMatchObject({ code: 0, stderr: "2 jobs exported.\n" });
-    expect(csv.stdout).toMatch(HEADER_OF_EXPORT);
+    expect(csv.stdout).toMatch(EXPORT_HEADER);
     expect(csv.stdout).toMatch(/\nE-1,org_\w{26},,,,,"",,,,,,,,,pending,,,false,\n/);
     expect(csv.stdout).toMatch(/\nE-2,org_\w{26},,,,,"a,""b""\nc",,,,,,,,=1\+1,pending,,,false,\n/);
     const back = await waitForExit(start(["jobs", "import", "-", "--format", "csv"]), csv.stdout);
     expect(back.stdout).toBe("0 created, 0 updated, 2 unchanged, 0 failed.\n");
   });
 
-  it("writes to a file in the format of its name, and says how many with --json", async () => {
+  it("writes to a file in the format of its name, and prints the count with --json", async () => {
     await waymark("org", "create", "--name", "Exporter", "--type", "agent");
-    await waymark("jobs", "import", await fileOf("export.csv", file), "--agent", "Exporter");
+    await waymark("jobs", "import", await writeTestFile("export.csv", file), "--agent", "Exporter");
     const out = join(folder(), "out.ndjson");
-    const document = await documentOf(
+    const document = await runJson(
       "jobs",
       "export",
       "--agent",
@@ -185,7 +190,7 @@ describe("jobs export", () => {
       .trimEnd()
       .split("\n")
       .map((line) => JSON.parse(line));
-    // Jobs made in the same millisecond come in any order.
+    // Jobs created in the same millisecond have no defined order.
     expect(
       lines.toSorted((one, other) => one.marking_number.localeCompare(other.marking_number)),
     ).toMatchObject([
@@ -197,27 +202,27 @@ describe("jobs export", () => {
     });
   });
 
-  it("prints one document with --json: the jobs, or where they are", async () => {
+  it("prints the jobs with --json, and rejects --json with CSV", async () => {
     await waymark("org", "create", "--name", "Exporter", "--type", "agent");
-    await waymark("jobs", "import", await fileOf("export.csv", file), "--agent", "Exporter");
-    const { jobs, exported } = await documentOf("jobs", "export", "--agent", "Exporter");
+    await waymark("jobs", "import", await writeTestFile("export.csv", file), "--agent", "Exporter");
+    const { jobs, exported } = await runJson("jobs", "export", "--agent", "Exporter");
     expect(exported).toBe(2);
     expect(jobs.map((job: { marking_number: string }) => job.marking_number).toSorted()).toEqual([
       "E-1",
       "E-2",
     ]);
-    const none = await documentOf("jobs", "export", "--agent", "Exporter", "--status", "returned");
+    const none = await runJson("jobs", "export", "--agent", "Exporter", "--status", "returned");
     expect(none).toEqual({ jobs: [], exported: 0 });
     const csv = await waymark("jobs", "export", "--json", "--format", "csv");
     expect(csv.code).toBe(2);
     expect(JSON.parse(csv.stdout)).toMatchObject({ error: { code: "BadRequestException" } });
   });
 
-  it("is empty but for its header where no job matches", async () => {
+  it("writes only the header if no job matches", async () => {
     const run = await waymark("jobs", "export", "--contractor", "Swift Couriers", "--status", "returned");
     expect(run).toEqual({
       code: 0,
-      stdout: expect.stringMatching(HEADER_OF_EXPORT),
+      stdout: expect.stringMatching(EXPORT_HEADER),
       stderr: "0 jobs exported.\n",
     });
     expect(run.stdout.split("\n").length).toBe(2);

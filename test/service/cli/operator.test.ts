@@ -6,7 +6,7 @@ import { createCliRunner } from "../../support/processes/cli-process.ts";
 import { startTestApp, type TestApp } from "../../support/app/app.fixture.ts";
 
 let app: TestApp;
-const { run, runJson: documentOf } = createCliRunner(() => ({
+const { run, runJson } = createCliRunner(() => ({
   DATABASE_URL: app.databaseUrl,
   PUBLIC_URL: "https://console.example",
 }));
@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => app[Symbol.asyncDispose]());
 
 async function createOperator(email: string): Promise<string> {
-  const { url } = await documentOf("operator", "create", "--email", email);
+  const { url } = await runJson("operator", "create", "--email", email);
   const [, token = ""] = /^https:\/\/console\.example\/invitation#token=([\w-]{43})$/.exec(url) ?? [];
   return token;
 }
@@ -25,9 +25,9 @@ async function createOperator(email: string): Promise<string> {
 const accept = (token: string) =>
   createSessionClient(app).post("/auth/links/accept", { token, name: "A Heron", password: VALID_PASSWORD });
 
-// Each command is a process of its own, which takes a while on a busy machine.
+// Every command starts a process, which is slow on a busy machine.
 describe("operator create", { timeout: 90_000 }, () => {
-  it("gives a link by which the person chooses a password and signs in as an operator", async () => {
+  it("prints a link that lets the operator choose a password and sign in", async () => {
     const token = await createOperator("First@Test.example");
     expectData(await accept(token));
     const browser = await signIn(app, { email: "first@test.example", password: VALID_PASSWORD });
@@ -38,14 +38,14 @@ describe("operator create", { timeout: 90_000 }, () => {
     expectFailure(await accept(token), 404);
   });
 
-  it("gives a new link when asked again, and the former ends", async () => {
-    const former = await createOperator("second@test.example");
+  it("prints a new link when run again, and the previous link stops working", async () => {
+    const previous = await createOperator("second@test.example");
     const token = await createOperator("second@test.example");
-    expectFailure(await accept(former), 404);
+    expectFailure(await accept(previous), 404);
     expectData(await accept(token));
   });
 
-  it("is refused for an address that has an account, and for what is no address", async () => {
+  it("fails for an e-mail address that has an account, and for an invalid one", async () => {
     expectData(await accept(await createOperator("third@test.example")));
     const [known, nonsense, missing] = await Promise.all([
       run("operator", "create", "--email", "third@test.example"),
@@ -58,10 +58,10 @@ describe("operator create", { timeout: 90_000 }, () => {
     expect(missing).toMatchObject({ code: 2, stdout: "" });
   });
 
-  it("is kept account of", async () => {
+  it("records an audit entry", async () => {
     await createOperator("fourth@test.example");
-    const [act] = await app.database.query(sql`
+    const [entry] = await app.database.query(sql`
       select action, actor, details from audit_entry where details ->> 'email' = 'fourth@test.example'`);
-    expect(act).toMatchObject({ action: "member.invited", actor: "system" });
+    expect(entry).toMatchObject({ action: "member.invited", actor: "system" });
   });
 });

@@ -3,42 +3,42 @@ import { describe, expect, it } from "vitest";
 import { sql } from "../../../src/platform/postgres/sql.ts";
 import { useCliFixture } from "../../support/processes/cli.fixture.ts";
 
-const { run: waymark, runJson: documentOf, database } = useCliFixture();
+const { run: waymark, runJson, database } = useCliFixture();
 
 describe("org", () => {
-  it("create makes an organisation, list shows it, suspend and restore shut it out and let it in", async () => {
-    const made = await documentOf("org", "create", "--name", "Übermut & Co", "--type", "contractor");
-    expect(made).toEqual({
+  it("creates, lists, suspends and restores an organisation", async () => {
+    const created = await runJson("org", "create", "--name", "Übermut & Co", "--type", "contractor");
+    expect(created).toEqual({
       id: expect.stringMatching(/^org_[0-9A-Z]{26}$/),
       name: "Übermut & Co",
       type: "contractor",
       suspended_at: null,
       created_at: expect.any(String),
     });
-    const { items } = await documentOf("org", "list");
-    expect(items).toContainEqual(made);
-    expect(await documentOf("org", "suspend", made.id)).toEqual({
-      ...made,
+    const { items } = await runJson("org", "list");
+    expect(items).toContainEqual(created);
+    expect(await runJson("org", "suspend", created.id)).toEqual({
+      ...created,
       suspended_at: expect.any(String),
     });
     expect((await waymark("org", "list")).stdout).toMatch(
-      new RegExp(`${made.id} +contractor +suspended +Übermut & Co\n`),
+      new RegExp(`${created.id} +contractor +suspended +Übermut & Co\n`),
     );
-    expect(await documentOf("org", "restore", "Übermut & Co")).toEqual(made);
-    expect(await waymark("org", "suspend", made.id)).toMatchObject({
+    expect(await runJson("org", "restore", "Übermut & Co")).toEqual(created);
+    expect(await waymark("org", "suspend", created.id)).toMatchObject({
       code: 0,
       stdout: "Übermut & Co is suspended.\n",
     });
   });
 
-  it("suspend and restore are kept account of, with the reason", async () => {
-    const { id } = await documentOf("org", "create", "--name", "Accounted", "--type", "agent");
+  it("records suspend and restore in the audit log, with the reason", async () => {
+    const { id } = await runJson("org", "create", "--name", "Audited", "--type", "agent");
     await waymark("org", "suspend", id, "--reason", "unpaid");
     await waymark("org", "restore", id);
-    const acts = await database().query(
+    const entries = await database().query(
       sql`select action, actor, details from audit_entry where subject = ${id} order by id`,
     );
-    expect(acts).toEqual([
+    expect(entries).toEqual([
       { action: "organization.suspended", actor: "system", details: { reason: "unpaid" } },
       { action: "organization.restored", actor: "system", details: null },
     ]);
@@ -46,10 +46,10 @@ describe("org", () => {
 });
 
 describe("key", () => {
-  it("create issues a key with what was asked for, list shows all but the secret", async () => {
-    const wanted = "key create --org Acme --name n --scopes jobs:read,jobs:write --expires 2099-12-31";
-    const issued = await documentOf(...wanted.split(" "), "--cidr", "10.0.0.0/8", "192.0.2.7");
-    const { key, ...shown } = issued;
+  it("creates a key with the given options, and lists everything except the secret", async () => {
+    const command = "key create --org Acme --name n --scopes jobs:read,jobs:write --expires 2099-12-31";
+    const created = await runJson(...command.split(" "), "--cidr", "10.0.0.0/8", "192.0.2.7");
+    const { key, ...shown } = created;
     expect(key).toMatch(/^wmk_[0-9a-z]{8}_[\w-]{49}$/);
     expect(shown).toEqual({
       id: expect.stringMatching(/^key_[0-9A-Z]{26}$/),
@@ -64,8 +64,8 @@ describe("key", () => {
       revoked_at: null,
       last_used_at: null,
     });
-    expect((await documentOf("key", "list", "--org", "Acme")).items).toContainEqual(shown);
-    expect((await documentOf("key", "list", "--org", "Swift Couriers")).items).toEqual([]);
+    expect((await runJson("key", "list", "--org", "Acme")).items).toContainEqual(shown);
+    expect((await runJson("key", "list", "--org", "Swift Couriers")).items).toEqual([]);
     const listed = await waymark("key", "list");
     expect(listed.stdout).toMatch(
       new RegExp(`${shown.id} +wmk_\\w{8} +active +Acme +n +jobs:read,jobs:write\n`),
@@ -73,42 +73,42 @@ describe("key", () => {
     expect(listed.stdout + listed.stderr).not.toContain(key);
   });
 
-  it("create takes an instant or a number of days to expire, and the two scopes of a partner by default", async () => {
-    const [instant, days] = await Promise.all([
-      documentOf("key", "create", "--org", "Acme", "--expires", "2099-06-01T12:00:00+02:00"),
-      documentOf("key", "create", "--org", "Acme", "--expires", "90d"),
+  it("accepts a date-time or a number of days as expiry, and defaults to jobs:read and jobs:write", async () => {
+    const [dateTime, days] = await Promise.all([
+      runJson("key", "create", "--org", "Acme", "--expires", "2099-06-01T12:00:00+02:00"),
+      runJson("key", "create", "--org", "Acme", "--expires", "90d"),
     ]);
-    expect(instant.expires_at).toBe("2099-06-01T10:00:00.000Z");
+    expect(dateTime.expires_at).toBe("2099-06-01T10:00:00.000Z");
     expect(Math.round((Date.parse(days.expires_at) - Date.now()) / 86_400_000)).toBe(90);
     expect(days.scopes).toEqual(["jobs:read", "jobs:write"]);
   });
 
-  it("revoke ends a key named by its id, its 8 characters or the whole of it", async () => {
-    const issued = await Promise.all([1, 2, 3, 4].map(() => documentOf("key", "create", "--org", "Acme")));
-    const names = [issued[0].id, issued[1].starts_with.slice(4), issued[2].starts_with, issued[3].key];
-    for (const [at, name] of names.entries()) {
-      expect(await documentOf("key", "revoke", name)).toMatchObject({
-        id: issued[at].id,
+  it("revokes a key named by its ID, its prefix with or without wmk_, or the full key", async () => {
+    const issued = await Promise.all([1, 2, 3, 4].map(() => runJson("key", "create", "--org", "Acme")));
+    const references = [issued[0].id, issued[1].starts_with.slice(4), issued[2].starts_with, issued[3].key];
+    for (const [index, reference] of references.entries()) {
+      expect(await runJson("key", "revoke", reference)).toMatchObject({
+        id: issued[index].id,
         revoked_at: expect.any(String),
       });
     }
-    expect(await waymark("key", "revoke", names[0])).toMatchObject({
+    expect(await waymark("key", "revoke", references[0])).toMatchObject({
       code: 0,
       stdout: expect.stringContaining("is revoked"),
     });
   });
 
-  it("docs/operations.md shows a prefix that a key can have", async () => {
+  it("uses the prefix format that docs/operations.md shows", async () => {
     const guide = await readFile("docs/operations.md", "utf8");
-    const { starts_with: prefix } = await documentOf("key", "create", "--org", "Acme");
+    const { starts_with: prefix } = await runJson("key", "create", "--org", "Acme");
     const example = /key revoke (wmk_\w+)/.exec(guide)?.[1] ?? "";
     for (const text of [example, prefix]) expect(text).toMatch(/^wmk_[0-9a-z]{8}$/);
   });
 
-  it("update sets, lifts and resets the limits of a key, and leaves the others", async () => {
-    const { id } = await documentOf("key", "create", "--org", "Acme");
+  it("sets, removes and resets single rate limits of a key", async () => {
+    const { id } = await runJson("key", "create", "--org", "Acme");
     const limitsAfter = async (...limits: string[]) =>
-      (await documentOf("key", "update", id, ...limits.flatMap((limit) => ["--limit", limit]))).rate_limits;
+      (await runJson("key", "update", id, ...limits.flatMap((limit) => ["--limit", limit]))).rate_limits;
     expect(await limitsAfter("read=10/20", "batch=none")).toEqual({
       read: { perSecond: 10, burst: 20 },
       batch: null,
@@ -116,16 +116,16 @@ describe("key", () => {
     expect(await limitsAfter("read=default")).toEqual({ batch: null });
     expect(await limitsAfter("write=0.5/1")).toEqual({ batch: null, write: { perSecond: 0.5, burst: 1 } });
     expect(await limitsAfter("batch=default", "write=default")).toBeNull();
-    for (const wrong of ["read", "all=1/1", "read=0/1", "read=1/0", "read=1"])
-      expect(await waymark("key", "update", id, "--limit", wrong)).toMatchObject({
+    for (const invalid of ["read", "all=1/1", "read=0/1", "read=1/0", "read=1"])
+      expect(await waymark("key", "update", id, "--limit", invalid)).toMatchObject({
         code: 2,
         stderr: expect.stringContaining("read=10/20"),
       });
   });
 
-  it("rotate issues a new key, and keeps the old one for the hours asked for", async () => {
-    const old = await documentOf("key", "create", "--org", "Acme", "--scopes", "jobs:read");
-    const rotated = await documentOf("key", "rotate", old.id, "--keep-hours", "2");
+  it("rotates a key, and keeps the old one valid for the given hours", async () => {
+    const old = await runJson("key", "create", "--org", "Acme", "--scopes", "jobs:read");
+    const rotated = await runJson("key", "rotate", old.id, "--keep-hours", "2");
     expect(rotated).toMatchObject({
       key: expect.stringMatching(/^wmk_/),
       scopes: ["jobs:read"],

@@ -6,11 +6,11 @@ import { describe, expect, it } from "vitest";
 import { waitForExit } from "../../support/processes/cli-process.ts";
 import { useCliFixture } from "../../support/processes/cli.fixture.ts";
 
-const { start, run: waymark, runJson: documentOf, folder } = useCliFixture();
+const { start, run: waymark, runJson, folder } = useCliFixture();
 
 describe("the command line", () => {
   it.each([["--help"], ["jobs", "import", "--help"], ["help", "key"]])(
-    "shows help and succeeds: %s %s",
+    "prints help and exits with 0: %s %s",
     async (...args) => {
       const run = await waymark(...args);
       expect(run).toMatchObject({ code: 0, stderr: "" });
@@ -18,27 +18,27 @@ describe("the command line", () => {
     },
   );
 
-  it("tells its version", async () => {
+  it("prints its version", async () => {
     expect(await waymark("--version")).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
     });
   });
 
-  it("prints help and version as a document with --json", async () => {
-    expect(await documentOf("--version")).toEqual({ version: expect.any(String) });
-    expect(await documentOf("org", "--help")).toEqual({
+  it("prints help and version as JSON with --json", async () => {
+    expect(await runJson("--version")).toEqual({ version: expect.any(String) });
+    expect(await runJson("org", "--help")).toEqual({
       help: expect.stringContaining("Usage: waymark org"),
     });
   });
 
-  it("takes --json before the command, too", async () => {
+  it("accepts --json before the command", async () => {
     const run = await waymark("--json", "org", "list");
     expect(JSON.parse(run.stdout)).toHaveProperty("items");
   });
 });
 
-describe("exit code 2, wrong use", () => {
+describe("exit code 2 (usage error)", () => {
   it.each([
     [["bogus"], "unknown command 'bogus'", "See: waymark --help"],
     [["org", "lst"], "unknown command 'lst'\n(Did you mean list?)", "See: waymark org --help"],
@@ -57,19 +57,19 @@ describe("exit code 2, wrong use", () => {
     [["org", "suspend"], "missing required argument 'org'", "org suspend --help"],
     [
       ["key", "create", "--org", "Acme", "--scopes", "jobs:all"],
-      "Scopes are jobs:read, jobs:write",
+      "Allowed scopes: jobs:read, jobs:write",
       "key create --help",
     ],
-    [["key", "create", "--org", "Acme", "--expires", "soon"], "a day (2027-01-31)", "key create --help"],
+    [["key", "create", "--org", "Acme", "--expires", "soon"], "a date (2027-01-31)", "key create --help"],
     [
       ["key", "create", "--org", "Acme", "--expires", "2027-02-30"],
-      "a day (2027-01-31)",
+      "a date (2027-01-31)",
       "key create --help",
     ],
     [["key", "rotate", "x", "--keep-hours", "25"], "a number of hours from 0 to 24", "key rotate --help"],
     [["serve", "--role", "cook"], "Allowed choices are all, api, worker", "serve --help"],
     [["jobs", "export", "--format", "xml"], "Allowed choices are csv, ndjson", "jobs export --help"],
-  ])("is told with a hint, on standard error alone: %j", async (args, message, hint) => {
+  ])("prints the error with a hint on standard error only: %j", async (args, message, hint) => {
     const run = await waymark(...args);
     expect(run).toMatchObject({ code: 2, stdout: "" });
     expect(run.stderr).toContain(`Error: `);
@@ -82,18 +82,18 @@ describe("exit code 2, wrong use", () => {
     [["key", "create", "--org", "Acme", "--cidr", "999"], '"999" is not a CIDR range'],
     [["key", "create", "--org", "Acme", "--expires", "2020-01-01"], "The expiry is in the past"],
     [["org", "create", "--name", " ", "--type", "agent"], "An organisation needs a name"],
-    [["jobs", "export", "--status", "done"], 'There is no status "done"; known are pending,'],
+    [["jobs", "export", "--status", "done"], 'Unknown status "done"; known statuses: pending,'],
     [["jobs", "export", "--agent", "Swift Couriers"], '"Swift Couriers" is a contractor, not an agent'],
-    [["jobs", "import", "-"], "Standard input does not tell its format"],
+    [["jobs", "import", "-"], "Cannot detect the format of standard input"],
     [["jobs", "import", tmpdir()], "is a folder"],
-  ])("is a bad value, too: %j", async (args, message) => {
+  ])("is also returned for an invalid value: %j", async (args, message) => {
     const run = await waymark(...args);
     expect(run).toMatchObject({ code: 2, stdout: "" });
     expect(run.stderr).toContain(`Error: `);
     expect(run.stderr).toContain(message);
   });
 
-  it("is no command at all, answered with the help", async () => {
+  it("is returned with the help if no command is given", async () => {
     const run = await waymark("key");
     expect(run).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(/^Usage: waymark key/) });
   });
@@ -103,7 +103,7 @@ describe("exit code 2, wrong use", () => {
     [[], "UsageError", "See: waymark --help"],
     [["serve"], "BadRequestException", null],
     [["jobs", "export", "--status", "done"], "BadRequestException", null],
-  ])("is one document on standard output with --json: %j", async (args, code, hint) => {
+  ])("prints the error as JSON on standard output with --json: %j", async (args, code, hint) => {
     const run = await waymark(...args, "--json");
     expect(run.code).toBe(2);
     expect(JSON.parse(run.stdout)).toEqual({
@@ -112,8 +112,8 @@ describe("exit code 2, wrong use", () => {
   });
 });
 
-describe("exit code 1, it failed", () => {
-  it("is told without a stack: what is not there, or is there already", async () => {
+describe("exit code 1 (failure)", () => {
+  it("prints no stack for an object or file that does not exist, or a name that is taken", async () => {
     const [missing, taken, file] = await Promise.all([
       waymark("org", "suspend", "Nobody"),
       waymark("org", "create", "--name", "Acme", "--type", "agent"),
@@ -123,7 +123,7 @@ describe("exit code 1, it failed", () => {
       code: 1,
       stdout: "",
       stderr:
-        'Error: There is no organisation "Nobody"\n`waymark org list` and `waymark key list` show what there is.\n',
+        'Error: There is no organisation "Nobody"\nRun `waymark org list` or `waymark key list` to see what exists.\n',
     });
     expect(taken).toEqual({
       code: 1,
@@ -133,38 +133,38 @@ describe("exit code 1, it failed", () => {
     expect(file).toEqual({
       code: 1,
       stdout: "",
-      stderr: `Error: ${join(folder(), "none.csv")} is not there\n`,
+      stderr: `Error: ${join(folder(), "none.csv")} does not exist\n`,
     });
   });
 
-  it("is one document on standard output with --json", async () => {
+  it("prints the error as JSON on standard output with --json", async () => {
     const run = await waymark("key", "revoke", "nokey123", "--json");
     expect(run.code).toBe(1);
     expect(JSON.parse(run.stdout)).toEqual({
       error: {
         code: "NotFoundException",
-        message: "There is no such key",
+        message: "No API key has this ID or prefix",
         hint: expect.any(String),
         details: null,
       },
     });
   });
 
-  it("is a wrong setting or a database that is away, each with a hint", async () => {
-    const [wrong, away] = await Promise.all([
+  it("is returned with a hint for an invalid setting and for an unreachable database", async () => {
+    const [invalid, unreachable] = await Promise.all([
       waitForExit(start(["org", "list"], { DATABASE_URL: "mysql://x" })),
       waitForExit(start(["org", "list", "--json"], { DATABASE_URL: "postgresql://127.0.0.1:1/none" })),
     ]);
-    expect(wrong).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("DATABASE_URL") });
-    expect(wrong.stderr).not.toContain("    at ");
-    expect(away.code).toBe(1);
-    expect(JSON.parse(away.stdout).error).toMatchObject({
+    expect(invalid).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("DATABASE_URL") });
+    expect(invalid.stderr).not.toContain("    at ");
+    expect(unreachable.code).toBe(1);
+    expect(JSON.parse(unreachable.stdout).error).toMatchObject({
       code: "StartupError",
       hint: expect.stringContaining("DATABASE_URL"),
     });
   });
 
-  it("ends quietly where the reader of its output went away", async () => {
+  it("prints no error if the reader of standard output closes the pipe", async () => {
     const child = start(["jobs", "export"]);
     child.stdout?.destroy();
     const [stderr, [code]] = await Promise.all([
@@ -176,9 +176,9 @@ describe("exit code 1, it failed", () => {
 });
 
 describe("migrate", () => {
-  it("says what it applied: nothing where the schema is up to date", async () => {
+  it("reports that nothing was applied if the schema is up to date", async () => {
     expect(await waymark("migrate")).toEqual({ code: 0, stdout: "The schema is up to date.\n", stderr: "" });
-    expect(await documentOf("migrate")).toEqual({ applied: [] });
+    expect(await runJson("migrate")).toEqual({ applied: [] });
   });
 });
 
@@ -188,7 +188,7 @@ describe("WAYMARK_SECRET", () => {
     [["endpoint", "list"], 1],
     [["org", "list"], 0],
     [["migrate"], 0],
-  ])("is needed with DATABASE_URL by what seals or signs, and by nothing else: %j", async (args, code) => {
+  ])("is required with DATABASE_URL only by commands that encrypt or sign: %j", async (args, code) => {
     const run = await waitForExit(start(args, { WAYMARK_SECRET: "", LOG_LEVEL: "silent" }));
     expect(run.code).toBe(code);
     if (code === 0) return;

@@ -8,15 +8,15 @@ import { startHolder } from "../../support/processes/embedded-processes.ts";
 
 const { start, run: waymark, folder } = useCliFixture();
 
-/** The address in the banner, once the server has said it. */
-async function addressIn(child: ChildProcess): Promise<string> {
-  let said = "";
+/** Waits for the banner and returns the URL in it. */
+async function urlInBanner(child: ChildProcess): Promise<string> {
+  let output = "";
   for await (const chunk of on(child.stdout as NodeJS.ReadableStream, "data")) {
-    said += String(chunk[0]);
-    const address = /http:\/\/127\.0\.0\.1:\d+/.exec(said);
-    if (address) return address[0];
+    output += String(chunk[0]);
+    const match = /http:\/\/127\.0\.0\.1:\d+/.exec(output);
+    if (match) return match[0];
   }
-  throw new Error("It ended before it was up");
+  throw new Error("The process ended before it printed its URL");
 }
 
 describe("serve", () => {
@@ -27,23 +27,23 @@ describe("serve", () => {
       MONGODB_URL: "mongodb://127.0.0.1:9",
     });
     const end = waitForExit(child);
-    const url = await addressIn(child);
+    const url = await urlInBanner(child);
     expect((await fetch(`${url}/health/live`)).status).toBe(200);
     child.kill("SIGTERM");
     expect(await end).toMatchObject({ code: 0, stderr: "" });
   });
 });
 
-function login(role: string) {
+function expectedLogin(role: string) {
   return {
     email: `${role}@waymark.example`,
     password: expect.stringMatching(/^\w{4}(-\w{4}){3}$/),
   };
 }
 
-describe("with no DATABASE_URL", () => {
+describe("without DATABASE_URL", () => {
   it(
-    "works on the embedded database, whether or not a server is up, and demo fills it once",
+    "uses the embedded database with or without a running server, and demo creates its data once",
     { timeout: 90_000 },
     async () => {
       const dataDir = join(folder(), "embedded");
@@ -55,9 +55,9 @@ describe("with no DATABASE_URL", () => {
         agent_key: expect.stringMatching(/^wmk_/),
         contractor_key: expect.stringMatching(/^wmk_/),
         logins: {
-          agent: login("agent"),
-          contractor: login("contractor"),
-          operator: login("operator"),
+          agent: expectedLogin("agent"),
+          contractor: expectedLogin("contractor"),
+          operator: expectedLogin("operator"),
         },
       });
 
@@ -75,12 +75,12 @@ describe("with no DATABASE_URL", () => {
     },
   );
 
-  it("leaves a database with organisations of its own without the demo", async () => {
+  it("refuses to create the demo in a database with other organisations", async () => {
     const run = await waymark("demo");
     expect(run).toMatchObject({
       code: 1,
       stdout: "",
-      stderr: expect.stringContaining("organisations of its own"),
+      stderr: expect.stringContaining("organisations other than the demo's"),
     });
   });
 });

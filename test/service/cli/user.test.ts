@@ -17,71 +17,71 @@ import { totpCode } from "../../support/accounts/totp.ts";
 
 let app: TestApp;
 let agent: TestOrganization;
-const { run, runJson: documentOf } = createCliRunner(() => ({
+const { run, runJson } = createCliRunner(() => ({
   DATABASE_URL: app.databaseUrl,
   WAYMARK_SECRET: TEST_SECRET,
   PUBLIC_URL: "https://console.example",
 }));
 
 beforeAll(async () => {
-  // Nothing sends the mails, so that they can be read.
+  // No worker runs, so the mails stay in the queue and can be read.
   app = await startTestApp({ WAYMARK_ROLE: "api" });
   agent = await app.createOrganization("agent");
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-interface Secured extends TestUser {
+interface TwoFactorUser extends TestUser {
   uri: string;
   browser: SessionClient;
 }
 
-async function securedPerson(): Promise<Secured> {
-  const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
-  const browser = await signIn(app, person);
-  const { uri } = await enableTwoFactor(browser, person);
-  return { ...person, uri, browser };
+async function createTwoFactorUser(): Promise<TwoFactorUser> {
+  const user = await createTestUser(app, { organizationId: agent.id, role: "member" });
+  const browser = await signIn(app, user);
+  const { uri } = await enableTwoFactor(browser, user);
+  return { ...user, uri, browser };
 }
 
 const reset = (...args: string[]) => run("user", "reset-two-factor", ...args);
 
-// Each command is a process of its own, which takes a while on a busy machine.
+// Every command starts a process, which is slow on a busy machine.
 describe("user reset-two-factor", { timeout: 90_000 }, () => {
   // evidence: two-factor-reset-by-operator
-  it("turns it off, ends what was open, and leaves the person their password", async () => {
-    const person = await securedPerson();
-    const halfway = createSessionClient(app);
-    const { email, password } = person;
-    expectData(await halfway.post("/auth/sign-in", { email, password }));
+  it("turns two-factor authentication off, revokes all sessions, and keeps the password", async () => {
+    const user = await createTwoFactorUser();
+    const halfSignedIn = createSessionClient(app);
+    const { email, password } = user;
+    expectData(await halfSignedIn.post("/auth/sign-in", { email, password }));
 
-    expect(await documentOf("user", "reset-two-factor", email.toUpperCase())).toEqual({
+    expect(await runJson("user", "reset-two-factor", email.toUpperCase())).toEqual({
       email,
       sessions_ended: 1,
     });
 
-    expectFailure(await person.browser.get("/auth/session"), 401);
+    expectFailure(await user.browser.get("/auth/session"), 401);
     expectFailure(
-      await halfway.post("/auth/two-factor", { code: totpCode(person.uri, 1), kind: "totp" }),
+      await halfSignedIn.post("/auth/two-factor", { code: totpCode(user.uri, 1), kind: "totp" }),
       401,
     );
-    const kept = await app.database.query(
-      sql`select from user_two_factor where user_id = ${person.id}::uuid`,
+    const stored = await app.database.query(
+      sql`select from user_two_factor where user_id = ${user.id}::uuid`,
     );
-    expect(kept).toEqual([]);
-    const browser = await signIn(app, person);
+    expect(stored).toEqual([]);
+    const browser = await signIn(app, user);
     expect(expectData(await browser.get("/auth/session")).user.has_two_factor).toBe(false);
-    // And they may have another.
+    // The user can set it up again.
     expectData(await browser.post("/auth/two-factor/begin", { password }));
   });
 
-  it("is kept account of, and told to the person", async () => {
-    const { email } = await securedPerson();
+  it("records an audit entry and mails the user", async () => {
+    const { email } = await createTwoFactorUser();
     const { code, stdout } = await reset(email);
     expect(code).toBe(0);
     expect(stdout).toContain(email);
-    const acts = await app.database.query(sql`
+    const entries = await app.database.query(sql`
       select actor, by_operator, organization_id, details from audit_entry
       where action = 'two_factor.reset' and subject = ${email}`);
-    expect(acts).toEqual([
+    expect(entries).toEqual([
       { actor: "system", by_operator: true, organization_id: agent.id, details: { sessions_ended: 1 } },
     ]);
     const mail = (await listMailsTo(app, email)).at(-1);
@@ -91,7 +91,7 @@ describe("user reset-two-factor", { timeout: 90_000 }, () => {
     });
   });
 
-  it("is refused where there is nothing to reset, and nothing is told", async () => {
+  it("fails and sends no mail if the account does not exist or has no two-factor authentication", async () => {
     const { email } = await createTestUser(app, { organizationId: agent.id, role: "member" });
     const [unknown, off, nonsense, missing] = await Promise.all([
       reset("nobody@test.example", "--json"),

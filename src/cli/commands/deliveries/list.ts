@@ -23,16 +23,16 @@ interface Options {
   cursor?: string;
 }
 
-const COLUMNS = ["ID", "MADE", "EVENT", "MARKING NUMBER", "STATUS", "ATTEMPTS", "OUTCOME", "NEXT"];
+const COLUMNS = ["ID", "CREATED", "EVENT", "MARKING NUMBER", "STATUS", "ATTEMPTS", "OUTCOME", "NEXT"];
 
 export function deliveriesListCommand(cli: CliContext): Command {
   return new Command("list")
-    .description("list the logged deliveries, newest first")
-    .option("--endpoint <endpoint>", "only those of this endpoint (whe_…)")
-    .option("--org <org>", "only those of this organisation: its id or exact name")
-    .addOption(new Option("--status <status>", "only those that stand so").choices(deliveryStatuses))
-    .option("--limit <count>", "how many, up to 200", parsePositiveInteger, 20)
-    .option("--cursor <cursor>", "go on where a page before ended")
+    .description("list deliveries, newest first")
+    .option("--endpoint <endpoint>", "only deliveries to this endpoint (whe_…)")
+    .option("--org <org>", "only deliveries of this organisation (ID or exact name)")
+    .addOption(new Option("--status <status>", "only deliveries with this status").choices(deliveryStatuses))
+    .option("--limit <count>", "maximum number of rows, up to 200", parsePositiveInteger, 20)
+    .option("--cursor <cursor>", "cursor of the next page, as printed by the previous one")
     .action(({ endpoint: endpointId, org, status, limit, cursor }: Options) =>
       withWebhooks(cli, async ({ organizations, deliveries, endpoints }) => {
         const organizationId = org === undefined ? undefined : (await organizations.get(org)).id;
@@ -43,7 +43,7 @@ export function deliveriesListCommand(cli: CliContext): Command {
           delivery,
           endpoint: endpointById.get(delivery.endpointId),
         }));
-        const more = nextCursor === null ? "" : `\nThere are more: --cursor ${nextCursor}`;
+        const more = nextCursor === null ? "" : `\nNext page: --cursor ${nextCursor}`;
         cli.output.printResult(
           {
             items: listed.map(({ delivery, endpoint }) => ({
@@ -52,9 +52,7 @@ export function deliveriesListCommand(cli: CliContext): Command {
             })),
             next_cursor: nextCursor,
           },
-          items.length === 0
-            ? "There is no such delivery."
-            : formatTable([COLUMNS, ...listed.map(formatRow)]) + more,
+          items.length === 0 ? "No deliveries." : formatTable([COLUMNS, ...listed.map(formatRow)]) + more,
         );
       }),
     );
@@ -62,7 +60,7 @@ export function deliveriesListCommand(cli: CliContext): Command {
 
 interface ListedDelivery {
   readonly delivery: DeliveryView;
-  /** Undefined: deleted. */
+  /** Undefined if the endpoint has been deleted. */
   readonly endpoint: EndpointView | undefined;
 }
 
@@ -75,7 +73,7 @@ async function loadEndpoints(
   return new Map(views.map((view) => [view.id, view]));
 }
 
-/** True if the delivery's next attempt waits for its endpoint and not for its schedule. */
+/** True if the endpoint's block, not the retry schedule, determines the next attempt. */
 function isBlocked(delivery: DeliveryView, endpoint: EndpointView | undefined): endpoint is EndpointView {
   if (delivery.status !== "pending" || delivery.isInFlight || endpoint?.status !== "active") return false;
   const until = endpoint.blockedUntil ?? "";
@@ -85,7 +83,7 @@ function isBlocked(delivery: DeliveryView, endpoint: EndpointView | undefined): 
 
 function formatNextAttempt({ delivery, endpoint }: ListedDelivery): string {
   if (!isBlocked(delivery, endpoint)) return delivery.nextAttemptAt ?? "-";
-  return `waits ${endpoint.isCircuitOpen ? "for the probe at" : "until"} ${endpoint.blockedUntil}`;
+  return `${endpoint.isCircuitOpen ? "after probe at" : "blocked until"} ${endpoint.blockedUntil}`;
 }
 
 function formatRow(listed: ListedDelivery): string[] {
@@ -95,7 +93,7 @@ function formatRow(listed: ListedDelivery): string[] {
     delivery.createdAt,
     delivery.origin === "event" ? delivery.eventType : `${delivery.eventType} (${delivery.origin})`,
     delivery.markingNumber ?? "-",
-    delivery.isInFlight ? "being sent" : delivery.status,
+    delivery.isInFlight ? "in flight" : delivery.status,
     String(delivery.attempts),
     delivery.outcome ?? "-",
     formatNextAttempt(listed),

@@ -10,13 +10,13 @@ import { withWebhooks } from "../../with-webhooks.ts";
 interface Options {
   endpoint?: string;
   failedSince?: Date;
-  /** True: as far back as the log goes. */
+  /** True: all stored events. */
   missing?: true | Date;
 }
 
 const HELP_TEXT = `
-A receiver sees the same webhook-id again, with a fresh timestamp and signature. What is replayed is sent by the server or
-a worker that runs on this database, as fast as the endpoint's limits let it.
+The receiver gets the same webhook-id with a new timestamp and signature. A server or worker that runs on this database
+sends the replays, as fast as the endpoint's limits allow.
 
   waymark deliveries replay dlv_…
   waymark deliveries replay --endpoint whe_… --failed-since 12h
@@ -24,17 +24,17 @@ a worker that runs on this database, as fast as the endpoint's limits let it.
 
 export function deliveriesReplayCommand(cli: CliContext): Command {
   return new Command("replay")
-    .description("send again: one delivery, or of an endpoint what has failed or was never sent")
-    .argument("[delivery]", "its id (dlv_…)")
-    .option("--endpoint <endpoint>", "of which endpoint (whe_…)")
+    .description("send events again: one delivery, or the failed or missing deliveries of an endpoint")
+    .argument("[delivery]", "delivery ID (dlv_…)")
+    .option("--endpoint <endpoint>", "endpoint ID (whe_…)")
     .option(
       "--failed-since <when>",
-      "what has failed for good since then: an instant, a day, or 12h",
+      "replay deliveries that failed since this date, date-time or time ago (12h)",
       parseSince,
     )
     .option(
       "--missing [since]",
-      "all events still stored, or those since then, that it never had",
+      "replay stored events that the endpoint has no delivery for; optionally only those since this time",
       parseSince,
     )
     .addHelpText("after", HELP_TEXT)
@@ -45,18 +45,18 @@ export function deliveriesReplayCommand(cli: CliContext): Command {
 }
 
 function validateOptions(id: string | undefined, { endpoint, failedSince, missing }: Options): void {
-  const selectors = [id, failedSince, missing].filter((way) => way !== undefined).length;
+  const selectors = [id, failedSince, missing].filter((option) => option !== undefined).length;
   if (selectors === 1 && (id === undefined) === (endpoint !== undefined)) return;
   throw new AppError(
     "BadRequestException",
-    "Say what to replay: a delivery's id, or --endpoint with --failed-since or --missing",
+    "Specify either a delivery ID, or --endpoint with --failed-since or --missing",
   );
 }
 
 function replayOne(cli: CliContext, id: string): Promise<void> {
   return withWebhooks(cli, async ({ deliveries }) => {
     const created = await deliveries.replay(systemPrincipal, id);
-    cli.output.printResult(presentDelivery(created), `It is sent again as ${created.id}.`);
+    cli.output.printResult(presentDelivery(created), `Replay queued as ${created.id}.`);
   });
 }
 
@@ -67,6 +67,6 @@ function replayMany(cli: CliContext, { endpoint = "", failedSince, missing }: Op
       ? await deliveries.replayFailed(systemPrincipal, endpoint, failedSince)
       : await deliveries.replayMissing(systemPrincipal, endpoint, since);
     const events = `${replayed.toLocaleString("en")} ${replayed === 1 ? "event" : "events"}`;
-    cli.output.printResult({ endpoint_id: endpoint, replayed }, `${events} to be sent.`);
+    cli.output.printResult({ endpoint_id: endpoint, replayed }, `${events} queued for replay.`);
   });
 }

@@ -7,8 +7,8 @@ import { withWebhooks } from "../../with-webhooks.ts";
 
 export function deliveriesShowCommand(cli: CliContext): Command {
   return new Command("show")
-    .description("show a delivery with its attempts: what was sent, and what came back")
-    .argument("<delivery>", "its id (dlv_…)")
+    .description("show a delivery and its attempts, with requests and responses")
+    .argument("<delivery>", "delivery ID (dlv_…)")
     .action((id: string) =>
       withWebhooks(cli, async ({ deliveries }) => {
         const delivery = await deliveries.get(systemPrincipal, id);

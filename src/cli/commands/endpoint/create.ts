@@ -17,18 +17,26 @@ interface Options {
   perSecond?: number;
 }
 
-export const SECRET_NOTICE = "Keep the secret: the receiver verifies each webhook's signature with it.";
+export const SECRET_NOTICE = "Store the secret: the receiver needs it to verify webhook signatures.";
 
 export function endpointCreateCommand(cli: CliContext): Command {
   return new Command("create")
-    .description("send an organisation's events to a URL; prints the secret")
-    .requiredOption("--org <org>", "whose events: an organisation's id or exact name")
-    .requiredOption("--url <url>", "where they go")
-    .option("--events <types>", "only these types, set apart by commas (default: all)", parseCommaList)
-    .option("--description <text>", "what it is for")
-    .option("--header <header>", 'one more header, "Name: value"; may be given again', parseHeader)
-    .option("--max-in-flight <count>", "deliveries in flight, 1 to 64 (default: 8)", parsePositiveInteger)
-    .option("--per-second <count>", "deliveries a second, 1 to 1000 (default: 50)", parsePositiveInteger)
+    .description("create a webhook endpoint for an organisation and print its secret")
+    .requiredOption("--org <org>", "organisation whose events to send (ID or exact name)")
+    .requiredOption("--url <url>", "URL that receives the events")
+    .option("--events <types>", "only these event types, separated by commas (default: all)", parseCommaList)
+    .option("--description <text>", "description for your own use")
+    .option("--header <header>", 'custom header, "Name: value"; repeatable', parseHeader)
+    .option(
+      "--max-in-flight <count>",
+      "maximum deliveries in flight, 1 to 64 (default: 8)",
+      parsePositiveInteger,
+    )
+    .option(
+      "--per-second <count>",
+      "maximum deliveries per second, 1 to 1000 (default: 50)",
+      parsePositiveInteger,
+    )
     .action(({ org, events, header, ...rest }: Options) =>
       withWebhooks(cli, async ({ organizations, endpoints }) => {
         const { id, name } = await organizations.get(org);
@@ -37,11 +45,11 @@ export function endpointCreateCommand(cli: CliContext): Command {
         const { endpoint, secret } = await endpoints.create(owner, settings);
         const summary = {
           Secret: secret,
-          Id: endpoint.id,
+          ID: endpoint.id,
           Organisation: name,
-          Url: endpoint.url,
+          URL: endpoint.url,
           Events: endpoint.eventTypes?.join(", ") ?? "all",
-          Limits: `${endpoint.maxInFlight} at once, ${endpoint.perSecond} a second`,
+          Limits: `${endpoint.maxInFlight} in flight, ${endpoint.perSecond} per second`,
         };
         cli.output.printResult(
           { secret, ...presentEndpoint(endpoint) },

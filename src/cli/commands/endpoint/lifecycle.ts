@@ -14,7 +14,7 @@ import { withWebhooks } from "../../with-webhooks.ts";
 
 export function endpointPauseCommand(cli: CliContext): Command {
   return new Command("pause")
-    .description("send nothing to an endpoint; its events wait until the retention time ends")
+    .description("pause an endpoint; its events are put on hold until the retention time ends")
     .argument("<endpoint>", ENDPOINT_ARGUMENT_HELP)
     .action((id: string) =>
       withWebhooks(cli, async ({ endpoints }) => {
@@ -29,7 +29,7 @@ export function endpointPauseCommand(cli: CliContext): Command {
 
 export function endpointResumeCommand(cli: CliContext): Command {
   return new Command("resume")
-    .description("send to a paused or disabled endpoint again")
+    .description("resume a paused or disabled endpoint")
     .argument("<endpoint>", ENDPOINT_ARGUMENT_HELP)
     .option(
       "--pending-policy <policy>",
@@ -42,7 +42,7 @@ export function endpointResumeCommand(cli: CliContext): Command {
         const { endpoint, discarded } = await endpoints.resume(systemPrincipal, id, { pendingPolicy });
         cli.output.printResult(
           { ...presentEndpoint(endpoint), discarded },
-          `${escapeControlCharacters(endpoint.url)} is ${formatEndpointStatus(endpoint)}: ${formatPendingCount(endpoint)} to send, ${discarded.toLocaleString("en")} discarded.`,
+          `${escapeControlCharacters(endpoint.url)} is ${formatEndpointStatus(endpoint)}: ${formatPendingCount(endpoint)} pending, ${discarded.toLocaleString("en")} discarded.`,
         );
       }),
     );
@@ -50,7 +50,7 @@ export function endpointResumeCommand(cli: CliContext): Command {
 
 export function endpointDeleteCommand(cli: CliContext): Command {
   return new Command("delete")
-    .description("end an endpoint for good: what waits is discarded, its log stays")
+    .description("delete an endpoint and discard its pending deliveries; its delivery log is kept")
     .argument("<endpoint>", ENDPOINT_ARGUMENT_HELP)
     .action((id: string) =>
       withWebhooks(cli, async ({ endpoints }) => {
@@ -58,7 +58,7 @@ export function endpointDeleteCommand(cli: CliContext): Command {
         const { discarded } = await endpoints.delete(systemPrincipal, id);
         cli.output.printResult(
           { id, url, discarded },
-          `${escapeControlCharacters(url)} is deleted, ${discarded.toLocaleString("en")} deliveries discarded.`,
+          `${escapeControlCharacters(url)} deleted, ${discarded.toLocaleString("en")} deliveries discarded.`,
         );
       }),
     );

@@ -6,12 +6,12 @@ import { presentEndpoint, formatEndpointStatus, formatPendingCount } from "../..
 import { formatTable } from "../../output.ts";
 import { withWebhooks } from "../../with-webhooks.ts";
 
-const COLUMNS = ["ID", "STATE", "FAILING SINCE", "WAITING", "ORGANISATION", "URL"];
+const COLUMNS = ["ID", "STATUS", "FAILING SINCE", "PENDING", "ORGANISATION", "URL"];
 
 export function endpointListCommand(cli: CliContext): Command {
   return new Command("list")
-    .description("list the webhook endpoints and how they are doing, oldest first")
-    .option("--org <org>", "only those of this organisation: its id or exact name")
+    .description("list webhook endpoints with their status, oldest first")
+    .option("--org <org>", "only endpoints of this organisation (ID or exact name)")
     .action(({ org }: { org?: string }) =>
       withWebhooks(cli, async ({ organizations, endpoints }) => {
         const organizationId = org === undefined ? undefined : (await organizations.get(org)).id;
@@ -26,7 +26,7 @@ export function endpointListCommand(cli: CliContext): Command {
         ]);
         cli.output.printResult(
           { items: items.map(presentEndpoint) },
-          rows.length === 0 ? "There is no webhook endpoint yet." : formatTable([COLUMNS, ...rows]),
+          rows.length === 0 ? "No webhook endpoints." : formatTable([COLUMNS, ...rows]),
         );
       }),
     );

@@ -9,13 +9,13 @@ import { withWebhooks } from "../../with-webhooks.ts";
 
 export function endpointRotateSecretCommand(cli: CliContext): Command {
   return new Command("rotate-secret")
-    .description("give an endpoint a new secret, beside which the former one signs for 24 hours")
+    .description("create a new secret for an endpoint; the previous one also signs for 24 hours")
     .argument("<endpoint>", ENDPOINT_ARGUMENT_HELP)
     .action((id: string) =>
       withWebhooks(cli, async ({ endpoints }) => {
         const { endpoint, secret } = await endpoints.rotateSecret(systemPrincipal, id);
         const [previousValidUntil = ""] = endpoint.previousSecretsExpireAt;
-        const summary = { Secret: secret, Url: endpoint.url, "Former until": previousValidUntil };
+        const summary = { Secret: secret, URL: endpoint.url, "Previous valid until": previousValidUntil };
         cli.output.printResult(
           { secret, previous_valid_until: previousValidUntil, ...presentEndpoint(endpoint) },
           `${formatList(summary)}\n${SECRET_NOTICE}`,

@@ -9,7 +9,7 @@ import { withWebhooks } from "../../with-webhooks.ts";
 export function endpointTestCommand(cli: CliContext): Command {
   return new Command("test")
     .description(
-      "send a test event at once and show the answer, paused or not (exit code 1: it was not taken)",
+      "send a test event now, even to a paused endpoint, and show the response (exit code 1 if delivery fails)",
     )
     .argument("<endpoint>", ENDPOINT_ARGUMENT_HELP)
     .action((id: string) =>

@@ -18,22 +18,18 @@ interface Options {
 
 export function endpointUpdateCommand(cli: CliContext): Command {
   return new Command("update")
-    .description("change an endpoint; what is not named stays as it is")
+    .description("change an endpoint; options that are not given stay unchanged")
     .argument("<endpoint>", ENDPOINT_ARGUMENT_HELP)
-    .option("--url <url>", "where its events go")
-    .option("--events <types>", "only these types, set apart by commas, or: all", parseCommaList)
-    .option("--description <text>", "what it is for")
+    .option("--url <url>", "URL that receives the events")
+    .option("--events <types>", "only these event types, separated by commas, or: all", parseCommaList)
+    .option("--description <text>", "description for your own use")
     .option(
       "--header <header>",
-      'a header in place of all that it has, "Name: value"; may be given again',
+      'custom header, "Name: value"; replaces all existing custom headers; repeatable',
       parseHeader,
     )
-    .option(
-      "--max-in-flight <count>",
-      "how many deliveries may be on their way at once, 1 to 64",
-      parsePositiveInteger,
-    )
-    .option("--per-second <count>", "how many deliveries a second, 1 to 1000", parsePositiveInteger)
+    .option("--max-in-flight <count>", "maximum deliveries in flight, 1 to 64", parsePositiveInteger)
+    .option("--per-second <count>", "maximum deliveries per second, 1 to 1000", parsePositiveInteger)
     .action((id: string, { events, header, ...rest }: Options) =>
       withWebhooks(cli, async ({ endpoints }) => {
         const selectedTypes = events?.length === 1 && events[0] === "all" ? null : events;
@@ -43,10 +39,10 @@ export function endpointUpdateCommand(cli: CliContext): Command {
           headers: header,
         });
         const summary = {
-          Id: endpoint.id,
-          Url: endpoint.url,
+          ID: endpoint.id,
+          URL: endpoint.url,
           Events: endpoint.eventTypes?.join(", ") ?? "all",
-          Limits: `${endpoint.maxInFlight} at once, ${endpoint.perSecond} a second`,
+          Limits: `${endpoint.maxInFlight} in flight, ${endpoint.perSecond} per second`,
         };
         cli.output.printResult(presentEndpoint(endpoint), formatList(summary));
       }),

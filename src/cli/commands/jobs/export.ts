@@ -17,33 +17,33 @@ interface Options {
 }
 
 const HELP_TEXT = `
-With --json and without --out the one document on standard output is {"jobs": […], "exported": 2}; with --out it names the file.
+With --json and without --out, standard output is {"jobs": […], "exported": 2}; with --out, the document names the file.
 
-The file can be imported again as it is, and changes nothing then. Organisations stand there by their ids. In CSV an
-empty cell is null and one in quotes ("") an empty string.
+Importing the file again changes nothing. Organisations are written as IDs. In CSV, an empty cell means null and an
+empty cell in quotes ("") means an empty string.
 
-Values are written as they are, also those that begin with =, +, - or @: a spreadsheet may take such a cell for a formula,
-so import the file there as text.`;
+Values are not escaped for spreadsheets. A value that begins with =, +, - or @ may be read as a formula, so import the
+file into a spreadsheet as text.`;
 
 export function jobsExportCommand(cli: CliContext): Command {
   return new Command("export")
-    .description("write jobs to a file, in the order they were made")
-    .option("--agent <org>", "only jobs of this agent: its id or exact name")
-    .option("--contractor <org>", "only jobs assigned to this contractor: its id or exact name")
+    .description("export jobs to a file, oldest first")
+    .option("--agent <org>", "only jobs of this agent (ID or exact name)")
+    .option("--contractor <org>", "only jobs assigned to this contractor (ID or exact name)")
     .option("--status <code>", "only jobs with this normalized_status")
     .addOption(
-      new Option("--format <format>", "the file's format (default: by the name of --out, else csv)").choices(
+      new Option("--format <format>", "file format (default: from the name of --out, otherwise csv)").choices(
         fileFormats,
       ),
     )
-    .option("--out <file>", "where to write (default: standard output)")
+    .option("--out <file>", "output file (default: standard output)")
     .addHelpText("after", HELP_TEXT)
     .action(async (options: Options) => {
       const { out, format = "ndjson" } = options;
       if (cli.output.isJson && out === undefined && format === "csv")
         throw new AppError(
           "BadRequestException",
-          "--json prints no CSV: give --out, or leave out one of both",
+          "--json cannot print CSV: add --out, or remove --json or --format csv",
         );
       await cli.withServices((services, signal) => exportFile(cli, services, { options, signal }));
     });
@@ -79,7 +79,7 @@ async function exportFile(
   else cli.output.printResult({ exported, format, out }, summary);
 }
 
-/** Lines of JSON as one document, printed while it is read. */
+/** Streams NDJSON lines as one JSON document with a `jobs` array. */
 async function* toJsonDocument(lines: AsyncIterable<string>, exported: () => number): AsyncGenerator<string> {
   let separator = '{"jobs":[\n';
   for await (const text of lines) {
@@ -103,5 +103,8 @@ async function requireKnownStatus(
 ): Promise<string | undefined> {
   if (status === undefined || (await referenceData.isKnownStatus(status))) return status;
   const known = (await referenceData.statuses()).map(({ code }) => code);
-  throw new AppError("BadRequestException", `There is no status "${status}"; known are ${known.join(", ")}`);
+  throw new AppError(
+    "BadRequestException",
+    `Unknown status "${status}"; known statuses: ${known.join(", ")}`,
+  );
 }

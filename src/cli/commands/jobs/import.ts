@@ -1,9 +1,7 @@
 /** `waymark jobs import` */
 import { Command, Option } from "commander";
-import { NO_SOURCE } from "../../../audit/api.ts";
 import { type FileFormat, fileFormats } from "../../../jobs/api.ts";
-import { systemActor } from "../../../platform/principal.ts";
-import type { CliContext } from "../../context.ts";
+import { cliAuditContext, type CliContext } from "../../context.ts";
 import { ImportReporter, MAX_LISTED_FAILURES } from "../../import-reporter.ts";
 import { startProgressBar } from "../../progress-bar.ts";
 import { resolveInputFile, type InputFile } from "../../input-file.ts";
@@ -17,29 +15,32 @@ interface Options {
 }
 
 const HELP_TEXT = `
-The file, in UTF-8, is CSV (RFC 4180, its header naming the columns in any order) or NDJSON (an object a line, with the
-same names as keys): marking_number, agent and contractor (an organisation's id or exact name), provider_status, and the
-contract's 16 editable fields. Jobs are found by their Marking Number, made where they are not there.
+The file is UTF-8, either CSV (RFC 4180, with a header; columns in any order) or NDJSON (one object per line, with the
+column names as keys). Columns: marking_number, agent and contractor (ID or exact name of an organisation),
+provider_status, and the 16 editable fields of the API. Each row updates the job with its Marking Number, or creates it.
 
-An absent column leaves a job's field as it is; an empty CSV cell is null, and in quotes ("") an empty string.
---agent stands in where a row names none, --contractor where the file has no such column (an empty cell there: nobody).
-Without an agent a row changes the job with its Marking Number, and fails if there is none: a new job needs an agent.
+A missing column leaves the job's field unchanged. An empty CSV cell means null; an empty cell in quotes ("") means an
+empty string. --agent applies to rows without an agent. --contractor applies if the file has no contractor column; an
+empty contractor cell means no contractor. A row without an agent can only update a job: a new job needs an agent.
 
-Rows go in by the thousand, in their order; a Marking Number may come again. Failed rows are told by line on standard
-error, while the others go in; the exit code is 1 then. With --json the document lists the first ${MAX_LISTED_FAILURES} of them and
-says in failures_left_out how many more there were. An import that was cut short can be run again: what is in already is
-unchanged. A dry run counts a Marking Number that comes again in a later thousand as if it came first.`;
+Rows are imported in batches of 1,000, in file order; the same Marking Number may occur more than once. Failed rows are
+listed by line on standard error, the others are imported, and the exit code is 1. With --json, the document lists the
+first ${MAX_LISTED_FAILURES} failed rows, and failures_left_out counts the rest. An interrupted import can be repeated: rows that
+were imported count as unchanged. A dry run counts a Marking Number that occurs in two batches as new both times.`;
 
 export function jobsImportCommand(cli: CliContext): Command {
   return new Command("import")
-    .description("make and change jobs from a file")
-    .argument("<file>", "the file to import; - is standard input")
-    .option("--agent <org>", "the agent of rows that name none")
-    .option("--contractor <org>", "the contractor of the jobs, where the file has no such column")
-    .addOption(
-      new Option("--format <format>", "the file's format (default: by its name)").choices(fileFormats),
+    .description("create and update jobs from a file")
+    .argument("<file>", "file to import; - reads standard input")
+    .option("--agent <org>", "agent of rows that name none (ID or exact name)")
+    .option(
+      "--contractor <org>",
+      "contractor of all jobs, if the file has no contractor column (ID or exact name)",
     )
-    .option("--dry-run", "check and count everything, change nothing")
+    .addOption(
+      new Option("--format <format>", "file format (default: from the file name)").choices(fileFormats),
+    )
+    .option("--dry-run", "validate and count without changing anything")
     .addHelpText("after", HELP_TEXT)
     .action(async (file: string, options: Options) => {
       const input = await resolveInputFile(file, options.format);
@@ -64,9 +65,8 @@ async function importFile(
   const progress = startProgressBar(input.size);
   const reporter = new ImportReporter(progress.printLine);
   const request = { format: input.format, fileName: input.name, agent, contractor, dryRun };
-  const context = { actor: systemActor, ...NO_SOURCE };
   try {
-    for await (const event of createImportService(services).run(context, request, {
+    for await (const event of createImportService(services).run(cliAuditContext, request, {
       chunks: bytes,
       signal,
     })) {
@@ -76,13 +76,13 @@ async function importFile(
       } else if (event.error !== null) throw event.error as Error;
     }
   } catch (error) {
-    if (reporter.rows > 0) progress.printLine(`Stopped. Until then: ${reporter.summary()}`);
+    if (reporter.rows > 0) progress.printLine(`Import stopped. Rows processed so far: ${reporter.summary()}`);
     throw error;
   } finally {
     progress.stop();
     bytes.destroy();
   }
   cli.exitCode = reporter.counts.failed > 0 ? 1 : 0;
-  const text = `${dryRun ? "Dry run, nothing was changed. It would be: " : ""}${reporter.summary()}`;
+  const text = `${dryRun ? "Dry run, nothing changed. An import would give: " : ""}${reporter.summary()}`;
   cli.output.printResult({ dry_run: dryRun, ...reporter.toDocument() }, text);
 }

@@ -17,25 +17,28 @@ interface Options {
 
 export function keyCreateCommand(cli: CliContext): Command {
   return new Command("create")
-    .description("issue a key, which is shown this once")
-    .option("--org <org>", "whose key it is: an organisation's id or exact name")
-    .option("--operator", "an operator's key, for GraphQL: it sees and feeds the jobs of every organisation")
-    .option("--name <name>", "what it is for", "API key")
+    .description("create an API key and print it; it is not shown again")
+    .option("--org <org>", "organisation that the key belongs to (ID or exact name)")
+    .option(
+      "--operator",
+      "create an operator key instead: it can read and write jobs of all organisations through GraphQL",
+    )
+    .option("--name <name>", "name of the key", "API key")
     .option(
       "--scopes <scopes>",
-      "what it may do: jobs:read, jobs:write, webhooks:manage, separated by commas",
+      "permissions, separated by commas: jobs:read, jobs:write, webhooks:manage",
       parseScopes,
       ["jobs:read", "jobs:write"],
     )
     .option(
       "--expires <when>",
-      "a day (it ends as that day ends, UTC), an instant, or days from now: 90d",
+      "date (expires at the end of that day, UTC), date-time, or days from now: 90d",
       parseExpiry,
     )
-    .option("--cidr <range...>", "address ranges that it may be used from (default: anywhere)")
+    .option("--cidr <range...>", "IP address ranges that may use the key (default: any)")
     .action(({ org, operator, name, scopes, expires, cidr }: Options, command: Command) => {
       if ((org === undefined) === (operator === undefined))
-        command.error("error: say whose key it is, by either --org or --operator", { exitCode: 2 });
+        command.error("error: specify either --org or --operator", { exitCode: 2 });
       return cli.withServices(async ({ organizations, keys }) => {
         const organization = org === undefined ? null : await organizations.get(org);
         const { key, text } = await keys.create(
@@ -52,15 +55,15 @@ export function keyCreateCommand(cli: CliContext): Command {
         const document = presentKey(key);
         const summary = {
           Key: text,
-          Id: document.id,
+          ID: document.id,
           Organisation: organization?.name ?? "(operator)",
           Scopes: scopes.join(", "),
           Expires: document.expires_at?.toISOString() ?? "never",
-          From: document.cidrs?.join(", ") ?? "anywhere",
+          "Allowed IPs": document.cidrs?.join(", ") ?? "any",
         };
         cli.output.printResult(
           { key: text, ...document },
-          `${formatList(summary)}\nKeep the key now: it is not shown again.`,
+          `${formatList(summary)}\nStore the key now. It is not shown again.`,
         );
       });
     });

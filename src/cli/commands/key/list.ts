@@ -5,12 +5,12 @@ import type { CliContext } from "../../context.ts";
 import { presentKey } from "../../presenters/key.ts";
 import { formatTable } from "../../output.ts";
 
-const COLUMNS = ["ID", "KEY", "STATE", "ORGANISATION", "NAME", "SCOPES"];
+const COLUMNS = ["ID", "KEY", "STATUS", "ORGANISATION", "NAME", "SCOPES"];
 
 export function keyListCommand(cli: CliContext): Command {
   return new Command("list")
-    .description("list the keys, oldest first")
-    .option("--org <org>", "only those of this organisation: its id or exact name")
+    .description("list API keys, oldest first")
+    .option("--org <org>", "only keys of this organisation (ID or exact name)")
     .action(({ org }: { org?: string }) =>
       cli.withServices(async ({ organizations, keys }) => {
         const organizationId = org === undefined ? undefined : (await organizations.get(org)).id;
@@ -25,7 +25,7 @@ export function keyListCommand(cli: CliContext): Command {
         ]);
         cli.output.printResult(
           { items: items.map(presentKey) },
-          rows.length === 0 ? "There is no key yet." : formatTable([COLUMNS, ...rows]),
+          rows.length === 0 ? "No API keys." : formatTable([COLUMNS, ...rows]),
         );
       }),
     );

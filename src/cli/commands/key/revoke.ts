@@ -5,9 +5,9 @@ import { getKey, KEY_ARGUMENT_HELP, presentKey } from "../../presenters/key.ts";
 
 export function keyRevokeCommand(cli: CliContext): Command {
   return new Command("revoke")
-    .description("end a key: every process refuses it within a second")
+    .description("revoke a key; all processes reject it within a second")
     .argument("<key>", KEY_ARGUMENT_HELP)
-    .option("--include-created-keys", "also end the keys that it created, and those that these created")
+    .option("--include-created-keys", "also revoke keys created with it, directly or indirectly")
     .action((text: string, { includeCreatedKeys = false }: { includeCreatedKeys?: boolean }) =>
       cli.withServices(async ({ keys }) => {
         const { id } = await getKey(keys, text);

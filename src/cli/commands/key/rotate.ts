@@ -8,9 +8,9 @@ import { parseHours } from "../../option-parsers.ts";
 
 export function keyRotateCommand(cli: CliContext): Command {
   return new Command("rotate")
-    .description("issue a key like an old one, which stays good for a while")
+    .description("replace a key with a new one; the old key stays valid for a grace period")
     .argument("<key>", KEY_ARGUMENT_HELP)
-    .option("--keep-hours <hours>", "how long the old key stays good, 0 to 24", parseHours, 24)
+    .option("--keep-hours <hours>", "hours for which the old key stays valid, 0 to 24", parseHours, 24)
     .action((text: string, { keepHours }: { keepHours: number }) =>
       cli.withServices(async ({ keys }) => {
         const { id } = await getKey(keys, text);
@@ -19,10 +19,10 @@ export function keyRotateCommand(cli: CliContext): Command {
         const document = { key: issued.text, ...presentKey(issued.key), replaces: replacedKey };
         const summary = {
           Key: issued.text,
-          Id: document.id,
-          Replaces: `${replacedKey.starts_with}, good until ${replacedKey.expires_at?.toISOString() ?? "revoked"}`,
+          ID: document.id,
+          Replaces: `${replacedKey.starts_with}, valid until ${replacedKey.expires_at?.toISOString() ?? "revoked"}`,
         };
-        cli.output.printResult(document, `${formatList(summary)}\nKeep the key now: it is not shown again.`);
+        cli.output.printResult(document, `${formatList(summary)}\nStore the key now. It is not shown again.`);
       }),
     );
 }

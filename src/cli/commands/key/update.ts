@@ -8,11 +8,11 @@ import { parseRateLimit } from "../../option-parsers.ts";
 
 export function keyUpdateCommand(cli: CliContext): Command {
   return new Command("update")
-    .description("change the rate limits of a key; every process applies them within a second")
+    .description("change the rate limits of a key; all processes apply them within a second")
     .argument("<key>", KEY_ARGUMENT_HELP)
     .requiredOption(
       "--limit <class=limit>",
-      "read, write or batch, and a limit: read=10/20 (10 a second, bursts of 20), read=default or read=none; may be repeated",
+      "class (read, write or batch) and limit: read=10/20 (10 per second, burst of 20), read=default or read=none; repeatable",
       parseRateLimit,
     )
     .action((text: string, { limit: changes }: { limit: RateLimitOverrides }) =>
@@ -22,7 +22,7 @@ export function keyUpdateCommand(cli: CliContext): Command {
         const ownLimits = key.rateLimits ?? null;
         const limits = rateLimitClasses.map((kind) => {
           const limit = effectiveLimit(ownLimits, kind);
-          return [kind, limit ? `${limit.perSecond} a second, ${limit.burst} at once` : "none"] as const;
+          return [kind, limit ? `${limit.perSecond} per second, burst of ${limit.burst}` : "none"] as const;
         });
         const document = presentKey(key);
         cli.output.printResult(

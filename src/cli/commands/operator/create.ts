@@ -8,8 +8,8 @@ import { formatList } from "../../output.ts";
 
 export function operatorCreateCommand(cli: CliContext): Command {
   return new Command("create")
-    .description("make an operator, who chooses a password by the link that is shown this once")
-    .requiredOption("--email <email>", "the address that they will sign in with")
+    .description("invite an operator and print the invitation link; it is not shown again")
+    .requiredOption("--email <email>", "e-mail address to sign in with")
     .action(({ email }: { email: string }) =>
       cli.withServices(async ({ config, database }) => {
         const clock = systemClock;
@@ -19,8 +19,8 @@ export function operatorCreateCommand(cli: CliContext): Command {
         const expires = invitation.expiresAt.toISOString();
         cli.output.printResult(
           { email: invitation.email, url: invitation.url, expires_at: expires },
-          `${formatList({ Operator: invitation.email, Link: invitation.url, "Good until": expires })}\n` +
-            "Open it in a browser while the server runs. Asked for again, there is a new one, and this one ends.",
+          `${formatList({ Operator: invitation.email, Link: invitation.url, "Valid until": expires })}\n` +
+            "Open the link in a browser while the server runs. Running this command again replaces the link.",
         );
       }),
     );

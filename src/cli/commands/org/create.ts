@@ -12,9 +12,11 @@ interface Options {
 
 export function orgCreateCommand(cli: CliContext): Command {
   return new Command("create")
-    .description("make an organisation")
-    .requiredOption("--name <name>", "its name, which no other organisation has")
-    .addOption(new Option("--type <type>", "what it is").choices(organizationTypes).makeOptionMandatory())
+    .description("create an organisation")
+    .requiredOption("--name <name>", "unique name")
+    .addOption(
+      new Option("--type <type>", "type of organisation").choices(organizationTypes).makeOptionMandatory(),
+    )
     .action(({ name, type }: Options) =>
       cli.withServices(async ({ organizations }) => {
         const document = presentOrganization(await organizations.create({ name, type }));

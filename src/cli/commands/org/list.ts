@@ -5,7 +5,7 @@ import { presentOrganization } from "../../presenters/organization.ts";
 import { formatTable } from "../../output.ts";
 
 export function orgListCommand(cli: CliContext): Command {
-  return new Command("list").description("list the organisations by name").action(() =>
+  return new Command("list").description("list organisations by name").action(() =>
     cli.withServices(async ({ organizations }) => {
       const items = (await organizations.list()).map(presentOrganization);
       const rows = items.map(({ id, type, name, suspended_at }) => [
@@ -16,9 +16,7 @@ export function orgListCommand(cli: CliContext): Command {
       ]);
       cli.output.printResult(
         { items },
-        rows.length === 0
-          ? "There is no organisation yet."
-          : formatTable([["ID", "TYPE", "STATE", "NAME"], ...rows]),
+        rows.length === 0 ? "No organisations." : formatTable([["ID", "TYPE", "STATUS", "NAME"], ...rows]),
       );
     }),
   );

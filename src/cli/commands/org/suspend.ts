@@ -1,33 +1,29 @@
 /** `waymark org suspend` and `waymark org restore` */
 import { Command } from "commander";
-import { NO_SOURCE } from "../../../audit/api.ts";
 import type { SuspensionService } from "../../../accounts/api.ts";
 import { toTypedId } from "../../../platform/ids.ts";
-import { systemActor } from "../../../platform/principal.ts";
-import type { CliContext } from "../../context.ts";
+import { cliAuditContext, type CliContext } from "../../context.ts";
 import { presentOrganization } from "../../presenters/organization.ts";
 import { escapeControlCharacters } from "../../output.ts";
 
-/** Whoever may use the command line runs the service. */
-const auditContext = { actor: systemActor, ...NO_SOURCE };
-const ORGANIZATION_ARGUMENT_HELP = "the organisation's id or exact name";
+const ORGANIZATION_ARGUMENT_HELP = "organisation (ID or exact name)";
 
 export function orgSuspendCommand(cli: CliContext): Command {
   return new Command("suspend")
-    .description("shut an organisation out: its keys, sessions and deliveries stop within a second")
+    .description("suspend an organisation: its keys, sessions and deliveries stop within a second")
     .argument("<org>", ORGANIZATION_ARGUMENT_HELP)
-    .option("--reason <text>", "why, for the audit log")
+    .option("--reason <text>", "reason, for the audit log")
     .action((org: string, { reason = null }: { reason?: string | null }) =>
-      changeSuspension(cli, org, (suspensions, id) => suspensions.suspend(auditContext, id, reason)),
+      changeSuspension(cli, org, (suspensions, id) => suspensions.suspend(cliAuditContext, id, reason)),
     );
 }
 
 export function orgRestoreCommand(cli: CliContext): Command {
   return new Command("restore")
-    .description("let a suspended organisation in again")
+    .description("end the suspension of an organisation")
     .argument("<org>", ORGANIZATION_ARGUMENT_HELP)
     .action((org: string) =>
-      changeSuspension(cli, org, (suspensions, id) => suspensions.restore(auditContext, id)),
+      changeSuspension(cli, org, (suspensions, id) => suspensions.restore(cliAuditContext, id)),
     );
 }
 
