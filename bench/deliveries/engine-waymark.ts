@@ -26,22 +26,26 @@ let worker: AsyncDisposable | null = null;
 
 async function start(): Promise<void> {
   await ensurePartitions(database, systemClock.now(), config.retentionDays);
-  worker = await startWorker({
-    config,
-    mainDatabase: database,
-    databaseUrl,
-    mongo,
-    secretBox: createSecretBox(BENCH_SECRET),
-    services: {
-      sender: openSender(),
-      endpoints: { disableFailing: () => Promise.resolve([]) },
-      deliveries: { purgeExpired: () => Promise.resolve({ deleted: 0, dropped: [] }) },
-      requests: { purgeExpired: () => Promise.resolve([]) },
+  worker = await startWorker(
+    {
+      config,
+      databaseUrl,
+      database,
+      clock: systemClock,
+      logger: createLogger("info"),
+      registry: new Registry(),
+      secretBox: createSecretBox(BENCH_SECRET),
     },
-    clock: systemClock,
-    logger: createLogger("info"),
-    registry: new Registry(),
-  });
+    {
+      mongo,
+      services: {
+        sender: openSender(),
+        endpoints: { disableFailing: () => Promise.resolve([]) },
+        deliveries: { purgeExpired: () => Promise.resolve({ deleted: 0, dropped: [] }) },
+        requests: { purgeExpired: () => Promise.resolve([]) },
+      },
+    },
+  );
 }
 
 serveEngine({

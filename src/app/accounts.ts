@@ -1,5 +1,4 @@
 /** Composes the accounts module: sign-in, sessions, members and invitations. */
-import type { Registry } from "prom-client";
 import type { MailService, RecordAccessChange } from "../mail/api.ts";
 import {
   type AccountService,
@@ -9,20 +8,13 @@ import {
   type MembershipServices,
 } from "../accounts/api.ts";
 import { createPostgresStore } from "../rate-limits/api.ts";
-import type { Config } from "../config/config.ts";
+import type { AppContext } from "./context.ts";
 import { createBackgroundQueue } from "../platform/concurrency/background-queue.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/postgres/database.ts";
-import type { Logger } from "../platform/logger.ts";
-import type { SecretBox } from "../platform/secret-box.ts";
 
-export interface AccountsDeps {
-  config: Config;
-  database: Database;
-  clock: Clock;
-  secretBox: SecretBox;
-  logger: Logger;
-  registry: Registry;
+export interface AccountsDeps extends Pick<
+  AppContext,
+  "config" | "database" | "clock" | "secretBox" | "logger" | "registry"
+> {
   mails: Pick<MailService, "enqueue">;
   /** If absent, the revocation of a removed member's keys is not recorded. */
   recordAccessChange?: RecordAccessChange | undefined;

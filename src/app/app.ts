@@ -3,7 +3,8 @@ import { type ApiKeyService, createKeyVerifier } from "../api-keys/api.ts";
 import { createMemoryStore, createPostgresStore, type RateLimits } from "../rate-limits/api.ts";
 import type { AccountService, MembershipServices } from "../accounts/api.ts";
 import { createServerHandle } from "./http-server.ts";
-import { startBackgroundJobs } from "./background-jobs.ts";
+import { startBackgroundTasks } from "./background-tasks.ts";
+import type { AppContext } from "./context.ts";
 import { openGraphql } from "./graphql.ts";
 import { openReplicaReaders } from "./replicas.ts";
 import { openServices } from "./services.ts";
@@ -72,35 +73,40 @@ export async function createApp(
   const logger = overrides.logger ?? createLogger(config.logLevel);
   const { tracing } = overrides;
   await using opened = new AsyncDisposableStack();
-  const { retentionDays } = config;
   const database = opened.use(await openMainDatabase(config, { url: databaseUrl, tracing }));
   const metrics = createMetrics(() => database.pool());
   const { registry } = metrics;
   if (tracing) registerTracingMetrics(tracing, { registry, logger });
-  const verifier = opened.use(createKeyVerifier({ database, clock }));
-  opened.use(startBackgroundJobs({ retentionDays, clock, database, logger, metrics, verifier }));
-  const replicas = opened.use(
-    await openReplicaReaders({ config, database, databaseUrl, logger, registry, tracing }),
-  );
-  const context = { config, database, clock, secretBox, logger, registry, tracing, replicas };
-  const { services, alertNotifier, setListenUrl } = opened.use(await openServices(context));
-  const workerDeps = { ...context, mainDatabase: database, databaseUrl, mongo, services, alertNotifier };
-  const worker = config.role === "api" ? null : opened.use(await startWorker(workerDeps));
-  const limits = createRateLimits(config, { database, clock });
-  const { sessions } = services.accounts;
-  const graphqlDeps = { ...context, databaseUrl, services, verifier, sessions, limits };
-  const graphql = config.role === "worker" ? null : opened.use(await openGraphql(graphqlDeps));
-  const server = opened.use(createServerHandle({ config, logger, registry, metrics, graphql, setListenUrl }));
-  const httpApp = createHttpApp({
+  const context: AppContext = {
     config,
+    databaseUrl,
+    database,
+    clock,
     logger,
     metrics,
+    registry,
+    secretBox,
     tracing,
-    database,
+  };
+  const verifier = opened.use(createKeyVerifier(context));
+  opened.use(startBackgroundTasks(context, verifier));
+  const replicas = opened.use(await openReplicaReaders(context));
+  const { services, alertNotifier, setListenUrl } = opened.use(await openServices(context, replicas));
+  const worker =
+    config.role === "api" ? null : opened.use(await startWorker(context, { mongo, services, alertNotifier }));
+  const limits = createRateLimits(context);
+  const { sessions } = services.accounts;
+  const graphql =
+    config.role === "worker"
+      ? null
+      : opened.use(await openGraphql(context, { services, verifier, sessions, limits, replicas }));
+  const server = opened.use(createServerHandle(context, { graphql, setListenUrl }));
+  const httpApp = createHttpApp({
+    ...context,
     ...services,
     verifier,
     limits,
-    dependencies: [...dependenciesOf(config, { database, mongo, worker }), ...replicas.dependencies],
+    dependencies: [...dependenciesOf(context, { mongo, worker }), ...replicas.dependencies],
     isStopping: () => server.isStopping(),
     graphql: graphql?.adapter,
     schedulerDashboard: createAgendashRoutes({ mongo, sessions }),
@@ -124,14 +130,11 @@ export async function createApp(
   };
 }
 
-interface DependencyTargets {
-  database: Database;
-  mongo: Mongo;
-  worker: { problem(): string | null } | null;
-}
-
 /** The dependencies that the readiness check reports. */
-function dependenciesOf({ role }: Config, { database, mongo, worker }: DependencyTargets): Dependency[] {
+function dependenciesOf(
+  { config: { role }, database }: AppContext,
+  { mongo, worker }: { mongo: Mongo; worker: { problem(): string | null } | null },
+): Dependency[] {
   return [
     postgresDependency(database),
     mongoDependency(mongo, role === "worker"),
@@ -146,10 +149,7 @@ function openMainDatabase(
   return openDatabase({ ...options, poolSize: config.database.poolSize, entities });
 }
 
-function createRateLimits(
-  { rateLimits }: Config,
-  { database, clock }: { database: Database; clock: Clock },
-): RateLimits | null {
+function createRateLimits({ config: { rateLimits }, database, clock }: AppContext): RateLimits | null {
   if (!rateLimits.enabled) return null;
   const { organizationFactor } = rateLimits;
   const store = rateLimits.store === "postgres" ? createPostgresStore(database) : createMemoryStore(clock);

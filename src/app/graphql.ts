@@ -1,8 +1,7 @@
 /** Composes GraphQL: its own database pool, the schema, the HTTP adapter and the WebSocket server. */
-import type { Registry } from "prom-client";
 import type { KeyVerifier } from "../api-keys/api.ts";
 import type { RateLimits } from "../rate-limits/api.ts";
-import type { Config } from "../config/config.ts";
+import type { AppContext } from "./context.ts";
 import { entities } from "./entities.ts";
 import { createEventTail } from "../events/api.ts";
 import type { ReplicaReaders } from "./replicas.ts";
@@ -17,22 +16,15 @@ import {
   type SubscriptionServer,
 } from "../graphql/subscriptions/websocket-server.ts";
 import { openDatabase, type Queryable } from "../platform/postgres/database.ts";
-import type { Logger } from "../platform/logger.ts";
 import type { Principal } from "../platform/principal.ts";
-import type { Tracing } from "../platform/tracing/tracing.ts";
 
-export interface GraphqlModuleDeps {
-  config: Config;
-  databaseUrl: string;
+interface GraphqlModuleOptions {
   services: Omit<GraphqlServices, "tail" | "rateLimits">;
   verifier: KeyVerifier;
   sessions: SessionAuthenticator;
   /** Null: rate limits are off. */
   limits: RateLimits | null;
   replicas: Pick<ReplicaReaders, "connect">;
-  logger: Logger;
-  registry: Registry;
-  tracing?: Tracing | undefined;
 }
 
 export interface GraphqlModule extends AsyncDisposable {
@@ -47,26 +39,28 @@ export interface GraphqlModule extends AsyncDisposable {
 const SESSION_SETTINGS = { statement_timeout: "5000", plan_cache_mode: "auto" };
 
 /** Opens a separate pool, so that GraphQL queries cannot starve REST. Stop the HTTP server before disposing. */
-export async function openGraphql(deps: GraphqlModuleDeps): Promise<GraphqlModule> {
-  const { config, databaseUrl, logger, tracing } = deps;
+export async function openGraphql(
+  context: AppContext,
+  options: GraphqlModuleOptions,
+): Promise<GraphqlModule> {
+  const { config, databaseUrl, logger, tracing } = context;
+  const { services, limits, replicas } = options;
   await using opened = new AsyncDisposableStack();
   const { poolSize } = config.database;
-  const options = { url: databaseUrl, poolSize, entities, session: SESSION_SETTINGS, tracing };
-  const database = opened.use(await openDatabase(options));
-  const createReader = await deps.replicas.connect(SESSION_SETTINGS);
+  const database = opened.use(
+    await openDatabase({ url: databaseUrl, poolSize, entities, session: SESSION_SETTINGS, tracing }),
+  );
+  const createReader = await replicas.connect(SESSION_SETTINGS);
   const tail = opened.use(createEventTail({ database, databaseUrl, logger }));
-  const contextFactory = createContextFactory({
-    ...deps.services,
-    tail,
-    rateLimits: deps.limits,
-  });
+  const contextFactory = createContextFactory({ ...services, tail, rateLimits: limits });
   const schema = createSchema();
   const readerFor = (principal: Principal, signal: AbortSignal): Queryable =>
     createReader(database.withSignal(signal), principal, signal);
   const adapterDeps = {
-    ...deps,
+    ...context,
+    ...options,
     schema,
-    extraRoutes: (adapter: AdapterHost) => jobsCsvRoutes({ ...deps, schema, readerFor }, adapter),
+    extraRoutes: (adapter: AdapterHost) => jobsCsvRoutes({ ...options, schema, readerFor }, adapter),
     makeContext: (request: IncomingOperation) => {
       const { signal } = request;
       const abortableDatabase = database.withSignal(signal);

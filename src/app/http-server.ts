@@ -1,20 +1,13 @@
 /** The lifecycle of the HTTP servers: listen, drain, close. */
 import type { RequestListener } from "node:http";
-import type { Registry } from "prom-client";
+import type { AppContext } from "./context.ts";
 import type { GraphqlModule } from "./graphql.ts";
-import type { Config } from "../config/config.ts";
 import { metricsListener } from "../http/ops/metrics-listener.ts";
 import { withLoadShedding } from "../http/load-shedding/middleware.ts";
 import type { ExceededLimit } from "../http/server/connection-limits.ts";
 import { listen, type HttpServer } from "../http/server/server.ts";
-import type { Logger } from "../platform/logger.ts";
-import type { Metrics } from "../platform/metrics.ts";
 
-export interface HttpServerDeps {
-  config: Config;
-  logger: Logger;
-  registry: Registry;
-  metrics: Pick<Metrics, "connectionsRejected">;
+interface HttpServerOptions {
   graphql: Pick<GraphqlModule, "webSockets"> | null;
   /** Called with the server's URL once it listens. */
   setListenUrl: (url: string) => void;
@@ -29,14 +22,10 @@ export interface ServerHandle extends AsyncDisposable {
   isStopping(): boolean;
 }
 
-export function createServerHandle({
-  config,
-  logger,
-  registry,
-  metrics,
-  graphql,
-  setListenUrl,
-}: HttpServerDeps): ServerHandle {
+export function createServerHandle(
+  { config, logger, registry, metrics }: AppContext,
+  { graphql, setListenUrl }: HttpServerOptions,
+): ServerHandle {
   let stopping = false;
   let server: HttpServer | null = null;
   let metricsServer: HttpServer | null = null;

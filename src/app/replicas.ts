@@ -1,24 +1,12 @@
 /** Composes the read replicas, which may answer lists and aggregates instead of the primary. */
-import type { Registry } from "prom-client";
-import type { Config } from "../config/config.ts";
+import type { AppContext } from "./context.ts";
 import { entities } from "./entities.ts";
 import { createFreshnessLookup } from "../events/api.ts";
 import type { Dependency } from "../http/ops/dependencies.ts";
-import type { Database, Queryable } from "../platform/postgres/database.ts";
-import type { Logger } from "../platform/logger.ts";
+import type { Queryable } from "../platform/postgres/database.ts";
 import type { Principal } from "../platform/principal.ts";
 import { createReplicaMetrics } from "../platform/replicas/metrics.ts";
 import { openReplicas } from "../platform/replicas/replicas.ts";
-import type { Tracing } from "../platform/tracing/tracing.ts";
-
-export interface ReplicaReadersDeps {
-  config: Config;
-  database: Database;
-  databaseUrl: string;
-  logger: Logger;
-  registry: Registry;
-  tracing?: Tracing | undefined;
-}
 
 /** Returns where to run the lists and aggregates of `principal`. When `signal` aborts, the statement is cancelled. */
 export type CreateReader = (primary: Queryable, principal: Principal, signal?: AbortSignal) => Queryable;
@@ -36,8 +24,8 @@ const withoutReplicas: ReplicaReaders = {
 };
 
 /** Opens the configured replicas. Without replicas, and in a worker, readers use the primary only. */
-export async function openReplicaReaders(deps: ReplicaReadersDeps): Promise<ReplicaReaders> {
-  const { config, database, databaseUrl: primaryUrl, logger, registry, tracing } = deps;
+export async function openReplicaReaders(context: AppContext): Promise<ReplicaReaders> {
+  const { config, database, databaseUrl: primaryUrl, logger, registry, tracing } = context;
   const { replicaUrls: urls, poolSize } = config.database;
   if (urls.length === 0 || config.role === "worker") return withoutReplicas;
   const metrics = createReplicaMetrics(registry);

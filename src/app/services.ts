@@ -1,11 +1,10 @@
 /** Composes the services behind REST, GraphQL, the console and the workers. */
-import type { Registry } from "prom-client";
 import { createAccessChangeRecorder, createMailService, type RecordAccessChange } from "../mail/api.ts";
 import { createSavedViewService } from "../accounts/api.ts";
 import { createApiKeyService } from "../api-keys/api.ts";
+import type { AppContext } from "./context.ts";
 import { openAccounts } from "./accounts.ts";
 import type { CreateReader, ReplicaReaders } from "./replicas.ts";
-import type { Config } from "../config/config.ts";
 import { createEventNotifier, createEventService } from "../events/api.ts";
 import {
   createImportService,
@@ -14,13 +13,8 @@ import {
   createOperatorJobService,
 } from "../jobs/api.ts";
 import { createOrganizationService } from "../organizations/api.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/postgres/database.ts";
-import type { Logger } from "../platform/logger.ts";
 import { createNotifier } from "../platform/postgres/notify.ts";
 import { createPublicUrl } from "../platform/public-url.ts";
-import type { SecretBox } from "../platform/secret-box.ts";
-import type { Tracing } from "../platform/tracing/tracing.ts";
 import { openRequestLog } from "../request-log/api.ts";
 import {
   createAlertNotifier,
@@ -29,23 +23,12 @@ import {
   openWebhooks,
 } from "../webhooks/api.ts";
 
-export interface ServiceDeps {
-  config: Config;
-  database: Database;
-  clock: Clock;
-  secretBox: SecretBox;
-  logger: Logger;
-  registry: Registry;
-  replicas: Pick<ReplicaReaders, "connect">;
-  tracing?: Tracing | undefined;
-}
-
 /** Stop the HTTP server before disposing, which writes buffered data and closes the connections to webhook receivers. */
-export async function openServices(deps: ServiceDeps) {
-  const { config, database, clock, secretBox, logger, tracing } = deps;
+export async function openServices(context: AppContext, replicas: Pick<ReplicaReaders, "connect">) {
+  const { config, database, clock, secretBox, logger, tracing } = context;
   await using opened = new AsyncDisposableStack();
   const { retentionDays } = config;
-  const requests = opened.use(await openRequestLog({ ...deps, retentionDays }));
+  const requests = opened.use(await openRequestLog({ ...context, retentionDays }));
   const notifyWorkers = createNotifier(database, DELIVERIES_CHANNEL);
   const mails = createMailService({ database, secretBox, isSmtpConfigured: config.mail.smtp !== null });
   const { pageUrl, setListenUrl } = createPublicUrl(config.http.publicUrl, config.http);
@@ -63,7 +46,7 @@ export async function openServices(deps: ServiceDeps) {
   };
   const webhooks = opened.use(await openWebhooks({ ...webhookDeps, logger, tracing }));
   const { accounts, membership } = opened.use(
-    openAccounts({ ...deps, mails, recordAccessChange, notifyWorkers, pageUrl }),
+    openAccounts({ ...context, mails, recordAccessChange, notifyWorkers, pageUrl }),
   );
   const services = {
     ...createDataServices({
@@ -71,7 +54,7 @@ export async function openServices(deps: ServiceDeps) {
       clock,
       notifyWorkers,
       recordAccessChange,
-      createReader: await deps.replicas.connect(),
+      createReader: await replicas.connect(),
     }),
     ...webhooks,
     ...membership,
@@ -84,9 +67,7 @@ export async function openServices(deps: ServiceDeps) {
   return { services, alertNotifier, setListenUrl, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
-interface DataServiceDeps {
-  database: Database;
-  clock: Clock;
+interface DataServiceDeps extends Pick<AppContext, "database" | "clock"> {
   notifyWorkers: () => void;
   recordAccessChange: RecordAccessChange;
   createReader: CreateReader;

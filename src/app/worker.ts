@@ -1,14 +1,9 @@
 /** Composes a worker: the webhook dispatcher, the mail worker, and the scheduler that wakes them. */
-import type { Registry } from "prom-client";
-import type { Config } from "../config/config.ts";
-import type { Clock } from "../platform/clock.ts";
+import type { AppContext } from "./context.ts";
 import { entities } from "./entities.ts";
-import { openDatabase, type Database } from "../platform/postgres/database.ts";
-import type { Logger } from "../platform/logger.ts";
+import { openDatabase } from "../platform/postgres/database.ts";
 import { createMailTransport, startMailWorker } from "../mail/api.ts";
 import type { Mongo } from "../platform/mongo.ts";
-import type { SecretBox } from "../platform/secret-box.ts";
-import type { Tracing } from "../platform/tracing/tracing.ts";
 import type { RequestLog } from "../request-log/api.ts";
 import {
   createScheduler,
@@ -26,13 +21,8 @@ import {
   type WebhookWorker,
 } from "../webhooks/api.ts";
 
-export interface WorkerDeps {
-  config: Config;
-  /** The process's main pool. Its commits are durable, so a sent mail is not sent again after a crash. */
-  mainDatabase: Database;
-  databaseUrl: string;
+interface WorkerOptions {
   mongo: Mongo;
-  secretBox: SecretBox;
   services: {
     sender: Sender;
     endpoints: Pick<EndpointService, "disableFailing">;
@@ -40,10 +30,6 @@ export interface WorkerDeps {
     requests: Pick<RequestLog, "purgeExpired">;
   };
   alertNotifier?: AlertNotifier;
-  clock: Clock;
-  logger: Logger;
-  registry: Registry;
-  tracing?: Tracing | undefined;
 }
 
 /** A separate pool, so that the worker and the API do not wait for each other's connections. */
@@ -56,27 +42,28 @@ const SESSION_SETTINGS = { enable_seqscan: "off", synchronous_commit: "off" };
 
 /** Starts sending webhooks and mails. Disposing claims nothing more and waits for what is in flight. */
 export async function startWorker(
-  deps: WorkerDeps,
+  context: Omit<AppContext, "metrics">,
+  { mongo, services, alertNotifier }: WorkerOptions,
 ): Promise<Pick<WebhookWorker, "problem"> & AsyncDisposable> {
-  const { config, services, mongo, logger, tracing } = deps;
+  const { config, logger, tracing } = context;
   const scheduler = createScheduler({ mongo, logger, tracing });
   const database = await openDatabase({
-    url: deps.databaseUrl,
+    url: context.databaseUrl,
     poolSize: POOL_SIZE,
     entities,
     session: SESSION_SETTINGS,
     tracing,
   });
   const worker = await startWebhookWorker({
-    ...deps,
+    ...context,
     database,
+    alertNotifier,
     sender: services.sender,
     scheduleWakeUp: createWakeUpScheduler(scheduler).scheduleWakeUp,
     schedule: config.webhooks.retrySchedule,
   });
   const mails = startMailWorker({
-    ...deps,
-    database: deps.mainDatabase,
+    ...context,
     transport: createMailTransport({ ...config.mail, directory: config.mail.folder }),
   });
   scheduler.start([

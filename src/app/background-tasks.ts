@@ -9,11 +9,8 @@ import {
   trimIdempotencyRecords,
 } from "../idempotency/api.ts";
 import { compactCounters } from "../jobs/api.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/postgres/database.ts";
 import { databaseNowMs } from "../platform/postgres/clock.ts";
-import type { Logger } from "../platform/logger.ts";
-import type { Metrics } from "../platform/metrics.ts";
+import type { AppContext } from "./context.ts";
 import { startIntervalTask } from "../platform/concurrency/interval-task.ts";
 import { ensureDailyPartitions } from "../request-log/api.ts";
 import { ensurePartitions } from "../webhooks/api.ts";
@@ -31,18 +28,11 @@ const PURGE_BUCKETS_BATCH_SIZE = 10_000;
 const PURGE_KEYS_INTERVAL_MS = 3_600_000;
 const PARTITIONS_INTERVAL_MS = 3_600_000;
 
-interface BackgroundJobsDeps {
-  retentionDays: number;
-  clock: Clock;
-  database: Database;
-  logger: Logger;
-  metrics: Metrics;
-  verifier: KeyVerifier;
-}
-
 /** Starts the tasks. Disposing stops them and waits for those that are running. */
-export function startBackgroundJobs(deps: BackgroundJobsDeps): AsyncDisposable {
-  const { database, logger, metrics, verifier } = deps;
+export function startBackgroundTasks(
+  { config: { retentionDays }, clock, database, logger, metrics }: AppContext,
+  verifier: KeyVerifier,
+): AsyncDisposable {
   const tasks = [
     startIntervalTask("compact job counters", COMPACT_COUNTERS_INTERVAL_MS, logger, async () =>
       metrics.compactedJobCounterDeltas.inc(await compactCounters(database)),
@@ -66,11 +56,11 @@ export function startBackgroundJobs(deps: BackgroundJobsDeps): AsyncDisposable {
       purgeBuckets(database, PURGE_BUCKETS_BATCH_SIZE),
     ),
     startIntervalTask("purge keys", PURGE_KEYS_INTERVAL_MS, logger, () =>
-      purgeEndedKeys(database, deps.retentionDays),
+      purgeEndedKeys(database, retentionDays),
     ),
     startIntervalTask("create partitions", PARTITIONS_INTERVAL_MS, logger, async () => {
-      await ensurePartitions(database, await databaseNowMs(database), deps.retentionDays);
-      await ensureDailyPartitions(database, deps.clock.now());
+      await ensurePartitions(database, await databaseNowMs(database), retentionDays);
+      await ensureDailyPartitions(database, clock.now());
     }),
   ];
   return {
