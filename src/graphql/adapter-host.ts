@@ -1,19 +1,19 @@
-/** What the HTTP app, an adapter of its own, lends to this one: handed over by the composition root. */
+/** The functions of the HTTP app that the GraphQL adapter uses. The composition root passes them in. */
 import type { RequestHandler, Response } from "express";
 import type { AppError } from "../platform/errors.ts";
 import type { AuthenticatedPrincipal } from "./principal.ts";
 
 export interface AdapterHost {
-  /** Reads a body of JSON in UTF-8, of at most so many bytes; anything else is an error. */
+  /** Parses a UTF-8 JSON body of at most `limitBytes`. Other bodies are rejected. */
   readJson(limitBytes: number): RequestHandler;
   requestIdOf(response: Response): string;
-  /** For the log line and the metrics. */
+  /** Sets the route shown in the log line and the metrics. */
   setRoute(response: Response, route: string): void;
-  setPrincipal(response: Response, holder: AuthenticatedPrincipal | null): void;
-  /** For the organisation's log: the first error's code, and the answer. */
+  setPrincipal(response: Response, principal: AuthenticatedPrincipal | null): void;
+  /** Sets the first error's code and the response body, for the organisation's request log. */
   setFailure(response: Response, failure: { code: string; answer: unknown }): void;
-  /** Runs a call to another server. Meanwhile the request does not count as in flight. */
+  /** Runs a call to another server. The request does not count as in flight during the call. */
   duringExternalCall<Answer>(response: Response, call: () => Promise<Answer>): Promise<Answer>;
-  /** What was thrown, as a failure that a caller can be told about. */
+  /** Converts any thrown value to an error that is safe to return to the client. */
   toAppError(error: unknown): AppError;
 }

@@ -1,4 +1,4 @@
-/** Who is asking, found out and counted before anything of the operation is read. */
+/** Authenticates and rate-limits a GraphQL request before its body is read. */
 import type { Request, RequestHandler } from "express";
 import { findApiKey, keyRequired, type KeyVerifier } from "../api-keys/api.ts";
 import { type RateLimits, type RateLimitSubject, takeToken } from "../rate-limits/api.ts";
@@ -16,7 +16,7 @@ export interface AuthenticationDeps {
   isProduction: boolean;
 }
 
-/** Finds whoever asks, by key or else by session. Null: nobody known, who outside production comes as far as introspection. */
+/** Returns the principal of the API key or session, or null for an anonymous request (not in production), which may only introspect. */
 function createPrincipalResolver({
   verifier,
   sessions,
@@ -34,16 +34,16 @@ function createPrincipalResolver({
   };
 }
 
-/** Introspection without a key: enough for a page that reads the schema again every second. */
+/** Enough for a tool that polls the schema every second without a key. */
 const ANONYMOUS_LIMIT = { perSecond: 5, burst: 50 };
 
-/** Requests without a key share a bucket for each network. */
+/** Anonymous requests share one bucket per network. */
 function anonymousSubject({ ip = "" }: Request): RateLimitSubject {
   const bucketKey = `anonymous:${networkOf(ip)}`;
   return { kind: "network", bucketKey, organizationId: null, rateLimits: { read: ANONYMOUS_LIMIT } };
 }
 
-/** Begins the visit. In production nobody unknown comes further. */
+/** Runs the following handlers inside the request store. In production, rejects anonymous requests with 401. */
 export function authenticate(deps: AuthenticationDeps, host: AdapterHost): RequestHandler {
   const identify = createPrincipalResolver(deps);
   return async (request, response, next) => {

@@ -1,4 +1,4 @@
-/** What a resolver asks before it does anything: who is asking, and may they. */
+/** Authorisation checks that resolvers call first. */
 import type { AuditContext } from "../audit/api.ts";
 import type { SessionPrincipal } from "../accounts/api.ts";
 import { keyRequired, requireScope, type Scope } from "../api-keys/api.ts";
@@ -8,41 +8,41 @@ import type { ChangeContext } from "../platform/principal.ts";
 import type { GraphqlContext } from "./context.ts";
 import { isSessionPrincipal, type AuthenticatedPrincipal, type AuthenticatedOperator } from "./principal.ts";
 
-/** Who is asking, with whatever scopes. Throws UnauthorizedException for the anonymous. */
+/** Returns the principal, with any scopes. Throws UnauthorizedException for anonymous requests. */
 export function requirePrincipal({ principal }: GraphqlContext): AuthenticatedPrincipal {
   if (principal === null) throw keyRequired();
   return principal;
 }
 
-/** Who is asking, their key or role having `scope`. Throws ForbiddenException where it has not. */
+/** Returns the principal if its key or role has `scope`, otherwise throws ForbiddenException. */
 export function authorize(context: GraphqlContext, scope: Scope): AuthenticatedPrincipal {
   const principal = requirePrincipal(context);
   requireScope(principal, scope);
   return principal;
 }
 
-/** The operator who is asking. Throws ForbiddenException for partners. */
+/** Returns the principal if it is an operator with `scope`, otherwise throws ForbiddenException. */
 export function requireOperator(context: GraphqlContext, scope: Scope): AuthenticatedOperator {
   const principal = authorize(context, scope);
-  if (principal.organizationId !== null) throw forbidden("This is for operators of the service");
+  if (principal.organizationId !== null) throw forbidden("Only operators of the service can do this");
   return principal;
 }
 
-/** The person who is asking. Throws ForbiddenException for keys. */
+/** Returns the signed-in user. Throws ForbiddenException for API keys. */
 export function requireUser(context: GraphqlContext): SessionPrincipal {
   const principal = requirePrincipal(context);
-  if (!isSessionPrincipal(principal)) throw forbidden("This is for people who are signed in, not for keys");
+  if (!isSessionPrincipal(principal)) throw forbidden("Only signed-in users can do this, not API keys");
   return principal;
 }
 
-/** The owner who is asking, or an operator, for whose kind it is the same. Throws ForbiddenException for members and keys. */
+/** Returns the signed-in owner of an organisation, or operator. Throws ForbiddenException for members and API keys. */
 export function requireOwner(context: GraphqlContext): SessionPrincipal {
   const principal = requireUser(context);
-  if (principal.user.role === "member") throw forbidden("This is for the owners of your organisation");
+  if (principal.user.role === "member") throw forbidden("Only owners of your organisation can do this");
   return principal;
 }
 
-/** Whether the caller may see who belongs to their organisation: its people do, and keys that manage its integrations. */
+/** True for signed-in users and for keys with `webhooks:manage`: they may list the users of their organisation. */
 export function canViewMembers(principal: AuthenticatedPrincipal): boolean {
   return isSessionPrincipal(principal) || principal.scopes.includes("webhooks:manage");
 }
@@ -54,7 +54,7 @@ export function changeContext(
   return { actor, requestId };
 }
 
-/** Who acts, for whom, and from where: for what the audit log keeps account of. */
+/** The actor, organisation and request data that an audit log entry needs. */
 export function auditContext(
   { requestId, address }: GraphqlContext,
   principal: AuthenticatedPrincipal,

@@ -1,4 +1,4 @@
-/** Mutations of many jobs: from the results of the items to what is answered. */
+/** Arguments and payloads of the mutations that change several jobs. */
 import { requireScope } from "../api-keys/api.ts";
 import type { BulkOptions, ItemFailure, ItemResult } from "../jobs/api.ts";
 import { changeContext } from "./authorize.ts";
@@ -21,7 +21,7 @@ export interface BulkResultNode {
 
 export interface BulkPayload {
   readonly results: BulkResultNode[];
-  /** Items that were applied, whether or not they changed anything. */
+  /** Items that were applied, including those that changed nothing. */
   readonly appliedCount: number;
   readonly failedCount: number;
   readonly userErrors: UserErrorNode[];
@@ -32,14 +32,14 @@ export function bulkOptions(
   principal: AuthenticatedPrincipal,
   { errorPolicy, dryRun }: BulkArguments,
 ): BulkOptions {
-  // A dry run reads jobs and leaves them unchanged.
+  // A dry run returns job data.
   if (dryRun) requireScope(principal, "jobs:read");
   const policy = errorPolicy === "SKIP_FAILED" ? "skip_failed" : "all_or_nothing";
   return { ...changeContext(context, principal), dryRun, errorPolicy: policy };
 }
 
 export function toBulkPayload(items: readonly ItemResult[]): BulkPayload {
-  const results = items.map((item, at) => toBulkResult(item, `items.${at}`));
+  const results = items.map((item, index) => toBulkResult(item, `items.${index}`));
   return {
     results,
     appliedCount: results.filter(({ job }) => job !== null).length,
@@ -48,7 +48,7 @@ export function toBulkPayload(items: readonly ItemResult[]): BulkPayload {
   };
 }
 
-/** `path`: where the item stands among the arguments. Its failure names the item's own members. */
+/** `path` is the item's path in the arguments, such as `items.3`; it prefixes the fields of the item's errors. */
 export function toBulkResult(item: ItemResult, path: string): BulkResultNode {
   return {
     markingNumber: item.markingNumber,
@@ -63,6 +63,6 @@ function toItemErrors(failure: ItemFailure, path: string): UserErrorNode[] {
   const subject = `${path}.${isPatchError ? "patch" : "markingNumber"}`;
   const errorPath = { fields: path, subject, version: `${path}.expectedVersion` };
   const userErrors = toUserErrors(failure, errorPath);
-  // What the database itself refuses is refused for its values.
+  // Any other failure comes from the database rejecting the item's values.
   return userErrors ?? [{ code: "INVALID", field: path, message: failure.message }];
 }

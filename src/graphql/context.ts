@@ -1,4 +1,4 @@
-/** What every resolver is given: who asks, on what they read, and the services behind it all. */
+/** The context of resolvers: the principal, the database to read from and the services. */
 import type {
   InvitationService,
   MemberService,
@@ -41,28 +41,28 @@ export interface GraphqlServices {
   readonly rateLimits: RateLimits | null;
 }
 
-/** One operation, or one event of a subscription. */
+/** The request data of one operation, or of one event of a subscription. */
 export interface OperationRequest {
-  /** Null: the anonymous, who may look at the schema. */
+  /** Null for anonymous requests, which may only introspect. */
   readonly principal: AuthenticatedPrincipal | null;
   readonly requestId: string;
-  /** Where it comes from. */
+  /** The client's IP address. */
   readonly address: string | null;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
-  /** Runs a call to another server. Meanwhile the request does not count as in flight. */
+  /** Runs a call to another server. The request does not count as in flight during the call. */
   readonly duringExternalCall: <Answer>(call: () => Promise<Answer>) => Promise<Answer>;
-  /** For reading: its statements end with `signal`. */
+  /** For reads. Its statements are cancelled when `signal` aborts. */
   readonly database: Queryable;
-  /** For the lists and aggregates of jobs that `viewer` sees: the same, or a copy that has all that they may have seen. */
-  readonly readerFor: (viewer: Principal) => Queryable;
+  /** The database for job lists and aggregates: the primary, or a replica that has everything `principal` may have read. */
+  readonly readerFor: (principal: Principal) => Queryable;
 }
 
-/** What a door knows of an operation. */
+/** The request data that a transport (HTTP or WebSocket) provides. */
 export type IncomingOperation = Omit<OperationRequest, "database" | "readerFor">;
 
 export interface GraphqlContext extends OperationRequest {
-  /** Aggregates over many jobs, by organisation: each may read all of its jobs. */
+  /** Limits concurrent `jobStats` queries per organisation: each query may read all of its jobs. */
   readonly statsSemaphore: FairSemaphore;
   readonly services: GraphqlServices;
   readonly loaders: Loaders;
@@ -70,7 +70,7 @@ export interface GraphqlContext extends OperationRequest {
 
 export type ContextFactory = (request: OperationRequest) => GraphqlContext;
 
-/** In this process: an operation may ask for twenty, and must not take every connection to PostgreSQL. */
+/** Per process. One operation may select 10 `jobStats`, which must not use up the PostgreSQL connections. */
 const STATS_CONCURRENCY = { permits: 8, permitsPerKey: 4 };
 
 export function createContextFactory(services: GraphqlServices): ContextFactory {

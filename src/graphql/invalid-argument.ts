@@ -1,4 +1,4 @@
-/** Wrong use that a resolver meets, as a failure with the argument's name. */
+/** The error for an invalid argument that a resolver finds. */
 import { badRequest, type AppError } from "../platform/errors.ts";
 
 export function invalidArgument(field: string, message: string, code = "invalid_value"): AppError {

@@ -1,6 +1,6 @@
 /**
- * The console's table of jobs as a file: what `jobs` answers to the same filter and order, all pages of it. It stands here
- * and not in the REST adapter because its arguments are the contract's inputs, read and checked by the same code.
+ * CSV export of the console's job list: all results of the `jobs` query for the same filter and order. It is in the GraphQL
+ * adapter because its parameters are GraphQL inputs and are parsed and checked by the same code.
  */
 import { pipeline } from "node:stream/promises";
 import { Router, type Request, type RequestHandler, type Response } from "express";
@@ -23,8 +23,8 @@ import type { SessionAuthenticator } from "./sessions.ts";
 export interface JobsCsvDeps {
   schema: GraphQLSchema;
   services: { referenceData: JobReferenceData; clock: Clock };
-  /** What `viewer` sees, read while `signal` says nothing. */
-  readerFor: (viewer: Principal, signal: AbortSignal) => Queryable;
+  /** The database to read the principal's jobs from. Statements are cancelled when `signal` aborts. */
+  readerFor: (principal: Principal, signal: AbortSignal) => Queryable;
   sessions: SessionAuthenticator;
   /** Null: rate limits are off. */
   limits: RateLimits | null;
@@ -33,7 +33,7 @@ export interface JobsCsvDeps {
 const PATH = "/console-api/jobs.csv";
 const VALUE_FORMATS = ["spreadsheet", "exact"] as const;
 
-/** For people who are signed in: partners' programs have REST and GraphQL itself. */
+/** Serves signed-in users only. API keys use the REST and GraphQL APIs. */
 export function jobsCsvRoutes(deps: JobsCsvDeps, host: AdapterHost): RequestHandler {
   return Router({ caseSensitive: true }).all(PATH, exportHandler(deps, host));
 }
@@ -66,7 +66,7 @@ function authenticate(
   return sessions.verify(headers, ip);
 }
 
-/** What is wrong shows with the first part, before anything is sent. */
+/** Reads the first part before sending the headers, so that an error can still set the status. */
 async function sendCsv(
   { readerFor, services }: JobsCsvDeps,
   { principal, request }: { principal: AuthenticatedPrincipal; request: ListExport },
@@ -86,7 +86,7 @@ async function sendCsv(
     yield* csvParts;
   };
   await pipeline(whole, response).catch((error: unknown) => {
-    // Nobody waits for the rest.
+    // The client disconnected.
     if (!disconnected.signal.aborted) throw error;
   });
 }
@@ -114,15 +114,15 @@ function parameterOf(searchParams: URLSearchParams, name: string): string | null
   return values[0] ?? null;
 }
 
-/** A parameter that holds an input of the contract as JSON, as GraphQL would take it for a variable. */
+/** Parses a query parameter that holds a GraphQL input as JSON, with the rules for GraphQL variables. */
 function parseInput(schema: GraphQLSchema, type: string, text: string | null, name: string): unknown {
   if (text === null) return null;
   const inputType = schema.getType(type);
-  invariant(isInputType(inputType), `${type} is an input of the contract`);
+  invariant(isInputType(inputType), `${type} is an input type of the schema`);
   const value = parseJson(text, name);
   if (exceedsDepth(value)) throw badRequest(inputProblems(value, name, 0));
   const input: unknown = coerceInputValue(value, inputType, (path, _value, { message }) => {
-    throw invalidArgument([name, ...path].join("."), `is not as the contract has it: ${message}`);
+    throw invalidArgument([name, ...path].join("."), `does not match the schema: ${message}`);
   });
   const problems = inputProblems(input, name, 0);
   if (problems.length > 0) throw badRequest(problems);

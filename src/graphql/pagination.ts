@@ -1,4 +1,4 @@
-/** Connections: from the arguments of a page to the page, and from its rows to what is answered. */
+/** Parses page arguments and builds connections from rows. */
 import { invalidArgument } from "./invalid-argument.ts";
 import { DEFAULT_PAGE_SIZE } from "./execution/limits.ts";
 
@@ -9,24 +9,25 @@ export interface PageArguments {
   readonly before?: string | null | undefined;
 }
 
-/** A page to be read. Sizes are within bounds: `limits.ts` has refused others before anything ran. */
+/** A page to read. The operation guard has already checked its size. */
 export interface PageRequest {
   readonly direction: "forward" | "backward";
   readonly limit: number;
-  /** As it was given. */
+  /** Not decoded yet. */
   readonly cursor: string | null;
 }
 
+/** Throws BadRequestException for `before` without `last`, and for `after` with `last`. */
 export function pageRequest({ first, after, last, before }: PageArguments): PageRequest {
   if (last === null || last === undefined) {
-    if (typeof before === "string") throw invalidArgument("before", "goes with last; with first it is after");
+    if (typeof before === "string") throw invalidArgument("before", "requires last; with first, use after");
     return { direction: "forward", limit: first ?? DEFAULT_PAGE_SIZE, cursor: after ?? null };
   }
-  if (typeof after === "string") throw invalidArgument("after", "goes with first; with last it is before");
+  if (typeof after === "string") throw invalidArgument("after", "requires first; with last, use before");
   return { direction: "backward", limit: last, cursor: before ?? null };
 }
 
-/** Hands a cursor to its reader. Throws BadRequestException for one that is none of this list's. */
+/** Returns the decoded cursor, or null without one. Throws BadRequestException if `read` returns null. */
 export function readCursor<Position>(
   { cursor, direction }: PageRequest,
   read: (text: string) => Position | null,
@@ -36,7 +37,7 @@ export function readCursor<Position>(
   if (position !== null) return position;
   throw invalidArgument(
     direction === "forward" ? "after" : "before",
-    "is no cursor of this list in this order; use one as it came",
+    "is not a cursor of this list in this order; pass a cursor unchanged",
   );
 }
 
@@ -57,11 +58,11 @@ interface Page<Row, Node> {
   readonly hasPrevious: boolean;
   readonly toNode: (row: Row) => Node;
   readonly cursorOf: (row: Row) => string;
-  /** The cursor for the next page, if it is not that of the last item. */
+  /** Overrides the last item's cursor. */
   readonly endCursor?: string | null;
 }
 
-/** A page without items that ends at `endCursor`. */
+/** Returns an empty page with this end cursor. */
 export function emptyConnection(endCursor: string): ConnectionNode<never> {
   const pageInfo = { hasNextPage: false, hasPreviousPage: true, startCursor: null, endCursor };
   return { nodes: [], edges: [], pageInfo };
@@ -71,7 +72,7 @@ export function toConnection<Row, Node>(page: Page<Row, Node>): ConnectionNode<N
   return new LazyConnection(page);
 }
 
-/** Cursors are made only where somebody asks for them, and once: compiled operations read a field again and again. */
+/** Builds cursors only if selected, and once: compiled operations read a property several times. */
 class LazyConnection<Row, Node> implements ConnectionNode<Node> {
   readonly nodes: readonly Node[];
   readonly #page: Page<Row, Node>;
@@ -84,7 +85,10 @@ class LazyConnection<Row, Node> implements ConnectionNode<Node> {
   }
 
   get edges(): ConnectionNode<Node>["edges"] {
-    return (this.#edges ??= this.nodes.map((node, at) => ({ cursor: this.#cursorAt(at) as string, node })));
+    return (this.#edges ??= this.nodes.map((node, index) => ({
+      cursor: this.#cursorAt(index) as string,
+      node,
+    })));
   }
 
   get pageInfo(): ConnectionNode<Node>["pageInfo"] {

@@ -1,4 +1,4 @@
-/** `JobFilter` as it was asked, as the condition that the job service knows. */
+/** Converts the GraphQL input `JobFilter` to the filter of the job service. */
 import type { JobFilterTree, JobStatusCategory } from "../jobs/api.ts";
 import { fromTypedId } from "../platform/ids.ts";
 import { invalidArgument } from "./invalid-argument.ts";
@@ -6,7 +6,7 @@ import type { JobFilter } from "./generated/schema-types.ts";
 
 type WithoutNulls<Input> = { [Name in keyof Input]?: NonNullable<Input[Name]> };
 
-/** `path`: where the filter stands among the arguments. What is null was not given, but for a value to compare with. */
+/** `path` is the filter's path in the arguments. Null parts count as absent. Throws BadRequestException for null comparison values. */
 export function parseFilter(filter: JobFilter | null | undefined, path = "filter"): JobFilterTree {
   const { statusCategory, createdAt, updatedAt, contractorId, agentId, and, or, not, ...otherFields } =
     withoutNulls(filter ?? {});
@@ -20,8 +20,8 @@ export function parseFilter(filter: JobFilter | null | undefined, path = "filter
     ...(updatedAt && { updatedAt: toIsoStrings(`${path}.updatedAt`, updatedAt) }),
     ...(contractorId && { contractorId: toOrganizationUuids(`${path}.contractorId`, contractorId) }),
     ...(agentId && { agentId: toOrganizationUuids(`${path}.agentId`, agentId) }),
-    ...(and && { and: and.map((part, at) => parseFilter(part, `${path}.and.${at}`)) }),
-    ...(or && { or: or.map((part, at) => parseFilter(part, `${path}.or.${at}`)) }),
+    ...(and && { and: and.map((part, index) => parseFilter(part, `${path}.and.${index}`)) }),
+    ...(or && { or: or.map((part, index) => parseFilter(part, `${path}.or.${index}`)) }),
     ...(not && { not: parseFilter(not, `${path}.not`) }),
   };
 }
@@ -32,14 +32,14 @@ function withoutNulls<Input extends object>(input: Input): WithoutNulls<Input> {
   ) as WithoutNulls<Input>;
 }
 
-/** A comparison with null holds for nothing, and would be taken for one that asks for what has no value. */
+/** Rejects comparisons with null: they match nothing, but clients expect jobs without a value. */
 function assertNoNulls(path: string, part: unknown): void {
   if (typeof part !== "object" || part === null || Array.isArray(part)) return;
   for (const [name, value] of Object.entries(part)) {
     if (value === null)
       throw invalidArgument(
         `${path}.${name}`,
-        "must not be null; isNull: true asks for jobs without a value",
+        "must not be null; use isNull: true to find jobs without a value",
       );
   }
 }
@@ -55,10 +55,10 @@ function toIsoStrings(
 }
 
 function toOrganizationUuids(path: string, ids: readonly string[]): string[] {
-  return ids.map((id, at) => {
+  return ids.map((id, index) => {
     const uuid = fromTypedId("org", id);
     if (uuid === null)
-      throw invalidArgument(`${path}.${at}`, `is no organisation's id (${JSON.stringify(id)})`);
+      throw invalidArgument(`${path}.${index}`, `must be an organisation ID, got ${JSON.stringify(id)}`);
     return uuid;
   });
 }

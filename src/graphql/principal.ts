@@ -1,4 +1,4 @@
-/** Who asks: whoever holds a key, or a person who is signed in. A person has no `keyId`. */
+/** The authenticated principal of a request: an API key or a signed-in user. Users have no `keyId`. */
 import type { OperatorSessionPrincipal, SessionPrincipal } from "../accounts/api.ts";
 import type { ApiKeyPrincipal, OperatorKeyPrincipal } from "../api-keys/api.ts";
 import type { RateLimitSubject } from "../rate-limits/api.ts";
@@ -10,7 +10,7 @@ export function isSessionPrincipal(principal: AuthenticatedPrincipal): principal
   return principal.keyId === null;
 }
 
-/** A person has one bucket, with however many sessions. */
+/** All sessions of a user share one bucket. */
 export function rateLimitSubjectOf(principal: AuthenticatedPrincipal): RateLimitSubject {
   const { organizationId, rateLimits } = principal;
   return isSessionPrincipal(principal)

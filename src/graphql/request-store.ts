@@ -1,32 +1,32 @@
-/** What the adapter knows of the HTTP request that is being answered, wherever in Apollo's course that is asked. */
+/** Data of the current HTTP request, in AsyncLocalStorage. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { invariant } from "../platform/errors.ts";
 import type { AuthenticatedPrincipal } from "./principal.ts";
 
 export interface MeasuredOperation {
   readonly cost: number;
-  /** Coerced: defaults are in, what was not given is not there. */
+  /** Coerced, with defaults. Absent variables without a default are missing. */
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
 export interface RequestStore {
   readonly requestId: string;
-  /** Where the request comes from. */
+  /** The client's IP address. */
   readonly address: string | null;
-  /** Null: nobody known. */
+  /** Null for anonymous requests. */
   readonly principal: AuthenticatedPrincipal | null;
-  /** Aborts when the client goes away before its answer. */
+  /** Aborts if the client disconnects before the response is complete. */
   readonly signal: AbortSignal;
   readonly setHeader: (name: string, value: string) => void;
-  /** Runs a call to another server. Meanwhile the request does not count as in flight. */
+  /** Runs a call to another server. The request does not count as in flight during the call. */
   readonly duringExternalCall: <Answer>(call: () => Promise<Answer>) => Promise<Answer>;
-  /** Told of an answer with errors, by the first one's code. */
+  /** Called for a response with errors, with the first error's code. */
   readonly setFailure: (failure: { code: string; answer: unknown }) => void;
-  /** Set once the operation has passed every check and its variables are sound. */
+  /** Set after the operation has passed all checks and its variables are valid. */
   measured: MeasuredOperation | null;
 }
 
-// Apollo formats errors, and refuses what is no operation, in places that it hands no context to.
+// Apollo passes no context where it formats errors or rejects invalid requests.
 const requestStorage = new AsyncLocalStorage<RequestStore>();
 
 export function runWithRequest(request: RequestStore, work: () => void): void {
@@ -35,6 +35,6 @@ export function runWithRequest(request: RequestStore, work: () => void): void {
 
 export function currentRequest(): RequestStore {
   const request = requestStorage.getStore();
-  invariant(request, "the visit was begun before Apollo was asked");
+  invariant(request, "Apollo runs inside runWithRequest");
   return request;
 }

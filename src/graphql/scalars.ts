@@ -1,6 +1,6 @@
 /**
- * The scalars of the contract. What comes in is parsed as `graphql-scalars` has it; what goes out stands in the rows as it
- * is to be shown, so that nothing is left to do.
+ * Custom scalars. Inputs are parsed by `graphql-scalars`. Outputs are passed through, because nodes already hold them in
+ * their final form.
  */
 import { GraphQLScalarType } from "graphql";
 import { DateTimeResolver, JSONResolver, LocalDateResolver } from "graphql-scalars";
@@ -13,7 +13,7 @@ function passThrough(scalar: GraphQLScalarType, name: string): GraphQLScalarType
     parseLiteral,
     serialize: (value) => value,
   });
-  // The description and the specification's URL come from the SDL; members of the scalar would replace them.
+  // Keep the SDL's description and specification URL: the scalar's own values would replace them.
   const { description: _description, specifiedByURL: _specifiedByURL, ...members } = passThroughScalar;
   return members as GraphQLScalarType;
 }

@@ -1,4 +1,4 @@
-/** The executable schema: the contract with its resolvers. */
+/** The executable schema: the SDL with its resolvers. */
 import { makeExecutableSchema } from "@graphql-tools/schema";
 import type { GraphQLSchema } from "graphql";
 import type { Resolvers } from "./generated/schema-types.ts";
@@ -73,7 +73,7 @@ export function createSchema(): GraphQLSchema {
     resolvers,
     resolverValidationOptions: {
       requireResolversToMatchSchema: "error",
-      // Whatever has arguments has to do something with them.
+      // A field with arguments and no resolver would ignore them.
       requireResolversForArgs: "error",
     },
   });

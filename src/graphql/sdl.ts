@@ -1,4 +1,4 @@
-/** The contract as it is written: `schema/*.graphql`, put together. */
+/** Reads the SDL from `schema/*.graphql`. */
 import { readdirSync, readFileSync } from "node:fs";
 
 const SCHEMA_FOLDER = new URL("../../schema/", import.meta.url);

@@ -1,4 +1,4 @@
-/** The GraphQL adapter: Apollo Server behind the HTTP app, with everything that an operation has to pass. */
+/** The GraphQL adapter: Apollo Server with authentication, limits, error formatting and the explorers. */
 import { ApolloServer, type BaseContext } from "@apollo/server";
 import {
   ApolloServerPluginCacheControlDisabled,
@@ -38,17 +38,17 @@ export interface GraphqlAdapterDeps<Context extends BaseContext> {
   publicUrl: string | null;
   logger: Logger;
   tracing?: Tracing | undefined;
-  /** Whatever else this adapter answers, at addresses of its own. */
-  extraRoutes?: ((door: AdapterHost) => RequestHandler) | undefined;
+  /** Further routes, outside `/graphql`. */
+  extraRoutes?: ((host: AdapterHost) => RequestHandler) | undefined;
 }
 
 export interface GraphqlAdapter extends AsyncDisposable {
   readonly path: string;
   /** The endpoint and the explorers. */
-  routes(door: AdapterHost): RequestHandler;
-  /** For what went wrong below `path`. */
-  errorHandler(door: AdapterHost): ErrorRequestHandler;
-  /** A key that the explorers bring along, outside production. */
+  routes(host: AdapterHost): RequestHandler;
+  /** Formats errors of requests to `path`. */
+  errorHandler(host: AdapterHost): ErrorRequestHandler;
+  /** Sets the API key that the explorers send, except in production. */
   setExplorerKey(key: string): void;
 }
 
@@ -88,10 +88,10 @@ export async function createGraphqlAdapter<Context extends BaseContext>(
         throw new AppError("NotFoundException", "There is no such route");
       });
       if (deps.extraRoutes) router.use(deps.extraRoutes(host));
-      router.use(graphiqlRoutes({ host, explorerKey: explorerKey, publicUrl: deps.publicUrl }));
+      router.use(graphiqlRoutes({ host, explorerKey, publicUrl: deps.publicUrl }));
       return router;
     },
-    errorHandler: (door) => createErrorHandler(errors, door),
+    errorHandler: (host) => createErrorHandler(errors, host),
     setExplorerKey(key) {
       storedKey = key;
     },
@@ -107,9 +107,9 @@ function createApolloServer<Context extends BaseContext>(
     gateway: createGateway(schema, errors, tracing),
     nodeEnv: environment,
     logger,
-    // Whoever comes this far may introspect: the guard refuses the rest.
+    // The operation guard restricts introspection.
     introspection: true,
-    // A page of another site cannot send these headers without a preflight. Clients such as urql send queries by GET.
+    // Browsers send these headers to other origins only after a preflight, so GET queries (urql sends them) are safe.
     csrfPrevention: {
       requestHeaders: ["x-apollo-operation-name", "apollo-require-preflight", "x-api-key", "authorization"],
     },
@@ -127,9 +127,9 @@ function createApolloServer<Context extends BaseContext>(
     formatError: (formatted, error) => errors.formatError(formatted, error),
     plugins: [
       createOperationGuard({ schema, limits, isProduction: environment === "production", errors }),
-      // It would wrap every field's resolver.
+      // Cache control wraps every resolver.
       ApolloServerPluginCacheControlDisabled(),
-      // Nothing is reported to anybody, whatever the environment says.
+      // Never report to Apollo, even if its environment variables are set.
       ApolloServerPluginUsageReportingDisabled(),
       ApolloServerPluginSchemaReportingDisabled(),
       ApolloServerPluginInlineTraceDisabled(),
@@ -145,12 +145,12 @@ function showSandbox(explorerKey: () => string | null): RequestHandler {
   };
 }
 
-/** A browser that was pointed at the endpoint, and brings no operation. */
+/** True for a browser that opens the endpoint without an operation. */
 function acceptsHtml({ headers, url }: Request): boolean {
   return (headers.accept?.includes("text/html") ?? false) && !url.includes("query=");
 }
 
-/** Only POST has a body; to Apollo's door the others must have none. */
+/** Parses the body of POST requests. Apollo requires `body` to be undefined for other methods. */
 function readPostBody(read: RequestHandler): RequestHandler {
   return (request, response, next) => {
     if (request.method === "POST") {
@@ -162,7 +162,7 @@ function readPostBody(read: RequestHandler): RequestHandler {
   };
 }
 
-/** What went wrong before Apollo was asked is told in GraphQL's words too. */
+/** Sends errors thrown before Apollo runs (authentication, body parsing) as a GraphQL response. */
 function createErrorHandler(errors: ErrorFormatter, host: AdapterHost): ErrorRequestHandler {
   return (error: unknown, request, response, next) => {
     if (response.headersSent) {

@@ -1,24 +1,21 @@
-/** Sessions of the console, as this adapter asks for them; the composition root hands them over. */
+/** The interface to console sessions, which the composition root passes in. */
 import type { SessionPrincipal } from "../accounts/api.ts";
 
-/** Header values by lower-case name, as Node has them. */
+/** Header values by lower-case name, as in Node's `IncomingMessage`. */
 export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>> & {
   readonly cookie?: string | undefined;
 };
 
 export interface SessionAuthenticator {
-  /** Whether the request brings a session's cookie, whatever that is worth. */
+  /** True if the request has a session cookie, valid or not. */
   hasSessionCookie(headers: RequestHeaders): boolean;
-  /**
-   * Throws ForbiddenException unless the request comes from a page of our own: a browser adds the cookie whoever has it
-   * send the request.
-   */
+  /** Prevents CSRF: throws ForbiddenException unless the request comes from a page of this server. */
   requireSameOrigin(headers: RequestHeaders): void;
   /**
-   * Who is signed in. Throws UnauthorizedException, and ForbiddenException where the organisation is suspended or the person
-   * lacks the second factor that they must have.
+   * Returns the signed-in user. Throws UnauthorizedException without a valid session, and ForbiddenException if the
+   * organisation is suspended or the user still has to set up two-factor authentication.
    */
   verify(headers: RequestHeaders, address: string): Promise<SessionPrincipal>;
-  /** The same of a session that was verified before, without counting as its use. */
+  /** Verifies a known session again, without recording a use. Throws like `verify`. */
   revalidate(sessionId: string): Promise<SessionPrincipal>;
 }

@@ -1,4 +1,4 @@
-/** Refusals that are to be expected, as data: what a service throws, turned into `userErrors`. */
+/** Converts expected errors of services to `userErrors` in the payload. */
 import { AppError, type ErrorCode, type Problem } from "../platform/errors.ts";
 import { ReauthenticationRequiredError } from "../platform/fresh-authentication.ts";
 import { camelCasePath } from "./field-names.ts";
@@ -13,7 +13,7 @@ export interface ExpectedFailure {
   readonly code: ErrorCode;
   readonly message: string;
   readonly problems: readonly Problem[];
-  /** There are too many already. */
+  /** The maximum number of objects exists already. */
   readonly isLimitExceeded?: boolean;
 }
 
@@ -25,17 +25,17 @@ const userErrorCodes: Partial<Record<ErrorCode, UserErrorNode["code"]>> = {
   ForbiddenException: "FORBIDDEN",
 };
 
-/** Where a refusal belongs in the arguments: the path of its problems' fields, or of the whole where it has none. */
+/** The argument paths that the `field` of user errors refers to. */
 export interface ErrorPath {
-  /** Such as `items.3.patch`; empty: the fields stand at the root. */
+  /** Prefix of problem fields, such as `items.3.patch`. Empty for root arguments. */
   readonly fields: string;
-  /** The argument that selected what was refused, such as `items.3.markingNumber`. */
+  /** The argument that selects the object, such as `items.3.markingNumber`: for errors without problems. */
   readonly subject: string | null;
-  /** The argument that names the version to be changed. */
+  /** The argument with the expected version: for version conflicts. */
   readonly version?: string;
 }
 
-/** Null: it is not to be expected, and must not be told as data. */
+/** Returns null for an unexpected error, which must be thrown instead. */
 export function toUserErrors(
   { code, message, problems, isLimitExceeded = false }: ExpectedFailure,
   errorPath: ErrorPath,
@@ -58,10 +58,10 @@ export function toUserErrors(
   });
 }
 
-/** A payload where nothing came of it. */
+/** The payload of a failed mutation: all its fields are null. */
 type NullPayload<Payload> = { readonly [Name in keyof Payload]: null };
 
-/** What `work` gives; where it is refused as is to be expected, `refused` with the errors. */
+/** Returns the payload of `work`, or `nullPayload` with `userErrors` if it throws an expected error. Rethrows other errors. */
 export async function withUserErrors<Payload extends object>(
   errorPath: ErrorPath,
   nullPayload: NullPayload<NoInfer<Payload>>,

@@ -85,7 +85,7 @@ describe("savedViews", () => {
   it("are not for keys", async () => {
     const { errors } = await graphql(app, VIEWS, { key: agent.key });
     expect(errors).toMatchObject([
-      { message: "This is for people who are signed in, not for keys", extensions: { code: "FORBIDDEN" } },
+      { message: "Only signed-in users can do this, not API keys", extensions: { code: "FORBIDDEN" } },
     ]);
   });
 

@@ -116,7 +116,7 @@ describe("an operation beyond a limit", () => {
     expect(wrong.status).toBe(400);
     expect(wrong.body.errors[0].extensions).toMatchObject({
       code: "BAD_USER_INPUT",
-      problems: [{ field: "items.first", code: "out_of_range", message: "must be 1 to 100; 101 was asked" }],
+      problems: [{ field: "items.first", code: "out_of_range", message: "must be 1 to 100, got 101" }],
     });
   });
 

@@ -205,7 +205,7 @@ describe("what is refused", () => {
     socket.send({ type: "connection_init", payload: { "x-api-key": agent.key } });
     expect(await socket.closed).toEqual({
       code: 4403,
-      reason: "At most 200 WebSockets are open for one organisation",
+      reason: "An organisation can have at most 200 open WebSockets",
     });
     await openAuthenticatedWebSocket(app, (await app.createOrganization("agent")).key);
   });
@@ -219,7 +219,7 @@ describe("what is refused", () => {
     );
     const { status, body } = await openRejectedWebSocket(open, from("203.0.113.7"));
     expect(status).toBe(503);
-    expect(body.errors[0]?.message).toMatch(/^Too many WebSockets of this address/);
+    expect(body.errors[0]?.message).toMatch(/^Too many unauthenticated WebSockets/);
     await openRawWebSocket(open, from("203.0.113.8"));
     // Who says who it is, makes room.
     const agent = await app.createOrganization("agent");
@@ -237,7 +237,7 @@ describe("what is refused", () => {
     );
     const { status, body } = await openRejectedWebSocket(open, from("2001:db8:0:7:ffff::1"));
     expect(status).toBe(503);
-    expect(body.errors[0]?.message).toMatch(/^Too many WebSockets of this address/);
+    expect(body.errors[0]?.message).toMatch(/^Too many unauthenticated WebSockets/);
     await openRawWebSocket(open, from("2001:db8:0:8::1"));
   });
 
@@ -248,7 +248,7 @@ describe("what is refused", () => {
     socket.send({ type: "connection_init", payload: { "x-api-key": agent.key } });
     expect(await socket.closed).toEqual({
       code: 4403,
-      reason: "At most 50 WebSockets are open with one key",
+      reason: "An API key can have at most 50 open WebSockets",
     });
   });
 

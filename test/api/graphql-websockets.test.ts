@@ -154,7 +154,7 @@ describe("how it ends", () => {
     slow.socket.resume();
     expect(await slow.closed).toEqual({
       code: 4413,
-      reason: "Too slow: ask events(after:) for what was missed",
+      reason: "Too slow: query events(after:) for missed events",
     });
     expect(slow.messages.length).toBeLessThan(1_000);
     await waitForEventCount(quick, 1_000);

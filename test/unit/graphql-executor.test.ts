@@ -228,9 +228,9 @@ describe("a document that comes again answers as it did at first", () => {
     ["variables within lists", "query ($a: ID, $b: ID) { echo(ids: [$a, 1, $b]) }", { a: "x" }],
     [
       "variables within input in a fragment",
-      `query ($t: String, $lifted0: Int) { ...F }
-       fragment F on Query { echo(filter: { text: $t }) jobs(first: $lifted0, filter: { text: $t }) { id } }`,
-      { t: "x", lifted0: 1 },
+      `query ($t: String, $hoisted0: Int) { ...F }
+       fragment F on Query { echo(filter: { text: $t }) jobs(first: $hoisted0, filter: { text: $t }) { id } }`,
+      { t: "x", hoisted0: 1 },
     ],
     [
       "a variable within a list where null may not stand",

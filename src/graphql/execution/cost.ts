@@ -1,6 +1,6 @@
 /**
- * What an operation costs, in objects that it may have to make: an object 1, a scalar nothing, a page of a connection its
- * size times its item, however the item is reached (`nodes` or `edges { node }`). Pages and lists are checked on the way.
+ * The cost of an operation. An object costs 1, a scalar 0. A connection costs its page size times the cost of one item,
+ * selected by `nodes` or by `edges { node }`. Page sizes and list lengths are checked at the same time.
  */
 import {
   getArgumentValues,
@@ -20,9 +20,9 @@ import { introspectionCost } from "./introspection-cost.ts";
 import { DEFAULT_PAGE_SIZE, limits, MAX_VARIABLE_ERRORS } from "./limits.ts";
 import type { OperationPlan, PlannedField } from "./operation-plan.ts";
 
-/** Counting all that matches is dearer than reading a page of it. */
+/** Counting all matches costs more than reading one page. */
 const TOTAL_COUNT_COST = 20;
-/** Aggregates over all that match, whatever is selected of them. */
+/** `jobStats` aggregates all matches, regardless of the selected fields. */
 const STATS_COST = 50;
 
 type Values = Readonly<Record<string, unknown>>;
@@ -30,8 +30,8 @@ type Values = Readonly<Record<string, unknown>>;
 const constantCosts = new WeakMap<OperationPlan, number>();
 
 /**
- * Throws BadRequestException for a page or a list beyond its limits, and GraphQLError for an argument that is null and must
- * not be, and for introspection beyond the limit.
+ * Returns the cost. Throws BadRequestException if a page or list exceeds its limit, and GraphQLError if a required argument
+ * is null or introspection exceeds its limit.
  */
 export function costOf(schema: GraphQLSchema, plan: OperationPlan, variables: Values): number {
   const fixed = constantCosts.get(plan);
@@ -78,9 +78,9 @@ class CostCalculator {
     return field.isList ? count * (1 + selectionCost) : 1 + count * selectionCost;
   }
 
-  /** The dearest of the types that it may turn out to be. */
+  /** The cost for the most expensive of the possible types. */
   #selectionCost({ possibleSelections }: PlannedField): number {
-    return possibleSelections.reduce((most, fields) => Math.max(most, this.costOfAll(fields)), 0);
+    return possibleSelections.reduce((max, fields) => Math.max(max, this.costOfAll(fields)), 0);
   }
 
   #connectionCost({ possibleSelections }: PlannedField, pageSize: number): number {
@@ -104,21 +104,17 @@ class CostCalculator {
 
   #pageSize({ path }: PlannedField, { first, last }: Values): number {
     if (isNumber(first) && isNumber(last))
-      this.#addProblem(`${path}.first`, "conflict", "and last cannot be given together");
+      this.#addProblem(`${path}.first`, "conflict", "cannot be combined with last");
     for (const [name, size] of Object.entries({ first, last })) {
       if (isNumber(size) && (size < 1 || size > limits.pageSize))
-        this.#addProblem(
-          `${path}.${name}`,
-          "out_of_range",
-          `must be 1 to ${limits.pageSize}; ${size} was asked`,
-        );
+        this.#addProblem(`${path}.${name}`, "out_of_range", `must be 1 to ${limits.pageSize}, got ${size}`);
     }
     return isNumber(first) ? first : isNumber(last) ? last : DEFAULT_PAGE_SIZE;
   }
 
   #checkLists({ path, definition }: PlannedField, values: Values): void {
     for (const argument of definition.args) {
-      // Each field may show the same variable again.
+      // Several fields may use the same invalid variable.
       if (this.problems.length >= MAX_VARIABLE_ERRORS) return;
       const value = values[argument.name];
       const minItems = this.#isMutation && isListOfItems(argument) ? 1 : 0;
@@ -131,7 +127,7 @@ class CostCalculator {
   }
 }
 
-/** A list that must be given is what the field is about: each item brings what is selected. */
+/** True for a required list: the field returns its selection once per item of it. */
 function isListOfItems(argument: GraphQLArgument): boolean {
   return isRequiredArgument(argument) && isNonNullType(argument.type) && isListType(argument.type.ofType);
 }

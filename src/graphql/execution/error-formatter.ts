@@ -1,4 +1,4 @@
-/** Failures as GraphQL tells them: here alone are they translated. What is not meant for the caller is masked, and logged. */
+/** Converts errors to GraphQL errors. Unexpected errors are logged and replaced by a general message. */
 import { HeaderMap } from "@apollo/server";
 import { unwrapResolverError } from "@apollo/server/errors";
 import { GraphQLError, type ExecutionResult, type GraphQLFormattedError } from "graphql";
@@ -12,7 +12,7 @@ const INTERNAL = "INTERNAL_SERVER_ERROR";
 const USER_INPUT = "BAD_USER_INPUT";
 const MASKED_MESSAGE = "An unexpected error happened on our side";
 const TIMEOUT_MESSAGE =
-  "This took too long and was ended. Ask for less: a smaller page, a narrower filter, fewer fields";
+  "The operation took too long and was cancelled. Request less: a smaller page, a narrower filter or fewer fields";
 
 const extensionCodes: Partial<Record<ErrorCode, string>> = {
   UnauthorizedException: "UNAUTHENTICATED",
@@ -26,29 +26,29 @@ const extensionCodes: Partial<Record<ErrorCode, string>> = {
   InternalServerErrorException: INTERNAL,
 };
 
-/** Whose failure it is; nobody may be waiting for the answer any more. */
+/** Identifies the request in the log. Errors are not logged once `signal` is aborted. */
 type FailedRequest = Pick<RequestStore, "requestId"> & Partial<Pick<RequestStore, "signal">>;
 
 export interface ErrorFormatter {
-  /** Any failure as a GraphQL error that carries its HTTP status and headers. `during`: the visit that goes on. */
-  translate(error: unknown, during?: FailedRequest): GraphQLError;
-  /** The same for each error of an operation that was executed. Only one that answers nothing carries a status. */
+  /** Converts any error to a GraphQL error with HTTP status and headers. `request` defaults to the current request. */
+  translate(error: unknown, request?: FailedRequest): GraphQLError;
+  /** Translates each error of an executed operation. The first sets the HTTP status if no field has a value. */
   translateResult(result: ExecutionResult): ExecutionResult;
-  /** Apollo's last step with each error, those of its own included. */
+  /** Adds the request ID and masks internal errors. Apollo calls it for every error, including its own. */
   formatError(formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError;
 }
 
 export function createErrorFormatter(logger: Logger): ErrorFormatter {
   const log = (error: unknown, message: string, { requestId, signal }: FailedRequest): void => {
-    // A query that was ended since its client had gone away is no failure.
+    // A query cancelled because its client disconnected is not a failure.
     if (!signal?.aborted) logger.error({ request_id: requestId, err: serializeError(error) }, message);
   };
 
-  const translate = (error: unknown, during: FailedRequest = currentRequest()): GraphQLError => {
+  const translate = (error: unknown, request: FailedRequest = currentRequest()): GraphQLError => {
     const thrown = unwrapResolverError(error);
     if (thrown instanceof GraphQLError && hasCode(thrown)) return thrown;
     const failure = toAppError(thrown);
-    if (failure.status >= 500) log(failure.cause ?? failure, failure.message, during);
+    if (failure.status >= 500) log(failure.cause ?? failure, failure.message, request);
     return toGraphQLError(failure);
   };
 
@@ -56,22 +56,22 @@ export function createErrorFormatter(logger: Logger): ErrorFormatter {
     translate,
     translateResult(result) {
       const { data, errors } = result;
-      // Without data nothing was executed: the operation or its variables are wrong, and Apollo's own words say so.
+      // Without data nothing was executed: the operation or its variables are invalid, and Apollo's message says so.
       if (!errors || data === undefined) return result;
-      const isAnswered = data !== null && Object.values(data).some((value) => value !== null);
+      const hasData = data !== null && Object.values(data).some((value) => value !== null);
       return {
         ...result,
-        errors: errors.map((error, at) => withLocation(translate(error), error, at === 0 && !isAnswered)),
+        errors: errors.map((error, index) => withLocation(translate(error), error, index === 0 && !hasData)),
       };
     },
     formatError(formatted, error) {
-      const visit = currentRequest();
-      const isUntold = formatted.extensions?.["code"] === INTERNAL && formatted.message !== MASKED_MESSAGE;
-      if (isUntold) log(unwrapResolverError(error), MASKED_MESSAGE, visit);
+      const request = currentRequest();
+      const isUnmasked = formatted.extensions?.["code"] === INTERNAL && formatted.message !== MASKED_MESSAGE;
+      if (isUnmasked) log(unwrapResolverError(error), MASKED_MESSAGE, request);
       return {
         ...formatted,
-        message: isUntold ? MASKED_MESSAGE : formatted.message,
-        extensions: { ...formatted.extensions, requestId: visit.requestId },
+        message: isUnmasked ? MASKED_MESSAGE : formatted.message,
+        extensions: { ...formatted.extensions, requestId: request.requestId },
       };
     },
   };
@@ -90,7 +90,7 @@ function toGraphQLError(failure: AppError): GraphQLError {
       extensions: { code: "TIMEOUT", http: { status: failure.status } },
     });
   const code = codeOf(failure);
-  // Whatever an argument names that is not there, the address that was asked is.
+  // An argument may name something that does not exist, but the requested URL exists, so 404 would be wrong.
   const status = code === USER_INPUT ? 400 : failure.status;
   const problems = problemsOf(failure.details);
   const headers = new HeaderMap(
@@ -121,7 +121,7 @@ function hasCode({ extensions }: { extensions?: { code?: unknown } }): boolean {
   return extensions?.code !== undefined;
 }
 
-/** `error` where `original` happened. */
+/** Returns `error` with the path and locations of the original error, and its HTTP status only if it decides the status. */
 function withLocation(
   error: GraphQLError,
   { path, locations }: GraphQLError,

@@ -1,6 +1,6 @@
 /**
- * Executing an operation: by graphql-js the first time that its document comes, from then on as code that graphql-jit
- * makes of it. Both give the same result; the code takes milliseconds to make and is worth it for what comes again.
+ * Executes operations: with graphql-js the first time, with code compiled by graphql-jit from the second time on.
+ * Both return the same result. Compiling takes milliseconds, so it only pays off for repeated operations.
  */
 import type { ApolloServerOptionsWithGateway, BaseContext } from "@apollo/server";
 import {
@@ -19,23 +19,23 @@ import { operationSpan } from "./operation-span.ts";
 import { variableErrors } from "./variable-errors.ts";
 import { currentRequest } from "../request-store.ts";
 
-/** Compiled operations in memory; past that the one that was asked for longest ago is forgotten. */
+/** Compiled operations in memory. The least recently used one is evicted first. */
 const MAX_COMPILED = 200;
 
 export interface ExecutableOperation {
   readonly document: DocumentNode;
   readonly operation: OperationDefinitionNode;
   readonly context: unknown;
-  /** As they came. */
+  /** Raw values from the request. */
   readonly variables: Record<string, unknown>;
-  /** With defaults, and checked. */
+  /** Validated, with defaults applied. */
   readonly coercedVariables: Readonly<Record<string, unknown>>;
 }
 
-/** Apollo's door for an executor of one's own. */
+/** Apollo's extension point for a custom executor. */
 type Gateway = NonNullable<ApolloServerOptionsWithGateway<BaseContext>["gateway"]>;
 
-/** Executes operations that passed the guard. */
+/** Returns a function that executes operations accepted by the operation guard. */
 export function createExecutor(
   schema: GraphQLSchema,
 ): (operation: ExecutableOperation) => Promise<ExecutionResult> {
@@ -61,8 +61,8 @@ export function createGateway(
 ): Gateway {
   const run = createExecutor(schema);
   return {
-    onSchemaLoadOrUpdate(tell) {
-      tell({ apiSchema: schema, coreSupergraphSdl: "" });
+    onSchemaLoadOrUpdate(notify) {
+      notify({ apiSchema: schema, coreSupergraphSdl: "" });
       return () => undefined;
     },
     load: () =>
@@ -83,13 +83,13 @@ export function createGateway(
   };
 }
 
-// What has not passed the guard is never executed: these two answer as execution would.
+// Operations that the guard did not measure are not executed. These two return the errors that execution would return.
 
 function unknownOperation(name: string | null | undefined): ExecutionResult {
   const message =
     typeof name === "string"
       ? `Unknown operation named "${name}"`
-      : "Say by operationName which operation is meant";
+      : "operationName is required when a document has several operations";
   return { errors: [new GraphQLError(message)] };
 }
 
@@ -106,14 +106,14 @@ function invalidVariables(
 class CompiledOperationCache {
   readonly #compile: (document: DocumentNode, operation: OperationDefinitionNode) => CompiledOperation | null;
   readonly #seenOnce = new WeakSet<OperationDefinitionNode>();
-  /** In the order in which they were asked for; null: better left to graphql-js. */
+  /** In order of last use. Null: graphql-js runs the operation. */
   readonly #entries = new Map<OperationDefinitionNode, CompiledOperation | null>();
 
   constructor(schema: GraphQLSchema) {
     this.#compile = createCompiler(schema);
   }
 
-  /** Apollo keeps a document that it knows as one and the same object, and so its operations. */
+  /** The cache key is object identity: Apollo caches parsed documents, so a repeated operation is the same object. */
   find(document: DocumentNode, operation: OperationDefinitionNode): CompiledOperation | null {
     const cached = this.#entries.get(operation);
     if (cached === undefined && !this.#seenOnce.has(operation)) {

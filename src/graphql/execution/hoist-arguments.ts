@@ -1,6 +1,6 @@
 /**
- * Arguments that hold a variable somewhere within (`filter: {status: {eq: $status}}`), lifted: each becomes a variable of its
- * own, whose value is made of the others by graphql-js's own rules before the operation runs.
+ * Replaces each argument that contains a nested variable (`filter: {status: {eq: $status}}`) by one new variable. graphql-js
+ * computes the new variable's value from the original ones before the operation runs.
  */
 import {
   Kind,
@@ -16,7 +16,7 @@ import {
 import { containsVariable } from "./operation-plan.ts";
 
 export interface HoistedArgument {
-  /** Of the variable in its place. */
+  /** Name of the new variable. */
   readonly name: string;
   readonly type: GraphQLInputType;
   readonly value: ValueNode;
@@ -24,11 +24,11 @@ export interface HoistedArgument {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** The document with the variables in place; they are not declared. */
+/** Returns the document with the new variables, which it does not declare, and the replaced arguments. */
 export function hoistArguments(
   schema: GraphQLSchema,
   document: DocumentNode,
-): { document: DocumentNode; lifted: readonly HoistedArgument[] } {
+): { document: DocumentNode; hoisted: readonly HoistedArgument[] } {
   const prefix = unusedPrefix(document);
   const hoisted: HoistedArgument[] = [];
   const typeInfo = new TypeInfo(schema);
@@ -43,10 +43,10 @@ export function hoistArguments(
       },
     },
   };
-  return { document: visit(document, visitWithTypeInfo(typeInfo, visitor)), lifted: hoisted };
+  return { document: visit(document, visitWithTypeInfo(typeInfo, visitor)), hoisted };
 }
 
-/** `variables` (coerced) and those that were lifted; null where they make no value for one of these. */
+/** Returns the coerced `variables` plus the new ones, or null if a replaced argument has no valid value. */
 export function withHoisted(hoisted: readonly HoistedArgument[], variables: Values): Values | null {
   if (hoisted.length === 0) return variables;
   const all: Record<string, unknown> = { ...variables };
@@ -59,7 +59,7 @@ export function withHoisted(hoisted: readonly HoistedArgument[], variables: Valu
 }
 
 function unusedPrefix(document: DocumentNode): string {
-  let prefix = "lifted";
+  let prefix = "hoisted";
   visit(document, {
     Variable({ name }) {
       while (name.value.startsWith(prefix)) prefix += "_";

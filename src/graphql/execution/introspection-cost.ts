@@ -1,18 +1,18 @@
 /**
- * The cost of introspection. The schema is known, so the values that an answer would hold are counted by visiting them, which
- * takes a small part of the time that graphql-js takes to make the answer. Counting stops at the limit.
+ * The cost of introspection: the number of values in the response, counted by walking the schema. That is much faster than
+ * building the response with graphql-js, and counting stops at the limit.
  */
 import { getArgumentValues, isLeafType, type GraphQLResolveInfo, type GraphQLSchema } from "graphql";
 import { limits, tooExpensive } from "./limits.ts";
 import type { PlannedField } from "./operation-plan.ts";
 
-/** Values of the schema are in memory and cheap. The standard introspection query of tools costs about half of the limit. */
+/** Schema values are in memory, so 20 of them cost 1. The standard introspection query costs about half of the limit. */
 const VALUES_PER_POINT = 20;
 const MAX_VALUES = limits.cost * VALUES_PER_POINT;
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Throws a GraphQLError as soon as the cost exceeds the limit. */
+/** Returns the cost. Throws a GraphQLError as soon as it exceeds the limit. */
 export function introspectionCost(
   schema: GraphQLSchema,
   fields: readonly PlannedField[],
@@ -30,7 +30,7 @@ export function introspectionCost(
     if (count > MAX_VALUES) throw limitExceeded();
     if (isLeafType(type) && !isList) return;
     const values = field.fixedArguments ?? getArgumentValues(definition, node, variables);
-    // Resolvers of introspection use nothing else of the info.
+    // Introspection resolvers read only `schema` from the info.
     const info = { schema } as GraphQLResolveInfo;
     const value: unknown = definition.resolve?.(source, values, undefined, info);
     const items = Array.isArray(value) ? value : value === null || value === undefined ? [] : [value];
@@ -46,6 +46,6 @@ function limitExceeded(): Error {
   const max = limits.cost;
   return tooExpensive(
     { limit: "cost", most: max, asked: max + 1 },
-    `The operation costs more than ${max} by what it selects below __schema or __type. Select fewer fields there`,
+    `The fields below __schema or __type cost more than ${max}. Select fewer of them`,
   );
 }

@@ -1,8 +1,8 @@
 /**
- * Operations as code, by graphql-jit, in the part of the language where that answers exactly as graphql-js does. Left out is
- * what it does otherwise: `@skip` and `@include`, variables within lists and objects (one that is not given becomes null
- * there), which are lifted, and variables themselves, which it gets coerced (its own coercion never ends for an input type
- * that holds itself).
+ * Compiles operations with graphql-jit, where it returns exactly what graphql-js returns. It differs in three points:
+ * - `@skip` and `@include`: such operations are not compiled.
+ * - Variables nested in arguments, where an absent one becomes null: hoist-arguments.ts replaces them.
+ * - Variable coercion, which never ends for a recursive input type: compiled operations get coerced variables.
  */
 import {
   GraphQLScalarType,
@@ -18,19 +18,19 @@ import { compileQuery, isCompiledQuery } from "graphql-jit";
 import { hoistArguments, withHoisted, type HoistedArgument } from "./hoist-arguments.ts";
 import { planOf } from "./operation-plan.ts";
 
-/** Beyond so many fields the code takes too long to make. */
+/** Operations with more fields take too long to compile. */
 const MAX_FIELDS = 200;
 
-/** The type of every variable, as graphql-jit sees it: what is coerced already is taken as it is. */
+/** The declared type of every variable of a compiled operation, so that graphql-jit does not coerce values again. */
 const coercedInput = new GraphQLScalarType({ name: "CoercedInput" });
 
-/** Runs an operation with coerced variables; null where it is left to graphql-js with these. */
+/** Runs an operation with coerced variables. Returns null if graphql-js must run it with these variables. */
 export type CompiledOperation = (
   context: unknown,
   variables: Readonly<Record<string, unknown>>,
 ) => ExecutionResult | Promise<ExecutionResult> | null;
 
-/** Compiles an operation; null where it is left to graphql-js. */
+/** Returns a compiler. It returns null for operations that graphql-js must run. */
 export function createCompiler(
   schema: GraphQLSchema,
 ): (document: DocumentNode, operation: OperationDefinitionNode) => CompiledOperation | null {
@@ -43,7 +43,7 @@ export function createCompiler(
   return (document, operation) => {
     const { introspection, fieldCount } = planOf(schema, document, operation);
     if (introspection.length > 0 || fieldCount > MAX_FIELDS || !isCompilable(document)) return null;
-    const { document: hoistedDocument, lifted: hoisted } = hoistArguments(
+    const { document: hoistedDocument, hoisted } = hoistArguments(
       schema,
       isolateOperation(document, operation),
     );
@@ -74,7 +74,7 @@ function isCompilable(document: DocumentNode): boolean {
   return compilable;
 }
 
-/** The operation with the fragments of its document, without the other operations. */
+/** Returns the document without its other operations. */
 function isolateOperation({ definitions }: DocumentNode, operation: OperationDefinitionNode): DocumentNode {
   const fragments = definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION);
   return { kind: Kind.DOCUMENT, definitions: [operation, ...fragments] };

@@ -1,38 +1,37 @@
-/** What an operation may ask for at most: refused with the limit and what was asked, never clamped. */
+/** Limits of one operation. An operation over a limit is rejected with the limit and the requested value, never truncated. */
 import { GraphQLError } from "graphql";
 import { defaultFilterLimits, MAX_GROUPS } from "../../jobs/api.ts";
 
-/** `viewer.limits` answers with these, so that a client can read what it has to keep to. */
+/** Clients can read these values as `viewer.limits`. */
 export const limits = Object.freeze({
-  /** Levels of fields; a root field is the first. */
+  /** Nested levels of fields. Root fields are level 1. */
   depth: 10,
-  /** Fields with a name of their own, in the whole operation. */
+  /** Fields with an alias in the operation. */
   aliases: 20,
   rootFields: 10,
   /** `__schema` and `__type` together. */
   introspections: 1,
-  /** The largest page of a connection. */
+  /** Items on one page of a connection. */
   pageSize: 100,
-  /** The longest list in an argument. */
+  /** Items of a list in an argument. */
   listSize: defaultFilterLimits.maxListItems,
   /** Conditions in one filter. */
   filterParts: defaultFilterLimits.maxValues,
-  /** How deep `and`, `or` and `not` nest. */
+  /** Nested levels of `and`, `or` and `not`. */
   filterDepth: defaultFilterLimits.maxDepth,
-  /** What one operation may cost. */
+  /** Cost as computed in cost.ts. */
   cost: 1000,
   /** Groups of `jobStats`. */
   groups: MAX_GROUPS,
 });
 
-/** The page of a connection that names no size. */
 export const DEFAULT_PAGE_SIZE = 20;
-/** Bounds on the text itself, before anything of the above can be counted. */
+/** Limits on the document's text, checked before the limits above. */
 export const MAX_TOKENS = 1000;
 export const MAX_RECURSIVE_SELECTIONS = 10_000;
-/** Lists and objects within each other, in a variable or an argument: more than any input of the schema has use for. */
+/** Nested levels of lists and objects in a variable or an argument. No valid input needs more. */
 export const MAX_INPUT_DEPTH = 20;
-/** Beyond so many wrong values the rest is not looked for. */
+/** Errors reported per request; checking stops after the last one. */
 export const MAX_VARIABLE_ERRORS = 20;
 export const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
@@ -46,7 +45,7 @@ export function checkLimit(
     throw tooExpensive({ limit, most: max, asked: requested }, limitMessages[limit](requested, max));
 }
 
-/** `asked` is the least that the operation asks for, where counting stopped at the limit. */
+/** `asked` is a lower bound if counting stopped at the limit. */
 export function tooExpensive(
   numbers: { limit: keyof typeof limits; most: number; asked: number },
   message: string,
@@ -57,13 +56,14 @@ export function tooExpensive(
 }
 
 const limitMessages = {
-  depth: (asked: number, most: number) =>
-    `The operation is ${asked} levels deep; at most ${most} are allowed`,
-  aliases: (asked: number, most: number) => `The operation has ${asked} aliases; at most ${most} are allowed`,
-  rootFields: (asked: number, most: number) =>
-    `The operation has ${asked} root fields; at most ${most} are allowed`,
-  introspections: (asked: number, most: number) =>
-    `The operation selects __schema or __type ${asked} times; at most ${most} is allowed, under one name`,
-  cost: (asked: number, most: number) =>
-    `The operation costs ${asked}; at most ${most} is allowed. Ask for smaller pages or fewer objects`,
+  depth: (requested: number, max: number) =>
+    `The operation is ${requested} levels deep; at most ${max} are allowed`,
+  aliases: (requested: number, max: number) =>
+    `The operation has ${requested} aliases; at most ${max} are allowed`,
+  rootFields: (requested: number, max: number) =>
+    `The operation has ${requested} root fields; at most ${max} are allowed`,
+  introspections: (requested: number, max: number) =>
+    `The operation selects __schema or __type ${requested} times; at most ${max} is allowed, under one name`,
+  cost: (requested: number, max: number) =>
+    `The operation costs ${requested}; at most ${max} is allowed. Request smaller pages or fewer objects`,
 };

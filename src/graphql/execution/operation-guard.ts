@@ -1,4 +1,4 @@
-/** What stands between a valid operation and its execution: who may ask, what it may cost, how often it may come. */
+/** Checks a valid operation before it runs: authentication, cost and rate limits. */
 import type {
   ApolloServerPlugin,
   BaseContext,
@@ -31,7 +31,7 @@ export interface OperationGuardDeps {
   errors: ErrorFormatter;
 }
 
-/** Mutations of many things at once take from the key's `batch`. */
+/** Mutations that use the `batch` rate limit. */
 const BULK_FIELDS = new Set([
   "updateJobs",
   "createJobs",
@@ -40,7 +40,7 @@ const BULK_FIELDS = new Set([
   "replayDeliveries",
 ]);
 
-/** Not a validation rule: those are left out for a document that is known, and see no variables. */
+/** A plugin and not a validation rule: Apollo skips validation rules for cached documents, and they do not see variables. */
 export function createOperationGuard({
   schema,
   limits,
@@ -58,7 +58,7 @@ export function createOperationGuard({
     if (plan.kind === OperationTypeNode.SUBSCRIPTION)
       throw badRequest(
         [],
-        "Subscriptions are served over WebSocket, on the same path, by the graphql-ws protocol",
+        "Subscriptions need a WebSocket on the same path, with the graphql-transport-ws protocol",
       );
     request.measured = measureOperation(schema, plan, requested);
     if (principal && plan.kind === OperationTypeNode.MUTATION)
@@ -70,7 +70,7 @@ export function createOperationGuard({
     requestDidStart: () =>
       Promise.resolve({
         async didResolveOperation({ document, operation, request: { variables = {} } }: ResolvedOperation) {
-          // Which operation is meant is not clear: execution says so.
+          // The executor reports an unknown or ambiguous operation name.
           if (!operation) return;
           await check(document, { operation, variables }, currentRequest()).catch((error: unknown) => {
             throw errors.translate(error);
@@ -90,11 +90,14 @@ type ResolvedOperation = GraphQLRequestContextDidResolveOperation<BaseContext>;
 
 interface RequestedOperation {
   operation: OperationDefinitionNode;
-  /** As they came. */
+  /** Raw values from the request. */
   variables: Record<string, unknown>;
 }
 
-/** What the operation costs; null where its variables are wrong, which execution tells. Throws where a limit is passed. */
+/**
+ * Returns the operation's cost and coerced variables, or null if a variable is invalid; execution reports that.
+ * Throws a GraphQLError or BadRequestException if a limit is exceeded.
+ */
 export function measureOperation(
   schema: GraphQLSchema,
   plan: OperationPlan,
@@ -113,7 +116,7 @@ export function measureOperation(
   return { cost, variables: coerced };
 }
 
-/** Before they are coerced, which goes down into them and would run out of stack. */
+/** Must run before variables are coerced: coercion is recursive and would overflow the stack. */
 function assertVariableDepth(variables: Record<string, unknown>): void {
   const problems = Object.entries(variables).flatMap(([name, value]) =>
     exceedsDepth(value) ? [tooDeepProblem(`variables.${name}`)] : [],
@@ -126,12 +129,12 @@ function computeCost(schema: GraphQLSchema, plan: OperationPlan, variables: Reco
     return costOf(schema, plan, variables);
   } catch (error) {
     const isExpected = !(error instanceof GraphQLError) || error.extensions["code"] !== undefined;
-    // A variable that may be null is used where null is not allowed, which is known only now.
+    // A nullable variable is null where the argument is required; only coercing the arguments finds that.
     throw isExpected ? error : badRequest([], error.message);
   }
 }
 
-/** A token for each root field. */
+/** One rate-limit token per root field. */
 function tokensOf({ rootFields }: OperationPlan): { kind: RateLimitClass; count: number }[] {
   const batch = rootFields.filter(({ definition }) => BULK_FIELDS.has(definition.name)).length;
   const counts = [

@@ -1,6 +1,6 @@
 /**
- * An operation as it will be executed: fragments expanded, fields of the same name merged. It depends on the document
- * alone, so that it is made once. What `@skip` and `@include` may leave out counts as asked for.
+ * The fields that an operation will execute, with fragments expanded and equal fields merged. A plan depends only on the
+ * document, so it is cached. Fields under `@skip` and `@include` count as selected.
  */
 import {
   __Type,
@@ -29,15 +29,15 @@ import {
 } from "graphql";
 
 export interface PlannedField {
-  /** Where its value stands in the answer: `jobs.nodes.agent`. */
+  /** Path in the response, such as `jobs.nodes.agent`. */
   readonly path: string;
   readonly definition: GraphQLField<unknown, unknown>;
   readonly node: FieldNode;
   readonly type: GraphQLNamedOutputType;
   readonly isList: boolean;
-  /** The values of its arguments where no variable is among them. */
+  /** The argument values, or null if they depend on a variable. */
   readonly fixedArguments: Readonly<Record<string, unknown>> | null;
-  /** What is selected of it, for each type that it may turn out to be. Nothing of a leaf. */
+  /** The selected fields for each possible type. Empty for a leaf. */
   readonly possibleSelections: readonly (readonly PlannedField[])[];
 }
 
@@ -45,13 +45,12 @@ export interface OperationPlan {
   readonly kind: OperationDefinitionNode["operation"];
   /** Without `__typename` and introspection. */
   readonly rootFields: readonly PlannedField[];
-  /** `__schema` and `__type`, under each name that they are selected by. */
+  /** Each `__schema` and `__type` selection. */
   readonly introspection: readonly PlannedField[];
   readonly depth: number;
   readonly aliases: number;
-  /** All fields of it. */
   readonly fieldCount: number;
-  /** Whether an argument hangs on a variable. */
+  /** True if any argument depends on a variable. */
   readonly usesVariables: boolean;
 }
 
@@ -59,7 +58,7 @@ const metaFields = [SchemaMetaFieldDef, TypeMetaFieldDef];
 
 const planCache = new WeakMap<OperationDefinitionNode, OperationPlan>();
 
-/** The plan of a valid operation. */
+/** Returns the plan of an operation that passed validation. */
 export function planOf(
   schema: GraphQLSchema,
   document: DocumentNode,
@@ -92,7 +91,7 @@ class Planner {
 
   plan({ operation: kind, selectionSet }: OperationDefinitionNode): OperationPlan {
     const root = this.#schema.getRootType(kind);
-    if (!root) throw new GraphQLError(`There are no operations of the kind ${kind}`);
+    if (!root) throw new GraphQLError(`The schema has no ${kind} type`);
     const rootFields = this.#fieldsOf(root, [selectionSet], { path: "", depth: 1 });
     return {
       kind,
@@ -128,7 +127,7 @@ class Planner {
   ): PlannedField {
     this.#fieldCount += 1;
     const node = nodes[0] as FieldNode;
-    // Tools unwrap lists and non-nulls by a long chain of `ofType`, which ends where the type does.
+    // Tools select long `ofType` chains to unwrap lists and non-nulls. They end with the type, so they add no depth.
     const level = isOfType(definition) ? depth - 1 : depth;
     this.#depth = Math.max(this.#depth, level);
     const type = getNamedType(definition.type);
@@ -154,7 +153,7 @@ class Planner {
     return nodesByName;
   }
 
-  /** As execution does it: a fragment counts once in one place. */
+  /** Like execution, expands each fragment once per selection set. */
   #collectInto(type: GraphQLObjectType, { selections }: SelectionSetNode, into: CollectedFields): void {
     for (const selection of selections) {
       if (selection.kind === Kind.FIELD) {
@@ -196,12 +195,12 @@ class Planner {
   }
 }
 
-/** The nodes of each field by the name that it has in the answer. */
+/** Field nodes by response name. */
 type FieldNodesByName = Map<string, FieldNode[]>;
 
 interface CollectedFields {
   readonly nodesByName: FieldNodesByName;
-  /** Fragments that are merged already. */
+  /** Fragments that are already expanded. */
   readonly seenFragments: Set<string>;
 }
 
@@ -213,7 +212,7 @@ function isListOutput(type: GraphQLOutputType): boolean {
   return isListType(isNonNullType(type) ? type.ofType : type);
 }
 
-/** Whether a variable is in it, at any depth. */
+/** True if the value contains a variable at any depth. */
 export function containsVariable(value: ValueNode): boolean {
   if (value.kind === Kind.VARIABLE) return true;
   if (value.kind === Kind.LIST) return value.values.some(containsVariable);

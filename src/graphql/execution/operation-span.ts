@@ -1,11 +1,11 @@
-/** An operation as a span. */
+/** Trace spans of operations. */
 import type { SpanOptions } from "../../platform/tracing/tracing.ts";
 
 const MAX_NAME_LENGTH = 100;
 
 /**
- * Called by its kind alone: its own name is the caller's, who may make up a new one each time, and what counts spans by their
- * names would never end.
+ * Returns the arguments of `startSpan`. The span name holds only the operation's kind: clients choose operation names, and
+ * unlimited span names would overload tools that group by name.
  */
 export function operationSpan(kind: string, name: string | null | undefined): [string, SpanOptions] {
   return [

@@ -1,4 +1,4 @@
-/** What an operation selects below a field, so that a resolver can ask for all of it in one statement. */
+/** The fields selected below a field, so that a resolver can load all of them with one SQL statement. */
 import {
   getDirectiveValues,
   GraphQLIncludeDirective,
@@ -11,17 +11,17 @@ import {
 
 export type SelectionInfo = Pick<GraphQLResolveInfo, "fieldNodes" | "fragments" | "variableValues">;
 
-/** Fields by their names (not their aliases), each with all the places where it is selected. */
+/** Field nodes by field name (not alias). */
 export type Selection = ReadonlyMap<string, readonly FieldNode[]>;
 
-/** The fields below `nodes` (the field being resolved, unless given), through fragments, as far as @skip and @include let them. */
+/** Returns the fields below `nodes` (default: the field being resolved), with fragments expanded and @skip and @include applied. */
 export function selectionOf(info: SelectionInfo, nodes: readonly FieldNode[] = info.fieldNodes): Selection {
   const fields = new Map<string, FieldNode[]>();
   for (const node of nodes) collectFields(info, node.selectionSet?.selections ?? [], fields);
   return fields;
 }
 
-/** The fields of a connection's items, however they are reached: `nodes` or `edges { node }`. */
+/** Returns the fields of a connection's items, selected by `nodes` or by `edges { node }`. */
 export function nodeSelection(info: SelectionInfo, connection: Selection): Selection {
   const edges = selectionOf(info, connection.get("edges") ?? []);
   return selectionOf(info, [...(connection.get("nodes") ?? []), ...(edges.get("node") ?? [])]);

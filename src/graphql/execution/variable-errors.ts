@@ -1,4 +1,4 @@
-/** The problems of an operation's variables: the errors of graphql-js, each with `extensions.problems`. */
+/** Errors of an operation's variables: those of graphql-js, each with `extensions.problems` added. */
 import {
   coerceInputValue,
   getVariableValues,
@@ -15,7 +15,7 @@ import { MAX_VARIABLE_ERRORS } from "./limits.ts";
 
 type VariableProblem = Omit<Problem, "location">;
 
-/** Empty if the variables are right. `field` is a path such as `variables.filter.createdAt.gte`. */
+/** Returns an empty list if all variables are valid. `field` is a path such as `variables.filter.createdAt.gte`. */
 export function variableErrors(
   schema: GraphQLSchema,
   { variableDefinitions = [] }: OperationDefinitionNode,

@@ -1,7 +1,7 @@
-/** What both explorers open with: operations that are ready to run. */
-export const exampleDocument = `# Waymark. Choose an operation and run it; the key goes into the header x-api-key.
+/** Example operations that both explorers show first. */
+export const exampleDocument = `# Waymark. Set your API key in the x-api-key header, choose an operation and run it.
 
-# The newest jobs that are not done yet, and whose they are.
+# The newest open jobs with their agents and contractors.
 query OpenJobs {
   jobs(first: 10, filter: { statusCategory: [OPEN, IN_PROGRESS, ATTENTION] }) {
     totalCount
@@ -27,7 +27,7 @@ query OpenJobs {
   }
 }
 
-# Jobs that wait for somebody, with what happened to them.
+# Jobs that need attention, with their last changes.
 query JobsWithHistory {
   jobs(first: 5, filter: { statusCategory: [ATTENTION] }, orderBy: { field: UPDATED_AT, direction: DESC }) {
     nodes {
@@ -49,7 +49,7 @@ query JobsWithHistory {
   }
 }
 
-# How many jobs there are, by status and contractor.
+# The number of jobs by status and contractor.
 query JobsByStatus {
   jobStats(groupBy: [STATUS, CONTRACTOR]) {
     total
@@ -64,11 +64,11 @@ query JobsByStatus {
   }
 }
 
-# Changes one job: put in a markingNumber from above.
+# Changes one job. Replace the markingNumber with one from a query above.
 mutation Reschedule {
   updateJob(
     input: {
-      markingNumber: "put one from above here"
+      markingNumber: "replace with a marking number"
       patch: { normalizedStatus: "scheduled", scheduledDeliveryPending: false }
     }
   ) {
@@ -85,7 +85,7 @@ mutation Reschedule {
   }
 }
 
-# Follows changes as they happen: run this, then change a job in another tab.
+# Receives changes live. Run this, then change a job in another tab.
 subscription Follow {
   jobChanged {
     type
@@ -102,7 +102,7 @@ subscription Follow {
   }
 }
 
-# What happened, oldest first: "after" the cursor of the last event that came is what was missed since.
+# Events, oldest first. To get the events you missed, pass the cursor of the last event you received as "after".
 query CatchUp {
   events(first: 20) {
     nodes {

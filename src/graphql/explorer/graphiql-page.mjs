@@ -1,4 +1,4 @@
-// Runs in the browser, once GraphiQL is loaded: starts it with what the page brings along.
+// Runs in the browser after GraphiQL has loaded, and starts it with the options in the page.
 const root = document.querySelector("#root");
 const { assets, ...options } = JSON.parse(root.dataset.options);
 const workers = {
@@ -18,10 +18,10 @@ globalThis.YogaGraphiQL.renderYogaGraphiQL(root, {
   title: "Waymark",
   logo: '<img alt="" src="' + document.querySelector("link[rel=icon]").href + '">',
   defaultQuery: options.query,
-  // A key is not written down in the browser.
+  // Do not store the API key in the browser.
   shouldPersistHeaders: false,
   subscriptionsProtocol: "WS",
-  // A WebSocket has no headers of its own: the key goes into its first message.
+  // Browsers cannot set headers on a WebSocket, so the key goes into connection_init.
   connectionParams: () => JSON.parse(headers),
   onEditHeaders(text) {
     headers = text;

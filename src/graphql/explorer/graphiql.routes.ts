@@ -1,4 +1,4 @@
-/** GraphiQL, for those whose network does not reach Apollo's servers: everything comes from this server. */
+/** GraphiQL, served completely from this server, for networks that cannot reach Apollo's servers. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Router, type RequestHandler } from "express";
@@ -7,7 +7,7 @@ import { pathPrefix } from "../../platform/public-url.ts";
 import { exampleDocument } from "./example-document.ts";
 import type { AdapterHost } from "../adapter-host.ts";
 
-/** Of this origin alone; the editor makes style elements of its own and draws from `data:` addresses. */
+/** Allows only this origin. The editor also needs inline styles and `data:` URLs. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -24,21 +24,21 @@ const CONTENT_SECURITY_POLICY = [
 const SCRIPT_TYPE = "text/javascript; charset=utf-8";
 
 interface Assets {
-  /** Changes with the content, so that a browser may keep the files for ever. */
+  /** A hash of the content, so that browsers can cache the files forever. */
   readonly version: string;
   readonly files: ReadonlyMap<string, { content: Buffer; type: string }>;
 }
 
 export interface GraphiqlDeps {
   host: AdapterHost;
-  /** What stands in the header editor at first. */
+  /** The API key that the header editor shows first. */
   explorerKey: () => string | null;
   publicUrl: string | null;
 }
 
 export function graphiqlRoutes({ host, explorerKey, publicUrl }: GraphiqlDeps): Router {
   const prefix = pathPrefix(publicUrl);
-  // Nine megabytes, which most processes are never asked for.
+  // 9 MB, loaded on the first request because most processes never serve them.
   let assetsPromise: Promise<Assets> | undefined;
   const assets = (): Promise<Assets> => (assetsPromise ??= readAssets());
 
@@ -52,8 +52,8 @@ export function graphiqlRoutes({ host, explorerKey, publicUrl }: GraphiqlDeps): 
   const sendAsset: RequestHandler<{ version: string; name: string }> = async ({ params }, response) => {
     const { version, files } = await assets();
     const file = files.get(params.name);
-    if (!file) throw new AppError("NotFoundException", "The explorer has no such file");
-    // Another version is asked for while processes of two releases stand side by side: it gets what there is, for now.
+    if (!file) throw new AppError("NotFoundException", "GraphiQL has no file of this name");
+    // During a rolling update a page may request files of another release. It gets the current file, uncached.
     const isCurrent = params.version === version;
     response.setHeader("Cache-Control", isCurrent ? "public, max-age=31536000, immutable" : "no-store");
     response.type(file.type).send(file.content);

@@ -1,4 +1,4 @@
-/** People and requests for an account by their ids. */
+/** Loaders of users and account requests. */
 import type DataLoader from "dataloader";
 import {
   accountRequestNotes,
@@ -13,12 +13,12 @@ import { createLoader, alignToIds } from "./create-loader.ts";
 import { toAccountRequestNode, type AccountRequestNode } from "./account-request.node.ts";
 import { toUserNode, type UserNode } from "./user.node.ts";
 
-/** By uuids; null: there is none that the caller may see. */
+/** Loaders by UUID. They return null for rows that do not exist or that the principal may not see. */
 export interface AccountLoaders {
   readonly users: DataLoader<string, UserNode | null>;
-  /** Null for all but operators. */
+  /** Always null for principals that are not operators. */
   readonly accountRequests: DataLoader<string, AccountRequestNode | null>;
-  /** Of any request: whoever has one may see it. */
+  /** Does not check access: load the account request first. */
   readonly accountRequestNotes: DataLoader<string, readonly AccountRequestNoteView[]>;
   readonly accountRequestWarnings: DataLoader<string, readonly string[]>;
 }

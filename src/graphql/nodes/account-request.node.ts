@@ -1,4 +1,4 @@
-/** A request for an account as resolvers hand it on. */
+/** Account requests in the shape of the GraphQL schema. */
 import type { AccountRequestNoteView, AccountRequestView } from "../../accounts/api.ts";
 import { toTypedId } from "../../platform/ids.ts";
 

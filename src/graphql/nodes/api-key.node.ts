@@ -1,4 +1,4 @@
-/** An API key as resolvers hand it on: everything but its secret. */
+/** API keys in the shape of the GraphQL schema, without their secrets. */
 import type { KeyView, Scope } from "../../api-keys/api.ts";
 import { toTypedId } from "../../platform/ids.ts";
 import { toOrganizationNode, type OrganizationNode } from "./organization.node.ts";

@@ -1,4 +1,4 @@
-/** An event as resolvers hand it on. */
+/** Job events in the shape of the GraphQL schema. */
 import {
   type EventAudience,
   type EventType,
@@ -25,16 +25,16 @@ export interface JobEventNode {
   readonly requestId: string | null;
   readonly changes: readonly { readonly field: string; readonly from: unknown; readonly to: unknown }[];
   readonly cursor: string;
-  /** The uuid of its job. */
+  /** The UUID of the job. */
   readonly jobUuid: string;
 }
 
-/** `job.status_changed` as an enum has it. */
+/** Converts `job.status_changed` to `JOB_STATUS_CHANGED`. */
 export function toEventTypeName(type: string): string {
   return type.replace(".", "_").toUpperCase();
 }
 
-/** `JOB_STATUS_CHANGED` as events have it. */
+/** Converts `JOB_STATUS_CHANGED` to `job.status_changed`. */
 export function fromEventTypeName(name: string): string {
   return name.toLowerCase().replace("_", ".");
 }
@@ -45,7 +45,7 @@ export function toJobEventTypes(names: readonly EventTypeName[] | null | undefin
 
 const fieldNames: ReadonlyMap<string, string> = new Map(jobFieldNames.map((name) => [name, camelCase(name)]));
 
-/** The event as `viewer` may see it. */
+/** Returns the event with the changes that `principal` may see. */
 export function toJobEventNode(row: EventWithPosition, principal: EventAudience): JobEventNode {
   return new LazyJobEvent(row, principal);
 }
@@ -61,7 +61,7 @@ class LazyJobEvent implements JobEventNode {
   readonly jobUuid: string;
   readonly #position: Place;
 
-  constructor(row: EventWithPosition, viewer: EventAudience) {
+  constructor(row: EventWithPosition, principal: EventAudience) {
     const { type, id } = toActorWire(row);
     this.id = toTypedId("evt", row.id);
     this.type = toEventTypeName(row.type) as EventTypeName;
@@ -70,14 +70,14 @@ class LazyJobEvent implements JobEventNode {
     this.actor = { type: type.toUpperCase() as Uppercase<Actor["type"]>, id };
     this.requestId = row.request_id;
     this.changes = Object.entries(row.changes).map(([name, change]) => {
-      const { from, to } = toChangeWire(name, change, viewer);
+      const { from, to } = toChangeWire(name, change, principal);
       return { field: fieldNames.get(name) ?? camelCase(name), from, to };
     });
     this.jobUuid = row.job_id;
     this.#position = row;
   }
 
-  /** Made only where somebody asks for it. */
+  /** Computed only if selected. */
   get cursor(): string {
     return feedCursor(this.#position);
   }

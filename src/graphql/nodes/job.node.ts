@@ -1,4 +1,4 @@
-/** A job as resolvers hand it on: a row turned once into what is to be shown. */
+/** Jobs in the shape of the GraphQL schema, converted once per row. */
 import type { HistoryRequest, HistoryRows } from "../../events/api.ts";
 import { toTypedId } from "../../platform/ids.ts";
 import { toIsoTime } from "../../platform/time.ts";
@@ -29,12 +29,12 @@ export interface JobNode {
   readonly version: number;
   readonly createdAt: string;
   readonly updatedAt: string;
-  /** As PostgreSQL has it, and what its relations are found by. */
+  /** The database row, used to load related objects. */
   readonly row: JobWithOrganizations;
-  /** Undefined: not read with the job. */
+  /** Undefined if not loaded with the job. */
   readonly agent: OrganizationNode | undefined;
   readonly contractor: OrganizationNode | null | undefined;
-  /** A page of its history, where one was read with the job. */
+  /** The page of history that was loaded with the job. */
   prefetchedHistory: PrefetchedHistory | null;
 }
 

@@ -1,4 +1,4 @@
-/** Things by their ids, gathered within one operation: whoever asks in the same moment shares one statement. */
+/** Data loaders of one operation: loads requested in the same tick share one SQL statement. */
 import type DataLoader from "dataloader";
 import { countMembersByOrganization, type MemberService } from "../../accounts/api.ts";
 import { keysByIds } from "../../api-keys/api.ts";
@@ -39,24 +39,24 @@ export interface OrganizationSummary {
   readonly memberCount: number;
 }
 
-/** By uuids; null: there is none that the caller may see. */
+/** Loaders by UUID. They return null for rows that do not exist or that the principal may not see. */
 export interface Loaders extends AccountLoaders {
   readonly jobs: DataLoader<string, JobNode | null>;
   readonly organizations: DataLoader<string, OrganizationNode | null>;
-  /** Of any organisation: whether the caller may know it is asked before. */
+  /** Does not check access: resolvers must check it first. */
   readonly organizationSummaries: DataLoader<string, OrganizationSummary | null>;
   readonly events: DataLoader<string, JobEventNode | null>;
   readonly apiKeys: DataLoader<string, ApiKeyNode | null>;
   readonly endpoints: DataLoader<string, EndpointNode | null>;
   readonly deliveries: DataLoader<string, DeliveryNode | null>;
   readonly attempts: DataLoader<string, AttemptNode | null>;
-  /** By the uuids of deliveries. */
+  /** By delivery UUID. */
   readonly deliveryAttempts: DataLoader<string, AttemptNode[]>;
-  /** Of deliveries. */
+  /** By delivery UUID. */
   readonly requestBodies: DataLoader<string, string | null>;
-  /** One page of the history of a job; jobs that want the same page are asked together. */
+  /** One page of a job's history. Jobs with the same page request share one SQL statement. */
   history(jobId: string, page: HistoryRequest): Promise<HistoryRows>;
-  /** All statuses by their codes. */
+  /** All job statuses by code. */
   statuses(): Promise<ReadonlyMap<string, JobStatusNode>>;
 }
 
@@ -76,7 +76,7 @@ export function createLoaders(
   { referenceData, endpoints, members }: LoaderServices,
 ): Loaders {
   const requirePrincipal = (): AuthenticatedPrincipal => {
-    invariant(principal, "only resolvers that have asked who is asking load anything");
+    invariant(principal, "resolvers authenticate before they load");
     return principal;
   };
   const histories = new Map<string, DataLoader<string, HistoryRows>>();
@@ -105,10 +105,10 @@ export function createLoaders(
     ...createWebhookLoaders({ requirePrincipal, database, endpoints }),
     history(jobId, page) {
       const key = JSON.stringify(page);
-      const known =
+      const loader =
         histories.get(key) ?? createLoader((ids) => historiesOf(database, requirePrincipal(), ids, page));
-      histories.set(key, known);
-      return known.load(jobId);
+      histories.set(key, loader);
+      return loader.load(jobId);
     },
     statuses: () =>
       (statuses ??= referenceData
@@ -143,12 +143,12 @@ function createWebhookLoaders({ requirePrincipal, database, endpoints }: Webhook
       return alignToIds("att", ids, views.map(toAttemptNode));
     }),
     deliveryAttempts: createLoader(async (ids) => {
-      const found = await attemptsByDelivery(database, requirePrincipal(), ids);
-      return ids.map((id) => (found.get(id) ?? []).map(toAttemptNode));
+      const attempts = await attemptsByDelivery(database, requirePrincipal(), ids);
+      return ids.map((id) => (attempts.get(id) ?? []).map(toAttemptNode));
     }),
     requestBodies: createLoader(async (ids) => {
-      const found = await requestBodiesOf(database, requirePrincipal(), ids);
-      return ids.map((id) => found.get(id) ?? null);
+      const bodies = await requestBodiesOf(database, requirePrincipal(), ids);
+      return ids.map((id) => bodies.get(id) ?? null);
     }),
   };
 }

@@ -1,4 +1,4 @@
-/** A mail as resolvers hand it on. */
+/** Mails in the shape of the GraphQL schema. */
 import type { MailView } from "../../mail/api.ts";
 
 export type MailNode = Omit<MailView, "status"> & { readonly status: Uppercase<MailView["status"]> };

@@ -1,4 +1,4 @@
-/** An organisation as resolvers hand it on. */
+/** Organisations in the shape of the GraphQL schema. */
 import { toTypedId } from "../../platform/ids.ts";
 import type { OrganizationType } from "../../platform/principal.ts";
 

@@ -1,4 +1,4 @@
-/** A status as resolvers hand it on. */
+/** Job statuses in the shape of the GraphQL schema. */
 import type { JobStatusCode } from "../../jobs/api.ts";
 
 export interface JobStatusNode {

@@ -1,4 +1,4 @@
-/** A person as resolvers hand them on. */
+/** Users in the shape of the GraphQL schema. */
 import type { MemberView } from "../../accounts/api.ts";
 import { toTypedId } from "../../platform/ids.ts";
 

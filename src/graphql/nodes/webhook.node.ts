@@ -1,4 +1,4 @@
-/** Webhook endpoints, deliveries and attempts as resolvers hand them on. */
+/** Webhook endpoints, deliveries and attempts in the shape of the GraphQL schema. */
 import type { AttemptView, DeliveryView, EndpointView } from "../../webhooks/api.ts";
 import { toEventTypeName, type EventTypeName } from "./event.node.ts";
 import type { OrganizationNode } from "./organization.node.ts";

@@ -1,4 +1,4 @@
-/** Requests for an account, and what operators do with them. */
+/** Lists account requests, and lets operators review them. */
 import {
   accountRequestCursor,
   type AccountRequestStatus,
@@ -31,7 +31,7 @@ export const accountRequestQueries: Pick<QueryResolvers, "accountRequests"> = {
     requireOperator(context, "webhooks:manage");
     const page = pageRequest(args);
     const after = readCursor(page, readAccountRequestCursor);
-    const statuses = status?.map((one) => one.toLowerCase() as AccountRequestStatus);
+    const statuses = status?.map((name) => name.toLowerCase() as AccountRequestStatus);
     const [{ items, hasMore }, totalCount] = await Promise.all([
       listAccountRequests(context.database, { statuses, limit: page.limit, after }),
       selectionOf(info).has("totalCount") ? countAccountRequests(context.database, { statuses }) : 0,
@@ -66,20 +66,20 @@ type ReviewMutations = Pick<
 
 export const reviewMutations: ReviewMutations = {
   approveAccountRequest: (_root, { id, organizationName }, context) =>
-    review(context, (reviews, act) => reviews.approve(act, id, organizationName)),
+    review(context, (reviews, audit) => reviews.approve(audit, id, organizationName)),
   rejectAccountRequest: (_root, { id, reason }, context) =>
-    review(context, (reviews, act) => reviews.reject(act, id, reason)),
+    review(context, (reviews, audit) => reviews.reject(audit, id, reason)),
   askAccountRequestQuestion: (_root, { id, question }, context) =>
-    review(context, (reviews, act) => reviews.askQuestion(act, id, question)),
+    review(context, (reviews, audit) => reviews.askQuestion(audit, id, question)),
   addAccountRequestNote: (_root, { id, text }, context) =>
-    review(context, (reviews, act) => reviews.addNote(act, id, text)),
+    review(context, (reviews, audit) => reviews.addNote(audit, id, text)),
   resendRegistration: (_root, { id }, context) =>
-    review(context, (reviews, act) => reviews.resendRegistration(act, id)),
+    review(context, (reviews, audit) => reviews.resendRegistration(audit, id)),
 };
 
 function review(
   context: GraphqlContext,
-  work: (reviews: ReviewService, act: AuditContext) => Promise<AccountRequestView>,
+  work: (reviews: ReviewService, audit: AuditContext) => Promise<AccountRequestView>,
 ) {
   const operator = requireOperator(context, "webhooks:manage");
   return withUserErrors({ fields: "", subject: "id" }, { accountRequest: null }, async () => ({
@@ -89,7 +89,7 @@ function review(
   }));
 }
 
-/** Of an id that we have written ourselves. */
+/** The ID of a node is always valid. */
 function uuidOf({ id }: AccountRequestNode): string {
   return fromTypedId("arq", id) as string;
 }

@@ -1,4 +1,4 @@
-/** API keys, as far as the key that asks may manage them. */
+/** Lists and changes the API keys that the principal may manage. */
 import type { GrantorPrincipal, IssuedKey } from "../../api-keys/api.ts";
 import { fromTypedId } from "../../platform/ids.ts";
 import { AppError } from "../../platform/errors.ts";
@@ -14,31 +14,31 @@ const NO_KEY = { apiKey: null, secret: null };
 
 export const apiKeyQueries: Pick<QueryResolvers, "apiKeys"> = {
   async apiKeys(_root, _args, context) {
-    const holder = authorize(context, "webhooks:manage");
-    const keys = await context.services.keys.listFor(holder, context.database);
+    const principal = authorize(context, "webhooks:manage");
+    const keys = await context.services.keys.listFor(principal, context.database);
     return keys.map(toApiKeyNode);
   },
 };
 
 export const apiKeyMutations: Pick<MutationResolvers, "createApiKey" | "rotateApiKey" | "revokeApiKey"> = {
   createApiKey(_root, { input }, context) {
-    const holder = grantorOf(context);
+    const principal = grantorOf(context);
     return withUserErrors({ fields: "input", subject: "input" }, NO_KEY, async () =>
-      toIssuedKeyPayload(await context.services.keys.createFor(holder, toKeyRequest(input))),
+      toIssuedKeyPayload(await context.services.keys.createFor(principal, toKeyRequest(input))),
     );
   },
 
   rotateApiKey(_root, { id, graceHours }, context) {
-    const holder = grantorOf(context);
+    const principal = grantorOf(context);
     return withUserErrors(BY_ID, NO_KEY, async () =>
-      toIssuedKeyPayload(await context.services.keys.rotateFor(holder, uuidOf(id), graceHours)),
+      toIssuedKeyPayload(await context.services.keys.rotateFor(principal, uuidOf(id), graceHours)),
     );
   },
 
   revokeApiKey(_root, { id, includeCreatedKeys }, context) {
-    const holder = grantorOf(context);
+    const principal = grantorOf(context);
     return withUserErrors(BY_ID, { apiKey: null, alsoRevoked: null }, async () => {
-      const { key, created } = await context.services.keys.revokeFor(holder, uuidOf(id), {
+      const { key, created } = await context.services.keys.revokeFor(principal, uuidOf(id), {
         includeCreatedKeys,
       });
       return { apiKey: toApiKeyNode(key), alsoRevoked: created.map(toApiKeyNode) };
@@ -46,7 +46,7 @@ export const apiKeyMutations: Pick<MutationResolvers, "createApiKey" | "rotateAp
   },
 };
 
-/** Who asks, and from where, for the audit log. */
+/** Returns the principal with the request data for the audit log. */
 function grantorOf(context: GraphqlContext): GrantorPrincipal {
   const { address, requestId } = context;
   return { ...authorize(context, "webhooks:manage"), address, requestId };
@@ -57,9 +57,10 @@ function toIssuedKeyPayload({ key, text }: IssuedKey) {
 }
 
 function toKeyRequest({ name, scopes, expiresAt, cidrs, organizationId }: CreateApiKeyInput) {
-  const isGiven = typeof organizationId === "string";
-  const owner = isGiven ? fromTypedId("org", organizationId) : null;
-  if (isGiven && owner === null) throw invalidArgument("organizationId", "is no organisation's id");
+  const hasOrganization = typeof organizationId === "string";
+  const owner = hasOrganization ? fromTypedId("org", organizationId) : null;
+  if (hasOrganization && owner === null)
+    throw invalidArgument("organizationId", "must be an organisation ID");
   return {
     name,
     scopes: scopes?.map(fromScopeName) ?? null,
@@ -69,7 +70,7 @@ function toKeyRequest({ name, scopes, expiresAt, cidrs, organizationId }: Create
   };
 }
 
-/** A text that is no id of a key is one of a key that is not there. */
+/** Throws NotFoundException for malformed IDs too. */
 function uuidOf(id: string): string {
   const uuid = fromTypedId("key", id);
   if (uuid === null) throw new AppError("NotFoundException", "There is no such key");

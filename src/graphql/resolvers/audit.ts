@@ -1,4 +1,4 @@
-/** Reading the audit log: an organisation's owners theirs, operators all of it. */
+/** Lists audit entries: of their organisation for owners, of all organisations for operators. */
 import { auditCursor, listAuditEntries, readAuditCursor } from "../../audit/api.ts";
 import { fromTypedId } from "../../platform/ids.ts";
 import { requirePrincipal, requireOperator, requireOwner } from "../authorize.ts";
@@ -14,9 +14,9 @@ const ACTION_PATTERN = /^[a-z_]{1,40}\.[a-z_]{1,40}$/;
 export const auditQueries: Pick<QueryResolvers, "auditLog"> = {
   async auditLog(_root, { actions, organizationId, ...args }, context) {
     const reader = requireAuditReader(context);
-    for (const [at, action] of (actions ?? []).entries())
+    for (const [index, action] of (actions ?? []).entries())
       if (!ACTION_PATTERN.test(action))
-        throw invalidArgument(`actions.${at}`, "is no action, such as `member.removed`");
+        throw invalidArgument(`actions.${index}`, "must be an action such as `member.removed`");
     const page = pageRequest(args);
     const after = readCursor(page, readAuditCursor);
     const { items, hasMore } = await listAuditEntries(context.database, reader, {
@@ -40,7 +40,7 @@ export const auditEntry: AuditEntryResolvers = {
     organizationId === null ? null : loaders.organizations.load(organizationId),
 };
 
-/** An operator's key may read it as well; of an organisation only its owners may. */
+/** Operators may use an API key. Organisations must be signed in as an owner. */
 function requireAuditReader(context: GraphqlContext): AuthenticatedPrincipal {
   const { organizationId } = requirePrincipal(context);
   return organizationId === null ? requireOperator(context, "webhooks:manage") : requireOwner(context);
@@ -49,8 +49,8 @@ function requireAuditReader(context: GraphqlContext): AuthenticatedPrincipal {
 function organizationUuid(id: string | null, reader: AuthenticatedPrincipal): string | undefined {
   if (id === null) return undefined;
   if (reader.organizationId !== null)
-    throw invalidArgument("organizationId", "is for operators of the service");
+    throw invalidArgument("organizationId", "can only be used by operators of the service");
   const uuid = fromTypedId("org", id);
-  if (uuid === null) throw invalidArgument("organizationId", "is no organisation's id");
+  if (uuid === null) throw invalidArgument("organizationId", "must be an organisation ID");
   return uuid;
 }

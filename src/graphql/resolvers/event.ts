@@ -1,4 +1,4 @@
-/** What happened: the feed, and each change as it is committed. */
+/** The event feed, and the subscription to new events. */
 import {
   feedCursor,
   feedCursorAt,
@@ -15,22 +15,26 @@ import { toJobEventNode, toJobEventTypes } from "../nodes/event.node.ts";
 import { emptyConnection, pageRequest, readCursor, toConnection } from "../pagination.ts";
 import { checkedFilter } from "./job.ts";
 
-/** In place of a cursor: from now on. */
+/** The special cursor for the end of the feed. */
 const LATEST = "latest";
 
 export const eventQueries: Pick<QueryResolvers, "events"> = {
   async events(_root, { types, ...args }, context) {
-    const viewer = authorize(context, "jobs:read");
+    const principal = authorize(context, "jobs:read");
     const page = pageRequest(args);
     if (page.cursor === LATEST) return emptyConnection(feedCursorAt(await newestPosition(context.database)));
     const after = readCursor(page, readFeedCursor);
     const query = { after, types: toJobEventTypes(types), limit: page.limit };
-    const { items, hasMore, end } = await listFeedEvents({ ...context, ...context.services }, viewer, query);
+    const { items, hasMore, end } = await listFeedEvents(
+      { ...context, ...context.services },
+      principal,
+      query,
+    );
     return toConnection({
       items,
       hasNext: hasMore,
       hasPrevious: after !== null,
-      toNode: (row) => toJobEventNode(row, viewer),
+      toNode: (row) => toJobEventNode(row, principal),
       cursorOf: feedCursor,
       endCursor: end && feedCursor(end),
     });
@@ -44,9 +48,9 @@ export const jobEvent: JobEventResolvers = {
 export const subscriptions: SubscriptionResolvers = {
   jobChanged: {
     async subscribe(_root, { filter, types }, context) {
-      const viewer = authorize(context, "jobs:read");
+      const principal = authorize(context, "jobs:read");
       const condition = filter ? filterToSql(await checkedFilter(context, filter)) : null;
-      return await context.services.tail.subscribe(viewer, { condition, types: toJobEventTypes(types) });
+      return await context.services.tail.subscribe(principal, { condition, types: toJobEventTypes(types) });
     },
     resolve: (row: TailRow, _args: unknown, context: GraphqlContext) =>
       toJobEventNode(row, requirePrincipal(context)),

@@ -1,4 +1,4 @@
-/** One job's history, newest first: its pages are by the sequence of its events. */
+/** A job's history, newest first. Cursors hold the `sequence` of an event. */
 import { getArgumentValues, isObjectType, type GraphQLResolveInfo } from "graphql";
 import { z } from "zod";
 import type {
@@ -32,19 +32,19 @@ export function historyRequest(args: PageArguments): HistoryRequest {
   return { limit: page.limit, beforeSequence };
 }
 
-/** A page of history that is asked of each job, and what of its events. */
+/** The page of history to load with each job, and the event fields that are selected. */
 export interface HistorySelection {
   readonly request: HistoryRequest;
   readonly details: EventDetails;
 }
 
-/** Null where none is asked for, or several are. */
+/** Returns null if no history, several histories or a page after a cursor are selected. */
 export function historySelection(info: GraphQLResolveInfo, job: Selection): HistorySelection | null {
   const [node, ...others] = job.get("history") ?? [];
   const type = info.schema.getType("Job");
   if (!node || others.length > 0 || !isObjectType(type)) return null;
   const field = type.getFields()["history"];
-  invariant(field, "a job has a history");
+  invariant(field, "type Job has a field history");
   const { first, after }: PageArguments = getArgumentValues(field, node, info.variableValues);
   if (typeof after === "string") return null;
   const event = nodeSelection(info, selectionOf(info, [node]));

@@ -1,4 +1,4 @@
-/** Changing jobs. */
+/** Mutations that update jobs. */
 import { authorize, changeContext } from "../authorize.ts";
 import { invariant } from "../../platform/errors.ts";
 import { bulkOptions, toBulkPayload, toBulkResult } from "../bulk.ts";
@@ -13,29 +13,33 @@ import type { GraphqlContext } from "../context.ts";
 import { snakeCase } from "../field-names.ts";
 import type { JobNode } from "../nodes/job.node.ts";
 
-/** A problem names the item's own member. */
+/** Prefix of problem fields, relative to the item. */
 const pathOf = (): string => "patch.";
 
 export const jobMutations: Pick<MutationResolvers, "updateJob" | "updateJobs"> = {
   async updateJob(_root, { input }, context) {
-    const holder = authorize(context, "jobs:write");
-    const options = { ...changeContext(context, holder), dryRun: false, pathOf };
-    const { results } = await context.services.jobs.updateBatch(holder, [toUpdateCommand(input)], options);
+    const principal = authorize(context, "jobs:write");
+    const options = { ...changeContext(context, principal), dryRun: false, pathOf };
+    const { results } = await context.services.jobs.updateBatch(principal, [toUpdateCommand(input)], options);
     const [result] = results;
-    invariant(result, "an item has a result");
+    invariant(result, "updateBatch returns one result per item");
     return toBulkResult(result, "input");
   },
 
   async updateJobs(_root, { items, ...args }, context) {
-    const holder = authorize(context, "jobs:write");
-    const options = { ...bulkOptions(context, holder, args), pathOf };
-    const { results } = await context.services.jobs.updateBatch(holder, items.map(toUpdateCommand), options);
+    const principal = authorize(context, "jobs:write");
+    const options = { ...bulkOptions(context, principal, args), pathOf };
+    const { results } = await context.services.jobs.updateBatch(
+      principal,
+      items.map(toUpdateCommand),
+      options,
+    );
     const { appliedCount: updatedCount, ...payload } = toBulkPayload(results);
     return { ...payload, updatedCount };
   },
 };
 
-/** A key that may change jobs but not read them learns whether the change was made, not what the job holds. */
+/** Returning the job requires `jobs:read`. With `jobs:write` only, a key sees the outcome but not the job. */
 export const updatedJob: Pick<BulkJobResultResolvers & UpdateJobPayloadResolvers, "job"> = {
   job({ job = null }: { job?: JobNode | null }, _args: unknown, context: GraphqlContext) {
     if (job !== null) authorize(context, "jobs:read");
@@ -51,7 +55,7 @@ function toUpdateCommand({ markingNumber, expectedVersion, patch }: UpdateJobInp
   };
 }
 
-/** The fields as the contract names them. */
+/** Returns the patch with the field names of the REST API. */
 export function toContractFields(patch: JobPatch): Record<string, unknown> {
   return Object.fromEntries(Object.entries(patch).map(([name, value]) => [snakeCase(name), value]));
 }

@@ -1,4 +1,4 @@
-/** How many jobs, by groups. */
+/** Counts and sums of jobs by group. */
 import { type GroupKey, jobStats } from "../../jobs/api.ts";
 import { toTypedId } from "../../platform/ids.ts";
 import { authorize } from "../authorize.ts";
@@ -8,7 +8,7 @@ import { checkedFilter } from "./job.ts";
 
 export const statsQueries: Pick<QueryResolvers, "jobStats"> = {
   async jobStats(_root, { filter, groupBy }, context, info) {
-    const viewer = authorize(context, "jobs:read");
+    const principal = authorize(context, "jobs:read");
     const checked = await checkedFilter(context, filter);
     const stats = selectionOf(info);
     const group = selectionOf(info, stats.get("groups") ?? []);
@@ -18,16 +18,16 @@ export const statsQueries: Pick<QueryResolvers, "jobStats"> = {
       weight: group.has("weight"),
     };
     const request = { filter: checked, groupBy: groupBy as readonly GroupKey[], include };
-    const turn = viewer.organizationId ?? viewer.actor.id ?? "";
-    const { total, groups, truncated } = await context.statsSemaphore(turn, () =>
-      jobStats(context.readerFor(viewer), viewer, request),
+    const fairnessKey = principal.organizationId ?? principal.actor.id ?? "";
+    const { total, groups, truncated } = await context.statsSemaphore(fairnessKey, () =>
+      jobStats(context.readerFor(principal), principal, request),
     );
     return {
       total,
       truncated,
       groups: groups.map(({ values, labels, ...sums }) => ({
         ...sums,
-        keys: groupBy.map((key, at) => toStatsKey(key, values[at] ?? null, labels[at] ?? null)),
+        keys: groupBy.map((key, index) => toStatsKey(key, values[index] ?? null, labels[index] ?? null)),
       })),
     };
   },

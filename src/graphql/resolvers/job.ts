@@ -1,4 +1,4 @@
-/** Reading jobs. */
+/** Queries that return jobs, and the fields of a job. */
 import { isDeepStrictEqual } from "node:util";
 import type { GraphQLResolveInfo } from "graphql";
 import { historyJoin, type HistoryRequest, type HistoryRow, parseHistory } from "../../events/api.ts";
@@ -33,10 +33,10 @@ import { historySelection, historyConnection, historyRequest } from "./history.t
 
 export const jobQueries: Pick<QueryResolvers, "job" | "jobs" | "jobsByMarkingNumber"> = {
   async job(_root, { id, markingNumber }, context) {
-    const viewer = authorize(context, "jobs:read");
+    const principal = authorize(context, "jobs:read");
     if (typeof id === typeof markingNumber) throw invalidArgument("", "Give either id or markingNumber");
     if (typeof markingNumber === "string") {
-      const [row] = await findJobsByMarkingNumber(context.database, viewer, [markingNumber]);
+      const [row] = await findJobsByMarkingNumber(context.database, principal, [markingNumber]);
       return row ? toJobNode(row) : null;
     }
     const uuid = fromTypedId("job", id as string);
@@ -44,8 +44,8 @@ export const jobQueries: Pick<QueryResolvers, "job" | "jobs" | "jobsByMarkingNum
   },
 
   async jobsByMarkingNumber(_root, { markingNumbers }, context) {
-    const viewer = authorize(context, "jobs:read");
-    const rows = await findJobsByMarkingNumber(context.database, viewer, markingNumbers);
+    const principal = authorize(context, "jobs:read");
+    const rows = await findJobsByMarkingNumber(context.database, principal, markingNumbers);
     return rows.map((row) => row && toJobNode(row));
   },
 
@@ -55,7 +55,7 @@ export const jobQueries: Pick<QueryResolvers, "job" | "jobs" | "jobsByMarkingNum
 export const job: JobResolvers = {
   async status({ normalizedStatus }, _args, { loaders }) {
     const status = (await loaders.statuses()).get(normalizedStatus);
-    invariant(status, "a job's status is in the catalogue");
+    invariant(status, "every job status is in the status table");
     return status;
   },
   agent: (node, _args, { loaders }) => node.agent ?? agentOf(node, loaders),
@@ -66,17 +66,17 @@ export const job: JobResolvers = {
   },
   history(node, args, context) {
     const request = historyRequest(args);
-    const viewer = authorize(context, "jobs:read");
+    const principal = authorize(context, "jobs:read");
     if (node.prefetchedHistory && isDeepStrictEqual(node.prefetchedHistory.request, request))
-      return historyConnection(node.prefetchedHistory.rows, request, viewer);
+      return historyConnection(node.prefetchedHistory.rows, request, principal);
     const loaded = context.loaders.history(node.row.id, request);
-    return loaded.then((rows) => historyConnection(rows, request, viewer));
+    return loaded.then((rows) => historyConnection(rows, request, principal));
   },
 };
 
 async function agentOf({ row }: JobNode, loaders: Loaders): Promise<OrganizationNode> {
   const agent = await loaders.organizations.load(row.agent_id);
-  invariant(agent, "whoever sees a job sees its agent");
+  invariant(agent, "a principal that can see a job can see its agent");
   return agent;
 }
 
@@ -85,7 +85,7 @@ interface JobsArguments extends PageArguments {
   readonly orderBy?: JobOrderInput | null | undefined;
 }
 
-/** One statement for the page with its organisations, histories and total, as far as they are selected. */
+/** Loads the page and, if selected, its organisations, histories and total with one SQL statement. */
 async function jobConnection(
   context: GraphqlContext,
   args: JobsArguments,
@@ -113,7 +113,7 @@ async function jobConnection(
   return Object.assign(connection, { totalCount: total ?? 0 });
 }
 
-/** `request`: the page of history that was read beside the job. */
+/** `request` is the page of history that was loaded with the job. */
 function toJobNodeWithHistory(request: HistoryRequest | undefined, row: JobWithOrganizations): JobNode {
   const node = toJobNode(row);
   if (request)
@@ -124,7 +124,7 @@ function toJobNodeWithHistory(request: HistoryRequest | undefined, row: JobWithO
   return node;
 }
 
-/** Throws BadRequestException for what no filter may ask. */
+/** Parses a filter. Throws BadRequestException if it is invalid. */
 export async function checkedFilter(
   { services }: { readonly services: Pick<GraphqlContext["services"], "referenceData"> },
   filter: JobFilter | null | undefined,

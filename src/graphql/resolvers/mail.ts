@@ -1,4 +1,4 @@
-/** The outbox of mails, for operators. */
+/** The mail outbox, for operators. */
 import { mailCursor, readMailCursor, redactLinks } from "../../mail/api.ts";
 import { auditContext, requireOperator } from "../authorize.ts";
 import type { MutationResolvers, QueryResolvers } from "../generated/schema-types.ts";
@@ -21,7 +21,7 @@ export const mailQueries: Pick<QueryResolvers, "mailOutbox"> = {
       items,
       hasNext,
       hasPrevious: after !== null,
-      // A link of another's makes a session of theirs: nothing for a key, which is no person.
+      // Links in mails can start a session as the recipient, so API keys do not get them.
       toNode: (view) =>
         toMailNode(isSessionPrincipal(operator) ? view : { ...view, text: redactLinks(view.text) }),
       cursorOf: mailCursor,

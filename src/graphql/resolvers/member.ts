@@ -1,4 +1,4 @@
-/** The people of an organisation, and those who are invited; for operators theirs. */
+/** Members and invitations of the principal's organisation, or of the operator team. */
 import type { InvitationView, InvitedRole } from "../../accounts/api.ts";
 import { toTypedId } from "../../platform/ids.ts";
 import { requireScope } from "../../api-keys/api.ts";
@@ -13,9 +13,9 @@ const BY_ID = { fields: "", subject: "id" };
 
 export const memberQueries: Pick<QueryResolvers, "members" | "invitations"> = {
   async members(_root, _args, context) {
-    const holder = requirePrincipal(context);
-    if (!canViewMembers(holder)) requireScope(holder, "webhooks:manage");
-    const { organizationId } = holder;
+    const principal = requirePrincipal(context);
+    if (!canViewMembers(principal)) requireScope(principal, "webhooks:manage");
+    const { organizationId } = principal;
     const members = await context.services.members.list({ organizationId }, context.database);
     return members.map(toUserNode);
   },
@@ -33,53 +33,53 @@ type MemberMutations = Pick<
 
 export const memberMutations: MemberMutations = {
   inviteMember(_root, { input: { email, role } }, context) {
-    const { manager, invitations } = memberAdminContext(context);
+    const { admin, invitations } = memberAdminContext(context);
     return withUserErrors({ fields: "input", subject: "input.email" }, { invitation: null }, async () => ({
       invitation: toInvitation(
-        await invitations.invite(manager, { email, role: (role ?? "MEMBER").toLowerCase() as InvitedRole }),
+        await invitations.invite(admin, { email, role: (role ?? "MEMBER").toLowerCase() as InvitedRole }),
       ),
     }));
   },
 
   resendInvitation(_root, { id }, context) {
-    const { manager, invitations } = memberAdminContext(context);
+    const { admin, invitations } = memberAdminContext(context);
     return withUserErrors(BY_ID, { invitation: null }, async () => ({
-      invitation: toInvitation(await invitations.resend(manager, id)),
+      invitation: toInvitation(await invitations.resend(admin, id)),
     }));
   },
 
   revokeInvitation(_root, { id }, context) {
-    const { manager, invitations } = memberAdminContext(context);
+    const { admin, invitations } = memberAdminContext(context);
     return withUserErrors(BY_ID, { id: null }, async () => {
-      await invitations.revoke(manager, id);
+      await invitations.revoke(admin, id);
       return { id };
     });
   },
 
   removeMember(_root, { id, revokeKeys, revokeInvitations }, context) {
-    const { manager, members } = memberAdminContext(context);
-    const refused = { id: null, revokedKeys: null, revokedInvitations: null };
-    return withUserErrors(BY_ID, refused, async () => {
-      const { keys, invitationIds } = await members.remove(manager, id, { revokeKeys, revokeInvitations });
+    const { admin, members } = memberAdminContext(context);
+    const nullPayload = { id: null, revokedKeys: null, revokedInvitations: null };
+    return withUserErrors(BY_ID, nullPayload, async () => {
+      const { keys, invitationIds } = await members.remove(admin, id, { revokeKeys, revokeInvitations });
       return {
         id,
         revokedKeys: keys.map(toApiKeyNode),
-        revokedInvitations: invitationIds.map((one) => toTypedId("inv", one)),
+        revokedInvitations: invitationIds.map((uuid) => toTypedId("inv", uuid)),
       };
     });
   },
 
   setMemberRole(_root, { id, role }, context) {
-    const { manager, members } = memberAdminContext(context);
+    const { admin, members } = memberAdminContext(context);
     return withUserErrors(BY_ID, { member: null }, async () => ({
-      member: toUserNode(await members.setRole(manager, id, role.toLowerCase() as Lowercase<typeof role>)),
+      member: toUserNode(await members.setRole(admin, id, role.toLowerCase() as Lowercase<typeof role>)),
     }));
   },
 };
 
 function memberAdminContext(context: GraphqlContext) {
   const { members, invitations } = context.services;
-  return { manager: auditContext(context, requireOwner(context)), members, invitations };
+  return { admin: auditContext(context, requireOwner(context)), members, invitations };
 }
 
 function toInvitation(view: InvitationView): Invitation {

@@ -1,4 +1,4 @@
-/** Anything by its id. */
+/** The `node` and `nodes` queries: any object by its ID. */
 import { fromTypedId } from "../../platform/ids.ts";
 import { requirePrincipal, canViewMembers } from "../authorize.ts";
 import type { GraphqlContext } from "../context.ts";
@@ -59,7 +59,7 @@ export const node: NodeResolvers = {
   __resolveType: ({ id }) => nodeTypes[id.slice(0, 3) as keyof typeof nodeTypes].type,
 };
 
-/** The prefix of the id tells what to look for; a text that is no id of ours is found nowhere. */
+/** Looks the ID up by its prefix. Returns null if it is malformed, unknown or not visible to the principal. */
 async function findNode(id: string, context: GraphqlContext): Promise<NodeResult> {
   const { scopes } = requirePrincipal(context);
   const prefix = id.slice(0, 3).toLowerCase();

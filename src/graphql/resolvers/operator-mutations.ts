@@ -1,4 +1,4 @@
-/** What operators alone change. */
+/** Mutations of jobs and statuses that only operators can use. */
 import { fromTypedId } from "../../platform/ids.ts";
 import { requireOperator } from "../authorize.ts";
 import { bulkOptions, toBulkPayload } from "../bulk.ts";
@@ -14,10 +14,10 @@ export const operatorMutations: Pick<
 > = {
   async createJobs(_root, { items, ...args }, context) {
     const operator = requireOperator(context, "jobs:write");
-    const jobs = items.map(({ markingNumber, agentId, contractorId, fields, providerStatus }, at) => ({
+    const jobs = items.map(({ markingNumber, agentId, contractorId, fields, providerStatus }, index) => ({
       markingNumber,
-      agentId: organizationUuid(`items.${at}.agentId`, agentId),
-      contractorId: contractorUuid(contractorId ?? null, at),
+      agentId: organizationUuid(`items.${index}.agentId`, agentId),
+      contractorId: contractorUuid(contractorId ?? null, index),
       fields: toContractFields(fields ?? {}),
       providerStatus: providerStatus ?? null,
     }));
@@ -29,9 +29,9 @@ export const operatorMutations: Pick<
 
   async assignJobs(_root, { items, ...args }, context) {
     const operator = requireOperator(context, "jobs:write");
-    const assignments = items.map(({ markingNumber, contractorId }, at) => ({
+    const assignments = items.map(({ markingNumber, contractorId }, index) => ({
       markingNumber,
-      contractorId: contractorUuid(requireGiven(`items.${at}.contractorId`, contractorId), at),
+      contractorId: contractorUuid(requireGiven(`items.${index}.contractorId`, contractorId), index),
     }));
     const options = bulkOptions(context, operator, args);
     const results = await context.services.operations.assignJobs(operator, assignments, options);
@@ -41,9 +41,9 @@ export const operatorMutations: Pick<
 
   async setProviderStatus(_root, { items, ...args }, context) {
     const operator = requireOperator(context, "jobs:write");
-    const changes = items.map(({ markingNumber, providerStatus }, at) => ({
+    const changes = items.map(({ markingNumber, providerStatus }, index) => ({
       markingNumber,
-      providerStatus: requireGiven(`items.${at}.providerStatus`, providerStatus),
+      providerStatus: requireGiven(`items.${index}.providerStatus`, providerStatus),
     }));
     const options = bulkOptions(context, operator, args);
     const results = await context.services.operations.setProviderStatus(operator, changes, options);
@@ -62,9 +62,9 @@ export const operatorMutations: Pick<
   },
 };
 
-/** Absent keeps, null clears: what is there to be set is never left out. */
+/** Throws BadRequestException for an absent value. Null is allowed and clears the value. */
 function requireGiven<Value>(path: string, value: Value | null | undefined): Value | null {
-  if (value === undefined) throw invalidArgument(path, "must be given; null clears it");
+  if (value === undefined) throw invalidArgument(path, "is required; null clears the value");
   return value;
 }
 
@@ -77,5 +77,5 @@ function organizationUuid(path: string, id: string): string {
 }
 
 function throwInvalidId(path: string, id: string): never {
-  throw invalidArgument(path, `is no organisation's id (${JSON.stringify(id)})`);
+  throw invalidArgument(path, `must be an organisation ID, got ${JSON.stringify(id)}`);
 }

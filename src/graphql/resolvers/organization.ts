@@ -1,4 +1,4 @@
-/** Organisations: all of them for operators, and what of each one only some may know. */
+/** Lists organisations for operators, and returns the fields of an organisation that not every principal may see. */
 import { listOrganizations, organizationCursor, readOrganizationCursor } from "../../organizations/api.ts";
 import { fromTypedId } from "../../platform/ids.ts";
 import { requirePrincipal, requireOperator } from "../authorize.ts";
@@ -50,7 +50,7 @@ export const organization: OrganizationResolvers = {
   },
 };
 
-/** Null where the caller may know nothing of it: it is another's. */
+/** Returns null for other organisations, unless the principal is an operator. */
 async function organizationSummaryOf(
   { id }: OrganizationNode,
   context: GraphqlContext,

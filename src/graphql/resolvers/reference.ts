@@ -1,4 +1,4 @@
-/** The reference tables. */
+/** Job statuses and failure reasons. */
 import type { FailureReasonCode } from "../../jobs/api.ts";
 import { authorize } from "../authorize.ts";
 import type { FailureReason, QueryResolvers } from "../generated/schema-types.ts";

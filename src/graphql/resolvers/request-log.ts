@@ -1,4 +1,4 @@
-/** An organisation's own requests, and what was counted of them. */
+/** The request log and the daily usage of an organisation. */
 import { AppError } from "../../platform/errors.ts";
 import { readRequestLogCursor, requestLogCursor } from "../../request-log/api.ts";
 import { authorize } from "../authorize.ts";
@@ -10,9 +10,9 @@ const MAX_DAYS = 30;
 
 export const requestLogQueries: Pick<QueryResolvers, "requestLog" | "usage"> = {
   async requestLog(_root, { requestId, status, keyId, ...args }, context) {
-    const reader = authorize(context, "webhooks:manage");
-    if (reader.organizationId === null && typeof requestId !== "string")
-      throw invalidArgument("requestId", "is needed: operators look up a request by its id");
+    const principal = authorize(context, "webhooks:manage");
+    if (principal.organizationId === null && typeof requestId !== "string")
+      throw invalidArgument("requestId", "is required for operators, who can only look up single requests");
     const page = pageRequest(args);
     const after = readCursor(page, readRequestLogCursor);
     const filter = {
@@ -21,7 +21,7 @@ export const requestLogQueries: Pick<QueryResolvers, "requestLog" | "usage"> = {
       keyId: keyId ?? undefined,
     };
     const request = { filter, limit: page.limit, afterId: after ?? undefined };
-    const { items, hasNext } = await context.services.requests.list(reader, request, context.database);
+    const { items, hasNext } = await context.services.requests.list(principal, request, context.database);
     return toConnection({
       items,
       hasNext,
@@ -33,7 +33,8 @@ export const requestLogQueries: Pick<QueryResolvers, "requestLog" | "usage"> = {
 
   async usage(_root, { days }, context) {
     const { organizationId } = authorize(context, "webhooks:manage");
-    if (organizationId === null) throw new AppError("ForbiddenException", "This is for organisations");
+    if (organizationId === null)
+      throw new AppError("ForbiddenException", "Only organisations can do this, not operators");
     if (days < 1 || days > MAX_DAYS) throw invalidArgument("days", `must be from 1 to ${MAX_DAYS}`);
     return await context.services.requests.usage(organizationId, days, context.database);
   },

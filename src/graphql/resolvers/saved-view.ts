@@ -1,4 +1,4 @@
-/** The views of the table of jobs that a person keeps. */
+/** Saved views of the job list, per user. */
 import { requireUser } from "../authorize.ts";
 import type { MutationResolvers, QueryResolvers } from "../generated/schema-types.ts";
 import { withUserErrors } from "../user-errors.ts";

@@ -1,4 +1,4 @@
-/** Who is asking. */
+/** The principal of the request, its limits and its rate limits. */
 import {
   effectiveLimit,
   organizationLimit,
@@ -23,12 +23,12 @@ export const viewer: ViewerResolvers = {
       : (organizationType.toUpperCase() as Uppercase<typeof organizationType>),
   organization: ({ organizationId }, _args, { loaders }) =>
     organizationId === null ? null : loaders.organizations.load(organizationId),
-  user: (holder, _args, { loaders }) =>
-    isSessionPrincipal(holder) ? loaders.users.load(holder.user.id) : null,
+  user: (principal, _args, { loaders }) =>
+    isSessionPrincipal(principal) ? loaders.users.load(principal.user.id) : null,
   scopes: ({ scopes }) => scopes.map(toScopeName),
   limits: () => limits,
-  rateLimits: (holder, _args, { services }) =>
-    services.rateLimits ? rateLimitsOf(services.rateLimits, holder) : [],
+  rateLimits: (principal, _args, { services }) =>
+    services.rateLimits ? rateLimitsOf(services.rateLimits, principal) : [],
 };
 
 function rateLimitsOf(

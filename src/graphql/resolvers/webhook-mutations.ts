@@ -1,4 +1,4 @@
-/** Changing webhook endpoints, and sending again. */
+/** Mutations of webhook endpoints, and replay of deliveries. */
 import { fromTypedId } from "../../platform/ids.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { EndpointSettings, EndpointView, PendingPolicy } from "../../webhooks/api.ts";
@@ -30,12 +30,12 @@ type WebhookMutations = Pick<
   | "replayDeliveries"
 >;
 
-/** Where the id of what is changed stands among the arguments. */
+/** The argument that userErrors point to. */
 const BY_ID = { fields: "", subject: "id" };
 const BY_ENDPOINT = { fields: "", subject: "endpointId" };
 
 const webhookContext = (context: GraphqlContext) => ({
-  caller: {
+  principal: {
     ...authorize(context, "webhooks:manage"),
     address: context.address,
     requestId: context.requestId,
@@ -43,7 +43,7 @@ const webhookContext = (context: GraphqlContext) => ({
   ...context.services,
 });
 
-/** Choosing a URL needs `jobs:read`, because whole jobs are sent there. */
+/** Setting a URL also requires `jobs:read`, because whole jobs are sent there. */
 const webhookContextWithJobs = (context: GraphqlContext) => {
   authorize(context, "jobs:read");
   return webhookContext(context);
@@ -51,89 +51,89 @@ const webhookContextWithJobs = (context: GraphqlContext) => {
 
 export const webhookMutations: WebhookMutations = {
   createWebhookEndpoint(_root, { input }, context) {
-    const { caller, endpoints } = webhookContextWithJobs(context);
-    const refused = { endpoint: null, secret: null };
-    return withUserErrors({ fields: "input", subject: null }, refused, async () => {
-      const owner = { ...caller, organizationId: owningOrganization(caller, input) };
+    const { principal, endpoints } = webhookContextWithJobs(context);
+    const nullPayload = { endpoint: null, secret: null };
+    return withUserErrors({ fields: "input", subject: null }, nullPayload, async () => {
+      const owner = { ...principal, organizationId: owningOrganization(principal, input) };
       const settings = newSettings(input);
-      const made = await context.duringExternalCall(() => endpoints.create(owner, settings));
-      return { endpoint: toEndpointNode(made.endpoint), secret: made.secret };
+      const { endpoint, secret } = await context.duringExternalCall(() => endpoints.create(owner, settings));
+      return { endpoint: toEndpointNode(endpoint), secret };
     });
   },
 
   updateWebhookEndpoint(_root, { id, patch }, context) {
-    const isMoved = patch.url !== undefined;
-    const { caller, endpoints } = isMoved ? webhookContextWithJobs(context) : webhookContext(context);
+    const changesUrl = patch.url !== undefined;
+    const { principal, endpoints } = changesUrl ? webhookContextWithJobs(context) : webhookContext(context);
     return withUserErrors({ fields: "patch", subject: "id" }, { endpoint: null }, async () => {
       const settings = changedSettings(patch);
-      const update = (): Promise<EndpointView> => endpoints.update(caller, id, settings);
-      // Only a URL is resolved.
+      const update = (): Promise<EndpointView> => endpoints.update(principal, id, settings);
+      // Only a new URL needs a DNS lookup.
       const endpoint = await (settings.url === undefined ? update() : context.duringExternalCall(update));
       return { endpoint: toEndpointNode(endpoint) };
     });
   },
 
   deleteWebhookEndpoint(_root, { id }, context) {
-    const { caller, endpoints } = webhookContext(context);
+    const { principal, endpoints } = webhookContext(context);
     return withUserErrors(BY_ID, { deletedId: null, discarded: null }, async () => ({
-      ...(await endpoints.delete(caller, id)),
+      ...(await endpoints.delete(principal, id)),
       deletedId: id,
     }));
   },
 
   pauseWebhookEndpoint(_root, { id }, context) {
-    const { caller, endpoints } = webhookContext(context);
+    const { principal, endpoints } = webhookContext(context);
     return withUserErrors(BY_ID, { endpoint: null }, async () => ({
-      endpoint: toEndpointNode(await endpoints.pause(caller, id)),
+      endpoint: toEndpointNode(await endpoints.pause(principal, id)),
     }));
   },
 
   resumeWebhookEndpoint(_root, args, context) {
-    const { caller, endpoints } = webhookContext(context);
+    const { principal, endpoints } = webhookContext(context);
     const pendingPolicy = pendingPolicyOf(args);
     return withUserErrors(BY_ID, { endpoint: null, discarded: null }, async () => {
-      const { endpoint, discarded } = await endpoints.resume(caller, args.id, { pendingPolicy });
+      const { endpoint, discarded } = await endpoints.resume(principal, args.id, { pendingPolicy });
       return { endpoint: toEndpointNode(endpoint), discarded };
     });
   },
 
   rotateWebhookSecret(_root, { id }, context) {
-    const { caller, endpoints } = webhookContext(context);
+    const { principal, endpoints } = webhookContext(context);
     return withUserErrors(BY_ID, { endpoint: null, secret: null }, async () => {
-      const { endpoint, secret } = await endpoints.rotateSecret(caller, id);
+      const { endpoint, secret } = await endpoints.rotateSecret(principal, id);
       return { endpoint: toEndpointNode(endpoint), secret };
     });
   },
 
   revealWebhookSecret(_root, request, context) {
     authorize(context, "webhooks:manage");
-    const person = auditContext(context, requireUser(context));
+    const user = auditContext(context, requireUser(context));
     return withUserErrors(BY_ID, { secret: null }, async () => ({
-      secret: await context.services.secrets.reveal(person, request),
+      secret: await context.services.secrets.reveal(user, request),
     }));
   },
 
   sendTestEvent(_root, { endpointId }, context) {
-    const { caller, deliveries } = webhookContext(context);
+    const { principal, deliveries } = webhookContext(context);
     return withUserErrors(BY_ENDPOINT, { delivery: null }, async () => {
-      const sent = await context.duringExternalCall(() => deliveries.sendTest(caller, endpointId));
+      const sent = await context.duringExternalCall(() => deliveries.sendTest(principal, endpointId));
       return { delivery: toDeliveryNode(sent.delivery) };
     });
   },
 
   replayDelivery(_root, { id }, context) {
-    const { caller, deliveries } = webhookContext(context);
+    const { principal, deliveries } = webhookContext(context);
     return withUserErrors(BY_ID, { delivery: null }, async () => ({
-      delivery: toDeliveryNode(await deliveries.replay(caller, id)),
+      delivery: toDeliveryNode(await deliveries.replay(principal, id)),
     }));
   },
 
   replayDeliveries(_root, { endpointId, only, since }, context) {
-    const { caller, deliveries } = webhookContext(context);
+    const { principal, deliveries } = webhookContext(context);
     return withUserErrors(BY_ENDPOINT, { replayed: null }, () =>
       only === "FAILED"
-        ? deliveries.replayFailed(caller, endpointId, since ?? new Date(0))
-        : deliveries.replayMissing(caller, endpointId, since ?? undefined),
+        ? deliveries.replayFailed(principal, endpointId, since ?? new Date(0))
+        : deliveries.replayMissing(principal, endpointId, since ?? undefined),
     );
   },
 };
@@ -142,16 +142,16 @@ function owningOrganization(
   { organizationId }: { organizationId: string | null },
   input: CreateWebhookEndpointInput,
 ): string {
-  const given = input.organizationId ?? null;
-  const uuid = given === null ? organizationId : fromTypedId("org", given);
+  const requestedId = input.organizationId ?? null;
+  const uuid = requestedId === null ? organizationId : fromTypedId("org", requestedId);
   if (organizationId !== null && uuid !== organizationId)
-    throw new AppError("ForbiddenException", "An organisation makes endpoints of its own alone");
+    throw new AppError("ForbiddenException", "An organisation can create endpoints only for itself");
   if (uuid === null)
-    throw invalidArgument("organizationId", "must be the id of the organisation whose it is");
+    throw invalidArgument("organizationId", "must be the ID of the organisation that owns the endpoint");
   return uuid;
 }
 
-/** Null is as good as absent. */
+/** Null is treated as absent. */
 function newSettings(input: CreateWebhookEndpointInput): EndpointSettings & { url: string } {
   return {
     url: input.url,
@@ -163,7 +163,7 @@ function newSettings(input: CreateWebhookEndpointInput): EndpointSettings & { ur
   };
 }
 
-/** Null clears what can be empty. */
+/** Null clears a setting that can be empty and is rejected for the others. */
 function changedSettings(patch: WebhookEndpointPatch): EndpointSettings {
   for (const name of ["url", "maxInFlight", "perSecond"] as const)
     if (patch[name] === null) throw invalidArgument(name, "must not be null");

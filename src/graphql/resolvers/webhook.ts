@@ -1,4 +1,4 @@
-/** Reading webhook endpoints, deliveries and their attempts. */
+/** Queries of webhook endpoints, deliveries and attempts. */
 import { deliveryCursor, readDeliveryCursor } from "../../webhooks/api.ts";
 import { fromTypedId } from "../../platform/ids.ts";
 import { markingNumberValue } from "../../jobs/api.ts";
@@ -14,13 +14,15 @@ export const webhookQueries: Pick<
   "webhookEndpoints" | "webhookEndpoint" | "webhookDeliveries" | "failingWebhookEndpoints"
 > = {
   async webhookEndpoints(_root, _args, context) {
-    const caller = authorize(context, "webhooks:manage");
-    return (await context.services.endpoints.list(caller, undefined, context.database)).map(toEndpointNode);
+    const principal = authorize(context, "webhooks:manage");
+    return (await context.services.endpoints.list(principal, undefined, context.database)).map(
+      toEndpointNode,
+    );
   },
 
   async webhookEndpoint(_root, { id }, context) {
-    const caller = authorize(context, "webhooks:manage");
-    const view = await context.services.endpoints.find(caller, id, context.database);
+    const principal = authorize(context, "webhooks:manage");
+    const view = await context.services.endpoints.find(principal, id, context.database);
     return view && toEndpointNode(view);
   },
 
@@ -30,9 +32,9 @@ export const webhookQueries: Pick<
   },
 
   async webhookDeliveries(_root, { endpointId, status, eventType, markingNumber, ...args }, context) {
-    const caller = authorize(context, "webhooks:manage");
+    const principal = authorize(context, "webhooks:manage");
     if (typeof markingNumber === "string" && !markingNumberValue.safeParse(markingNumber).success)
-      throw invalidArgument("markingNumber", "is no Marking Number");
+      throw invalidArgument("markingNumber", "must be a valid Marking Number");
     const page = pageRequest(args);
     readCursor(page, readDeliveryCursor);
     const { limit, cursor } = page;
@@ -43,7 +45,11 @@ export const webhookQueries: Pick<
       markingNumber: markingNumber ?? undefined,
     };
     const request = { filter, limit, cursor: cursor ?? undefined };
-    const { items, nextCursor } = await context.services.deliveries.list(caller, request, context.database);
+    const { items, nextCursor } = await context.services.deliveries.list(
+      principal,
+      request,
+      context.database,
+    );
     return toConnection({
       items,
       hasNext: nextCursor !== null,
@@ -62,14 +68,14 @@ export const webhookDelivery: WebhookDeliveryResolvers = {
     return context.loaders.jobs.load(uuidOf("job", jobId));
   },
   requestBody({ id, jobId }, _args, context) {
-    // It holds the whole job; a test event's holds none.
+    // The body contains the whole job, except for test events.
     if (jobId !== null) authorize(context, "jobs:read");
     return context.loaders.requestBodies.load(uuidOf("dlv", id));
   },
   attempts: ({ id }, _args, { loaders }) => loaders.deliveryAttempts.load(uuidOf("dlv", id)),
 };
 
-/** Of an id that we have written ourselves. */
+/** The ID of a node is always valid. */
 function uuidOf(prefix: "whe" | "job" | "dlv", id: string): string {
   return fromTypedId(prefix, id) as string;
 }

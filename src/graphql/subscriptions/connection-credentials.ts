@@ -1,4 +1,4 @@
-/** What the caller of a socket is known by: verified again and again, for as long as the socket lives. */
+/** Credentials of WebSocket connections. They are verified again as long as the connection is open. */
 import type { ConnectionInitMessage } from "graphql-ws";
 import type { SessionPrincipal } from "../../accounts/api.ts";
 import { type CredentialHeaders, findApiKey, keyRequired, type KeyVerifier } from "../../api-keys/api.ts";
@@ -6,13 +6,13 @@ import type { AuthenticatedPrincipal } from "../principal.ts";
 import type { SessionAuthenticator } from "../sessions.ts";
 
 export interface ConnectionCredential {
-  /** The same for those whom one verification speaks for. */
+  /** Connections with equal keys share one verification. */
   readonly groupKey: string;
-  /** Throws UnauthorizedException and ForbiddenException where it is not good any more. */
+  /** Throws UnauthorizedException or ForbiddenException if the credential is no longer valid. */
   verify(): Promise<AuthenticatedPrincipal>;
 }
 
-/** What a socket brought when it was opened. */
+/** The connection's IP address and its upgrade request. */
 export interface Handshake {
   readonly ipAddress: string;
   readonly request: { readonly headers: CredentialHeaders };
@@ -26,13 +26,13 @@ export interface CredentialDeps {
 }
 
 /**
- * Finds what whoever opened a socket is known by: a key, or else the session whose cookie came when it was opened, and then
- * from a page of our own. Throws UnauthorizedException where there is neither.
+ * Returns a function that finds the API key or, without one, the session cookie of a connection. It throws
+ * UnauthorizedException without either, and ForbiddenException for a session cookie sent by a page of another origin.
  */
 export function createCredentialResolver({
   verifier,
   sessions,
-}: CredentialDeps): (opening: Handshake, init: InitPayload) => Promise<ConnectionCredential> {
+}: CredentialDeps): (handshake: Handshake, init: InitPayload) => Promise<ConnectionCredential> {
   const sessionCache = new SessionCache(sessions);
   return async ({ ipAddress, request: { headers } }, init) => {
     const key = findApiKey(credentialHeaders(init, headers));
@@ -45,22 +45,22 @@ export function createCredentialResolver({
   };
 }
 
-/** The key is in `connection_init`, whatever the case of its name; or else, from what is no browser, in the request's headers. */
+/** Returns the key headers of `connection_init` (any case), or the upgrade request's headers, which only non-browsers can set. */
 function credentialHeaders(init: InitPayload, headers: CredentialHeaders): CredentialHeaders {
-  const given = Object.entries(init ?? {}).flatMap(([name, value]) => {
+  const initHeaders = Object.entries(init ?? {}).flatMap(([name, value]) => {
     const isKey = /^(x-api-key|authorization)$/i.test(name);
     return isKey && typeof value === "string" ? [[name.toLowerCase(), value] as const] : [];
   });
-  return given.length > 0 ? Object.fromEntries(given) : headers;
+  return initHeaders.length > 0 ? Object.fromEntries(initHeaders) : headers;
 }
 
-/** With the half second between two looks at each socket, a session's end reaches it within a second. */
+/** Together with `revalidateIntervalMs`, connections close within a second of their session's end. */
 const SESSION_TTL_MS = 300;
 
-/** Sessions behind sockets, each believed for a short while: an event to many subscriptions must not ask for it many times. */
+/** Caches session checks briefly, so that an event for many subscriptions does not check one session many times. */
 class SessionCache {
   readonly #sessions: Pick<SessionAuthenticator, "revalidate">;
-  readonly #entries = new Map<string, { holder: Promise<SessionPrincipal>; untilMs: number }>();
+  readonly #entries = new Map<string, { principal: Promise<SessionPrincipal>; expiresMs: number }>();
 
   constructor(sessions: Pick<SessionAuthenticator, "revalidate">) {
     this.#sessions = sessions;
@@ -70,16 +70,16 @@ class SessionCache {
     const nowMs = performance.now();
     this.#evictExpired(nowMs);
     const cached = this.#entries.get(sessionId);
-    if (cached) return cached.holder;
+    if (cached) return cached.principal;
     const principal = this.#sessions.revalidate(sessionId);
-    this.#entries.set(sessionId, { holder: principal, untilMs: nowMs + SESSION_TTL_MS });
+    this.#entries.set(sessionId, { principal, expiresMs: nowMs + SESSION_TTL_MS });
     return principal;
   }
 
-  /** They stand in the order in which they end. */
+  /** Entries are ordered by expiry time. */
   #evictExpired(nowMs: number): void {
-    for (const [id, { untilMs }] of this.#entries) {
-      if (untilMs > nowMs) return;
+    for (const [id, { expiresMs }] of this.#entries) {
+      if (expiresMs > nowMs) return;
       this.#entries.delete(id);
     }
   }

@@ -1,4 +1,4 @@
-/** Watching over open sockets: that their keys and sessions are still good, that they take what is sent, that somebody is there. */
+/** Closes WebSocket connections with revoked credentials, stalled clients or missing pongs, and limits their number. */
 import { requireScope } from "../../api-keys/api.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { ConnectionCredential } from "./connection-credentials.ts";
@@ -7,12 +7,12 @@ import { closeCodes, subscriptionLimits } from "./limits.ts";
 import type { WebSocketConnection } from "./websocket-connection.ts";
 
 export interface ConnectionMonitor extends Disposable {
-  /** Who calls. Throws UnauthorizedException and ForbiddenException, also where they may not read jobs. */
+  /** Returns the principal. Throws UnauthorizedException or ForbiddenException (also without `jobs:read`). */
   authorize(credential: ConnectionCredential): Promise<AuthenticatedPrincipal>;
-  /** Whether the caller is still admitted. If not, the socket is closed; the rest, such as a database that is away, is thrown. */
-  revalidate(live: WebSocketConnection): Promise<boolean>;
-  /** Throws ForbiddenException where one more socket is too many for this key or person, or for their organisation. */
-  assertConnectionLimit(holder: AuthenticatedPrincipal): void;
+  /** Returns false and closes the connection if its credential is no longer valid. Throws other errors, such as lost databases. */
+  revalidate(connection: WebSocketConnection): Promise<boolean>;
+  /** Throws ForbiddenException if the key, user or organisation already has the maximum number of connections. */
+  assertConnectionLimit(principal: AuthenticatedPrincipal): void;
 }
 
 async function authorizeCredential(credential: ConnectionCredential): Promise<AuthenticatedPrincipal> {
@@ -22,31 +22,31 @@ async function authorizeCredential(credential: ConnectionCredential): Promise<Au
 }
 
 export function createConnectionMonitor(connections: ReadonlySet<WebSocketConnection>): ConnectionMonitor {
-  const revalidate: ConnectionMonitor["revalidate"] = async (live) => {
-    const { authentication } = live;
+  const revalidate: ConnectionMonitor["revalidate"] = async (connection) => {
+    const { authentication } = connection;
     if (!authentication) return false;
     try {
-      live.authentication = {
+      connection.authentication = {
         ...authentication,
         principal: await authorizeCredential(authentication.credential),
       };
       return true;
     } catch (error) {
       if (!isAuthorizationError(error)) throw error;
-      live.close(closeCodes.forbidden, error.message);
+      connection.close(closeCodes.forbidden, error.message);
       return false;
     }
   };
 
   const revalidateGroup = async ([first, ...others]: WebSocketConnection[]): Promise<void> => {
-    // Who cannot be verified now stays: no event reaches it unverified.
-    const isGood = !first || (await revalidate(first).catch(() => true));
-    if (isGood) return;
-    for (const live of others) await revalidate(live).catch(() => true);
+    // If verification fails for another reason, keep the connection: each event is verified before it is sent.
+    const isValid = !first || (await revalidate(first).catch(() => true));
+    if (isValid) return;
+    for (const connection of others) await revalidate(connection).catch(() => true);
   };
 
   let isRevalidating = false;
-  /** One after the other: while the database is slow, a thousand sockets must not ask it a thousand times. */
+  /** Runs one check after another, so that many connections do not overload a slow database. */
   const revalidateAll = async (): Promise<void> => {
     if (isRevalidating) return;
     isRevalidating = true;
@@ -56,10 +56,10 @@ export function createConnectionMonitor(connections: ReadonlySet<WebSocketConnec
 
   const revalidateTimer = setInterval(() => {
     void revalidateAll();
-    for (const live of connections) live.checkBackpressure();
-  }, subscriptionLimits.checkEveryMs);
+    for (const connection of connections) connection.checkBackpressure();
+  }, subscriptionLimits.revalidateIntervalMs);
   const pingTimer = setInterval(() => {
-    for (const live of connections) if (!live.ping()) live.terminate();
+    for (const connection of connections) if (!connection.ping()) connection.terminate();
   }, subscriptionLimits.pingIntervalMs);
   revalidateTimer.unref();
   pingTimer.unref();
@@ -67,7 +67,7 @@ export function createConnectionMonitor(connections: ReadonlySet<WebSocketConnec
   return {
     authorize: authorizeCredential,
     revalidate,
-    assertConnectionLimit: (holder) => assertConnectionLimit(connections, holder),
+    assertConnectionLimit: (principal) => assertConnectionLimit(connections, principal),
     [Symbol.dispose]() {
       clearInterval(revalidateTimer);
       clearInterval(pingTimer);
@@ -75,7 +75,7 @@ export function createConnectionMonitor(connections: ReadonlySet<WebSocketConnec
   };
 }
 
-/** The caller's fault, rather than ours. */
+/** True for 401 and 403: the credential was rejected. */
 export function isAuthorizationError(error: unknown): error is AppError {
   return error instanceof AppError && (error.status === 401 || error.status === 403);
 }
@@ -89,31 +89,30 @@ function assertConnectionLimit(
   const principals = [...connections].flatMap(({ authentication }) =>
     authentication ? [authentication.principal] : [],
   );
-  if (principals.filter((holder) => holder.actor.id === actor.id).length >= connectionsPerPrincipal)
+  const samePrincipal = principals.filter((other) => other.actor.id === actor.id);
+  if (samePrincipal.length >= connectionsPerPrincipal)
     throw new AppError(
       "ForbiddenException",
-      `At most ${connectionsPerPrincipal} WebSockets are open ${isSessionPrincipal(principal) ? "for one person" : "with one key"}`,
+      `${isSessionPrincipal(principal) ? "A user" : "An API key"} can have at most ${connectionsPerPrincipal} open WebSockets`,
     );
   if (organizationId === null) return;
-  if (
-    principals.filter((holder) => holder.organizationId === organizationId).length >=
-    connectionsPerOrganization
-  )
+  const sameOrganization = principals.filter((other) => other.organizationId === organizationId);
+  if (sameOrganization.length >= connectionsPerOrganization)
     throw new AppError(
       "ForbiddenException",
-      `At most ${connectionsPerOrganization} WebSockets are open for one organisation`,
+      `An organisation can have at most ${connectionsPerOrganization} open WebSockets`,
     );
 }
 
-/** Sockets that one verification speaks for: of the same key from the same address, or of the same session. */
+/** Groups connections that share one verification: same key and IP address, or same session. */
 function groupByCredential(connections: Iterable<WebSocketConnection>): WebSocketConnection[][] {
   const groups = new Map<string, WebSocketConnection[]>();
-  for (const live of connections) {
-    if (!live.authentication) continue;
-    const { groupKey } = live.authentication.credential;
+  for (const connection of connections) {
+    if (!connection.authentication) continue;
+    const { groupKey } = connection.authentication.credential;
     const group = groups.get(groupKey);
-    if (group) group.push(live);
-    else groups.set(groupKey, [live]);
+    if (group) group.push(connection);
+    else groups.set(groupKey, [connection]);
   }
   return [...groups.values()];
 }

@@ -1,4 +1,4 @@
-/** What a client of a socket is told of errors: the same as over HTTP. */
+/** Formats errors for WebSocket clients, like over HTTP. */
 import {
   GraphQLError,
   type ExecutionResult,
@@ -11,32 +11,33 @@ import type { WebSocketConnection } from "./websocket-connection.ts";
 import { runWithRequest } from "../request-store.ts";
 
 export interface SubscriptionErrorFormatter {
-  /** Whatever was thrown before there was a result. */
-  formatErrors(live: WebSocketConnection, error: unknown): GraphQLFormattedError[];
-  formatResult(live: WebSocketConnection, result: ExecutionResult): FormattedExecutionResult;
+  /** Formats an error thrown before the first result. */
+  formatErrors(connection: WebSocketConnection, error: unknown): GraphQLFormattedError[];
+  formatResult(connection: WebSocketConnection, result: ExecutionResult): FormattedExecutionResult;
 }
 
 export function createSubscriptionErrorFormatter(errorFormat: ErrorFormatter): SubscriptionErrorFormatter {
   const format = (error: GraphQLError): GraphQLFormattedError => {
-    const { extensions = {}, ...told } = errorFormat.formatError(error.toJSON(), error);
-    const { http: _, ...others } = extensions;
-    return { ...told, extensions: others };
+    const { extensions = {}, ...formatted } = errorFormat.formatError(error.toJSON(), error);
+    const { http: _, ...visibleExtensions } = extensions;
+    return { ...formatted, extensions: visibleExtensions };
   };
 
   const toGraphQLErrors = (error: unknown): readonly GraphQLError[] => {
-    // The protocol's library knows errors of GraphQL alone, and wraps what it is handed.
+    // graphql-ws accepts only GraphQLError, so startSubscription wraps other errors.
     const thrown = error instanceof GraphQLError ? (error.originalError ?? error) : error;
     return thrown instanceof InvalidOperationError ? thrown.errors : [errorFormat.translate(thrown)];
   };
 
-  /** Without data nothing was executed: the variables are wrong, or, and then it has a path, the resolver refuses. */
+  /** Without data nothing was executed. The resolver threw (the error has a path) or the variables are invalid. */
   const translateBeforeExecution = (error: GraphQLError): GraphQLError =>
     error.path ? errorFormat.translate(error) : withCode(error, "BAD_USER_INPUT");
 
   return {
-    formatErrors: (live, error) => runWithConnection(live, () => toGraphQLErrors(error).map(format)),
-    formatResult: (live, result) =>
-      runWithConnection(live, () => {
+    formatErrors: (connection, error) =>
+      runWithConnection(connection, () => toGraphQLErrors(error).map(format)),
+    formatResult: (connection, result) =>
+      runWithConnection(connection, () => {
         if (!result.errors) return result as FormattedExecutionResult;
         const { errors = [], ...rest } =
           result.data === undefined
@@ -47,16 +48,15 @@ export function createSubscriptionErrorFormatter(errorFormat: ErrorFormatter): S
   };
 }
 
-function ignore(): void {
-  // A socket's answer is long sent, and logged.
-}
+// There is no HTTP response to set headers on.
+const ignore = (): void => undefined;
 
-/** Error messages carry the id of the request that opened the socket. */
-function runWithConnection<Told>(
+/** Runs `format` in the request store of the upgrade request, whose ID goes into the errors. */
+function runWithConnection<Result>(
   { requestId, ipAddress, authentication, signal }: WebSocketConnection,
-  format: () => Told,
-): Told {
-  const results: Told[] = [];
+  format: () => Result,
+): Result {
+  const results: Result[] = [];
   const principal = authentication?.principal ?? null;
   const request = {
     requestId,
@@ -69,5 +69,5 @@ function runWithConnection<Told>(
     measured: null,
   };
   runWithRequest(request, () => results.push(format()));
-  return results[0] as Told;
+  return results[0] as Result;
 }

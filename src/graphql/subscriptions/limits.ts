@@ -1,41 +1,40 @@
-/** What one socket, one key and the whole process may hold open, and how a socket is told that it is over. */
+/** Limits and close codes of WebSocket connections. */
 
 export const subscriptionLimits = Object.freeze({
-  /** One message from a client. */
   maxMessageBytes: 64 * 1024,
-  /** Messages from one client, pings and pongs of the protocol included. */
-  messages: { perSecond: 50, burst: 200 },
-  /** From the socket's opening to `connection_init`. */
+  /** Messages per client, including pings and pongs. */
+  messageRate: { perSecond: 50, burst: 200 },
+  /** Time from the handshake to `connection_init`. */
   initTimeoutMs: 10_000,
-  /** Sockets of this process. */
-  sockets: 5_000,
-  /** Of these, those that have not said yet who they are. */
-  strangers: 500,
-  /** So that one address alone does not shut out everybody. */
+  /** Open connections per process. */
+  connections: 5_000,
+  /** Connections per process that have not sent `connection_init` yet. */
+  unauthenticated: 500,
+  /** The same per IP network, so that one client cannot use up the limit above. */
   unauthenticatedPerAddress: 20,
   connectionsPerPrincipal: 50,
-  /** With whichever of its keys. Operators are no organisation. */
+  /** Over all its keys and users. Operators have no such limit. */
   connectionsPerOrganization: 200,
   subscriptionsPerConnection: 20,
-  /** Executions for events in this process, and those of one organisation; organisations take turns. */
+  /** Concurrent event executions per process, and per organisation or operator. */
   executions: { permits: 8, permitsPerKey: 6 },
-  /** An id is the client's own, and comes back with each event. */
+  /** Characters of a subscription ID. Clients choose it, and every event repeats it. */
   maxIdLength: 128,
-  /** What a socket may hold back for a client that does not read. */
+  /** Buffered bytes per connection before a slow client is disconnected. */
   maxUnsentBytes: 1024 * 1024,
-  /** Checks in a row that find that none of it has got away. */
+  /** Checks in a row without progress before a slow client is disconnected. */
   maxStalledChecks: 10,
-  /** How long a client may take to answer that the socket is closed. */
+  /** Wait for the client's close frame. */
   closeTimeoutMs: 5_000,
-  /** A client that does not answer from one ping to the next is gone. */
+  /** A client that has not answered by the next ping is disconnected. */
   pingIntervalMs: 12_000,
-  /** Keys are verified again this often, beside each event. */
-  checkEveryMs: 500,
-  /** For the last words when the server stops. */
+  /** Interval of credential and backpressure checks. Credentials are also checked before each event. */
+  revalidateIntervalMs: 500,
+  /** Wait for close frames when the server stops. */
   stopTimeoutMs: 2_000,
 });
 
-/** As the protocol graphql-transport-ws has them, and as WebSocket has them where it says nothing. */
+/** Codes of the graphql-transport-ws protocol, or of WebSocket itself where the protocol has none. */
 export const closeCodes = Object.freeze({
   goingAway: 1001,
   policyViolation: 1008,
@@ -43,9 +42,9 @@ export const closeCodes = Object.freeze({
   badRequest: 4400,
   forbidden: 4403,
   subscriberExists: 4409,
-  /** Our own. */
+  /** Specific to Waymark. */
   tooSlow: 4413,
   internalError: 4500,
 });
 
-export const TOO_SLOW_REASON = "Too slow: ask events(after:) for what was missed";
+export const TOO_SLOW_REASON = "Too slow: query events(after:) for missed events";

@@ -1,11 +1,11 @@
-/** What Prometheus reads of subscriptions. */
+/** Prometheus metrics of WebSocket connections and subscriptions. */
 import { Counter, Gauge, type Registry } from "prom-client";
 
 export interface SubscriptionMetrics {
   subscriptionStarted(): void;
   subscriptionEnded(): void;
   eventSent(): void;
-  /** `code`: with which the socket was closed from here, or `client`. */
+  /** `code` is the server's close code, or `client` if the client closed the connection. */
   connectionClosed(code: number | "client"): void;
   handshakeRejected(status: number): void;
 }
@@ -17,29 +17,29 @@ export function createSubscriptionMetrics(
   const registers = [registry];
   const connections: Gauge = new Gauge({
     name: "waymark_websocket_connections",
-    help: "Open WebSockets",
+    help: "Open WebSocket connections",
     registers,
     collect: () => connections.set(connectionCount()),
   });
   const subscriptions = new Gauge({
     name: "waymark_graphql_subscriptions",
-    help: "Subscriptions that stand",
+    help: "Active GraphQL subscriptions",
     registers,
   });
   const events = new Counter({
     name: "waymark_graphql_subscription_events_total",
-    help: "Events handed to subscriptions",
+    help: "Events sent to GraphQL subscriptions",
     registers,
   });
   const closes = new Counter({
     name: "waymark_websocket_closes_total",
-    help: "WebSockets that ended, by the code that they were closed with from here, or client",
+    help: "Closed WebSocket connections, by the server's close code, or client if the client closed",
     labelNames: ["code"] as const,
     registers,
   });
   const handshakeRejections = new Counter({
     name: "waymark_websocket_handshakes_rejected_total",
-    help: "WebSockets that were refused before they opened, by HTTP status",
+    help: "Rejected WebSocket handshakes, by HTTP status",
     labelNames: ["status"] as const,
     registers,
   });

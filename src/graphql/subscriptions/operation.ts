@@ -1,4 +1,4 @@
-/** A subscription as a client asked for it: read, checked against every limit, begun, and executed for each event. */
+/** Parses, validates and starts a subscription operation, and executes it for each event. */
 import {
   createSourceEventStream,
   execute,
@@ -29,17 +29,17 @@ export type PreparedOperation = Pick<
   "schema" | "document" | "operationName" | "variableValues"
 >;
 
-/** All problems of a document or of its variables. */
+/** Holds all errors of a document or of its variables. */
 export class InvalidOperationError extends Error {
   readonly errors: readonly GraphQLError[];
 
   constructor(errors: readonly GraphQLError[], code: string) {
-    super("The document is not valid");
+    super("The document or its variables are invalid");
     this.errors = errors.map((error) => withCode(error, code));
   }
 }
 
-/** What GraphQL says itself, as the caller's mistake. */
+/** Returns a copy of a graphql-js error with `extensions.code`. */
 export function withCode(
   { message, nodes, source, positions, extensions }: GraphQLError,
   code: string,
@@ -52,7 +52,7 @@ export function withCode(
   });
 }
 
-/** Throws InvalidDocument, a GraphQLError where a limit is passed, or BadRequestException. */
+/** Throws InvalidOperationError, GraphQLError if a limit is exceeded, or BadRequestException. */
 export function prepareOperation(
   schema: GraphQLSchema,
   { query, operationName, variables }: SubscribePayload,
@@ -63,15 +63,11 @@ export function prepareOperation(
     throw new InvalidOperationError(validationErrors, "GRAPHQL_VALIDATION_FAILED");
   assertFragmentSize(document);
   const operation = getOperationAST(document, operationName);
-  if (!operation)
-    throw badRequest([], "Which operation is meant is not clear: name it by operationName, as it is written");
+  if (!operation) throw badRequest([], "operationName must name one of the document's operations");
   if (operation.operation !== OperationTypeNode.SUBSCRIPTION)
     throw badRequest([], "Send queries and mutations by POST");
   if (isRootConditional(operation.selectionSet, document))
-    throw badRequest(
-      [],
-      "A subscription's one root field cannot be conditional: leave @skip and @include out there",
-    );
+    throw badRequest([], "The root field of a subscription cannot have @skip or @include");
   const requested = { operation, variables: variables ?? {} };
   if (!measureOperation(schema, planOf(schema, document, operation), requested))
     throw new InvalidOperationError(variableErrors(schema, operation, requested.variables), "BAD_USER_INPUT");
@@ -86,7 +82,7 @@ function parseDocument(query: string): DocumentNode {
   }
 }
 
-/** Whether a directive decides about a root field: without any there is nothing to subscribe to. */
+/** True if a directive could exclude the root field: then there would be nothing to subscribe to. */
 function isRootConditional({ selections }: SelectionSetNode, document: DocumentNode): boolean {
   return selections.some((selection) => {
     if ((selection.directives ?? []).length > 0) return true;
@@ -101,7 +97,7 @@ function isRootConditional({ selections }: SelectionSetNode, document: DocumentN
   });
 }
 
-/** What Apollo does for HTTP: a few fragments that spread each other twice would be more than can be gone through. */
+/** Apollo's check for HTTP: a few fragments that spread each other twice expand to too many fields to plan. */
 function assertFragmentSize(document: DocumentNode): void {
   const spreadsOf = new Map<string, string[]>();
   const sizes = new Map<string, number>();
@@ -118,8 +114,8 @@ function assertFragmentSize(document: DocumentNode): void {
   }
   const expanded = new Map<string, number>();
   const expand = (name: string): number => {
-    const known = expanded.get(name);
-    if (known !== undefined) return known;
+    const cached = expanded.get(name);
+    if (cached !== undefined) return cached;
     const total = (spreadsOf.get(name) ?? []).reduce(
       (sum, spread) => sum + expand(spread),
       sizes.get(name) ?? 0,
@@ -128,39 +124,42 @@ function assertFragmentSize(document: DocumentNode): void {
     return total;
   };
   if (expand("") > MAX_RECURSIVE_SELECTIONS)
-    throw new GraphQLError("The fragments select too many fields", {
-      extensions: { code: "QUERY_TOO_EXPENSIVE" },
-    });
+    throw new GraphQLError(
+      `The document selects more than ${MAX_RECURSIVE_SELECTIONS} fields with its fragments expanded`,
+      {
+        extensions: { code: "QUERY_TOO_EXPENSIVE" },
+      },
+    );
 }
 
 export interface SubscriptionRun<Context> {
-  /** Ends it. */
+  /** Ends the subscription. */
   readonly signal: AbortSignal;
-  /** A context for one event: nothing of an earlier one is remembered in it. */
+  /** Creates the context of one event, with empty data loaders. */
   makeContext(): Context;
-  /** Through which each execution goes. */
+  /** Limits concurrent executions. */
   readonly semaphore: Semaphore;
-  /** Asked before each event; false ends it. */
+  /** Called before each event. False ends the subscription. */
   isAuthorized(): Promise<boolean>;
   onStart(): void;
   onEnd(): void;
-  /** It failed and is over, or could not begin for now. What is thrown from here is told to the client. */
+  /** Called if the subscription failed or could not start. Errors thrown by it are sent to the client. */
   onFailure(error: unknown): void;
 }
 
-/** The results of a subscription, and the cursor of `events` from which on they come. */
+/** The results of a subscription. They contain all events after `cursor`, a cursor of the `events` query. */
 export type SubscriptionResults = AsyncGenerator<ExecutionResult, void, void> & {
   readonly cursor: string | null;
 };
 
-/** Begins: an operation that cannot begin has its errors as its only result. */
+/** Starts the subscription. If it cannot start, returns its errors as the only result. */
 export async function startOperation<Context>(
   operation: PreparedOperation,
   run: SubscriptionRun<Context>,
 ): Promise<SubscriptionResults | ExecutionResult> {
   const source = await createSourceEventStream({ ...operation, contextValue: run.makeContext() });
   if (!(Symbol.asyncIterator in source)) {
-    // Also where the feed took too long: other than an event's execution, that is not what the client asks for.
+    // Includes timeouts, unlike throwIfUnavailable: starting does not depend on the client's selection.
     const unavailable = source.errors?.find(({ originalError }) => isUnavailable(originalError));
     if (unavailable) run.onFailure(unavailable.originalError);
     return source;
@@ -168,10 +167,10 @@ export async function startOperation<Context>(
   return executeEach(operation, source as SourceStream, run);
 }
 
-/** An event with holes is no event: whoever is hung up on comes back, and asks for what came after the last whole one. */
+/** Throws if a service was unavailable. The client then reconnects and queries the missed events, instead of getting a partial one. */
 function throwIfUnavailable({ errors = [] }: ExecutionResult): void {
   for (const { originalError } of errors) {
-    // What took too long would take as long the next time.
+    // A timeout is sent to the client as an error: repeating the same selection would time out again.
     if (isUnavailable(originalError) && !isCancelled(originalError.cause)) throw originalError;
   }
 }
@@ -179,7 +178,7 @@ function throwIfUnavailable({ errors = [] }: ExecutionResult): void {
 type SourceStream = AsyncGenerator<unknown, void, void> & { readonly cursor?: string | null };
 type ResultStep = IteratorResult<ExecutionResult, void>;
 
-/** Written by hand so that `return` reaches the source at once, also while the next event is waited for. */
+/** Not a generator function, because `return` must reach the source while `next` is pending. */
 function executeEach<Context>(
   operation: PreparedOperation,
   source: SourceStream,

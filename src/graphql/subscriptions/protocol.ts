@@ -1,4 +1,4 @@
-/** The protocol's course on one socket: who calls, what they subscribe to, and what becomes of each event. */
+/** Serves the graphql-transport-ws protocol on a connection: authentication, subscriptions and their events. */
 import { GraphQLError, type ExecutionArgs, type ExecutionResult, type GraphQLSchema } from "graphql";
 import {
   makeServer,
@@ -44,99 +44,102 @@ export interface ProtocolDeps<Context extends object> {
 interface ProtocolServices {
   monitor: ConnectionMonitor;
   metrics: SubscriptionMetrics;
-  /** What whoever opened the socket is known by. Throws where they bring nothing, or may not bring it from there. */
+  /** Throws UnauthorizedException without a credential, and ForbiddenException for a cookie from another origin. */
   readonly resolveCredential: (
-    live: WebSocketConnection,
+    connection: WebSocketConnection,
     init: ConnectionInitMessage["payload"],
   ) => Promise<ConnectionCredential>;
 }
 
-/** To be called once the socket is closed. */
+/** Must be called after the connection has closed. */
 type OnClose = (code: number, reason: string) => void;
 
-const TRY_AGAIN_REASON = "The database is away: come back, and ask events(after:) for what was missed";
+const TRY_AGAIN_REASON =
+  "The database is unavailable: reconnect, then query events(after:) for missed events";
 
-/** Answers with what serves a socket that has just been opened. */
+/** Returns a function that serves a newly opened connection. */
 export function createProtocol<Context extends object>(
   { schema, makeContext, limits, logger, tracing }: ProtocolDeps<Context>,
   { monitor, metrics, resolveCredential }: ProtocolServices,
-): (live: WebSocketConnection) => OnClose {
+): (connection: WebSocketConnection) => OnClose {
   const semaphore = createFairSemaphore(subscriptionLimits.executions);
   const shared = { monitor, metrics, resolveCredential, tracing, semaphore };
   const errorFormatter = createSubscriptionErrorFormatter(createErrorFormatter(logger));
 
-  const contextOf = (live: WebSocketConnection): Context =>
+  const contextOf = (connection: WebSocketConnection): Context =>
     makeContext({
-      principal: live.authentication?.principal ?? null,
-      requestId: live.requestId,
-      address: live.ipAddress,
-      signal: live.signal,
+      principal: connection.authentication?.principal ?? null,
+      requestId: connection.requestId,
+      address: connection.ipAddress,
+      signal: connection.signal,
       duringExternalCall: (call) => call(),
     });
 
   const prepare = async (
-    live: WebSocketConnection,
+    connection: WebSocketConnection,
     id: string,
     payload: SubscribePayload,
   ): Promise<ExecutionArgs> => {
-    invariant(live.authentication, "who subscribes was admitted");
+    invariant(connection.authentication, "subscribing requires connection_init");
     if (id.length > subscriptionLimits.maxIdLength)
       throw badRequest(
         [],
-        `The id of a subscription has at most ${subscriptionLimits.maxIdLength} characters`,
+        `The ID of a subscription must be at most ${subscriptionLimits.maxIdLength} characters`,
       );
-    await takeToken(limits, rateLimitSubjectOf(live.authentication.principal), "read", () => undefined);
-    return { ...prepareOperation(schema, payload), contextValue: contextOf(live) };
+    await takeToken(limits, rateLimitSubjectOf(connection.authentication.principal), "read", () => undefined);
+    return { ...prepareOperation(schema, payload), contextValue: contextOf(connection) };
   };
 
-  return (live) => {
+  return (connection) => {
     const registry = new SubscriptionRegistry();
     const slotByArgs = new WeakMap<ExecutionArgs, SubscriptionSlot>();
     const opened = makeServer({
       connectionInitWaitTimeout: subscriptionLimits.initTimeoutMs,
-      onConnect: ({ connectionParams }) => authorizeConnection(live, shared, connectionParams),
+      onConnect: ({ connectionParams }) => authorizeConnection(connection, shared, connectionParams),
       onSubscribe: (_connection, id, payload) =>
-        startSubscription(live, { id, registry, slotByArgs }, () => prepare(live, id, payload)),
+        startSubscription(connection, { id, registry, slotByArgs }, () => prepare(connection, id, payload)),
       subscribe: (args) =>
         startOperation(
           args,
-          createRun(live, shared, {
-            makeContext: () => contextOf(live),
+          createRun(connection, shared, {
+            makeContext: () => contextOf(connection),
             onEnd: () => slotByArgs.get(args)?.release(),
             operationName: args.operationName,
           }),
         ),
-      onOperation: sendSubscribedPing(live),
-      onNext: (...happened) => errorFormatter.formatResult(live, happened[4] as ExecutionResult),
+      onOperation: sendSubscribedPing(connection),
+      onNext: (...[, , , , result]) => errorFormatter.formatResult(connection, result as ExecutionResult),
       onError: (_connection, _id, _payload, errors) =>
-        errors.flatMap((error) => errorFormatter.formatErrors(live, error)),
-    }).opened(toServerSocket(live, registry, logger), undefined);
-    return (code, reason) => void opened(code, reason).catch(closeOnError(live, logger));
+        errors.flatMap((error) => errorFormatter.formatErrors(connection, error)),
+    }).opened(toServerSocket(connection, registry, logger), undefined);
+    return (code, reason) => void opened(code, reason).catch(closeOnError(connection, logger));
   };
 }
 
 function toServerSocket(
-  live: WebSocketConnection,
+  connection: WebSocketConnection,
   registry: SubscriptionRegistry,
   logger: Logger,
 ): ServerSocket {
   return {
-    protocol: live.protocol,
-    send: (text) => live.send(text),
-    close: (code = closeCodes.internalError, reason = "") => live.close(code, reason),
-    onMessage: (take) =>
-      live.onMessage((text) => void registry.track(() => take(text)).catch(closeOnError(live, logger))),
+    protocol: connection.protocol,
+    send: (text) => connection.send(text),
+    close: (code = closeCodes.internalError, reason = "") => connection.close(code, reason),
+    onMessage: (handle) =>
+      connection.onMessage(
+        (text) => void registry.track(() => handle(text)).catch(closeOnError(connection, logger)),
+      ),
   };
 }
 
 /**
- * The protocol acknowledges no subscription, but lets a ping carry what its sender likes. Whoever has read a job before
- * that may have missed a change; whoever reads it afterwards misses none.
+ * Sends a ping when a subscription becomes active, because the protocol has no acknowledgement. A client that reads jobs
+ * after this ping misses no change.
  */
 function sendSubscribedPing(connection: WebSocketConnection): NonNullable<ServerOptions["onOperation"]> {
   return (...[{ subscriptions }, id, , , result]) => {
     const isStream = typeof result === "object" && Symbol.asyncIterator in result;
-    // A client that has completed it meanwhile is told nothing more of it.
+    // The client has completed the subscription meanwhile.
     if (!isStream || !(id in subscriptions)) return;
     const { cursor } = result as SubscriptionResults;
     void connection.send(JSON.stringify({ type: MessageType.Ping, payload: { subscribed: id, cursor } }));
@@ -146,11 +149,11 @@ function sendSubscribedPing(connection: WebSocketConnection): NonNullable<Server
 interface StartRequest {
   id: string;
   registry: SubscriptionRegistry;
-  /** The place that is free once what is executed has ended. */
+  /** The slot to release when the subscription of these arguments ends. */
   slotByArgs: WeakMap<ExecutionArgs, SubscriptionSlot>;
 }
 
-/** With a place on the socket, what is to be executed; or why not. */
+/** Reserves a slot and returns the execution arguments, or the errors. */
 async function startSubscription(
   connection: WebSocketConnection,
   { id, registry, slotByArgs }: StartRequest,
@@ -159,7 +162,7 @@ async function startSubscription(
   const slot = registry.reserve(id);
   if (!slot) {
     connection.close(closeCodes.subscriberExists, `Subscriber for ${id} already exists`);
-    return [new GraphQLError("The socket is closed")];
+    return [new GraphQLError("The WebSocket is closed")];
   }
   try {
     registry.assertCapacity();
@@ -171,7 +174,7 @@ async function startSubscription(
   }
 }
 
-/** Of all sockets. */
+/** Shared by all connections. */
 interface SharedServices extends ProtocolServices {
   tracing: Tracing | undefined;
   semaphore: FairSemaphore;
@@ -188,16 +191,16 @@ function createRun<Context>(
 ): SubscriptionRun<Context> {
   return {
     signal: connection.signal,
-    // Each event is a trace: a subscription lives for days.
+    // Each event has its own trace: a subscription can last for days.
     semaphore: (work) =>
       semaphore(fairnessKey(connection), () =>
         withSpan(tracing?.startTrace(...operationSpan("subscription", operationName)), work),
       ),
     makeContext,
     async isAuthorized() {
-      const isGood = await monitor.revalidate(connection);
-      if (isGood) metrics.eventSent();
-      return isGood;
+      const isValid = await monitor.revalidate(connection);
+      if (isValid) metrics.eventSent();
+      return isValid;
     },
     onStart: () => metrics.subscriptionStarted(),
     onEnd() {
@@ -212,12 +215,12 @@ function createRun<Context>(
   };
 }
 
-/** The organisation, or the operator, whose subscriptions wait for each other and not for those of others. */
+/** The organisation or operator whose subscriptions share one semaphore queue. */
 function fairnessKey({ authentication, requestId }: WebSocketConnection): string {
   return authentication?.principal.organizationId ?? authentication?.principal.actor.id ?? requestId;
 }
 
-/** Whoever may not come in is told why. */
+/** Returns false and closes the connection with a reason if it is not authorised. */
 async function authorizeConnection(
   connection: WebSocketConnection,
   { monitor, resolveCredential }: ProtocolServices,
@@ -236,12 +239,12 @@ async function authorizeConnection(
   }
 }
 
-/** For what the library rejects: a message of a kind that clients do not send, or a defect. */
+/** Handles errors from graphql-ws: a message type that clients must not send, or a bug. */
 function closeOnError(connection: WebSocketConnection, logger: Logger): (error: unknown) => void {
   return (error) => {
     if (error instanceof Error && error.message.startsWith("Unexpected message of type"))
       return connection.close(closeCodes.badRequest, "Unexpected message");
-    logger.error({ request_id: connection.requestId, err: serializeError(error) }, "a websocket failed");
+    logger.error({ request_id: connection.requestId, err: serializeError(error) }, "websocket failed");
     connection.close(closeCodes.internalError, "Internal server error");
   };
 }

@@ -1,24 +1,24 @@
-/** The subscriptions of one socket, from their first message to their last: what counts against the limit, and whose ids are taken. */
+/** The subscriptions of one connection: counts them and tracks which IDs are in use. */
 import { AppError } from "../../platform/errors.ts";
 import { subscriptionLimits } from "./limits.ts";
 
 export interface SubscriptionSlot {
   readonly id: string;
-  /** It runs no more, though its last messages may be under way. */
+  /** Marks the subscription as ended. Its last messages may still be unsent. */
   release(): void;
 }
 
 /**
- * The protocol's library forgets an id as soon as the client says `complete`, also where the subscription has only begun to
- * begin. So its own list says neither how many there are nor that an id is free.
+ * graphql-ws forgets an ID as soon as the client sends `complete`, even while the subscription is still starting. So its own
+ * list gives neither the number of subscriptions nor the free IDs.
  */
 export class SubscriptionRegistry {
-  /** Until the last message of each is sent. */
+  /** An ID stays in use until the last message of its subscription is sent. */
   readonly #ids = new Set<string>();
   readonly #running = new Set<SubscriptionSlot>();
   #lastReserved: SubscriptionSlot | null = null;
 
-  /** Null: a subscription of this id is not wholly gone. */
+  /** Returns null if the ID is still in use. */
   reserve(id: string): SubscriptionSlot | null {
     if (this.#ids.has(id)) return null;
     const slot: SubscriptionSlot = { id, release: () => void this.#running.delete(slot) };
@@ -28,14 +28,14 @@ export class SubscriptionRegistry {
     return slot;
   }
 
-  /** Throws where more are taken than one socket may hold. */
+  /** Throws TooManyRequestsException if more slots are reserved than allowed. */
   assertCapacity(): void {
     const max = subscriptionLimits.subscriptionsPerConnection;
     if (this.#running.size > max)
-      throw new AppError("TooManyRequestsException", `At most ${max} subscriptions stand on one WebSocket`);
+      throw new AppError("TooManyRequestsException", `A WebSocket can have at most ${max} subscriptions`);
   }
 
-  /** `handle` serves one message, and is done when whatever that began is; it takes a place at once, or none. */
+  /** Runs `handle` for one message, then frees the slot that it reserved. It must reserve a slot synchronously or not at all. */
   async track(handle: () => Promise<void>): Promise<void> {
     this.#lastReserved = null;
     const handled = handle();

@@ -1,4 +1,4 @@
-/** One WebSocket: what is sent on it is bounded, and whatever ends it is told to the client and written down, once. */
+/** A WebSocket connection with a send limit. Closing sends the reason to the client and logs it, once. */
 import type { IncomingMessage } from "node:http";
 import { setMaxListeners } from "node:events";
 import type { WebSocket } from "ws";
@@ -9,7 +9,7 @@ import type { ConnectionCredential } from "./connection-credentials.ts";
 import type { AuthenticatedPrincipal } from "../principal.ts";
 import { closeCodes, subscriptionLimits, TOO_SLOW_REASON } from "./limits.ts";
 
-/** Who holds it, and what they are verified by again and again. */
+/** The principal, and the credential to verify it again. */
 export interface ConnectionAuthentication {
   readonly credential: ConnectionCredential;
   readonly principal: AuthenticatedPrincipal;
@@ -22,18 +22,17 @@ interface WebSocketConnectionOptions {
   logger: Logger;
 }
 
-/** A close frame holds 125 bytes, two of them the code. */
+/** A close frame has at most 125 bytes, including 2 bytes for the code. */
 const MAX_REASON_BYTES = 123;
 
 export class WebSocketConnection {
   readonly requestId: string;
   readonly request: IncomingMessage;
-  /** The client's. */
   readonly ipAddress: string;
-  /** Resolves once it is closed. */
+  /** Resolves when the connection has closed. */
   readonly closed: Promise<void>;
   authentication: ConnectionAuthentication | null = null;
-  /** The code with which it was closed from here. */
+  /** The code with which the server closed the connection. */
   closeCode: number | null = null;
   readonly #socket: WebSocket;
   readonly #logger: Logger;
@@ -41,10 +40,10 @@ export class WebSocketConnection {
   readonly #messageBudget: TokenBucket;
   #isAlive = true;
 
-  /** Messages that the operating system has not taken yet. */
+  /** Messages not yet handed to the operating system. */
   #unsentMessages = 0;
-  /** How many times in a row it was found to have taken none. */
-  #maxStalledChecks = 0;
+  /** Checks in a row in which none was handed over. */
+  #stalledChecks = 0;
 
   constructor(socket: WebSocket, { request, requestId, ipAddress, logger }: WebSocketConnectionOptions) {
     this.#socket = socket;
@@ -52,8 +51,8 @@ export class WebSocketConnection {
     this.request = request;
     this.ipAddress = ipAddress;
     this.requestId = requestId;
-    this.#messageBudget = createTokenBucket(subscriptionLimits.messages, performance.now());
-    // Each statement that runs for it listens.
+    this.#messageBudget = createTokenBucket(subscriptionLimits.messageRate, performance.now());
+    // Every running SQL statement adds a listener.
     setMaxListeners(0, this.#abortController.signal);
     socket.on("pong", () => this.#markAlive());
     socket.on("ping", () => this.#markAlive());
@@ -63,11 +62,11 @@ export class WebSocketConnection {
       this.#abortController.abort();
       resolve();
     });
-    // What it means is told by the close that follows.
+    // A close event follows every error.
     socket.on("error", () => undefined);
   }
 
-  /** Aborts when it is closed. */
+  /** Aborts when the connection is closing. */
   get signal(): AbortSignal {
     return this.#abortController.signal;
   }
@@ -76,7 +75,7 @@ export class WebSocketConnection {
     return this.#socket.protocol;
   }
 
-  /** Resolves once it is handed to the operating system, so that whoever waits sends no faster than the client reads. */
+  /** Resolves when the message is handed to the operating system. Await it to send no faster than the client reads. */
   send(text: string): Promise<void> {
     if (this.#socket.readyState !== this.#socket.OPEN) return Promise.resolve();
     if (this.#socket.bufferedAmount > subscriptionLimits.maxUnsentBytes) {
@@ -85,21 +84,21 @@ export class WebSocketConnection {
     }
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#unsentMessages += 1;
-    // A failure means that the socket ends, and with it whatever waits.
+    // Errors need no handling: the connection closes, and `signal` aborts pending work.
     this.#socket.send(text, () => {
       this.#unsentMessages -= 1;
-      this.#maxStalledChecks = 0;
+      this.#stalledChecks = 0;
       resolve();
     });
     return promise;
   }
 
-  /** `reason` is for the client. */
+  /** Sends `reason` to the client, truncated to 123 bytes, and logs it. */
   close(code: number, reason: string): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     this.closeCode = code;
     this.#socket.close(code, truncateReason(reason));
-    // Nothing that it still waits for is of use; the socket itself is open until the client has answered, or is late.
+    // Cancel pending work now. The socket stays open until the client answers the close frame or times out.
     this.#abortController.abort();
     this.#log(code, reason);
   }
@@ -108,27 +107,24 @@ export class WebSocketConnection {
     this.#socket.terminate();
   }
 
-  /** `take` is given each message that the client may send; it never rejects. */
-  onMessage(take: (text: string) => void): void {
+  /** Calls `handle` with each text message within the message rate. */
+  onMessage(handle: (text: string) => void): void {
     this.#socket.on("message", (data, isBinary) => {
       if (!this.#markAlive()) return;
-      if (isBinary) this.close(closeCodes.badRequest, "Messages are text");
-      // The library gives a Buffer, being asked for nothing else.
-      else take((data as Buffer).toString("utf8"));
+      if (isBinary) this.close(closeCodes.badRequest, "Messages must be text");
+      // ws passes a Buffer by default.
+      else handle((data as Buffer).toString("utf8"));
     });
   }
 
-  /**
-   * A client that takes nothing of what waits for it is not waited for. It is the times that count, not the time: where
-   * this process itself was held up, that is nobody's fault.
-   */
+  /** Closes the connection after several checks without progress. Counting checks, not time, tolerates pauses of this process. */
   checkBackpressure(): void {
-    this.#maxStalledChecks = this.#unsentMessages === 0 ? 0 : this.#maxStalledChecks + 1;
-    if (this.#maxStalledChecks > subscriptionLimits.maxStalledChecks)
+    this.#stalledChecks = this.#unsentMessages === 0 ? 0 : this.#stalledChecks + 1;
+    if (this.#stalledChecks > subscriptionLimits.maxStalledChecks)
       this.close(closeCodes.tooSlow, TOO_SLOW_REASON);
   }
 
-  /** Asks whether the client is still there; false: it has not answered the last time. */
+  /** Sends a ping. Returns false if the client has not answered the previous one. */
   ping(): boolean {
     if (!this.#isAlive) return false;
     this.#isAlive = false;
@@ -136,7 +132,7 @@ export class WebSocketConnection {
     return true;
   }
 
-  /** False: the client talks too much. */
+  /** Returns false and closes the connection if the client exceeds the message rate. */
   #markAlive(): boolean {
     this.#isAlive = true;
     if (this.#messageBudget.take(performance.now())) return true;
@@ -152,8 +148,8 @@ export class WebSocketConnection {
       reason,
       ...(principal && principalLogFields(principal)),
     };
-    if (code === closeCodes.goingAway) this.#logger.debug(fields, "a websocket was closed");
-    else this.#logger.info(fields, "a websocket was closed");
+    if (code === closeCodes.goingAway) this.#logger.debug(fields, "websocket closed");
+    else this.#logger.info(fields, "websocket closed");
   }
 }
 

@@ -1,4 +1,4 @@
-/** What a WebSocket has to pass before it opens: room for one more, and where a browser's page came from. */
+/** Checks of the WebSocket handshake: the Origin header and the client's IP address. */
 import { STATUS_CODES, type IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { createCidrMatcher } from "../../platform/cidr.ts";
@@ -14,9 +14,8 @@ export interface OriginPolicy {
 }
 
 /**
- * Whether a page of the request's origin may open a socket: one from the server itself, or one that CORS lets in. A request
- * without an origin is not a browser's. The key in `connection_init` is what protects; this rule keeps the door the same
- * for WebSocket as for fetch. Who comes by a cookie has a narrower door: credential.ts.
+ * Returns a function that is true if the Origin header is absent (no browser), this server's own origin or an allowed CORS
+ * origin. Session cookies have stricter rules: see connection-credentials.ts.
  */
 export function createOriginCheck({
   graphqlOrigins,
@@ -30,7 +29,7 @@ export function createOriginCheck({
   };
 }
 
-/** The client's address as Express finds it: `trustProxy` is how many proxies stand in front, or their addresses. */
+/** Resolves the client's IP address like Express does. `trustProxy` is the number of trusted proxies, or their IP ranges. */
 export function createClientIpResolver(
   trustProxy: number | readonly string[],
 ): (request: IncomingMessage) => string {
@@ -42,13 +41,13 @@ export function createClientIpResolver(
     const forwarded = String(headers["x-forwarded-for"] ?? "").split(",");
     const forwardedHops = forwarded.map((hop) => hop.trim()).filter((hop) => hop !== "");
     const hops = [socket.remoteAddress ?? "", ...forwardedHops.toReversed()];
-    // Whatever stands beyond the first that is no proxy of ours may be made up.
+    // The client can forge everything beyond the first untrusted hop.
     const clientIndex = hops.findIndex((address, hop) => !isProxy(address, hop));
     return hops.at(clientIndex) ?? "";
   };
 }
 
-/** Answers in HTTP, for there is no WebSocket yet, with an error as `POST /graphql` has it. */
+/** Sends an HTTP response with a GraphQL error and closes the socket. */
 export function rejectUpgrade(
   socket: Duplex,
   { status, message }: HandshakeRejection,

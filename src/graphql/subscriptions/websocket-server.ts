@@ -1,6 +1,6 @@
 /**
- * Subscriptions over WebSocket, by the protocol graphql-transport-ws: the same keys, sessions, visibility and limits as over HTTP,
- * kept up for as long as a socket lives, and bounds on whatever a client can hold open.
+ * GraphQL subscriptions over WebSocket (graphql-transport-ws), with the same authentication, visibility and limits as over
+ * HTTP, and limits on open connections.
  */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
@@ -32,16 +32,16 @@ export interface SubscriptionServerDeps<Context extends object>
   };
 }
 
-/** As the HTTP server takes them. Disposing takes no more, tells everybody to go, and is done within seconds. */
+/** Disposing rejects new connections and closes all open ones within a few seconds. */
 export interface SubscriptionServer extends AsyncDisposable {
   readonly path: string;
-  /** Takes the connection over, or answers with why not. */
+  /** Accepts the handshake, or rejects it with an HTTP response. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
 }
 
 const PATH = "/graphql";
 const TOO_MANY_UNAUTHENTICATED =
-  "Too many WebSockets of this address have not said who they are. Send connection_init, and try again shortly";
+  "Too many unauthenticated WebSockets from this IP address. Send connection_init, and try again shortly";
 
 export function createSubscriptionServer<Context extends object>(
   deps: SubscriptionServerDeps<Context>,
@@ -61,22 +61,22 @@ export function createSubscriptionServer<Context extends object>(
   const rejectionFor = (request: IncomingMessage): HandshakeRejection | null => {
     if (isStopping) return { status: 503, message: "The server is stopping" };
     if (!isOriginAllowed(request))
-      return { status: 403, message: "A page of this origin may not open a WebSocket" };
+      return { status: 403, message: "Pages of this origin cannot open WebSockets" };
     return limitRejection(connections, clientIpOf(request));
   };
 
   const accept = (socket: WebSocket, request: IncomingMessage, requestId: string): void => {
-    const live = new WebSocketConnection(socket, {
+    const connection = new WebSocketConnection(socket, {
       request,
       requestId,
       logger,
       ipAddress: clientIpOf(request),
     });
-    connections.add(live);
-    const onClose = serve(live);
+    connections.add(connection);
+    const onClose = serve(connection);
     socket.once("close", (code, reason) => {
-      connections.delete(live);
-      metrics.connectionClosed(live.closeCode ?? "client");
+      connections.delete(connection);
+      metrics.connectionClosed(connection.closeCode ?? "client");
       onClose(code, reason.toString());
     });
   };
@@ -88,7 +88,7 @@ export function createSubscriptionServer<Context extends object>(
       const rejection = rejectionFor(request);
       if (rejection) {
         metrics.handshakeRejected(rejection.status);
-        logger.info({ request_id: requestId, ...rejection }, "a websocket was refused");
+        logger.info({ request_id: requestId, ...rejection }, "websocket handshake rejected");
         rejectUpgrade(socket, rejection, requestId);
         return;
       }
@@ -108,8 +108,11 @@ function limitRejection(
   clientIp: string,
 ): HandshakeRejection | null {
   const unauthenticated = [...connections].filter(({ authentication }) => authentication === null);
-  const { sockets, strangers, unauthenticatedPerAddress } = subscriptionLimits;
-  if (connections.size >= sockets || unauthenticated.length >= strangers)
+  const { unauthenticatedPerAddress } = subscriptionLimits;
+  if (
+    connections.size >= subscriptionLimits.connections ||
+    unauthenticated.length >= subscriptionLimits.unauthenticated
+  )
     return { status: 503, message: "Too many WebSockets are open. Try again shortly" };
   const network = networkOf(clientIp);
   const sameNetwork = unauthenticated.filter(({ ipAddress }) => networkOf(ipAddress) === network);
@@ -123,7 +126,7 @@ function createWebSocketServer(): WebSocketServer {
     noServer: true,
     clientTracking: false,
     maxPayload: subscriptionLimits.maxMessageBytes,
-    // Memory for each socket, and bombs; events are small.
+    // Compression costs memory per connection and allows decompression bombs, and events are small.
     perMessageDeflate: false,
     handleProtocols,
     closeTimeout: subscriptionLimits.closeTimeoutMs,
@@ -132,12 +135,12 @@ function createWebSocketServer(): WebSocketServer {
 }
 
 async function closeAll(connections: ReadonlySet<WebSocketConnection>): Promise<void> {
-  for (const live of connections) live.close(closeCodes.goingAway, "The server is stopping");
+  for (const connection of connections) connection.close(closeCodes.goingAway, "The server is stopping");
   const { promise: timeout, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, subscriptionLimits.stopTimeoutMs);
-  await Promise.race([timeout, Promise.all([...connections].map((live) => live.closed))]);
+  await Promise.race([timeout, Promise.all([...connections].map((connection) => connection.closed))]);
   clearTimeout(timer);
-  const rest = [...connections];
-  for (const live of rest) live.terminate();
-  await Promise.all(rest.map((live) => live.closed));
+  const remaining = [...connections];
+  for (const connection of remaining) connection.terminate();
+  await Promise.all(remaining.map((connection) => connection.closed));
 }
