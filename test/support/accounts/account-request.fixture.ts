@@ -1,4 +1,4 @@
-/** An app of which people ask for accounts, with the operator who reads their requests and decides. */
+/** An app with a signed-in operator, for tests that submit and review account requests. */
 import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
 import { createSessionClient } from "./session-client.ts";
@@ -15,7 +15,7 @@ export interface AccountRequestBody {
   message?: string | null;
 }
 
-/** A request as operators see it. */
+/** An account request as the operator's GraphQL query returns it. */
 export interface SubmittedAccountRequest {
   id: string;
   status: string;
@@ -29,14 +29,14 @@ export interface AccountRequestFixture extends AsyncDisposable {
   readonly agent: TestOrganization;
   readonly operator: SignedInTestUser;
   submit(body: unknown, from?: Record<string, string>): Promise<ApiResponse>;
-  /** Asks, and waits until it has come. */
+  /** Submits a request and waits until operators can see it. */
   submitAndWait(request?: AccountRequestBody): Promise<AccountRequestBody & { id: string }>;
   findRequests(email: string): Promise<SubmittedAccountRequest[]>;
-  /** By the mutation `field`, as the operator unless `asking` says otherwise. */
+  /** Runs the review mutation `field`, as the operator unless `options` has other credentials. */
   decide(
     field: string,
     args: Record<string, unknown>,
-    asking?: GraphqlRequestOptions,
+    options?: GraphqlRequestOptions,
   ): Promise<GraphqlResponse["data"]>;
 }
 
@@ -79,18 +79,18 @@ export async function openAccountRequestFixture(): Promise<AccountRequestFixture
     async submitAndWait(request = newAccountRequest()) {
       expect((await submit(request)).status).toBe(202);
       await waitForMail(app, request.email.toLowerCase(), "account_request_received");
-      const found = await findRequests(request.email);
-      return { ...request, id: found[0]?.id as string };
+      const [submitted] = await findRequests(request.email);
+      return { ...request, id: submitted?.id as string };
     },
-    async decide(field, args, asking = { headers: operator.headers }) {
+    async decide(field, args, options = { headers: operator.headers }) {
       const names = Object.keys(args) as (keyof typeof ARGUMENT_TYPES)[];
-      const head = names.map((name) => `$${name}: ${ARGUMENT_TYPES[name]}`).join(", ");
-      const inner = names.map((name) => `${name}: $${name}`).join(", ");
+      const variables = names.map((name) => `$${name}: ${ARGUMENT_TYPES[name]}`).join(", ");
+      const fieldArguments = names.map((name) => `${name}: $${name}`).join(", ");
       const data = await queryData(
         app,
-        `mutation (${head}) { ${field}(${inner}) { ${REQUEST_SELECTION} } }`,
+        `mutation (${variables}) { ${field}(${fieldArguments}) { ${REQUEST_SELECTION} } }`,
         {
-          ...asking,
+          ...options,
           variables: args,
         },
       );

@@ -1,4 +1,4 @@
-/** The mails of an app under test, read as whoever gets them would; nothing sends them (WAYMARK_ROLE is `api`). */
+/** Reads the mails that an app under test has queued. They are not sent, because WAYMARK_ROLE is `api`. */
 import { randomInt } from "node:crypto";
 import { vi } from "vitest";
 import { openBody } from "../../../src/mail/mail.encryption.ts";
@@ -12,15 +12,15 @@ export interface DecryptedMail {
   text: string;
 }
 
-/** For apps whose requests come from many addresses (`somewhere`), and whose mails are to be read. */
+/** Settings for apps whose mails are read, and whose clients set their IP address with `randomClientIpHeader`. */
 export const ACCOUNT_ENV = { WAYMARK_ROLE: "api", TRUST_PROXY: "1", LOG_LEVEL: "error" };
 
-/** The header of a request from an address that no other has. */
+/** Returns a header that gives the request a random client IP address. */
 export function randomClientIpHeader(): Record<string, string> {
   return { "x-forwarded-for": `10.${randomInt(256)}.${randomInt(256)}.${randomInt(1, 255)}` };
 }
 
-/** Oldest first. */
+/** Returns the mails to an e-mail address, oldest first. */
 export async function listMailsTo(
   { database }: Pick<AppInstance, "database">,
   to: string,
@@ -35,7 +35,7 @@ export async function listMailsTo(
   }));
 }
 
-/** The last of this kind, once it is there. */
+/** Waits up to 10 s for a mail of this kind and returns the newest one. */
 export async function waitForMail(
   app: Pick<AppInstance, "database">,
   to: string,
@@ -43,7 +43,7 @@ export async function waitForMail(
 ): Promise<DecryptedMail> {
   return await vi.waitFor(
     async () => {
-      const mail = (await listMailsTo(app, to)).findLast((one) => one.kind === kind);
+      const mail = (await listMailsTo(app, to)).findLast((candidate) => candidate.kind === kind);
       if (!mail) throw new Error(`There is no mail "${kind}" to ${to}`);
       return mail;
     },
@@ -51,7 +51,7 @@ export async function waitForMail(
   );
 }
 
-/** The token of the link in a mail. */
+/** Returns the token of the mail's link to `page`. */
 export function extractLinkToken({ text }: DecryptedMail, page: string): string {
   const [, token = ""] = new RegExp(`/${page}#token=([\\w-]{43})(?![\\w-])`).exec(text) ?? [];
   if (token === "") throw new Error(`There is no link to /${page} in: ${text}`);

@@ -1,4 +1,4 @@
-/** People of an app under test: made, signed in by HTTP as a browser does it, and asking with their cookie. */
+/** Creates users of an app under test, signs them in over HTTP and sends requests with their session cookies. */
 import { randomBytes } from "node:crypto";
 import type { UserRole } from "../../../src/organizations/user.entity.ts";
 import { expectData } from "../app/assertions.ts";
@@ -6,16 +6,16 @@ import type { ApiResponse, AppInstance } from "../app/app-instance.ts";
 import { totpCode } from "./totp.ts";
 
 export interface TestUser {
-  /** A uuid. */
+  /** A UUID. */
   id: string;
   email: string;
   password: string;
   name: string;
 }
 
-/** A browser: it has cookies, and says of each request that a page of the same site sends it. */
+/** A client that keeps cookies and sends the app's own origin, like a browser. */
 export interface SessionClient {
-  /** As the header would have them. */
+  /** The value of the Cookie header. */
   cookie: string;
   call(path: string, init?: RequestInit): Promise<ApiResponse>;
   get(path: string): Promise<ApiResponse>;
@@ -25,28 +25,28 @@ export interface SessionClient {
 
 export const VALID_PASSWORD = "a heron waits at the weir";
 
-/** Makes a person; an operator where `organizationId` (a uuid) is null. */
+/** Creates a user of an organisation (a UUID), or an operator if `organizationId` is null. */
 export async function createTestUser(
   app: Pick<AppInstance, "accounts" | "database">,
   { organizationId, role }: { organizationId: string | null; role: UserRole },
 ): Promise<TestUser> {
   const name = `Person ${randomBytes(4).toString("hex")}`;
   const email = `${name.toLowerCase().replace(" ", ".")}@test.example`;
-  const person = { email, name, password: VALID_PASSWORD, organizationId, role };
-  const id = await app.database.transaction((tx) => app.accounts.createUser(tx, person));
+  const user = { email, name, password: VALID_PASSWORD, organizationId, role };
+  const id = await app.database.transaction((tx) => app.accounts.createUser(tx, user));
   return { id, email, name, password: VALID_PASSWORD };
 }
 
-/** A browser without cookies, or with these. */
+/** Creates a client with an initial Cookie header value. */
 export function createSessionClient(app: Pick<AppInstance, "call" | "url">, cookie = ""): SessionClient {
   const client: SessionClient = {
     cookie,
     async call(path, init = {}) {
       const headers = new Headers({ origin: app.url, ...Object.fromEntries(new Headers(init.headers)) });
       if (client.cookie !== "") headers.set("cookie", client.cookie);
-      const answer = await app.call(path, { ...init, headers });
-      client.cookie = mergeCookies(client.cookie, answer.headers.getSetCookie());
-      return answer;
+      const response = await app.call(path, { ...init, headers });
+      client.cookie = mergeCookies(client.cookie, response.headers.getSetCookie());
+      return response;
     },
     get: (path) => client.call(path),
     post: (path, body) => client.send("POST", path, body),
@@ -55,26 +55,26 @@ export function createSessionClient(app: Pick<AppInstance, "call" | "url">, cook
   return client;
 }
 
-/** A browser in which the person has signed in, without a second factor. */
+/** Signs a user in and returns the client. Throws if the user has two-factor authentication. */
 export async function signIn(
   app: Pick<AppInstance, "call" | "url">,
   { email, password }: Pick<TestUser, "email" | "password">,
 ): Promise<SessionClient> {
   const client = createSessionClient(app);
   const data = expectData(await client.post("/auth/sign-in", { email, password }));
-  if (data.two_factor_required) throw new Error("This person has a second factor");
+  if (data.two_factor_required) throw new Error("The user has two-factor authentication");
   return client;
 }
 
 export interface TwoFactorSetup {
-  /** The `otpauth:` address that an app is shown. */
+  /** The `otpauth:` URI for the authenticator app. */
   uri: string;
-  /** The code that it was turned on with, of now: the one after it is good already, and fresh. */
+  /** The code used for set-up, which cannot be used again. The next period's code is already accepted. */
   confirmationCode: string;
   recoveryCodes: string[];
 }
 
-/** Turns the person's second factor on, as an app in their hand does it. */
+/** Enables two-factor authentication with a code of the current period. */
 export async function enableTwoFactor(
   client: SessionClient,
   { password }: Pick<TestUser, "password">,

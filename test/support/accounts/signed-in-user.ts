@@ -1,4 +1,4 @@
-/** People who ask GraphQL from a page of the console. */
+/** Signed-in users who send GraphQL requests like the console does. */
 import type { UserRole } from "../../../src/organizations/user.entity.ts";
 import { createTestUser, signIn, type SessionClient, type TestUser } from "./session-client.ts";
 import { queryData, graphql, type GraphqlResponse } from "../graphql/client.ts";
@@ -6,14 +6,14 @@ import type { TestApp } from "../app/app.fixture.ts";
 
 export interface SignedInTestUser extends TestUser {
   client: SessionClient;
-  /** As a page of our own sends them. */
+  /** The session cookie and the app's origin. */
   headers: Record<string, string>;
   graphql(query: string, variables?: Record<string, unknown>): Promise<GraphqlResponse>;
-  /** The data of an answer without errors. */
+  /** Returns the data of a response and expects no errors. */
   queryData(query: string, variables?: Record<string, unknown>): Promise<GraphqlResponse["data"]>;
 }
 
-/** A new person who has signed in: an operator where `organizationId` (a uuid) is null. */
+/** Creates a user of an organisation (a UUID), or an operator if `organizationId` is null, and signs them in. */
 export async function createSignedInUser(
   app: TestApp,
   organizationId: string | null,
@@ -22,12 +22,12 @@ export async function createSignedInUser(
   return await signInUser(app, await createTestUser(app, { organizationId, role }));
 }
 
-/** The person in one more browser. */
-export async function signInUser(app: TestApp, person: TestUser): Promise<SignedInTestUser> {
-  const client = await signIn(app, person);
+/** Signs the user in with a new client. */
+export async function signInUser(app: TestApp, user: TestUser): Promise<SignedInTestUser> {
+  const client = await signIn(app, user);
   const headers = { cookie: client.cookie, origin: app.url };
   return {
-    ...person,
+    ...user,
     client,
     headers,
     graphql: (query, variables) => graphql(app, query, { headers, ...(variables && { variables }) }),

@@ -1,10 +1,10 @@
-/** An authenticator app: codes of an `otpauth:` address, by RFC 6238. */
+/** Generates the codes of an authenticator app from an `otpauth:` URI (RFC 6238). */
 import { createHmac } from "node:crypto";
 
 const PERIOD_S = 30;
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/** The code of now, or of so many periods later. */
+/** Returns the current code, or the code `periodsLater` periods of 30 s later. */
 export function totpCode(uri: string, periodsLater = 0): string {
   const secret = fromBase32(new URL(uri).searchParams.get("secret") ?? "");
   const counter = Buffer.alloc(8);

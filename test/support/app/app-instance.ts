@@ -1,4 +1,4 @@
-/** The service in this process, on a database that is there already: one instance of several, if a test wants more. */
+/** Starts an app instance in the test's process on an existing database, which several instances can share. */
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createApp, type App, type AppOverrides } from "../../../src/app/app.ts";
@@ -11,9 +11,9 @@ import { TEST_SECRET } from "../test-secret.ts";
 
 export interface AppInstance extends App {
   url: string;
-  /** A request to the app, with `key` as x-api-key where given. */
+  /** Sends a request, with `key` as x-api-key. */
   request(path: string, init?: RequestInit & { key?: string }): Promise<Response>;
-  /** The same, its body read as the envelope and the answer held against the OpenAPI document. */
+  /** Sends a request, parses the response envelope and checks the response against the OpenAPI document. */
   call(path: string, init?: RequestInit & { key?: string }): Promise<ApiResponse>;
 }
 
@@ -23,14 +23,17 @@ export interface ApiResponse {
   body: {
     request_id: string;
     success: boolean;
-    // Tests look into answers of every shape.
+    // Tests read data of any shape.
     // oxlint-disable-next-line typescript/no-explicit-any
     data: any;
     error: { code: string; message: string; details: unknown } | null;
   };
 }
 
-/** `env` are settings, rate limits and the protection from overload being off and MongoDB absent unless they say otherwise. Disposing leaves the database alone. */
+/**
+ * Starts an instance. Unless `env` sets them, rate limits and load shedding are off and there is no MongoDB.
+ * Disposing does not drop the database.
+ */
 export async function startAppInstance(
   databaseUrl: string,
   env: Record<string, string> = {},
@@ -40,12 +43,12 @@ export async function startAppInstance(
     PORT: "0",
     LOG_LEVEL: "silent",
     RATE_LIMITS: "off",
-    // Tests ask more at once than a busy machine answers in time.
+    // Tests send bursts that a busy test machine would reject.
     LOAD_SHEDDING: "off",
     NODE_ENV: "test",
     DATABASE_URL: databaseUrl,
     WAYMARK_SECRET: TEST_SECRET,
-    // Mails are kept in it.
+    // Mails are written here.
     WAYMARK_DATA_DIR: join(tmpdir(), "waymark-tests"),
     ...env,
   };
@@ -67,7 +70,7 @@ export async function startAppInstance(
   };
 }
 
-/** Requests to a server, wherever it runs. */
+/** Creates the request functions for a server at `url`. */
 export function createApiClient(url: string): Pick<AppInstance, "url" | "request" | "call"> {
   const request: AppInstance["request"] = (path, { key, ...init } = {}) => {
     const headers = new Headers(init.headers);
@@ -83,9 +86,9 @@ export function createApiClient(url: string): Pick<AppInstance, "url" | "request
       const response = await request(path, init);
       // 304 has no body.
       const body = (response.status === 304 ? {} : await response.json()) as ApiResponse["body"];
-      const answer = { status: response.status, headers: response.headers, body };
-      expectToMatchContract(init?.method ?? "GET", path, answer);
-      return answer;
+      const apiResponse = { status: response.status, headers: response.headers, body };
+      expectToMatchContract(init?.method ?? "GET", path, apiResponse);
+      return apiResponse;
     },
   };
 }

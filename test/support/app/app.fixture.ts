@@ -1,4 +1,4 @@
-/** The whole application on a database of its own, and the things that tests make in it. */
+/** The app on a new database, with functions that create organisations and jobs. */
 import { randomBytes } from "node:crypto";
 import type { AppOverrides } from "../../../src/app/app.ts";
 import type { NewKey } from "../../../src/api-keys/api-key.issue.ts";
@@ -8,9 +8,9 @@ import { systemActor, type OrganizationType } from "../../../src/platform/princi
 import { startAppInstance, type AppInstance } from "./app-instance.ts";
 import { createTestDatabase } from "../database/test-database.ts";
 
-/** An organisation with a key that may do everything. */
+/** An organisation with a key that has all scopes. */
 export interface TestOrganization {
-  /** The organisation's uuid. */
+  /** A UUID. */
   id: string;
   name: string;
   key: string;
@@ -19,7 +19,7 @@ export interface TestOrganization {
 export interface TestApp extends AppInstance {
   databaseUrl: string;
   createOrganization(type: OrganizationType, key?: Partial<NewKey>): Promise<TestOrganization>;
-  /** Makes jobs; Marking Numbers are made up where none is given. Answers with the Marking Numbers. */
+  /** Creates jobs and returns their Marking Numbers, random if not given. */
   createJobs(agent: TestOrganization, jobs: readonly TestJob[]): Promise<string[]>;
 }
 
@@ -30,7 +30,7 @@ export interface TestJob {
   providerStatus?: string;
 }
 
-/** Starts the app; `env` are settings, rate limits being off unless they say otherwise. */
+/** Starts the app with the defaults of `startAppInstance`. Disposing drops the database. */
 export async function startTestApp(
   env: Record<string, string> = {},
   overrides: AppOverrides = {},
@@ -49,7 +49,7 @@ export async function startTestApp(
   };
 }
 
-/** What makes things through an instance of the service. */
+/** Returns the functions that create organisations and jobs through an app instance. */
 export function createFactories(app: AppInstance): Pick<TestApp, "createOrganization" | "createJobs"> {
   return {
     async createOrganization(type, key = {}) {

@@ -1,4 +1,4 @@
-/** What properties are tried with: values that suit a request, and values that mean it harm. */
+/** Random valid and hostile request values for property-based tests. */
 import fc from "fast-check";
 import { jobFieldNames, jobFields, type JobFieldName } from "../../../src/jobs/job.fields.ts";
 import { jobSortFields } from "../../../src/jobs/list/list-parameters.ts";
@@ -79,27 +79,29 @@ export const feedParameters = {
   page_size: count,
 };
 
-/** A query string of `parameters` with values that suit them for the most part, and of anything else at times. */
+/** Generates query strings of `parameters`, mostly with valid values, sometimes with random ones. */
 export function queryStrings(
   parameters: Readonly<Record<string, fc.Arbitrary<string>>>,
 ): fc.Arbitrary<string> {
   const raw = fc.string({ unit: fc.constantFrom(...Array.from("abc019-+%&=?,:.~*!'()")), maxLength: 12 });
-  const escaped = text.filter((one) => one.isWellFormed()).map(encodeURIComponent);
+  const escaped = text.filter((value) => value.isWellFormed()).map(encodeURIComponent);
   const anything = fc.oneof(raw, escaped);
   const matching = Object.entries(parameters).map(([name, value]) =>
-    fc.tuple(fc.constant(name), value.filter((one) => one.isWellFormed()).map(encodeURIComponent)),
+    fc.tuple(fc.constant(name), value.filter((each) => each.isWellFormed()).map(encodeURIComponent)),
   );
   const pair = fc.oneof(
     { weight: 12, arbitrary: fc.oneof(...matching) },
     { weight: 1, arbitrary: fc.tuple(fc.constantFrom(...Object.keys(parameters)), anything) },
     { weight: 1, arbitrary: fc.tuple(anything, anything) },
   );
-  return fc.array(pair, { maxLength: 5 }).map((pairs) => pairs.map((one) => one.join("=")).join("&"));
+  return fc
+    .array(pair, { maxLength: 5 })
+    .map((pairs) => pairs.map((pairParts) => pairParts.join("=")).join("&"));
 }
 
 const freeText = fc
   .string({ unit: "grapheme", minLength: 0, maxLength: 20 })
-  .filter((one) => !one.includes("\0"));
+  .filter((value) => !value.includes("\0"));
 const finite = fc.double({ noNaN: true, noDefaultInfinity: true });
 const valueByKind: Record<(typeof jobFields)[JobFieldName]["kind"], fc.Arbitrary<unknown>> = {
   text: freeText,
@@ -113,7 +115,7 @@ const fieldValue = (name: JobFieldName): fc.Arbitrary<unknown> => {
   if (name === "scheduled_delivery_pending") return fc.boolean();
   return fc.option(valueByKind[jobFields[name].kind], { freq: 4 });
 };
-/** A patch that is right in every field it has; it may have none. */
+/** Generates valid patches, including empty ones. */
 export const validPatch = fc.record(
   Object.fromEntries(jobFieldNames.map((name) => [name, fieldValue(name)])),
   {

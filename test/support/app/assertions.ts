@@ -1,11 +1,11 @@
-/** What every answer of the API must look like, success or failure. */
+/** Assertions on REST responses. */
 import { expect } from "vitest";
 import type { Problem } from "../../../src/platform/errors.ts";
 import type { ApiResponse } from "./app-instance.ts";
 
 const REQUEST_ID = /^req_[0-9A-HJKMNP-TV-Z]{26}$/;
 
-/** The code that belongs to each status of a failure. */
+/** The error code of each error status. */
 export const errorCodeByStatus: Readonly<Record<number, string>> = {
   400: "BadRequestException",
   401: "UnauthorizedException",
@@ -23,7 +23,7 @@ export const errorCodeByStatus: Readonly<Record<number, string>> = {
   503: "ServiceUnavailableException",
 };
 
-/** The envelope, whatever it holds. */
+/** Expects the response envelope, success or failure. */
 export function expectEnvelope({ headers, body }: ApiResponse): void {
   expect(Object.keys(body)).toEqual(["request_id", "success", "data", "error"]);
   expect(body.request_id).toMatch(REQUEST_ID);
@@ -31,38 +31,38 @@ export function expectEnvelope({ headers, body }: ApiResponse): void {
   expect(headers.get("content-type")).toBe("application/json; charset=utf-8");
 }
 
-/** A 200 in the envelope; answers with its data. */
-// oxlint-disable-next-line typescript/no-explicit-any -- tests look into data of every shape
-export function expectData(answer: ApiResponse): any {
-  expect(answer.body.error).toBeNull();
-  expectEnvelope(answer);
-  expect(answer.status).toBe(200);
-  expect(answer.body.success).toBe(true);
-  return answer.body.data;
+/** Expects a 200 and returns its data. */
+// oxlint-disable-next-line typescript/no-explicit-any -- tests read data of any shape
+export function expectData(response: ApiResponse): any {
+  expect(response.body.error).toBeNull();
+  expectEnvelope(response);
+  expect(response.status).toBe(200);
+  expect(response.body.success).toBe(true);
+  return response.body.data;
 }
 
-/** A failure in the envelope with the code of its status; answers with its error. */
+/** Expects a failure with this status and its error code, and returns the error. */
 export function expectFailure(
-  answer: ApiResponse,
+  response: ApiResponse,
   status: number,
   message?: string | RegExp,
 ): NonNullable<ApiResponse["body"]["error"]> {
-  const { error } = answer.body;
-  expect({ status: answer.status, code: error?.code }).toEqual({ status, code: errorCodeByStatus[status] });
-  expectEnvelope(answer);
-  expect(answer.body.success).toBe(false);
-  expect(answer.body.data).toBeNull();
+  const { error } = response.body;
+  expect({ status: response.status, code: error?.code }).toEqual({ status, code: errorCodeByStatus[status] });
+  expectEnvelope(response);
+  expect(response.body.success).toBe(false);
+  expect(response.body.data).toBeNull();
   if (message !== undefined) expect(error?.message).toMatch(message);
   return error as NonNullable<ApiResponse["body"]["error"]>;
 }
 
-/** A 400 whose details name exactly these fields, in any order. */
+/** Expects a 400 whose problems have exactly these fields, in any order, and returns the problems. */
 export function expectProblems(
-  answer: ApiResponse,
+  response: ApiResponse,
   location: Problem["location"],
   fields: readonly string[],
 ): Problem[] {
-  const problems = expectFailure(answer, 400).details as Problem[];
+  const problems = expectFailure(response, 400).details as Problem[];
   expect(new Set(problems.map((problem) => problem.field))).toEqual(new Set(fields));
   for (const problem of problems) {
     expect(Object.keys(problem)).toEqual(["location", "field", "code", "message"]);
@@ -71,8 +71,8 @@ export function expectProblems(
   return problems;
 }
 
-/** Everything of an answer that could tell one missing job from another. */
+/** Returns the response without its date and request ID, to compare responses for equality. */
 export function withoutRequestId({ status, headers, body }: ApiResponse): unknown {
-  const kept = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
-  return { status, headers: kept, body: { ...body, request_id: "" } };
+  const comparedHeaders = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
+  return { status, headers: comparedHeaders, body: { ...body, request_id: "" } };
 }

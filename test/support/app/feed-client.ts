@@ -1,4 +1,4 @@
-/** The events feed as a partner polls it. */
+/** Polls the events feed (GET /v1/events). */
 import { expect, vi } from "vitest";
 import type { Queryable } from "../../../src/platform/postgres/database.ts";
 import { sql } from "../../../src/platform/postgres/sql.ts";
@@ -13,7 +13,7 @@ export interface FeedEvent {
   data: { job: { marking_number: string }; sequence: number; changes: Record<string, unknown> };
 }
 
-/** GET /v1/events; `query` without its question mark. */
+/** `query` has no leading question mark. */
 export function getFeed(api: ApiClient, { key }: TestOrganization, query = ""): Promise<ApiResponse> {
   return api.call(`/v1/events?${query}`, { key });
 }
@@ -27,8 +27,8 @@ export async function listFeedEvents(
 }
 
 /**
- * The feed once it shows `count` events: it waits for transactions that began before an event's to end, and those of
- * other tests' databases count as well.
+ * Polls until the feed has `count` events. The feed shows an event only after all older transactions of the PostgreSQL
+ * server have ended, including those of other tests.
  */
 export function waitForFeedEvents(
   api: ApiClient,
@@ -44,7 +44,7 @@ export function waitForFeedEvents(
   return vi.waitFor(poll, { timeout: 20_000, interval: 20 });
 }
 
-/** Resolves once the feed shows every event: an older transaction, of any database of the server, holds it up. */
+/** Resolves when no event is hidden by an older transaction of any database of the server. */
 export async function waitUntilFeedIsComplete(database: Queryable): Promise<void> {
   await vi.waitFor(async () => {
     const hidden = await database.query(sql`select from job_event

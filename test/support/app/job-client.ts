@@ -1,24 +1,24 @@
-/** The job routes as a partner calls them. */
+/** Requests to the job routes of the REST API. */
 import type { TestOrganization, TestApp } from "./app.fixture.ts";
 import type { ApiResponse } from "./app-instance.ts";
 
-/** An app, or another instance of it. */
+/** An app or a further app instance. */
 export type ApiClient = Pick<TestApp, "call">;
 
 export interface JobRequestOptions {
   headers?: Record<string, string>;
-  /** Without its question mark. */
+  /** Without the leading question mark. */
   query?: string;
 }
 
-/** A partner, and what else is to stand in its request. */
+/** The organisation's key and further request options. */
 type JobRequestAuth = Pick<TestOrganization, "key"> & JobRequestOptions;
 
 export function jobPath(markingNumber: string): string {
   return `/v1/jobs/by-marking/${encodeURIComponent(markingNumber)}`;
 }
 
-/** GET /v1/jobs; `query` without its question mark. */
+/** GET /v1/jobs. `query` has no leading question mark. */
 export function listJobs(api: ApiClient, { key }: JobRequestAuth, query = ""): Promise<ApiResponse> {
   return api.call(`/v1/jobs?${query}`, { key });
 }
@@ -27,19 +27,19 @@ export function getJob(api: ApiClient, { key }: JobRequestAuth, markingNumber: s
   return api.call(jobPath(markingNumber), { key });
 }
 
-/** PATCH of one job; a string is sent as it is, anything else as JSON. */
+/** PATCH of one job. Strings are sent unchanged, other bodies as JSON. */
 export function patchJob(
   api: ApiClient,
-  caller: JobRequestAuth,
+  auth: JobRequestAuth,
   markingNumber: string,
   body: unknown,
 ): Promise<ApiResponse> {
-  return patch(api, caller, jobPath(markingNumber), body);
+  return patch(api, auth, jobPath(markingNumber), body);
 }
 
-/** PATCH of a batch with `jobs`. */
-export function patchBatch(api: ApiClient, caller: JobRequestAuth, jobs: unknown): Promise<ApiResponse> {
-  return patch(api, caller, "/v1/jobs/batch", { jobs });
+/** PATCH /v1/jobs/batch. */
+export function patchBatch(api: ApiClient, auth: JobRequestAuth, jobs: unknown): Promise<ApiResponse> {
+  return patch(api, auth, "/v1/jobs/batch", { jobs });
 }
 
 function patch(
@@ -53,23 +53,23 @@ function patch(
   return api.call(url, { key, method: "PATCH", headers, body: text });
 }
 
-/** The Marking Numbers of a list's items, in their order. */
+/** Returns the Marking Numbers of the listed jobs, in order. */
 export function markingNumbersOf({ body }: ApiResponse): string[] {
   return (body.data as { items: { marking_number: string }[] }).items.map((item) => item.marking_number);
 }
 
-/** Follows `next_cursor` from the first page of `query` to the end; answers with the Marking Numbers in order. */
+/** Reads all pages of `query` by `next_cursor` and returns the Marking Numbers in order. */
 export async function listAllPages(
   api: ApiClient,
-  caller: JobRequestAuth,
+  auth: JobRequestAuth,
   query: string,
   betweenPages: () => Promise<unknown> = async () => null,
 ): Promise<string[]> {
   const markingNumbers: string[] = [];
   for (let next = ""; ; await betweenPages()) {
-    const answer = await listJobs(api, caller, query + next);
-    markingNumbers.push(...markingNumbersOf(answer));
-    const cursor = answer.body.data.pagination.next_cursor as string | null;
+    const page = await listJobs(api, auth, query + next);
+    markingNumbers.push(...markingNumbersOf(page));
+    const cursor = page.body.data.pagination.next_cursor as string | null;
     if (cursor === null) return markingNumbers;
     next = `&cursor=${cursor}`;
   }

@@ -1,4 +1,4 @@
-/** Holds answers of the API against the OpenAPI document: status, headers and body must be what it says. */
+/** Checks the status, headers and body of responses against the OpenAPI document. */
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { expect } from "vitest";
@@ -46,7 +46,7 @@ export interface Operation {
 }
 type PathItem = Partial<Record<"get" | "patch" | "post", Operation>>;
 
-/** The parts of the document that tests look at. */
+/** The parts of the document that tests read. */
 export interface ContractDocument {
   info: { title: string; description: string; version: string };
   servers: { url: string }[];
@@ -65,7 +65,7 @@ export interface ContractDocument {
 export const apiDocument = createOpenApiDocument(null) as unknown as ContractDocument;
 export const operationsDocument = createOperationsDocument(null) as unknown as ContractDocument;
 
-/** Both as one, with the paths of the server, and with the headers and schemas that only tests refer to. */
+/** Both documents merged, with full paths and with the headers and schemas that only tests use. */
 export const contract: ContractDocument = {
   ...apiDocument,
   paths: {
@@ -79,19 +79,19 @@ export const contract: ContractDocument = {
   },
 };
 
-/** The members that requests may have too: their objects stay open. */
+/** Schemas of request bodies, which may have additional properties. */
 const REQUEST_SCHEMAS = new Set(["JobPatch", "BatchItem", "BatchUpdate"]);
 
-/** `schema` with every object closed: partners must accept a member that they don't know, our answers must not have one. */
+/** Disallows additional properties in all objects: responses must not have undocumented properties. */
 function closeObjects(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closeObjects);
   if (typeof schema !== "object" || schema === null) return schema;
-  const members = Object.entries(schema).map(([name, value]) => [
+  const entries = Object.entries(schema).map(([name, value]) => [
     name,
     name === "examples" ? value : closeObjects(value),
   ]);
   const isObject = "properties" in schema && !("additionalProperties" in schema);
-  return { ...Object.fromEntries(members), ...(isObject && { additionalProperties: false }) };
+  return { ...Object.fromEntries(entries), ...(isObject && { additionalProperties: false }) };
 }
 
 const strictSchemas = Object.fromEntries(
@@ -101,17 +101,17 @@ const strictSchemas = Object.fromEntries(
   ]),
 );
 
-/** Strict: an unknown keyword or format of a schema is an error, and what a schema does not allow is one too. */
+/** In strict mode, unknown keywords and formats in a schema are errors. */
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true });
 addFormats.default(ajv);
-// A response's schema refers to `#/components/schemas/…`, so that it is compiled with these beside it.
+// Response schemas refer to `#/components/schemas/…`, so each is compiled together with the components.
 ajv.addVocabulary(["components", "x-extensible-enum", "x-enum-varnames"]);
 const compiled = new Map<object, ValidateFunction>();
 
-/** What `value` breaks of `schema`, a sentence for each rule; none: it fits. Throws for a schema that is none. */
+/** Returns one message per rule of `schema` that `value` violates. Throws if the schema is invalid. */
 export function schemaViolations(schema: object, value: unknown): string[] {
-  const known = compiled.get(schema);
-  const validate = known ?? ajv.compile({ components: { schemas: strictSchemas }, ...schema });
+  const cached = compiled.get(schema);
+  const validate = cached ?? ajv.compile({ components: { schemas: strictSchemas }, ...schema });
   compiled.set(schema, validate);
   if (validate(value)) return [];
   return (validate.errors ?? []).map(
@@ -119,14 +119,14 @@ export function schemaViolations(schema: object, value: unknown): string[] {
   );
 }
 
-/** What a reference names, or the thing itself. */
-export function resolveReference<Thing extends object>(thing: Thing | Reference): Thing {
-  if (!("$ref" in thing)) return thing;
-  const found = thing.$ref
+/** Returns the component that a reference names. Other values are returned unchanged. */
+export function resolveReference<Component extends object>(value: Component | Reference): Component {
+  if (!("$ref" in value)) return value;
+  const component = value.$ref
     .slice(2)
     .split("/")
-    .reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], contract);
-  return found as Thing;
+    .reduce<unknown>((parent, name) => (parent as Record<string, unknown>)[name], contract);
+  return component as Component;
 }
 
 export interface CheckedResponse {
@@ -136,21 +136,21 @@ export interface CheckedResponse {
 }
 
 /**
- * Fails unless the document tells of this answer. `path` is a path of the document or of a request. A path under `/v1`
- * that the document has not is held to the failures that any path can answer with; another one is none of its business.
+ * Fails if the response does not match the document. `path` is a path template or a request path. Undocumented paths may
+ * return only general errors under `/v1`, and are not checked elsewhere.
  */
-export function expectToMatchContract(method: string, path: string, answer: CheckedResponse): void {
+export function expectToMatchContract(method: string, path: string, response: CheckedResponse): void {
   const item = findPath(path);
   if (!item && !/^\/v1(?![^/?])/.test(path)) return;
-  const declared = findResponse(item, method, answer.status);
+  const declared = findResponse(item, method, response.status);
   const violations = declared
     ? [
-        ...headerViolations(declared, answer.headers),
-        ...bodyViolations(method, declared, answer),
-        ...(/^\/v1(?![^/?])/.test(path) ? envelopeViolations(method, answer) : []),
+        ...headerViolations(declared, response.headers),
+        ...bodyViolations(method, declared, response),
+        ...(/^\/v1(?![^/?])/.test(path) ? envelopeViolations(method, response) : []),
       ]
-    : [`status ${answer.status} is not declared`];
-  expect(violations, `${method} ${path} → ${answer.status} is not as the OpenAPI document says`).toEqual([]);
+    : [`status ${response.status} is not declared`];
+  expect(violations, `${method} ${path} → ${response.status} must match the OpenAPI document`).toEqual([]);
 }
 
 function findResponse(item: PathItem | undefined, method: string, status: number): ResponseObject | null {
@@ -162,13 +162,13 @@ function findResponse(item: PathItem | undefined, method: string, status: number
   return response ? resolveReference(response) : null;
 }
 
-/** The response of the error code with this status. */
+/** Returns the documented response of the error code with this status. */
 function errorResponseFor(status: number): ResponseObject | null {
   const code = errorCodes.find((each) => new AppError(each, "").status === status);
   return code === undefined ? null : errorResponse(code);
 }
 
-/** As Express matches: a slash at the end does not count, and an empty Marking Number is still one. */
+/** Matches like Express: ignores a trailing slash and allows an empty Marking Number. */
 function findPath(path: string): PathItem | undefined {
   const exact = contract.paths[path];
   if (exact) return exact;
@@ -180,22 +180,22 @@ function findPath(path: string): PathItem | undefined {
   return template === undefined ? undefined : contract.paths[template];
 }
 
-/** Declared headers that are missing or wrong, and headers of the document's that this response does not declare. */
+/** Reports declared headers that are missing or invalid, and documented headers that this response does not declare. */
 function headerViolations(response: ResponseObject, headers: Headers): string[] {
   const declared = response.headers ?? {};
   const undeclared = Object.keys(contract.components.headers).filter(
     (name) => !(name in declared) && headers.has(name),
   );
-  const wrong = Object.entries(declared).flatMap(([name, reference]) =>
+  const invalid = Object.entries(declared).flatMap(([name, reference]) =>
     headerViolation(name, resolveReference(reference), headers.get(name)),
   );
-  return [...undeclared.map((name) => `header ${name} is not declared`), ...wrong];
+  return [...undeclared.map((name) => `header ${name} is not declared`), ...invalid];
 }
 
 function headerViolation(name: string, { required, schema }: Header, text: string | null): string[] {
   if (text === null) return required ? [`header ${name} is missing`] : [];
   const value = schema.type === "integer" ? Number(text) : text;
-  return schemaViolations(schema, value).map((breach) => `header ${name}: ${breach}`);
+  return schemaViolations(schema, value).map((violation) => `header ${name}: ${violation}`);
 }
 
 function bodyViolations(
@@ -210,7 +210,7 @@ function bodyViolations(
   return method === "HEAD" ? [] : schemaViolations(media.schema, body);
 }
 
-/** What the envelope's open members must hold: the document leaves `success` and `code` open for partners' clients. */
+/** Checks `success` and `code`, whose values the document does not restrict. */
 function envelopeViolations(method: string, { status, body }: CheckedResponse): string[] {
   if (method === "HEAD" || status === 304) return [];
   const { success, data, error } = body as {
@@ -219,8 +219,8 @@ function envelopeViolations(method: string, { status, body }: CheckedResponse): 
     error: { code: string } | null;
   };
   if (status < 400)
-    return success && error === null ? [] : ["a success must have success: true and error: null"];
+    return success && error === null ? [] : ["a 2xx response must have success: true and error: null"];
   const expected = errorCodes.find((code) => new AppError(code, "").status === status);
   const isFailure = !success && data === null && error?.code === expected;
-  return isFailure ? [] : [`a failure must have success: false, data: null and the code ${expected}`];
+  return isFailure ? [] : [`an error response must have success: false, data: null and the code ${expected}`];
 }

@@ -1,4 +1,4 @@
-/** The routes of the Express app, read from its routers: what it answers, whatever the documentation says. */
+/** Lists the routes that are registered in the Express app, to compare them with the documentation. */
 import type { Express } from "express";
 import type { AccountService } from "../../../src/accounts/account.service.ts";
 import type { MembershipServices } from "../../../src/accounts/membership.services.ts";
@@ -18,7 +18,7 @@ import { createLogger } from "../../../src/platform/logger.ts";
 import { createMetrics } from "../../../src/platform/metrics.ts";
 import { createTestDatabase } from "../database/test-database.ts";
 
-/** The parts of Express' routers that tell what they hold; `match` says where a router is mounted. */
+/** The internal parts of an Express router that are read here. */
 interface Layer {
   slash: boolean;
   path?: string;
@@ -29,13 +29,16 @@ interface Layer {
 
 const PREFIXES = ["/v1", "/auth", "/console-api"];
 
-/** `GET /v1/jobs` for each route and method, but for the console's own, the files of the reference page and the path without Marking Number. */
+/**
+ * Returns `GET /v1/jobs` and so on for each public route and method. Excludes the console's routes, the assets of the
+ * reference page and the path without Marking Number.
+ */
 export async function listDocumentedRoutes(): Promise<string[]> {
   const excluded = /^\/docs\/assets\/|^\/v1\/jobs\/by-marking$/;
   return await listRoutes((layer) => isDocumented(layer), excluded);
 }
 
-/** The same with what people's pages ask for. GraphQL, the page itself and the task dashboard are no routes of these routers. */
+/** The same with the console's routes. GraphQL, the console's pages and the task dashboard have other routers. */
 export async function listAllRoutes(): Promise<string[]> {
   return await listRoutes((layer) => !isPage(layer), /^\/docs\/assets\/|^\/v1\/jobs\/by-marking$/);
 }
@@ -57,7 +60,7 @@ async function listRoutes(isIncluded: (layer: Layer) => boolean, excluded: RegEx
       notifySubscribers: () => undefined,
     }),
     referenceData,
-    // Only asked when a request comes.
+    // Used only by requests.
     accounts: {} as AccountService,
     imports: {} as ImportService,
     requests: {} as RequestRecorder,
@@ -71,7 +74,7 @@ async function listRoutes(isIncluded: (layer: Layer) => boolean, excluded: RegEx
   return routeLayers(app, isIncluded).flatMap(([prefix, layer]) => routeNames(prefix, layer, excluded));
 }
 
-/** Each route with the path that stands before its own. */
+/** Returns each route with its mount path. */
 function routeLayers(app: Express, isIncluded: (layer: Layer) => boolean): [string, Layer][] {
   const { stack } = app.router as unknown as { stack: Layer[] };
   return stack
@@ -79,19 +82,19 @@ function routeLayers(app: Express, isIncluded: (layer: Layer) => boolean): [stri
     .flatMap((layer) => innerLayers(layer).map((inner): [string, Layer] => [mountPrefix(layer), inner]));
 }
 
-/** What a router holds, and the routers that stand in it. */
+/** Returns the layers of a router and its nested routers. */
 function innerLayers({ handle }: Layer): Layer[] {
   return (handle.stack ?? []).flatMap((inner) =>
     inner.route ? [inner] : inner.handle.stack ? innerLayers(inner) : [inner],
   );
 }
 
-/** What sends the console's pages: a router that answers beside its routes. */
+/** True for the router of the console's pages: it has handlers without a route. */
 function isPage(layer: Layer): boolean {
   return innerLayers(layer).some(({ route }) => !route);
 }
 
-/** The console's own routes are no part of the API. */
+/** The console's routes are not part of the public API. */
 function isDocumented(layer: Layer): boolean {
   if (isPage(layer)) return false;
   return layer.slash || !(layer.match("/auth/x") || layer.match("/console-api/x"));
@@ -100,12 +103,12 @@ function isDocumented(layer: Layer): boolean {
 function mountPrefix(layer: Layer): string {
   if (layer.slash) return "";
   const prefix = PREFIXES.find((candidate) => layer.match(`${candidate}/x`));
-  if (prefix === undefined) throw new Error(`A router is mounted elsewhere than at ${PREFIXES.join(", ")}`);
+  if (prefix === undefined) throw new Error(`Routers must be mounted at one of ${PREFIXES.join(", ")}`);
   return prefix;
 }
 
 function routeNames(prefix: string, { route }: Layer, excluded: RegExp): string[] {
-  if (!route) throw new Error("A router holds something else than a route");
+  if (!route) throw new Error("Expected only routes in the router");
   const methods = Object.keys(route.methods).filter((method) => method !== "_all");
   return [route.path]
     .flat()

@@ -1,18 +1,18 @@
-/** Everything that answers over HTTP, by path, for tests that try each: who may ask, and what is sent. */
+/** All HTTP routes with their authentication, for tests that try each of them. */
 import type { TestApp } from "./app.fixture.ts";
 
 export interface RouteCase {
   method: "GET" | "POST" | "PATCH" | "DELETE";
   path: string;
-  /** What lets somebody in: nothing, an API key, or a person's session (from a page of our own where it changes something). */
-  auth: "nobody" | "key" | "session";
-  /** Whether it takes JSON. */
+  /** The required credential. Sessions also need the app's own Origin for changes. */
+  auth: "none" | "key" | "session";
+  /** True if the route takes a JSON body. */
   json?: true;
 }
 
 const MISSING_ID = "00000000-0000-7000-8000-000000000000";
 
-/** Beside these stand GraphQL, its explorers, the console's page and files, and the task dashboard. */
+/** Not included: GraphQL, its explorers, the console's pages and assets, and the task dashboard. */
 export const routeCases: readonly RouteCase[] = [
   { method: "GET", path: "/v1/jobs", auth: "key" },
   { method: "GET", path: "/v1/jobs/by-marking/NONE", auth: "key" },
@@ -22,16 +22,16 @@ export const routeCases: readonly RouteCase[] = [
   { method: "GET", path: "/v1/events", auth: "key" },
   { method: "GET", path: "/v1/reference/statuses", auth: "key" },
   { method: "GET", path: "/v1/reference/failure-reasons", auth: "key" },
-  { method: "POST", path: "/auth/account-requests", auth: "nobody", json: true },
-  { method: "POST", path: "/auth/account-requests/answer", auth: "nobody", json: true },
-  { method: "POST", path: "/auth/links/check", auth: "nobody", json: true },
-  { method: "POST", path: "/auth/links/accept", auth: "nobody", json: true },
-  { method: "POST", path: "/auth/password/forgotten", auth: "nobody", json: true },
-  { method: "POST", path: "/auth/password/reset", auth: "nobody", json: true },
+  { method: "POST", path: "/auth/account-requests", auth: "none", json: true },
+  { method: "POST", path: "/auth/account-requests/answer", auth: "none", json: true },
+  { method: "POST", path: "/auth/links/check", auth: "none", json: true },
+  { method: "POST", path: "/auth/links/accept", auth: "none", json: true },
+  { method: "POST", path: "/auth/password/forgotten", auth: "none", json: true },
+  { method: "POST", path: "/auth/password/reset", auth: "none", json: true },
   { method: "POST", path: "/auth/password/change", auth: "session", json: true },
   { method: "PATCH", path: "/auth/profile", auth: "session", json: true },
-  { method: "POST", path: "/auth/sign-in", auth: "nobody", json: true },
-  { method: "POST", path: "/auth/two-factor", auth: "nobody", json: true },
+  { method: "POST", path: "/auth/sign-in", auth: "none", json: true },
+  { method: "POST", path: "/auth/two-factor", auth: "none", json: true },
   { method: "POST", path: "/auth/reauthenticate", auth: "session", json: true },
   { method: "POST", path: "/auth/sign-out", auth: "session" },
   { method: "GET", path: "/auth/session", auth: "session" },
@@ -44,15 +44,15 @@ export const routeCases: readonly RouteCase[] = [
   { method: "POST", path: "/auth/two-factor/disable", auth: "session", json: true },
   { method: "POST", path: "/console-api/imports", auth: "session" },
   { method: "GET", path: "/console-api/jobs.csv", auth: "session" },
-  { method: "GET", path: "/openapi.json", auth: "nobody" },
-  { method: "GET", path: "/docs/operations.json", auth: "nobody" },
-  { method: "GET", path: "/docs", auth: "nobody" },
-  { method: "GET", path: "/health/live", auth: "nobody" },
-  { method: "GET", path: "/health/ready", auth: "nobody" },
-  { method: "GET", path: "/metrics", auth: "nobody" },
+  { method: "GET", path: "/openapi.json", auth: "none" },
+  { method: "GET", path: "/docs/operations.json", auth: "none" },
+  { method: "GET", path: "/docs", auth: "none" },
+  { method: "GET", path: "/health/live", auth: "none" },
+  { method: "GET", path: "/health/ready", auth: "none" },
+  { method: "GET", path: "/metrics", auth: "none" },
 ];
 
-/** A request as a page of the service sends it. */
+/** Sends a request with the app's own Origin, without following redirects. */
 export function sendFromOwnPage(
   app: Pick<TestApp, "url">,
   { method, path }: Pick<RouteCase, "method" | "path">,

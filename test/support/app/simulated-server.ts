@@ -1,16 +1,17 @@
 /**
- * A server as it is when much is asked of it, in simulated time: one loop that does one thing after the other, be it to refuse
- * or to answer, and a database behind it that does a few things at once.
+ * Simulates a server under load: an event loop that runs one task after another, and a database that runs a few tasks
+ * concurrently. Time is simulated.
  */
 import { createRandom } from "../../../bench/random.ts";
 import { ConcurrencyLimit } from "../../../src/http/load-shedding/concurrency-limit.ts";
 
 export interface RequestKind {
   name: string;
-  /** Of the loop's time, half before the database is asked and half after it. */
+  /** Event-loop time: half before and half after the database query. */
   loopMs: number;
+  /** Mean database time, exponentially distributed. */
   databaseMs: number;
-  /** How many of all requests. */
+  /** Fraction of all requests. */
   share: number;
 }
 
@@ -18,20 +19,20 @@ export interface SimulatedLoad {
   seconds: number;
   perSecond: number;
   kinds: readonly RequestKind[];
-  /** So many more at its beginning, all at once. */
+  /** Additional requests that all arrive at the start. */
   burst?: number;
 }
 
 export interface SimulatedOutcome {
   kind: string;
-  /** Since the load began. */
+  /** Arrival, since the start of the load. */
   atMs: number;
   durationMs: number;
   isAnswered: boolean;
 }
 
 interface SimulatedTask {
-  leftMs: number;
+  remainingMs: number;
   done: (nowMs: number) => void;
 }
 
@@ -48,43 +49,46 @@ export function createSimulatedServer({ databaseCores = 1 } = {}): {
   const database: SimulatedTask[] = [];
   let nowMs = 0;
 
-  const arrive = (kind: RequestKind, tell: (tookMs: number, isAnswered: boolean) => void): void => {
-    const cameMs = nowMs;
-    const decide = (atMs: number): void => {
-      if (limit.isAdjustmentDue(atMs)) limit.adjust(atMs);
+  const handleRequest = (
+    kind: RequestKind,
+    onResponse: (durationMs: number, isAnswered: boolean) => void,
+  ): void => {
+    const arrivedMs = nowMs;
+    const admit = (startMs: number): void => {
+      if (limit.isAdjustmentDue(startMs)) limit.adjust(startMs);
       if (!limit.hasCapacity) {
         limit.onReject();
-        tell(atMs - cameMs, false);
+        onResponse(startMs - arrivedMs, false);
         return;
       }
-      limit.onStart(atMs);
-      const answer = (endMs: number): void => {
-        limit.onSuccess(kind.name, atMs, endMs);
-        tell(endMs - cameMs, true);
+      limit.onStart(startMs);
+      const respond = (endMs: number): void => {
+        limit.onSuccess(kind.name, startMs, endMs);
+        onResponse(endMs - arrivedMs, true);
       };
-      const finish = (): void => void loop.push({ leftMs: kind.loopMs / 2, done: answer });
-      const ask = (): void =>
-        void database.push({ leftMs: exponentialDelay(random, kind.databaseMs), done: finish });
-      loop.push({ leftMs: kind.loopMs / 2, done: ask });
+      const finish = (): void => void loop.push({ remainingMs: kind.loopMs / 2, done: respond });
+      const query = (): void =>
+        void database.push({ remainingMs: exponentialDelay(random, kind.databaseMs), done: finish });
+      loop.push({ remainingMs: kind.loopMs / 2, done: query });
     };
-    loop.push({ leftMs: REJECTION_MS, done: decide });
+    loop.push({ remainingMs: REJECTION_MS, done: admit });
   };
 
   return {
     run({ seconds, perSecond, kinds, burst = 0 }) {
       const outcomes: SimulatedOutcome[] = [];
-      const beganMs = nowMs;
-      const come = (): void => {
+      const startedMs = nowMs;
+      const sendRequest = (): void => {
         const kind = pick(kinds, random());
-        const atMs = nowMs - beganMs;
-        arrive(kind, (durationMs, isAnswered) =>
+        const atMs = nowMs - startedMs;
+        handleRequest(kind, (durationMs, isAnswered) =>
           outcomes.push({ kind: kind.name, atMs, durationMs, isAnswered }),
         );
       };
-      for (let count = 0; count < burst; count += 1) come();
-      const chance = (perSecond * STEP_MS) / 1000;
-      for (; nowMs - beganMs < seconds * 1000; nowMs += STEP_MS) {
-        if (random() < chance) come();
+      for (let count = 0; count < burst; count += 1) sendRequest();
+      const probability = (perSecond * STEP_MS) / 1000;
+      for (; nowMs - startedMs < seconds * 1000; nowMs += STEP_MS) {
+        if (random() < probability) sendRequest();
         runStep(loop, 1, nowMs);
         runStep(database, databaseCores, nowMs);
       }
@@ -93,16 +97,16 @@ export function createSimulatedServer({ databaseCores = 1 } = {}): {
   };
 }
 
-/** The first `workers` of `tasks` go on for a step. */
+/** Runs the first `workers` tasks for one step. */
 function runStep(tasks: SimulatedTask[], workers: number, nowMs: number): void {
   for (let worker = workers - 1; worker >= 0; worker -= 1) {
     for (let budgetMs = STEP_MS; budgetMs > 0;) {
       const task = tasks[worker];
       if (!task) break;
-      const spentMs = Math.min(task.leftMs, budgetMs);
-      task.leftMs -= spentMs;
+      const spentMs = Math.min(task.remainingMs, budgetMs);
+      task.remainingMs -= spentMs;
       budgetMs -= spentMs;
-      if (task.leftMs > 0) break;
+      if (task.remainingMs > 0) break;
       tasks.splice(worker, 1);
       task.done(nowMs + STEP_MS - budgetMs);
     }
@@ -110,10 +114,10 @@ function runStep(tasks: SimulatedTask[], workers: number, nowMs: number): void {
 }
 
 function pick(kinds: readonly RequestKind[], position: number): RequestKind {
-  let rest = position;
+  let remaining = position;
   for (const kind of kinds) {
-    rest -= kind.share;
-    if (rest < 0) return kind;
+    remaining -= kind.share;
+    if (remaining < 0) return kind;
   }
   return kinds[0] as RequestKind;
 }
