@@ -7,14 +7,16 @@ const ROOT = join(import.meta.dirname, "../..");
 /** The pages whose tables list evidence. */
 const PAGES = ["docs/faults.md", "docs/security.md"] as const;
 
-/** Texts by path. */
+/** File contents by path. */
 type Files = Readonly<Record<string, string>>;
 
 /** The cells of each table row, without header rows and the lines under them. */
 export function tableRows(page: string): string[][] {
   return page
     .split("\n")
-    .filter((line, at, all) => line.startsWith("| ") && !isDivider(line) && !isDivider(all[at + 1] ?? ""))
+    .filter(
+      (line, index, all) => line.startsWith("| ") && !isDivider(line) && !isDivider(all[index + 1] ?? ""),
+    )
     .map((line) => line.slice(2, -2).split(" | "));
 }
 
@@ -25,7 +27,7 @@ export function parseEvidenceIds(cell: string): string[] {
   return [...cell.matchAll(/`([a-z0-9]+(?:-[a-z0-9]+)+)`/g)].map(([, id = ""]) => id);
 }
 
-/** One sentence for each mistake: unknown, duplicate and unused ids, evidence cells that name anything else, misplaced comments. */
+/** Returns one message per problem: unknown, duplicate and unused ids, invalid evidence cells, misplaced comments. */
 export function findEvidenceProblems({ pages, tests }: { pages: Files; tests: Files }): string[] {
   const problems: string[] = [];
   const defined = new Map<string, string[]>();
@@ -53,7 +55,7 @@ export function findEvidenceProblems({ pages, tests }: { pages: Files; tests: Fi
   return problems;
 }
 
-/** The last cells of rows. A cell that begins with a dash says why there is no test. */
+/** Returns the cells of Evidence columns, except those that start with a dash: they say why there is no test. */
 function listEvidenceCells(page: string): string[] {
   return page
     .split(/^(?=\|.*\|\n\|[\s|-]+\|$)/m)
@@ -71,16 +73,17 @@ interface EvidenceComment {
 function parseEvidenceComments(text: string): EvidenceComment[] {
   const withoutSkipped = text.replaceAll(SKIPPED_TEST, (skipped) => skipped.replaceAll(/[^\n]/g, ""));
   const runningLines = withoutSkipped.split("\n");
-  return text.split("\n").flatMap((comment, at) => {
+  return text.split("\n").flatMap((comment, index) => {
     const [, list] = /^\s*\/\/ evidence:(.*)$/.exec(comment) ?? [];
     if (list === undefined) return [];
     const ids = list.split(",").map((id) => id.trim());
-    const isAboveTest = runningLines[at] !== "" && /^\s*(?:it|describe)\b/.test(runningLines[at + 1] ?? "");
-    return [{ ids, line: at + 1, isAboveTest }];
+    const isAboveTest =
+      runningLines[index] !== "" && /^\s*(?:it|describe)\b/.test(runningLines[index + 1] ?? "");
+    return [{ ids, line: index + 1, isAboveTest }];
   });
 }
 
-/** A skipped or planned test, or a group of such, up to the line of the same indent that ends it. */
+/** Matches a skipped or planned test or group, up to the closing line of the same indent. */
 const SKIPPED_TEST = /^( *)(?:it|test|describe)(?:\.\w+)*\.(?:skip|todo)\b(?:.*;$|[^]*?^\1\S.*;$)/gm;
 
 /** Paths under src/ that a page names and that do not exist. */

@@ -1,9 +1,9 @@
-/** A clock that stands until a test moves it. */
+/** A clock that only moves when a test advances it. */
 import type { Clock } from "../../src/platform/clock.ts";
 
 export interface FakeClock extends Clock {
   advance(ms: number): void;
-  /** Sets the time of day, forwards or back, in no time. */
+  /** Changes the time of day, forwards or backwards, without elapsed time. */
   jump(ms: number): void;
 }
 

@@ -1,4 +1,4 @@
-/** Ports on which nobody listens, for programs that are told theirs. */
+/** Finds a free TCP port for programs that need one as a setting. */
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 

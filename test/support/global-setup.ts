@@ -1,4 +1,4 @@
-/** Once a test run: a real PostgreSQL with a migrated database that each test file copies, and a real MongoDB. */
+/** Runs once per test run: starts a PostgreSQL with a migrated template database, and a MongoDB. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,11 +14,11 @@ import { migrateDatabase } from "../../src/platform/postgres/migrate.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The server's address with a database that tests may connect to in order to make their own. */
+    /** URL of a PostgreSQL database from which tests can create their own databases. */
     serverUrl: string;
-    /** The MongoDB, a replica set; tests name a database of their own in it (`createTestMongo`). */
+    /** URL of the MongoDB replica set. Tests use separate databases in it (`createTestMongo`). */
     mongoUrl: string;
-    /** A `mongod`, for those who start one. */
+    /** Path of a `mongod`, for tests that start one. */
     mongodBinary: string;
   }
 }
@@ -26,43 +26,43 @@ declare module "vitest" {
 const TEMPLATE = "waymark_template";
 
 /**
- * TEST_DATABASE_URL names a server of one's own (any supported PostgreSQL); its user must be able to create databases.
- * A `mongod` is found as for `npm start`, and downloaded once where there is none.
+ * Set TEST_DATABASE_URL to use another PostgreSQL server, of any supported version; its user must be able to create
+ * databases. A `mongod` is found as for `npm start`, and downloaded once if there is none.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const own = process.env["TEST_DATABASE_URL"];
+  const externalUrl = process.env["TEST_DATABASE_URL"];
   const dataDir = await mkdtemp(join(tmpdir(), "waymark-test-"));
-  const opened = new AsyncDisposableStack();
-  opened.defer(() => rm(dataDir, { recursive: true, force: true }));
+  const stack = new AsyncDisposableStack();
+  stack.defer(() => rm(dataDir, { recursive: true, force: true }));
   const [serverUrl, mongo] = await Promise.all([
-    own ?? startPostgres(dataDir, opened),
-    startMongo(dataDir, opened),
+    externalUrl ?? startPostgres(dataDir, stack),
+    startMongo(dataDir, stack),
   ]);
   await makeTemplate(serverUrl);
   project.provide("serverUrl", serverUrl);
   project.provide("mongoUrl", mongo.url);
   project.provide("mongodBinary", mongo.binary);
-  return () => opened.disposeAsync();
+  return () => stack.disposeAsync();
 }
 
-async function startPostgres(dataDir: string, opened: AsyncDisposableStack): Promise<string> {
-  // Durability is not what these tests look at; those that do (test/faults) start a server of their own.
+async function startPostgres(dataDir: string, stack: AsyncDisposableStack): Promise<string> {
+  // Only test/faults tests durability, with separate servers.
   const postgresFlags = ["-c", "fsync=off", "-c", "max_connections=200"];
-  return opened.use(await openEmbeddedPostgres({ dataDir, exclusive: true, postgresFlags })).url;
+  return stack.use(await openEmbeddedPostgres({ dataDir, exclusive: true, postgresFlags })).url;
 }
 
 async function startMongo(
   dataDir: string,
-  opened: AsyncDisposableStack,
+  stack: AsyncDisposableStack,
 ): Promise<{ url: string; binary: string }> {
   const { mongo, cacheDir } = toConfig(readEnv());
-  const binary = await findMongodBinary({ ...mongo, cacheDir }, say, new AbortController().signal);
-  const embedded = opened.use(openEmbeddedMongo({ dataDir, binary, cacheDir, download: false }));
+  const binary = await findMongodBinary({ ...mongo, cacheDir }, printStatus, new AbortController().signal);
+  const embedded = stack.use(openEmbeddedMongo({ dataDir, binary, cacheDir, download: false }));
   return { url: await embedded.url, binary };
 }
 
-function say(sentence: string): void {
-  process.stderr.write(`${sentence}\n`);
+function printStatus(message: string): void {
+  process.stderr.write(`${message}\n`);
 }
 
 async function makeTemplate(serverUrl: string): Promise<void> {

@@ -1,4 +1,4 @@
-/** Mails on a database of their own, with a mail server to take them and workers to send them. */
+/** The mail service on a new database, with workers that send mails to a test SMTP server or a folder. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ import { parseSmtpUrl } from "../../src/platform/mail/smtp-url.ts";
 import { testSecretBox } from "./test-secret.ts";
 import { createTestDatabase } from "./database/test-database.ts";
 
-/** What stands in the link of each mail. */
+/** The token in the link of each mail. */
 export const LINK_TOKEN = "c2VjcmV0LW9mLWEtbGluaw";
 export const SENDER = { name: "Wäymark", address: "no-reply@waymark.example" };
 
@@ -30,16 +30,15 @@ export interface MailFixture extends AsyncDisposable {
   readonly mails: MailService;
   readonly folder: string;
   readonly log: string[];
-  /** Of the worker that was started last. */
+  /** Attempts by outcome, of the last started worker. */
   attempts(): Promise<Record<string, number>>;
-  /** `url`: of the mail server; null: there is none. */
+  /** `url` is the SMTP server's. With null, mails are saved to `folder`. */
   startWorker(url: string | null, parts?: { tracing?: Tracing }): MailWorker;
   outbox(): Promise<MailView[]>;
-  /** The one that there is. */
   onlyMail(): Promise<MailView>;
-  /** As if the time had come for what waits. */
+  /** Makes all pending mails due now. */
   makeDue(): Promise<void>;
-  /** Everything that the database holds of mails. */
+  /** Returns all rows of the mail table as text. */
   dump(): Promise<string>;
   clear(): Promise<void>;
 }

@@ -1,7 +1,6 @@
 /**
- * A scheduler in a process of its own, for tests that stop and kill processes. Arguments: MongoDB's address, the lock's
- * lifetime in milliseconds, and `hang` where what it handles is never to return. It prints a line of JSON for each run, and
- * ends by itself once it is stopped by the end of its standard input.
+ * A scheduler process, for tests that stop and kill processes. Arguments: MongoDB URL, lock lifetime in milliseconds, and
+ * `hang` if handlers must never return. Prints a line of JSON per run. Stops when its standard input ends.
  */
 import { once } from "node:events";
 import { createLogger } from "../../src/platform/logger.ts";

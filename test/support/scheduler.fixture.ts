@@ -1,4 +1,4 @@
-/** Schedulers that share the jobs of one database, with times short enough for a test. */
+/** Schedulers that share the tasks of one MongoDB database, with short intervals. */
 import { MongoClient, type Collection } from "mongodb";
 import { onTestFinished, vi } from "vitest";
 import { createLogger, type Logger } from "../../src/platform/logger.ts";
@@ -23,11 +23,11 @@ export interface TestScheduler {
 export interface SchedulerFixture {
   readonly url: string;
   readonly tasks: Collection;
-  /** One more process, as it were: a scheduler on a connection of its own. */
+  /** Adds a scheduler with a separate connection, like a further process. */
   readonly addScheduler: (parts?: Omit<Partial<SchedulerDeps>, "mongo"> & { url?: string }) => TestScheduler;
 }
 
-/** For one test. */
+/** Must be called in a test, which disposes it. */
 export function openSchedulerFixture(): SchedulerFixture {
   const database = createTestMongo();
   const client = new MongoClient(database.url);
@@ -52,12 +52,12 @@ export function openSchedulerFixture(): SchedulerFixture {
   };
 }
 
-/** Waits for as long as the test may take. */
+/** Retries `poll` for up to 25 s. */
 export function eventually<T>(poll: () => T | Promise<T>): Promise<T> {
   return vi.waitFor(poll, { timeout: 25_000, interval: 10 });
 }
 
-/** A handler's work that stays under way until it is told to return. */
+/** Returns work for a task handler that does not finish until `letReturn` is called. */
 export function createBlockedWork() {
   const { promise, resolve } = Promise.withResolvers<void>();
   const work = vi.fn<() => Promise<void>>(() => promise);

@@ -1,19 +1,19 @@
-/** A real SMTP server in the test's process: what it takes, it keeps, parsed. */
+/** An SMTP server in the test's process that parses and keeps received mails. */
 import type { AddressInfo } from "node:net";
 import { callbackify } from "node:util";
 import PostalMime, { type Email } from "postal-mime";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 
 export interface ReceivedMail extends Email {
-  /** As it came, headers and all. */
+  /** The unparsed message with its headers. */
   raw: string;
-  /** The recipients that the server was told, whatever the headers say. */
+  /** The envelope's recipients, which can differ from the headers. */
   recipients: string[];
-  /** Whether it came encrypted. */
+  /** True if it was sent over TLS. */
   isSecure: boolean;
 }
 
-/** What the server says in place of `250`. */
+/** An error reply instead of `250`. */
 export interface SmtpRejection {
   code: number;
   message: string;
@@ -22,11 +22,11 @@ export interface SmtpRejection {
 export interface TestSmtpServer extends AsyncDisposable {
   readonly port: number;
   readonly received: ReceivedMail[];
-  /** The next answers, to as many recipients or mails. Empty: everything is taken. */
+  /** Rejections for the next recipients or messages. Empty: everything is accepted. */
   readonly rejections: { recipient: SmtpRejection[]; message: SmtpRejection[] };
-  /** What a mail waits for before it is taken. */
+  /** Messages are accepted after this promise resolves. */
   acceptAfter: Promise<void> | null;
-  /** How many have waited, or wait. */
+  /** Messages that have waited for `acceptAfter` so far. */
   delayedCount: number;
 }
 
@@ -45,13 +45,13 @@ export async function startTestSmtpServer({
     disabledCommands: ["STARTTLS", ...(options.onAuth ? [] : ["AUTH"])],
     onRcptTo: (_address, _session, callback) => callback(toSmtpError(rejections.recipient.shift())),
     onData(stream, session, callback) {
-      const take = async (): Promise<void> => {
+      const receive = async (): Promise<void> => {
         const chunks: Buffer[] = [];
         for await (const chunk of stream) chunks.push(chunk as Buffer);
         if (smtpServer.acceptAfter) smtpServer.delayedCount += 1;
         await smtpServer.acceptAfter;
-        const refusal = toSmtpError(rejections.message.shift());
-        if (refusal) throw refusal;
+        const error = toSmtpError(rejections.message.shift());
+        if (error) throw error;
         const raw = Buffer.concat(chunks);
         received.push({
           ...(await PostalMime.parse(raw)),
@@ -60,11 +60,11 @@ export async function startTestSmtpServer({
           isSecure: session.secure,
         });
       };
-      callbackify(take)((error) => callback(error));
+      callbackify(receive)((error) => callback(error));
     },
     ...options,
   });
-  // A client that hangs up is no failure of the test.
+  // Clients may disconnect at any time.
   server.on("error", () => undefined);
   await new Promise<void>((resolve, reject) => {
     server.server.once("error", reject);
@@ -81,6 +81,6 @@ export async function startTestSmtpServer({
   return smtpServer;
 }
 
-function toSmtpError(refusal: SmtpRejection | undefined): Error | null {
-  return refusal ? Object.assign(new Error(refusal.message), { responseCode: refusal.code }) : null;
+function toSmtpError(rejection: SmtpRejection | undefined): Error | null {
+  return rejection ? Object.assign(new Error(rejection.message), { responseCode: rejection.code }) : null;
 }

@@ -1,4 +1,4 @@
-/** Closes a run with `N passed, N failed` alone on a line, for `.ci/run` and whoever reads its log. */
+/** Prints `N passed, N failed` as the last line of a test run, for `.ci/run` and its log. */
 import type { SerializedError } from "vitest";
 import type { Reporter, TestModule, TestRunEndReason } from "vitest/node";
 
@@ -6,7 +6,7 @@ export default class SummaryLineReporter implements Reporter {
   #line = "";
 
   onInit(): void {
-    // The other reporters, coverage and the global teardown print after the run's end, and this line is the last.
+    // Other reporters, coverage and the global teardown print after the end of the run.
     process.once("exit", () => process.stdout.write(this.#line));
   }
 
@@ -19,10 +19,10 @@ export default class SummaryLineReporter implements Reporter {
     for (const module of modules) {
       for (const test of module.children.allTests()) {
         const { state } = test.result();
-        // What an interrupted run leaves pending did not pass.
+        // A test that an interrupted run leaves pending counts as failed.
         count[state === "pending" ? "failed" : state] += 1;
       }
-      // A file that does not load and a hook that throws have no failed test to show for it.
+      // A file that fails to load or a hook that throws has no failed test.
       count.failed += [module, ...module.children.allSuites()].filter(
         (part) => part.errors().length > 0,
       ).length;

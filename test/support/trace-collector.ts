@@ -1,4 +1,4 @@
-/** A real collector of traces: it takes OTLP over HTTP in JSON, and keeps every span that it was sent. */
+/** A trace collector: receives OTLP over HTTP in JSON and keeps all spans. */
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,26 +11,26 @@ export interface CollectedSpan {
   readonly name: string;
   readonly traceId: string;
   readonly spanId: string;
-  /** Null: it is the trace's first. */
+  /** Null for a root span. */
   readonly parentId: string | null;
-  /** As OTLP numbers them: 1 internal, 2 server, 3 client, 4 producer, 5 consumer. */
+  /** OTLP number: 1 internal, 2 server, 3 client, 4 producer, 5 consumer. */
   readonly kind: number;
   readonly isFailed: boolean;
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly links: readonly { traceId: string; spanId: string }[];
-  /** Of the process. */
+  /** Attributes of the process. */
   readonly resource: Readonly<Record<string, unknown>>;
 }
 
 export interface TraceCollector extends AsyncDisposable {
-  /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
+  /** Value for OTEL_EXPORTER_OTLP_ENDPOINT. */
   readonly url: string;
   readonly posts: { path: string; headers: IncomingHttpHeaders; body: string }[];
-  /** What it answers; null: nothing, ever. */
+  /** Response status. Null: never responds. */
   status: number | null;
   spans(): CollectedSpan[];
-  /** Resolves with the trace of this request once the request itself, and whatever `find` looks for, is part of it. */
-  waitForTrace(requestId: string, find?: (span: CollectedSpan) => boolean): Promise<CollectedSpan[]>;
+  /** Resolves with the trace of this request once it has the request's span and a span that matches `isMatch`. */
+  waitForTrace(requestId: string, isMatch?: (span: CollectedSpan) => boolean): Promise<CollectedSpan[]>;
 }
 
 interface OtlpValue {
@@ -60,14 +60,14 @@ interface OtlpRequest {
 
 export async function startTraceCollector(): Promise<TraceCollector> {
   const posts: TraceCollector["posts"] = [];
-  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { url: path = "", headers } = request;
     posts.push({ path, headers, body: await text(request) });
     if (collector.status !== null)
       response.writeHead(collector.status, { "content-type": "application/json" }).end("{}");
   };
   const server = createServer(
-    (request, response) => void take(request, response).catch(() => response.destroy()),
+    (request, response) => void handle(request, response).catch(() => response.destroy()),
   );
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -77,15 +77,15 @@ export async function startTraceCollector(): Promise<TraceCollector> {
     posts,
     status: 200,
     spans: () => posts.flatMap(({ body }) => parseSpans(JSON.parse(body) as OtlpRequest)),
-    waitForTrace: (requestId, find = () => true) =>
+    waitForTrace: (requestId, isMatch = () => true) =>
       vi.waitFor(
         () => {
           const spans = collector.spans();
           const root = spans.find(({ attributes }) => attributes["waymark.request.id"] === requestId);
-          const ofTrace = spans.filter(({ traceId }) => traceId === root?.traceId);
-          if (!ofTrace.some(find))
-            throw new Error(`Not among ${JSON.stringify(spans.map(({ name }) => name))}`);
-          return ofTrace;
+          const traceSpans = spans.filter(({ traceId }) => traceId === root?.traceId);
+          if (!traceSpans.some(isMatch))
+            throw new Error(`No matching span among ${JSON.stringify(spans.map(({ name }) => name))}`);
+          return traceSpans;
         },
         { timeout: 20_000, interval: 20 },
       ),
@@ -98,13 +98,13 @@ export async function startTraceCollector(): Promise<TraceCollector> {
   return collector;
 }
 
-/** Traces that go there, and soon; `role` is told with each of their spans. */
+/** Opens tracing that sends to the collector every 10 ms. Each span has the attribute `waymark.role`. */
 export function openTracingTo({ url }: Pick<TraceCollector, "url">, role: string, ratio = 1): Tracing {
   const settings = { url: `${url}/v1/traces`, headers: {}, resource: { "waymark.role": role }, ratio };
   return openTracing(settings, { batchDelayMs: 10 });
 }
 
-/** The spans from the first of its trace down to `span`. */
+/** Returns the spans from the root span to `span`. */
 export function spanPath(span: CollectedSpan, spans: readonly CollectedSpan[]): CollectedSpan[] {
   const parent = spans.find(({ spanId }) => spanId === span.parentId);
   return parent ? [...spanPath(parent, spans), span] : [span];

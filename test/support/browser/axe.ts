@@ -1,17 +1,17 @@
-/** axe-core on a page as it stands: WCAG 2.2 AA, and what its makers call best practice. */
+/** Checks a page with axe-core: WCAG 2.2 AA and axe's best practices. */
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 
 const RULE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
-/** What a change of the colours alone can break. */
+/** The rules that a change of colours can break. */
 const COLOR_RULES = ["color-contrast", "link-in-text-block"];
 
 interface AxeResults {
   violations: { id: string; help: string; nodes: { target: unknown[]; failureSummary?: string }[] }[];
 }
 
-/** What is wrong, a line for each place; empty: nothing. */
+/** Returns one line per violation and element. */
 export async function findAccessibilityViolations(
   page: Page,
   { colorsAlone = false } = {},

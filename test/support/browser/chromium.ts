@@ -1,13 +1,13 @@
-/** A real Chromium: the one that comes as a package on Linux x64, or the Chrome that is installed. */
+/** Starts a real browser: the packaged Chromium on Linux x64, otherwise an installed Chrome. */
 import packaged from "@sparticuz/chromium";
 import { chromium, type Browser } from "playwright-core";
 
-/** Of the flags that the package recommends none: they run everything in one process, which dies with a page. */
+/** The package's recommended flags are not used: they run all pages in one process, which crashes with any page. */
 const ARGS = ["--no-sandbox", "--disable-gpu"];
 
 interface Candidate {
   name: string;
-  /** What Playwright is told about it. */
+  /** Options for Playwright's `launch`. */
   launchOptions: () => Promise<{ executablePath: string } | { channel: "chrome" }>;
 }
 
@@ -20,7 +20,7 @@ const installedChrome: Candidate = {
   launchOptions: async () => ({ channel: "chrome" }),
 };
 
-/** `CHROME_PATH` names one, and then nothing is taken in its place. */
+/** If `CHROME_PATH` is set, it is the only candidate. */
 function candidates(): readonly Candidate[] {
   const path = process.env["CHROME_PATH"];
   if (path !== undefined && path !== "")
@@ -29,7 +29,7 @@ function candidates(): readonly Candidate[] {
   return hasPackage ? [packagedChromium, installedChrome] : [installedChrome];
 }
 
-/** The first that starts. */
+/** Returns the first candidate that starts. Throws with the reasons if none does. */
 export async function launchChromium(): Promise<Browser> {
   const failures: string[] = [];
   for (const { name, launchOptions } of candidates()) {
@@ -40,6 +40,6 @@ export async function launchChromium(): Promise<Browser> {
     }
   }
   const advice =
-    "The tests in a browser need Chromium or Chrome. Install Google Chrome, or name one by CHROME_PATH.";
+    "Browser tests need Chromium or Chrome. Install Google Chrome, or set CHROME_PATH to an executable.";
   throw new Error([advice, ...failures].join("\n\n"));
 }

@@ -1,4 +1,4 @@
-/** A service in use, so that no page of the console is empty: jobs, webhooks that fare well and ill, people, requests, mails. */
+/** An app with data for every console page: jobs, working and failing webhooks, users, account requests and mails. */
 import { vi } from "vitest";
 import { sql } from "../../../src/platform/postgres/sql.ts";
 import { createTestUser, createSessionClient, type TestUser } from "../accounts/session-client.ts";
@@ -14,7 +14,7 @@ export interface ConsoleFixture extends AsyncDisposable {
   readonly member: TestUser;
   readonly operator: SignedInTestUser;
   readonly markingNumber: string;
-  /** Typed ids. */
+  /** Typed IDs. */
   readonly ids: {
     endpoint: string;
     delivery: string;
@@ -22,7 +22,7 @@ export interface ConsoleFixture extends AsyncDisposable {
     request: string;
     organization: string;
   };
-  /** Of the links in mails, by the page that they lead to. */
+  /** Tokens of links in mails, by page. */
   readonly tokens: Record<"register" | "invitation" | "reset-password" | "account-request", string>;
 }
 
@@ -65,21 +65,21 @@ async function fillJobs(app: TestApp, agent: TestOrganization): Promise<string[]
     { normalized_status: "failed", failure_reason: "a reason of their own" },
     { normalized_status: "completed", weight: 12.5, piece_quantity: 3 },
     { normalized_status: "assigned", scheduled_date: "2020-01-01" },
-    { instructions: "Leave at the reception, or where there is none: with whoever opens. ".repeat(6) },
+    { instructions: "Leave at the reception, or with a neighbour if the office is closed. ".repeat(6) },
     { recipient_name: "ALongNameWithoutAnySpaceInItThatHasToBreakSomewhere".repeat(2) },
   ];
   const numbers = await app.createJobs(
     agent,
-    patches.map((patch, at) => ({ patch, ...(at % 2 === 0 && { contractor }) })),
+    patches.map((patch, index) => ({ patch, ...(index % 2 === 0 && { contractor }) })),
   );
   const change = { method: "PATCH", key: agent.key, body: `{ "normalized_status": "out_for_delivery" }` };
   await app.call(`/v1/jobs/by-marking/${numbers[0]}`, change);
   return numbers;
 }
 
-async function fillWebhooks(app: TestApp, owner: SignedInTestUser, opened: AsyncDisposableStack) {
-  const good = opened.use(await startTestReceiver({ respond: () => ({ body: `{ "taken": true }` }) }));
-  const bad = opened.use(await startTestReceiver({ respond: () => ({ status: 500, body: "Out of order" }) }));
+async function fillWebhooks(app: TestApp, owner: SignedInTestUser, stack: AsyncDisposableStack) {
+  const good = stack.use(await startTestReceiver({ respond: () => ({ body: `{ "taken": true }` }) }));
+  const bad = stack.use(await startTestReceiver({ respond: () => ({ status: 500, body: "Out of order" }) }));
   const create = async (url: string): Promise<string> => {
     const { createWebhookEndpoint } = await owner.queryData(
       `mutation ($url: String!) { createWebhookEndpoint(input: { url: $url, description: "Dispatch board" }) {
@@ -98,13 +98,13 @@ async function fillWebhooks(app: TestApp, owner: SignedInTestUser, opened: Async
   const endpoint = await create(good.url);
   const failing = await create(`${bad.url}/a/rather/long/path?tenant=northwind-agency-production`);
   const [delivery, failedDelivery] = [await test(endpoint), await test(failing)];
-  // What a day of failures would bring.
+  // Simulates a day of failures.
   await app.database.query(sql`update webhook_endpoint set failing_since = now() - interval '1 day'
     where url like ${`${bad.url}%`}`);
   return { endpoint, delivery, failedDelivery };
 }
 
-/** The log is written in batches. */
+/** Waits for the requests to appear, because the log is written in batches. */
 async function fillRequestLog(
   app: TestApp,
   { key }: TestOrganization,
@@ -116,7 +116,7 @@ async function fillRequestLog(
     async () => {
       const { requestLog } = await owner.queryData("{ requestLog(first: 10) { nodes { status } } }");
       const statuses = requestLog.nodes.map(({ status }: { status: number }) => status);
-      if (!statuses.includes(404)) throw new Error(`The log has ${statuses.join(", ")} only`);
+      if (!statuses.includes(404)) throw new Error(`The request log only has ${statuses.join(", ")}`);
     },
     { timeout: 20_000, interval: 50 },
   );
@@ -126,7 +126,7 @@ async function fillAccounts(
   app: TestApp,
   { owner, operator }: { owner: SignedInTestUser; operator: SignedInTestUser },
 ) {
-  const [approved, asked, pending] = [
+  const [approved, awaitingReply, pending] = [
     await requestAccount(app, operator, "Harbour Parcels"),
     await requestAccount(app, operator, "Swift Vans"),
     await requestAccount(app, operator, "Mill Lane Couriers"),
@@ -135,7 +135,7 @@ async function fillAccounts(
     `mutation ($id: ID!) { approveAccountRequest(id: $id) { userErrors { message } } }`,
     approved,
   );
-  const question = { id: asked.id, question: "Whose jobs would you carry out?" };
+  const question = { id: awaitingReply.id, question: "Whose jobs would you carry out?" };
   await operator.queryData(
     `mutation ($id: ID!, $question: String!) { askAccountRequestQuestion(id: $id, question: $question) { userErrors { message } } }`,
     question,
@@ -153,7 +153,7 @@ async function fillAccounts(
       await waitForMail(app, owner.email, "password_reset"),
       "reset-password",
     ),
-    "account-request": await waitForMail(app, asked.email, "account_request_question").then((mail) =>
+    "account-request": await waitForMail(app, awaitingReply.email, "account_request_question").then((mail) =>
       extractLinkToken(mail, "account-request"),
     ),
   };
@@ -177,5 +177,5 @@ async function requestAccount(
   const { accountRequests } = await operator.queryData(
     "{ accountRequests(first: 100) { nodes { id email } } }",
   );
-  return accountRequests.nodes.find((one: { email: string }) => one.email === email);
+  return accountRequests.nodes.find((node: { email: string }) => node.email === email);
 }

@@ -1,11 +1,11 @@
-/** The way from "we would like access" to the first changed job and its webhook, step by step in the console. */
+/** The steps from the account request to the first changed job and its webhook, in the console. */
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
 import { VALID_PASSWORD } from "../accounts/session-client.ts";
 import { expectVisible } from "./tabs.ts";
 import type { PageUser } from "./page-user.ts";
 
-/** Somebody at a page. */
+/** A page and the user who operates it. */
 export interface ConsoleVisitor {
   readonly page: Page;
   readonly user: PageUser;
@@ -44,7 +44,7 @@ export async function approveRequest({ page, user }: ConsoleVisitor, organizatio
   await page.getByRole("button", { name: "Resend registration…" }).waitFor();
 }
 
-/** `link`: of the mail. */
+/** `link` comes from the registration mail. */
 export async function registerAccount(
   { page, user }: ConsoleVisitor,
   link: string,
@@ -58,7 +58,7 @@ export async function registerAccount(
   await user.activate(page.getByRole("link", { name: "Sign in" }));
 }
 
-/** Answers with the key. */
+/** Creates an API key and returns it. */
 export async function createKey({ page, user }: ConsoleVisitor, name: string): Promise<string> {
   await user.activate(page.getByRole("link", { name: "Integrations" }));
   await page.getByRole("heading", { name: "No API key yet" }).waitFor();
@@ -73,7 +73,7 @@ export async function createKey({ page, user }: ConsoleVisitor, name: string): P
   return key;
 }
 
-/** Answers with its secret, on the page of the endpoint. */
+/** Creates an endpoint, returns its secret and stays on the endpoint's page. */
 export async function createEndpoint({ page, user }: ConsoleVisitor, url: string): Promise<string> {
   await user.activate(page.getByRole("link", { name: "Endpoints" }));
   await page.getByRole("heading", { name: "No endpoint yet" }).waitFor();
@@ -87,11 +87,11 @@ export async function createEndpoint({ page, user }: ConsoleVisitor, url: string
   return secret;
 }
 
-/** The receiver's answer is shown. */
-export async function sendTestEvent({ page, user }: ConsoleVisitor, answer: string): Promise<void> {
+/** Sends a test event and waits until the receiver's response is shown. */
+export async function sendTestEvent({ page, user }: ConsoleVisitor, response: string): Promise<void> {
   await user.activate(page.getByRole("button", { name: "Send test event" }));
-  const shown = page.getByRole("region", { name: "Test event" });
-  await shown.getByText(answer).waitFor();
+  const result = page.getByRole("region", { name: "Test event" });
+  await result.getByText(response).waitFor();
 }
 
 export async function changeStatus(
@@ -109,7 +109,7 @@ export async function changeStatus(
   await page.getByText(`Status changed: ${status}`).waitFor();
 }
 
-/** It stands in the log, once it has arrived. */
+/** Expects the delivery in the delivery log. */
 export async function expectDelivered(
   { page, user }: ConsoleVisitor,
   event: string,

@@ -1,14 +1,14 @@
-/** Somebody who uses a page: with a mouse, or by the keyboard alone. */
+/** Operates a page with the mouse, or with the keyboard only. */
 import type { Locator, Page } from "playwright-core";
 import { expect } from "vitest";
 
 export interface PageUser {
-  /** A button or a link. */
+  /** Activates a button or a link. */
   activate: (target: Locator) => Promise<void>;
   fill: (field: Locator, text: string) => Promise<void>;
-  /** One of a group of radio buttons. */
+  /** Selects a radio button. */
   check: (radio: Locator) => Promise<void>;
-  /** An option of a menu that can be searched. */
+  /** Selects an option of a searchable select. */
   selectOption: (field: Locator, option: string) => Promise<void>;
 }
 
@@ -24,7 +24,7 @@ export function createMouseUser(page: Page): PageUser {
   };
 }
 
-/** Each control is reached by Tab, and must look different once it has the focus. */
+/** Reaches each control by Tab, and expects that it looks different with focus. */
 export function createKeyboardUser(page: Page): PageUser {
   const { keyboard: keys } = page;
   const focus = (target: Locator): Promise<void> => tabTo(page, target);
@@ -43,7 +43,7 @@ export function createKeyboardUser(page: Page): PageUser {
       await focus(page.locator(`input[type=radio][name="${name}"]:checked`));
       for (let step = 0; step < MAX_OPTIONS && !(await radio.isChecked()); step += 1)
         await keys.press("ArrowDown");
-      expect(await radio.isChecked(), "an arrow key leads to the option").toBe(true);
+      expect(await radio.isChecked(), "arrow keys reach the option").toBe(true);
     },
     async selectOption(field, option) {
       await focus(field);
@@ -64,25 +64,25 @@ async function tabTo(page: Page, target: Locator): Promise<void> {
   const before = await unfocusedAppearance(page, target);
   for (let stop = 0; stop < MAX_TAB_STOPS && !(await readFocusState(target)).hasFocus; stop += 1)
     await page.keyboard.press("Tab");
-  expect((await readFocusState(target)).hasFocus, `Tab leads to ${String(target)}`).toBe(true);
+  expect((await readFocusState(target)).hasFocus, `Tab reaches ${String(target)}`).toBe(true);
   await expect
     .poll(async () => (await readFocusState(target)).appearance, {
-      message: `one sees that ${String(target)} has the focus`,
+      message: `${String(target)} has a visible focus style`,
     })
     .not.toBe(before);
 }
 
-/** To compare with. A dialog that opens gives its first field the focus, and once more a moment later. */
+/** Tabs away first, because an opening dialog focuses its first field, and again a moment later. */
 async function unfocusedAppearance(page: Page, target: Locator): Promise<string> {
   for (let stop = 0; stop < MAX_TAB_STOPS; stop += 1) {
     const { hasFocus, appearance } = await readFocusState(target);
     if (!hasFocus) return appearance;
     await page.keyboard.press("Tab");
   }
-  throw new Error(`Tab does not lead away from ${String(target)}`);
+  throw new Error(`Tab does not move the focus from ${String(target)}`);
 }
 
-/** What is used here of an element in the page. */
+/** The parts of a DOM element that are used here. */
 interface PageElement {
   getAnimations(): { finished: Promise<unknown> }[];
   parentElement: PageElement | null;
@@ -95,18 +95,18 @@ interface PageElement {
 
 interface FocusState {
   hasFocus: boolean;
-  /** Whatever a focus may change about the element, its frame and what is drawn beside it. */
+  /** Styles that focus can change, of the element, its parent and its next sibling. */
   appearance: string;
 }
 
 function readFocusState(target: Locator): Promise<FocusState> {
-  return target.evaluate(async (one: unknown) => {
-    const element = one as PageElement;
+  return target.evaluate(async (node: unknown) => {
+    const element = node as PageElement;
     const { ownerDocument } = element;
     const parts = [element, element.parentElement, element.nextElementSibling].filter(
       (each) => each !== null,
     );
-    // A field that has just lost the focus still looks for a moment as if it had it.
+    // Focus styles fade out for a moment.
     await Promise.allSettled(parts.flatMap((each) => each.getAnimations()).map(({ finished }) => finished));
     const appearance = parts.map((each) => {
       const { outline, boxShadow, borderColor, backgroundColor } =

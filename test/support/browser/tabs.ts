@@ -1,4 +1,4 @@
-/** Pages of the console in a real browser, each of which keeps a list of what it complained about. */
+/** Opens console pages in a real browser and collects their errors. */
 import type { Browser, BrowserContext, Locator, Page } from "playwright-core";
 import pg from "pg";
 import { inject } from "vitest";
@@ -7,10 +7,10 @@ import { signIn, type TestUser } from "../accounts/session-client.ts";
 import { launchChromium } from "./chromium.ts";
 import type { TestApp } from "../app/app.fixture.ts";
 
-/** On a machine that does other things too. */
+/** Generous, for busy machines. */
 export const BROWSER_TIMEOUT_MS = 120_000;
 const STEP_TIMEOUT_MS = 30_000;
-/** Whatever number all files agree on. */
+/** The PostgreSQL advisory lock shared by all test files. */
 const LOCK_ID = 4_190;
 
 export const DESKTOP = { width: 1280, height: 800 };
@@ -19,23 +19,23 @@ export const PHONE = { width: 360, height: 740 };
 export interface Tab {
   readonly context: BrowserContext;
   readonly page: Page;
-  /** Errors on the console, what the page's policy refused, failures nobody caught, and requests to other hosts. */
+  /** Console errors, CSP violations, uncaught errors and requests to other hosts. */
   readonly pageErrors: string[];
 }
 
 export interface TabOptions {
-  /** Who is signed in; nobody unless said. */
+  /** The signed-in user. Default: none. */
   user?: Pick<TestUser, "email" | "password">;
   viewport?: { width: number; height: number };
 }
 
-/** With the console as it stands in the sources. */
+/** Builds the console if its sources have changed, and starts a browser. */
 export async function startBrowser(): Promise<Browser> {
   await withAdvisoryLock(buildIfStale);
   return await withAdvisoryLock(launchChromium);
 }
 
-/** A browser of its own, as it were, with one page. */
+/** Opens a page in a new, isolated browser context. */
 export async function openTab(
   browser: Browser,
   app: Pick<TestApp, "call" | "url">,
@@ -47,7 +47,7 @@ export async function openTab(
     locale: "en-GB",
     timezoneId: "UTC",
     colorScheme: "light",
-    // What moves is never quite there.
+    // Animations would make screenshots and waits unstable.
     reducedMotion: "reduce",
   });
   context.setDefaultTimeout(STEP_TIMEOUT_MS);
@@ -56,17 +56,17 @@ export async function openTab(
   return { context, page, pageErrors: collectPageErrors(page, app.url) };
 }
 
-/** Sooner or later. */
-export async function expectVisible(what: Locator): Promise<void> {
-  await what.waitFor({ state: "visible" });
+/** Waits until the element is visible. */
+export async function expectVisible(target: Locator): Promise<void> {
+  await target.waitFor({ state: "visible" });
 }
 
-/** A `Cookie` header as a browser's cookies. */
+/** Converts a `Cookie` header to Playwright cookies. */
 export function browserCookies(
   app: Pick<TestApp, "url">,
   cookie: string,
 ): Parameters<BrowserContext["addCookies"]>[0] {
-  // Such a cookie is only taken from `https:`, or over the network from this very machine.
+  // Playwright accepts secure cookies only for `https:` URLs; the browser also sends them to localhost.
   const url = app.url.replace(/^http:/, "https:");
   return cookie.split("; ").map((pair) => {
     const [name = "", value = ""] = pair.split("=", 2);
@@ -75,23 +75,23 @@ export function browserCookies(
 }
 
 function collectPageErrors(page: Page, origin: string): string[] {
-  const complaints: string[] = [];
+  const pageErrors: string[] = [];
   page.on("console", (message) => {
     const { url } = message.location();
-    // A browser tells of every refusal on its console; this one says that nobody is signed in, which is no error.
+    // Browsers log every 4xx response. This one only means that no user is signed in.
     const isSignedOut = url === `${origin}/auth/session` && message.text().includes("401");
-    if (message.type() === "error" && !isSignedOut) complaints.push(`console: ${message.text()} (${url})`);
+    if (message.type() === "error" && !isSignedOut) pageErrors.push(`console: ${message.text()} (${url})`);
   });
-  page.on("pageerror", (error) => void complaints.push(`uncaught: ${error.message}`));
+  page.on("pageerror", (error) => void pageErrors.push(`uncaught: ${error.message}`));
   page.on("request", (request) => {
     const url = new URL(request.url());
     const isOwn = url.origin === origin || ["data:", "blob:"].includes(url.protocol);
-    if (!isOwn) complaints.push(`request to ${url.origin}`);
+    if (!isOwn) pageErrors.push(`request to ${url.origin}`);
   });
-  return complaints;
+  return pageErrors;
 }
 
-/** Files run beside each other, and all of them would build the console and unpack the browser into the same place. */
+/** Test files run in parallel, and each builds the console and unpacks the browser in the same place. */
 async function withAdvisoryLock<T>(work: () => Promise<T>): Promise<T> {
   const client = new pg.Client(inject("serverUrl"));
   await client.connect();

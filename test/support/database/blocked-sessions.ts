@@ -1,4 +1,4 @@
-/** Calls that are truly under way: a transaction that holds them up, and when they wait. */
+/** Blocks calls with an open transaction, and waits until they are blocked. */
 import { expect, vi } from "vitest";
 import type { Database, Queryable } from "../../../src/platform/postgres/database.ts";
 import { sql, type Sql } from "../../../src/platform/postgres/sql.ts";
@@ -7,7 +7,7 @@ export interface OpenTransaction {
   commit(): Promise<void>;
 }
 
-/** A transaction that has run `statements`, and stays open until it is told to commit. */
+/** Runs `statements` in a transaction and keeps it open until `commit` is called. */
 export async function openTransaction(database: Database, ...statements: Sql[]): Promise<OpenTransaction> {
   const { promise: statementsRan, resolve: run } = Promise.withResolvers<void>();
   const { promise: committed, resolve: end } = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-/** A TCP proxy in front of PostgreSQL, or MongoDB, that a test can cut, slow down or let fall silent, and that reads along. */
+/** A TCP proxy for PostgreSQL or MongoDB that a test can disconnect, stall or slow down. Records SQL statements. */
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { recordQueries } from "./query-recorder.ts";
@@ -6,15 +6,15 @@ import { recordQueries } from "./query-recorder.ts";
 export interface FaultProxy extends AsyncDisposable {
   /** The database's URL through the proxy. */
   readonly url: string;
-  /** The text of every statement that passed, in order; a test may empty it. */
+  /** Texts of all forwarded statements, in order. Tests may clear it. */
   readonly statements: string[];
-  /** Breaks every connection and takes no more: PostgreSQL is gone. */
+  /** Closes all connections and accepts no new ones, as if the server were down. */
   disconnect(): void;
-  /** Lets every connection stand and passes nothing on: PostgreSQL, or the network, hangs. */
+  /** Keeps connections open but forwards nothing, as if the server or network hung. */
   stall(): void;
-  /** Passes on what comes from now on so much later, each way: PostgreSQL, or the network, is slow. 0: at once again. */
+  /** Delays all further data in both directions. 0 ends the delay. */
   delay(delayMs: number): void;
-  /** All is well again for new connections; those that hung are broken. */
+  /** Closes all connections and accepts new ones again. */
   restore(): void;
 }
 
@@ -50,7 +50,7 @@ export async function startFaultProxy(databaseUrl: string): Promise<FaultProxy> 
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
 
-  const breakAll = (): void => {
+  const closeAll = (): void => {
     for (const [front, back] of pairs) {
       front.destroy();
       back.destroy();
@@ -65,7 +65,7 @@ export async function startFaultProxy(databaseUrl: string): Promise<FaultProxy> 
     statements,
     disconnect() {
       state = "cut";
-      breakAll();
+      closeAll();
     },
     stall() {
       state = "stalled";
@@ -74,18 +74,18 @@ export async function startFaultProxy(databaseUrl: string): Promise<FaultProxy> 
       delayMs = ms;
     },
     restore() {
-      breakAll();
+      closeAll();
       state = "open";
     },
     async [Symbol.asyncDispose]() {
-      breakAll();
+      closeAll();
       server.close();
       await once(server, "close");
     },
   };
 }
 
-/** Does things so much later, and in the order in which they came, also where the delay has become shorter. */
+/** Delays calls and keeps their order, even if the delay gets shorter. */
 function createDelayQueue(): (delayMs: number, pass: () => void) => void {
   const queue: (() => void)[] = [];
   return (delayMs, pass) => {
@@ -95,7 +95,7 @@ function createDelayQueue(): (delayMs: number, pass: () => void) => void {
   };
 }
 
-/** What ends one of two sockets ends the other. */
+/** Closes each socket when the other one closes. */
 function linkSockets([front, back]: [Socket, Socket], onClose: () => void): void {
   for (const [one, other] of [
     [front, back],

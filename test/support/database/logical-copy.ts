@@ -1,6 +1,6 @@
 /**
- * What `pg_dump` and `pg_restore` do, by SQL alone: the rows of all tables as of one moment, the functions and where the
- * sequences stand, in another database. Its schema is there already, with the partitions that the rows need.
+ * Copies a database like `pg_dump` and `pg_restore`, with SQL only: a consistent snapshot of all rows, functions and sequence
+ * values. The target must already have the schema and the partitions.
  */
 import pg from "pg";
 

@@ -1,8 +1,8 @@
-/** Reads along what a client says to PostgreSQL (frontend/backend protocol 3) and tells of each statement that is run. */
+/** Parses a client's side of the PostgreSQL protocol (version 3) and reports each executed statement. */
 
 const SSL_OR_CANCEL_CODES = new Set([80877102, 80877103, 80877104]);
 
-/** A reader of one connection's bytes; `onStatement` gets the text of each Query and each Execute. */
+/** Returns a parser for one connection's bytes. `onStatement` gets the text of each Query and Execute message. */
 export function recordQueries(onStatement: (text: string) => void): (chunk: Buffer) => void {
   const textOfName = new Map<string, string>();
   let bound = "";
@@ -12,7 +12,7 @@ export function recordQueries(onStatement: (text: string) => void): (chunk: Buff
   const onMessage = (type: string, body: Buffer): void => {
     const [first = "", second = ""] = body.toString("utf8").split("\0", 2);
     if (type === "Q") onStatement(first);
-    // Parse: the statement's name and its text. Bind: the portal's name and the statement's.
+    // A Parse message has the statement's name and text, a Bind message the portal's and the statement's name.
     if (type === "P") textOfName.set(first, second);
     if (type === "B") bound = textOfName.get(second) ?? "";
     if (type === "E") onStatement(bound);
@@ -20,7 +20,7 @@ export function recordQueries(onStatement: (text: string) => void): (chunk: Buff
 
   return (chunk) => {
     pending = Buffer.concat([pending, chunk]);
-    // The first message has no type.
+    // The start-up message has no type byte.
     for (let head = started ? 1 : 0; pending.length >= head + 4; head = started ? 1 : 0) {
       const length = pending.readUInt32BE(head);
       if (pending.length < head + length) return;

@@ -1,11 +1,11 @@
-/** A second client of the database that holds a job's row, so that a request for it is truly under way. */
+/** Locks a job's row from a second client, so that requests for the job stay in flight. */
 import pg from "pg";
 import { expect, vi } from "vitest";
 
 export interface JobRowLock {
-  /** Resolves when at least `count` other sessions wait for the row. */
+  /** Resolves when at least `count` sessions of this database wait for a lock. */
   waitForBlockedSessions(count?: number): Promise<void>;
-  /** May be called again. */
+  /** Can be called repeatedly. */
   release(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export async function lockJobRow(databaseUrl: string, markingNumber: string): Pr
     waitForBlockedSessions: (count = 1) =>
       vi.waitFor(
         async () => {
-          // Within a transaction PostgreSQL would show the sessions that were there at the first look.
+          // Within a transaction, PostgreSQL otherwise returns the activity snapshot of the first query.
           await client.query("select pg_stat_clear_snapshot()");
           const { rows } = await client.query<{ waiting: number }>(
             "select count(*)::int as waiting from pg_locks join pg_stat_activity using (pid) where not granted and datname = current_database()",

@@ -1,4 +1,4 @@
-/** A disk so small that a test can fill it. */
+/** Mounts a small disk that a test can fill up. */
 import { execFile } from "node:child_process";
 import { chown, mkdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** Where file systems in memory may be mounted; elsewhere what needs a small disk cannot be tested. */
+/** True on Linux as root, if tmpfs can be mounted. Tests that need a small disk are skipped elsewhere. */
 export async function canMount(): Promise<boolean> {
   const folder = `/tmp/waymark-mount-${process.pid}`;
   if (process.platform !== "linux" || process.getuid?.() !== 0) return false;
@@ -19,13 +19,13 @@ export async function canMount(): Promise<boolean> {
 }
 
 export interface SmallDisk extends AsyncDisposable {
-  /** Leaves not a byte on it. */
+  /** Uses up all free space. */
   fill(): Promise<void>;
-  /** Gives back what `fill` has taken. */
+  /** Frees the space used by `fill`. */
   clear(): Promise<void>;
 }
 
-/** Mounts one at `folder`, for the user whom `like` belongs to. */
+/** Mounts a tmpfs at `folder`, owned by the owner of `like`. */
 export async function mountSmallDisk(folder: string, megabytes: number, like = "/tmp"): Promise<SmallDisk> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await run("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m,mode=0700`, "tmpfs", folder]);
@@ -34,12 +34,12 @@ export async function mountSmallDisk(folder: string, megabytes: number, like = "
   const ballast = join(folder, "ballast");
   return {
     async fill() {
-      // More than there is room for: what fits of it is written before the error comes.
+      // Larger than the free space: the part that fits is written before the error.
       await writeFile(ballast, Buffer.alloc(megabytes * 1024 * 1024)).catch(() => undefined);
     },
     clear: () => rm(ballast, { force: true }),
     async [Symbol.asyncDispose]() {
-      // Whoever still has a file open on it must not keep it.
+      // Unmount even if a process has a file open.
       await run("umount", ["--lazy", folder]);
       await rm(folder, { recursive: true, force: true });
     },

@@ -1,4 +1,4 @@
-/** A PostgreSQL of a test file's own that standbys can follow. */
+/** Starts a separate PostgreSQL primary, to which tests can add standbys. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,14 +11,14 @@ import { migrateDatabase } from "../../../src/platform/postgres/migrate.ts";
 export type { Standby };
 
 export interface ReplicatedPostgres extends AsyncDisposable {
-  /** Its database, migrated. */
+  /** URL of the migrated database. */
   readonly url: string;
   readonly primary: Database;
-  /** Makes one and starts it, to be ended with the primary. `flags`: further arguments of `postgres`. */
+  /** Starts a standby, which is stopped with the primary. `flags` are further arguments of `postgres`. */
   addStandby(flags?: readonly string[]): Promise<Standby>;
 }
 
-/** What nobody keeps needs no disk. */
+/** Test data need not survive a crash. */
 const NO_FSYNC_FLAGS = toFlags(["fsync=off"]);
 
 export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {

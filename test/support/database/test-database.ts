@@ -1,4 +1,4 @@
-/** A fresh, migrated database for one test file. */
+/** Creates a new, migrated database for a test file. */
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { inject } from "vitest";

@@ -1,10 +1,10 @@
-/** A database of its own for one test file, in the MongoDB of the test run. */
+/** Creates a database for a test file in the test run's MongoDB. */
 import { randomBytes } from "node:crypto";
 import { MongoClient } from "mongodb";
 import { inject } from "vitest";
 
 export interface TestMongo extends AsyncDisposable {
-  /** Good as MONGODB_URL. */
+  /** Value for MONGODB_URL. */
   readonly url: string;
 }
 
