@@ -36,7 +36,7 @@ it("killed: callers are refused until it is back, and what was told is delivered
 // evidence: postgres-connections-exhausted
 it("out of connections, which others have taken: callers are refused, and served again once these let go", async () => {
   const { world, server, traffic } = await openTrafficFixture(await postgres.newDatabase());
-  await using crowd = exhaustConnections(postgres.url, "ends sessions");
+  await using crowd = exhaustConnections(postgres.url, "terminate sessions");
   await traffic.waitForRejections();
   await eventually(async () => expect(await readinessStatus(server)).toBe(503));
   await crowd[Symbol.asyncDispose]();

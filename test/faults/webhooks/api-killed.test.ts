@@ -46,7 +46,7 @@ it("changes that nobody was notified of are found by the sweep", async () => {
   const world = await openWorld();
   await world.startServer("worker");
   const numbers = await world.addJobs(5, "assigned");
-  for (const [at, number] of numbers.entries()) await world.updateJob(number, at + 1, "unannounced");
+  for (const [at, number] of numbers.entries()) await world.updateJob(number, at + 1, "silent");
   const { events } = await verifyDeliveries(world, { duplicates: 0 });
   expect(events).toBe(15);
 });

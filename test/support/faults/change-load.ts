@@ -1,34 +1,34 @@
-/** Changes of jobs that go on while something breaks, at a bounded rate, and receivers that hold their answers back. */
+/** A continuous load of job changes for fault tests, and responders that make webhook receivers slow or faulty. */
 import type { ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { onTestFinished, vi } from "vitest";
 import type { ReceivedRequest, ReceiverReply, ReceiverResponder } from "../webhooks/receiver.ts";
 import type { ServerProcess } from "../processes/server-process.ts";
 
-/** The machine may be busy with other things. */
+/** Generous, for busy machines. */
 const TIMEOUT_MS = 60_000;
 
-/** Waits for as long as is reasonable, or `timeoutMs`. */
+/** Retries `poll` until it does not throw, for up to a minute by default. */
 export function eventually<T>(poll: () => T | Promise<T>, timeoutMs = TIMEOUT_MS): Promise<T> {
   return vi.waitFor(poll, { timeout: timeoutMs, interval: 20 });
 }
 
 export interface ChangeLoad {
-  /** How many changes were answered with success. */
+  /** Number of successful changes. */
   doneCount(): number;
-  /** Resolves once so many more have been. */
+  /** Resolves after `count` more successful changes. */
   waitForMore(count: number): Promise<void>;
-  /** Resolves once the last change has been answered. */
+  /** Resolves after the response to the last change. */
   stop(): Promise<void>;
 }
 
-/** At most this many changes under way, and so many milliseconds between two of one lane. */
+/** Concurrent loops of changes, and the pause between two changes of a loop. */
 const CONCURRENCY = 3;
 const PAUSE_MS = 60;
 
 /**
- * `change` gets a Marking Number and a value that no other change has; false: it failed, and is nobody's concern. A longer
- * pause is for tests whose load goes on while nobody delivers: what piles up has to be delivered afterwards.
+ * Starts the load and stops it at the end of the test. `change` gets a Marking Number and a unique value, and returns false
+ * or throws if the change failed. Use a longer pause if no worker runs meanwhile, to limit the backlog.
  */
 export function startChangeLoad(
   markingNumbers: readonly string[],
@@ -36,12 +36,12 @@ export function startChangeLoad(
   betweenMs = PAUSE_MS,
 ): ChangeLoad {
   const stopping = new AbortController();
-  let [made, done] = [0, 0];
+  let [startedCount, done] = [0, 0];
   const loop = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
-      made += 1;
-      const markingNumber = markingNumbers[made % markingNumbers.length] as string;
-      if (await change(markingNumber, made).catch(() => false)) done += 1;
+      startedCount += 1;
+      const markingNumber = markingNumbers[startedCount % markingNumbers.length] as string;
+      if (await change(markingNumber, startedCount).catch(() => false)) done += 1;
       await pause(betweenMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   };
@@ -56,7 +56,7 @@ export function startChangeLoad(
     async waitForMore(count) {
       const wanted = done + count;
       await eventually(() => {
-        if (done < wanted) throw new Error(`${done} of ${wanted} changes were made`);
+        if (done < wanted) throw new Error(`${done} of ${wanted} changes have succeeded`);
       });
     },
     stop,
@@ -65,26 +65,26 @@ export function startChangeLoad(
 
 export interface ResponseGate {
   readonly respond: ReceiverResponder;
-  /** Requests whose answer is held back. */
+  /** Requests waiting for their response. */
   blockedCount(): number;
-  /** Answers what is held, by the number of the request from 0, and lets everything pass from now on. */
-  release(reply?: (at: number) => ReceiverReply): void;
-  /** Lets everything that comes from now on pass, and goes on holding what is held. */
+  /** Sends the blocked responses, chosen by the request's index, and opens the gate. */
+  release(reply?: (index: number) => ReceiverReply): void;
+  /** Opens the gate for new requests and keeps blocking the waiting ones. */
   passNew(): void;
-  /** Holds back what comes from now on. */
+  /** Blocks the responses to new requests. */
   block(): void;
 }
 
-/** A receiver's answers, which pass until it is closed. */
+/** Creates an open gate that can block a receiver's responses. */
 export function createResponseGate(): ResponseGate {
-  const waiting: ((reply: ReceiverReply) => void)[] = [];
+  const blocked: ((reply: ReceiverReply) => void)[] = [];
   let isPassing = true;
   return {
-    respond: () => (isPassing ? {} : new Promise<ReceiverReply>((resolve) => waiting.push(resolve))),
-    blockedCount: () => waiting.length,
+    respond: () => (isPassing ? {} : new Promise<ReceiverReply>((resolve) => blocked.push(resolve))),
+    blockedCount: () => blocked.length,
     release(reply = () => ({})) {
       isPassing = true;
-      for (const [at, answer] of waiting.splice(0).entries()) answer(reply(at));
+      for (const [index, respond] of blocked.splice(0).entries()) respond(reply(index));
     },
     passNew() {
       isPassing = true;
@@ -95,16 +95,16 @@ export function createResponseGate(): ResponseGate {
   };
 }
 
-/** Its first request is answered so, the others with 200. */
-export function firstResponse(answer: ReceiverResponder): ReceiverResponder {
+/** Uses `responder` for the first request and returns 200 for the others. */
+export function firstResponse(responder: ReceiverResponder): ReceiverResponder {
   let count = 0;
   return (received, response) => {
     count += 1;
-    return count === 1 ? answer(received, response) : {};
+    return count === 1 ? responder(received, response) : {};
   };
 }
 
-/** 200, and then a body that comes in pieces of `bytes` every `everyMs`, for as long as anybody listens. */
+/** Returns 200 and then a chunk of `bytes` bytes every `everyMs` until the client disconnects. */
 export function endlessBody(bytes: number, everyMs: number): ReceiverResponder {
   return (_received, response: ServerResponse): undefined => {
     response.writeHead(200);
@@ -113,7 +113,7 @@ export function endlessBody(bytes: number, everyMs: number): ReceiverResponder {
   };
 }
 
-/** Answers the first request for every third event with 500: some must be sent again, and never so many that a circuit opens. */
+/** Returns 500 for the first attempt of every third event: causes retries, but too few to open the endpoint's circuit. */
 export function failEveryThird(): ReceiverResponder {
   const seen = new Set<string>();
   return ({ headers }: ReceivedRequest) => {
@@ -124,7 +124,7 @@ export function failEveryThird(): ReceiverResponder {
   };
 }
 
-/** The sum of a metric of the server over the lines that contain `label`. */
+/** Returns the sum of a metric over all lines that contain `label`. */
 export async function sumMetric(
   { url }: Pick<ServerProcess, "url">,
   name: string,
@@ -138,7 +138,7 @@ export async function sumMetric(
     .reduce((sum, value) => sum + value, 0);
 }
 
-/** The status of a server's readiness. */
+/** Returns the HTTP status of /health/ready. */
 export async function readinessStatus({ url }: Pick<ServerProcess, "url">): Promise<number> {
   return (await fetch(`${url}/health/ready`)).status;
 }

@@ -1,4 +1,4 @@
-/** What holds of webhooks whatever was killed: each committed event arrived everywhere it should, and nothing else did. */
+/** Checks after faults that each committed event arrived at exactly the endpoints that should get it. */
 import { MongoClient } from "mongodb";
 import { expect } from "vitest";
 import type { Database } from "../../../src/platform/postgres/database.ts";
@@ -14,37 +14,38 @@ import type { ReceivedRequest } from "../webhooks/receiver.ts";
 export interface DeliveryTotals {
   events: number;
   deliveries: number;
-  /** Requests beyond the one that each delivery needs and those that are on record as failed. */
+  /** Requests in addition to one per delivery and one per recorded failure. */
   duplicates: number;
-  /** The largest number of attempts of a delivery. */
+  /** The maximum attempts of a delivery. */
   maxAttempts: number;
 }
 
 export interface DeliveryTolerances {
+  /** The maximum number of duplicate requests. */
   duplicates: number;
-  /** PostgreSQL crashed: it may have forgotten that something was sent, with its attempt and its count. */
+  /** True if PostgreSQL crashed: it may have lost the records of attempts. */
   allowsLostRecords?: boolean;
-  /** Our clock was wrong: a receiver that goes by its own would have refused what was signed meanwhile. */
+  /** True if the server's clock was wrong: signatures are then checked at their own timestamp. */
   hadWrongClock?: boolean;
 }
 
-/** A lease and a lock of the scheduler may have to run out one after the other, and then the sweep comes. */
+/** Covers a delivery lease, then a scheduler lock, then the next sweep. */
 const TIMEOUT_MS = 90_000;
 
-/** Waits until nothing is left to deliver, then holds everything against the events. No more came twice than `limits` allow. */
+/** Waits until no delivery is pending, then compares all requests and records with the events. */
 export async function verifyDeliveries(
-  world: FaultFixture,
+  fixture: FaultFixture,
   tolerances: DeliveryTolerances,
 ): Promise<DeliveryTotals> {
-  await waitUntilDelivered(world.database);
-  const events = await eventsOf(world.database);
-  checkSequences(events, await versionsOf(world.database));
-  const deliveries = await deliveriesOf(world.database);
-  const perEndpoint = world.endpoints.map((endpoint) => {
+  await waitUntilDelivered(fixture.database);
+  const events = await eventsOf(fixture.database);
+  checkSequences(events, await versionsOf(fixture.database));
+  const deliveries = await deliveriesOf(fixture.database);
+  const perEndpoint = fixture.endpoints.map((endpoint) => {
     const expected = events.filter((event) => isAddressedTo(event, endpoint.id));
     const own = deliveries.filter(({ endpoint_id: id }) => id === endpoint.id);
     checkRequests(endpoint, expected, tolerances);
-    return checkRecords({ endpoint, expected, deliveries: own, limits: tolerances });
+    return checkRecords({ endpoint, expected, deliveries: own, tolerances });
   });
   const duplicates = perEndpoint.reduce((sum, count) => sum + count, 0);
   expect(duplicates).toBeLessThanOrEqual(tolerances.duplicates);
@@ -56,19 +57,19 @@ export async function verifyDeliveries(
   };
 }
 
-/** A worker has few deliveries of an endpoint on their way until that has taken some: afterwards each has. */
-export async function warmUp(world: FaultFixture): Promise<void> {
-  await world.addJobs(1, "assigned");
-  world.notifyWorkers();
-  await waitUntilDelivered(world.database);
+/** Delivers one job's events first: workers limit the deliveries in flight to an endpoint until some have succeeded. */
+export async function warmUp(fixture: FaultFixture): Promise<void> {
+  await fixture.addJobs(1, "assigned");
+  fixture.notifyWorkers();
+  await waitUntilDelivered(fixture.database);
 }
 
-/** Resolves once nothing waits or is on its way, in a database that may be away for a moment. */
+/** Resolves when no delivery is pending. Tolerates short database outages. */
 async function waitUntilDelivered(database: Database): Promise<void> {
   await eventually(async () => {
-    const [left] = await database.query<{ pending: number; leased: number }>(sql`
+    const [remaining] = await database.query<{ pending: number; leased: number }>(sql`
       select count(*)::int as pending, count(lease_token)::int as leased from webhook_delivery where status = 'pending'`);
-    expect(left).toEqual({ pending: 0, leased: 0 });
+    expect(remaining).toEqual({ pending: 0, leased: 0 });
   }, TIMEOUT_MS);
 }
 
@@ -76,7 +77,7 @@ interface EventRow {
   id: string;
   job_id: string;
   sequence: number;
-  /** The endpoints that are to get it, by the partners that may see it and the types that they want. */
+  /** Endpoints that should get the event, by the job's organisations and the subscribed types. */
   endpoints: string[];
 }
 
@@ -96,33 +97,33 @@ async function versionsOf(database: Database): Promise<Map<string, number>> {
   return new Map(rows.map(({ id, version }) => [id, version]));
 }
 
-/** Each job's events are numbered 1, 2, 3 and so on, one for each of its versions. */
+/** Expects the events of each job to have the sequences 1, 2, 3 and so on, one per version. */
 function checkSequences(events: readonly EventRow[], versions: ReadonlyMap<string, number>): void {
   const byJob = Map.groupBy(events, ({ job_id: id }) => id);
   for (const [jobId, version] of versions) {
     const sequences = (byJob.get(jobId) ?? []).map(({ sequence }) => sequence).toSorted((a, b) => a - b);
-    expect(sequences).toEqual(Array.from({ length: version }, (_, at) => at + 1));
+    expect(sequences).toEqual(Array.from({ length: version }, (_, index) => index + 1));
   }
 }
 
 const webhookIdOf = ({ headers }: ReceivedRequest): string => String(headers["webhook-id"]);
 
-/** What came to the endpoint: every event and no other, signed, the same each time, with the sequence of its event. */
+/** Expects exactly the expected events, signed, with their sequence, and with equal bodies in all attempts. */
 function checkRequests(
   endpoint: FaultEndpoint,
   expected: readonly EventRow[],
-  limits: DeliveryTolerances,
+  tolerances: DeliveryTolerances,
 ): void {
   const requests = endpoint.received();
   const byId = Map.groupBy(requests, webhookIdOf);
   expect([...byId.keys()].toSorted()).toEqual(expected.map(({ id }) => toTypedId("evt", id)).toSorted());
-  const wrong = expected.filter(({ id, sequence }) => {
+  const mismatches = expected.filter(({ id, sequence }) => {
     const [first = "{}", ...others] = new Set((byId.get(toTypedId("evt", id)) ?? []).map(({ body }) => body));
     const body = JSON.parse(first) as { id: string; data: { sequence: number } };
     return others.length > 0 || body.id !== toTypedId("evt", id) || body.data.sequence !== sequence;
   });
-  expect(wrong).toEqual([]);
-  const received = limits.hadWrongClock ? requests.map(atSigningTime) : requests;
+  expect(mismatches).toEqual([]);
+  const received = tolerances.hadWrongClock ? requests.map(atSigningTime) : requests;
   expect(received.filter((request) => !isSigned(request, endpoint.secrets))).toEqual([]);
 }
 
@@ -130,7 +131,7 @@ function atSigningTime(request: ReceivedRequest): ReceivedRequest {
   return { ...request, atMs: Number(request.headers["webhook-timestamp"]) * 1_000 };
 }
 
-/** Whether one of these made a signature of it that was good when it came. */
+/** True if one of the secrets verifies the request at the time it was received. */
 export function isSigned({ headers, body, atMs }: ReceivedRequest, secrets: readonly string[]): boolean {
   const signed = {
     "webhook-id": headers["webhook-id"] as string,
@@ -148,7 +149,7 @@ interface DeliveryRow {
   outcome: string;
   is_leased: boolean;
   is_finished: boolean;
-  /** Of the attempts on record, in their order. */
+  /** Numbers of the recorded attempts, in order. */
   numbers: number[];
   outcomes: string[];
 }
@@ -167,11 +168,11 @@ interface RecordedDeliveries {
   endpoint: FaultEndpoint;
   expected: readonly EventRow[];
   deliveries: readonly DeliveryRow[];
-  limits: DeliveryTolerances;
+  tolerances: DeliveryTolerances;
 }
 
-/** One delivery for each event, with its records; answers with how many requests came twice. */
-function checkRecords({ endpoint, expected, deliveries, limits }: RecordedDeliveries): number {
+/** Expects one finished and correctly recorded delivery per event. Returns the number of duplicate requests. */
+function checkRecords({ endpoint, expected, deliveries, tolerances }: RecordedDeliveries): number {
   const delivered = deliveries.map((row) => row.event_id);
   expect(delivered.toSorted()).toEqual(expected.map(({ id }) => id).toSorted());
   const requests = Map.groupBy(endpoint.received(), webhookIdOf);
@@ -179,9 +180,9 @@ function checkRecords({ endpoint, expected, deliveries, limits }: RecordedDelive
     ...row,
     sent: requests.get(toTypedId("evt", row.event_id))?.length ?? 0,
   }));
-  // All in one assertion: there are thousands, and the machine may be slow.
+  // One assertion for all rows: one per row would be slow for thousands.
   expect(rows.filter((row) => !isFinished(row))).toEqual([]);
-  if (!limits.allowsLostRecords) expect(rows.filter((row) => !isWellRecorded(row))).toEqual([]);
+  if (!tolerances.allowsLostRecords) expect(rows.filter((row) => !isWellRecorded(row))).toEqual([]);
   return rows.reduce((sum, { sent, outcomes }) => sum + sent - 1 - countFailures(outcomes), 0);
 }
 
@@ -189,7 +190,7 @@ function isFinished({ status, outcome, is_finished: isEnded, is_leased: isLeased
   return status === "delivered" && outcome === "delivered" && isEnded && !isLeased;
 }
 
-/** Each attempt recorded at most once, and none sent that was not counted when it began. */
+/** True if each attempt is recorded at most once and no request was sent without being counted first. */
 function isWellRecorded({ sent, numbers, outcomes, attempts }: DeliveryRow & { sent: number }): boolean {
   const isRecorded = new Set(numbers).size === numbers.length && outcomes.includes("delivered");
   const isCounted = numbers.every((number) => number >= 1 && number <= attempts) && sent <= attempts;
@@ -200,7 +201,7 @@ function countFailures(outcomes: readonly string[]): number {
   return outcomes.filter((outcome) => outcome !== "delivered").length;
 }
 
-/** The outcomes on record of what was sent to the endpoint, oldest first. */
+/** Returns the recorded outcomes of all attempts for the endpoint, oldest first. */
 export async function listAttemptOutcomes(
   { database }: FaultFixture,
   { id }: FaultEndpoint,
@@ -211,23 +212,20 @@ export async function listAttemptOutcomes(
   return rows.map(({ outcome }) => outcome);
 }
 
-/**
- * As if half a minute had passed: what is leased to somebody is anybody's, and so is what the scheduler's jobs are locked
- * for. Answers with how many leases ran out by that.
- */
+/** Expires all delivery leases and task locks, so that tests need not wait half a minute. Returns the number of leases. */
 export async function expireLeases({
   database,
   mongoUrl,
 }: Pick<FaultFixture, "database" | "mongoUrl">): Promise<number> {
   await using client = new MongoClient(mongoUrl);
-  const jobs = client.db().collection(TASKS_COLLECTION);
-  await jobs.updateMany({ lockedAt: { $ne: null } }, { $set: { lockedAt: new Date(0) } });
-  // PostgreSQL ends the last statement of one that was killed, and what that claims would have a whole lease before it.
+  const tasks = client.db().collection(TASKS_COLLECTION);
+  await tasks.updateMany({ lockedAt: { $ne: null } }, { $set: { lockedAt: new Date(0) } });
+  // PostgreSQL finishes the last statement of a killed worker. A claim that commits later would have a new lease.
   const runningClaims = sql`select from pg_stat_activity
     where datname = current_database() and state = 'active' and pid <> pg_backend_pid()
       and query like '%update webhook_delivery set%'`;
   await eventually(async () => expect(await database.query(runningClaims)).toEqual([]));
-  // It tries again where a row that it waited for was moved to the log meanwhile.
+  // Retries if a row was moved to another partition while the statement waited for it.
   const rows = await queryWithRetry(
     database,
     sql`update webhook_delivery set due_at = clock_timestamp() - interval '1 s'

@@ -1,4 +1,4 @@
-/** Writers that send batches with an Idempotency-Key each while the server and PostgreSQL are killed, then repeat every batch. */
+/** Sends batches with Idempotency-Keys while the server and PostgreSQL are killed, then repeats every batch. */
 import { expect, onTestFinished } from "vitest";
 import { sql } from "../../../src/platform/postgres/sql.ts";
 import type { DedicatedPostgres } from "./postgres.fixture.ts";
@@ -8,12 +8,12 @@ import { openFaultFixture, type FaultFixture } from "./webhook.fixture.ts";
 
 export interface IdempotentBatchOptions {
   batches: number;
-  /** How often each of the two is killed. */
+  /** How often the server and PostgreSQL are each killed. */
   kills: number;
 }
 
 const WRITERS = 24;
-/** A batch whose request was interrupted is answered within this time, once the server is ready again. */
+/** Maximum time until the server responds to the repeat of an interrupted batch. */
 const REPEAT_TIMEOUT_MS = 2_000;
 
 interface BatchAnswer {
@@ -23,8 +23,8 @@ interface BatchAnswer {
 }
 
 /**
- * Returns the numbers of the batches that were not applied exactly once. Fails if a repeat gets another answer than its first
- * request, or none in time.
+ * Returns the numbers of the batches that were not applied exactly once. Fails if a repeat is too slow, or if its response
+ * differs from the first one.
  */
 export async function killDuringIdempotentBatches(
   postgres: DedicatedPostgres,
@@ -34,13 +34,16 @@ export async function killDuringIdempotentBatches(
   const numbers = await fixture.addJobs(WRITERS);
   let server = await fixture.startServer("api");
   const url = (): string => server.url;
-  const send = (at: number): Promise<BatchAnswer> =>
-    sendBatch({ url: url() }, fixture.agent.key, { at, markingNumber: numbers[at % WRITERS] as string });
+  const send = (index: number): Promise<BatchAnswer> =>
+    sendBatch({ url: url() }, fixture.agent.key, {
+      index,
+      markingNumber: numbers[index % WRITERS] as string,
+    });
 
   const answers = new Map<number, BatchAnswer>();
-  const writing = startWriters(batches, async (at) => {
-    await eventually(() => send(at).then((answer) => answers.set(at, answer), rethrowIfNotSent));
-    if (answers.get(at)?.status !== 200)
+  const writing = startWriters(batches, async (index) => {
+    await eventually(() => send(index).then((answer) => answers.set(index, answer), rethrowIfNotSent));
+    if (answers.get(index)?.status !== 200)
       await eventually(async () => expect(await readinessStatus(server)).toBe(200));
   });
   for (let kill = 1; kill <= 2 * kills; kill += 1) {
@@ -53,33 +56,33 @@ export async function killDuringIdempotentBatches(
 
   const interrupted = batches - [...answers.values()].filter(({ status }) => status === 200).length;
   expect(interrupted).toBeGreaterThan(0);
-  await startWriters(batches, async (at) => {
+  await startWriters(batches, async (index) => {
     const repeat = await eventually(async () => {
-      const answer = await send(at);
+      const answer = await send(index);
       expect(answer.status).toBe(200);
       return answer;
     }, REPEAT_TIMEOUT_MS);
-    const first = answers.get(at);
+    const first = answers.get(index);
     if (first?.status === 200) expect(repeat).toEqual({ ...first, replayed: true });
   }).done;
   return await findBatchesNotAppliedOnce(fixture, batches);
 }
 
-async function killAndRestart(world: FaultFixture, server: ServerProcess): Promise<ServerProcess> {
+async function killAndRestart(fixture: FaultFixture, server: ServerProcess): Promise<ServerProcess> {
   await server.kill("SIGKILL");
-  return await world.startServer("api");
+  return await fixture.startServer("api");
 }
 
-/** Two changes of one job: applied a second time it would make two more versions. */
+/** Sends two changes of one job. Applied twice, the batch would create four versions. */
 async function sendBatch(
   { url }: Pick<ServerProcess, "url">,
   apiKey: string,
-  { at, markingNumber }: { at: number; markingNumber: string },
+  { index, markingNumber }: { index: number; markingNumber: string },
 ): Promise<BatchAnswer> {
-  const jobs = weightsOf(at).map((weight) => ({ marking_number: markingNumber, weight }));
+  const jobs = weightsOf(index).map((weight) => ({ marking_number: markingNumber, weight }));
   const response = await fetch(`${url}/v1/jobs/batch`, {
     method: "PATCH",
-    headers: { "x-api-key": apiKey, "content-type": "application/json", "idempotency-key": `batch-${at}` },
+    headers: { "x-api-key": apiKey, "content-type": "application/json", "idempotency-key": `batch-${index}` },
     body: JSON.stringify({ jobs }),
   });
   const { data } = (await response.json()) as { data: unknown };
@@ -89,19 +92,19 @@ async function sendBatch(
 
 const weightsOf = (index: number): number[] => [2 * index + 1, 2 * index + 2];
 
-/** A request that found no server is sent again; one that was cut off may have been applied, and is only repeated later. */
+/** Rethrows refused connections, so that the request is retried. Interrupted requests may have been applied and are repeated later. */
 function rethrowIfNotSent(error: unknown): void {
   if ((error as { cause?: { code?: string } }).cause?.code === "ECONNREFUSED") throw error;
 }
 
 interface BatchWriters {
   readonly done: Promise<unknown>;
-  /** Resolves once that many have begun. */
+  /** Resolves after `count` batches have started. */
   waitUntilStarted(count: number): Promise<void>;
 }
 
-/** Calls `write` for 0 to `count - 1`, for 24 of them at a time. */
-function startWriters(count: number, write: (at: number) => Promise<unknown>): BatchWriters {
+/** Calls `write` for 0 to `count - 1`, 24 at a time. */
+function startWriters(count: number, write: (index: number) => Promise<unknown>): BatchWriters {
   let next = 0;
   const writer = async (): Promise<void> => {
     while (next < count) {
@@ -118,11 +121,11 @@ function startWriters(count: number, write: (at: number) => Promise<unknown>): B
   );
   return {
     done,
-    waitUntilStarted: (enough) => eventually(() => expect(next).toBeGreaterThanOrEqual(enough)),
+    waitUntilStarted: (minimum) => eventually(() => expect(next).toBeGreaterThanOrEqual(minimum)),
   };
 }
 
-/** Each batch applied once is two events, in order. */
+/** A batch applied exactly once has two events, in order. */
 async function findBatchesNotAppliedOnce({ database }: FaultFixture, batches: number): Promise<number[]> {
   const events = await database.query<{ batch: number; weights: number[] }>(sql`
     select floor((weight - 1) / 2) as batch, json_agg(weight order by sequence) as weights
@@ -130,7 +133,7 @@ async function findBatchesNotAppliedOnce({ database }: FaultFixture, batches: nu
       select (changes #>> '{weight,to}')::float8 as weight, sequence from job_event where changes ? 'weight') change
     group by batch`);
   const weights = new Map(events.map(({ batch, weights: applied }) => [batch, applied.join()]));
-  return Array.from({ length: batches }, (_, at) => at).filter(
-    (at) => weights.get(at) !== weightsOf(at).join(),
+  return Array.from({ length: batches }, (_, index) => index).filter(
+    (index) => weights.get(index) !== weightsOf(index).join(),
   );
 }

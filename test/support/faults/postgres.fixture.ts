@@ -1,4 +1,4 @@
-/** A PostgreSQL of a test file's own, to be killed, suspended and filled up: the one of the test run belongs to all. */
+/** A separate PostgreSQL server that a test file can kill, suspend and fill up. */
 import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
@@ -11,20 +11,20 @@ import { openFaultFixture } from "./webhook.fixture.ts";
 import { stopAndRemoveAll, makeFolder, postmasterPid, query } from "../processes/embedded-processes.ts";
 
 export interface DedicatedPostgres extends AsyncDisposable {
-  /** Of its maintenance database. */
+  /** URL of the maintenance database. */
   readonly url: string;
   readonly dataDir: string;
-  /** A database of the service, with nothing in it. */
+  /** Creates an empty, migrated database and returns its URL. */
   newDatabase(): Promise<string>;
-  /** Kills all of it at once, as a power cut would, and resolves once whoever holds the data folder has started another. */
+  /** Kills all PostgreSQL processes, like a power cut, and resolves when the server has been restarted. */
   kill(): Promise<void>;
-  /** Suspends all of it: connections stand, and nothing answers. The function that is answered wakes it up. */
+  /** Suspends all PostgreSQL processes: connections stay open and get no response. Returns a function that resumes them. */
   suspend(): Promise<() => void>;
 }
 
 const TEMPLATE = "migrated";
 
-/** `given`: a data folder that stays; else one is made, and removed. */
+/** Without `existingDataDir`, a data folder is created, and removed on disposal. */
 export async function openDedicatedPostgres(
   postgresFlags: readonly string[] = [],
   existingDataDir?: string,
@@ -33,7 +33,7 @@ export async function openDedicatedPostgres(
   const postgres = await openEmbeddedPostgres({ dataDir, exclusive: true, postgresFlags });
   const { url } = postgres;
   let template: Promise<void> | undefined;
-  /** The postmaster comes last. It is to be met first: else it starts anew what is gone. */
+  /** Returns the postmaster's PID last. Signal it first: otherwise it restarts the processes that died. */
   const processes = async (): Promise<number[]> => {
     const sessions = await query(url, "select pid from pg_stat_activity where pid <> pg_backend_pid()");
     return [...sessions.map(({ pid }) => Number(pid)), await postmasterPid(dataDir)];
@@ -52,7 +52,8 @@ export async function openDedicatedPostgres(
       const postmaster = pids.at(-1);
       sendSignal(pids.toReversed(), "SIGKILL");
       await eventually(async () => {
-        if ((await postmasterPid(dataDir)) === postmaster) throw new Error("It was not started again");
+        if ((await postmasterPid(dataDir)) === postmaster)
+          throw new Error("PostgreSQL has not been restarted");
         await query(url, "select 1");
       });
     },
@@ -82,57 +83,57 @@ function sendSignal(pids: readonly number[], name: NodeJS.Signals): void {
     try {
       process.kill(pid, name);
     } catch {
-      // A session may have ended meanwhile.
+      // The session has ended meanwhile.
     }
   }
 }
 
 export interface ConnectionHog extends AsyncDisposable {
-  /** Resolves once there is no connection left. */
+  /** Resolves when no connection is free. */
   readonly full: Promise<void>;
 }
 
 /**
- * Others, who use the same PostgreSQL: until it is disposed, they take every connection that is free. The service keeps
- * those that it has, unless they end its sessions.
+ * Takes every free connection until disposed. The service keeps its connections, unless the mode "terminate sessions" ends
+ * them.
  */
-export function exhaustConnections(url: string, mode?: "ends sessions"): ConnectionHog {
+export function exhaustConnections(url: string, mode?: "terminate sessions"): ConnectionHog {
   const full = Promise.withResolvers<void>();
   const clients: pg.Client[] = [];
-  const leaving = new AbortController();
+  const stopping = new AbortController();
   const takeConnection = async (): Promise<boolean> => {
-    const member = new pg.Client({ connectionString: url, application_name: "others" });
-    member.on("error", () => undefined);
+    const client = new pg.Client({ connectionString: url, application_name: "others" });
+    client.on("error", () => undefined);
     try {
-      await member.connect();
-      clients.push(member);
+      await client.connect();
+      clients.push(client);
       return true;
     } catch (error) {
       if ((error as { code?: string }).code === "53300") return false;
       throw error;
     }
   };
-  const crowding = (async () => {
-    while (!leaving.signal.aborted) {
+  const loop = (async () => {
+    while (!stopping.signal.aborted) {
       while (await takeConnection());
       full.resolve();
-      if (mode === "ends sessions")
+      if (mode === "terminate sessions")
         await clients[0]?.query(`select pg_terminate_backend(pid) from pg_stat_activity
         where application_name like 'waymark%' and datname like 'fault%'`);
-      await pause(10, undefined, { signal: leaving.signal }).catch(() => undefined);
+      await pause(10, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   })();
   return {
     full: full.promise,
     async [Symbol.asyncDispose]() {
-      leaving.abort();
-      await crowding;
-      await Promise.all(clients.map((member) => member.end().catch(() => undefined)));
+      stopping.abort();
+      await loop;
+      await Promise.all(clients.map((client) => client.end().catch(() => undefined)));
     },
   };
 }
 
-/** One process that does everything, with callers, a subscriber and receivers. `url`: where it finds its database. */
+/** Starts one server with all roles, API traffic, a subscriber and webhook receivers. The server uses the database at `url`. */
 export async function openTrafficFixture(databaseUrl: string, url = databaseUrl) {
   const fixture = await openFaultFixture({ databaseUrl });
   await fixture.addEndpoint();

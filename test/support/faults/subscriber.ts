@@ -1,4 +1,4 @@
-/** A subscriber as the guide wants one: told to try again later, it asks the feed for what it has missed. */
+/** A subscriber that, as the guide recommends, queries missed events after the server closed its WebSocket. */
 import { expect } from "vitest";
 import type { Database } from "../../../src/platform/postgres/database.ts";
 import { toTypedId } from "../../../src/platform/ids.ts";
@@ -11,11 +11,11 @@ import { eventually } from "./change-load.ts";
 import type { FaultFixture } from "./webhook.fixture.ts";
 
 export interface FaultSubscriber {
-  /** Every event since it stands came, each once and no other, and those of one job in their order. */
+  /** Expects every event since the subscription started exactly once, and those of each job in order. */
   check(): Promise<void>;
 }
 
-/** "Try again later": the one reason to hang up that a store's absence is. */
+/** The only close code allowed when a database is unavailable. */
 const TRY_AGAIN_LATER = 1013;
 
 const MISSED_EVENTS_QUERY = `query ($after: String) {
@@ -44,29 +44,32 @@ export async function startFaultSubscriber(
   let closed: unknown = null;
   void subscription.ended.then((reason) => (closed = (reason as { code?: number } | null)?.code ?? reason));
 
-  const missed = async (): Promise<ReceivedEvent[]> => {
-    const found: ReceivedEvent[] = [];
+  const queryMissed = async (): Promise<ReceivedEvent[]> => {
+    const missedEvents: ReceivedEvent[] = [];
     for (let after = subscription.events.at(-1)?.cursor; ;) {
       const { events } = (await queryData(server, MISSED_EVENTS_QUERY, {
         key,
         variables: { after },
       })) as EventPage;
-      found.push(...events.nodes.filter(({ id }) => !earlier.has(id)));
-      if (!events.pageInfo.hasNextPage) return found;
+      missedEvents.push(...events.nodes.filter(({ id }) => !earlier.has(id)));
+      if (!events.pageInfo.hasNextPage) return missedEvents;
       after = events.pageInfo.endCursor;
     }
   };
   return {
     async check() {
       const later = (await eventIds(database)).filter((id) => !earlier.has(id)).toSorted();
-      const told = await eventually(async () => {
-        const all: ReceivedEvent[] = [...subscription.events, ...(closed === null ? [] : await missed())];
+      const received = await eventually(async () => {
+        const all: ReceivedEvent[] = [
+          ...subscription.events,
+          ...(closed === null ? [] : await queryMissed()),
+        ];
         expect(all.map(({ id }) => id).toSorted()).toEqual(later);
         return all;
       });
       expect([null, TRY_AGAIN_LATER]).toContain(closed);
-      for (const own of Map.groupBy(told, ({ job }) => job?.markingNumber).values()) {
-        const sequences = own.map(({ sequence }) => sequence);
+      for (const jobEvents of Map.groupBy(received, ({ job }) => job?.markingNumber).values()) {
+        const sequences = jobEvents.map(({ sequence }) => sequence);
         expect(sequences).toEqual(sequences.toSorted((a, b) => a - b));
       }
     },

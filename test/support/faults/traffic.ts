@@ -1,6 +1,6 @@
 /**
- * Callers of every kind while something breaks: REST, GraphQL and a subscription beside each other. Each answer is judged
- * as it comes: it is the right one, or a 503 in the envelope that says when to try again. Anything else is `wrong`.
+ * Concurrent REST, GraphQL and subscription traffic for fault tests. Each response must be a success or a well-formed 503
+ * with Retry-After; all others are collected in `unexpectedAnswers`.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
@@ -16,15 +16,15 @@ const kinds = [...readKinds, ...changeKinds];
 type CallKind = (typeof kinds)[number];
 
 export interface FaultTraffic {
-  /** What no caller should ever get, in words. */
+  /** One message per unexpected response. */
   readonly unexpectedAnswers: string[];
-  /** How many calls were refused with 503 so far. */
+  /** Number of 503 responses so far. */
   rejectedCount(): number;
-  /** Resolves once calls of each kind, or of these, have been answered well so many times more. */
-  waitForSuccesses(times?: number, of?: readonly CallKind[]): Promise<void>;
-  /** Resolves once calls of each kind, or of these, have been refused so many times more. */
-  waitForRejections(times?: number, of?: readonly CallKind[]): Promise<void>;
-  /** Ends it; then: nothing was wrong, each change that was answered well is an event, and the subscriber has all of them. */
+  /** Resolves after `times` more successes of each kind, default 3. */
+  waitForSuccesses(times?: number, ofKinds?: readonly CallKind[]): Promise<void>;
+  /** Resolves after `times` more 503 responses of each kind, default 1. */
+  waitForRejections(times?: number, ofKinds?: readonly CallKind[]): Promise<void>;
+  /** Stops, then expects no unexpected response, an event for each successful change, and a complete subscriber. */
   stopAndVerify(): Promise<void>;
 }
 
@@ -35,9 +35,9 @@ interface Call {
   body?: object;
 }
 
-/** Between two calls of one kind. */
+/** Pause between two calls of one kind. */
 const PAUSE_MS = 40;
-/** Longer than anything here may take: PostgreSQL has 12 s to answer, and a connection 3 s to be made. */
+/** Longer than the server's limits: 12 s for PostgreSQL to respond, and 3 s to connect. */
 const TIMEOUT_MS = 40_000;
 
 const QUERY = "query { jobs(first: 5) { nodes { markingNumber weight } } }";
@@ -45,7 +45,7 @@ const MUTATION = `mutation ($input: UpdateJobInput!) {
   updateJob(input: $input) { job { markingNumber } userErrors { message } }
 }`;
 
-/** `numbers`: jobs of the agent's, each of which one kind of change has to itself. */
+/** `numbers` are Marking Numbers of the agent's jobs, one for each kind of change. */
 export async function startFaultTraffic(
   fixture: FaultFixture,
   server: Pick<ServerProcess, "url">,
@@ -55,16 +55,16 @@ export async function startFaultTraffic(
   const stopping = new AbortController();
   const unexpectedAnswers: string[] = [];
   const acknowledged: number[] = [];
-  const counts = { well: new Map<CallKind, number>(), refused: new Map<CallKind, number>() };
-  let made = 0;
+  const counts = { success: new Map<CallKind, number>(), rejected: new Map<CallKind, number>() };
+  let sentCount = 0;
 
   const sendOne = async (kind: CallKind): Promise<void> => {
-    made += 1;
-    const value = made;
+    sentCount += 1;
+    const value = sentCount;
     const verdict = await sendAndClassify(server, fixture.agent.key, buildCall(kind, numbers, value));
-    if (verdict === "well" || verdict === "refused") {
+    if (verdict === "success" || verdict === "rejected") {
       counts[verdict].set(kind, (counts[verdict].get(kind) ?? 0) + 1);
-      if (verdict === "well" && changeKinds.some((change) => change === kind)) acknowledged.push(value);
+      if (verdict === "success" && changeKinds.some((change) => change === kind)) acknowledged.push(value);
     } else unexpectedAnswers.push(`${kind}: ${verdict}`);
   };
   const loops = kinds.map(async (kind) => {
@@ -82,24 +82,24 @@ export async function startFaultTraffic(
   const until = async (
     verdict: keyof typeof counts,
     times: number,
-    of: readonly CallKind[] = kinds,
+    ofKinds: readonly CallKind[] = kinds,
   ): Promise<void> => {
     const start = new Map(counts[verdict]);
     await eventually(() => {
-      for (const kind of of) {
+      for (const kind of ofKinds) {
         const more = (counts[verdict].get(kind) ?? 0) - (start.get(kind) ?? 0);
         expect(
           more,
-          `${kind} calls ${verdict}; ${unexpectedAnswers.slice(0, 3).join("\n")}`,
+          `${kind} calls with ${verdict}; ${unexpectedAnswers.slice(0, 3).join("\n")}`,
         ).toBeGreaterThanOrEqual(times);
       }
     });
   };
   return {
     unexpectedAnswers,
-    rejectedCount: () => [...counts.refused.values()].reduce((sum, count) => sum + count, 0),
-    waitForSuccesses: (times = 3, of) => until("well", times, of),
-    waitForRejections: (times = 1, of) => until("refused", times, of),
+    rejectedCount: () => [...counts.rejected.values()].reduce((sum, count) => sum + count, 0),
+    waitForSuccesses: (times = 3, ofKinds) => until("success", times, ofKinds),
+    waitForRejections: (times = 1, ofKinds) => until("rejected", times, ofKinds),
     async stopAndVerify() {
       await stop();
       expect(unexpectedAnswers).toEqual([]);
@@ -123,7 +123,7 @@ function buildCall(kind: CallKind, numbers: readonly string[], value: number): C
   return calls[kind];
 }
 
-/** `well`, `refused`, or what is wrong with the answer. */
+/** Returns `success`, `rejected`, or a message about the unexpected response. */
 async function sendAndClassify(
   { url }: Pick<ServerProcess, "url">,
   key: string,
@@ -137,14 +137,14 @@ async function sendAndClassify(
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     const text = await response.text();
-    const told = `${response.status} ${text}`;
-    if (response.status === 200) return isSuccess(text) ? "well" : told;
-    if (response.status !== 503) return told;
-    if (response.headers.get("retry-after") === null) return `no Retry-After: ${told}`;
-    return isUnavailable(text) ? "refused" : told;
+    const summary = `${response.status} ${text}`;
+    if (response.status === 200) return isSuccess(text) ? "success" : summary;
+    if (response.status !== 503) return summary;
+    if (response.headers.get("retry-after") === null) return `no Retry-After: ${summary}`;
+    return isUnavailable(text) ? "rejected" : summary;
   } catch (error) {
     const { cause } = error as { cause?: { code?: string } };
-    return `no answer: ${String(error)} ${cause?.code ?? ""}`;
+    return `no response: ${String(error)} ${cause?.code ?? ""}`;
   }
 }
 
@@ -160,7 +160,7 @@ function isSuccess(text: string): boolean {
   return success && !errors && (data?.updateJob?.userErrors ?? []).length === 0;
 }
 
-/** In the envelope, or in GraphQL's words; of the cause nothing is told. */
+/** True for a REST or GraphQL "unavailable" error that does not reveal its cause. */
 function isUnavailable(text: string): boolean {
   const { error, errors } = JSON.parse(text) as ResponseBody;
   const codes = [error?.code, ...(errors ?? []).map(({ extensions }) => extensions.code)].filter(Boolean);
@@ -172,10 +172,10 @@ function isUnavailable(text: string): boolean {
   );
 }
 
-/** A change that was answered with success happened, and is told. */
+/** Expects an event for each successful change. */
 async function checkAcknowledged({ database }: FaultFixture, values: readonly number[]): Promise<void> {
   const events = await database.query<{ weight: number }>(sql`
     select (changes #>> '{weight,to}')::float8 as weight from job_event where changes ? 'weight'`);
-  const told = new Set(events.map(({ weight }) => weight));
-  expect(values.filter((value) => !told.has(value))).toEqual([]);
+  const weights = new Set(events.map(({ weight }) => weight));
+  expect(values.filter((value) => !weights.has(value))).toEqual([]);
 }

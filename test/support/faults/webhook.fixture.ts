@@ -1,4 +1,4 @@
-/** A world for the fault tests of webhooks: partners, endpoints, jobs and servers, all real, and a load of changes. */
+/** Organisations, webhook endpoints, jobs and real server processes for fault tests. */
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
 import { createApiKeyService } from "../../../src/api-keys/api-key.service.ts";
@@ -37,13 +37,13 @@ export interface FaultOrganization extends OrganizationPrincipal {
 }
 
 export interface FaultEndpoint {
-  /** Its uuid, and the id that the API gives it. */
+  /** A UUID; `typedId` is the API's form of it. */
   readonly id: string;
   readonly typedId: string;
-  /** Whoever signed with one of these is believed; the newest last. */
+  /** The accepted signing secrets, newest last. */
   readonly secrets: string[];
   readonly maxInFlight: number;
-  /** What it answers from now on. */
+  /** Responds to the next requests. Tests can replace it. */
   respond: ReceiverResponder;
   received(): ReceivedRequest[];
 }
@@ -56,10 +56,10 @@ export interface FaultEndpointOptions {
 }
 
 export interface FaultFixtureOptions {
-  /** A PostgreSQL of the test's own, with an empty database. */
+  /** An empty database on a separate PostgreSQL. Default: a test database. */
   databaseUrl?: string;
   mongoUrl?: string;
-  /** WEBHOOK_RETRY_SCHEDULE of its servers. */
+  /** WEBHOOK_RETRY_SCHEDULE of the servers. */
   schedule?: string;
 }
 
@@ -73,22 +73,21 @@ export interface FaultFixture {
   readonly endpointService: EndpointService;
   readonly receiver: TestReceiver;
   addEndpoint(options?: FaultEndpointOptions): Promise<FaultEndpoint>;
-  /** New jobs of the agent's, given to the contractor where asked; nobody is notified. Answers with the Marking Numbers. */
+  /** Creates jobs of the agent, assigned to the contractor if requested, without notifying workers. Returns Marking Numbers. */
   addJobs(count: number, assigned?: "assigned"): Promise<string[]>;
-  /** A change of a job by the job service; workers are notified unless it is to be `unannounced`. */
-  updateJob(markingNumber: string, weight: number, how?: "unannounced"): Promise<boolean>;
-  /** Tells workers that there may be something to deliver. */
+  /** Updates a job through the job service, which notifies workers unless the mode is `silent`. */
+  updateJob(markingNumber: string, weight: number, mode?: "silent"): Promise<boolean>;
   notifyWorkers(): void;
-  /** Resolves once it is ready. `env` comes over the usual settings. */
+  /** Resolves when the server is ready. `env` overrides the default settings. */
   startServer(role: "api" | "worker" | "all", env?: Record<string, string>): Promise<ServerProcess>;
 }
 
 const SCHEDULE = "0s,1s,1s,2s,2s,5s,5s,5s";
-/** So that limits of an endpoint are no part of what is tested, but for how many are in flight. */
+/** High enough that only `maxInFlight` limits deliveries. */
 const PER_SECOND = 1_000;
 const MAX_IN_FLIGHT = 4;
 
-/** For one test, which ends all of it. */
+/** Must be called in a test, which disposes it. */
 export async function openFaultFixture(options: FaultFixtureOptions = {}): Promise<FaultFixture> {
   const stack = new AsyncDisposableStack();
   onTestFinished(() => stack.disposeAsync());
@@ -106,7 +105,7 @@ export async function openFaultFixture(options: FaultFixtureOptions = {}): Promi
   const guard = createAddressGuard({ allowPrivate: true });
   const deps = {
     database,
-    notifyWorkers: notifyWorkers,
+    notifyWorkers,
     secretBox: testSecretBox,
     clock: systemClock,
     checkUrl: (_organizationId: string, url: string) => guard.checkUrl(url),
@@ -133,10 +132,14 @@ export async function openFaultFixture(options: FaultFixtureOptions = {}): Promi
     endpointService,
     receiver,
     notifyWorkers,
-    async addEndpoint(given = {}) {
-      const made = await makeEndpoint({ endpointService, receiver, agent }, endpoints.length, given);
-      endpoints.push(made);
-      return made;
+    async addEndpoint(endpointOptions = {}) {
+      const endpoint = await makeEndpoint(
+        { endpointService, receiver, agent },
+        endpoints.length,
+        endpointOptions,
+      );
+      endpoints.push(endpoint);
+      return endpoint;
     },
     addJobs: (count, assigned) => makeJobs(database, count, { agent, contractor: assigned && contractor }),
     updateJob: createJobUpdater(database, agent, notifyWorkers),
@@ -176,7 +179,7 @@ async function makeEndpoint(
     secrets: [secret],
     maxInFlight,
     respond,
-    received: () => receiver.received.filter((one) => one.path === path),
+    received: () => receiver.received.filter((request) => request.path === path),
   };
 }
 
@@ -201,18 +204,18 @@ function createJobUpdater(
   notifyWorkers: () => void,
 ): FaultFixture["updateJob"] {
   const referenceData = createJobReferenceData(database);
-  const [notifying, silent] = [notifyWorkers, () => undefined].map((tell) =>
-    createJobService({ database, referenceData, notifyWorkers: tell, notifySubscribers: () => undefined }),
+  const [notifying, silent] = [notifyWorkers, () => undefined].map((notify) =>
+    createJobService({ database, referenceData, notifyWorkers: notify, notifySubscribers: () => undefined }),
   );
-  return async (markingNumber, weight, how) => {
+  return async (markingNumber, weight, mode) => {
     const context = { actor: systemActor, requestId: null, dryRun: false };
-    const service = how === "unannounced" ? silent : notifying;
+    const service = mode === "silent" ? silent : notifying;
     await service?.updateOne(agent, { markingNumber, body: { weight } }, context);
     return true;
   };
 }
 
-/** A change of a job over HTTP; false where it was not answered with 200, whatever became of it. */
+/** Updates a job over HTTP. Returns false unless the response is 200; the change may still have been applied. */
 export async function patchWeight(
   { url }: Pick<ServerProcess, "url">,
   { key }: FaultOrganization,
@@ -233,7 +236,7 @@ export async function patchWeight(
   }
 }
 
-/** Counts a partner's changes that were committed, whoever made them. */
+/** Returns the number of committed job events. */
 export async function countEvents({ database }: Pick<FaultFixture, "database">): Promise<number> {
   const [row] = await database.query<{ count: number }>(sql`select count(*)::int as count from job_event`);
   return row?.count ?? 0;

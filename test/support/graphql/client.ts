@@ -1,4 +1,4 @@
-/** Asking GraphQL over HTTP, as a partner would. */
+/** Sends GraphQL requests over HTTP. */
 import type { AppInstance } from "../app/app-instance.ts";
 
 export interface GraphqlError {
@@ -10,12 +10,12 @@ export interface GraphqlError {
 export interface GraphqlResponse {
   status: number;
   headers: Headers;
-  // Tests look into answers of every shape.
+  // Tests read data of any shape.
   // oxlint-disable-next-line typescript/no-explicit-any
   data: any;
   errors: GraphqlError[] | undefined;
   cost: number | undefined;
-  /** The whole body, as it came. */
+  /** The unparsed body. */
   text: string;
 }
 
@@ -44,13 +44,13 @@ export async function graphql(
   return { status: response.status, headers: response.headers, data, errors, cost: extensions?.cost, text };
 }
 
-/** The data of an answer without errors; throws with the errors otherwise. */
+/** Returns the data, or throws if the response has errors. */
 export async function queryData(
   app: Pick<AppInstance, "url">,
   query: string,
   options: GraphqlRequestOptions,
 ): Promise<GraphqlResponse["data"]> {
   const { data, errors } = await graphql(app, query, options);
-  if (errors) throw new Error(`GraphQL answered with errors: ${JSON.stringify(errors)}`);
+  if (errors) throw new Error(`The GraphQL response has errors: ${JSON.stringify(errors)}`);
   return data;
 }

@@ -1,4 +1,4 @@
-/** Documents made from the schema itself, so that a field that is added is asked for from its first day on. */
+/** Generates GraphQL documents from the schema, so that tests cover new fields automatically. */
 import {
   getNamedType,
   isInputObjectType,
@@ -15,7 +15,10 @@ import {
   type GraphQLSchema,
 } from "graphql";
 
-/** Everything below `type`: each field that is asked for without arguments, objects to `depth` more levels; "": nothing. */
+/**
+ * Returns a selection set of all fields of `type`, with objects nested up to `depth` levels, or "" if there is none to
+ * select. Connections get `first: 2`, other fields no arguments.
+ */
 export function selectAllFields(type: GraphQLNamedType, depth: number): string {
   if (!isObjectType(type)) throw new Error(`${type.name} cannot be selected from as a whole`);
   const fields = Object.values(type.getFields()).flatMap((field) => {
@@ -27,7 +30,7 @@ export function selectAllFields(type: GraphQLNamedType, depth: number): string {
   return fields.length === 0 ? "" : `{ ${fields.join(" ")} }`;
 }
 
-/** The object types that a field of `type` can give. */
+/** Returns the object types that a field of `type` can return. */
 export function possibleObjectTypes(
   schema: GraphQLSchema,
   type: GraphQLNamedType,
@@ -35,20 +38,20 @@ export function possibleObjectTypes(
   return isInterfaceType(type) ? schema.getPossibleTypes(type) : [type as GraphQLObjectType];
 }
 
-/** Short pages, so that however much is asked stays within the cost. */
+/** Uses small pages, so that the operation stays within the cost limit. */
 function pageArguments(field: GraphQLField<unknown, unknown>): string {
   return field.args.some(({ name }) => name === "first") ? "(first: 2)" : "";
 }
 
-/** Values to try for arguments of the schema's types: literals by the name of the type or of the argument. */
+/** Literals to try for arguments. */
 export interface ArgumentLiterals {
-  /** By an argument's or input field's name, then by its type's name. */
+  /** Returns the literals for an argument or input field, by its name and its type's name. */
   literalsFor(name: string, type: string): readonly string[];
 }
 
 /**
- * Arguments for `field`: one list for each value that an argument can be tried with, the required ones with their first.
- * Throws where a type is met that nothing is known for: whoever adds one says what a stranger would try.
+ * Returns argument lists for `field`: one per argument and literal, with the first literal of each other required argument.
+ * `attempts.literalsFor` should throw for a type without literals, so that new types are not forgotten.
  */
 export function generateArguments(
   field: GraphQLField<unknown, unknown>,
@@ -72,7 +75,7 @@ export function generateArguments(
 
 type Named = Pick<GraphQLArgument, "name" | "type">;
 
-/** `outer`: the inputs that it stands in. One that stands in itself (`and`, `or`, `not`) is tried there with little. */
+/** `outer` lists the enclosing input types. Recursive inputs (`and`, `or`, `not`) get one literal per field at the inner level. */
 function generateLiterals(
   { name, type }: Named,
   attempts: ArgumentLiterals,
@@ -84,12 +87,12 @@ function generateLiterals(
   const named = getNamedType(inner);
   if (isEnumType(named)) return named.getValues().map((value) => value.name);
   if (!isInputObjectType(named)) return [...attempts.literalsFor(name, named.name)];
-  const timesInItself = outer.filter((each) => each === named.name).length;
-  if (timesInItself > 1) return [];
+  const recursionDepth = outer.filter((each) => each === named.name).length;
+  if (recursionDepth > 1) return [];
   const fields = Object.values(named.getFields());
   const literalsFor = (field: Named): string[] => {
     const literals = generateLiterals(field, attempts, [...outer, named.name]);
-    return timesInItself > 0 ? literals.slice(0, 1) : literals;
+    return recursionDepth > 0 ? literals.slice(0, 1) : literals;
   };
   const required = fields.filter((field) => isNonNullType(field.type));
   return fields.flatMap((field) => {

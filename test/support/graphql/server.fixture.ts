@@ -1,4 +1,4 @@
-/** The HTTP app with a GraphQL schema of a test's own: for what the real resolvers never do, and shapes that they do not have. */
+/** The HTTP app with a custom GraphQL schema, for behaviour that the real resolvers never show. */
 import { Writable } from "node:stream";
 import { makeExecutableSchema } from "@graphql-tools/schema";
 import { createApiKeyService, type ApiKeyService } from "../../../src/api-keys/api-key.service.ts";
@@ -28,7 +28,7 @@ import { openAccounts } from "../../../src/app/accounts.ts";
 import { TEST_SECRET, testSecretBox } from "../test-secret.ts";
 import { createTestDatabase } from "../database/test-database.ts";
 
-/** What a resolver of the rig is given. */
+/** The context of the test's resolvers. */
 export interface FixtureContext {
   database: Queryable;
   requestId: string;
@@ -49,7 +49,7 @@ export interface GraphqlFixtureOptions {
 export interface RawGraphqlResponse {
   status: number;
   headers: Headers;
-  // Tests look into answers of every shape.
+  // Tests read data of any shape.
   // oxlint-disable-next-line typescript/no-explicit-any
   body: any;
 }
@@ -57,15 +57,14 @@ export interface RawGraphqlResponse {
 export interface GraphqlFixture extends AsyncDisposable {
   url: string;
   databaseUrl: string;
-  /** What its resolvers read from: two connections. */
+  /** The resolvers' database, with two connections. */
   readDatabase: Database;
   keys: ApiKeyService;
   organizations: OrganizationService;
-  /** The log's lines so far. */
+  /** The log lines so far. */
   log: Record<string, unknown>[];
-  /** A key of a new agent, with every scope. */
+  /** Creates an agent and returns a key with all scopes. */
   newKey(): Promise<string>;
-  /** A POST of an operation. */
   post(body: unknown, headers?: Record<string, string>): Promise<RawGraphqlResponse>;
   request(path: string, init?: RequestInit): Promise<RawGraphqlResponse>;
   setExplorerKey(key: string): void;

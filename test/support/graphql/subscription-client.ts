@@ -1,4 +1,4 @@
-/** Clients of subscriptions: the one that partners use, and a bare WebSocket for what that one would never do. */
+/** Subscription clients: graphql-ws, and a raw WebSocket for messages that graphql-ws never sends. */
 import { once } from "node:events";
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { inspect } from "node:util";
@@ -21,9 +21,9 @@ export interface SubscriptionEvent {
 }
 
 export interface JobSubscription {
-  /** What came so far. */
+  /** Events received so far. */
   readonly events: SubscriptionEvent[];
-  /** What the subscription ended with: errors, or how the socket was closed. Pending while it stands. */
+  /** Resolves when the subscription ends, with its errors, the close event or null. */
   readonly ended: Promise<unknown>;
   stop(): void;
 }
@@ -35,8 +35,8 @@ export const JOB_CHANGED = `subscription ($filter: JobFilter, $types: [JobEventT
 export const webSocketUrl = ({ url }: Url): string => `${url.replace("http", "ws")}/graphql`;
 
 /**
- * Makes jobs, and waits until the feed shows them: who subscribes before then is told of what they are about. Answers with
- * the Marking Numbers.
+ * Creates jobs and waits until the feed shows their events, so that later subscriptions do not receive them. Returns the
+ * Marking Numbers.
  */
 export async function createVisibleJobs(
   app: TestApp,
@@ -48,7 +48,7 @@ export async function createVisibleJobs(
   return numbers;
 }
 
-/** One that does not come back by itself. */
+/** Creates a client that does not reconnect. The test disposes it. */
 export function createSubscriptionClient(
   app: Url,
   connectionParams?: Record<string, unknown>,
@@ -65,7 +65,7 @@ export function createSubscriptionClient(
   return client;
 }
 
-/** Subscribes without waiting until that stands. */
+/** Subscribes without waiting for the subscription to become active. */
 export function subscribe(
   client: Client,
   variables: Record<string, unknown> = {},
@@ -87,7 +87,7 @@ export function subscribe(
   return { events, ended, stop };
 }
 
-/** Follows with a socket of its own, and resolves once it is told that it does. */
+/** Subscribes over a new WebSocket and resolves when the server reports the subscription as active. */
 export async function subscribeAndWait(
   app: Url,
   key: string,
@@ -100,22 +100,22 @@ export async function subscribeAndWait(
     { ping: (isReceived, payload) => void (isReceived && payload && "subscribed" in payload && activate()) },
   );
   const subscription = subscribe(client, variables);
-  const refused = subscription.ended.then((reason) => {
-    throw new Error(`The subscription does not stand: ${inspect(reason)}`);
+  const endedEarly = subscription.ended.then((reason) => {
+    throw new Error(`The subscription did not start: ${inspect(reason)}`);
   });
-  await Promise.race([isActive, refused]);
+  await Promise.race([isActive, endedEarly]);
   return subscription;
 }
 
-/** Waits until so many events have come. */
+/** Waits until exactly `count` events have been received. */
 export async function waitForEventCount(
-  following: Pick<JobSubscription, "events">,
+  subscription: Pick<JobSubscription, "events">,
   count: number,
 ): Promise<void> {
-  await vi.waitFor(() => expect(following.events).toHaveLength(count), 20_000);
+  await vi.waitFor(() => expect(subscription.events).toHaveLength(count), 20_000);
 }
 
-/** The feed cannot be read meanwhile, and without that no subscription begins. */
+/** Runs `act` while the event table is locked: subscriptions cannot start, because they read the feed first. */
 export async function withFeedLocked(
   { database }: Pick<TestApp, "database">,
   act: () => Promise<void>,
@@ -126,11 +126,11 @@ export async function withFeedLocked(
   });
 }
 
-/** How many subscriptions stand in that process. */
+/** Returns the number of active subscriptions of a server. */
 export const countSubscriptions = (app: Url): Promise<number> =>
   readMetric(app, "waymark_graphql_subscriptions");
 
-/** A figure of /metrics, by its name and labels. */
+/** Returns a value of /metrics by name and labels, or 0 if it is missing. */
 export async function readMetric({ url }: Url, name: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
   const line = text.split("\n").find((candidate) => candidate.startsWith(`${name} `));
@@ -139,18 +139,17 @@ export async function readMetric({ url }: Url, name: string): Promise<number> {
 
 export interface RawWebSocket {
   readonly socket: WebSocket;
-  /** As the answer to the upgrade told it. */
+  /** From the response to the upgrade request. */
   readonly requestId: string;
-  /** What came so far, read as JSON. */
+  /** Messages received so far. */
   readonly messages: Record<string, unknown>[];
-  /** How it was closed. */
   readonly closed: Promise<{ code: number; reason: string }>;
   send(message: unknown): void;
   /** Resolves with the first message of this type. */
   waitForMessage(type: string): Promise<Record<string, unknown>>;
 }
 
-/** A WebSocket that has opened. */
+/** Opens a WebSocket without sending `connection_init`. */
 export async function openRawWebSocket(
   app: Url,
   headers: Record<string, string> = {},
@@ -178,27 +177,27 @@ export async function openRawWebSocket(
     send: (message) => socket.send(typeof message === "string" ? message : JSON.stringify(message)),
     waitForMessage: (type) =>
       vi.waitFor(() => {
-        const found = messages.find((message) => message["type"] === type);
-        expect(found, `a message of the type ${type}`).toBeDefined();
-        return found as Record<string, unknown>;
+        const message = messages.find((candidate) => candidate["type"] === type);
+        expect(message, `a message of the type ${type}`).toBeDefined();
+        return message as Record<string, unknown>;
       }, 20_000),
   };
 }
 
-/** A WebSocket whose caller is known. */
+/** Opens a WebSocket and authenticates it with an API key. */
 export async function openAuthenticatedWebSocket(app: Url, key: string): Promise<RawWebSocket> {
-  const bare = await openRawWebSocket(app);
-  bare.send({ type: "connection_init", payload: { "x-api-key": key } });
-  await bare.waitForMessage("connection_ack");
-  return bare;
+  const webSocket = await openRawWebSocket(app);
+  webSocket.send({ type: "connection_init", payload: { "x-api-key": key } });
+  await webSocket.waitForMessage("connection_ack");
+  return webSocket;
 }
 
-/** What subscribes on a bare socket. */
+/** The message that subscribes over a raw WebSocket. */
 export function subscribeMessage(id: string): object {
   return { type: "subscribe", id, payload: { query: JOB_CHANGED } };
 }
 
-/** The answer in HTTP to a WebSocket that is not opened. */
+/** Attempts a WebSocket handshake and returns the HTTP response that rejects it. */
 export async function openRejectedWebSocket(
   app: Url,
   headers: Record<string, string>,

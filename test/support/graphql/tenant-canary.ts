@@ -1,4 +1,4 @@
-/** An organisation with something of everything, marked so that a trace of it in a stranger's answer is known at once. */
+/** An organisation with data of every kind that contains a marker, to detect leaks to other organisations. */
 import { vi, expect } from "vitest";
 import { toTypedId, type IdPrefix } from "../../../src/platform/ids.ts";
 import { raw, sql } from "../../../src/platform/postgres/sql.ts";
@@ -13,10 +13,10 @@ export interface TenantCanary extends TestOrganization {
   contractor: TestOrganization;
   owner: SignedInTestUser;
   member: SignedInTestUser;
-  /** Every id that belongs to it, typed. */
+  /** Typed IDs of all its objects. */
   ids: string[];
   cursors: string[];
-  /** What no answer to a stranger may hold. */
+  /** Texts that no response to another organisation may contain. */
   forbiddenTexts: string[];
 }
 
@@ -30,7 +30,7 @@ export async function createTenantCanary(app: TestApp, operator: SignedInTestUse
   await makeAccounts(app, owner);
   await logRequests(app, canary);
   const ids = await collectIds(app, canary, contractor);
-  const cursors = await collectCursors(app, { victim: canary, owner, operator });
+  const cursors = await collectCursors(app, { canary, owner, operator });
   const forbiddenTexts = [CANARY_MARKER, canary.name, contractor.name, ...ids];
   return { ...canary, contractor, owner, member, ids, cursors, forbiddenTexts };
 }
@@ -40,20 +40,20 @@ async function createMarkedUser(
   organizationId: string,
   role: "owner" | "member",
 ): Promise<SignedInTestUser> {
-  const person = {
+  const user = {
     email: `${CANARY_MARKER}-${role}@test.example`,
     name: `${CANARY_MARKER} ${role}`,
     password: VALID_PASSWORD,
   };
   const id = await app.database.transaction((tx) =>
-    app.accounts.createUser(tx, { ...person, organizationId, role }),
+    app.accounts.createUser(tx, { ...user, organizationId, role }),
   );
-  return await signInUser(app, { ...person, id });
+  return await signInUser(app, { ...user, id });
 }
 
-async function makeJobs(app: TestApp, victim: TestOrganization, contractor: TestOrganization): Promise<void> {
+async function makeJobs(app: TestApp, canary: TestOrganization, contractor: TestOrganization): Promise<void> {
   await app.createJobs(
-    victim,
+    canary,
     [1, 2, 3].map((n) => ({
       markingNumber: `${CANARY_MARKER}-${n}`,
       contractor,
@@ -77,14 +77,14 @@ async function makeJobs(app: TestApp, victim: TestOrganization, contractor: Test
 }
 
 async function makeWebhooks(app: TestApp, { key }: TestOrganization): Promise<void> {
-  const made = await queryData(
+  const { createWebhookEndpoint } = await queryData(
     app,
     `mutation { createWebhookEndpoint(input: { url: "http://127.0.0.1:9/${CANARY_MARKER}", description: "${CANARY_MARKER}" }) {
       endpoint { id } userErrors { message } } }`,
     { key },
   );
-  const id: string = made.createWebhookEndpoint.endpoint.id;
-  // A delivery with an attempt, whether or not anybody listens there.
+  const id: string = createWebhookEndpoint.endpoint.id;
+  // Creates a delivery with an attempt, even though the connection is refused.
   await queryData(app, `mutation { sendTestEvent(endpointId: "${id}") { delivery { id } } }`, { key });
   await queryData(
     app,
@@ -94,7 +94,7 @@ async function makeWebhooks(app: TestApp, { key }: TestOrganization): Promise<vo
   await app.database.query(sql`update webhook_endpoint set failing_since = now() - interval '1 hour'`);
 }
 
-/** Invitations with their mails and the log of it, kept views, and a request for an account. */
+/** Creates invitations with their mails and audit entries, saved views and account requests. */
 async function makeAccounts(app: TestApp, owner: SignedInTestUser): Promise<void> {
   for (const n of [1, 2])
     await owner.queryData(
@@ -123,7 +123,7 @@ async function makeAccounts(app: TestApp, owner: SignedInTestUser): Promise<void
   });
 }
 
-/** A request that failed, with its bodies. */
+/** Logs failed requests with their bodies. */
 async function logRequests(app: TestApp, { key }: TestOrganization): Promise<void> {
   const patch = { method: "PATCH", body: JSON.stringify({ weight: CANARY_MARKER }), key };
   await app.request(`/v1/jobs/by-marking/${CANARY_MARKER}-1`, patch);
@@ -138,33 +138,33 @@ async function logRequests(app: TestApp, { key }: TestOrganization): Promise<voi
 
 async function collectIds(
   app: TestApp,
-  victim: TestOrganization,
+  canary: TestOrganization,
   contractor: TestOrganization,
 ): Promise<string[]> {
   const typed = async (prefix: IdPrefix, table: string, where = "organization_id = $1") => {
     const [before = "", after = ""] = where.split("$1");
-    const condition = where.includes("$1") ? sql`${raw(before)}${victim.id}::uuid${raw(after)}` : raw(where);
+    const condition = where.includes("$1") ? sql`${raw(before)}${canary.id}::uuid${raw(after)}` : raw(where);
     const rows = await app.database.query<{ id: string }>(
       sql`select id from ${raw(table)} where ${condition} order by id`,
     );
-    if (rows.length === 0) throw new Error(`The victim has nothing in ${table}`);
+    if (rows.length === 0) throw new Error(`The canary has no rows in ${table}`);
     return rows.map(({ id }) => toTypedId(prefix, id));
   };
-  const ofVictim = "in (select id from webhook_endpoint where organization_id = $1)";
+  const ofCanary = "in (select id from webhook_endpoint where organization_id = $1)";
   return [
-    toTypedId("org", victim.id),
+    toTypedId("org", canary.id),
     toTypedId("org", contractor.id),
     ...(await typed("job", "job", "agent_id = $1")),
     ...(await typed("evt", "job_event", "agent_id = $1")),
     ...(await typed("whe", "webhook_endpoint")),
     ...(await typed("key", "api_key")),
-    ...(await typed("dlv", "webhook_delivery", `endpoint_id ${ofVictim}`)),
+    ...(await typed("dlv", "webhook_delivery", `endpoint_id ${ofCanary}`)),
     ...(await typed(
       "att",
       "webhook_attempt",
-      `delivery_id in (select id from webhook_delivery where endpoint_id ${ofVictim})`,
+      `delivery_id in (select id from webhook_delivery where endpoint_id ${ofCanary})`,
     )),
-    // Its owner before its member.
+    // The owner comes before the member.
     ...(await typed("usr", "user_account")),
     ...(await typed("inv", "invitation")),
     ...(await typed("aud", "audit_entry")),
@@ -173,21 +173,21 @@ async function collectIds(
       "saved_view",
       "user_id in (select id from user_account where organization_id = $1)",
     )),
-    // These are operators' alone.
+    // Only operators can see these.
     ...(await typed("arq", "account_request", "true")),
     ...(await typed("eml", "mail", "true")),
   ];
 }
 
 interface CanaryPrincipals {
-  victim: TestOrganization;
+  canary: TestOrganization;
   owner: SignedInTestUser;
   operator: SignedInTestUser;
 }
 
 async function collectCursors(
   app: TestApp,
-  { victim, owner, operator }: CanaryPrincipals,
+  { canary, owner, operator }: CanaryPrincipals,
 ): Promise<string[]> {
   const pageSelection = "{ pageInfo { endCursor } }";
   const byKey = await queryData(
@@ -195,7 +195,7 @@ async function collectCursors(
     `{ byCreation: jobs(first: 1) ${pageSelection}
        byNumber: jobs(first: 1, orderBy: { field: MARKING_NUMBER, direction: ASC }) ${pageSelection}
        events(first: 1) ${pageSelection} webhookDeliveries(first: 1) ${pageSelection} requestLog(first: 1) ${pageSelection} }`,
-    { key: victim.key },
+    { key: canary.key },
   );
   const byOwner = await owner.queryData(`{ auditLog(first: 1) ${pageSelection} }`);
   const byOperator = await operator.queryData(
@@ -207,21 +207,21 @@ async function collectCursors(
   >).map(({ pageInfo }) => pageInfo.endCursor);
 }
 
-/** All that it has and that somebody could change. */
+/** Returns all rows of the canary that a principal could change, to compare before and after. */
 export async function snapshotRows(app: TestApp, { id, contractor }: TenantCanary): Promise<unknown[]> {
-  const people = sql`(select id from user_account where organization_id = ${id}::uuid)`;
+  const userIds = sql`(select id from user_account where organization_id = ${id}::uuid)`;
   return await Promise.all(
     [
       sql`select to_jsonb(job) from job where agent_id = ${id} order by id`,
       sql`select to_jsonb(endpoint) from webhook_endpoint endpoint where organization_id = ${id} order by id`,
-      // When a key was last used, or a person was seen, is no change of theirs.
+      // Reads also update the time of last use.
       sql`select to_jsonb(key) - 'last_used_at' from api_key key where organization_id = ${id} order by id`,
       sql`select to_jsonb(delivery) from webhook_delivery delivery where endpoint_id in (
         select id from webhook_endpoint where organization_id = ${id}) order by id`,
       sql`select to_jsonb(organization) from organization where id in (${id}, ${contractor.id}) order by id`,
       sql`select to_jsonb(person) - 'last_seen_at' from user_account person where organization_id = ${id} order by id`,
-      sql`select to_jsonb(session) - 'last_seen_at' - 'address' from user_session session where user_id in ${people} order by id`,
-      sql`select to_jsonb(view) from saved_view view where user_id in ${people} order by id`,
+      sql`select to_jsonb(session) - 'last_seen_at' - 'address' from user_session session where user_id in ${userIds} order by id`,
+      sql`select to_jsonb(view) from saved_view view where user_id in ${userIds} order by id`,
       sql`select to_jsonb(invitation) from invitation where organization_id = ${id} order by id`,
       sql`select to_jsonb(entry) from audit_entry entry where organization_id = ${id} order by id`,
       sql`select to_jsonb(link) from email_token link where position(${CANARY_MARKER} in email) > 0 order by token_hash`,

@@ -1,6 +1,5 @@
 /**
- * Imports of jobs into a database of their own, which has two agents, "Agent Ä, Ltd" and "Rival", and two contractors,
- * "Swift" and "Other".
+ * Imports jobs into a new database with the agents "Agent Ä, Ltd" and "Rival" and the contractors "Swift" and "Other".
  */
 import { afterAll, beforeAll } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
@@ -25,16 +24,16 @@ import { createTestDatabase, type TestDatabase } from "../database/test-database
 export interface JobImportFixture {
   database: () => Database;
   services: () => ImportDeps;
-  /** The uuids of the organisations, there once the tests run. */
+  /** UUIDs of the organisations, set before the tests run. */
   organization: { agent: string; rival: string; contractor: string; other: string };
   importFile: (
     file: string | Uint8Array,
     options?: Partial<ImportOptions>,
     format?: FileFormat,
   ) => Promise<ImportFixtureResult>;
-  /** A row that is a string is a line as it is. */
+  /** String rows are written unchanged, others as JSON. */
   importNdjson: (rows: readonly unknown[], options?: Partial<ImportOptions>) => Promise<ImportFixtureResult>;
-  /** Makes a job of the agent's; answers with its Marking Number. */
+  /** Creates a job of the agent and returns its Marking Number. */
   makeJob: (patch?: JobPatch, rest?: Partial<JobUpsert>) => Promise<string>;
   readJob: (markingNumber: string) => Promise<Record<string, unknown>>;
 }
@@ -48,13 +47,13 @@ export interface ImportFixtureResult {
 export const context = { actor: systemActor, requestId: null };
 export const defaultAgent = { agent: "Agent Ä, Ltd" };
 
-/** In small pieces, as a slow pipe would bring it. */
+/** Yields the file in chunks of 1,021 bytes, like a slow pipe. */
 export async function* streamBytes(file: string | Uint8Array): AsyncGenerator<Uint8Array> {
   const bytes = Buffer.from(file);
   for (let offset = 0; offset < bytes.length; offset += 1_021) yield bytes.subarray(offset, offset + 1_021);
 }
 
-/** `[line, field, message]` of every problem. */
+/** Returns `[line, field, message]` of every problem. */
 export const problemsOf = ({ failures }: ImportFixtureResult) =>
   failures.flatMap(({ line, problems }) => problems.map(({ field, message }) => [line, field, message]));
 
@@ -65,7 +64,7 @@ export const countsOf = ({ counts: { created, updated, unchanged, failed } }: Im
   failed,
 ];
 
-/** To be called once in a test file, outside of its tests: it registers what sets the rig up and takes it down. */
+/** Call once per test file, outside tests: registers the hooks for set-up and clean-up. */
 export function useJobImportFixture(): JobImportFixture {
   let testDatabase: TestDatabase;
   let database: Database;

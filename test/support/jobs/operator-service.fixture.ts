@@ -1,4 +1,4 @@
-/** What operators do to jobs, with the job service on a database of its own, an agent and a contractor. */
+/** The operators' job service on a new database with an agent and a contractor. */
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import type { BulkOptions, ItemResult } from "../../../src/jobs/update/bulk.ts";
 import type { NewJob } from "../../../src/jobs/job.operator.service.ts";
@@ -13,14 +13,14 @@ import {
 } from "./service.fixture.ts";
 
 export interface OperatorJobFixture {
-  /** `told` is emptied before each test. */
+  /** `notifications` is cleared before each test. */
   services: () => JobServiceFixture;
   agent: () => OrganizationPrincipal;
   contractor: () => OrganizationPrincipal;
-  create: (jobs: readonly NewJob[], how?: BulkOptions) => Promise<ItemResult[]>;
-  /** A job of the agent's, to be made. */
+  create: (jobs: readonly NewJob[], options?: BulkOptions) => Promise<ItemResult[]>;
+  /** Returns the input for a new job of the agent. */
   newJob: (rest?: Partial<NewJob>) => NewJob;
-  /** The events of a job, in their order. */
+  /** Returns the events of a job, in order. */
   eventsOf: (markingNumber: string) => Promise<StoredEvent[]>;
 }
 
@@ -33,10 +33,10 @@ export interface StoredEvent {
 
 export const allOrNothingOptions: BulkOptions = { ...bulkOptions, errorPolicy: "all_or_nothing" };
 export const dryRunOptions: BulkOptions = { ...bulkOptions, dryRun: true };
-export const sortedOrganizationIds = (...partners: OrganizationPrincipal[]): string[] =>
-  partners.map((one) => one.organizationId).toSorted();
+export const sortedOrganizationIds = (...principals: OrganizationPrincipal[]): string[] =>
+  principals.map((principal) => principal.organizationId).toSorted();
 
-/** To be called once in a test file, outside of its tests: it registers what sets the rig up and takes it down. */
+/** Call once per test file, outside tests: registers the hooks for set-up and clean-up. */
 export function useOperatorJobFixture(): OperatorJobFixture {
   let services: JobServiceFixture;
   let agent: OrganizationPrincipal;
@@ -55,7 +55,8 @@ export function useOperatorJobFixture(): OperatorJobFixture {
     services: () => services,
     agent: () => agent,
     contractor: () => contractor,
-    create: (jobs, how = bulkOptions) => services.operatorJobs.createJobs(operatorPrincipal, jobs, how),
+    create: (jobs, options = bulkOptions) =>
+      services.operatorJobs.createJobs(operatorPrincipal, jobs, options),
     newJob: (rest = {}) => ({
       markingNumber: newMarkingNumber(),
       agentId: agent.organizationId,

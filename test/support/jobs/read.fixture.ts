@@ -1,4 +1,4 @@
-/** A database with organisations that see different jobs, for the reads of the job feature. */
+/** A database with organisations that can see different jobs, for tests of job queries. */
 import { entities } from "../../../src/app/entities.ts";
 import { rebuildCounters } from "../../../src/jobs/counters/counters.ts";
 import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
@@ -12,7 +12,7 @@ import {
 import { sql } from "../../../src/platform/postgres/sql.ts";
 import { createTestDatabase } from "../database/test-database.ts";
 
-/** A row of the table; times in ISO 8601 with milliseconds. */
+/** A row of the job table. Times are ISO 8601 with milliseconds. */
 export interface JobTableRow {
   id: string;
   marking_number: string;
@@ -42,10 +42,10 @@ export interface JobReadFixture extends AsyncDisposable {
   readonly otherAgent: OrganizationPrincipal;
   readonly contractor: OrganizationPrincipal;
   readonly otherContractor: OrganizationPrincipal;
-  /** Has no job at all. */
+  /** An organisation without jobs. */
   readonly stranger: OrganizationPrincipal;
   readonly operator: OperatorPrincipal;
-  /** Stores a job of `agent`'s, nulls where nothing is said. */
+  /** Inserts jobs, by default of `agent` and with null fields. */
   insert(jobs: readonly Partial<JobTableRow>[]): Promise<JobTableRow[]>;
 }
 
@@ -59,10 +59,10 @@ export const principalNames = [
 ] as const;
 
 export async function openJobReadFixture(): Promise<JobReadFixture> {
-  const opened = new AsyncDisposableStack();
-  const { url } = opened.use(await createTestDatabase());
+  const stack = new AsyncDisposableStack();
+  const { url } = stack.use(await createTestDatabase());
   const session = { plan_cache_mode: "auto" };
-  const database = opened.use(await openDatabase({ url, poolSize: 4, entities, session }));
+  const database = stack.use(await openDatabase({ url, poolSize: 4, entities, session }));
   const organization = async (name: string, type: OrganizationType): Promise<OrganizationPrincipal> => {
     const id = newUuid();
     await database.query(sql`insert into organization (id, name, type) values (${id}, ${name}, ${type})`);
@@ -86,11 +86,11 @@ export async function openJobReadFixture(): Promise<JobReadFixture> {
       await rebuildCounters(database);
       return rows;
     },
-    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
 
-/** Whether `viewer` is to see `job`. */
+/** True if `principal` must be able to see `job`. */
 export function canSee(principal: OrganizationPrincipal | OperatorPrincipal, job: JobTableRow): boolean {
   if (principal.organizationId === null) return true;
   const owner = principal.organizationType === "agent" ? job.agent_id : job.contractor_id;

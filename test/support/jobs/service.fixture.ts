@@ -1,4 +1,4 @@
-/** The job service on a database of its own, with organisations, webhooks that want everything, and all that was told. */
+/** The job services on a new database, with recorded notifications and an endpoint for all events in each organisation. */
 import { randomBytes } from "node:crypto";
 import { entities } from "../../../src/app/entities.ts";
 import type { BulkOptions, ItemResult } from "../../../src/jobs/update/bulk.ts";
@@ -22,16 +22,16 @@ import { createTestDatabase } from "../database/test-database.ts";
 export interface JobServiceFixture extends AsyncDisposable {
   readonly database: Database;
   readonly databaseUrl: string;
-  /** Every statement that passed, in order; a test may empty it. */
+  /** All executed SQL statements, in order. Tests may clear it. */
   readonly statements: string[];
   readonly referenceData: JobReferenceData;
   readonly jobs: JobService;
   readonly operatorJobs: OperatorJobService;
-  /** What listeners were told since `told` was last emptied. */
+  /** Calls of notifyWorkers, and the sorted organisation IDs of each notifySubscribers call. */
   readonly notifications: { workers: number; organizationIds: string[][] };
-  /** An organisation with an endpoint that wants every event. */
+  /** Creates an organisation with an endpoint for all events. */
   createOrganization(type: OrganizationType): Promise<OrganizationPrincipal>;
-  /** Makes a job of the agent's; answers with its Marking Number. */
+  /** Creates a job of the agent and returns its Marking Number. */
   createJob(agent: OrganizationPrincipal, upsert?: Partial<JobUpsert>): Promise<string>;
   readJob(markingNumber: string): Promise<StoredJob>;
   countRows(): Promise<RowCounts>;
@@ -53,7 +53,7 @@ export const operatorPrincipal: OperatorPrincipal = {
 export const bulkOptions: BulkOptions = { actor: systemActor, requestId: "req_test", dryRun: false };
 export const newMarkingNumber = (): string => `MN-${randomBytes(8).toString("hex")}`;
 
-/** What is told of an item, in short: its outcome, or the code of its failure. */
+/** Returns the outcome of each item, or the error code (without "Exception") of a failed one. */
 export function summarizeOutcomes(results: readonly ItemResult[]): string[] {
   return results.map((result) =>
     result.outcome === "failed" ? result.failure.code.replace("Exception", "") : result.outcome,
@@ -83,9 +83,9 @@ export async function openJobServiceFixture(): Promise<JobServiceFixture> {
     notifications,
     createOrganization: (type) => insertOrganization(database, type),
     async createJob(agent, upsert = {}) {
-      const made = { markingNumber: newMarkingNumber(), agentId: agent.organizationId, patch: {}, ...upsert };
-      await database.transaction((tx) => upsertRows(tx, [made], bulkOptions));
-      return made.markingNumber;
+      const job = { markingNumber: newMarkingNumber(), agentId: agent.organizationId, patch: {}, ...upsert };
+      await database.transaction((tx) => upsertRows(tx, [job], bulkOptions));
+      return job.markingNumber;
     },
     async readJob(markingNumber) {
       const [job] = await database.query<StoredJob>(

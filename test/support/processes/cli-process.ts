@@ -1,4 +1,4 @@
-/** `waymark` as a process of its own, with nothing of ours in its environment but PATH and the settings given. */
+/** Runs the `waymark` command as a process whose environment has only PATH and the given settings. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -20,12 +20,12 @@ export interface EnvironmentVariables {
 export interface CliRunner {
   start: (args: readonly string[], environment?: EnvironmentVariables) => ChildProcess;
   run: (...args: string[]) => Promise<ProcessResult>;
-  /** The one document on standard output, of a command that succeeds. */
+  /** Runs a command with `--json`, expects success and returns the parsed output. */
   // oxlint-disable-next-line typescript/no-explicit-any
   runJson: (...args: string[]) => Promise<any>;
 }
 
-/** `settings` is asked at each start. */
+/** `settings` is called at each start. */
 export function createCliRunner(settings: () => EnvironmentVariables): CliRunner {
   const start: CliRunner["start"] = (args, environment = {}) =>
     spawn(process.execPath, [CLI_ENTRY, ...args], {
@@ -43,7 +43,7 @@ export function createCliRunner(settings: () => EnvironmentVariables): CliRunner
   };
 }
 
-/** Feeds a process its standard input and waits for its end. */
+/** Writes `input` to the process's standard input and waits for its exit. */
 export async function waitForExit(child: ChildProcess, input?: string | Uint8Array): Promise<ProcessResult> {
   if (input !== undefined) child.stdin?.end(input);
   const [stdout, stderr, [code]] = await Promise.all([

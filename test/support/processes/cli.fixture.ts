@@ -1,4 +1,4 @@
-/** The command line on a database of its own, which has an agent, "Acme", and a contractor, "Swift Couriers". */
+/** The command line on a new database with the agent "Acme" and the contractor "Swift Couriers". */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,18 +11,18 @@ import { createTestDatabase, type TestDatabase } from "../database/test-database
 
 export interface CliFixture extends CliRunner {
   database: () => Database;
-  /** For files of the tests. */
+  /** A temporary folder. */
   folder: () => string;
-  /** Writes a file there and resolves with its path. */
+  /** Writes a file to `folder` and returns its path. */
   writeTestFile: (name: string, content: string | Uint8Array) => Promise<string>;
 }
 
-/** To be called once in a test file, outside of its tests: it registers what sets the rig up and takes it down. */
+/** Call once per test file, outside tests: registers the hooks for set-up and clean-up. */
 export function useCliFixture(): CliFixture {
   let testDatabase: TestDatabase;
   let database: Database;
   let folder: string;
-  // Each command is a process of its own, which takes a while on a busy machine.
+  // Starting a process per command is slow on a busy machine.
   vi.setConfig({ testTimeout: 90_000 });
   const commands = createCliRunner(() => ({
     DATABASE_URL: testDatabase.url,

@@ -1,4 +1,4 @@
-/** What partners do all day, through the balancer: requests of each kind, and a subscriber that comes back by itself. */
+/** Continuous API traffic through the load balancer, and a subscriber that reconnects. */
 import { setTimeout as pause } from "node:timers/promises";
 import { createClient } from "graphql-ws";
 import { expect, onTestFinished } from "vitest";
@@ -15,18 +15,18 @@ interface ApiAccess {
 }
 
 export interface ClusterTraffic {
-  /** Whatever was not answered as it should be, as a sentence. */
+  /** One message per failed request. */
   readonly failures: readonly string[];
-  /** How often each kind was answered. */
+  /** Successful requests by kind. */
   answeredCounts(): Record<string, number>;
-  /** Resolves once so many more of each kind have been. */
+  /** Resolves after `count` more successful requests of each kind. */
   waitForMore(count: number): Promise<void>;
-  /** Resolves once the last has been answered. */
+  /** Resolves after the last response. */
   stop(): Promise<void>;
 }
 
-/** One request of its kind, or two; `turn` is another number at every call. */
-type SendRequest = (turn: number) => Promise<void>;
+/** Sends one or two requests. `requestNumber` is unique. */
+type SendRequest = (requestNumber: number) => Promise<void>;
 
 const PAUSE_MS = 15;
 
@@ -35,28 +35,33 @@ const UPDATE_MUTATION = `mutation ($items: [UpdateJobInput!]!) {
   updateJobs(items: $items) { results { userErrors { message } } }
 }`;
 
-/** Two callers of each kind, one request after the other; `others` are kinds of the test's own. */
+/** Runs two sequential loops per kind of request. `others` are additional kinds. */
 export function startClusterTraffic(
   { url, key }: ApiAccess,
   numbers: readonly string[],
   others: Record<string, SendRequest> = {},
 ): ClusterTraffic {
   const client = createApiClient(url);
-  const markingNumberOf = (turn: number): string => numbers[turn % numbers.length] ?? "";
+  const markingNumberOf = (requestNumber: number): string => numbers[requestNumber % numbers.length] ?? "";
   const kinds: Record<string, SendRequest> = {
     ...others,
     list: async () => assertOk(await listJobs(client, { key }, "page_size=20")),
-    get: async (turn) => assertOk(await getJob(client, { key }, markingNumberOf(turn))),
-    patch: async (turn) => assertOk(await patchJob(client, { key }, markingNumberOf(turn), { weight: turn })),
-    batch: async (turn) => {
-      const items = numbers.slice(0, 10).map((marking_number) => ({ marking_number, piece_quantity: turn }));
-      const answer = await patchBatch(client, { key }, items);
-      assertOk(answer);
-      expect(answer.body.data.results.map((one: { success: boolean }) => one.success)).not.toContain(false);
+    get: async (requestNumber) => assertOk(await getJob(client, { key }, markingNumberOf(requestNumber))),
+    patch: async (requestNumber) =>
+      assertOk(await patchJob(client, { key }, markingNumberOf(requestNumber), { weight: requestNumber })),
+    batch: async (requestNumber) => {
+      const items = numbers
+        .slice(0, 10)
+        .map((marking_number) => ({ marking_number, piece_quantity: requestNumber }));
+      const response = await patchBatch(client, { key }, items);
+      assertOk(response);
+      expect(response.body.data.results).not.toContainEqual(expect.objectContaining({ success: false }));
     },
     query: async () => void (await queryData(client, JOBS_QUERY, { key })),
-    mutation: async (turn) => {
-      const items = [{ markingNumber: markingNumberOf(turn), patch: { instructions: `Turn ${turn}` } }];
+    mutation: async (requestNumber) => {
+      const items = [
+        { markingNumber: markingNumberOf(requestNumber), patch: { instructions: `Turn ${requestNumber}` } },
+      ];
       const { updateJobs } = await queryData(client, UPDATE_MUTATION, { key, variables: { items } });
       expect(updateJobs.results).toEqual([{ userErrors: [] }]);
     },
@@ -65,60 +70,65 @@ export function startClusterTraffic(
 }
 
 export interface IdempotentRepeats {
-  /** For `startTraffic`. */
+  /** A kind of request for `startClusterTraffic`. */
   readonly sendTwice: SendRequest;
-  /** How many changes were repeated at another API than the one that made them. */
+  /** Number of requests that were repeated at another API server. */
   crossServerRepeats(): number;
 }
 
 interface RepeatOptions {
   readonly key: string;
-  /** The addresses of the APIs that are sent requests now. */
+  /** Base URLs of the API servers that currently get requests. */
   readonly activeUrls: () => string[];
 }
 
-/** Changes with an Idempotency-Key, each repeated once: at the other API, unless there is only one just then. */
+/** Sends changes with an Idempotency-Key and repeats each once, at the other API server if there is one. */
 export function createIdempotentRepeats(
   { key, activeUrls }: RepeatOptions,
   numbers: readonly string[],
 ): IdempotentRepeats {
-  let elsewhere = 0;
-  const send = async (url: string, turn: number): Promise<ApiResponse> => {
-    const caller = { key, headers: { "idempotency-key": `turn-${turn}` } };
-    const answer = await patchJob(createApiClient(url), caller, numbers[turn % numbers.length] ?? "", {
-      weight: turn,
-    });
-    assertOk(answer);
-    return answer;
+  let crossServerRepeats = 0;
+  const send = async (url: string, requestNumber: number): Promise<ApiResponse> => {
+    const auth = { key, headers: { "idempotency-key": `turn-${requestNumber}` } };
+    const response = await patchJob(
+      createApiClient(url),
+      auth,
+      numbers[requestNumber % numbers.length] ?? "",
+      {
+        weight: requestNumber,
+      },
+    );
+    assertOk(response);
+    return response;
   };
   return {
-    async sendTwice(turn) {
-      const first = activeUrls().at(turn % 2 === 0 ? 0 : -1) ?? "";
-      const made = await send(first, turn);
+    async sendTwice(requestNumber) {
+      const first = activeUrls().at(requestNumber % 2 === 0 ? 0 : -1) ?? "";
+      const original = await send(first, requestNumber);
       const other = activeUrls().find((url) => url !== first) ?? first;
-      const repeated = await send(other, turn);
+      const repeated = await send(other, requestNumber);
       expect(repeated.headers.get("idempotency-replayed")).toBe("true");
-      expect(repeated.headers.get("etag")).toBe(made.headers.get("etag"));
-      expect(repeated.body.data).toEqual(made.body.data);
-      if (other !== first) elsewhere += 1;
+      expect(repeated.headers.get("etag")).toBe(original.headers.get("etag"));
+      expect(repeated.body.data).toEqual(original.body.data);
+      if (other !== first) crossServerRepeats += 1;
     },
-    crossServerRepeats: () => elsewhere,
+    crossServerRepeats: () => crossServerRepeats,
   };
 }
 
 function assertOk({ status, body }: ApiResponse): void {
-  if (status !== 200) throw new Error(`answered ${status}: ${JSON.stringify(body.error)}`);
+  if (status !== 200) throw new Error(`status ${status}: ${JSON.stringify(body.error)}`);
 }
 
 function runTraffic(kinds: Record<string, SendRequest>): ClusterTraffic {
   const stopping = new AbortController();
   const failures: string[] = [];
   const answered = new Map(Object.keys(kinds).map((kind) => [kind, 0]));
-  let turn = 0;
-  const caller = async (kind: string, call: SendRequest): Promise<void> => {
+  let requestNumber = 0;
+  const loop = async (kind: string, send: SendRequest): Promise<void> => {
     while (!stopping.signal.aborted) {
       try {
-        await call((turn += 1));
+        await send((requestNumber += 1));
         answered.set(kind, (answered.get(kind) ?? 0) + 1);
       } catch (error) {
         failures.push(`${new Date().toISOString()} ${kind}: ${errorText(error)}`);
@@ -126,10 +136,10 @@ function runTraffic(kinds: Record<string, SendRequest>): ClusterTraffic {
       await pause(PAUSE_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   };
-  const callers = Object.entries(kinds).flatMap(([kind, call]) => [caller(kind, call), caller(kind, call)]);
+  const loops = Object.entries(kinds).flatMap(([kind, send]) => [loop(kind, send), loop(kind, send)]);
   const stop = async (): Promise<void> => {
     stopping.abort();
-    await Promise.all(callers);
+    await Promise.all(loops);
   };
   onTestFinished(stop);
   return {
@@ -138,29 +148,28 @@ function runTraffic(kinds: Record<string, SendRequest>): ClusterTraffic {
     async waitForMore(count) {
       const wanted = [...answered].map(([kind, done]) => [kind, done + count] as const);
       await eventually(() => {
-        const missing = wanted.filter(([kind, enough]) => (answered.get(kind) ?? 0) < enough);
+        const missing = wanted.filter(([kind, minimum]) => (answered.get(kind) ?? 0) < minimum);
         if (missing.length > 0)
-          throw new Error(`Too few of ${missing.join(", ")}; ${failures.slice(0, 3).join("; ")}`);
+          throw new Error(`Too few requests: ${missing.join(", ")}; ${failures.slice(0, 3).join("; ")}`);
       });
     },
     stop,
   };
 }
 
-/** `fetch` says what it was in the cause. */
+/** Includes the cause, because `fetch` puts the reason there. */
 function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
 }
 
 export interface ClusterSubscriber {
-  /** The ids of the events that it knows of, by subscription or by asking for what it missed. */
+  /** IDs of all events received by subscription or by query. */
   readonly seenEventIds: ReadonlySet<string>;
-  /** How many of them it was told by subscription. */
+  /** Number of events received by subscription. */
   receivedCount(): number;
-  /** How often its socket was lost and came back. */
   reconnectCount(): number;
-  /** Asks for the last of what it missed, and ends. */
+  /** Queries the remaining missed events and disconnects. */
   stop(): Promise<void>;
 }
 
@@ -168,10 +177,10 @@ const MISSED_EVENTS_QUERY = `query ($after: String!) {
   events(after: $after, first: 100) { nodes { id cursor } pageInfo { hasNextPage } }
 }`;
 
-/** As docs/guide/graphql.md has it: subscribe again first, then ask for what was missed since the last event's cursor. */
+/** Follows docs/guide/graphql.md: after a reconnect, subscribes first, then queries the events since the last cursor. */
 export function startClusterSubscriber({ url, key }: ApiAccess): ClusterSubscriber {
   const seenEventIds = new Set<string>();
-  let [told, connections, missing] = [0, 0, false];
+  let [receivedCount, connections, mustCatchUp] = [0, 0, false];
   let cursor: string | null = null;
   let catchingUp = Promise.resolve();
 
@@ -191,18 +200,18 @@ export function startClusterSubscriber({ url, key }: ApiAccess): ClusterSubscrib
     on: {
       connected() {
         connections += 1;
-        missing = connections > 1;
+        mustCatchUp = connections > 1;
       },
     },
   });
   const next = ({ data }: { data?: { jobChanged: SubscriptionEvent } | null | undefined }): void => {
     if (!data) return;
-    if (missing) {
+    if (mustCatchUp) {
       const from = cursor;
       catchingUp = catchingUp.then(() => catchUp(from));
-      missing = false;
+      mustCatchUp = false;
     }
-    told += 1;
+    receivedCount += 1;
     seenEventIds.add(data.jobChanged.id);
     cursor = data.jobChanged.cursor;
   };
@@ -215,7 +224,7 @@ export function startClusterSubscriber({ url, key }: ApiAccess): ClusterSubscrib
   onTestFinished(async () => client.dispose());
   return {
     seenEventIds,
-    receivedCount: () => told,
+    receivedCount: () => receivedCount,
     reconnectCount: () => connections - 1,
     async stop() {
       await Promise.race([catchingUp, failed.promise]);

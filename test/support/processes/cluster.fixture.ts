@@ -1,4 +1,4 @@
-/** The real shape (bench/cluster), and the test's own hands in its databases. */
+/** The cluster of bench/cluster, plus an app instance in the test's process for direct access. */
 import { inject } from "vitest";
 import { startCluster, type Cluster } from "../../../bench/cluster/cluster.ts";
 import type { Member } from "../../../bench/cluster/member.ts";
@@ -9,33 +9,33 @@ import { createFactories, type TestApp } from "../app/app.fixture.ts";
 type ClusterApiClient = ReturnType<typeof createApiClient>;
 
 export interface TestCluster extends Cluster {
-  /** Requests to each API, around the balancer. */
+  /** Clients of each API server, without the load balancer. */
   readonly apiClients: readonly [ClusterApiClient, ClusterApiClient];
-  /** The service in this process too, which makes what is there before anybody asks. */
+  /** An app instance in this process on the cluster's database, which creates test data. */
   readonly app: TestApp;
 }
 
-/** `env` are settings of every process. */
+/** `env` has settings for every process. */
 export async function startTestCluster(env: Record<string, string> = {}): Promise<TestCluster> {
   await using stack = new AsyncDisposableStack();
   const mongodBinary = inject("mongodBinary");
   const cluster = stack.use(await startCluster({ mongodBinary, secret: TEST_SECRET, env }));
   const { databaseUrl } = cluster;
   const instance = stack.use(await startAppInstance(databaseUrl, { WAYMARK_ROLE: "api" }));
-  const [one, two] = cluster.apis.map(({ url }) => createApiClient(url)) as [
+  const [first, second] = cluster.apis.map(({ url }) => createApiClient(url)) as [
     ClusterApiClient,
     ClusterApiClient,
   ];
   const resources = stack.move();
   return {
     ...cluster,
-    apiClients: [one, two],
+    apiClients: [first, second],
     app: { ...instance, ...createFactories(instance), databaseUrl },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
 
-/** Ends a member in good order and puts another in its place. */
+/** Stops a member gracefully, starts it again and returns the exit code. */
 export async function restartMember(member: Member): Promise<number | string | null> {
   const code = await member.stop();
   await member.start();

@@ -1,6 +1,7 @@
 /**
- * Holds an embedded database in a process of its own, for tests that kill processes. Arguments: the data folder, and
- * `exclusive` or `shared` for PostgreSQL, or `mongo` and the program `mongod`. Prints what it waits for and what came of it, each a line of JSON; lets go when its standard input ends.
+ * Uses an embedded database in a separate process, for tests that kill processes. Arguments: the data folder, then
+ * `exclusive` or `shared` (PostgreSQL), `mongo` and the path of `mongod`, or `secret`. Prints progress messages and the
+ * result as lines of JSON. Releases the database when its standard input ends.
  */
 import { once } from "node:events";
 import { readOrCreateSecret } from "../../../src/embedded/data-folder.ts";
@@ -21,15 +22,15 @@ try {
   if (mode === "secret") {
     print({ secret: await readOrCreateSecret(dataDir) });
   } else if (mode === "mongo") {
-    await using held = openEmbeddedMongo({ dataDir, binary, cacheDir: dataDir, download: false });
-    await holdUntilStdinEnds(await held.url);
+    await using mongo = openEmbeddedMongo({ dataDir, binary, cacheDir: dataDir, download: false });
+    await holdUntilStdinEnds(await mongo.url);
   } else {
-    await using held = await openEmbeddedPostgres({
+    await using postgres = await openEmbeddedPostgres({
       dataDir,
       exclusive: mode === "exclusive",
-      onProgress: (told) => print({ told }),
+      onProgress: (progress) => print({ progress }),
     });
-    await holdUntilStdinEnds(held.url);
+    await holdUntilStdinEnds(postgres.url);
   }
 } catch (error) {
   const { name, message } = error as Error;

@@ -1,4 +1,4 @@
-/** Starts `embedded-holder.ts` as processes to be killed, and looks at the databases that they leave or stop. */
+/** Starts `embedded-holder.ts` processes that tests can kill, and inspects the database servers that they start. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, realpath, rm } from "node:fs/promises";
@@ -11,7 +11,7 @@ import { inject, vi } from "vitest";
 import { isRunning } from "../../../src/embedded/processes.ts";
 
 export interface HolderLine {
-  readonly told?: string;
+  readonly progress?: string;
   readonly url?: string;
   readonly secret?: string;
   readonly error?: { readonly name: string; readonly message: string; readonly hint?: string };
@@ -21,9 +21,9 @@ export interface Holder {
   readonly line: HolderLine;
   readonly url: string;
   readonly pid: number;
-  /** What it has waited for, in sentences. */
+  /** Progress messages so far. */
   readonly progress: readonly string[];
-  /** Sends a signal (to the whole process group where asked) and waits for its end. */
+  /** Sends a signal to the process or its process group and waits for the process's exit. */
   kill(signal: NodeJS.Signals, target?: "process" | "group"): Promise<void>;
   release(): Promise<void>;
 }
@@ -31,7 +31,7 @@ export interface Holder {
 export const INSERT_NOTE_SQL =
   "drop table if exists note; create table note (text text); insert into note values ('kept')";
 export const SELECT_NOTES_SQL = "select text from note";
-/** Above the highest number that a process can have. */
+/** Higher than any possible PID. */
 export const NONEXISTENT_PID = 2 ** 30;
 
 const script = fileURLToPath(new URL("embedded-holder.ts", import.meta.url));
@@ -45,7 +45,7 @@ export async function makeFolder(): Promise<string> {
   return folder;
 }
 
-/** One data folder for many tests, one after the other, each of which leaves PostgreSQL stopped: initdb is slow. */
+/** Returns one data folder for sequential tests, because initdb is slow. Each test must leave PostgreSQL stopped. */
 export async function sharedFolder(): Promise<string> {
   sharedFolderPath ??= await makeTemporaryFolder();
   return sharedFolderPath;
@@ -55,7 +55,7 @@ async function makeTemporaryFolder(): Promise<string> {
   return realpath(await mkdtemp(join(tmpdir(), "waymark-embedded-")));
 }
 
-/** Resolves when it has printed its line: it holds, or has failed. */
+/** Resolves when the holder has printed its result: the database's URL, the secret or an error. */
 export async function startHolder(
   dataDir: string,
   mode: "exclusive" | "shared" | "secret" | "mongo",
@@ -71,11 +71,11 @@ export async function startHolder(
   const progress: string[] = [];
   const line = new Promise<HolderLine>((resolve, reject) => {
     createInterface(child.stdout).on("line", (text) => {
-      const said = JSON.parse(text) as HolderLine;
-      if (said.told === undefined) resolve(said);
-      else progress.push(said.told);
+      const output = JSON.parse(text) as HolderLine;
+      if (output.progress === undefined) resolve(output);
+      else progress.push(output.progress);
     });
-    void ended.then(() => reject(new Error("The holder ended without a line")));
+    void ended.then(() => reject(new Error("The holder exited without a result")));
   });
   const holder: Holder = {
     line: {},
@@ -92,8 +92,8 @@ export async function startHolder(
     },
   };
   running.add(holder);
-  const said = await line;
-  return Object.assign(holder, { line: said, url: said.url ?? "" });
+  const result = await line;
+  return Object.assign(holder, { line: result, url: result.url ?? "" });
 }
 
 export async function postmasterPid(dataDir: string): Promise<number> {
@@ -108,10 +108,10 @@ export async function waitUntilProcessEnds(pid: number): Promise<void> {
   await vi.waitUntil(async () => !(await isRunning(pid)), { timeout: 20_000, interval: 10 });
 }
 
-/** Runs one statement on a connection of its own. */
+/** Runs one statement on a new connection. */
 export async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url });
-  // A server that is killed is what these tests are about.
+  // These tests kill the server.
   client.on("error", () => undefined);
   await client.connect();
   try {
@@ -121,7 +121,7 @@ export async function query(url: string, sql: string): Promise<Record<string, un
   }
 }
 
-/** Ends every process that a test has left, and removes its own folders. */
+/** Kills all processes left by a test and removes the folders of `makeFolder`. */
 export async function stopAndRemoveAll(): Promise<void> {
   await Promise.all([...running].map((holder) => holder.kill("SIGKILL")));
   if (sharedFolderPath !== undefined) await stopLeftoverServers(sharedFolderPath);
@@ -131,10 +131,10 @@ export async function stopAndRemoveAll(): Promise<void> {
   }
 }
 
-/** For the end of a test file. */
+/** Call at the end of a test file. */
 export async function removeSharedFolder(): Promise<void> {
   if (sharedFolderPath !== undefined) await rm(sharedFolderPath, { recursive: true, force: true });
-  // The next file may run in this very process.
+  // The next test file may run in the same process.
   sharedFolderPath = undefined;
 }
 

@@ -1,4 +1,4 @@
-/** A time of day that a test sets, in this process alone, as an operator or NTP would: whatever asks for it is told so. */
+/** Replaces `Date` in this process by one that a test can shift, like a change of the system clock. */
 
 const RealDate = Date;
 let offsetMs = 0;
@@ -6,12 +6,12 @@ let offsetMs = 0;
 const now = (): number => RealDate.now() + offsetMs;
 
 const FakeDate = new Proxy(RealDate, {
-  construct: (target, given, newTarget) =>
-    Reflect.construct(target, given.length === 0 ? [now()] : given, newTarget) as Date,
+  construct: (target, args, newTarget) =>
+    Reflect.construct(target, args.length === 0 ? [now()] : args, newTarget) as Date,
   get: (target, name): unknown => (name === "now" ? now : Reflect.get(target, name)),
 });
 
-/** From now on it is so much later than it is; 0: it is what it is. Timers, and what only goes on, go on as they did. */
+/** Shifts the time of day from the real time. Timers and `performance.now()` are not affected. */
 export function setDateOffset(ms: number): void {
   offsetMs = ms;
   globalThis.Date = FakeDate;

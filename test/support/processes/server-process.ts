@@ -1,4 +1,4 @@
-/** `node src/main.ts` as a process of its own, to be started, signalled and killed. */
+/** Runs `node src/main.ts` as a process that tests can signal and kill. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -10,25 +10,25 @@ import { createTestMongo } from "../database/test-mongo.ts";
 export interface ServerProcess extends AsyncDisposable {
   readonly url: string;
   readonly pid: number;
-  /** Everything that it has printed so far, both streams. */
+  /** Standard output and standard error so far. */
   output(): string;
   /** Resolves with the exit code, or the signal's name. */
   readonly exited: Promise<number | string>;
   kill(signal: NodeJS.Signals): Promise<number | string>;
-  /** Resolves once it answers /health/ready with 200. */
+  /** Resolves when /health/ready returns 200. */
   waitUntilReady(): Promise<void>;
 }
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
 export interface ServerProcessOptions {
-  /** Where the program lies; this checkout unless said otherwise. */
+  /** The program's root folder. Default: this checkout. */
   cwd?: string;
 }
 
 /**
- * Starts it with these settings and nothing of ours but PATH and the `mongod` that was found. With DATABASE_URL it gets a
- * secret, which that asks for, and a database in the MongoDB of the test run.
+ * Starts the server with these settings, PATH and MONGOD_BINARY only. With DATABASE_URL it also gets the required secret and
+ * a database in the test run's MongoDB. It is killed at the end of the test.
  */
 export async function startServerProcess(
   env: Record<string, string>,
@@ -46,7 +46,6 @@ export async function startServerProcess(
     },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  // Also where the test fails halfway.
   onTestFinished(() => void child.kill("SIGKILL"));
   let output = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
@@ -67,7 +66,7 @@ export async function startServerProcess(
     waitUntilReady: () =>
       vi.waitFor(
         async () => {
-          if (child.exitCode !== null) throw new Error(`The server ended early:\n${output}`);
+          if (child.exitCode !== null) throw new Error(`The server has exited:\n${output}`);
           const { status } = await fetch(`${url}/health/ready`);
           if (status !== 200) throw new Error(`Not ready: ${status}\n${output}`);
         },

@@ -1,4 +1,4 @@
-/** An agent with one endpoint, and deliveries of it that end without a worker. */
+/** An agent with one endpoint, whose deliveries are finished without a worker. */
 import type { OrganizationPrincipal } from "../../../src/platform/principal.ts";
 import { sql } from "../../../src/platform/postgres/sql.ts";
 import type { DeliveryFilter } from "../../../src/webhooks/deliveries/queries.ts";
@@ -8,7 +8,7 @@ import type { WebhookServiceFixture } from "./service.fixture.ts";
 
 interface AgentWithEndpoint {
   agent: OrganizationPrincipal;
-  /** Of the endpoint: typed, and as stored. */
+  /** The endpoint's typed ID; `uuid` is the stored form. */
   id: string;
   uuid: string;
   list: (filter?: DeliveryFilter) => Promise<DeliveryView[]>;
@@ -30,7 +30,7 @@ export async function createAgentWithEndpoint(
   };
 }
 
-/** Ends pending deliveries of an endpoint, as a worker does; `agoMs`: when. */
+/** Finishes up to `count` pending deliveries of an endpoint like a worker, `agoMs` milliseconds ago. */
 export async function finishPendingDeliveries(
   { database }: WebhookServiceFixture,
   endpoint: string,

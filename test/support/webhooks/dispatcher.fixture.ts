@@ -1,4 +1,4 @@
-/** A database with jobs and endpoints, and dispatchers on it whose timer the test itself is. */
+/** A database with jobs and endpoints, and dispatchers that the test wakes instead of timers. */
 import { vi } from "vitest";
 import { openDatabase, type Database } from "../../../src/platform/postgres/database.ts";
 import { createAddressGuard } from "../../../src/platform/http-client/address-guard.ts";
@@ -28,7 +28,7 @@ export interface DeliveryRow {
   attempts: number;
   outcome: string | null;
   is_leased: boolean;
-  /** Seconds from now; negative: it is due. */
+  /** Seconds from now. Negative if due. */
   due_in_s: number;
 }
 
@@ -41,17 +41,17 @@ export interface TestEndpointOptions {
 }
 
 export interface DispatcherFixtureOptions {
-  /** Where the dispatcher finds PostgreSQL, if not where the test does. */
+  /** The dispatcher's database URL. Default: the test's database. */
   databaseUrl?: string;
   schedule?: RetrySchedule;
-  /** Milliseconds for a whole attempt. */
+  /** Timeout of an attempt. */
   totalMs?: number;
   alertNotifier?: AlertNotifier;
   tracing?: Tracing;
 }
 
 export interface RunningDispatcher extends Dispatcher {
-  /** What it asked to be woken for. */
+  /** The wake-ups that the dispatcher has scheduled. */
   readonly wakeUps: { endpointId: string; atMs: number }[];
   readonly reclaimed: { count: number };
 }
@@ -60,15 +60,15 @@ export interface DispatcherFixture extends AsyncDisposable {
   readonly app: TestApp;
   readonly agent: TestOrganization;
   readonly contractor: TestOrganization;
-  /** Answers with its id. */
+  /** Returns the UUID. */
   createEndpoint(options: TestEndpointOptions, owner?: TestOrganization): Promise<string>;
   startDispatcher(options?: DispatcherFixtureOptions): Promise<RunningDispatcher>;
   deliveries(endpointId?: string): Promise<DeliveryRow[]>;
-  /** Resolves once every delivery of the endpoint has this status, and there is one at least. */
+  /** Resolves when the endpoint has deliveries and all of them have this status. */
   waitForStatus(endpointId: string, status: string): Promise<DeliveryRow[]>;
-  /** Makes everything that waits for its time due now. */
+  /** Makes all pending deliveries due now. */
   makeDue(): Promise<void>;
-  /** What the scheduler's sweep does. */
+  /** Enqueues due retries, like the scheduler's sweep. */
   sweep(dispatcher: Dispatcher): Promise<void>;
 }
 

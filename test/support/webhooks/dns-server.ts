@@ -1,4 +1,4 @@
-/** A DNS server of a few lines: questions for A and AAAA over UDP, answered as a test says. */
+/** A minimal DNS server for A and AAAA queries over UDP, with responses chosen by the test. */
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import ipaddr from "ipaddr.js";
@@ -6,15 +6,15 @@ import ipaddr from "ipaddr.js";
 export interface DnsQuestion {
   name: string;
   type: "A" | "AAAA";
-  /** How often this name and type were asked for, this time included. */
+  /** Number of queries for this name and type so far, including this one. */
   count: number;
 }
 
-/** Addresses of the question's family (none: the name has none of it), a failure, or silence. */
+/** IP addresses of the queried family, an error code, or no response. */
 export type DnsAnswer = readonly string[] | "NXDOMAIN" | "SERVFAIL" | "silence";
 
 export interface DnsServer extends AsyncDisposable {
-  /** As `Resolver.setServers` takes it. */
+  /** `host:port`, for `Resolver.setServers`. */
   readonly address: string;
   readonly questions: DnsQuestion[];
 }
@@ -28,7 +28,7 @@ export async function startDnsServer(answer: (question: DnsQuestion) => DnsAnswe
   const questions: DnsQuestion[] = [];
   socket.on("message", (query, { port, address }) => {
     const { name, type, end } = readQuestion(query);
-    const count = questions.filter((asked) => asked.name === name && asked.type === type).length + 1;
+    const count = questions.filter((earlier) => earlier.name === name && earlier.type === type).length + 1;
     const question = { name, type, count };
     questions.push(question);
     const result = answer(question);
@@ -46,7 +46,7 @@ export async function startDnsServer(answer: (question: DnsQuestion) => DnsAnswe
   };
 }
 
-/** RFC 1035, 4.1.2: labels with their lengths, type, class; `end` is where the question ends. */
+/** Parses a question section (RFC 1035, 4.1.2). `end` is the offset after it. */
 function readQuestion(query: Buffer): { name: string; type: "A" | "AAAA"; end: number } {
   const labels: string[] = [];
   let offset = HEADER_BYTES;
@@ -67,7 +67,7 @@ function reply(question: Buffer, result: Exclude<DnsAnswer, "silence">): Buffer 
   return Buffer.concat([head, ...addresses.map(toRecord)]);
 }
 
-/** A record that points back to the question's name, valid for no time at all. */
+/** Returns a record with TTL 0 and a pointer to the question's name. */
 function toRecord(address: string): Buffer {
   const bytes = ipaddr.parse(address).toByteArray();
   const record = Buffer.alloc(12);

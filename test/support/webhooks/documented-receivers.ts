@@ -1,4 +1,4 @@
-/** The receivers that `docs/webhooks.md` shows, each as a process of its own, in the languages that this machine has. */
+/** Runs the example receivers of `docs/webhooks.md` as processes, in the languages installed on this machine. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { symlink } from "node:fs/promises";
@@ -10,19 +10,19 @@ import { freePort } from "../free-port.ts";
 
 export interface DocumentedReceiver {
   name: string;
-  /** The one block of this language that does, or does not, use the package `standardwebhooks`. */
+  /** Language of the code block. There is one block per language with and one without the package `standardwebhooks`. */
   language: string;
   usesPackage: boolean;
   file: string;
-  /** What must run here. */
+  /** The command that must succeed for the language to be installed. */
   versionCommand: readonly string[];
-  /** Makes ready what the file needs beside itself, in its folder. An answer is why that cannot be; it throws for a defect. */
+  /** Installs dependencies or builds in the file's folder. Returns a skip reason or null. Throws if the example is broken. */
   prepare?: (folder: string) => Promise<string | null>;
   start: (port: string) => readonly string[];
 }
 
 const NODE_MODULES = fileURLToPath(new URL("../../../node_modules", import.meta.url));
-/** What is compiled for the first time on a busy machine takes its time. */
+/** A first Go build is slow on a busy machine. */
 const BUILD_TIMEOUT_MS = 180_000;
 const INSTALL_TIMEOUT_MS = 30_000;
 const PACKAGES = "packages";
@@ -61,7 +61,7 @@ export const documentedReceivers: readonly DocumentedReceiver[] = [
     versionCommand: ["go", "version"],
     async prepare(folder) {
       const build = await run(folder, ["go", "build", "-o", "receiver", "receiver.go"], BUILD_TIMEOUT_MS);
-      if (build.isTimedOut) return `go does not build within ${BUILD_TIMEOUT_MS / 1000} s here`;
+      if (build.isTimedOut) return `go build took more than ${BUILD_TIMEOUT_MS / 1000} s`;
       if (build.code !== 0) throw new Error(build.errors);
       return null;
     },
@@ -72,7 +72,7 @@ export const documentedReceivers: readonly DocumentedReceiver[] = [
     language: "java",
     usesPackage: false,
     file: "WebhookReceiver.java",
-    // A runtime alone has no compiler.
+    // A Java runtime without the compiler cannot run source files.
     versionCommand: ["javac", "-version"],
     start: () => ["java", "WebhookReceiver.java"],
   },
@@ -86,17 +86,17 @@ export const documentedReceivers: readonly DocumentedReceiver[] = [
   },
 ];
 
-/** Why it cannot be run here; null: it can. `folder` holds its file. */
+/** Returns why the receiver cannot run on this machine, or null. `folder` must contain its file. */
 export async function findSkipReason(
   { versionCommand, prepare }: DocumentedReceiver,
   folder: string,
 ): Promise<string | null> {
   const { code } = await run(folder, versionCommand, INSTALL_TIMEOUT_MS);
-  if (code !== 0) return `${versionCommand[0]} is not installed here`;
+  if (code !== 0) return `${versionCommand[0]} is not installed`;
   return (await prepare?.(folder)) ?? null;
 }
 
-/** Starts it, until the test ends, and answers with its URL once it listens. */
+/** Starts the receiver until the end of the test. Resolves with its URL when it listens. */
 export async function startDocumentedReceiver(
   { start }: DocumentedReceiver,
   { folder, secret }: { folder: string; secret: string },
@@ -110,14 +110,14 @@ export async function startDocumentedReceiver(
   return `http://127.0.0.1:${port}/webhooks`;
 }
 
-/** Beside the file; not at all where PyPI cannot be reached soon. */
+/** Installs the package in the file's folder. Returns a skip reason if PyPI is unreachable. */
 async function installFromPyPI(folder: string): Promise<string | null> {
-  const isThere = await run(folder, ["python3", "-c", "import standardwebhooks"], INSTALL_TIMEOUT_MS);
-  if (isThere.code === 0) return null;
+  const importCheck = await run(folder, ["python3", "-c", "import standardwebhooks"], INSTALL_TIMEOUT_MS);
+  if (importCheck.code === 0) return null;
   const pip = "python3 -m pip install --quiet --no-input --no-deps --timeout 5 --retries 0".split(" ");
   const install = [...pip, "--target", PACKAGES, "standardwebhooks==1.1.0"];
   const { code } = await run(folder, install, INSTALL_TIMEOUT_MS);
-  return code === 0 ? null : "pip cannot install standardwebhooks here";
+  return code === 0 ? null : "pip cannot install standardwebhooks";
 }
 
 function spawnIn(
@@ -125,13 +125,13 @@ function spawnIn(
   [program = "", ...args]: readonly string[],
   settings: Record<string, string> = {},
 ): ChildProcess {
-  // Go without C compiles half as much; Python finds there what pip put.
+  // Without cgo, Go builds faster. PYTHONPATH is where pip installed the package.
   const env = { ...process.env, CGO_ENABLED: "0", GOTOOLCHAIN: "local", PYTHONPATH: PACKAGES, ...settings };
   return spawn(program, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
 }
 
 interface CommandResult {
-  /** Null: it could not be started, or was too late. */
+  /** Null if the command could not start or timed out. */
   code: number | null;
   isTimedOut: boolean;
   errors: string;
@@ -166,6 +166,6 @@ function waitUntilListening(child: ChildProcess): Promise<void> {
     child.stdout?.on("data", read);
     child.stderr?.on("data", read);
     child.on("error", reject);
-    child.on("exit", (code) => reject(new Error(`The receiver ended with ${code}: ${output}`)));
+    child.on("exit", (code) => reject(new Error(`The receiver exited with ${code}: ${output}`)));
   });
 }

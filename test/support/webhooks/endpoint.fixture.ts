@@ -1,13 +1,13 @@
-/** Endpoints for the tests of what their owners do with them. They lead to where nobody listens. */
+/** Creates endpoints with an unreachable URL. */
 import { fromTypedId } from "../../../src/platform/ids.ts";
 import type { OrganizationPrincipal } from "../../../src/platform/principal.ts";
 import type { EndpointSettings } from "../../../src/webhooks/endpoints/validation.ts";
 import type { WebhookServiceFixture } from "./service.fixture.ts";
 
-/** Where nobody listens. */
+/** Nothing listens on this port. */
 export const UNREACHABLE_URL = "http://127.0.0.1:9/webhooks";
 
-/** Makes one, and answers with its typed id. */
+/** Creates an endpoint and returns its typed ID. */
 export async function createEndpointFor(
   { endpoints }: Pick<WebhookServiceFixture, "endpoints">,
   owner: OrganizationPrincipal,
@@ -17,5 +17,5 @@ export async function createEndpointFor(
   return endpoint.id;
 }
 
-/** As it is stored. */
+/** Converts a typed ID to the stored UUID. */
 export const endpointUuid = (id: string): string => fromTypedId("whe", id) as string;

@@ -1,6 +1,6 @@
 /**
- * A real receiver of webhooks. In a process of its own: `node test/support/webhooks/receiver.ts [secret] [status]` prints
- * its URL and then each request, one line of JSON each.
+ * A webhook receiver. Also a program: `node test/support/webhooks/receiver.ts [secret] [status]` prints its URL and each
+ * request as lines of JSON.
  */
 import { once } from "node:events";
 import {
@@ -21,9 +21,9 @@ export interface ReceivedRequest {
   headers: IncomingHttpHeaders;
   body: string;
   atMs: number;
-  /** Which connection it came over, from 1. */
+  /** Number of the TCP connection, from 1. */
   connection: number;
-  /** Null where the receiver knows no secret. */
+  /** Null if the receiver has no secret. */
   verification: Verification | null;
 }
 
@@ -33,20 +33,20 @@ export interface ReceiverReply {
   body?: string | Uint8Array;
 }
 
-/** A reply, or nothing where it writes to `response` itself, or never answers. */
+/** Returns a reply, or undefined if it writes to `response` itself or never responds. */
 export type ReceiverResponder = (
   received: ReceivedRequest,
   response: ServerResponse,
 ) => ReceiverReply | undefined | Promise<ReceiverReply | undefined>;
 
 export interface TestReceiverOptions {
-  /** `200` and no body unless given. A test may change it while the receiver runs. */
+  /** Default: 200 without a body. */
   respond?: ReceiverResponder;
-  /** Checks each signature with it. */
+  /** The secret to verify signatures with. */
   secret?: string;
   tls?: { cert: string; key: string };
   port?: number;
-  /** Called for each request, once it is complete. */
+  /** Called for each complete request. */
   onReceived?: (received: ReceivedRequest) => void;
 }
 
@@ -55,14 +55,15 @@ export interface TestReceiver extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly received: ReceivedRequest[];
-  /** How many connections were opened, and how many stand. */
+  /** Connections opened in total, and currently open. */
   readonly connections: { opened: number; open: number };
+  /** Tests can replace it at any time. */
   respond: ReceiverResponder;
-  /** The next request that nobody has taken with `next()` yet. */
+  /** Resolves with the next request that `next()` has not returned yet. */
   next(): Promise<ReceivedRequest>;
-  /** Resolves once `count` requests have come in all. */
+  /** Resolves when `count` requests have been received in total. */
   waitFor(count: number): Promise<ReceivedRequest[]>;
-  /** Breaks every connection, as a process that is killed does. */
+  /** Closes every connection, like a killed process. */
   dropConnections(): void;
 }
 
@@ -72,7 +73,7 @@ export async function startTestReceiver(options: TestReceiverOptions = {}): Prom
   const sockets = new Map<Socket, number>();
   const connections = { opened: 0, open: 0 };
   const waiting = new Set<() => void>();
-  let taken = 0;
+  let returnedCount = 0;
 
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { method = "", url: path = "", headers, socket } = request;
@@ -80,14 +81,14 @@ export async function startTestReceiver(options: TestReceiverOptions = {}): Prom
     const verification =
       secret === undefined ? null : verify(secret, { headers: singleValueHeaders(headers), body });
     const connection = sockets.get(socket) ?? 0;
-    const one = { method, path, headers, body, atMs: Date.now(), connection, verification };
-    received.push(one);
-    onReceived?.(one);
+    const receivedRequest = { method, path, headers, body, atMs: Date.now(), connection, verification };
+    received.push(receivedRequest);
+    onReceived?.(receivedRequest);
     for (const check of waiting) check();
-    const reply = await receiver.respond(one, response);
+    const reply = await receiver.respond(receivedRequest, response);
     if (reply) response.writeHead(reply.status ?? 200, reply.headers).end(reply.body);
   };
-  // A sender that goes away in mid-request is no concern of the receiver's.
+  // The sender may disconnect during a request.
   const listener = (request: IncomingMessage, response: ServerResponse): void =>
     void handle(request, response).catch(() => response.destroy());
   const server = tls ? createHttpsServer(tls, listener) : createHttpServer(listener);
@@ -102,7 +103,7 @@ export async function startTestReceiver(options: TestReceiverOptions = {}): Prom
   });
   server.listen(port, "127.0.0.1");
   await once(server, "listening");
-  const bound = (server.address() as AddressInfo).port;
+  const boundPort = (server.address() as AddressInfo).port;
 
   const waitFor = (count: number): Promise<ReceivedRequest[]> =>
     new Promise((resolve) => {
@@ -116,15 +117,15 @@ export async function startTestReceiver(options: TestReceiverOptions = {}): Prom
     });
 
   const receiver: TestReceiver = {
-    url: `${tls ? "https" : "http"}://127.0.0.1:${bound}/webhooks`,
-    port: bound,
+    url: `${tls ? "https" : "http"}://127.0.0.1:${boundPort}/webhooks`,
+    port: boundPort,
     received,
     connections,
     respond: options.respond ?? (() => ({})),
     async next() {
-      taken += 1;
-      const index = taken - 1;
-      return (await waitFor(taken))[index] as ReceivedRequest;
+      returnedCount += 1;
+      const index = returnedCount - 1;
+      return (await waitFor(returnedCount))[index] as ReceivedRequest;
     },
     waitFor,
     dropConnections() {

@@ -1,4 +1,4 @@
-/** A certificate for `localhost`, `receiver.test` and 127.0.0.1 that it signed itself, until 2126. It guards nothing. */
+/** A self-signed test certificate for `localhost`, `receiver.test` and 127.0.0.1, valid until 2126. */
 export const selfSignedCertificate = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBqzCCAVCgAwIBAgIUL1w7J4HuvEDOp8CFcEUc7evrxxAwCgYIKoZIzj0EAwIw

@@ -1,4 +1,4 @@
-/** The services of webhooks on a database of their own, with organisations and events to deliver, and nobody who delivers. */
+/** The webhook services on a new database, without a worker that delivers. */
 import { randomBytes } from "node:crypto";
 import { entities } from "../../../src/app/entities.ts";
 import { upsertRows } from "../../../src/jobs/update/upsert.sql.ts";
@@ -24,14 +24,14 @@ export interface WebhookServiceFixture extends AsyncDisposable {
   readonly clock: FakeClock;
   readonly endpoints: EndpointService;
   readonly deliveries: DeliveryService;
-  /** How often workers were told that there is something to deliver. */
+  /** Number of notifyWorkers calls. */
   readonly workerNotifications: { count: number };
   createOrganization(type: OrganizationType): Promise<OrganizationPrincipal>;
-  /** Makes a job of the agent's, and with it an event; answers with its Marking Number. */
+  /** Creates a job of the agent, and so an event. Returns its Marking Number. */
   createJob(agent: OrganizationPrincipal, contractor?: OrganizationPrincipal): Promise<string>;
-  /** Makes so many at once. */
+  /** Creates `count` jobs in one transaction. */
   createJobs(agent: OrganizationPrincipal, count: number): Promise<void>;
-  /** The deliveries that match, oldest first. */
+  /** Returns the matching deliveries, oldest first. */
   listDeliveries(where?: Sql): Promise<StoredDelivery[]>;
 }
 
@@ -66,7 +66,7 @@ export async function openWebhookServiceFixture({
     }),
   );
   const organizations = createOrganizationService({ database });
-  const make = async (
+  const insertJobs = async (
     agent: OrganizationPrincipal,
     numbers: readonly string[],
     contractor?: OrganizationPrincipal,
@@ -93,11 +93,11 @@ export async function openWebhookServiceFixture({
     },
     async createJob(agent, contractor) {
       const markingNumber = `MN-${randomBytes(8).toString("hex")}`;
-      await make(agent, [markingNumber], contractor);
+      await insertJobs(agent, [markingNumber], contractor);
       return markingNumber;
     },
     createJobs: (agent, count) =>
-      make(
+      insertJobs(
         agent,
         Array.from({ length: count }, () => `MN-${randomBytes(8).toString("hex")}`),
       ),

@@ -1,4 +1,4 @@
-/** A receiver that does with a connection what no HTTP server would. */
+/** A raw TCP server, for responses that an HTTP server cannot send. */
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 
@@ -9,7 +9,7 @@ export interface TcpReceiver extends AsyncDisposable {
   readonly connections: Socket[];
 }
 
-/** `onConnection` gets each socket as it is accepted. */
+/** Calls `onConnection` for each accepted socket. */
 export async function startTcpReceiver(onConnection: (socket: Socket) => void): Promise<TcpReceiver> {
   const connections: Socket[] = [];
   const server = createServer((socket) => {
@@ -32,9 +32,9 @@ export async function startTcpReceiver(onConnection: (socket: Socket) => void): 
   };
 }
 
-/** Answers each request, once its head and body are there, with the bytes that `answer` gives for its number from 1. */
+/** Sends the bytes that `respond` returns for each complete request; `count` is its number, from 1. */
 export function respondWith(
-  answer: (count: number, socket: Socket) => string | null,
+  respond: (count: number, socket: Socket) => string | null,
 ): (socket: Socket) => void {
   let count = 0;
   return (socket) => {
@@ -46,7 +46,7 @@ export function respondWith(
       if (headEnd < 0 || pending.length < headEnd + 4 + length) return;
       pending = "";
       count += 1;
-      const bytes = answer(count, socket);
+      const bytes = respond(count, socket);
       if (bytes !== null) socket.write(bytes, "latin1");
     });
   };
