@@ -20,7 +20,7 @@ import {
 } from "../http/ops/dependencies.ts";
 import type { OrganizationService } from "../organizations/api.ts";
 import { systemClock, type Clock } from "../platform/clock.ts";
-import { openDatabase, type Database, type DatabaseOptions } from "../platform/postgres/database.ts";
+import { openDatabase, type Database } from "../platform/postgres/database.ts";
 import { createLogger, type Logger } from "../platform/logger.ts";
 import { createMetrics } from "../platform/metrics.ts";
 import type { Mongo } from "../platform/mongo.ts";
@@ -64,30 +64,11 @@ export interface AppDeps {
 }
 
 /** Creates the app without starting its HTTP server. Disposing finishes accepted requests, then closes all resources. */
-export async function createApp(
-  config: Config,
-  { databaseUrl, mongo, secretBox }: AppDeps,
-  overrides: AppOverrides = {},
-): Promise<App> {
-  const clock = overrides.clock ?? systemClock;
-  const logger = overrides.logger ?? createLogger(config.logLevel);
-  const { tracing } = overrides;
+export async function createApp(config: Config, deps: AppDeps, overrides: AppOverrides = {}): Promise<App> {
+  const { mongo } = deps;
   await using opened = new AsyncDisposableStack();
-  const database = opened.use(await openMainDatabase(config, { url: databaseUrl, tracing }));
-  const metrics = createMetrics(() => database.pool());
-  const { registry } = metrics;
-  if (tracing) registerTracingMetrics(tracing, { registry, logger });
-  const context: AppContext = {
-    config,
-    databaseUrl,
-    database,
-    clock,
-    logger,
-    metrics,
-    registry,
-    secretBox,
-    tracing,
-  };
+  const context = await openContext(config, deps, overrides);
+  const { database } = opened.use(context);
   const verifier = opened.use(createKeyVerifier(context));
   opened.use(startBackgroundTasks(context, verifier));
   const replicas = opened.use(await openReplicaReaders(context));
@@ -130,6 +111,31 @@ export async function createApp(
   };
 }
 
+/** Opens the main pool and what belongs to every part. Disposing closes the pool. */
+async function openContext(
+  config: Config,
+  { databaseUrl, secretBox }: AppDeps,
+  { clock = systemClock, logger = createLogger(config.logLevel), tracing }: AppOverrides,
+): Promise<AppContext & AsyncDisposable> {
+  const { poolSize } = config.database;
+  const database = await openDatabase({ url: databaseUrl, poolSize, entities, tracing });
+  const metrics = createMetrics(() => database.pool());
+  const { registry } = metrics;
+  if (tracing) registerTracingMetrics(tracing, { registry, logger });
+  return {
+    config,
+    databaseUrl,
+    database,
+    clock,
+    logger,
+    metrics,
+    registry,
+    secretBox,
+    tracing,
+    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+  };
+}
+
 /** The dependencies that the readiness check reports. */
 function dependenciesOf(
   { config: { role }, database }: AppContext,
@@ -140,13 +146,6 @@ function dependenciesOf(
     mongoDependency(mongo, role === "worker"),
     ...(worker ? [deliveriesDependency(() => worker.problem(), role === "worker")] : []),
   ];
-}
-
-function openMainDatabase(
-  config: Config,
-  options: Pick<DatabaseOptions, "url" | "tracing">,
-): Promise<Database> {
-  return openDatabase({ ...options, poolSize: config.database.poolSize, entities });
 }
 
 function createRateLimits({ config: { rateLimits }, database, clock }: AppContext): RateLimits | null {

@@ -4,6 +4,7 @@ import { entities } from "./entities.ts";
 import { openDatabase } from "../platform/postgres/database.ts";
 import { createMailTransport, startMailWorker } from "../mail/api.ts";
 import type { Mongo } from "../platform/mongo.ts";
+import type { Logger } from "../platform/logger.ts";
 import type { RequestLog } from "../request-log/api.ts";
 import {
   createScheduler,
@@ -11,6 +12,7 @@ import {
   mailHandlers,
   requestLogHandlers,
   webhookHandlers,
+  type WebhookWork,
 } from "../scheduling/api.ts";
 import {
   type AlertNotifier,
@@ -74,22 +76,7 @@ export async function startWorker(
         if (dropped.length > 0) logger.info({ dropped }, "deleted request log entries past their retention");
       },
     }),
-    ...webhookHandlers({
-      enqueueDue: (endpointId) => worker.enqueueDue(endpointId),
-      sweep: () => worker.sweep(),
-      disableFailing: async () => {
-        for (const { id, url } of await services.endpoints.disableFailing())
-          logger.warn(
-            { endpoint: id, host: new URL(url).host },
-            "disabled an endpoint whose deliveries all failed",
-          );
-      },
-      purgeExpired: async () => {
-        const purged = await services.deliveries.purgeExpired();
-        if (purged.deleted > 0 || purged.dropped.length > 0)
-          logger.info(purged, "deleted deliveries past their retention");
-      },
-    }),
+    ...webhookHandlers(webhookWork(worker, services, logger)),
   ]);
   return {
     problem: () => worker.problem(),
@@ -99,6 +86,30 @@ export async function startWorker(
       await Promise.all([worker[Symbol.asyncDispose](), mails[Symbol.asyncDispose]()]);
       await scheduler[Symbol.asyncDispose]();
       await database[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** What the scheduler calls. Logs what a run changed. */
+function webhookWork(
+  worker: WebhookWorker,
+  { endpoints, deliveries }: WorkerOptions["services"],
+  logger: Logger,
+): WebhookWork {
+  return {
+    enqueueDue: (endpointId) => worker.enqueueDue(endpointId),
+    sweep: () => worker.sweep(),
+    disableFailing: async () => {
+      for (const { id, url } of await endpoints.disableFailing())
+        logger.warn(
+          { endpoint: id, host: new URL(url).host },
+          "disabled an endpoint whose deliveries all failed",
+        );
+    },
+    purgeExpired: async () => {
+      const purged = await deliveries.purgeExpired();
+      if (purged.deleted > 0 || purged.dropped.length > 0)
+        logger.info(purged, "deleted deliveries past their retention");
     },
   };
 }

@@ -4,4 +4,4 @@ export { withMongoTimeout } from "./mongo-timeout.ts";
 export { requestLogHandlers } from "./request-log-tasks.ts";
 export { createScheduler } from "./scheduler.ts";
 export { TaskRepository } from "./task-repository.ts";
-export { createWakeUpScheduler, webhookHandlers } from "./webhook-tasks.ts";
+export { createWakeUpScheduler, webhookHandlers, type WebhookWork } from "./webhook-tasks.ts";
