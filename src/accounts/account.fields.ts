@@ -1,4 +1,4 @@
-/** What accounts are asked with: addresses, names and words, each bounded, with nothing in it that text cannot show. */
+/** Validates user input of account features: e-mail addresses, names and free text. */
 import { domainToASCII } from "node:url";
 import { z } from "zod";
 import { emailAddress } from "../platform/mail/address.ts";
@@ -8,27 +8,27 @@ import { toProblems } from "../platform/zod-problems.ts";
 const MAX_EMAIL_INPUT_LENGTH = 300;
 const MAX_NAME_LENGTH = 120;
 const MAX_VIEW_NAME_LENGTH = 60;
-/** Of a message, a question, an answer, a reason or a note. */
+/** For messages, questions, answers, reasons and notes. */
 const MAX_FREE_TEXT_LENGTH = 2_000;
 
-/** Controls, line breaks, and what turns the order of reading around: `invoice\u202Efdp.exe` reads as another name. */
+/** Control characters, line breaks and bidirectional overrides: `invoice\u202Efdp.exe` is displayed as another name. */
 const FORBIDDEN_IN_LINE = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u202a-\u202e\u2066-\u2069]/u;
-/** The same, but for tabs and line feeds. */
+/** As FORBIDDEN_IN_LINE, but allows tabs and line feeds. */
 const FORBIDDEN_IN_TEXT = /[\p{Cs}\u2028\u2029\u202a-\u202e\u2066-\u2069]|(?![\t\n])\p{Cc}/u;
 
-/** As it is kept: without what surrounds it, in small letters, so that one mailbox is one account. */
+/** Trims, lower-cases and checks an e-mail address. The result is the form that is stored. */
 export const accountEmail = z
   .string({ error: "must be a string" })
   .max(MAX_EMAIL_INPUT_LENGTH, { error: "must have at most 254 characters" })
   .transform(normalizeEmail)
   .pipe(emailAddress)
-  // What the library takes when somebody signs in (better-auth's own check): no account that could never be entered.
+  // better-auth's own check at sign-in: an account whose e-mail address fails it could never sign in.
   .pipe(z.email({ error: "must be an e-mail address, such as name@company.example" }));
 
-/** With a letter of another alphabet, and with nothing that would make it the beginning of something longer. */
+/** A domain with at least one non-ASCII character, and only letters, marks, digits, dots and hyphens. */
 const INTERNATIONAL_DOMAIN = /^(?=.*[^a-z\d.-])[\p{L}\p{M}\p{N}.-]+$/u;
 
-/** One mailbox has one spelling: small letters, and a domain of other alphabets as DNS has it. */
+/** Lower-cases an e-mail address and converts an internationalised domain to its ASCII form. */
 export function normalizeEmail(text: string): string {
   const folded = text.trim().normalize("NFC").toLowerCase();
   const domainStart = folded.lastIndexOf("@") + 1;
@@ -36,16 +36,16 @@ export function normalizeEmail(text: string): string {
   return INTERNATIONAL_DOMAIN.test(domain) ? folded.slice(0, domainStart) + domainToASCII(domain) : folded;
 }
 
-/** A person's. */
+/** The name of a user: one line. */
 export const userNameField = singleLine(MAX_NAME_LENGTH);
 
 /** The name of an organisation: one line. */
 export const organizationNameField = singleLine(MAX_NAME_LENGTH);
 
-/** The name of a view that somebody keeps: one line. */
+/** The name of a saved view: one line. */
 export const savedViewNameField = singleLine(MAX_VIEW_NAME_LENGTH);
 
-/** What somebody writes to somebody: it may have paragraphs. */
+/** Text that may have several lines. */
 export const freeText = z
   .string({ error: "must be a string" })
   .transform((text) => text.replaceAll(/\r\n?/g, "\n").trim())
@@ -55,7 +55,7 @@ export const freeText = z
   })
   .refine((text) => !FORBIDDEN_IN_TEXT.test(text), { error: "must not contain control characters" });
 
-/** Throws BadRequestException with every problem. `field`: what the value is called where it came from; empty: it is an object. */
+/** Throws BadRequestException with every problem. `field`: the name of a single value in the request; empty for an object. */
 export function parseOrThrow<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -77,7 +77,7 @@ function singleLine(max: number) {
     });
 }
 
-/** In code points, as PostgreSQL counts them. Texts that are much too long are not counted out. */
+/** In code points, as PostgreSQL counts them. Far too long texts return their UTF-16 length, to save the work. */
 function codePointLength(text: string): number {
   return text.length > 4 * MAX_FREE_TEXT_LENGTH ? text.length : Array.from(text).length;
 }

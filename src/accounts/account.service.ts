@@ -1,4 +1,4 @@
-/** Accounts: who somebody is, and what they do with their own account. Requests, members and the audit log stand beside it. */
+/** Composes the services for signing in and for managing one's account: profile, password, sessions, two-factor. */
 import type { Registry } from "prom-client";
 import type { BackgroundQueue } from "../platform/concurrency/background-queue.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -32,7 +32,7 @@ export interface AccountService
   extends SignInService, UserService, ProfileService, PasswordService, ReauthenticationService {
   readonly sessions: SessionVerifier & SessionService;
   readonly twoFactor: TwoFactorService;
-  /** For whatever else anybody may try. */
+  /** Also used for other attempts that must be limited. */
   readonly throttle: Throttle;
 }
 
@@ -45,11 +45,11 @@ export interface AccountDeps {
   backgroundQueue: BackgroundQueue;
   emailTokens: EmailTokenService;
   mails: Pick<MailService, "enqueue">;
-  /** An address of the console, such as `https://api.example.com/sign-in`. */
+  /** Returns the URL of a console page, such as `https://api.example.com/sign-in`. */
   pageUrl: (path: string) => string;
   logger: Logger;
   registry: Registry;
-  /** Null: the address that a request names. */
+  /** Null: the host that each request names. */
   publicUrl: string | null;
   twoFactorPolicy: TwoFactorPolicy;
 }
@@ -73,7 +73,7 @@ export function createAccountService(deps: AccountDeps): AccountService {
     secret,
     auth,
     users,
-    twoFactorDiagnostics: twoFactorDiagnostics,
+    twoFactorDiagnostics,
     recoveryCodes,
   };
   const passwords = createPasswordService(serviceDeps);

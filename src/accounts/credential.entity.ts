@@ -1,28 +1,28 @@
-/** What users sign in with: their password and their second factor. */
+/** Users' credentials: passwords and two-factor secrets. */
 import { defineEntity, p } from "@mikro-orm/postgresql";
 import { User } from "../organizations/api.ts";
 
-/** A person's password, as the library keeps it: one row each. */
+/** A user's password, in the schema that better-auth expects. One row per user. */
 export const UserCredential = defineEntity({
   name: "UserCredential",
   tableName: "user_credential",
   properties: {
     id: p.uuid().primary(),
     user: () => p.manyToOne(User).unique().deleteRule("cascade"),
-    /** The person's id again. */
+    /** Equals the user's id. */
     accountId: p.text(),
     /** Always `credential`. */
     providerId: p.text(),
-    /** Its argon2id hash, as a PHC string. */
+    /** The argon2id hash, as a PHC string. */
     password: p.text(),
-    /** Of the cookies by which browsers are known (known-browser.ts): another value makes all of them invalid. */
+    /** Part of the known-browser cookies (known-browser.ts). A new value invalidates all of them. */
     browserEpoch: p.uuid().defaultRaw("gen_random_uuid()"),
     createdAt: p.datetime(3).defaultRaw("now()"),
     updatedAt: p.datetime(3).defaultRaw("now()"),
   },
 });
 
-/** A person's second factor. */
+/** A user's TOTP secret and recovery codes. */
 export const UserTwoFactor = defineEntity({
   name: "UserTwoFactor",
   tableName: "user_two_factor",
@@ -31,11 +31,11 @@ export const UserTwoFactor = defineEntity({
     user: () => p.manyToOne(User).unique().deleteRule("cascade"),
     /** Encrypted. */
     secret: p.text(),
-    /** Those that are left, encrypted. */
+    /** The unused ones, encrypted. */
     recoveryCodes: p.text(),
-    /** Whether a first code was entered; until then it does not count. */
+    /** False until the user has entered a first code. Until then sign-in needs no code. */
     verified: p.boolean().default(false),
-    /** Wrong codes in a row. */
+    /** Consecutive wrong codes. */
     failures: p.integer().default(0),
     lockedUntil: p.datetime(3).nullable(),
   },

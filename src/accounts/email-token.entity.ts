@@ -1,4 +1,4 @@
-/** The links that mails carry: one row for each thing that one is good for, so that a new link is the end of the former. */
+/** Tokens in e-mailed links. One row per kind and subject, so a new token replaces the previous one. */
 import { defineEntity, p } from "@mikro-orm/postgresql";
 
 export const emailTokenKinds = [
@@ -14,9 +14,9 @@ export const EmailToken = defineEntity({
   tableName: "email_token",
   properties: {
     kind: p.enum(emailTokenKinds).primary(),
-    /** The request, invitation or person that it is about. */
+    /** The uuid of the account request, invitation or user. */
     subjectId: p.uuid().primary(),
-    /** Of the token, never the token. */
+    /** SHA-256. The token itself is not stored. */
     tokenHash: p.blob(),
     email: p.text(),
     expiresAt: p.datetime(3),

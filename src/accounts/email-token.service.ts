@@ -1,4 +1,4 @@
-/** Links that prove who owns an address: good once, for a time, and kept only as a hash (docs/decisions/0030). */
+/** Single-use, expiring tokens in e-mailed links, stored only as hashes (docs/decisions/0030). */
 import { createHash, randomBytes } from "node:crypto";
 import type { Clock } from "../platform/clock.ts";
 import type { Queryable } from "../platform/postgres/database.ts";
@@ -22,22 +22,22 @@ export interface EmailTokenDetails {
   readonly expiresAt: string;
 }
 
-/** A token that is unknown, used, expired, void or of another kind is told in one way: NotFoundException. */
+/** An unknown, used, expired, replaced or revoked token, or one of another kind, throws the same NotFoundException. */
 export interface EmailTokenService {
-  /** Answers with the token, which nobody can read anywhere afterwards. The former link of the same kind and subject ends. */
+  /** Returns a new token; only its hash is stored. Invalidates the previous token of the same kind and subject. */
   issue(on: Queryable, link: NewEmailToken): Promise<string>;
-  /** What a token is good for. It stays good. */
+  /** Returns the token's details without using it up. */
   check(token: string, on?: Queryable): Promise<EmailTokenDetails>;
-  /** Uses a token up, in the transaction of what it is good for: of two at once only one goes through. */
+  /** Uses the token up, in the caller's transaction. Of two concurrent calls only one succeeds. */
   consume(tx: Queryable, token: string, kind: EmailTokenKind): Promise<{ subjectId: string; email: string }>;
-  /** Ends the link, if there is one. */
+  /** Deletes the token, if there is one. */
   revoke(on: Queryable, link: { kind: EmailTokenKind; subjectId: string }): Promise<void>;
 }
 
 const TOKEN_PATTERN = /^[\w-]{43}$/;
 
 const HOUR_MS = 3_600_000;
-/** How long people have to follow a link to an account of theirs; it can be sent again. */
+/** For registrations and invitations. */
 export const REGISTRATION_LIFETIME_MS = 72 * HOUR_MS;
 
 export function createEmailTokenService({
@@ -84,11 +84,11 @@ export function createEmailTokenService({
   };
 }
 
-/** One answer, whatever the reason: nobody learns which tokens there were. */
+/** The same error for every reason, so that it doesn't reveal which tokens exist. */
 export function invalidEmailToken(): AppError {
   return new AppError(
     "NotFoundException",
-    "This link is not good any more: it was used, has expired, or a newer one was sent. Ask for a new one.",
+    "This link is no longer valid: it was used, has expired, or was replaced by a newer one. Ask for a new link.",
   );
 }
 
@@ -99,7 +99,7 @@ interface EmailTokenRow {
   expires_at: string;
 }
 
-/** 256 random bits need no slow hash. A text that is no token of ours is looked for like any other, so that it takes as long. */
+/** 256 random bits need no slow hash. A malformed token is looked up too, so that the response takes equally long. */
 function hashToken(token: string): Buffer {
   return createHash("sha256")
     .update(TOKEN_PATTERN.test(token) ? token : "")

@@ -1,4 +1,4 @@
-/** How people come to an organisation and go: requests and their review, links that are followed, invitations, members. */
+/** Composes the services for membership: account requests, reviews, registrations, invitations, members, suspensions. */
 import type { MailService, RecordAccessChange } from "../mail/api.ts";
 import type { BackgroundQueue } from "../platform/concurrency/background-queue.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -30,11 +30,11 @@ export interface MembershipDeps {
   users: Pick<UserService, "hashPassword" | "insertUser">;
   throttle: Throttle;
   backgroundQueue: BackgroundQueue;
-  /** Absent: keys that are revoked with a member are not recorded. */
+  /** Absent: keys revoked with a member get no audit entry and no mail. */
   recordAccessChange?: RecordAccessChange | undefined;
-  /** Tells workers that there may be something to deliver. */
+  /** Wakes the delivery workers. */
   notifyWorkers: () => void;
-  /** An address of the console, such as `https://api.example.com/sign-in`. */
+  /** Returns the URL of a console page, such as `https://api.example.com/sign-in`. */
   pageUrl: (path: string) => string;
 }
 

@@ -1,4 +1,4 @@
-/** A view of the console's table of jobs that a person has kept: gone when they are. */
+/** A user's saved view of the console's jobs table. Deleted with the user. */
 import { defineEntity, p } from "@mikro-orm/postgresql";
 import { User } from "../organizations/api.ts";
 
@@ -9,7 +9,7 @@ export const SavedView = defineEntity({
     id: p.uuid().primary(),
     user: () => p.manyToOne(User).deleteRule("cascade"),
     name: p.text(),
-    /** The query of the table's address: filters, order and columns. */
+    /** The query string of the page's URL: filters, order and columns. */
     query: p.text(),
     createdAt: p.datetime(3).defaultRaw("now()"),
     updatedAt: p.datetime(3).defaultRaw("now()"),

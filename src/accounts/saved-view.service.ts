@@ -1,4 +1,4 @@
-/** Views of the table of jobs: each person keeps their own, by name. */
+/** Users' saved views of the console's jobs table. */
 import { z } from "zod";
 import type { Database, Queryable, Transaction } from "../platform/postgres/database.ts";
 import { AppError } from "../platform/errors.ts";
@@ -13,13 +13,13 @@ export interface SavedViewDto {
   readonly query: string;
 }
 
-/** `userId`: a uuid. A view of somebody else is answered as one that is not there: NotFoundException. */
+/** `userId`: a uuid. Another user's view throws NotFoundException, as if it didn't exist. */
 export interface SavedViewService {
-  /** By name. */
+  /** Ordered by name. */
   list(userId: string, on?: Queryable): Promise<SavedViewDto[]>;
   /**
-   * Keeps a view, in the place of one of the same name. Throws BadRequestException for what is no name or no query, and
-   * ConflictException where there are too many.
+   * Saves a view, or replaces the one with the same name. Throws BadRequestException for an invalid name or query, and
+   * ConflictException above 50 views.
    */
   save(userId: string, view: { name: string; query: string }): Promise<SavedViewDto>;
   /** Throws NotFoundException. */
@@ -34,7 +34,7 @@ const savedViewBody = z.object({
   query: z
     .string()
     .max(MAX_QUERY_LENGTH, { error: `must be at most ${MAX_QUERY_LENGTH} characters` })
-    .regex(/^[!-~]*$/, { error: "must be the query of an address, percent-encoded" }),
+    .regex(/^[!-~]*$/, { error: "must be the query string of a URL, percent-encoded" }),
 });
 
 export function createSavedViewService({ database }: { database: Database }): SavedViewService {
@@ -65,14 +65,14 @@ export function createSavedViewService({ database }: { database: Database }): Sa
   };
 }
 
-/** Locks the person, so that of two views saved at once neither is one too many. */
+/** Locks the user, so that two concurrent saves can't exceed the limit together. */
 async function assertViewQuota(tx: Transaction, userId: string, name: string): Promise<void> {
   const users = await tx.query(sql`select from user_account where id = ${userId}::uuid for no key update`);
-  if (users.length === 0) throw new AppError("UnauthorizedException", "You are not a member any more");
+  if (users.length === 0) throw new AppError("UnauthorizedException", "You are no longer a member");
   const [others] = await tx.query<{ count: number }>(sql`
     select count(*)::int as count from saved_view where user_id = ${userId}::uuid and name <> ${name}`);
   if ((others?.count ?? 0) < MAX_VIEWS) return;
-  throw new AppError("ConflictException", `There are ${MAX_VIEWS} views already; delete one first`, {
+  throw new AppError("ConflictException", `You already have ${MAX_VIEWS} saved views; delete one first`, {
     details: { limit: MAX_VIEWS },
   });
 }

@@ -1,4 +1,4 @@
-/** Shutting an organisation out and letting it in again: its keys, its people's sessions and its deliveries, all at once. */
+/** Suspends and restores organisations. */
 import { setSuspended } from "../api-keys/api.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Transaction } from "../platform/postgres/database.ts";
@@ -16,11 +16,11 @@ export interface SuspendedOrganization {
   readonly type: OrganizationType;
 }
 
-/** `id`: typed. Whether the caller is an operator is the caller's to know. Throws NotFoundException. Doing it again is no error. */
+/** `id`: typed. The caller must check that the principal is an operator. Throws NotFoundException. Both methods are idempotent. */
 export interface SuspensionService {
   /**
-   * Keys are refused within a second. The members' sessions are deleted, so they sign in again after a restore. No delivery is begun any more. What waits, and what is still to
-   * happen to its jobs, is delivered when it is restored. `reason`: for the audit log.
+   * Every process rejects the organisation's keys within a second. Its members' sessions are deleted. Its deliveries are
+   * queued but not sent until it is restored. `reason`: for the audit log.
    */
   suspend(context: AuditContext, id: string, reason: string | null): Promise<SuspendedOrganization>;
   restore(context: AuditContext, id: string): Promise<SuspendedOrganization>;
@@ -29,7 +29,7 @@ export interface SuspensionService {
 export interface SuspensionDeps {
   database: Database;
   clock: Clock;
-  /** Tells workers that there may be something to deliver. */
+  /** Wakes the delivery workers. */
   notifyWorkers: () => void;
 }
 
@@ -66,14 +66,14 @@ export function createSuspensionService({
     },
     async restore(context, id) {
       const organization = await setSuspension(context, id, { suspended: false });
-      // Only now, since whoever is told sooner still finds it suspended.
+      // After the commit: before it, workers would still see the organisation as suspended.
       notifyWorkers();
       return organization;
     },
   };
 }
 
-/** Members sign in again after a restore: a session from before the suspension may be in the wrong hands. */
+/** Members must sign in again after a restore, as a session from before the suspension may be compromised. */
 async function revokeMemberSessions(tx: Transaction, organizationId: string): Promise<void> {
   await tx.query(sql`
     delete from user_session using user_account

@@ -1,4 +1,4 @@
-/** What people say of themselves. */
+/** Lets users change their own name. */
 import type { Database } from "../platform/postgres/database.ts";
 import { sql } from "../platform/postgres/sql.ts";
 import { recordAuditEvent } from "../audit/api.ts";
@@ -6,8 +6,8 @@ import type { ClientInfo } from "./auth/client-info.ts";
 import type { SessionPrincipal } from "./sessions/principal.ts";
 
 export interface ProfileService {
-  /** `name`: one line (`personName`). */
-  updateName(holder: SessionPrincipal, name: string, visit: ClientInfo): Promise<void>;
+  /** `name`: validated by `userNameField`. */
+  updateName(principal: SessionPrincipal, name: string, client: ClientInfo): Promise<void>;
 }
 
 export function createProfileService({ database }: { database: Database }): ProfileService {

@@ -1,4 +1,4 @@
-/** People: made when they register, renamed by themselves, and signed out by whoever may end their sessions. */
+/** Creates users, checks their passwords and revokes their sessions. */
 import type { Queryable } from "../platform/postgres/database.ts";
 import { AppError } from "../platform/errors.ts";
 import { newUuid } from "../platform/ids.ts";
@@ -9,7 +9,7 @@ import { checkPassword } from "./passwords/rules.ts";
 import type { UserRole } from "../organizations/api.ts";
 
 export interface NewUser {
-  /** In small letters (`accountEmail`). */
+  /** Normalised by `accountEmail`. */
   readonly email: string;
   readonly name: string;
   readonly password: string;
@@ -18,28 +18,28 @@ export interface NewUser {
   readonly role: UserRole;
 }
 
-/** With the password's hash in its place (`hashPassword`). */
+/** A new user whose password is already hashed (`hashPassword`). */
 export interface HashedUser extends Omit<NewUser, "password"> {
   readonly passwordHash: string;
 }
 
 export interface UserService {
   /**
-   * Takes a while, and waits for its turn: not for the inside of a transaction, whose rows and connection would wait too.
-   * Throws BadRequestException where the password will not do for somebody with this address.
+   * Slow, and queued behind other hashes: call it before a transaction, not within. Throws BadRequestException if the
+   * password is not allowed for a user with this e-mail address.
    */
   hashPassword(password: string, email: string): Promise<string>;
-  /** In the transaction of the link that was followed; answers with the uuid. Throws ConflictException where the address has an account. */
+  /** Returns the user's uuid. Throws ConflictException if the e-mail address has an account. */
   insertUser(tx: Queryable, user: HashedUser): Promise<string>;
-  /** Both, where nobody else waits for the transaction. */
+  /** `hashPassword` and `insertUser` in one call: only where a slow transaction blocks no one, as for demo data. */
   createUser(tx: Queryable, user: NewUser): Promise<string>;
-  /** Unbounded: whoever asks has counted the try. */
+  /** Not throttled: the caller must limit the attempts. */
   verifyPasswordHash(on: Queryable, userId: string, password: string): Promise<boolean>;
-  /** Ends a user's sessions but for `kept`, and forgets the browsers that are known; returns how many sessions ended. */
-  revokeSessions(on: Queryable, userId: string, kept?: SessionToKeep): Promise<number>;
+  /** Revokes a user's sessions except `sessionToKeep`, and forgets the known browsers. Returns the number of revoked sessions. */
+  revokeSessions(on: Queryable, userId: string, sessionToKeep?: SessionToKeep): Promise<number>;
 }
 
-/** By its uuid, or by the token that its cookie holds. */
+/** A session by its uuid or by its cookie's token. */
 export interface SessionToKeep {
   readonly id?: string | undefined;
   readonly token?: string | null;
@@ -67,7 +67,7 @@ export function createUserService({ hasher }: { hasher: PasswordHasher }): UserS
 }
 
 export const revokeSessions: UserService["revokeSessions"] = async (on, userId, { id, token } = {}) => {
-  // The credential before the sessions, in the order in which a password is replaced.
+  // Locks the credential before the sessions, in the same order as a password change, to avoid deadlocks.
   await forgetBrowsers(on, userId);
   const revoked = await on.query(sql`
     delete from user_session
@@ -83,15 +83,15 @@ async function insertUser(
 ): Promise<string> {
   const id = newUuid();
   const inserted = await tx.query(sql`
-    with person as (
+    with account as (
       insert into user_account (id, email, name, organization_id, role)
       values (${id}::uuid, ${email}, ${name}, ${organizationId}::uuid, ${role})
       on conflict (email) do nothing returning id
     )
     insert into user_credential (id, user_id, account_id, provider_id, password)
-    select ${newUuid()}::uuid, id, id::text, 'credential', ${passwordHash} from person
+    select ${newUuid()}::uuid, id, id::text, 'credential', ${passwordHash} from account
     returning user_id`);
   if (inserted.length === 0)
-    throw new AppError("ConflictException", "There is an account with this e-mail address already");
+    throw new AppError("ConflictException", "An account with this e-mail address already exists");
   return id;
 }

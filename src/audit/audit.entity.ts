@@ -1,8 +1,8 @@
-/** The audit log: one row for each act that the service keeps account of. Written once, never changed. */
+/** The audit log. Rows are inserted once and never changed. */
 import { defineEntity, p } from "@mikro-orm/postgresql";
 import { actorTypes } from "../platform/principal.ts";
 
-/** Foreign keys are left out: the log outlives what it speaks of. */
+/** No foreign keys, as entries outlive the objects they name. */
 export const AuditEntry = defineEntity({
   name: "AuditEntry",
   tableName: "audit_entry",
@@ -12,7 +12,7 @@ export const AuditEntry = defineEntity({
     action: p.text(),
     actorType: p.enum(actorTypes),
     actorId: p.uuid().nullable(),
-    /** Who it was in words, as it was then: a person's address, a key's id, or `system`. */
+    /** The actor's display name at that time: a user's e-mail address, a key's id, or `system`. */
     actor: p.text(),
     byOperator: p.boolean(),
     organizationId: p.uuid().nullable(),

@@ -1,4 +1,4 @@
-/** The audit log: who did what to whom, from where. Recorded in the transaction of the act, so that neither is without the other. */
+/** Records audit events in the transaction of the change itself, and lists them. */
 import type { Queryable } from "../platform/postgres/database.ts";
 import { decodeIdCursor, encodeCursor } from "../platform/cursor.ts";
 import { newUuid, toTypedId } from "../platform/ids.ts";
@@ -6,35 +6,34 @@ import type { Actor } from "../platform/principal.ts";
 import { join, sql, type Sql } from "../platform/postgres/sql.ts";
 import { toIsoTime } from "../platform/time.ts";
 
-/** Where an act comes from. */
+/** The IP address and id of the request that caused an event. */
 export interface AuditSource {
   readonly address: string | null;
   readonly requestId: string | null;
 }
 
-/** Who acts, and from where. */
+/** The actor of an event, and its source. */
 export interface AuditContext extends AuditSource {
   readonly actor: Actor;
 }
 
-/** From no request at all, such as a command. */
+/** For events that no request caused, such as those of CLI commands. */
 export const NO_SOURCE: AuditSource = { address: null, requestId: null };
 
 export interface AuditEvent {
-  /** What was done, as `noun.participle`: `member.removed`, `organization.suspended`. */
+  /** `noun.participle`, such as `member.removed` or `organization.suspended`. */
   readonly action: string;
   readonly actor: Actor;
-  /** The organisation that it is about (a uuid); null: none. */
+  /** The organisation concerned (a uuid); null if there is none. */
   readonly organizationId: string | null;
-  /** What it was done to: a typed id, or an address. */
+  /** The object changed: a typed id or an e-mail address. */
   readonly subject?: string | null | undefined;
-  /** What else is worth knowing. Never a secret. */
+  /** Further details. Never secrets. */
   readonly details?: Readonly<Record<string, unknown>> | null | undefined;
   readonly address?: string | null | undefined;
   readonly requestId?: string | null | undefined;
 }
 
-/** An act as it is shown. */
 export interface AuditEntryView {
   readonly id: string;
   readonly at: string;
@@ -49,16 +48,16 @@ export interface AuditEntryView {
 }
 
 export interface AuditListOptions {
-  /** Only these; absent: all. */
+  /** Only these actions; absent: all. */
   readonly actions?: readonly string[] | undefined;
-  /** Only what is about this organisation (a uuid). */
+  /** Only events that concern this organisation (a uuid). */
   readonly organizationId?: string | undefined;
   readonly limit: number;
-  /** The uuid after which to go on (`readActCursor`); null: from the newest on. */
+  /** Start after the entry with this uuid (`readAuditCursor`); null: at the newest. */
   readonly after: string | null;
 }
 
-/** Who it is in words, as of now: a person's e-mail address, a key's id, or `system`. */
+/** Returns the actor's current display name: a user's e-mail address, a key's id, or `system`. */
 export async function actorDisplayName(on: Queryable, { type, id }: Actor): Promise<string> {
   if (id === null) return "system";
   if (type === "key") return toTypedId("key", id);
@@ -68,10 +67,10 @@ export async function actorDisplayName(on: Queryable, { type, id }: Actor): Prom
   return user?.email ?? toTypedId("usr", id);
 }
 
-/** Keeps account of an act. `on`: the transaction of the act itself, or the pool where there is none. */
+/** Records an event. `on`: the transaction of the change, or the pool if there is none. */
 export async function recordAuditEvent(on: Queryable, event: AuditEvent): Promise<void> {
   const { type, id } = event.actor;
-  // The person's address is kept as it is now: the log must tell who it was when they are gone.
+  // Store the e-mail address, as the user may be deleted later.
   const actor = await actorDisplayName(on, event.actor);
   await on.query(sql`
     insert into audit_entry (id, action, actor_type, actor_id, actor, by_operator, organization_id, subject, details,
@@ -80,15 +79,15 @@ export async function recordAuditEvent(on: Queryable, event: AuditEvent): Promis
       case ${type}::text
         when 'user' then exists (select from user_account where id = ${id}::uuid and organization_id is null)
         when 'key' then exists (select from api_key where id = ${id}::uuid and organization_id is null)
-        -- A command has no address. Whoever is not known and comes by the network has one: a refused sign-in, say.
+        -- A CLI command has no IP address. An unauthenticated request, such as a failed sign-in, has one.
         else ${event.address ?? null}::text is null end,
       ${event.organizationId}::uuid, ${event.subject ?? null}, ${event.details ? JSON.stringify(event.details) : null}::jsonb,
       ${event.address ?? null}, ${event.requestId ?? null}`);
 }
 
 /**
- * What `viewer` may see, newest first: an organisation what is about itself, operators everything. What an operator did to
- * an organisation it learns, and when; who of them it was, from where and why stays with the operators.
+ * Lists entries, newest first: to an organisation those that concern it, to operators all. An organisation sees an
+ * operator's event and its time, but not the operator's name, IP address, request or details.
  */
 export async function listAuditEntries(
   on: Queryable,
@@ -114,7 +113,7 @@ export function auditCursor({ id }: AuditEntryView): string {
   return encodeCursor(CURSOR, [id]);
 }
 
-/** The uuid after which to go on; null where it is no cursor of this list. */
+/** Returns the uuid to start after, or null if `text` is not a cursor of this list. */
 export function readAuditCursor(text: string): string | null {
   return decodeIdCursor(CURSOR, text);
 }

@@ -106,7 +106,7 @@ function hintFor({ code, message, details }: AppError): string | null {
 }
 
 function hintForNotFound(message: string): string | null {
-  if (message.startsWith("Nobody has an account")) return null;
+  if (message.startsWith("No account has")) return null;
   if (message.includes("delivery")) return "Run `waymark deliveries list` to see the existing deliveries.";
   if (message.includes("endpoint")) return "Run `waymark endpoint list` to see the existing endpoints.";
   return "Run `waymark org list` or `waymark key list` to see what exists.";

@@ -1,4 +1,4 @@
-/** The answer to a request with an Idempotency-Key that changed something: stored for 24 hours per organisation and route. */
+/** Stored responses of changes that were sent with an Idempotency-Key, kept for 24 hours per organisation, route and key. */
 import { defineEntity, p } from "@mikro-orm/postgresql";
 
 export const IdempotencyRecord = defineEntity({
@@ -8,16 +8,16 @@ export const IdempotencyRecord = defineEntity({
     organizationId: p.uuid().primary(),
     route: p.text().primary(),
     key: p.text().primary(),
-    /** SHA-256 of path, query, If-Match and body: the same key with another request is refused. */
+    /** SHA-256 of path, query, If-Match and body. The same key with a different request is rejected. */
     fingerprint: p.blob(),
     answer: p.text(),
-    /** Of `answer`, in UTF-8. */
+    /** The size of `answer` in UTF-8. */
     bytes: p.integer().default(0),
     expiresAt: p.datetime(3),
   },
   indexes: [
     { name: "idempotency_record_expiry", properties: ["expiresAt"] },
-    // Answers alone how much each organisation stores, and what of that is oldest.
+    // A covering index for how much each organisation stores, and for its oldest records.
     { name: "idempotency_record_stored", properties: ["organizationId", "expiresAt", "bytes"] },
   ],
 });

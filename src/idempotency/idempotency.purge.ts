@@ -1,21 +1,21 @@
-/** Removes idempotency records after their 24 hours, and sooner where an organisation stores too many. */
+/** Deletes idempotency records after 24 hours, or earlier if an organisation stores too many. */
 import type { Queryable } from "../platform/postgres/database.ts";
 import { sql } from "../platform/postgres/sql.ts";
 
 /** The limits of one organisation. */
 export interface IdempotencyStorageLimits {
   records: number;
-  /** Of the answers' text, before PostgreSQL compresses it. */
+  /** The size of the stored responses before PostgreSQL compresses them. */
   bytes: number;
 }
 
-/** Above what single changes at the full rate of one API key store in 24 hours: 2,160,000 records, 1.3 GiB. */
+/** More than one API key can store in 24 hours with single changes at its full rate: 2,160,000 records, 1.3 GiB. */
 export const IDEMPOTENCY_STORAGE_LIMITS: IdempotencyStorageLimits = {
   records: 2_500_000,
   bytes: 8 * 1024 ** 3,
 };
 
-/** Removes expired records, `atOnce` in one statement, until none is left. */
+/** Deletes all expired records, `batchSize` per statement. */
 export async function purgeIdempotencyRecords(database: Queryable, batchSize: number): Promise<void> {
   const purge = () =>
     database.query(sql`
@@ -26,8 +26,8 @@ export async function purgeIdempotencyRecords(database: Queryable, batchSize: nu
 }
 
 /**
- * Removes the oldest records of organisations that store more than `limits`, `atOnce` in one statement; returns how many. Each
- * statement reads one organisation's part of an index, so that none runs into the statement timeout.
+ * Deletes the oldest records of organisations that exceed `limits`, `batchSize` per statement. Returns their number. Each
+ * statement reads only one organisation's part of an index, to stay within the statement timeout.
  */
 export async function trimIdempotencyRecords(
   database: Queryable,
@@ -38,15 +38,14 @@ export async function trimIdempotencyRecords(
     select id from organization
     where exists (select from idempotency_record where organization_id = organization.id)`);
   let removed = 0;
-  for (const { id } of organizations)
-    removed += await trimOrganization(database, id, { limits, atOnce: batchSize });
+  for (const { id } of organizations) removed += await trimOrganization(database, id, { limits, batchSize });
   return removed;
 }
 
 async function trimOrganization(
   database: Queryable,
   organizationId: string,
-  { limits, atOnce }: { limits: IdempotencyStorageLimits; atOnce: number },
+  { limits, batchSize }: { limits: IdempotencyStorageLimits; batchSize: number },
 ): Promise<number> {
   const [stored] = await database.query<IdempotencyStorageLimits>(sql`
     select count(*)::int as records, coalesce(sum(bytes), 0)::float8 as bytes from idempotency_record
@@ -54,14 +53,14 @@ async function trimOrganization(
   let { records = 0, bytes = 0 } = stored ?? {};
   let removed = 0;
   for (;;) {
-    // How many records make up the bytes beyond the limit, if all are of the average size.
+    // The number of average-sized records that make up the excess bytes.
     const forBytes = Math.ceil(((bytes - limits.bytes) * records) / bytes);
     const excess = Math.max(records - limits.records, bytes > limits.bytes ? forBytes : 0);
     if (excess <= 0) return removed;
     const rows = await database.query<{ bytes: number }>(sql`
       delete from idempotency_record where ctid = any(array(
         select ctid from idempotency_record where organization_id = ${organizationId}::uuid
-        order by expires_at limit ${Math.min(excess, atOnce)}::int for update skip locked))
+        order by expires_at limit ${Math.min(excess, batchSize)}::int for update skip locked))
       returning bytes`);
     if (rows.length === 0) return removed;
     removed += rows.length;

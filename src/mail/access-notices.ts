@@ -1,11 +1,11 @@
-/** Acts that give or take access: recorded in the audit log, and mailed to the owners of the organisation. */
+/** Records changes of API keys and webhook endpoints in the audit log, and mails them to the organisation's owners. */
 import type { MailService, NewMail } from "./mail.service.ts";
 import { composeMail } from "./mail.template.ts";
 import type { Queryable } from "../platform/postgres/database.ts";
 import { sql } from "../platform/postgres/sql.ts";
 import { actorDisplayName, type AuditEvent, recordAuditEvent } from "../audit/api.ts";
 
-/** What was done, as the title of a mail. */
+/** The mail's title, by action. */
 const mailTitles = {
   "key.created": "An API key was created",
   "key.rotated": "An API key was rotated",
@@ -18,20 +18,20 @@ const mailTitles = {
 
 export interface AccessChange extends AuditEvent {
   readonly action: keyof typeof mailTitles;
-  /** What it was done to, in words for the owners, such as the name of a key or the host of an endpoint. */
+  /** For the owners to recognise the key or endpoint: the key's name, or the endpoint's host. */
   readonly subjectName: string;
 }
 
-/** Records the act and mails the owners, in the transaction of the act: neither is there without the other. */
-export type RecordAccessChange = (on: Queryable, act: AccessChange) => Promise<void>;
+/** Call it with the transaction of the change: the change, its audit entry and its mails commit together. */
+export type RecordAccessChange = (on: Queryable, change: AccessChange) => Promise<void>;
 
 export interface AccessNoticeDeps {
   mails: Pick<MailService, "enqueue">;
-  /** The URL of a page of the console. */
+  /** Returns the URL of a page of the console. */
   pageUrl: (path: string) => string;
 }
 
-/** Acts of an organisation within an hour that are mailed. The audit log has all of them. */
+/** Changes per organisation that are mailed within any hour. The audit log has all of them. */
 export const MAX_NOTICES_PER_HOUR = 10;
 
 export function createAccessChangeRecorder({ mails, pageUrl }: AccessNoticeDeps): RecordAccessChange {
@@ -44,16 +44,14 @@ export function createAccessChangeRecorder({ mails, pageUrl }: AccessNoticeDeps)
       select email from user_account where organization_id = ${change.organizationId}::uuid and role = 'owner'`);
     if (owners.length === 0) return;
     const actor =
-      change.actor.type === "system"
-        ? "an operator of the service"
-        : await actorDisplayName(on, change.actor);
+      change.actor.type === "system" ? "a Waymark operator" : await actorDisplayName(on, change.actor);
     const isLast = changesThisHour === MAX_NOTICES_PER_HOUR;
     for (const { email } of owners)
       await mails.enqueue(on, accessChangeMail(email, change, { actor, isLast, page: pageUrl("/audit") }));
   };
 }
 
-/** The one that was just recorded included. */
+/** Includes the change that was just recorded. */
 async function countChangesThisHour(on: Queryable, organizationId: string): Promise<number> {
   const [row] = await on.query<{ count: number }>(sql`
     select count(*)::int as count from audit_entry
@@ -72,14 +70,16 @@ function accessChangeMail(
   const composed = composeMail({
     title,
     paragraphs: [
-      `${title} in your organisation: ${subjectName}. It was done by ${actor}.`,
-      "If you do not recognise this, revoke the key or pause the endpoint in the console, and ask the other owners.",
+      `${title} in your organisation: ${subjectName}. The change was made by ${actor}.`,
+      "If you don't recognise this change, revoke the key or pause the endpoint in the console, and ask the other owners about it.",
       ...(isLast
-        ? ["We send no more mails of this kind within this hour. The audit log lists every change."]
+        ? [
+            `We send at most ${MAX_NOTICES_PER_HOUR} of these e-mails in an hour, so you may not get one about the next changes. The audit log lists every change.`,
+          ]
         : []),
     ],
     action: { label: "Open the audit log", url: page },
-    footnote: "You receive this as an owner of your organisation.",
+    footnote: "You received this e-mail because you are an owner of your organisation.",
   });
   return { to, kind: "access_changed", subject: `${title}: ${subjectName}`, ...composed };
 }

@@ -1,4 +1,4 @@
-/** The body of a mail at rest: sealed, since whoever reads its links could follow them. */
+/** Encrypts mail bodies in the database, as they contain sign-in links. */
 import type { SecretBox } from "../platform/secret-box.ts";
 
 export interface MailBody {
@@ -6,17 +6,17 @@ export interface MailBody {
   readonly html: string;
 }
 
-/** `id`: the mail's uuid, to which the body is bound. */
+/** `id`: the mail's uuid. The ciphertext can be opened only with the same id. */
 export function sealBody(secretBox: Pick<SecretBox, "seal">, id: string, { text, html }: MailBody): string {
   return secretBox.seal(JSON.stringify({ text, html }), mailSealContext(id));
 }
 
-/** Throws where it was sealed with another WAYMARK_SECRET, or for another mail. */
+/** Throws if the body was sealed with another WAYMARK_SECRET or for another mail. */
 export function openBody(secretBox: Pick<SecretBox, "open">, id: string, sealed: string): MailBody {
   return JSON.parse(secretBox.open(sealed, mailSealContext(id))) as MailBody;
 }
 
-/** What the body of a mail is sealed for. */
+/** The additional authenticated data of a mail's body. */
 export function mailSealContext(id: string): string {
   return `mail ${id}`;
 }

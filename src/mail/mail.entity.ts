@@ -1,7 +1,7 @@
-/** A mail on its way: written in the transaction that has a reason for it, sent afterwards by a worker. */
+/** An outgoing mail: inserted in the transaction that causes it, sent by a worker after the commit. */
 import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
 
-/** `waiting` for its turn, the first or a further one; `kept` in a file, since no mail server is named. */
+/** `waiting`: for its first or next attempt. `kept`: written to a file, as no mail server is configured. */
 export const mailStatuses = ["waiting", "sent", "failed", "kept"] as const;
 export type MailStatus = (typeof mailStatuses)[number];
 
@@ -13,14 +13,14 @@ export const Mail = defineEntity({
     recipient: p.text(),
     kind: p.text(),
     subject: p.text(),
-    /** Its text without its links, for whoever looks at the outbox. */
+    /** The text without links, shown in the operators' outbox. */
     redactedText: p.text(),
-    /** Text and HTML, encrypted, since links in them open doors; null once it has been sent. */
+    /** Text and HTML, encrypted as they contain sign-in links; null once sent. */
     sealedBody: p.text().nullable(),
     status: p.enum(mailStatuses).default("waiting"),
-    /** Counted when one begins. */
+    /** Incremented when an attempt starts. */
     attempts: p.integer().default(0),
-    /** Waiting: when it is to be sent; while it is being sent: when the lease runs out. */
+    /** The time of the next attempt; during an attempt, the end of the lease. */
     dueAt: p.datetime(3).nullable().defaultRaw("now()"),
     leaseToken: p.uuid().nullable(),
     lastError: p.text().nullable(),

@@ -1,4 +1,4 @@
-/** The outbox: what operators see of mails, and what they can do about one that was given up. */
+/** The operators' outbox: lists mails and resends failed ones. */
 import { decodeIdCursor, encodeCursor } from "../platform/cursor.ts";
 import { type AuditContext, recordAuditEvent } from "../audit/api.ts";
 import type { Database, Queryable } from "../platform/postgres/database.ts";
@@ -11,7 +11,7 @@ import { openBody } from "./mail.encryption.ts";
 import type { MailStatus } from "./mail.entity.ts";
 import { MAILS_CHANNEL } from "./mail.queue.ts";
 
-/** A mail as operators see it. Ids are typed, times ISO 8601. */
+/** Ids are typed, times ISO 8601. */
 export interface MailView {
   readonly id: string;
   readonly to: string;
@@ -23,14 +23,14 @@ export interface MailView {
   readonly createdAt: string;
   readonly sentAt: string | null;
   readonly nextAttemptAt: string | null;
-  /** Without links, unless the mail is kept and none go out: then with them, to be followed. */
+  /** Links are redacted, except in `kept` mails while no mail server is configured: operators then need the links. */
   readonly text: string;
 }
 
 export interface MailListOptions {
   readonly status?: MailStatus | undefined;
   readonly limit: number;
-  /** Where to go on: after the mail with this uuid. */
+  /** Start after the mail with this uuid. */
   readonly afterId?: string | undefined;
 }
 
@@ -67,12 +67,12 @@ const mailColumns =
 
 const CURSOR = "mails";
 
-/** A mail's place in the list. */
+/** The list cursor of a mail. */
 export function mailCursor({ id }: MailView): string {
   return encodeCursor(CURSOR, [fromTypedId("eml", id)]);
 }
 
-/** The uuid of the mail at that place; null where `text` is no cursor of the list. */
+/** Returns the uuid of the mail at the cursor, or null if `text` is not a cursor of this list. */
 export function readMailCursor(text: string): string | null {
   return decodeIdCursor(CURSOR, text);
 }
@@ -89,7 +89,10 @@ export async function listMails(
   return { items: rows.slice(0, limit).map((row) => toMailView(deps, row)), hasNext: rows.length > limit };
 }
 
-/** A mail that lies in a file can be sent once a mail server is named. */
+/**
+ * Queues a failed mail again, or a `kept` one once a mail server is configured. `id` is typed. Throws NotFoundException,
+ * or ConflictException for a mail in another status.
+ */
 export async function resendMail(
   deps: MailOutboxDeps & { database: Database },
   context: AuditContext,
@@ -119,11 +122,11 @@ async function requeueMail(
 ): Promise<MailRow | undefined> {
   const resendableStatuses = isSmtpConfigured ? raw("('failed', 'kept')") : raw("('failed')");
   const [row] = await tx.query<MailRow>(sql`
-    with again as (
+    with requeued as (
       update mail set status = 'waiting', attempts = 0, due_at = clock_timestamp(), lease_token = null
       where id = ${uuid}::uuid and status in ${resendableStatuses} and sealed_body is not null
       returning ${mailColumns}
-    ) select again.*, pg_notify(${MAILS_CHANNEL}, '') from again`);
+    ) select requeued.*, pg_notify(${MAILS_CHANNEL}, '') from requeued`);
   return row;
 }
 
@@ -132,7 +135,7 @@ function mailNotFound(): AppError {
 }
 
 function notFailedError(): AppError {
-  return new AppError("ConflictException", "Only a mail that was given up can be sent again");
+  return new AppError("ConflictException", "Only a mail that failed can be sent again");
 }
 
 async function mailExists(database: Queryable, uuid: string): Promise<boolean> {
@@ -163,7 +166,7 @@ function visibleText(
   try {
     return openBody(secretBox, id, storedBody).text;
   } catch {
-    // Sealed with another WAYMARK_SECRET: the rest of the page is of use all the same.
+    // Sealed with another WAYMARK_SECRET. The rest of the list is still useful.
     return redactedText;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The queue of mails. Exclusivity comes from PostgreSQL alone: mails are claimed with SKIP LOCKED, and whoever records how
- * one ended must hold the token that its claim gave.
+ * The mail queue in PostgreSQL. Workers lease mails with SKIP LOCKED, and an attempt's outcome is recorded only with the
+ * lease's token.
  */
 import type { Queryable } from "../platform/postgres/database.ts";
 import { databaseNowMs } from "../platform/postgres/clock.ts";
@@ -9,14 +9,14 @@ import { sql } from "../platform/postgres/sql.ts";
 import { toIsoTime } from "../platform/time.ts";
 import type { TransportOutcome } from "./mail.transport.ts";
 
-/** Workers listen on it; what is lost the sweep makes up for. */
+/** Workers listen on this channel. A periodic sweep finds mails whose notification was lost. */
 export const MAILS_CHANNEL = "mails";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** The delay before each attempt, from the one before. Past the last, a day and a half, the mail is given up. */
+/** The delay before each attempt, after the previous one. The mail fails after the last, about 36 hours after the first. */
 export const RETRY_SCHEDULE: readonly number[] = [
   0,
   30 * SECOND_MS,
@@ -30,7 +30,7 @@ export const RETRY_SCHEDULE: readonly number[] = [
   18 * HOUR_MS,
 ];
 
-/** Longer than a mailer takes: who still holds a lease then is dead. */
+/** Longer than the mailer's timeout, so a lease expires only if its worker died. */
 const LEASE_MS = 2 * MINUTE_MS;
 
 export interface LeasedMail {
@@ -40,7 +40,7 @@ export interface LeasedMail {
   readonly kind: string;
   readonly subject: string;
   readonly sealedBody: string;
-  /** Which attempt this is, from 1. */
+  /** Starts at 1. */
   readonly attempt: number;
   readonly createdAt: Date;
 }
@@ -55,10 +55,10 @@ interface LeaseRow {
   created_at: string;
 }
 
-/** Claims the mail that has been due for longest; null where none is. */
+/** Leases the mail that has been due the longest. Returns null if none is due. */
 export async function leaseDue(database: Queryable): Promise<LeasedMail | null> {
   const token = newUuid();
-  // A millisecond more: times are kept in whole ones, rounded up as often as down.
+  // Plus one millisecond, as stored times are rounded to milliseconds.
   const [row] = await database.query<LeaseRow>(sql`
     update mail set attempts = attempts + 1, lease_token = ${token}::uuid,
       due_at = clock_timestamp() + ${LEASE_MS} * interval '1 ms'
@@ -82,7 +82,7 @@ export async function leaseDue(database: Queryable): Promise<LeasedMail | null> 
 
 export type MailResult = "sent" | "kept" | "failed" | "waiting";
 
-/** Records how an attempt ended. Once sent, nothing of the body stays: its links are nobody's business any more. */
+/** Records an attempt's outcome and returns the mail's new status. A sent mail's body is deleted. */
 export async function recordAttempt(
   database: Queryable,
   { id, token, attempt }: LeasedMail,
@@ -108,7 +108,7 @@ function resultOf(outcome: TransportOutcome, attempt: number): MailResult {
 
 const RETENTION_MS = 30 * 24 * HOUR_MS;
 
-/** Deletes mails older than 30 days by PostgreSQL's clock, and returns that limit in milliseconds since 1970. */
+/** Deletes mails older than 30 days by PostgreSQL's clock. Returns that cut-off time in milliseconds since 1970. */
 export async function deleteExpiredMails(database: Queryable): Promise<number> {
   const beforeMs = (await databaseNowMs(database)) - RETENTION_MS;
   await database.query(sql`delete from mail where created_at < ${new Date(beforeMs)}::timestamptz`);

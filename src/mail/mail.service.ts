@@ -1,4 +1,4 @@
-/** Mails: written in the transaction that has a reason for them, looked at in the outbox, sent by a worker. */
+/** Enqueues mails in the caller's transaction, and lists and resends them for operators. mail.worker.ts sends them. */
 import type { AuditContext } from "../audit/api.ts";
 import type { Database, Queryable } from "../platform/postgres/database.ts";
 import { badRequest } from "../platform/errors.ts";
@@ -15,9 +15,9 @@ export type { MailPage, MailView };
 export { mailCursor, readMailCursor } from "./mail.outbox.ts";
 
 export interface NewMail {
-  /** One address. */
+  /** One e-mail address. */
   readonly to: string;
-  /** What it is about, such as `registration`. */
+  /** For example `registration`. */
   readonly kind: string;
   readonly subject: string;
   readonly text: string;
@@ -25,18 +25,18 @@ export interface NewMail {
 }
 
 export interface MailService {
-  /** Writes it into the caller's transaction: it is sent when that commits, and never otherwise. */
+  /** Sent when the caller's transaction commits. Throws BadRequestException if `to` is not an e-mail address. */
   enqueue(on: Queryable, mail: NewMail): Promise<void>;
-  /** For operators: newest first, for 30 days. */
+  /** For operators: the mails of the last 30 days, newest first. */
   list(on: Queryable, request: MailListOptions): Promise<MailPage>;
-  /** For operators: a mail that was given up (its typed id) waits for its turn again. */
+  /** For operators: queues a failed mail (typed id) again. Throws NotFoundException and ConflictException. */
   resend(context: AuditContext, id: string): Promise<MailView>;
 }
 
 export interface MailServiceDeps {
   database: Database;
   secretBox: SecretBox;
-  /** Whether a mail server is named: then nobody reads links in the outbox. */
+  /** If true, the outbox never shows links. */
   isSmtpConfigured: boolean;
 }
 
@@ -51,12 +51,12 @@ export function createMailService(deps: MailServiceDeps): MailService {
 async function enqueue({ secretBox }: MailServiceDeps, on: Queryable, mail: NewMail): Promise<void> {
   const recipient = emailAddress.safeParse(mail.to);
   if (!recipient.success) {
-    const message = recipient.error.issues[0]?.message ?? "is no e-mail address";
+    const message = recipient.error.issues[0]?.message ?? "must be an e-mail address";
     throw badRequest([{ location: "body", field: "email", code: "invalid_value", message }]);
   }
   const id = newUuid();
-  // Told with the commit, not before: who is told sooner finds nothing. Mails are few, and so are commits that wait for
-  // each other, which is what a notification within a transaction costs.
+  // A notification within the transaction is delivered on commit, so the worker finds the row. Commits that notify are
+  // serialized, which is acceptable because mails are rare.
   await on.query(sql`
     with written as (
       insert into mail (id, recipient, kind, subject, redacted_text, sealed_body)

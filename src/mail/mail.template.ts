@@ -1,12 +1,11 @@
-/** What a mail looks like: one layout, as text and as HTML that needs no style sheet, no picture and no script. */
+/** Renders a mail as plain text and as HTML without external style sheets, images or scripts. */
 
 export interface MailContent {
   readonly title: string;
   /** Plain text; each becomes a paragraph. */
   readonly paragraphs: readonly string[];
-  /** The one thing to do. Its address also stands below the button, for whoever reads without buttons. */
+  /** A button. The URL is also printed below it. */
   readonly action?: { readonly label: string; readonly url: string };
-  /** Small print below. */
   readonly footnote?: string;
 }
 
@@ -25,12 +24,12 @@ function renderText({ title, paragraphs, action, footnote }: MailContent): strin
   const parts = [title, ...paragraphs];
   if (action) parts.push(`${action.label}:\n${action.url}`);
   if (footnote !== undefined) parts.push(footnote);
-  // A line of two hyphens and a space begins a signature, which mail programs fold away.
+  // "-- " marks the signature, which mail programs can collapse.
   return `${parts.join("\n\n")}\n\n-- \n${SIGNATURE}\n`;
 }
 
-/** Colours with at least 4.5 : 1 on both a white page and on the dark one that programs turn it into. */
 const FONT_STYLE = "font-family:system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
+/** The colour's contrast on the white card is above 4.5 : 1. The style sheet below replaces it in dark mode. */
 const SMALL_PRINT_STYLE = "margin:0 0 12px;font-size:14px;line-height:1.5;color:#5c6370";
 
 function renderHtml({ title, paragraphs, action, footnote }: MailContent): string {
@@ -69,7 +68,7 @@ function renderButton({ label, url }: { label: string; url: string }): string[] 
   const href = escapeHtml(url);
   return [
     `<p style="margin:24px 0"><a href="${href}" style="display:inline-block;padding:12px 22px;border-radius:8px;background:#1f5fd0;color:#ffffff;font-weight:600;text-decoration:none">${escapeHtml(label)}</a></p>`,
-    `<p style="${SMALL_PRINT_STYLE}" class="small">Or open this address:<br><a href="${href}" style="color:inherit;word-break:break-all">${href}</a></p>`,
+    `<p style="${SMALL_PRINT_STYLE}" class="small">Or open this URL:<br><a href="${href}" style="color:inherit;word-break:break-all">${href}</a></p>`,
   ];
 }
 
@@ -89,7 +88,7 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] as string);
 }
 
-/** `text` with its links left out: they may open doors, and not for everybody who reads. */
+/** Replaces URLs in `text` by "[link]", as they may contain tokens. */
 export function redactLinks(text: string): string {
   return text.replace(/\bhttps?:\/\/\S+/gi, "[link]");
 }

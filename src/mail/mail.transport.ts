@@ -1,4 +1,4 @@
-/** Where mails go: to the mail server, or where none is named into files that a newcomer can open. */
+/** Sends mails to the configured mail server, or writes them to `.eml` files if there is none. */
 import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
@@ -15,12 +15,12 @@ export type TransportOutcome = MailOutcome | { readonly kind: "kept" };
 export interface MailTransport {
   /** Never rejects. */
   deliver(mail: OutgoingMail, signal: AbortSignal): Promise<TransportOutcome>;
-  /** Removes what was written before then. */
+  /** Deletes mail files written before `beforeMs`. */
   purgeExpired(beforeMs: number): Promise<void>;
 }
 
 export interface MailTransportOptions {
-  /** Null: mails are written into files. */
+  /** Null: mails are written to files. */
   readonly smtp: SmtpServer | null;
   readonly from: MailAddress;
   /** The folder for the files. */
@@ -36,7 +36,7 @@ export function createMailTransport({ smtp, from, directory }: MailTransportOpti
   };
 }
 
-/** For nobody but the owner of the process: links in them open doors. */
+/** Readable only by the owner of the process, as mails contain sign-in links. */
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 const FILE_SUFFIX = ".eml";

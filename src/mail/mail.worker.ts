@@ -1,4 +1,4 @@
-/** A worker for mails: it sends what PostgreSQL says is due, whenever somebody pokes it. */
+/** The mail worker: sends due mails when PostgreSQL notifies it or a sweep runs. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Registry } from "prom-client";
 import type { Database } from "../platform/postgres/database.ts";
@@ -21,7 +21,7 @@ import type { MailTransport, TransportOutcome } from "./mail.transport.ts";
 
 export interface MailWorkerDeps {
   database: Database;
-  /** For the connection on which it listens. */
+  /** For the LISTEN connection. */
   databaseUrl: string;
   secretBox: Pick<SecretBox, "open">;
   transport: MailTransport;
@@ -31,20 +31,20 @@ export interface MailWorkerDeps {
 }
 
 export interface MailWorker extends AsyncDisposable {
-  /** Sends whatever is due; resolves when nothing more is, or when the database is away. */
+  /** Sends all due mails. Resolves when none is due or the database is unavailable. */
   sweep(): Promise<void>;
-  /** Removes what is past its 30 days. */
+  /** Deletes mails and mail files older than 30 days. */
   purgeExpired(): Promise<void>;
 }
 
-/** On their way at once: a mail server that is slow with one mail does not keep the others. */
+/** So that one slow delivery doesn't block the others. */
 const MAX_CONCURRENT_SENDS = 4;
 const STOP_TIMEOUT_MS = 10_000;
-/** As long as the lease lasts: afterwards another may have sent it again. */
+/** Less than the lease, after which another worker may send the mail again. */
 const RECORD_TIMEOUT_MS = 60_000;
 const RECORD_RETRY_MS = 1_000;
 
-/** Starts to send. Disposing takes nothing more, and waits a while for what is on its way. */
+/** Starts sending. Disposing leases no more mails, and aborts those in flight after 10 seconds. */
 export function startMailWorker(deps: MailWorkerDeps): MailWorker {
   const { database, databaseUrl, transport, logger } = deps;
   const attempts = createMailCounter(deps.registry);
@@ -56,12 +56,12 @@ export function startMailWorker(deps: MailWorkerDeps): MailWorker {
     if (senders.size >= MAX_CONCURRENT_SENDS || stop.signal.aborted) return;
     const sender = sendDue()
       .catch((error: unknown) => {
-        logger.warn({ error: (error as Error).message }, "mails could not be looked for; it is tried again");
+        logger.warn({ error: (error as Error).message }, "polling for due mails failed; will retry");
       })
       .finally(() => senders.delete(sender));
     senders.add(sender);
   };
-  /** One after the other, until none is due. Where there is one, there may be another: a further lane looks. */
+  /** Sends mails one by one until none is due. After each leased mail it starts another sender, up to the maximum. */
   const sendDue = async (): Promise<void> => {
     while (!stop.signal.aborted) {
       const mail = await leaseDue(database);
@@ -98,7 +98,7 @@ export function startMailWorker(deps: MailWorkerDeps): MailWorker {
   };
 }
 
-/** To whom it goes, and what it says, is nobody else's business. */
+/** Recipient and subject are personal data and stay out of the span. */
 function startMailSpan({ tracing }: MailWorkerDeps, { id, kind, attempt: number }: LeasedMail): Span | null {
   const attributes = {
     "waymark.mail.id": toTypedId("eml", id),
@@ -127,8 +127,8 @@ async function sendOne(
   span?.fail("refused");
   const id = toTypedId("eml", mail.id);
   const logFields = { mail: id, kind: mail.kind, attempt: mail.attempt, reason: outcome.reason };
-  if (result === "failed") logger.error(logFields, "a mail was given up; the outbox can send it again");
-  else logger.warn(logFields, "a mail could not be sent; it is tried again");
+  if (result === "failed") logger.error(logFields, "mail failed for good; resend it from the outbox");
+  else logger.warn(logFields, "mail could not be sent; will retry");
 }
 
 async function attemptSend(
@@ -145,7 +145,7 @@ async function attemptSend(
   }
 }
 
-/** What was sent and is not recorded is sent again: so that is tried for as long as PostgreSQL may come back in time. */
+/** Retries for a minute if PostgreSQL is unavailable: a mail whose outcome isn't recorded is sent again. */
 async function recordWithRetry(
   database: Database,
   mail: LeasedMail,

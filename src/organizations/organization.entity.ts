@@ -1,4 +1,4 @@
-/** An organisation: an agent, whose jobs they are, or a contractor, to whom jobs are assigned. */
+/** An organisation: an agent, who owns jobs, or a contractor, to whom jobs are assigned. */
 import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
 import { organizationTypes } from "../platform/principal.ts";
 

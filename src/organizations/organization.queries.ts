@@ -1,4 +1,4 @@
-/** Reading organisations as rows. */
+/** Queries that list organisations. */
 import { decodeIdCursor, encodeCursor } from "../platform/cursor.ts";
 import type { Queryable } from "../platform/postgres/database.ts";
 import type { OrganizationType } from "../platform/principal.ts";
@@ -11,10 +11,10 @@ export interface OrganizationRow {
 }
 
 export interface OrganizationListOptions {
-  /** Part of the name, whatever its case; null: any. */
+  /** A part of the name, case-insensitive; null: any name. */
   search: string | null;
   limit: number;
-  /** The uuid after whose organisation the page begins; null: at the beginning. */
+  /** Start after the organisation with this uuid; null: at the first. */
   after: string | null;
   include: { items: boolean; total: boolean };
 }
@@ -22,11 +22,11 @@ export interface OrganizationListOptions {
 export interface OrganizationPage {
   items: OrganizationRow[];
   hasMore: boolean;
-  /** All that match; null where that was not asked for. */
+  /** The number of matching organisations; null if `include.total` is false. */
   total: number | null;
 }
 
-/** One page of all of them, by name: for operators. */
+/** Returns one page of all organisations, ordered by name. For operators. */
 export async function listOrganizations(
   database: Queryable,
   { search, limit, after, include }: OrganizationListOptions,
@@ -45,7 +45,7 @@ export async function listOrganizations(
 
 function pageSql(matching: Sql, after: string | null, limit: number): Sql {
   const conditions = [matching];
-  // The name itself could be longer than a cursor may be.
+  // Looked up by id, as a name can be longer than a cursor may be.
   if (after !== null) conditions.push(sql`name > (select name from organization where id = ${after}::uuid)`);
   return sql`select id, name, type from organization where ${join(conditions, " and ")}
     order by name limit ${limit + 1}`;
@@ -53,12 +53,12 @@ function pageSql(matching: Sql, after: string | null, limit: number): Sql {
 
 const CURSOR = "organizations";
 
-/** An organisation's place in the list. */
+/** The list cursor of an organisation. */
 export function organizationCursor({ id }: Pick<OrganizationRow, "id">): string {
   return encodeCursor(CURSOR, [id]);
 }
 
-/** The uuid of the organisation at that place; null where `text` is no cursor of the list. */
+/** Returns the uuid of the organisation at the cursor, or null if `text` is not a cursor of this list. */
 export function readOrganizationCursor(text: string): string | null {
   return decodeIdCursor(CURSOR, text);
 }
@@ -69,7 +69,7 @@ export interface OrganizationStatus {
   suspended_at: string | null;
 }
 
-/** How those of `ids` (uuids) stand, in no particular order. Whoever asks may know it. */
+/** Returns the statuses of `ids` (uuids), in no particular order. The caller must check that the principal may see them. */
 export function organizationStatuses(
   database: Queryable,
   ids: readonly string[],

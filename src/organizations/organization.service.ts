@@ -1,4 +1,4 @@
-/** Organisations: created, listed, suspended and restored by operators. */
+/** Creates, lists and finds organisations, for operators. */
 import { UniqueConstraintViolationException } from "@mikro-orm/postgresql";
 import type { Database, Queryable } from "../platform/postgres/database.ts";
 import { AppError } from "../platform/errors.ts";
@@ -8,12 +8,12 @@ import { sql } from "../platform/postgres/sql.ts";
 import { Organization } from "./organization.entity.ts";
 
 export interface OrganizationService {
-  /** Throws ConflictException where the name is taken. */
+  /** Throws ConflictException if the name is taken. */
   create(organization: { name: string; type: OrganizationType }): Promise<Organization>;
   list(): Promise<Organization[]>;
-  /** By typed id or exact name; null where there is none. */
+  /** By typed id or exact name; null if there is none. */
   find(idOrName: string): Promise<Organization | null>;
-  /** The same; throws NotFoundException where there is none, BadRequestException where it is of another type. */
+  /** As `find`. Throws NotFoundException if there is none, BadRequestException if it has another type. */
   get(idOrName: string, type?: OrganizationType): Promise<Organization>;
 }
 
@@ -29,14 +29,14 @@ export function createOrganizationService({ database }: { database: Database }):
 
   return {
     async create({ name, type }) {
-      if (name.trim() === "") throw new AppError("BadRequestException", "An organisation needs a name");
+      if (name.trim() === "") throw new AppError("BadRequestException", "The name must not be empty");
       const em = database.em();
       const organization = em.create(Organization, { id: newUuid(), name, type, createdAt: new Date() });
       try {
         await em.persist(organization).flush();
       } catch (error) {
         if (!(error instanceof UniqueConstraintViolationException)) throw error;
-        throw new AppError("ConflictException", `There is an organisation named "${name}" already`, {
+        throw new AppError("ConflictException", `An organisation named "${name}" already exists`, {
           cause: error,
         });
       }
@@ -59,7 +59,7 @@ export function createOrganizationService({ database }: { database: Database }):
   };
 }
 
-/** Makes one in the caller's transaction; answers with its uuid, or null where the name is taken. */
+/** Inserts an organisation in the caller's transaction. Returns its uuid, or null if the name is taken. */
 export async function insertOrganization(
   on: Queryable,
   { name, type }: { name: string; type: OrganizationType },

@@ -1,4 +1,4 @@
-/** A person who signs in, and what they sign in with. Removing one deletes the row: their sessions go with it at once. */
+/** A user who can sign in. Deleting the row deletes the user's credentials and sessions with it. */
 import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
 import { Organization } from "./organization.entity.ts";
 
@@ -12,18 +12,17 @@ export const User = defineEntity({
   properties: {
     id: p.uuid().primary(),
     name: p.text(),
-    /** In small letters. */
+    /** Lower case. */
     email: p.text().unique(),
-    /** Always so: nobody registers but by a link that was sent there. The library asks for it. */
+    /** Always true, as users register through an e-mailed link. better-auth needs the column. */
     emailVerified: p.boolean().default(true),
-    /** Null: an operator. */
+    /** Null for operators. */
     organization: () => p.manyToOne(Organization).nullable().deleteRule("no action"),
     role: p.enum(userRoles),
-    /** Whether signing in takes a second factor. */
     twoFactorEnabled: p.boolean().default(false),
     createdAt: p.datetime(3).defaultRaw("now()"),
     updatedAt: p.datetime(3).defaultRaw("now()"),
-    /** To the minute. */
+    /** Updated at most once a minute. */
     lastSeenAt: p.datetime(3).nullable(),
   },
   checks: [

@@ -171,7 +171,7 @@ describe("a password that is forgotten", () => {
     const token = await resetToken(person.email);
     expect(token).not.toBe(former);
     const gone = await reset(former);
-    expectFailure(gone, 404, "not good any more");
+    expectFailure(gone, 404, "no longer valid");
     expectData(await reset(token));
     const replayed = await reset(token, "three herons at the weir");
     expect(withoutRequestId(replayed)).toEqual(withoutRequestId(gone));

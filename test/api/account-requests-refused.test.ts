@@ -176,7 +176,7 @@ describe("409", () => {
     } as const;
     await app.database.transaction((tx) => app.accounts.createUser(tx, person));
     expect((await rig.findRequests(email))[0]?.warnings).toEqual([
-      "An account has this e-mail address already",
+      "An account with this e-mail address already exists",
     ]);
     expect(await rig.decide("approveAccountRequest", { id })).toMatchObject({
       userErrors: [{ code: "CONFLICT" }],

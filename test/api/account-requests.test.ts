@@ -203,7 +203,7 @@ describe("200", () => {
     const [again] = await rig.findRequests(request.email);
     expect(again).toMatchObject({
       status: "PENDING",
-      warnings: ["A request of this e-mail address was rejected before"],
+      warnings: ["An earlier request from this e-mail address was rejected"],
     });
   });
 
@@ -213,7 +213,7 @@ describe("200", () => {
       organization_name: agent.name.toUpperCase(),
     });
     expect((await rig.findRequests(email))[0]?.warnings).toEqual([
-      `There is an organisation named "${agent.name}" already`,
+      `An organisation named "${agent.name}" already exists`,
     ]);
   });
 

@@ -165,7 +165,7 @@ describe("401", () => {
     const wrong = await trySignIn(owner.email, "not my password at all");
     const between = await hashesCounted();
     const unknown = await trySignIn("nobody@test.example", "not my password at all");
-    expectFailure(wrong, 401, "The e-mail address or the password is wrong");
+    expectFailure(wrong, 401, "The e-mail address or password is wrong");
     expect(withoutRequestId(unknown)).toEqual(withoutRequestId(wrong));
     expect([between - before, (await hashesCounted()) - between]).toEqual([1, 1]);
   });
@@ -347,7 +347,7 @@ describe("429 with Retry-After", () => {
     }
     for (const at of [0, 1]) {
       const answer = await from(at).post("/auth/sign-in", { email: person.email, password: person.password });
-      expectFailure(answer, 429, "Too many tries");
+      expectFailure(answer, 429, "Too many attempts");
       const retryAfterS = Number(answer.headers.get("retry-after"));
       expect(retryAfterS).toBeGreaterThan(0);
       expect(retryAfterS).toBeLessThanOrEqual(60);

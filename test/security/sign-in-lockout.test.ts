@@ -56,7 +56,7 @@ async function empty(bucket: ThrottleAttempt): Promise<void> {
 /** Ten wrong passwords from one network. */
 async function attackFrom(address: string, email: string): Promise<void> {
   for (let at = 0; at < 10; at += 1) expectFailure(await tryFrom(address, email, `${WRONG} ${at}`), 401);
-  expectFailure(await tryFrom(address, email, WRONG), 429, "Too many tries");
+  expectFailure(await tryFrom(address, email, WRONG), 429, "Too many attempts");
 }
 
 describe("ten wrong passwords from one network", () => {
@@ -85,7 +85,7 @@ describe("an account with a hundred tries from many networks", () => {
     for (const email of [person.email, `nobody.${randomInt(1e9)}@test.example`]) {
       for (let at = 0; at < 100; at += 1) await app.accounts.throttle.take(["sign-in-total-account", email]);
       await empty(["sign-in-total-account", email]);
-      expectFailure(await tryFrom(ipv4(), email, person.password), 429, "Too many tries");
+      expectFailure(await tryFrom(ipv4(), email, person.password), 429, "Too many attempts");
     }
   });
 });

@@ -15,7 +15,7 @@ import { graphql } from "../support/graphql/client.ts";
 import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
-const SENTENCE = "Your account must have a second step: turn it on in the console first";
+const SENTENCE = "Your account must use two-factor authentication: turn it on in the console first";
 const JOBS = "{ jobs(first: 1) { nodes { markingNumber } } }";
 
 let app: TestApp;
@@ -90,7 +90,7 @@ describe("an operator without one", () => {
     expect(await asking(browser)).toBe(200);
     const { password } = operator;
     const refused = await browser.post("/auth/two-factor/disable", { password });
-    expectFailure(refused, 409, "Your account must have a second step");
+    expectFailure(refused, 409, "Your account must use two-factor authentication");
     expect(await asking(browser)).toBe(200);
   });
 

@@ -1,4 +1,4 @@
-/** Calling the library: what it is told of a request, and what its refusals are to a caller. */
+/** Calls better-auth: builds its request headers and converts its errors to AppErrors. */
 import { APIError } from "better-auth/api";
 import { AppError, badRequest } from "../../platform/errors.ts";
 import { CLIENT_IP_HEADER } from "./better-auth.ts";
@@ -7,13 +7,13 @@ import type { ClientInfo } from "./client-info.ts";
 
 const MAX_USER_AGENT_LENGTH = 300;
 
-/** What the library answers, and the cookies that go with it. */
+/** The library's result, and its `Set-Cookie` texts. */
 export interface AuthResult<T> {
   readonly result: T;
   readonly cookies: string[];
 }
 
-/** `call` asks for `returnHeaders`. Throws an AppError where the library refuses, of `own` for the codes that it has. */
+/** `call` must pass `returnHeaders`. Throws an AppError for each known error code; `overrides` take precedence. */
 export async function callBetterAuth<T>(
   call: () => Promise<{ headers: Headers; response: T }>,
   overrides: ErrorsByCode = {},
@@ -26,19 +26,19 @@ export async function callBetterAuth<T>(
   }
 }
 
-/** `cookie`: as it came, or left out where the library must not see it. */
+/** `cookie`: the request's Cookie header, or undefined if the library must not see it. */
 export function authHeaders({ address, userAgent }: ClientInfo, cookie?: string): Headers {
   const headers = new Headers({ [CLIENT_IP_HEADER]: address });
-  // Kept for people to know their sessions by: only what can be shown.
+  // Users recognise their sessions by it, so it must be printable.
   const printableUserAgent = userAgent?.replaceAll(/[^\x20-\x7e]/g, "").slice(0, MAX_USER_AGENT_LENGTH);
   if (printableUserAgent) headers.set("user-agent", printableUserAgent);
   if (cookie !== undefined) headers.set("cookie", cookie);
   return headers;
 }
 
-/** One sentence, whether the address is unknown or the password wrong. */
+/** The same error for an unknown e-mail address and a wrong password. */
 export function wrongCredentialsError(): AppError {
-  return new AppError("UnauthorizedException", "The e-mail address or the password is wrong");
+  return new AppError("UnauthorizedException", "The e-mail address or password is wrong");
 }
 
 export function wrongPasswordError(field = "password"): AppError {
@@ -56,20 +56,24 @@ const defaultErrors: ErrorsByCode = {
   INVALID_CODE: wrongCodeError,
   INVALID_BACKUP_CODE: wrongCodeError,
   INVALID_TWO_FACTOR_COOKIE: () =>
-    new AppError("UnauthorizedException", "The time for the code is over. Sign in with your password again."),
+    new AppError(
+      "UnauthorizedException",
+      "You took too long to enter the code. Sign in again with your password.",
+    ),
   TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE: () =>
-    new AppError("UnauthorizedException", "Too many wrong codes. Sign in with your password again."),
+    new AppError("UnauthorizedException", "Too many wrong codes. Sign in again with your password."),
   ACCOUNT_TEMPORARILY_LOCKED: () =>
     new AppError("TooManyRequestsException", "Too many wrong codes. Try again in 15 minutes.", {
       headers: { "Retry-After": "900" },
     }),
-  TOTP_ALREADY_ENABLED: () => new AppError("ConflictException", "The second factor is on already"),
-  TOTP_NOT_ENABLED: () => new AppError("ConflictException", "No second factor was begun"),
-  TWO_FACTOR_NOT_ENABLED: () => new AppError("ConflictException", "The second factor is off"),
+  TOTP_ALREADY_ENABLED: () => new AppError("ConflictException", "Two-factor authentication is already on"),
+  TOTP_NOT_ENABLED: () =>
+    new AppError("ConflictException", "Start setting up two-factor authentication first"),
+  TWO_FACTOR_NOT_ENABLED: () => new AppError("ConflictException", "Two-factor authentication is off"),
 };
 
 export function wrongCodeError(): AppError {
-  return new AppError("UnauthorizedException", "The code is not right, or was used already");
+  return new AppError("UnauthorizedException", "That code is wrong or was already used");
 }
 
 function toAppError(error: unknown, errorsByCode: ErrorsByCode): unknown {
@@ -78,7 +82,7 @@ function toAppError(error: unknown, errorsByCode: ErrorsByCode): unknown {
   if (createError) return createError();
   if (error.statusCode === 401)
     return new AppError("UnauthorizedException", "You are not signed in, or your session has ended");
-  // Two requests used the same recovery code at once.
+  // Two concurrent requests used the same recovery code.
   if (error.statusCode === 409) return wrongCodeError();
   return error;
 }

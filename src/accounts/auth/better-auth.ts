@@ -1,6 +1,6 @@
 /**
- * better-auth as a library (docs/decisions/0029): its sessions, its password sign-in and its second factor, on our tables.
- * Nobody reaches it but through our services: its HTTP handler is not mounted.
+ * Configures better-auth as a library for sessions, password sign-in and two-factor authentication, on our own tables
+ * (docs/decisions/0029). Its HTTP handler is not mounted: only our services call it.
  */
 import { betterAuth } from "better-auth";
 import { twoFactor } from "better-auth/plugins";
@@ -13,13 +13,13 @@ import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from "../passwords/rules.ts"
 import { SESSION_LIFETIME_MS } from "../sessions/verifier.ts";
 
 const ISSUER = "Waymark";
-/** The header by which the library is told where a request comes from: we set it, whatever the request says. */
+/** Passes the client's IP address to the library. We always set it, so clients can't forge it. */
 export const CLIENT_IP_HEADER = "x-waymark-client-ip";
 const TWO_FACTOR_COOKIE_MAX_AGE_S = 600;
 
 export interface AuthDeps {
   pgPool: PgPoolAdapter;
-  /** At least 32 characters; signs cookies, and encrypts second factors. */
+  /** At least 32 characters. Signs cookies, and encrypts TOTP secrets and recovery codes. */
   secret: string;
   hasher: PasswordHasher;
 }
@@ -29,9 +29,9 @@ export type BetterAuth = ReturnType<typeof createBetterAuth>;
 export function createBetterAuth({ pgPool, secret, hasher }: AuthDeps) {
   return betterAuth({
     appName: ISSUER,
-    // Nothing is made of it: no link of the library's leaves us.
+    // Unused: we send none of the library's links.
     baseURL: "http://waymark.invalid",
-    // Given as a list, so that no variable of the environment takes its place.
+    // As a list, so that the library doesn't read it from an environment variable.
     secrets: [{ version: SECRET_VERSION, value: secret }],
     secret,
     database: { ...pgPool, end: async () => undefined, options: {} } as never,
@@ -52,14 +52,14 @@ export function createBetterAuth({ pgPool, secret, hasher }: AuthDeps) {
     session: {
       ...tableMappings.session,
       expiresIn: SESSION_LIFETIME_MS / 1000,
-      // How long it lasts while it is not used, we watch ourselves (session.verifier.ts).
+      // sessions/verifier.ts enforces the idle timeout.
       disableSessionRefresh: true,
       freshAge: 0,
       cookieCache: { enabled: false },
     },
     plugins: [twoFactorPlugin],
     advanced: {
-      // Its check wants columns for what is never used here; our own tests hold the tables against it.
+      // The library's check requires columns that we don't use. Our own tests check the tables.
       database: { generateId: () => newUuid(), validateSchema: false },
       ipAddress: { ipAddressHeaders: [CLIENT_IP_HEADER] },
       useSecureCookies: false,
@@ -73,7 +73,7 @@ export function createBetterAuth({ pgPool, secret, hasher }: AuthDeps) {
 const twoFactorPlugin = twoFactor({
   issuer: ISSUER,
   twoFactorCookieMaxAge: TWO_FACTOR_COOKIE_MAX_AGE_S,
-  // Ours are made and hashed when they are handed out (two-factor.recovery-codes.ts); the library compares, and uses them up.
+  // two-factor/recovery-codes.ts generates and hashes the codes; the library compares them and removes used ones.
   backupCodeOptions: { customBackupCodesGenerate: () => [] },
   schema: {
     user: { fields: { twoFactorEnabled: "two_factor_enabled" } },
@@ -93,7 +93,7 @@ const twoFactorPlugin = twoFactor({
 
 const timestampFields = { createdAt: "created_at", updatedAt: "updated_at" };
 
-/** The library's names for what our migration has made. */
+/** Maps the library's model names to our tables and columns. */
 const tableMappings = {
   user: {
     modelName: "user_account",

@@ -1,7 +1,7 @@
-/** What accounts are told of the request that somebody signs in with, or acts in. */
+/** The HTTP client's details that account services need. */
 
 export interface ClientInfo {
-  /** The header as it came. */
+  /** The Cookie header. */
   readonly cookie: string | undefined;
   readonly address: string;
   readonly userAgent: string | undefined;

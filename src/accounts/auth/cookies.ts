@@ -1,29 +1,32 @@
-/** The two cookies of signing in. `__Host-`: set by this host alone, for all of it, and never sent in the clear. */
+/**
+ * The session and two-factor cookies. Browsers accept a `__Host-` cookie only over HTTPS, for exactly this host and for
+ * all paths.
+ */
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 export const SESSION_COOKIE = "__Host-waymark_session";
 export const TWO_FACTOR_COOKIE = "__Host-waymark_two_factor";
-/** The library's others: never let out. */
+/** For the library's other cookies, which are never sent. */
 export const UNUSED_COOKIE_PREFIX = "__Host-waymark_unused";
 
 export const cookieAttributes = { secure: true, httpOnly: true, sameSite: "lax", path: "/" } as const;
 
-/** Longer is none of ours, and costs more to look at. */
+/** Our cookies are shorter. */
 const MAX_COOKIE_VALUE_LENGTH = 512;
 
-/** A `Set-Cookie` that takes the cookie away. */
+/** Returns a `Set-Cookie` text that deletes the cookie. */
 export function expiredCookie(name: string): string {
   return `${name}=; Max-Age=0; Path=/; HttpOnly; Secure; SameSite=Lax`;
 }
 
-/** Of the library's `Set-Cookie`s, those of the two. */
+/** Returns the `Set-Cookie` texts of our two cookies. */
 export function pickAuthCookies(headers: Headers): string[] {
   return headers
     .getSetCookie()
     .filter((text) => text.startsWith(`${SESSION_COOKIE}=`) || text.startsWith(`${TWO_FACTOR_COOKIE}=`));
 }
 
-/** The value that was signed with `key`, or null where the cookie is absent, damaged or signed by somebody else. */
+/** Returns the value, or null if the cookie is missing, malformed or not signed with `key`. */
 export function readSignedCookie(cookie: string | undefined, name: string, key: string): string | null {
   const value = findCookieValue(cookie, name);
   if (value === null || value.length > MAX_COOKIE_VALUE_LENGTH) return null;
@@ -38,7 +41,7 @@ export function readSignedCookie(cookie: string | undefined, name: string, key: 
     : null;
 }
 
-/** A `Set-Cookie` whose value `signedValue` returns. */
+/** Returns a `Set-Cookie` text that `readSignedCookie` can verify. */
 export function createSignedCookie(cookie: {
   name: string;
   value: string;

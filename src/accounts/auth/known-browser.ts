@@ -29,7 +29,7 @@ export interface KnownBrowserDeps {
 
 export function createKnownBrowsers({ database, clock, secretBox }: KnownBrowserDeps): KnownBrowsers {
   const key = secretBox.keyFor(KEY_PURPOSE).toString("base64url");
-  // A cookie for each account, as people share browsers. The name does not reveal the e-mail address.
+  // One cookie per account, as users share browsers. The name does not reveal the e-mail address.
   const cookieName = (email: string): string =>
     `${BROWSER_COOKIE_PREFIX}${createHmac("sha256", key).update(email).digest("hex").slice(0, 16)}`;
 

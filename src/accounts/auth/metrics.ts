@@ -1,4 +1,4 @@
-/** The figures of signing in. */
+/** Metrics of password hashing and sign-in. */
 import { Counter, type Registry } from "prom-client";
 
 export interface AuthMetrics {
@@ -11,12 +11,12 @@ export function createAuthMetrics(registry: Registry): AuthMetrics {
   return {
     passwordHashes: new Counter({
       name: "waymark_password_hashes_total",
-      help: "Passwords that were hashed, to be kept or to be compared",
+      help: "Password hashes computed, to store or to verify a password",
       registers,
     }),
     signInAttempts: new Counter({
       name: "waymark_sign_in_attempts_total",
-      help: "Tries to sign in, by what became of them",
+      help: "Sign-in attempts by outcome",
       labelNames: ["outcome"] as const,
       registers,
     }),

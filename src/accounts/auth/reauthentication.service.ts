@@ -23,7 +23,11 @@ export interface ReauthenticationService {
    * Makes the session's authentication fresh for ten minutes (platform/fresh-authentication.ts). Throws BadRequestException
    * naming the wrong field, and TooManyRequestsException.
    */
-  reauthenticate(holder: SessionPrincipal, proof: ReauthenticationProof, visit: ClientInfo): Promise<void>;
+  reauthenticate(
+    principal: SessionPrincipal,
+    proof: ReauthenticationProof,
+    client: ClientInfo,
+  ): Promise<void>;
 }
 
 export interface ReauthenticationDeps extends CodeCheckDeps {
@@ -60,7 +64,7 @@ async function verifyCode(
   await verifyTwoFactorCode(deps, {
     ...answer,
     headers: authHeaders(client, client.cookie),
-    refusal: () => codeProblem("invalid_value", "is not right, or was used already"),
+    refusal: () => codeProblem("invalid_value", "is wrong or was already used"),
   });
   await deps.throttle.refund(...attempts);
 }

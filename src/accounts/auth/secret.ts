@@ -1,10 +1,10 @@
-/** The secret that the library is given: it signs cookies, and encrypts what is kept of second factors. */
+/** Derives better-auth's secret from WAYMARK_SECRET. It signs cookies, and encrypts TOTP secrets and recovery codes. */
 import type { SecretBox } from "../../platform/secret-box.ts";
 
-/** What it is for: WAYMARK_SECRET makes other keys for other uses. */
+/** Each purpose gets a different key from WAYMARK_SECRET. */
 const KEY_PURPOSE = "waymark sign-in s1";
 
-/** What is encrypted with it names this number, as the library has it. */
+/** The library stores this number in each ciphertext. */
 export const SECRET_VERSION = 1;
 
 export function deriveAuthSecret(secretBox: Pick<SecretBox, "keyFor">): string {

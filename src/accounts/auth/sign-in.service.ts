@@ -1,4 +1,4 @@
-/** Signing in, with a second factor where the person has one, and out again. */
+/** Signs users in, with a two-factor code if they have it on, and out. */
 import type { BackgroundQueue } from "../../platform/concurrency/background-queue.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Queryable } from "../../platform/postgres/database.ts";
@@ -21,12 +21,12 @@ import type { ThrottleAttempt } from "./throttle.ts";
 import { verifyTwoFactorCode, type TwoFactorCodeKind, type CodeCheckDeps } from "../two-factor/codes.ts";
 
 export interface SignInService {
-  /** Throws UnauthorizedException in the same words for an unknown address and a wrong password. */
-  signIn(credentials: { email: string; password: string }, visit: ClientInfo): Promise<SignInResult>;
-  /** The second step, within ten minutes of the first. Throws UnauthorizedException. */
-  confirmSignIn(answer: { code: string; kind: TwoFactorCodeKind }, visit: ClientInfo): Promise<SignInResult>;
-  /** Answers with the cookies that take the session's away. */
-  signOut(holder: SessionPrincipal, visit: ClientInfo): Promise<string[]>;
+  /** Throws the same UnauthorizedException for an unknown e-mail address and a wrong password. */
+  signIn(credentials: { email: string; password: string }, client: ClientInfo): Promise<SignInResult>;
+  /** Completes a sign-in with a two-factor code, within ten minutes of the password. Throws UnauthorizedException. */
+  confirmSignIn(answer: { code: string; kind: TwoFactorCodeKind }, client: ClientInfo): Promise<SignInResult>;
+  /** Returns `Set-Cookie` texts that delete the session's cookies. */
+  signOut(principal: SessionPrincipal, client: ClientInfo): Promise<string[]>;
 }
 
 export interface SignInResult {
@@ -48,7 +48,7 @@ export interface SignInDeps extends CodeCheckDeps {
 export function createSignInService(deps: SignInDeps): SignInService {
   return {
     signIn: (credentials, client) => signIn(deps, credentials, client),
-    confirmSignIn: (answer, visit) => confirmSignIn(deps, answer, visit),
+    confirmSignIn: (answer, client) => confirmSignIn(deps, answer, client),
     async signOut({ sessionId, actor, organizationId }, { address, requestId }) {
       await deps.database.transaction(async (tx) => {
         await tx.query(sql`delete from user_session where id = ${sessionId}::uuid`);
@@ -74,12 +74,12 @@ async function signIn(
           ["sign-in-network", `${normalizedEmail} ${networkOf(client.address)}`],
         ]
       : [["sign-in-browser", browser]];
-  // Successful tries cost a hash, too: this one is not given back.
+  // Not refunded on success, as a successful attempt costs a hash too.
   await throttle.take(...attempts, [
     browser === null ? "sign-in-total-account" : "sign-in-total-known",
     normalizedEmail,
   ]);
-  // Longer than any can be, or no address: not worth the work, and told for unknown addresses too.
+  // Can't match any account, so it isn't worth a hash.
   if (password.length > MAX_PASSWORD_LENGTH * 2 || !accountEmail.safeParse(normalizedEmail).success)
     throw wrongCredentialsError();
   const passwordSnapshot = await snapshotPassword(
@@ -95,8 +95,8 @@ async function signIn(
   ).catch((error: unknown) => {
     if (isUnauthorized(error)) {
       metrics.signInAttempts.inc({ outcome: "refused" });
-      // Later, so that the answer comes as soon for an address that is known.
-      deps.backgroundQueue.run("record a refused sign-in", () =>
+      // In the background, so that a known e-mail address doesn't take longer to answer.
+      deps.backgroundQueue.run("record a failed sign-in", () =>
         recordFailedSignIn(deps, { email: normalizedEmail }, client),
       );
     }
@@ -125,7 +125,7 @@ async function confirmSignIn(
   await throttle.take(...attempts);
   const userId = await pendingUserId(auth, readSignedCookie(client.cookie, TWO_FACTOR_COOKIE, secret));
   const passwordSnapshot = await snapshotPassword(deps.database, sql`user_account.id = ${userId}::uuid`);
-  // Only what is of this step: a session that the browser has beside it is another matter.
+  // Without the browser's session cookie: the library would treat the request as coming from that session.
   const cookie = client.cookie
     ?.split(";")
     .filter((part) => part.trim().startsWith(`${TWO_FACTOR_COOKIE}=`))
@@ -139,12 +139,12 @@ async function confirmSignIn(
   const verification = await pendingVerification.catch((error: unknown) => {
     if (isUnauthorized(error) && userId !== null) {
       metrics.signInAttempts.inc({ outcome: "invalid_code" });
-      deps.backgroundQueue.run("record a refused code", () => recordFailedSignIn(deps, { userId }, client));
+      deps.backgroundQueue.run("record a wrong code", () => recordFailedSignIn(deps, { userId }, client));
     }
     throw error;
   });
   const { token, user } = verification.result;
-  invariant(token !== undefined, "a right code makes a session");
+  invariant(token !== undefined, "a correct code creates a session");
   if (!(await passwordSnapshot.isUnchanged())) {
     await revokeSignIn(deps.database, { token });
     throw wrongCredentialsError();
@@ -171,7 +171,7 @@ interface SignInRow {
   browser_epoch: string;
 }
 
-/** The session is there: it stays if the person may come in, and what they had in this browser before ends. */
+/** Keeps the new session if the user may sign in, and revokes the browser's previous session. */
 async function completeSignIn(
   { database, clock, metrics, knownBrowsers, secret }: SignInDeps,
   { token, user, cookies, twoFactorKind }: NewSession,
@@ -187,7 +187,7 @@ async function completeSignIn(
     await revokeSignIn(database, { token });
     throw new AppError("ForbiddenException", "The organisation is suspended");
   }
-  // It was turned on while the password was compared. Who turned it on may not have seen this session, and ended it.
+  // Two-factor was turned on while the password was verified, which may have missed this session.
   if (twoFactorKind === null && row.two_factor_enabled) {
     await revokeSignIn(database, { token });
     throw wrongCredentialsError();
@@ -217,7 +217,7 @@ async function completeSignIn(
   return { twoFactorRequired: false, cookies: [...cookies, browserCookie] };
 }
 
-/** A session, or the sign-ins of a person (their address) that wait for their second step. */
+/** Deletes a session, or a user's sign-ins that still need a two-factor code (`challenged`: the e-mail address). */
 async function revokeSignIn(
   on: Queryable,
   target: { token: string } | { challenged: string },
@@ -230,7 +230,7 @@ async function revokeSignIn(
   );
 }
 
-/** What was typed where an address belongs may be a password: only what is known is kept. */
+/** Records only e-mail addresses of existing accounts: users sometimes type their password into that field. */
 async function recordFailedSignIn(
   { database }: SignInDeps,
   account: { email: string } | { userId: string },
@@ -252,7 +252,7 @@ async function recordFailedSignIn(
   });
 }
 
-/** Whose second step it is; null where it is nobody's, or over. */
+/** Returns the user of a sign-in that needs a two-factor code; null if it is unknown or expired. */
 async function pendingUserId(auth: BetterAuth, challenge: string | null): Promise<string | null> {
   if (challenge === null) return null;
   const { internalAdapter } = await auth.$context;

@@ -1,4 +1,4 @@
-/** Invitations that wait to be accepted: an accepted or revoked one is gone from here, and stands in the audit log. */
+/** Pending invitations. Accepting or revoking one deletes its row; the audit log keeps the event. */
 import { defineEntity, p } from "@mikro-orm/postgresql";
 import { Organization } from "../../organizations/api.ts";
 
@@ -10,12 +10,12 @@ export const Invitation = defineEntity({
   tableName: "invitation",
   properties: {
     id: p.uuid().primary(),
-    /** Null: to the operators. */
+    /** Null for an invitation to the operators. */
     organization: () => p.manyToOne(Organization).nullable().deleteRule("no action"),
-    /** In small letters. */
+    /** Lower case. */
     email: p.text(),
     role: p.enum(invitedRoles),
-    /** In words, as the audit log has it. */
+    /** The display name, as in the audit log. */
     invitedBy: p.text(),
     /** When it was last sent. */
     invitedAt: p.datetime(3),

@@ -1,52 +1,52 @@
-/** What people are written who are invited. */
+/** Mails about invitations. */
 import { composeMail, type NewMail } from "../../mail/api.ts";
 
 interface InvitationMailContent {
   readonly email: string;
-  /** Of the organisation; null: to the operators of the service. */
+  /** Null for an invitation to the operators of the service. */
   readonly organizationName: string | null;
   readonly invitedBy: string;
 }
 
-const IGNORE_FOOTNOTE =
-  "If you do not know what this is about, you need not do anything: without you nothing comes of it.";
+const OPERATORS_NAME = "the Waymark operators";
 
 export function invitationMail(
   { email, organizationName, invitedBy }: InvitationMailContent,
   url: string,
 ): NewMail {
-  const groupName = organizationName ?? "the operators of Waymark";
+  const groupName = organizationName ?? OPERATORS_NAME;
   const content = composeMail({
     title: `Join ${groupName}`,
     paragraphs: [
-      `${invitedBy} invites you to ${groupName} on Waymark, where delivery jobs are followed and updated.`,
-      "Choose a name and a password, and you can begin. The link is good once, for 72 hours; whoever invited you can send it again.",
+      `${invitedBy} has invited you to join ${groupName}. Waymark is a service for following and updating delivery jobs.`,
+      "To accept, choose a name and a password. The link works once and expires after 72 hours. If it has expired, ask the person who invited you to send it again.",
     ],
     action: { label: "Accept the invitation", url },
-    footnote: IGNORE_FOOTNOTE,
+    footnote: "If you weren't expecting this, you can ignore it. Nothing happens unless you use the link.",
   });
-  return { to: email, kind: "invitation", subject: `${invitedBy} invites you to ${groupName}`, ...content };
+  const subject = `${invitedBy} has invited you to join ${groupName}`;
+  return { to: email, kind: "invitation", subject, ...content };
 }
 
-/** Whoever invites is not told whether the address has an account elsewhere; its owner is. */
+/** The inviting organisation doesn't learn that the e-mail address already has an account; only its owner gets this mail. */
 export function existingAccountInvitationMail({
   email,
   organizationName,
   invitedBy,
 }: InvitationMailContent): NewMail {
-  const groupName = organizationName ?? "the operators of Waymark";
+  const groupName = organizationName ?? OPERATORS_NAME;
   const content = composeMail({
-    title: `You were invited to ${groupName}`,
+    title: `You have been invited to join ${groupName}`,
     paragraphs: [
-      `${invitedBy} invites you to ${groupName} on Waymark. You have an account with this e-mail address already, and an account belongs to one place.`,
-      `To join ${groupName} as well, ask ${invitedBy} to invite another address of yours. To move there, have your present account removed first, and then ask for a new invitation.`,
+      `${invitedBy} has invited you to join ${groupName}. You can't accept with this e-mail address, because it already has a Waymark account and can have only one.`,
+      `To join ${groupName} as well, ask ${invitedBy} to invite you at a different e-mail address. To move there instead, have your present account removed first, then ask for a new invitation.`,
     ],
-    footnote: IGNORE_FOOTNOTE,
+    footnote: "If you weren't expecting this, you can ignore it. Your account hasn't changed.",
   });
   return {
     to: email,
     kind: "invitation_elsewhere",
-    subject: `${invitedBy} invites you to ${groupName}`,
+    subject: `${invitedBy} has invited you to join ${groupName}`,
     ...content,
   };
 }

@@ -1,4 +1,4 @@
-/** The first way in: operators are made by whoever may use the command line, and choose their password themselves. */
+/** Invites an operator from the command line. This is how an installation gets its first operator. */
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/postgres/database.ts";
 import { AppError } from "../../platform/errors.ts";
@@ -11,7 +11,7 @@ import { REGISTRATION_LIFETIME_MS, type EmailTokenService } from "../email-token
 
 export interface OperatorInvitation {
   readonly email: string;
-  /** Of the page where they choose a name and a password: good once. Nobody can read it anywhere afterwards. */
+  /** The page for choosing a name and a password. Works once; the token can't be read again later. */
   readonly url: string;
   readonly expiresAt: Date;
 }
@@ -20,13 +20,13 @@ export interface OperatorInvitationDeps {
   database: Database;
   clock: Clock;
   emailTokens: EmailTokenService;
-  /** An address of the console, such as `https://api.example.com/sign-in`. */
+  /** Returns the URL of a console page, such as `https://api.example.com/sign-in`. */
   pageUrl: (path: string) => string;
 }
 
 /**
- * Asked again for the same address it gives a new link, and the former ends. Throws BadRequestException for what is no
- * address, ConflictException where it has an account.
+ * Inviting the same e-mail address again returns a new link and invalidates the previous one. Throws BadRequestException
+ * for an invalid e-mail address, ConflictException if it has an account.
  */
 export async function inviteOperator(
   { database, clock, emailTokens, pageUrl }: OperatorInvitationDeps,
@@ -36,7 +36,7 @@ export async function inviteOperator(
   const nowMs = clock.now();
   return await database.transaction(async (tx) => {
     const existing = await tx.query(sql`select from user_account where email = ${email}`);
-    if (existing.length > 0) throw new AppError("ConflictException", `${email} has an account already`);
+    if (existing.length > 0) throw new AppError("ConflictException", `${email} already has an account`);
     const [row] = await tx.query<{ id: string }>(sql`
       insert into invitation (id, organization_id, email, role, invited_by, invited_at)
       values (${newUuid()}, null, ${email}, 'operator', 'system', ${new Date(nowMs).toISOString()}::timestamptz)

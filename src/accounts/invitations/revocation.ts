@@ -1,11 +1,11 @@
-/** Revoking pending invitations, in the caller's transaction: their links end, and the audit log says so. */
+/** Revokes pending invitations in the caller's transaction, with their links and audit entries. */
 import type { Queryable } from "../../platform/postgres/database.ts";
 import { toTypedId } from "../../platform/ids.ts";
 import { sql, type Sql } from "../../platform/postgres/sql.ts";
 import { type AuditContext, recordAuditEvent } from "../../audit/api.ts";
 import type { EmailTokenService } from "../email-token.service.ts";
 
-/** Revokes those of the organisation of `by` that match `condition`, and returns their uuids. */
+/** Revokes the invitations of `admin`'s group that match `condition`. Returns their uuids. */
 export async function revokeInvitations(
   on: Queryable,
   emailTokens: Pick<EmailTokenService, "revoke">,

@@ -1,4 +1,4 @@
-/** Invitations: how people come to an organisation, or to the operators, by the word of somebody who is there already. */
+/** Invitations to an organisation or to the operators: lists, sends, resends and revokes them. */
 import type { MailService } from "../../mail/api.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Queryable, Transaction } from "../../platform/postgres/database.ts";
@@ -28,22 +28,22 @@ export interface InvitationView {
 }
 
 /**
- * `id`: typed. An invitation of another organisation is answered as one that is not there: NotFoundException. Whether the
- * caller may invite is the caller's to know. Nothing tells whether an address has an account elsewhere.
+ * `id`: typed. An invitation of another group throws NotFoundException, as if it didn't exist. The caller must check that
+ * the principal may invite. No result reveals whether the e-mail address has an account in another organisation.
  */
 export interface InvitationService {
-  /** Those that wait, the newest first; also those whose link has ended. */
+  /** Pending invitations, newest first, including those whose link has expired. */
   list(group: MemberGroup, on?: Queryable): Promise<InvitationView[]>;
   /**
-   * Throws BadRequestException for what is no address or no role of the group, ConflictException where the person is a
-   * member or invited already, or there are too many. Inviting an owner or an operator needs a fresh authentication:
-   * ReauthenticationRequiredError.
+   * Throws BadRequestException for an invalid e-mail address or role, ConflictException if the user is already a member or
+   * invited or if 100 invitations are pending, TooManyRequestsException, and ReauthenticationRequiredError for inviting an
+   * owner or operator without a fresh authentication.
    */
-  invite(manager: MemberAdmin, invitation: { email: string; role: InvitedRole }): Promise<InvitationView>;
-  /** The former link ends. */
-  resend(manager: MemberAdmin, id: string): Promise<InvitationView>;
-  /** Its link ends. */
-  revoke(manager: MemberAdmin, id: string): Promise<void>;
+  invite(admin: MemberAdmin, invitation: { email: string; role: InvitedRole }): Promise<InvitationView>;
+  /** Mails a new link and invalidates the previous one. */
+  resend(admin: MemberAdmin, id: string): Promise<InvitationView>;
+  /** Invalidates the link. */
+  revoke(admin: MemberAdmin, id: string): Promise<void>;
 }
 
 export interface InvitationDeps {
@@ -52,7 +52,7 @@ export interface InvitationDeps {
   emailTokens: EmailTokenService;
   mails: Pick<MailService, "enqueue">;
   throttle: Throttle;
-  /** An address of the console. */
+  /** Returns the URL of a console page. */
   pageUrl: (path: string) => string;
 }
 
@@ -69,32 +69,29 @@ export function createInvitationService(deps: InvitationDeps): InvitationService
       if (role !== "member") requireFreshAuthentication(admin, deps.clock.now());
       await deps.throttle.take(...throttleAttemptsOf(admin, email));
       return await database.transaction(async (tx) => {
-        const id = await insertInvitation(deps, tx, { manager: admin, email, role });
-        return await sendInvitation(deps, tx, { manager: admin, id, what: "invited" });
+        const id = await insertInvitation(deps, tx, { admin, email, role });
+        return await sendInvitation(deps, tx, { admin, id, event: "invited" });
       });
     },
 
-    async resend(manager, typedId) {
+    async resend(admin, typedId) {
       const id = uuidOf(typedId);
-      const [invitation] = await findInvitations(
-        database,
-        sql`invitation.id = ${id} and ${inGroup(manager)}`,
-      );
+      const [invitation] = await findInvitations(database, sql`invitation.id = ${id} and ${inGroup(admin)}`);
       if (!invitation) throw invitationNotFound();
-      await deps.throttle.take(...throttleAttemptsOf(manager, invitation.email));
-      return await database.transaction((tx) => sendInvitation(deps, tx, { manager, id, what: "resent" }));
+      await deps.throttle.take(...throttleAttemptsOf(admin, invitation.email));
+      return await database.transaction((tx) => sendInvitation(deps, tx, { admin, id, event: "resent" }));
     },
 
-    revoke: (manager, typedId) =>
+    revoke: (admin, typedId) =>
       database.transaction(async (tx) => {
         const id = uuidOf(typedId);
-        const revoked = await revokeInvitations(tx, emailTokens, manager, sql`id = ${id}`);
+        const revoked = await revokeInvitations(tx, emailTokens, admin, sql`id = ${id}`);
         if (revoked.length === 0) throw invitationNotFound();
       }),
   };
 }
 
-/** The group's own: what others have sent to the address nobody here may find out. */
+/** Buckets per group, so that a limit doesn't reveal that other organisations invited the same e-mail address. */
 function throttleAttemptsOf({ organizationId }: MemberGroup, email: string): ThrottleAttempt[] {
   const group = organizationId ?? "operators";
   return [
@@ -103,15 +100,15 @@ function throttleAttemptsOf({ organizationId }: MemberGroup, email: string): Thr
   ];
 }
 
-/** Answers with its uuid. */
+/** Returns the invitation's uuid. */
 async function insertInvitation(
   { clock }: InvitationDeps,
   tx: Transaction,
-  { manager: admin, email, role }: { manager: MemberAdmin; email: string; role: InvitedRole },
+  { admin, email, role }: { admin: MemberAdmin; email: string; role: InvitedRole },
 ): Promise<string> {
   const group = sql`organization_id is not distinct from ${admin.organizationId}::uuid`;
   if ((await tx.query(sql`select from user_account where email = ${email} and ${group}`)).length > 0)
-    throw new AppError("ConflictException", `${email} is a member already`);
+    throw new AppError("ConflictException", `${email} is already a member`);
   await lockForTransaction(tx, `invitations of ${admin.organizationId ?? "operators"}`);
   const [pending] = await tx.query<{ count: number }>(
     sql`select count(*)::int as count from invitation where ${group}`,
@@ -119,7 +116,7 @@ async function insertInvitation(
   if ((pending?.count ?? 0) >= MAX_PENDING_INVITATIONS) {
     throw new AppError(
       "ConflictException",
-      `At most ${MAX_PENDING_INVITATIONS} invitations may wait; revoke one first`,
+      `At most ${MAX_PENDING_INVITATIONS} invitations can be pending; revoke one first`,
       {
         details: { limit: MAX_PENDING_INVITATIONS },
       },
@@ -132,14 +129,14 @@ async function insertInvitation(
       ${new Date(clock.now()).toISOString()}::timestamptz)
     on conflict do nothing returning id`);
   if (row) return row.id;
-  throw new AppError("ConflictException", `${email} is invited already; the invitation can be sent again`);
+  throw new AppError("ConflictException", `${email} is already invited; resend that invitation instead`);
 }
 
-/** Issues the link and writes the mail. The same is done for an address that has an account elsewhere: only the mail tells. */
+/** Issues the link and enqueues the mail. An e-mail address with an account elsewhere gets a different mail, same result. */
 async function sendInvitation(
   { clock, emailTokens, mails, pageUrl }: InvitationDeps,
   tx: Transaction,
-  { manager: admin, id, what }: { manager: MemberAdmin; id: string; what: "invited" | "resent" },
+  { admin, id, event }: { admin: MemberAdmin; id: string; event: "invited" | "resent" },
 ): Promise<InvitationView> {
   const [invited] = await tx.query<{
     email: string;
@@ -165,7 +162,7 @@ async function sendInvitation(
     tx,
     invited.isKnown ? existingAccountInvitationMail(invited) : invitationMail(invited, url),
   );
-  await recordInvitation(tx, admin, { what, id, email });
+  await recordInvitation(tx, admin, { event, id, email });
   const [view] = await findInvitations(tx, sql`invitation.id = ${id}`);
   return view as InvitationView;
 }
@@ -173,9 +170,9 @@ async function sendInvitation(
 function recordInvitation(
   tx: Transaction,
   admin: MemberAdmin,
-  { what, id, email }: { what: string; id: string; email: string },
+  { event, id, email }: { event: "invited" | "resent"; id: string; email: string },
 ): Promise<void> {
-  const action = what === "invited" ? "member.invited" : `invitation.${what}`;
+  const action = event === "invited" ? "member.invited" : "invitation.resent";
   return recordAuditEvent(tx, { action, subject: toTypedId("inv", id), details: { email }, ...admin });
 }
 
@@ -207,7 +204,7 @@ interface InvitationRow {
   expires_at: string;
 }
 
-/** A text that is no id of an invitation is one of an invitation that is not there. */
+/** Throws NotFoundException for a malformed id, as for an unknown one. */
 function uuidOf(typedId: string): string {
   const id = fromTypedId("inv", typedId);
   if (id === null) throw invitationNotFound();

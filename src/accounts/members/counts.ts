@@ -1,8 +1,8 @@
-/** How many people belong to organisations. */
+/** Counts members of organisations. */
 import type { Queryable } from "../../platform/postgres/database.ts";
 import { sql } from "../../platform/postgres/sql.ts";
 
-/** By organisation (uuids); one without any is not there. */
+/** Returns the counts by organisation (uuids). Organisations without members are missing from the map. */
 export async function countMembersByOrganization(
   database: Queryable,
   organizationIds: readonly string[],

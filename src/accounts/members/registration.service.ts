@@ -1,4 +1,4 @@
-/** Following a link to an account: what it is good for, and the account that comes of it. */
+/** Describes an e-mailed link, and creates the account of a registration or invitation link. */
 import type { Database, Queryable, Transaction } from "../../platform/postgres/database.ts";
 import { toTypedId } from "../../platform/ids.ts";
 import { sql } from "../../platform/postgres/sql.ts";
@@ -11,25 +11,26 @@ import type { Throttle } from "../auth/throttle.ts";
 import type { UserRole } from "../../organizations/api.ts";
 import type { UserService } from "../user.service.ts";
 
-/** What the page behind a link has to say. */
+/** Shown on the page that a link opens. */
 export interface EmailTokenView {
   readonly kind: EmailTokenKind;
   readonly email: string;
-  /** Null: it is about none. */
+  /** Null if the link concerns no organisation. */
   readonly organizationName: string | null;
-  /** What is asked, where the link is for an answer. */
+  /** The operator's question, for a link to answer it; otherwise null. */
   readonly question: string | null;
   readonly expiresAt: string;
 }
 
-/** Throws NotFoundException in the same words for every link that is not good, or not any more. */
+/** Every invalid link throws the same NotFoundException. */
 export interface RegistrationService {
-  check(body: unknown, origin: AuditSource): Promise<EmailTokenView>;
+  /** `body`: `{token}`. Doesn't use the link up. */
+  check(body: unknown, source: AuditSource): Promise<EmailTokenView>;
   /**
-   * Makes the account of a registration or an invitation: `{token, name, password}`. Where it is refused the link stays
-   * good. Throws BadRequestException with what is wrong, ConflictException where the address has an account by now.
+   * Creates the account. `body`: `{token, name, password}`. Throws BadRequestException with every problem, and
+   * ConflictException if the e-mail address has an account by now. After an error the link stays valid.
    */
-  accept(body: unknown, origin: AuditSource): Promise<void>;
+  accept(body: unknown, source: AuditSource): Promise<void>;
 }
 
 export interface RegistrationDeps {
@@ -60,11 +61,10 @@ export function createRegistrationService(deps: RegistrationDeps): RegistrationS
       const tokenDetails = await emailTokens.check(presentedToken);
       const { kind, subjectId } = tokenDetails;
       if (kind !== "registration" && kind !== "invitation") throw invalidEmailToken();
-      // Before the transaction, which would keep its rows and its connection meanwhile; and before the link is used up:
-      // whoever has it may try another password.
+      // Hashing is slow, so it must not hold a transaction. A rejected password must not use up the link.
       const passwordHash = await users.hashPassword(password, tokenDetails.email);
       await database.transaction(async (tx) => {
-        // What the link is about comes first, as it does where links are issued: so nobody waits in a circle.
+        // Locks the subject before its token, in the same order as issuing a link, to avoid deadlocks.
         const membership = await (kind === "registration"
           ? acceptRegistration(tx, subjectId)
           : acceptInvitation(tx, subjectId));
@@ -75,14 +75,14 @@ export function createRegistrationService(deps: RegistrationDeps): RegistrationS
   };
 }
 
-/** Where somebody comes to, and as what. */
+/** The organisation and role that a link grants. */
 interface NewMembership {
   readonly organizationId: string | null;
   readonly role: UserRole;
   readonly action: "member.registered" | "member.joined";
 }
 
-/** The person of a request that was approved is the organisation's first owner. */
+/** The requester becomes the organisation's first owner. */
 async function acceptRegistration(tx: Queryable, requestId: string): Promise<NewMembership> {
   const [request] = await tx.query<{ organization_id: string }>(sql`
     update account_request set status = 'registered' where id = ${requestId} and status = 'approved'

@@ -1,4 +1,4 @@
-/** The people of an organisation, or the operators: listed, removed, made owners. There is always one who can do that. */
+/** Lists and removes members of an organisation, or operators, and changes roles. The last owner or operator always stays. */
 import { type ApiKey, withKeyRevocation } from "../../api-keys/api.ts";
 import type { Database, Queryable, Transaction } from "../../platform/postgres/database.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -25,43 +25,43 @@ export interface MemberView {
   readonly hasTwoFactor: boolean;
 }
 
-/** Of whose members it is: an organisation's (a uuid), or with null the operators. */
+/** An organisation (a uuid), or null for the operators. */
 export interface MemberGroup {
   readonly organizationId: string | null;
 }
 
-/** Who changes them. */
+/** The principal who manages the group's members, for permission checks and the audit log. */
 export type MemberAdmin = AuditContext & AuthenticatedActor & MemberGroup;
 
 /**
- * `id`: typed. A person of another organisation is answered as one that is not there: NotFoundException. Whether the
- * caller may manage members is the caller's to know.
+ * `id`: typed. A user of another group throws NotFoundException, as if they didn't exist. The caller must check that the
+ * principal may manage members.
  */
 export interface MemberService {
-  /** By name; at most 1000. */
+  /** Ordered by name; at most 1,000. */
   list(group: MemberGroup, on?: Queryable): Promise<MemberView[]>;
-  /** Those of `ids` (uuids) that are of the group, in no particular order; operators see everybody. */
+  /** The users of `ids` (uuids) that belong to the group, in no particular order. Operators get the users of every group. */
   getMany(group: MemberGroup, ids: readonly string[], on?: Queryable): Promise<MemberView[]>;
   /**
-   * Ends their sessions, and revokes in the same transaction what `options` name. Throws ConflictException for the last
-   * owner, or operator.
+   * Deletes the user and their sessions, and revokes keys and invitations as `options` say, in one transaction. Throws
+   * ConflictException for the last owner or operator.
    */
-  remove(manager: MemberAdmin, id: string, options: RemovalOptions): Promise<MemberRemoval>;
+  remove(admin: MemberAdmin, id: string, options: RemovalOptions): Promise<MemberRemoval>;
   /**
-   * Throws BadRequestException for a role that is not of the group, ConflictException for the last owner.
-   * Making an owner needs a fresh authentication: ReauthenticationRequiredError.
+   * Throws BadRequestException for a role that the group doesn't have, ConflictException for the last owner, and
+   * ReauthenticationRequiredError for making someone an owner without a fresh authentication.
    */
-  setRole(manager: MemberAdmin, id: string, role: UserRole): Promise<MemberView>;
+  setRole(admin: MemberAdmin, id: string, role: UserRole): Promise<MemberView>;
 }
 
 export interface RemovalOptions {
-  /** The group's keys that the member created, and those that these created. */
+  /** Revoke the group's keys that the member created, and the keys created with those. */
   readonly revokeKeys: boolean;
-  /** The group's pending invitations that the member sent. */
+  /** Revoke the group's pending invitations that the member sent. */
   readonly revokeInvitations: boolean;
 }
 
-/** The keys and invitations that were revoked with a member. */
+/** The revoked keys and invitations. */
 export interface MemberRemoval {
   readonly keys: readonly ApiKey[];
   /** Uuids. */
@@ -74,7 +74,7 @@ interface MemberDeps {
   database: Database;
   clock: Clock;
   emailTokens: Pick<EmailTokenService, "revoke">;
-  /** Absent: no revoked key is recorded. */
+  /** Absent: revoked keys get no audit entry and no mail. */
   recordAccessChange?: RecordAccessChange | undefined;
 }
 
@@ -84,31 +84,31 @@ export function createMemberService(deps: MemberDeps): MemberService {
     list: (group, on = database) =>
       findMembers(
         on,
-        sql`${inGroup(group)} order by lower(person.name), person.id limit ${MAX_LISTED_MEMBERS}::int`,
+        sql`${inGroup(group)} order by lower(account.name), account.id limit ${MAX_LISTED_MEMBERS}::int`,
       ),
 
     async getMany(group, ids, on = database) {
       const visible = group.organizationId === null ? sql`true` : inGroup(group);
       return ids.length === 0
         ? []
-        : findMembers(on, sql`person.id = any(${[...ids]}::uuid[]) and ${visible}`);
+        : findMembers(on, sql`account.id = any(${[...ids]}::uuid[]) and ${visible}`);
     },
 
     remove: (admin, id, options) => remove(deps, admin, { id, ...options }),
 
-    setRole: (manager, id, role) =>
+    setRole: (admin, id, role) =>
       database.transaction(async (tx) => {
-        const user = await lockMember(tx, manager, id);
-        if ((role === "operator") !== (manager.organizationId === null)) throw invalidRoleError(manager);
-        if (role === "owner" && user.role !== role) requireFreshAuthentication(manager, clock.now());
-        if (role !== user.role) await changeRole(tx, manager, { person: user, role });
-        const [member] = await findMembers(tx, sql`person.id = ${user.id}`);
+        const user = await lockMember(tx, admin, id);
+        if ((role === "operator") !== (admin.organizationId === null)) throw invalidRoleError(admin);
+        if (role === "owner" && user.role !== role) requireFreshAuthentication(admin, clock.now());
+        if (role !== user.role) await changeRole(tx, admin, { user, role });
+        const [member] = await findMembers(tx, sql`account.id = ${user.id}`);
         return member as MemberView;
       }),
   };
 }
 
-/** Holds the access lock from the start, so no key that the member creates meanwhile is missed. */
+/** Takes the access lock first, so that the member can't create a key that the revocation misses. */
 function remove(
   deps: MemberDeps,
   admin: MemberAdmin,
@@ -136,7 +136,7 @@ function remove(
 async function changeRole(
   tx: Transaction,
   admin: MemberAdmin,
-  { person: user, role }: { person: LockedMember; role: UserRole },
+  { user, role }: { user: LockedMember; role: UserRole },
 ): Promise<void> {
   if (user.isLast) throw lastAdminError(user.role, "made a member");
   await tx.query(sql`update user_account set role = ${role}, updated_at = now() where id = ${user.id}`);
@@ -148,40 +148,40 @@ async function changeRole(
   });
 }
 
-/** A member whose group is locked until the transaction ends. */
+/** A member whose group's administrators are locked until the transaction ends. */
 interface LockedMember {
   id: string;
   email: string;
   role: UserRole;
-  /** Without them nobody could manage the group. */
+  /** True for the group's only owner or operator. */
   isLast: boolean;
 }
 
-/** Locks whoever manages the group, in one order, so that of two who act at once the second sees what the first has done. */
+/** Locks the group's owners or operators in id order, so that concurrent changes run one after the other. */
 async function lockMember(tx: Queryable, group: MemberAdmin, typedId: string): Promise<LockedMember> {
   const admins = await tx.query<{ id: string }>(sql`
-    select id from user_account person where ${inGroup(group)} and role <> 'member' order by id for update`);
-  // Of two owners who remove each other at once the second is none any more.
+    select id from user_account account where ${inGroup(group)} and role <> 'member' order by id for update`);
+  // If two owners remove each other concurrently, the second is no longer an owner.
   if (group.actor.type === "user" && !admins.some(({ id }) => id === group.actor.id))
-    throw new AppError("ForbiddenException", "You may not manage members any more");
+    throw new AppError("ForbiddenException", "You may no longer manage members");
   const id = fromTypedId("usr", typedId);
   const [user] = await tx.query<Omit<LockedMember, "isLast">>(sql`
-    select id, email, role from user_account person where id = ${id}::uuid and ${inGroup(group)} for update`);
+    select id, email, role from user_account account where id = ${id}::uuid and ${inGroup(group)} for update`);
   if (!user) throw new AppError("NotFoundException", "There is no such member");
   return { ...user, isLast: admins.length === 1 && admins[0]?.id === user.id };
 }
 
 function inGroup({ organizationId }: MemberGroup): Sql {
   return organizationId === null
-    ? sql`person.organization_id is null`
-    : sql`person.organization_id = ${organizationId}::uuid`;
+    ? sql`account.organization_id is null`
+    : sql`account.organization_id = ${organizationId}::uuid`;
 }
 
 async function findMembers(on: Queryable, condition: Sql): Promise<MemberView[]> {
   const rows = await on.query<MemberRow>(sql`
-    select person.id, person.name, person.email, person.role, person.created_at, person.last_seen_at,
-      person.two_factor_enabled
-    from user_account person where ${condition}`);
+    select account.id, account.name, account.email, account.role, account.created_at, account.last_seen_at,
+      account.two_factor_enabled
+    from user_account account where ${condition}`);
   return rows.map((row) => ({
     id: row.id,
     name: row.name,
@@ -207,8 +207,8 @@ function lastAdminError(role: UserRole, attemptedChange: string): AppError {
   return new AppError(
     "ConflictException",
     role === "operator"
-      ? `The last operator cannot be ${attemptedChange}. Invite another first.`
-      : `The last owner cannot be ${attemptedChange}. Make somebody else an owner first.`,
+      ? `The last operator cannot be ${attemptedChange}. Invite another operator first.`
+      : `The last owner cannot be ${attemptedChange}. Make someone else an owner first.`,
   );
 }
 

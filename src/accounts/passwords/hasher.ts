@@ -1,14 +1,14 @@
-/** Passwords at rest: argon2id as OWASP recommends it, off the event loop, and only so many at once. */
+/** Hashes passwords with argon2id and OWASP's parameters, in Node's thread pool and with limited concurrency. */
 import { argon2, randomBytes, timingSafeEqual, type Argon2Parameters } from "node:crypto";
 import { promisify } from "node:util";
 import { unavailable } from "../../platform/errors.ts";
 import { createSemaphore } from "../../platform/concurrency/semaphore.ts";
 
 export interface PasswordHasher {
-  /** As a PHC string: the parameters, the salt and the hash. */
+  /** Returns a PHC string: parameters, salt and hash. Throws ServiceUnavailableException if 100 hashes are queued. */
   hash(password: string): Promise<string>;
   verify(hash: string, password: string): Promise<boolean>;
-  /** With the salt and the parameters of another hash: for secrets of one person that share a salt. */
+  /** Uses the salt and parameters of another hash: for several secrets of one user that share a salt. */
   hashWithSaltOf(hash: string, password: string): Promise<string>;
 }
 
@@ -16,25 +16,25 @@ const argon2Async = promisify(argon2);
 
 type HashParameters = Omit<Argon2Parameters, "message" | "nonce"> & { nonce: Buffer };
 
-/** OWASP's Password Storage Cheat Sheet: 19 MiB, two passes, one lane. */
+/** From OWASP's Password Storage Cheat Sheet: 19 MiB, 2 passes, parallelism 1. */
 const DEFAULT_PARAMETERS = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 };
 const SALT_BYTES = 16;
-/** Half of the threads that Node has for such work: files and names are still read meanwhile. */
+/** Half of libuv's default thread pool, which file access and DNS lookups also need. */
 const MAX_CONCURRENT_HASHES = 2;
-/** About two seconds of work. */
+/** About two seconds of hashing. */
 const MAX_QUEUED_HASHES = 100;
 
 const PHC_PATTERN =
   /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{11,86})$/;
 
-/** `worked` is called once for each hash that is computed, to be counted. */
+/** `onHash` is called after each computed hash. */
 export function createPasswordHasher(onHash: () => void): PasswordHasher {
   const semaphore = createSemaphore(MAX_CONCURRENT_HASHES);
   let queued = 0;
 
   const compute = async (parameters: Argon2Parameters): Promise<Buffer> => {
     if (queued >= MAX_QUEUED_HASHES)
-      throw unavailable("Too many people sign in just now. Try again shortly.", 2);
+      throw unavailable("Too many users are signing in. Try again in a few seconds.", 2);
     queued += 1;
     try {
       return await semaphore(() => argon2Async("argon2id", parameters));
@@ -55,27 +55,27 @@ export function createPasswordHasher(onHash: () => void): PasswordHasher {
     hashWithSaltOf: async (phc, password) => await hashToPhc(parsePhc(phc).parameters, password),
 
     async verify(phc, password) {
-      const { parameters, kept } = parsePhc(phc);
-      return timingSafeEqual(await compute({ ...parameters, message: password.normalize("NFC") }), kept);
+      const { parameters, hash } = parsePhc(phc);
+      return timingSafeEqual(await compute({ ...parameters, message: password.normalize("NFC") }), hash);
     },
   };
 }
 
-function parsePhc(phc: string): { parameters: HashParameters; kept: Buffer } {
-  const [match, memory, passes, lanes, salt = "", hash = ""] = PHC_PATTERN.exec(phc) ?? [];
-  if (match === undefined) throw new Error("A password's hash is damaged");
-  const kept = Buffer.from(hash, "base64");
+function parsePhc(phc: string): { parameters: HashParameters; hash: Buffer } {
+  const [match, memory, passes, parallelism, salt = "", hashText = ""] = PHC_PATTERN.exec(phc) ?? [];
+  if (match === undefined) throw new Error("The stored password hash is not a valid argon2id PHC string");
+  const hash = Buffer.from(hashText, "base64");
   const parameters = {
     nonce: Buffer.from(salt, "base64"),
     memory: Number(memory),
     passes: Number(passes),
-    parallelism: Number(lanes),
-    tagLength: kept.length,
+    parallelism: Number(parallelism),
+    tagLength: hash.length,
   };
-  return { parameters, kept };
+  return { parameters, hash };
 }
 
-/** Without padding, as PHC strings have it. */
+/** PHC strings have no base64 padding. */
 function unpaddedBase64(bytes: Buffer): string {
   return bytes.toString("base64").replaceAll("=", "");
 }

@@ -1,10 +1,10 @@
-/** What people are written about their password and their second factor. */
+/** Mails about a user's password and two-factor authentication. */
 import { composeMail, type NewMail } from "../../mail/api.ts";
 
-/** Where a forgotten password is replaced. */
+/** The page that requests a password reset link. */
 export const FORGOTTEN_PASSWORD_PATH = "/forgotten-password";
 
-/** `url`: of the page where a new password is chosen. */
+/** `url`: the page that sets a new password, with the token. */
 export function passwordResetMail(email: string, url: string): NewMail {
   return {
     to: email,
@@ -13,16 +13,16 @@ export function passwordResetMail(email: string, url: string): NewMail {
     ...composeMail({
       title: "Choose a new password",
       paragraphs: [
-        "Somebody, probably you, has asked for a new password for this address.",
-        "The link is good once, for an hour. With the new password you are signed out everywhere, and sign in again.",
+        "Someone, probably you, asked to reset the password of the Waymark account with this e-mail address.",
+        "The link works once and expires after one hour. Choosing a new password signs you out on all devices.",
       ],
       action: { label: "Choose a new password", url },
-      footnote: "If you did not ask for this, you need not do anything: your password stays as it is.",
+      footnote: "If you didn't ask for this, you can ignore it. Your password won't change.",
     }),
   };
 }
 
-/** `url`: of the page where a forgotten password is replaced. */
+/** `url`: the page that requests a password reset link. */
 export function passwordChangedMail(email: string, url: string): NewMail {
   return {
     to: email,
@@ -31,46 +31,46 @@ export function passwordChangedMail(email: string, url: string): NewMail {
     ...composeMail({
       title: "Your password was changed",
       paragraphs: [
-        "The password of your account was changed just now. If that was you, there is nothing to do.",
-        "If it was not you, somebody else can sign in as you. Choose a new password at once, and tell us.",
+        "The password of your Waymark account has just been changed. If you changed it, there is nothing more to do.",
+        "If you didn't change it, someone else may be able to sign in as you. Choose a new password now, and let us know.",
       ],
-      action: { label: "It was not me", url },
+      action: { label: "This wasn't me", url },
     }),
   };
 }
 
-/** `url`: of the page where a forgotten password is replaced. */
+/** `url`: the page that requests a password reset link. */
 export function twoFactorChangedMail(email: string, isOn: boolean, url: string): NewMail {
   const change = isOn ? "turned on" : "turned off";
   return {
     to: email,
     kind: isOn ? "two_factor_enabled" : "two_factor_disabled",
-    subject: `Your second factor was ${change}`,
+    subject: `Two-factor authentication was ${change}`,
     ...composeMail({
-      title: `Your second factor was ${change}`,
+      title: `Two-factor authentication was ${change}`,
       paragraphs: [
-        `The second factor of your account was ${change} just now. If that was you, there is nothing to do.`,
-        "If it was not you, somebody else knows your password. Choose a new one at once, and tell us.",
+        `Two-factor authentication has just been ${change} for your Waymark account. If you did this, there is nothing more to do.`,
+        "If you didn't, someone else knows your password. Choose a new one now, and let us know.",
       ],
-      action: { label: "It was not me", url },
+      action: { label: "This wasn't me", url },
     }),
   };
 }
 
-/** `url`: of the page where a forgotten password is replaced. */
+/** `url`: the page that requests a password reset link. */
 export function twoFactorResetMail(email: string, url: string): NewMail {
   return {
     to: email,
     kind: "two_factor_reset",
-    subject: "Your second factor was turned off by us",
+    subject: "We turned off two-factor authentication for your account",
     ...composeMail({
-      title: "Your second factor was turned off by us",
+      title: "We turned off two-factor authentication for your account",
       paragraphs: [
-        "We have turned the second factor of your account off, as for somebody who has lost it, and signed you out everywhere.",
-        "Your password alone signs you in now. Do so, and set up a new second factor on the Security page.",
-        "If you did not ask us for this, somebody has asked in your name. Choose a new password at once, and tell us.",
+        "We turned off two-factor authentication for your Waymark account, as we do when someone has lost their authenticator app, and signed you out on all devices.",
+        "You can now sign in with your password alone. Sign in, then turn two-factor authentication on again on the Security page.",
+        "If you didn't ask us to do this, someone may have asked in your name. Choose a new password now, and let us know.",
       ],
-      action: { label: "I did not ask for this", url },
+      action: { label: "I didn't ask for this", url },
     }),
   };
 }

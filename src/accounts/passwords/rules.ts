@@ -1,13 +1,10 @@
-/** What a password may be: long enough to be guessed by nobody, whatever it consists of (NIST SP 800-63B, 3.1.1.2). */
+/** Password rules: a length, and no common passwords. No composition rules, as in NIST SP 800-63B, 3.1.1.2. */
 import { type Problem, badRequest } from "../../platform/errors.ts";
 
 export const MIN_PASSWORD_LENGTH = 12;
 export const MAX_PASSWORD_LENGTH = 128;
 
-/**
- * What remains of the commonest passwords once short ones are refused anyway, in small letters and without what is put at
- * their ends: beginnings and repeats of these are refused too.
- */
+/** Lower-case words from the most common passwords. Short passwords needn't be listed, as the minimum length rejects them. */
 const COMMON_PASSWORDS = [
   "password",
   "passw0rd",
@@ -45,7 +42,7 @@ const COMMON_PASSWORDS = [
   "waymark",
 ];
 
-/** Throws BadRequestException, naming `field`, where a person with this address may not have this password. */
+/** Throws BadRequestException for `field` if a user with this e-mail address may not have this password. */
 export function checkPassword(password: string, email: string, field = "password"): void {
   const message = passwordProblem(password, email);
   if (message === null) return;
@@ -60,16 +57,16 @@ function passwordProblem(password: string, email: string): string | null {
   if (password.includes("\0") || !password.isWellFormed()) return "must be text";
   const folded = password.normalize("NFC").toLowerCase();
   if (isEmailAddress(folded, email.toLowerCase())) return "must not be your e-mail address";
-  return isCommon(folded) ? "is one of those that are guessed first" : null;
+  return isCommon(folded) ? "is too easy to guess: it is a common password or repeats few characters" : null;
 }
 
-/** The address, or what stands before its @ with digits and signs around it. */
-function isEmailAddress(folded: string, address: string): boolean {
-  const mailbox = stripDigitsAndPunctuation(address.split("@")[0] ?? "");
-  return folded === address || (mailbox !== "" && stripDigitsAndPunctuation(folded) === mailbox);
+/** True for the e-mail address, or its part before the @ even with digits and punctuation added. */
+function isEmailAddress(folded: string, email: string): boolean {
+  const mailbox = stripDigitsAndPunctuation(email.split("@")[0] ?? "");
+  return folded === email || (mailbox !== "" && stripDigitsAndPunctuation(folded) === mailbox);
 }
 
-/** One character again and again, or a common word: alone, repeated, with others, or with digits and signs around it. */
+/** True for fewer than 5 different characters, or if fewer than 4 letters remain without common words, digits and punctuation. */
 function isCommon(folded: string): boolean {
   if (new Set(folded).size < 5) return true;
   let remainder = folded;
@@ -77,7 +74,7 @@ function isCommon(folded: string): boolean {
   return remainder !== folded && stripDigitsAndPunctuation(remainder).length < 4;
 }
 
-/** Without the digits and signs that are put around words. */
+/** Removes digits, whitespace and ASCII punctuation. */
 function stripDigitsAndPunctuation(text: string): string {
   return text.replaceAll(/[\d\s!-/:-@[-`{-~]/g, "");
 }

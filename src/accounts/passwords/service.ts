@@ -1,4 +1,4 @@
-/** Passwords of people who have an account: given again, changed, forgotten and replaced. */
+/** Verifies, changes and resets users' passwords. */
 import type { MailService } from "../../mail/api.ts";
 import type { BackgroundQueue } from "../../platform/concurrency/background-queue.ts";
 import type { Database, Transaction } from "../../platform/postgres/database.ts";
@@ -17,21 +17,21 @@ import type { Throttle } from "../auth/throttle.ts";
 import type { UserService } from "../user.service.ts";
 
 export interface PasswordService {
-  /**
-   * For acts that want the password again. Throws BadRequestException, naming `field`, where it is not theirs, and
-   * TooManyRequestsException.
-   */
+  /** For actions that require the password again. Throws BadRequestException for `field`, and TooManyRequestsException. */
   verifyPassword(userId: string, password: string, field?: string): Promise<void>;
-  /** Ends the person's other sessions. */
+  /** Revokes the user's other sessions. */
   changePassword(
-    holder: SessionPrincipal,
+    principal: SessionPrincipal,
     change: { current: string; next: string },
-    visit: ClientInfo,
+    client: ClientInfo,
   ): Promise<void>;
-  /** The same for every address, known or not: what is done about it is done after the answer, and goes by mail. */
-  forgotPassword(email: string, visit: ClientInfo): Promise<void>;
-  /** Ends all of the person's sessions. Throws NotFoundException for a link that is not good any more. */
-  resetPassword(reset: { token: string; password: string }, visit: ClientInfo): Promise<void>;
+  /**
+   * Mails a reset link if the e-mail address has an account. Resolves before the look-up, so that the response and its
+   * timing don't reveal whether it has one.
+   */
+  forgotPassword(email: string, client: ClientInfo): Promise<void>;
+  /** Revokes all of the user's sessions. Throws NotFoundException for an invalid link. */
+  resetPassword(reset: { token: string; password: string }, client: ClientInfo): Promise<void>;
 }
 
 export interface PasswordDeps {
@@ -42,7 +42,7 @@ export interface PasswordDeps {
   mails: Pick<MailService, "enqueue">;
   throttle: Throttle;
   backgroundQueue: BackgroundQueue;
-  /** An address of the console, such as `https://api.example.com/sign-in`. */
+  /** Returns the URL of a console page, such as `https://api.example.com/sign-in`. */
   pageUrl: (path: string) => string;
 }
 
@@ -78,12 +78,12 @@ export function createPasswordService(deps: PasswordDeps): PasswordService {
       });
     },
 
-    async forgotPassword(email, visit) {
-      await throttle.take(["form-address", visit.address]);
-      backgroundQueue.run("forgotten password", () => sendResetLink(deps, email, visit));
+    async forgotPassword(email, client) {
+      await throttle.take(["form-address", client.address]);
+      backgroundQueue.run("forgotten password", () => sendResetLink(deps, email, client));
     },
 
-    resetPassword: (reset, visit) => resetPassword(deps, reset, visit),
+    resetPassword: (reset, client) => resetPassword(deps, reset, client),
   };
 }
 
@@ -96,7 +96,7 @@ async function resetPassword(
   await throttle.take(["link-address", client.address]);
   const tokenDetails = await emailTokens.check(token);
   if (tokenDetails.kind !== "password_reset") throw invalidEmailToken();
-  // Before the link is used up: whoever has it may try another.
+  // Before the link is used up, so that the user can try another password.
   checkPassword(password, tokenDetails.email);
   const hash = await deps.hasher.hash(password);
   await database.transaction(async (tx) => {
@@ -115,32 +115,31 @@ async function resetPassword(
 }
 
 interface PasswordReplacement {
-  /** The person's uuid. */
+  /** The user's uuid. */
   id: string;
   email: string;
   hash: string;
   exceptSessionId?: string;
 }
 
-/** The new password, and the end of whatever the old one had opened; answers with how many sessions ended. */
+/** Stores the new password, ends what the old one opened and mails the user. Returns the number of revoked sessions. */
 async function replacePassword(
   { users, emailTokens, mails, pageUrl }: PasswordDeps,
   tx: Transaction,
   { id, email, hash, exceptSessionId }: PasswordReplacement,
 ): Promise<number> {
-  // A link that somebody asked for before would replace the new one. Before the rest, as where a link is used up: so nobody
-  // waits in a circle.
+  // A reset link from before could replace the new password. Locks the token first, as resetPassword does, to avoid deadlocks.
   await emailTokens.revoke(tx, { kind: "password_reset", subjectId: id });
   const changed = await tx.query(sql`
     update user_credential set password = ${hash}, updated_at = now() where user_id = ${id}::uuid returning id`);
-  if (changed.length === 0) throw new AppError("UnauthorizedException", "There is no such account any more");
-  // Sign-ins that wait for their second factor.
+  if (changed.length === 0) throw new AppError("UnauthorizedException", "This account no longer exists");
+  // Sign-ins that still need a two-factor code.
   await tx.query(sql`delete from user_verification where value = ${id}`);
   await mails.enqueue(tx, passwordChangedMail(email, pageUrl(FORGOTTEN_PASSWORD_PATH)));
   return await users.revokeSessions(tx, id, { id: exceptSessionId });
 }
 
-/** With the credential locked: whoever replaced the password since the former one was compared has ended the session. */
+/** Call it with the credential locked: a concurrent password change has then already deleted the session. */
 async function assertSessionExists(tx: Transaction, id: string): Promise<void> {
   if ((await tx.query(sql`select from user_session where id = ${id}::uuid`)).length > 0) return;
   throw new AppError("UnauthorizedException", "You are not signed in, or your session has ended");
@@ -149,7 +148,7 @@ async function assertSessionExists(tx: Transaction, id: string): Promise<void> {
 async function sendResetLink(deps: PasswordDeps, email: string, client: ClientInfo): Promise<void> {
   const { database, emailTokens, mails, throttle, pageUrl } = deps;
   const user = await findUser(database, sql`email = ${email}`);
-  // So that nobody's mailbox is filled by others.
+  // Limited per account, so that others can't flood the user's mailbox.
   if (!user || !(await throttle.tryTake(["reset-account", email]))) return;
   await database.transaction(async (tx) => {
     const link = {

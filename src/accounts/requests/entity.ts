@@ -1,4 +1,4 @@
-/** Requests for an account, and what was said about them. */
+/** Account requests, and the notes, questions and answers about them. */
 import { defineEntity, p } from "@mikro-orm/postgresql";
 import { Organization } from "../../organizations/api.ts";
 import { organizationTypes } from "../../platform/principal.ts";
@@ -9,7 +9,7 @@ export type AccountRequestStatus = (typeof accountRequestStatuses)[number];
 export const accountRequestNoteKinds = ["note", "question", "answer", "rejection", "approval"] as const;
 export type AccountRequestNoteKind = (typeof accountRequestNoteKinds)[number];
 
-/** Someone waits: for us, or we for them. There is one such request for an address at most. */
+/** At most one open request per e-mail address. */
 const OPEN_STATUSES_SQL = "status in ('pending', 'asked', 'approved')";
 
 export const AccountRequest = defineEntity({
@@ -18,14 +18,14 @@ export const AccountRequest = defineEntity({
   properties: {
     id: p.uuid().primary(),
     status: p.enum(accountRequestStatuses).default("pending"),
-    /** In small letters. */
+    /** Lower case. */
     email: p.text(),
     organizationName: p.text(),
     organizationType: p.enum(organizationTypes),
     message: p.text().nullable(),
     createdAt: p.datetime(3).defaultRaw("now()"),
     decidedAt: p.datetime(3).nullable(),
-    /** In words, as the audit log has it. */
+    /** The display name, as in the audit log. */
     decidedBy: p.text().nullable(),
     organization: () => p.manyToOne(Organization).nullable().deleteRule("no action"),
   },
@@ -40,7 +40,7 @@ export const AccountRequestNote = defineEntity({
     id: p.uuid().primary(),
     request: () => p.manyToOne(AccountRequest).deleteRule("cascade"),
     at: p.datetime(3).defaultRaw("clock_timestamp()"),
-    /** In words, as the audit log has it. */
+    /** The display name, as in the audit log. */
     by: p.text(),
     kind: p.enum(accountRequestNoteKinds),
     text: p.text(),

@@ -1,4 +1,4 @@
-/** What people are written about their request for an account. */
+/** Mails about a request for an account. */
 import { composeMail, type MailContent, type NewMail } from "../../mail/api.ts";
 
 interface AccountRequestMailContent {
@@ -7,11 +7,11 @@ interface AccountRequestMailContent {
 }
 
 const IGNORE_FOOTNOTE =
-  "If you did not ask for this, you need not do anything: without you nothing comes of it.";
+  "If you didn't ask for this, you can ignore it. No account is created unless you set it up yourself.";
 
 /**
- * Goes to whatever address somebody has typed. It repeats nothing of what they wrote beside it, or the form would carry
- * anybody's words to anybody under our name.
+ * Anyone can enter any e-mail address in the public form. So this mail repeats nothing else from the form: it could
+ * otherwise be used to send a stranger's text under our name.
  */
 export function requestReceivedMail({ email }: Pick<AccountRequestMailContent, "email">): NewMail {
   return composeRequestMail(
@@ -21,14 +21,14 @@ export function requestReceivedMail({ email }: Pick<AccountRequestMailContent, "
     {
       title: "Thank you for your request",
       paragraphs: [
-        "You have asked for an account with this address. Somebody reads every request; you will hear from us here.",
+        "We have received your request for a Waymark account with this e-mail address. We read every request, and will reply to this address.",
       ],
       footnote: IGNORE_FOOTNOTE,
     },
   );
 }
 
-/** The public form answers the same to everybody; the mailbox's owner alone learns this. */
+/** The public form answers the same for every e-mail address; only the owner of the mailbox learns that it has an account. */
 export function accountExistsMail(
   { email }: Pick<AccountRequestMailContent, "email">,
   signInUrl: string,
@@ -36,11 +36,11 @@ export function accountExistsMail(
   return composeRequestMail(email, "account_exists", "You already have an account", {
     title: "You already have an account",
     paragraphs: [
-      "Somebody, probably you, has asked for an account with this e-mail address. You have one already, so there is nothing to wait for: sign in with it.",
-      'Should you not remember the password, "Forgotten your password?" on the same page brings you a new one.',
+      "Someone, probably you, asked for a Waymark account with this e-mail address. You already have one, so you can sign in now.",
+      'If you don\'t remember your password, choose "Forgotten your password?" on the sign-in page.',
     ],
     action: { label: "Sign in", url: signInUrl },
-    footnote: IGNORE_FOOTNOTE,
+    footnote: "If you didn't ask for this, you can ignore it. Your account hasn't changed.",
   });
 }
 
@@ -49,10 +49,10 @@ export function registrationMail(
   url: string,
 ): NewMail {
   return composeRequestMail(email, "registration", `Welcome: set up your account for ${organizationName}`, {
-    title: "Your account is ready to be set up",
+    title: "Your account is ready to set up",
     paragraphs: [
-      `We are glad to have ${organizationName} with us. Choose a name and a password, and you can begin.`,
-      "The link is good once, for 72 hours. Should it have ended, ask for an account with this address again, and a new one is sent at once.",
+      `We have approved your request and are glad to have ${organizationName} with us. To get started, choose a name and a password.`,
+      "The link works once and expires after 72 hours. If it has expired, request an account with this e-mail address again: we will send you a new link straight away.",
     ],
     action: { label: "Set up your account", url },
     footnote: IGNORE_FOOTNOTE,
@@ -64,11 +64,11 @@ export function rejectionMail(
   reason: string,
 ): NewMail {
   return composeRequestMail(email, "account_request_rejected", `Your request for ${organizationName}`, {
-    title: "We cannot open this account",
+    title: "We can't open this account",
     paragraphs: [
-      `Thank you for asking for an account for ${organizationName}. We have read your request, and cannot open one as things are. This is why:`,
+      `Thank you for requesting an account for ${organizationName}. We have read your request, and can't open an account at present, for this reason:`,
       reason,
-      "Should this change, or should we have misunderstood, you are welcome to ask again.",
+      "If this changes, or if we have misunderstood, you are welcome to send a new request.",
     ],
   });
 }
@@ -85,11 +85,11 @@ export function questionMail(
     {
       title: "We have a question",
       paragraphs: [
-        `Thank you for asking for an account for ${organizationName}. Before we can go on, we should like to know:`,
+        `Thank you for requesting an account for ${organizationName}. Before we can decide, we have a question:`,
         question,
       ],
       action: { label: "Answer", url },
-      footnote: `The link is good for 14 days, and for one answer. ${IGNORE_FOOTNOTE}`,
+      footnote: `The link works for one answer and expires after 14 days. ${IGNORE_FOOTNOTE}`,
     },
   );
 }

@@ -1,4 +1,4 @@
-/** Reading requests for an account: for operators alone. */
+/** Reads account requests, for operators only. */
 import { decodeIdCursor, encodeCursor } from "../../platform/cursor.ts";
 import type { Queryable } from "../../platform/postgres/database.ts";
 import type { OrganizationType } from "../../platform/principal.ts";
@@ -17,9 +17,9 @@ export interface AccountRequestView {
   readonly createdAt: string;
   readonly decidedAt: string | null;
   readonly decidedBy: string | null;
-  /** Until when the registration's link is good; null: none was sent, or it was used. */
+  /** When the registration link expires; null if none was sent or it was used. */
   readonly registrationExpiresAt: string | null;
-  /** A uuid; null: none was made. */
+  /** A uuid; null if no organisation was created. */
   readonly organizationId: string | null;
 }
 
@@ -34,7 +34,7 @@ export interface AccountRequestListOptions {
   /** Absent: any. */
   readonly statuses?: readonly AccountRequestStatus[] | undefined;
   readonly limit: number;
-  /** The uuid after which to go on (`readRequestCursor`); null: from the newest on. */
+  /** Start after the request with this uuid (`readAccountRequestCursor`); null: at the newest. */
   readonly after: string | null;
 }
 
@@ -66,7 +66,7 @@ export async function countAccountRequests(
   return row?.count ?? 0;
 }
 
-/** Those of `ids` (uuids) that there are, in no particular order. */
+/** Returns the existing requests of `ids` (uuids), in no particular order. */
 export async function accountRequestsByIds(
   on: Queryable,
   ids: readonly string[],
@@ -94,29 +94,29 @@ export async function accountRequestNotes(
   return notes;
 }
 
-/** What an operator should know before deciding on each request that waits, in words. */
+/** Returns warnings for an operator to read before deciding, by request id. Only undecided requests have any. */
 export async function accountRequestWarnings(
   on: Queryable,
   ids: readonly string[],
 ): Promise<Map<string, string[]>> {
   const rows = await on.query<{ id: string; warning: string }>(sql`
-    with asked as (
+    with undecided as (
       select * from account_request where id = any(${[...ids]}::uuid[]) and status in ('pending', 'asked')
     )
-    select asked.id, 'An account has this e-mail address already' as warning
-      from asked join user_account on user_account.email = asked.email
+    select undecided.id, 'An account with this e-mail address already exists' as warning
+      from undecided join user_account on user_account.email = undecided.email
     union all
-    select asked.id, format('There is an organisation named "%s" already', organization.name)
-      from asked join organization on lower(organization.name) = lower(asked.organization_name)
+    select undecided.id, format('An organisation named "%s" already exists', organization.name)
+      from undecided join organization on lower(organization.name) = lower(undecided.organization_name)
     union all
-    select asked.id, format('%s other requests that wait name the same organisation', count(*))
-      from asked join account_request other on lower(other.organization_name) = lower(asked.organization_name)
-        and other.id <> asked.id and other.status in ('pending', 'asked')
-      group by asked.id
+    select undecided.id, format('Other undecided requests for the same organisation: %s', count(*))
+      from undecided join account_request other on lower(other.organization_name) = lower(undecided.organization_name)
+        and other.id <> undecided.id and other.status in ('pending', 'asked')
+      group by undecided.id
     union all
-    select asked.id, 'A request of this e-mail address was rejected before'
-      from asked where exists (
-        select from account_request former where former.email = asked.email and former.status = 'rejected')
+    select undecided.id, 'An earlier request from this e-mail address was rejected'
+      from undecided where exists (
+        select from account_request former where former.email = undecided.email and former.status = 'rejected')
     order by id, warning`);
   const warnings = new Map<string, string[]>();
   for (const { id, warning } of rows) warnings.set(id, [...(warnings.get(id) ?? []), warning]);
@@ -129,7 +129,7 @@ export function accountRequestCursor({ id }: Pick<AccountRequestView, "id">): st
   return encodeCursor(CURSOR, [id]);
 }
 
-/** The uuid after which to go on; null where it is no cursor of this list. */
+/** Returns the uuid to start after, or null if `text` is not a cursor of this list. */
 export function readAccountRequestCursor(text: string): string | null {
   return decodeIdCursor(CURSOR, text);
 }

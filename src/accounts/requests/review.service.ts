@@ -1,4 +1,4 @@
-/** What operators do with requests for an account: each act with its mail and its place in the audit log, or not at all. */
+/** Operators' decisions on account requests. Each change commits together with its mail and its audit entry. */
 import type { MailService, NewMail } from "../../mail/api.ts";
 import { insertOrganization } from "../../organizations/api.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -15,18 +15,18 @@ import { accountRequestsByIds, type AccountRequestView } from "./queries.ts";
 import { addNote, hasAccount, MAX_NOTES_PER_REQUEST } from "./service.ts";
 
 /**
- * `id`: typed. Whether the caller is an operator is the caller's to know. Throws NotFoundException where there is no such
- * request, ConflictException where it is not in the state for it, BadRequestException for words that cannot be sent.
+ * `id`: typed. The caller must check that the principal is an operator. Throws NotFoundException for an unknown request,
+ * ConflictException if its status doesn't allow the action, BadRequestException for an invalid text.
  */
 export interface ReviewService {
-  /** Makes the organisation, by the name that was asked for or another, and sends the registration's link. */
+  /** Creates the organisation, with the requested name or `organizationName`, and mails the registration link. */
   approve(context: AuditContext, id: string, organizationName?: string | null): Promise<AccountRequestView>;
   reject(context: AuditContext, id: string, reason: string): Promise<AccountRequestView>;
-  /** Asks again as well: the former question's link ends. */
+  /** Mails a question with a link to answer it. A further question invalidates the previous link. */
   askQuestion(context: AuditContext, id: string, question: string): Promise<AccountRequestView>;
-  /** For operators alone, whatever the state. */
+  /** Adds a note that only operators see, in any status. */
   addNote(context: AuditContext, id: string, text: string): Promise<AccountRequestView>;
-  /** The former link ends. */
+  /** Mails a new registration link and invalidates the previous one. */
   resendRegistration(context: AuditContext, id: string): Promise<AccountRequestView>;
 }
 
@@ -35,13 +35,13 @@ export interface ReviewDeps {
   clock: Clock;
   emailTokens: EmailTokenService;
   mails: Pick<MailService, "enqueue">;
-  /** An address of the console. */
+  /** Returns the URL of a console page. */
   pageUrl: (path: string) => string;
 }
 
 const ANSWER_LIFETIME_MS = 14 * 86_400_000;
 
-/** A request that is being decided on, locked. */
+/** A request whose row is locked. */
 interface LockedRequest {
   readonly id: string;
   readonly status: AccountRequestStatus;
@@ -56,32 +56,32 @@ interface ReviewContext {
   readonly tx: Transaction;
   readonly request: LockedRequest;
   readonly context: AuditContext;
-  /** Who decides, in words. */
+  /** The operator's display name. */
   readonly reviewerName: string;
 }
 
 export function createReviewService(deps: ReviewDeps): ReviewService {
-  const review = (context: AuditContext, id: string, work: (review: ReviewContext) => Promise<void>) =>
+  const runReview = (context: AuditContext, id: string, action: (review: ReviewContext) => Promise<void>) =>
     deps.database.transaction(async (tx) => {
       const request = await lockRequest(tx, id);
-      await work({ tx, request, context, reviewerName: await actorDisplayName(tx, context.actor) });
+      await action({ tx, request, context, reviewerName: await actorDisplayName(tx, context.actor) });
       return (await accountRequestsByIds(tx, [request.id]))[0] as AccountRequestView;
     });
 
   return {
-    approve: (context, id, name) => review(context, id, (held) => approve(deps, held, name ?? null)),
-    reject: (context, id, text) => review(context, id, (held) => reject(deps, held, text)),
-    askQuestion: (context, id, text) => review(context, id, (held) => askQuestion(deps, held, text)),
+    approve: (context, id, name) => runReview(context, id, (review) => approve(deps, review, name ?? null)),
+    reject: (context, id, text) => runReview(context, id, (review) => reject(deps, review, text)),
+    askQuestion: (context, id, text) => runReview(context, id, (review) => askQuestion(deps, review, text)),
     addNote: (context, id, text) =>
-      review(context, id, async (held) => {
-        await addReviewNote(held, "note", parseOrThrow(freeText, text, "text"));
-        await recordReview(held, "noted");
+      runReview(context, id, async (review) => {
+        await addReviewNote(review, "note", parseOrThrow(freeText, text, "text"));
+        await recordReview(review, "noted");
       }),
     resendRegistration: (context, id) =>
-      review(context, id, async (held) => {
-        requireStatus(held, ["approved"]);
-        await sendRegistration(deps, held, await findOrganizationName(held));
-        await recordReview(held, "registration_resent");
+      runReview(context, id, async (review) => {
+        requireStatus(review, ["approved"]);
+        await sendRegistration(deps, review, await findOrganizationName(review));
+        await recordReview(review, "registration_resent");
       }),
   };
 }
@@ -91,7 +91,7 @@ async function approve(deps: ReviewDeps, review: ReviewContext, otherName: strin
   requireStatus(review, ["pending", "asked"]);
   if (await hasAccount(tx, request.email))
     throw conflictError(
-      "There is an account with this e-mail address already. Reject the request, or ask for another address.",
+      "An account with this e-mail address already exists. Reject the request, or ask for another e-mail address.",
     );
   const name =
     otherName === null
@@ -137,7 +137,7 @@ async function askQuestion(
   await recordReview(review, "asked");
 }
 
-/** `FOR UPDATE`: of two that decide at once the second finds it decided. */
+/** Locks the row, so that of two concurrent decisions the second sees the first. Throws NotFoundException. */
 async function lockRequest(tx: Queryable, typedId: string): Promise<LockedRequest> {
   const id = fromTypedId("arq", typedId);
   const [request] =
@@ -161,7 +161,7 @@ async function decide(
     update account_request set status = ${status}, decided_by = ${reviewerName}, organization_id = ${organizationId}::uuid,
       decided_at = ${new Date(clock.now()).toISOString()}::timestamptz
     where id = ${request.id}`);
-  // A question that was decided without needs no answer any more.
+  // An open question no longer needs an answer.
   await emailTokens.revoke(tx, { kind: "account_request_answer", subjectId: request.id });
 }
 
@@ -193,13 +193,9 @@ async function addReviewNote(
   text: string,
 ): Promise<void> {
   if (await addNote(tx, { requestId: request.id, kind, by: reviewerName, text })) return;
-  throw new AppError(
-    "ConflictException",
-    `There are ${MAX_NOTES_PER_REQUEST} notes already, which is all that fits`,
-    {
-      details: { limit: MAX_NOTES_PER_REQUEST },
-    },
-  );
+  throw new AppError("ConflictException", `A request can have at most ${MAX_NOTES_PER_REQUEST} notes`, {
+    details: { limit: MAX_NOTES_PER_REQUEST },
+  });
 }
 
 function recordReview(
@@ -217,11 +213,11 @@ function recordReview(
 }
 
 const statusText: Readonly<Record<AccountRequestStatus, string>> = {
-  pending: "waits for an operator",
-  asked: "waits for the person's answer",
-  approved: "was approved already",
-  registered: "was approved already, and the person has registered",
-  rejected: "was rejected already",
+  pending: "is waiting for an operator's decision",
+  asked: "is waiting for the requester's answer",
+  approved: "was already approved",
+  registered: "was already approved, and its account created",
+  rejected: "was already rejected",
 };
 
 function requireStatus({ request }: ReviewContext, statuses: readonly AccountRequestStatus[]): void {
@@ -230,19 +226,19 @@ function requireStatus({ request }: ReviewContext, statuses: readonly AccountReq
   throw conflictError(`The request ${statusText[request.status]}${by}`);
 }
 
-function conflictError(sentence: string): AppError {
-  return new AppError("ConflictException", sentence);
+function conflictError(message: string): AppError {
+  return new AppError("ConflictException", message);
 }
 
-/** The field is known, so that the form can point at it. */
+/** Names the field, so that the form can highlight it. */
 function nameTakenError(name: string): AppError {
   const problem: Problem = {
     location: "body",
     field: "organizationName",
     code: "conflict",
-    message: `is taken: there is an organisation named "${name}" already. Give it another name.`,
+    message: `is taken: an organisation named "${name}" already exists. Choose another name.`,
   };
-  return new AppError("ConflictException", `There is an organisation named "${name}" already`, {
+  return new AppError("ConflictException", `An organisation named "${name}" already exists`, {
     details: [problem],
   });
 }

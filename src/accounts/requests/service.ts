@@ -1,4 +1,4 @@
-/** Requests for an account, as the public makes and completes them. Nobody learns from it which addresses are known. */
+/** Public account requests and answers to operators' questions. No response reveals which e-mail addresses have accounts. */
 import type { MailService } from "../../mail/api.ts";
 import type { BackgroundQueue } from "../../platform/concurrency/background-queue.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -21,12 +21,12 @@ import type { Throttle } from "../auth/throttle.ts";
 
 export interface AccountRequestService {
   /**
-   * Takes a request as it came. What becomes of it, once this has resolved, depends on whether the address is known, and
-   * goes by mail. Throws BadRequestException with every wrong value, and TooManyRequestsException.
+   * Validates `body`, then processes the request in the background and replies by mail. Throws BadRequestException with
+   * every problem, and TooManyRequestsException.
    */
-  submit(body: unknown, origin: AuditSource): Promise<void>;
-  /** The answer to a question of ours: `{token, message}`. Throws NotFoundException for a link that is not good any more. */
-  answer(body: unknown, origin: AuditSource): Promise<void>;
+  submit(body: unknown, source: AuditSource): Promise<void>;
+  /** Answers an operator's question. `body`: `{token, message}`. Throws NotFoundException for an invalid link. */
+  answer(body: unknown, source: AuditSource): Promise<void>;
 }
 
 export interface AccountRequestDeps {
@@ -36,7 +36,7 @@ export interface AccountRequestDeps {
   mails: Pick<MailService, "enqueue">;
   throttle: Throttle;
   backgroundQueue: BackgroundQueue;
-  /** An address of the console, such as `https://api.example.com/sign-in`. */
+  /** Returns the URL of a console page, such as `https://api.example.com/sign-in`. */
   pageUrl: (path: string) => string;
 }
 
@@ -65,19 +65,19 @@ export function createAccountRequestService(deps: AccountRequestDeps): AccountRe
       backgroundQueue.run("account request", () => processRequest(deps, request, source));
     },
 
-    async answer(body, origin) {
-      await throttle.take(["link-address", origin.address ?? ""]);
+    async answer(body, source) {
+      await throttle.take(["link-address", source.address ?? ""]);
       const { token, message } = parseOrThrow(answerBody, body);
       const { kind, subjectId: id } = await emailTokens.check(token);
       if (kind !== "account_request_answer") throw invalidEmailToken();
       await database.transaction(async (tx) => {
-        // The request comes before its link, as it does where links are issued: so nobody waits in a circle.
+        // Locks the request before its token, in the same order as issuing a link, to avoid deadlocks.
         await tx.query(
           sql`update account_request set status = 'pending' where id = ${id} and status = 'asked'`,
         );
         const { email } = await emailTokens.consume(tx, token, kind);
         await addNote(tx, { requestId: id, kind: "answer", by: email, text: message });
-        await recordRequestEvent(tx, { action: "account_request.answered", id, origin });
+        await recordRequestEvent(tx, { action: "account_request.answered", id, source });
       });
     },
   };
@@ -99,14 +99,14 @@ async function processRequest(
     await recordRequestEvent(tx, {
       action: "account_request.received",
       id,
-      origin: source,
+      source,
       details: { email },
     });
     await send(requestReceivedMail({ email }));
   });
 }
 
-/** Null where one of this address waits already: that stays as it is. */
+/** Returns the request's uuid; null if the e-mail address already has an open request, which stays unchanged. */
 async function insertRequest(tx: Queryable, request: RequestBody): Promise<string | null> {
   const [row] = await tx.query<{ id: string }>(sql`
     insert into account_request (id, email, organization_name, organization_type, message)
@@ -116,7 +116,7 @@ async function insertRequest(tx: Queryable, request: RequestBody): Promise<strin
   return row?.id ?? null;
 }
 
-/** Who asks again since the registration's link has ended gets a new one. */
+/** Mails a new registration link if the request was approved but its link has expired. */
 async function resendExpiredRegistration(
   { clock, emailTokens, mails, pageUrl }: AccountRequestDeps,
   tx: Transaction,
@@ -144,10 +144,10 @@ export async function hasAccount(on: Queryable, email: string): Promise<boolean>
   return (await on.query(sql`select from user_account where email = ${email}`)).length > 0;
 }
 
-/** Beyond what anybody has to say about one request. */
+/** Of all kinds. */
 export const MAX_NOTES_PER_REQUEST = 200;
 
-/** False where there are too many already. */
+/** Returns false if the request already has the maximum number of notes. */
 export async function addNote(
   tx: Queryable,
   note: { requestId: string; kind: AccountRequestNoteKind; by: string; text: string },
@@ -166,9 +166,9 @@ function recordRequestEvent(
   {
     action,
     id,
-    origin: source,
+    source,
     details,
-  }: { action: string; id: string; origin: AuditSource; details?: Record<string, unknown> },
+  }: { action: string; id: string; source: AuditSource; details?: Record<string, unknown> },
 ): Promise<void> {
   return recordAuditEvent(tx, {
     ...source,

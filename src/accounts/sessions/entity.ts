@@ -1,4 +1,4 @@
-/** What stands between one request of a person and the next: sessions, and sign-ins that wait for their second factor. */
+/** Sessions, and sign-ins that still need a two-factor code. */
 import { defineEntity, p } from "@mikro-orm/postgresql";
 import { User } from "../../organizations/api.ts";
 
@@ -8,15 +8,15 @@ export const UserSession = defineEntity({
   properties: {
     id: p.uuid().primary(),
     user: () => p.manyToOne(User).deleteRule("cascade"),
-    /** Of the cookie, which signs it: whoever reads this table cannot use it. */
+    /** The cookie contains the token and a signature, so the token alone doesn't sign anyone in. */
     token: p.text().unique(),
     address: p.text().nullable(),
     userAgent: p.text().nullable(),
     createdAt: p.datetime(3),
     updatedAt: p.datetime(3),
-    /** However much it is used. */
+    /** The absolute expiry; use doesn't extend it. */
     expiresAt: p.datetime(3),
-    /** To the minute. */
+    /** Updated at most once a minute. */
     lastSeenAt: p.datetime(3).defaultRaw("now()"),
     /** When the user last entered the password, and a code with two-factor. */
     authenticatedAt: p.datetime(3).defaultRaw("now()"),
@@ -28,7 +28,7 @@ export const UserSession = defineEntity({
   ],
 });
 
-/** What the library notes for a short while: a password was right, and a second factor is still to come. */
+/** better-auth's records of sign-ins whose password was correct and whose two-factor code is still missing. */
 export const UserVerification = defineEntity({
   name: "UserVerification",
   tableName: "user_verification",

@@ -1,4 +1,4 @@
-/** A signed-in person as a caller: what every service is told of them, as it is told of a key. */
+/** The principal of a signed-in user, as services receive it. */
 import type { Scope } from "../../api-keys/api.ts";
 import type { OperatorPrincipal, OrganizationPrincipal } from "../../platform/principal.ts";
 import type { UserRole } from "../../organizations/api.ts";
@@ -10,15 +10,14 @@ export interface SignedInUser {
   readonly email: string;
   readonly role: UserRole;
   readonly hasTwoFactor: boolean;
-  /** Until they have one nothing is open to them but their own account. */
+  /** If true and `hasTwoFactor` is false, the user can only manage their own account. */
   readonly requiresTwoFactor: boolean;
 }
 
 interface SessionGrant {
-  /** It is no key. */
   readonly keyId: null;
   readonly scopes: readonly Scope[];
-  /** The service's own hold. */
+  /** The service's default limits apply. */
   readonly rateLimits: null;
   /** A uuid. */
   readonly sessionId: string;
@@ -28,7 +27,7 @@ interface SessionGrant {
   readonly user: SignedInUser;
 }
 
-/** An owner or a member of an organisation. `actor` is the person. */
+/** An owner or a member of an organisation. `actor` is the user. */
 export interface MemberSessionPrincipal extends OrganizationPrincipal, SessionGrant {
   readonly organizationName: string;
 }
@@ -37,14 +36,14 @@ export interface OperatorSessionPrincipal extends OperatorPrincipal, SessionGran
 }
 export type SessionPrincipal = MemberSessionPrincipal | OperatorSessionPrincipal;
 
-/** Who has to have a second factor: REQUIRE_TWO_FACTOR. */
+/** REQUIRE_TWO_FACTOR: the users who must turn on two-factor authentication. */
 export type TwoFactorPolicy = "none" | "operators" | "all";
 
 export function requiresTwoFactor(policy: TwoFactorPolicy, role: UserRole): boolean {
   return policy === "all" || (policy === "operators" && role === "operator");
 }
 
-/** What each role may do. */
+/** The API scopes of each role. */
 export const scopesByRole: Readonly<Record<UserRole, readonly Scope[]>> = {
   owner: ["jobs:read", "jobs:write", "webhooks:manage"],
   member: ["jobs:read", "jobs:write"],

@@ -1,4 +1,4 @@
-/** A person's sessions as they see them, and their end. */
+/** Lists and revokes users' sessions. */
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Queryable } from "../../platform/postgres/database.ts";
 import { AppError } from "../../platform/errors.ts";
@@ -15,24 +15,24 @@ import type { UserService } from "../user.service.ts";
 export interface SessionView {
   /** A uuid. */
   readonly id: string;
-  /** Whether it is the one that asks. */
+  /** True for the session of this request. */
   readonly isCurrent: boolean;
   readonly createdAt: string;
-  /** To the minute. */
+  /** Updated at most once a minute. */
   readonly lastSeenAt: string;
-  /** Where it was used last. */
+  /** The IP address that last used the session. */
   readonly address: string | null;
   readonly userAgent: string | null;
   readonly expiresAt: string;
 }
 
 export interface SessionService {
-  /** Those that are good, the one that was used last first. */
-  list(holder: SessionPrincipal): Promise<SessionView[]>;
-  /** Throws NotFoundException for a session (a uuid) that is not theirs. */
-  revoke(holder: SessionPrincipal, id: string, visit: ClientInfo): Promise<void>;
-  /** Answers with how many. */
-  revokeOthers(holder: SessionPrincipal, visit: ClientInfo): Promise<number>;
+  /** The user's active sessions, last used first; at most 100. */
+  list(principal: SessionPrincipal): Promise<SessionView[]>;
+  /** `id`: a uuid. Throws NotFoundException if the user has no such session. */
+  revoke(principal: SessionPrincipal, id: string, client: ClientInfo): Promise<void>;
+  /** Revokes all of the user's sessions except this one. Returns their number. */
+  revokeOthers(principal: SessionPrincipal, client: ClientInfo): Promise<number>;
 }
 
 export interface SessionDeps {
@@ -63,10 +63,10 @@ export function createSessionService({ database, clock, users }: SessionDeps): S
       });
     },
 
-    revokeOthers: (holder, visit) =>
+    revokeOthers: (principal, client) =>
       database.transaction(async (tx) => {
-        const ended = await users.revokeSessions(tx, holder.user.id, { id: holder.sessionId });
-        if (ended > 0) await recordRevocation(tx, holder, visit, ended);
+        const ended = await users.revokeSessions(tx, principal.user.id, { id: principal.sessionId });
+        if (ended > 0) await recordRevocation(tx, principal, client, ended);
         return ended;
       }),
   };
@@ -89,8 +89,8 @@ function recordRevocation(
 }
 
 /**
- * Deletes ended sessions and expired verifications by PostgreSQL's clock, at most `limit` of each kind. In order, and by an
- * array: so each is found by an index, also by a plan that is made for any values.
+ * Deletes expired and idle sessions and expired verifications by PostgreSQL's clock, at most `limit` of each kind. The
+ * ordered sub-selects in an array make even a generic plan use the indexes.
  */
 export async function purgeSessions(on: Queryable, limit: number): Promise<void> {
   await on.query(sql`
@@ -105,12 +105,12 @@ export async function purgeSessions(on: Queryable, limit: number): Promise<void>
       limit ${limit}::int))`);
 }
 
-/** Everybody signs in again, in browsers that are not known any more. Answers with how many sessions there were. */
+/** Deletes all sessions and forgets all known browsers. Returns the number of sessions. */
 export async function revokeAllSessions(on: Queryable): Promise<number> {
   const [row] = await on.query<{ ended: number }>(sql`
-    with gone as (delete from user_session returning 1),
-      unknown as (update user_credential set browser_epoch = gen_random_uuid())
-    select count(*)::int as ended from gone`);
+    with deleted as (delete from user_session returning 1),
+      forgotten as (update user_credential set browser_epoch = gen_random_uuid())
+    select count(*)::int as ended from deleted`);
   return row?.ended ?? 0;
 }
 

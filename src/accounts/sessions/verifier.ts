@@ -1,4 +1,4 @@
-/** Who the session cookie of a request speaks for, asked of PostgreSQL each time: what ends a session ends it at once. */
+/** Verifies session cookies. Each request reads the session from PostgreSQL, so a revoked session is rejected immediately. */
 import type { Clock } from "../../platform/clock.ts";
 import type { Queryable } from "../../platform/postgres/database.ts";
 import { AppError } from "../../platform/errors.ts";
@@ -10,25 +10,25 @@ import { requiresTwoFactor, scopesByRole, type TwoFactorPolicy, type SessionPrin
 import type { UserRole } from "../../organizations/api.ts";
 
 const HOUR_MS = 3_600_000;
-/** However much it is used. */
+/** The absolute lifetime; use doesn't extend it. */
 export const SESSION_LIFETIME_MS = 30 * 24 * HOUR_MS;
-/** When it is not used. */
+/** A session that isn't used for this long expires. */
 export const SESSION_IDLE_MS = 12 * HOUR_MS;
 const TOUCH_INTERVAL_MS = 60_000;
 
 export interface SessionVerifier {
-  /** Whether the request brings a session's cookie, whatever that is worth. */
+  /** True if the request has a session cookie, valid or not. */
   hasSessionCookie(headers: OriginHeaders): boolean;
-  /** Throws ForbiddenException unless the request comes from a page of our own (platform/own-page.ts). */
+  /** Throws ForbiddenException unless the request comes from a page of our own origin (platform/same-origin.ts). */
   requireSameOrigin(headers: OriginHeaders): void;
   /**
-   * Throws UnauthorizedException where there is no session or it has ended, and ForbiddenException where the organisation
-   * is suspended or the person has yet to turn on the second factor that they must have. Counts as use.
+   * Throws UnauthorizedException for a missing or expired session, and ForbiddenException if the organisation is suspended
+   * or the user must first turn on two-factor authentication. Counts as use of the session.
    */
   verify(headers: OriginHeaders, address: string): Promise<SessionPrincipal>;
-  /** As `verify`, for what people do with their own accounts: also of who has yet to turn it on. */
+  /** As `verify`, but allows users who must still turn on two-factor authentication: for managing their own account. */
   verifyAllowingNoTwoFactor(headers: OriginHeaders, address: string): Promise<SessionPrincipal>;
-  /** As `verify`, of a session that was verified before (its uuid), without counting as use: for connections that stay open. */
+  /** As `verify`, for the session with this uuid, without counting as use: for connections that stay open. */
   revalidate(sessionId: string): Promise<SessionPrincipal>;
 }
 
@@ -37,7 +37,7 @@ export interface SessionVerifierDeps {
   clock: Clock;
   /** Signs the cookies. */
   secret: string;
-  /** Null: the address that a request names. */
+  /** Null: the host that each request names. */
   publicUrl: string | null;
   twoFactorPolicy: TwoFactorPolicy;
 }
@@ -46,12 +46,12 @@ export function createSessionVerifier(deps: SessionVerifierDeps): SessionVerifie
   const { database, clock, secret, twoFactorPolicy } = deps;
   const read = async (condition: Sql): Promise<SessionRow> => {
     const [row] = await database.query<SessionRow>(sql`
-      select session.id, session.expires_at, session.last_seen_at, session.authenticated_at, person.id as user_id, person.name, person.email,
-        person.role, person.two_factor_enabled, organization.id as organization_id,
+      select session.id, session.expires_at, session.last_seen_at, session.authenticated_at, account.id as user_id, account.name, account.email,
+        account.role, account.two_factor_enabled, organization.id as organization_id,
         organization.name as organization_name, organization.type as organization_type,
         organization.suspended_at is not null as suspended
-      from user_session session join user_account person on person.id = session.user_id
-        left join organization on organization.id = person.organization_id
+      from user_session session join user_account account on account.id = session.user_id
+        left join organization on organization.id = account.organization_id
       where ${condition}`);
     if (!row || isExpired(row, clock.now())) throw sessionExpired();
     if (row.suspended) throw new AppError("ForbiddenException", "The organisation is suspended");
@@ -84,7 +84,7 @@ export function createSessionVerifier(deps: SessionVerifierDeps): SessionVerifie
     hasSessionCookie: ({ cookie }) => cookie?.includes(`${SESSION_COOKIE}=`) ?? false,
     requireSameOrigin(headers) {
       if (!isSameOrigin(headers, deps.publicUrl))
-        throw new AppError("ForbiddenException", "This may only be asked for by a page of this site");
+        throw new AppError("ForbiddenException", "This request must come from a page of this site");
     },
     verify: async (headers, address) => requireTwoFactor(await verifyAllowingNoTwoFactor(headers, address)),
     verifyAllowingNoTwoFactor,
@@ -93,7 +93,7 @@ export function createSessionVerifier(deps: SessionVerifierDeps): SessionVerifie
   };
 }
 
-/** One sentence for every reason. */
+/** The same error for every reason. */
 function sessionExpired(): AppError {
   return new AppError("UnauthorizedException", "You are not signed in, or your session has ended");
 }
@@ -103,7 +103,7 @@ function requireTwoFactor(principal: SessionPrincipal): SessionPrincipal {
   if (user.requiresTwoFactor && !user.hasTwoFactor)
     throw new AppError(
       "ForbiddenException",
-      "Your account must have a second step: turn it on in the console first",
+      "Your account must use two-factor authentication: turn it on in the console first",
     );
   return principal;
 }

@@ -1,4 +1,4 @@
-/** What is kept of second factors is encrypted by WAYMARK_SECRET: once that has changed it cannot be opened, and no code is right. */
+/** Explains two-factor failures caused by a changed WAYMARK_SECRET, which encrypts TOTP secrets and recovery codes. */
 import { symmetricDecrypt } from "better-auth/crypto";
 import type { Queryable } from "../../platform/postgres/database.ts";
 import { AppError } from "../../platform/errors.ts";
@@ -7,7 +7,7 @@ import { sql } from "../../platform/postgres/sql.ts";
 import type { BetterAuth } from "../auth/better-auth.ts";
 
 export interface TwoFactorDiagnostics {
-  /** Does `check` of a code. Throws ConflictException where it fails since that person's second factor cannot be opened. */
+  /** Runs `check` of a code. Throws ConflictException if it fails because the user's secret or codes can't be decrypted. */
   explainFailure<T>(userId: string | null, check: () => Promise<T>): Promise<T>;
 }
 
@@ -19,13 +19,13 @@ export interface TwoFactorDiagnosticsDeps {
 
 export function createTwoFactorDiagnostics(deps: TwoFactorDiagnosticsDeps): TwoFactorDiagnostics {
   let isLogged = false;
-  /** Once: every try of everybody who has one would say it again. */
+  /** Logs once per process, as every attempt of every affected user would repeat it. */
   const logSecretMismatch = (): void => {
     if (isLogged) return;
     isLogged = true;
     deps.logger.error(
-      "WAYMARK_SECRET is not the one that second factors were set up with: nobody who has one can sign in. Give the " +
-        "former one back, or turn them off: waymark user reset-two-factor <email>",
+      "WAYMARK_SECRET has changed since users set up two-factor authentication, so they cannot sign in. Restore the " +
+        "previous secret, or turn it off for each user: waymark user reset-two-factor <email>",
     );
   };
 
@@ -34,7 +34,7 @@ export function createTwoFactorDiagnostics(deps: TwoFactorDiagnosticsDeps): TwoF
       try {
         return await check();
       } catch (error) {
-        // What the library does not expect to fail, it throws as it comes: only then is it worth a look.
+        // The library reports wrong codes as AppErrors by now; only an unexpected error can be a decryption failure.
         if (error instanceof AppError || userId === null || (await canDecrypt(deps, userId))) throw error;
         logSecretMismatch();
         throw secretChangedError(error);
@@ -56,8 +56,8 @@ async function canDecrypt({ auth, database }: TwoFactorDiagnosticsDeps, userId: 
 function secretChangedError(cause: unknown): AppError {
   return new AppError(
     "ConflictException",
-    "The service's secret has changed since this second factor was set up: no code can be checked. Ask whoever runs the " +
-      "service to turn it off for you.",
+    "The service's secret has changed since you set up two-factor authentication, so your code can't be checked. Ask the " +
+      "operators of the service to turn it off for you.",
     { cause },
   );
 }

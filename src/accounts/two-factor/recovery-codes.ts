@@ -1,4 +1,4 @@
-/** Recovery codes, as they are handed out and as they are kept: hashed like passwords, and encrypted as the library has them. */
+/** Generates and stores recovery codes: hashed like passwords, then encrypted as better-auth expects. */
 import { generateRandomString, symmetricDecrypt, symmetricEncrypt } from "better-auth/crypto";
 import type { Queryable } from "../../platform/postgres/database.ts";
 import { AppError } from "../../platform/errors.ts";
@@ -7,11 +7,11 @@ import type { BetterAuth } from "../auth/better-auth.ts";
 import type { PasswordHasher } from "../passwords/hasher.ts";
 
 export interface RecoveryCodeStore {
-  /** A new set, good for nothing yet. Throws ServiceUnavailableException where too many passwords are hashed just now. */
+  /** Returns ten new codes, not stored yet. Throws ServiceUnavailableException if too many hashes are queued. */
   generate(): Promise<GeneratedCodes>;
-  /** In the place of the person's former ones. Throws ConflictException where there is no second factor. */
-  save(userId: string, made: GeneratedCodes): Promise<void>;
-  /** What somebody has entered, as it stands in the person's set if it is right: the library compares. */
+  /** Replaces the user's codes. Throws ConflictException if two-factor authentication is off. */
+  save(userId: string, generated: GeneratedCodes): Promise<void>;
+  /** Hashes an entered code with the salt of the user's codes. The library compares the result with the stored ones. */
   toStoredForm(userId: string, entered: string): Promise<string>;
 }
 
@@ -34,7 +34,7 @@ export function createRecoveryCodes({ auth, database, hasher }: RecoveryCodeDeps
     async generate() {
       const codes = Array.from({ length: CODE_COUNT }, newCode);
       const [first = "", ...others] = codes;
-      // One salt for the set: what is entered is hashed once, not against each. One after the other: people sign in meanwhile.
+      // All codes share one salt, so that an entered code is hashed only once. Hashed one by one, to let sign-ins run in between.
       const hashes = [await hasher.hash(first)];
       for (const code of others) hashes.push(await hasher.hashWithSaltOf(hashes[0] as string, code));
       return { codes, hashes };
@@ -42,11 +42,11 @@ export function createRecoveryCodes({ auth, database, hasher }: RecoveryCodeDeps
 
     async save(userId, { hashes }) {
       const { secretConfig: key } = await auth.$context;
-      const kept = await symmetricEncrypt({ key, data: JSON.stringify(hashes) });
+      const encrypted = await symmetricEncrypt({ key, data: JSON.stringify(hashes) });
       const changed = await database.query(
-        sql`update user_two_factor set recovery_codes = ${kept} where user_id = ${userId}::uuid returning id`,
+        sql`update user_two_factor set recovery_codes = ${encrypted} where user_id = ${userId}::uuid returning id`,
       );
-      if (changed.length === 0) throw new AppError("ConflictException", "The second factor is off");
+      if (changed.length === 0) throw new AppError("ConflictException", "Two-factor authentication is off");
     },
 
     async toStoredForm(userId, entered) {
@@ -55,10 +55,10 @@ export function createRecoveryCodes({ auth, database, hasher }: RecoveryCodeDeps
       );
       if (!row) return entered;
       const { secretConfig: key } = await auth.$context;
-      const kept = JSON.parse(await symmetricDecrypt({ key, data: row.recovery_codes })) as string[];
-      // None is left, or they were handed out before codes were hashed.
-      if (!kept[0]?.startsWith("$argon2id$")) return entered;
-      return await hasher.hashWithSaltOf(kept[0], entered);
+      const hashes = JSON.parse(await symmetricDecrypt({ key, data: row.recovery_codes })) as string[];
+      // No codes are left, or they were stored before codes were hashed.
+      if (!hashes[0]?.startsWith("$argon2id$")) return entered;
+      return await hasher.hashWithSaltOf(hashes[0], entered);
     },
   };
 }

@@ -1,4 +1,4 @@
-/** For people who have lost their second factor and its recovery codes: whoever runs the service turns it off for them. */
+/** Turns two-factor authentication off for users who have lost their authenticator app and recovery codes. */
 import type { MailService } from "../../mail/api.ts";
 import type { Database, Transaction } from "../../platform/postgres/database.ts";
 import { AppError } from "../../platform/errors.ts";
@@ -11,7 +11,7 @@ import { revokeSessions } from "../user.service.ts";
 export interface TwoFactorResetDeps {
   database: Database;
   mails: Pick<MailService, "enqueue">;
-  /** An address of the console, such as `https://api.example.com/sign-in`. */
+  /** Returns the URL of a console page, such as `https://api.example.com/sign-in`. */
   pageUrl: (path: string) => string;
 }
 
@@ -21,8 +21,8 @@ export interface TwoFactorResetResult {
 }
 
 /**
- * They keep their password, and are told by mail. Throws BadRequestException for what is no address, NotFoundException
- * where it has no account, and ConflictException where there is no second factor.
+ * Also revokes the user's sessions and mails them. `input`: the e-mail address. Throws BadRequestException if it is
+ * invalid, NotFoundException if it has no account, and ConflictException if two-factor authentication is off.
  */
 export async function resetTwoFactor(
   { database, mails, pageUrl }: TwoFactorResetDeps,
@@ -34,11 +34,11 @@ export async function resetTwoFactor(
     const [user] = await tx.query<{ id: string; organization_id: string | null }>(
       sql`select id, organization_id from user_account where email = ${email}`,
     );
-    if (!user) throw new AppError("NotFoundException", `Nobody has an account with ${email}`);
-    // Before the account, as where a session is used: so nobody waits in a circle.
+    if (!user) throw new AppError("NotFoundException", `No account has the e-mail address ${email}`);
+    // Locks sessions before the account, in the same order as using a session, to avoid deadlocks.
     const sessionsRevoked = await revokeSessions(tx, user.id);
     if (!(await disableTwoFactor(tx, user.id)))
-      throw new AppError("ConflictException", `${email} has no second factor`);
+      throw new AppError("ConflictException", `Two-factor authentication is off for ${email}`);
     await mails.enqueue(tx, twoFactorResetMail(email, pageUrl(FORGOTTEN_PASSWORD_PATH)));
     await recordAuditEvent(tx, {
       action: "two_factor.reset",
@@ -51,7 +51,7 @@ export async function resetTwoFactor(
   });
 }
 
-/** With its secret, its recovery codes and the sign-ins that wait for it. False where it was off. */
+/** Also deletes the secret, the recovery codes and unfinished sign-ins. Returns false if it was already off. */
 export async function disableTwoFactor(tx: Transaction, userId: string): Promise<boolean> {
   const changed = await tx.query(sql`
     update user_account set two_factor_enabled = false, updated_at = now()

@@ -1,4 +1,4 @@
-/** The second factors that people have, for whoever has to know whether WAYMARK_SECRET opens them. */
+/** Checks whether WAYMARK_SECRET can decrypt users' TOTP secrets. */
 import type { Queryable } from "../../platform/postgres/database.ts";
 import type { SecretBox } from "../../platform/secret-box.ts";
 import { raw } from "../../platform/postgres/sql.ts";
@@ -15,14 +15,14 @@ const TWO_FACTOR_SECRETS_SQL = `
   select email, secret from user_account join user_two_factor factor on factor.user_id = user_account.id
   where two_factor_enabled`;
 
-/** The addresses, in order, of those whose second factor `box` does not open. */
+/** Returns the sorted e-mail addresses of users whose TOTP secret `secretBox` can't decrypt. */
 export async function usersWithUnreadableSecret(on: Queryable, secretBox: KeyDerivation): Promise<string[]> {
   const rows = await on.query<SecretRow>(raw(`${TWO_FACTOR_SECRETS_SQL} order by email`));
   const isDecrypted = await tryDecryptAll(secretBox, rows);
   return rows.filter((_row, index) => isDecrypted[index] === false).map(({ email }) => email);
 }
 
-/** Whether `box` opens the second factor that was set up last; null: nobody has one. */
+/** Returns true if `secretBox` can decrypt the newest TOTP secret; null if there is none. */
 export async function canDecryptLatestSecret(
   on: Queryable,
   secretBox: KeyDerivation,
@@ -34,12 +34,14 @@ export async function canDecryptLatestSecret(
 
 async function tryDecryptAll(secretBox: KeyDerivation, rows: readonly SecretRow[]): Promise<boolean[]> {
   if (rows.length === 0) return [];
-  // Loaded only here: every command asks for the database's check, and hardly one comes to this.
+  // Imported lazily: every CLI command imports this module, and few need the library.
   const { symmetricDecrypt } = await import("better-auth/crypto");
   const key = {
     keys: new Map([[SECRET_VERSION, deriveAuthSecret(secretBox)]]),
     currentVersion: SECRET_VERSION,
   };
-  const opened = await Promise.allSettled(rows.map(({ secret }) => symmetricDecrypt({ key, data: secret })));
-  return opened.map(({ status }) => status === "fulfilled");
+  const decryptions = await Promise.allSettled(
+    rows.map(({ secret }) => symmetricDecrypt({ key, data: secret })),
+  );
+  return decryptions.map(({ status }) => status === "fulfilled");
 }

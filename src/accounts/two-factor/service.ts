@@ -1,4 +1,4 @@
-/** A person's second factor: codes of an app (TOTP), and recovery codes for when that is lost. */
+/** Two-factor authentication of users: TOTP codes of an authenticator app, and recovery codes. */
 import type { MailService } from "../../mail/api.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Queryable } from "../../platform/postgres/database.ts";
@@ -18,18 +18,18 @@ import type { TwoFactorDiagnostics } from "./diagnostics.ts";
 import type { UserService } from "../user.service.ts";
 
 export interface TwoFactorService {
-  /** Answers with the `otpauth:` address that an app is shown. Nothing counts until a code is confirmed. */
-  begin(holder: SessionPrincipal, password: string, visit: ClientInfo): Promise<string>;
-  /** Turns it on. The session goes on under another id, and the person's others, opened by a password alone, end. */
-  confirm(holder: SessionPrincipal, code: string, visit: ClientInfo): Promise<TwoFactorConfirmation>;
-  /** Replaces the codes. Throws ReauthenticationRequiredError without a fresh authentication, as does `disable`. */
-  regenerateRecoveryCodes(holder: SessionPrincipal, visit: ClientInfo): Promise<readonly string[]>;
-  /** Turns it off. Throws ConflictException for users who must have it. */
-  disable(holder: SessionPrincipal, visit: ClientInfo): Promise<void>;
+  /** Returns the `otpauth:` URI for the authenticator app. Two-factor stays off until a code is confirmed. */
+  begin(principal: SessionPrincipal, password: string, client: ClientInfo): Promise<string>;
+  /** Turns two-factor on. Replaces the current session, and revokes the user's other sessions. */
+  confirm(principal: SessionPrincipal, code: string, client: ClientInfo): Promise<TwoFactorConfirmation>;
+  /** Replaces the recovery codes. Throws ReauthenticationRequiredError without a fresh authentication, as does `disable`. */
+  regenerateRecoveryCodes(principal: SessionPrincipal, client: ClientInfo): Promise<readonly string[]>;
+  /** Turns two-factor off. Throws ConflictException for users who must have it. */
+  disable(principal: SessionPrincipal, client: ClientInfo): Promise<void>;
 }
 
 export interface TwoFactorConfirmation {
-  /** Each good once. */
+  /** The recovery codes. Each works once. */
   readonly codes: readonly string[];
   /** `Set-Cookie` texts. */
   readonly cookies: readonly string[];
@@ -46,7 +46,7 @@ export interface TwoFactorDeps {
   recoveryCodes: RecoveryCodeStore;
   /** Signs the cookies. */
   secret: string;
-  /** An address of the console, such as `https://api.example.com/sign-in`. */
+  /** Returns the URL of a console page, such as `https://api.example.com/sign-in`. */
   pageUrl: (path: string) => string;
 }
 
@@ -60,17 +60,17 @@ interface TwoFactorEvent {
 export function createTwoFactorService(deps: TwoFactorDeps): TwoFactorService {
   const { auth, throttle, recoveryCodes } = deps;
 
-  /** The library compares the password; how often, we bound. */
-  const withPassword = async <T>({ user }: SessionPrincipal, work: () => Promise<T>): Promise<T> => {
+  /** Limits the password attempts of `call`, in which the library checks the password. */
+  const withPasswordLimit = async <T>({ user }: SessionPrincipal, call: () => Promise<T>): Promise<T> => {
     await throttle.take(["password-account", user.id]);
-    const result = await work();
+    const result = await call();
     await throttle.refund(["password-account", user.id]);
     return result;
   };
 
   return {
     async begin(principal, password, client) {
-      const { result } = await withPassword(principal, () =>
+      const { result } = await withPasswordLimit(principal, () =>
         callBetterAuth(() => auth.api.enableTwoFactor(requestOptions({ password }, client))),
       );
       return "totpURI" in result ? result.totpURI : "";
@@ -79,15 +79,15 @@ export function createTwoFactorService(deps: TwoFactorDeps): TwoFactorService {
     async confirm(principal, code, client) {
       const { id } = principal.user;
       if (principal.user.hasTwoFactor)
-        throw new AppError("ConflictException", "The second factor is on already");
+        throw new AppError("ConflictException", "Two-factor authentication is already on");
       await throttle.take(["two-factor-account", id]);
-      // Before anything is turned on: else a hasher that is busy would leave it on without codes.
+      // First, as this fails if the hasher is busy: two-factor must not be on without recovery codes.
       const generated = await recoveryCodes.generate();
       const { cookies } = await deps.twoFactorDiagnostics.explainFailure(id, () =>
         callBetterAuth(() => auth.api.verifyTOTP(requestOptions({ code }, client)), wrongCodeErrors),
       );
       const sessionsEnded = await revokeOtherSessions(deps, id, cookies);
-      // It is spent: who saw it entered cannot sign in with it.
+      // Marks the code as used, so that an onlooker can't sign in with it.
       await throttle.tryTake(["totp-replay", `${id} ${code}`]);
       await throttle.refund(["two-factor-account", id]);
       await recoveryCodes.save(id, generated);
@@ -101,20 +101,21 @@ export function createTwoFactorService(deps: TwoFactorDeps): TwoFactorService {
     async regenerateRecoveryCodes(principal, client) {
       if (!principal.user.hasTwoFactor) throw notEnabledError();
       requireFreshAuthentication(principal, deps.clock.now());
-      const made = await recoveryCodes.generate();
-      await recoveryCodes.save(principal.user.id, made);
+      const generated = await recoveryCodes.generate();
+      await recoveryCodes.save(principal.user.id, generated);
       await recordAndMail(deps, deps.database, { principal, client, action: "recovery_codes.regenerated" });
-      return made.codes;
+      return generated.codes;
     },
 
-    disable: (holder, visit) => disable(deps, holder, visit),
+    disable: (principal, client) => disable(deps, principal, client),
   };
 }
 
 async function disable(deps: TwoFactorDeps, principal: SessionPrincipal, client: ClientInfo): Promise<void> {
   const { id, hasTwoFactor, requiresTwoFactor } = principal.user;
   if (!hasTwoFactor) throw notEnabledError();
-  if (requiresTwoFactor) throw new AppError("ConflictException", "Your account must have a second step");
+  if (requiresTwoFactor)
+    throw new AppError("ConflictException", "Your account must use two-factor authentication");
   requireFreshAuthentication(principal, deps.clock.now());
   await deps.database.transaction(async (tx) => {
     if (!(await disableTwoFactor(tx, id))) throw notEnabledError();
@@ -122,7 +123,7 @@ async function disable(deps: TwoFactorDeps, principal: SessionPrincipal, client:
   });
 }
 
-/** All but the one of `cookies`. A sign-in that is under way sees that the second factor is on, and ends its own (auth.sign-in.ts). */
+/** Keeps only the session of `cookies`. A sign-in still in progress revokes its own session (auth/sign-in.service.ts). */
 function revokeOtherSessions(
   { database, users, secret }: TwoFactorDeps,
   userId: string,
@@ -133,21 +134,21 @@ function revokeOtherSessions(
 }
 
 function notEnabledError(): AppError {
-  return new AppError("ConflictException", "The second factor is off");
+  return new AppError("ConflictException", "Two-factor authentication is off");
 }
 
-/** What the library is asked with. */
+/** The options of a library call. */
 function requestOptions<Body>(body: Body, client: ClientInfo) {
   return { body, headers: authHeaders(client, client.cookie), returnHeaders: true } as const;
 }
 
-/** The person is signed in: a wrong code is a wrong entry, not a lack of a session. */
+/** A 400 instead of a 401: the user is signed in, and only the code is wrong. */
 const wrongCodeErrors = {
   INVALID_CODE: () =>
-    badRequest([{ location: "body", field: "code", code: "invalid_value", message: "is not right" }]),
+    badRequest([{ location: "body", field: "code", code: "invalid_value", message: "is wrong" }]),
 };
 
-/** Records the act, and mails the user where two-factor was turned on or off. */
+/** Records the event, and mails the user if two-factor was turned on or off. */
 async function recordAndMail(
   { mails, pageUrl }: TwoFactorDeps,
   on: Queryable,

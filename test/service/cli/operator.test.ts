@@ -53,7 +53,7 @@ describe("operator create", { timeout: 90_000 }, () => {
       run("operator", "create"),
     ]);
     expect(known).toMatchObject({ code: 1, stdout: "" });
-    expect(known.stderr).toContain("has an account already");
+    expect(known.stderr).toContain("already has an account");
     expect(nonsense).toMatchObject({ code: 2, stdout: "" });
     expect(missing).toMatchObject({ code: 2, stdout: "" });
   });

@@ -81,7 +81,7 @@ describe("exit code 2 (usage error)", () => {
   it.each([
     [["key", "create", "--org", "Acme", "--cidr", "999"], '"999" is not a CIDR range'],
     [["key", "create", "--org", "Acme", "--expires", "2020-01-01"], "The expiry is in the past"],
-    [["org", "create", "--name", " ", "--type", "agent"], "An organisation needs a name"],
+    [["org", "create", "--name", " ", "--type", "agent"], "The name must not be empty"],
     [["jobs", "export", "--status", "done"], 'Unknown status "done"; known statuses: pending,'],
     [["jobs", "export", "--agent", "Swift Couriers"], '"Swift Couriers" is a contractor, not an agent'],
     [["jobs", "import", "-"], "Cannot detect the format of standard input"],
@@ -128,7 +128,7 @@ describe("exit code 1 (failure)", () => {
     expect(taken).toEqual({
       code: 1,
       stdout: "",
-      stderr: 'Error: There is an organisation named "Acme" already\n',
+      stderr: 'Error: An organisation named "Acme" already exists\n',
     });
     expect(file).toEqual({
       code: 1,

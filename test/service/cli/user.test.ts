@@ -102,7 +102,7 @@ describe("user reset-two-factor", { timeout: 90_000 }, () => {
     expect(unknown.code).toBe(1);
     expect(JSON.parse(unknown.stdout)).toMatchObject({ error: { code: "NotFoundException", hint: null } });
     expect(off).toMatchObject({ code: 1, stdout: "" });
-    expect(off.stderr).toContain("no second factor");
+    expect(off.stderr).toContain("Two-factor authentication is off");
     expect(nonsense).toMatchObject({ code: 2, stdout: "" });
     expect(missing).toMatchObject({ code: 2, stdout: "" });
     expect(await listMailsTo(app, email)).toEqual([]);

@@ -108,7 +108,7 @@ export function fieldErrors(error: unknown): Record<string, string> {
   return Object.fromEntries(error.details.map(({ field, message }) => [field, toSentence(message)]));
 }
 
-/** "must not be empty" below its field: "Must not be empty."; "is not right": "This is not right." */
+/** "must not be empty" below its field: "Must not be empty."; "is wrong": "This is wrong." */
 function toSentence(message: string): string {
   const sentence = message.startsWith("is ") ? `This ${message}` : message;
   return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}${sentence.endsWith(".") ? "" : "."}`;

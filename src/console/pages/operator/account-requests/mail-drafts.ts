@@ -1,13 +1,13 @@
 /**
- * What a person is sent when an operator decides, in the words of the server's `src/accounts/requests/mails.ts`: a test
- * holds the two together.
+ * Previews of the mails that an operator's decision sends. The texts must equal those of `src/accounts/requests/mails.ts`
+ * (test/unit/console/operator.test.ts).
  */
 
 export interface MailDraft {
   to: string;
   subject: string;
   paragraphs: readonly string[];
-  /** The button that the link is behind. */
+  /** The label of the button. */
   action?: string;
 }
 
@@ -21,8 +21,8 @@ export function registrationDraft({ email, organizationName }: DraftRecipient): 
     to: email,
     subject: `Welcome: set up your account for ${organizationName}`,
     paragraphs: [
-      `We are glad to have ${organizationName} with us. Choose a name and a password, and you can begin.`,
-      "The link is good once, for 72 hours. Should it have ended, ask for an account with this address again, and a new one is sent at once.",
+      `We have approved your request and are glad to have ${organizationName} with us. To get started, choose a name and a password.`,
+      "The link works once and expires after 72 hours. If it has expired, request an account with this e-mail address again: we will send you a new link straight away.",
     ],
     action: "Set up your account",
   };
@@ -33,9 +33,9 @@ export function rejectionDraft({ email, organizationName }: DraftRecipient, reas
     to: email,
     subject: `Your request for ${organizationName}`,
     paragraphs: [
-      `Thank you for asking for an account for ${organizationName}. We have read your request, and cannot open one as things are. This is why:`,
+      `Thank you for requesting an account for ${organizationName}. We have read your request, and can't open an account at present, for this reason:`,
       reason,
-      "Should this change, or should we have misunderstood, you are welcome to ask again.",
+      "If this changes, or if we have misunderstood, you are welcome to send a new request.",
     ],
   };
 }
@@ -45,7 +45,7 @@ export function questionDraft({ email, organizationName }: DraftRecipient, quest
     to: email,
     subject: `A question about your request for ${organizationName}`,
     paragraphs: [
-      `Thank you for asking for an account for ${organizationName}. Before we can go on, we should like to know:`,
+      `Thank you for requesting an account for ${organizationName}. Before we can decide, we have a question:`,
       question,
     ],
     action: "Answer",
