@@ -1,4 +1,4 @@
-/** What the audit log says of keys. */
+/** Records changes of API keys in the audit log. */
 import type { EntityManager } from "@mikro-orm/postgresql";
 import type { AccessChange, RecordAccessChange } from "../mail/api.ts";
 import type { AuditSource } from "../audit/api.ts";
@@ -16,7 +16,7 @@ export interface KeyAuditEvent {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** Keeps it in the transaction of `em`. */
+/** Records the event in `em`'s transaction. */
 export async function recordKeyEvent(
   recordAccessChange: RecordAccessChange | undefined,
   em: EntityManager,
@@ -35,15 +35,15 @@ export async function recordKeyEvent(
   });
 }
 
-/** Revokes those of `keys` that are not revoked, and records each; without `by` nothing is recorded. */
+/** Revokes the `keys` that aren't revoked yet, and records each. Without `by`, nothing is recorded. */
 export async function revokeKeys(
   { clock, recordAccessChange }: { clock: Clock; recordAccessChange?: RecordAccessChange | undefined },
   em: EntityManager,
   {
     keys,
     by,
-    noteChange: markChanged,
-  }: { keys: readonly ApiKey[]; by: KeyAuditEvent["by"] | undefined; noteChange: MarkChanged },
+    markChanged,
+  }: { keys: readonly ApiKey[]; by: KeyAuditEvent["by"] | undefined; markChanged: MarkChanged },
 ): Promise<void> {
   for (const key of keys) {
     if (revokeKey(key, clock, markChanged) && by)

@@ -1,7 +1,6 @@
 /**
- * A cache of keys, so that a request does not query PostgreSQL for its key. The access revision is polled twice a second;
- * when it has grown, the keys with a higher revision are dropped. The cache is used only while the last poll is fresh. So a
- * revoked key ends within a second in every process, also in one that lost the database or was suspended.
+ * Caches API keys in memory. Every 400 ms it polls the access revision and drops keys that changed since. It serves keys
+ * only while the last poll is fresh, so every process rejects a revoked key within a second, even without its database.
  */
 import type { Queryable } from "../platform/postgres/database.ts";
 import type { OperatorPrincipal, OrganizationType, OrganizationPrincipal } from "../platform/principal.ts";
@@ -10,16 +9,16 @@ import type { RateLimitOverrides } from "../rate-limits/api.ts";
 import type { Scope } from "./api-key.entity.ts";
 import { createCidrMatcher } from "../platform/cidr.ts";
 
-/** What a key may do, whoever it speaks for. */
+/** The part that all key principals share. */
 interface KeyAuthorization {
   readonly keyId: string;
-  /** Whose token buckets it draws from: the same for a key and the one that replaced it. */
+  /** Names the token buckets: a key and the keys that replaced it by rotation share them. */
   readonly rateBucket: string;
   readonly scopes: readonly Scope[];
   readonly rateLimits: RateLimitOverrides | null;
 }
 
-/** A partner's key. */
+/** A key of an organisation. */
 export interface OrganizationKeyPrincipal extends OrganizationPrincipal, KeyAuthorization {}
 export interface OperatorKeyPrincipal extends OperatorPrincipal, KeyAuthorization {}
 export type ApiKeyPrincipal = OrganizationKeyPrincipal | OperatorKeyPrincipal;
@@ -33,9 +32,9 @@ export interface CachedKey {
 }
 
 export interface KeyCache extends Disposable {
-  /** The unrevoked key with these eight characters. Null: there is none. Undefined: memory cannot tell, and `find` can. */
+  /** Returns the unrevoked key with this lookup, null if there is none, undefined if the cache can't tell: call `load`. */
   get(lookup: string): CachedKey | null | undefined;
-  /** The same from PostgreSQL. */
+  /** Reads the key from PostgreSQL and caches it. Null if there is none. */
   load(lookup: string): Promise<CachedKey | null>;
 }
 
@@ -55,18 +54,18 @@ interface KeyRow {
 const POLL_INTERVAL_MS = 400;
 const TTL_MS = 900;
 const MAX_CACHED_KEYS = 50_000;
-/** Look-ups that found no key are remembered for so long, and the latest of them. */
+/** Look-ups that found no key are cached for this long; at most MAX_MISSES of them, the latest. */
 const MISS_TTL_MS = 10_000;
 const MAX_MISSES = 10_000;
-/** Changed keys that one poll drops by name; where there are more, it drops all. */
+/** Changed keys that one poll drops one by one. If more changed, it drops all keys. */
 const MAX_CHANGED_PER_POLL = 1_000;
 
 export function createKeyCache(database: Queryable): KeyCache {
   const cached = new Map<string, CachedKey>();
-  /** When each miss is no longer trusted; the oldest first. */
+  /** The expiry of each miss, oldest first. */
   const misses = new Map<string, number>();
   let revision: number | null = null;
-  // On the monotonic clock: a wall clock that is set back must not prolong trust.
+  // On the monotonic clock, so that setting the wall clock back doesn't extend it.
   let validUntilMs = 0;
 
   const poll = async (): Promise<void> => {
@@ -81,7 +80,7 @@ export function createKeyCache(database: Queryable): KeyCache {
     }
     validUntilMs = startedMs + TTL_MS;
   };
-  // A reading that fails is not worth a word here: memory goes stale, and the next request meets the database itself.
+  // A failed poll needs no log entry: the cache expires, and the next request queries the database itself.
   const timer = setInterval(() => void poll().catch(() => undefined), POLL_INTERVAL_MS);
   timer.unref();
 
@@ -102,7 +101,7 @@ export function createKeyCache(database: Queryable): KeyCache {
       const before = revision;
       const key = await loadKey(database, lookup);
       if (!key) rememberMiss(lookup);
-      // A change that came to be known meanwhile may be one that this row does not show yet.
+      // If the revision changed during the query, the row may be outdated: don't cache it.
       if (key && before === revision && cached.size < MAX_CACHED_KEYS) cached.set(lookup, key);
       return key;
     },
@@ -110,7 +109,7 @@ export function createKeyCache(database: Queryable): KeyCache {
   };
 }
 
-/** The lookups of the keys that changed after `revision`. Null for all keys: too many changed, or a restore took the number back. */
+/** Returns the lookups of keys changed after `revision`. Null means all: too many changed, or a restore lowered the revision. */
 async function changedSince(
   database: Queryable,
   { revision, read }: { revision: number | null; read: number | null },

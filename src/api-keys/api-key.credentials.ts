@@ -1,23 +1,23 @@
-/** The key that a request brings: `x-api-key` or `Authorization: Bearer`, for REST and GraphQL alike. */
+/** Reads the API key of a REST or GraphQL request from `x-api-key` or `Authorization: Bearer`. */
 import { keyRequired, unauthorized } from "./api-key.verifier.ts";
 
 /** Header values by lower-case name. */
 export type CredentialHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** The key, or null where there is none. Throws UnauthorizedException for two different ones. */
+/** Returns the key, or null if there is none. Throws UnauthorizedException for two different keys. */
 export function findApiKey(headers: CredentialHeaders): string | null {
-  const own = headers["x-api-key"];
+  const apiKeyHeader = headers["x-api-key"];
   const authorization = headers["authorization"];
   const bearer =
     typeof authorization === "string" ? /^bearer +(\S+) *$/i.exec(authorization)?.[1] : undefined;
-  if (typeof own === "string" && bearer !== undefined && own !== bearer) {
-    throw unauthorized("x-api-key and Authorization hold two different keys; send one");
+  if (typeof apiKeyHeader === "string" && bearer !== undefined && apiKeyHeader !== bearer) {
+    throw unauthorized("x-api-key and Authorization contain different keys; send only one");
   }
-  const key = own ?? bearer;
+  const key = apiKeyHeader ?? bearer;
   return typeof key === "string" ? key : null;
 }
 
-/** The key. Throws UnauthorizedException where there is none. */
+/** As `findApiKey`, but throws UnauthorizedException if there is no key. */
 export function requireApiKey(headers: CredentialHeaders): string {
   const key = findApiKey(headers);
   if (key === null) throw keyRequired();

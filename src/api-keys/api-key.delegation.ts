@@ -1,4 +1,4 @@
-/** What keys and people may do to keys: make, rotate and end those that can do no more than themselves. */
+/** Lets keys and users create, rotate and revoke keys that have no more rights than themselves. */
 import type { EntityManager } from "@mikro-orm/postgresql";
 import { Organization } from "../organizations/api.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -23,27 +23,27 @@ import {
 import { listKeys, type KeyView } from "./api-key.queries.ts";
 
 /**
- * Ids are uuids. A key of another organisation is answered as one that is not there: NotFoundException. Whether whoever
- * asks has the scope to manage keys is the caller's to know.
+ * Ids are uuids. A key of another organisation throws NotFoundException, as if it didn't exist. The caller must check that
+ * the principal may manage keys.
  */
 export interface KeyDelegation {
   /**
-   * Of the organisation of whoever asks, or for an operator all, the oldest first: those that are good, and those that have
-   * ended within 30 days.
+   * Lists active keys, and keys that expired or were revoked in the last 30 days, oldest first: those of the principal's
+   * organisation, or all for an operator.
    */
-  listFor(asking: GrantorPrincipal, on?: Queryable): Promise<KeyView[]>;
-  getFor(asking: GrantorPrincipal, id: string): Promise<ApiKey>;
+  listFor(principal: GrantorPrincipal, on?: Queryable): Promise<KeyView[]>;
+  getFor(principal: GrantorPrincipal, id: string): Promise<ApiKey>;
   /**
-   * Throws BadRequestException with every wrong value, ForbiddenException for more than whoever asks may do,
-   * and ConflictException where there are too many.
-   * Throws ReauthenticationRequiredError for a user without a fresh authentication, as does `rotateFor`.
+   * Throws BadRequestException with every problem, ForbiddenException if the key would have more rights than the principal,
+   * and ConflictException above 100 active keys. Throws ReauthenticationRequiredError for a user without a fresh
+   * authentication, as does `rotateFor`.
    */
-  createFor(asking: GrantorPrincipal, request: KeyRequest): Promise<IssuedKey>;
-  /** A new key with the old one's bounds; the old one stays good for `graceHours` (0 to 24) more. */
-  rotateFor(asking: GrantorPrincipal, id: string, graceHours: number): Promise<IssuedKey>;
-  /** Every process refuses it within a second. Revoking again is no error. `includeCreatedKeys`: the keys as well that it created. */
+  createFor(principal: GrantorPrincipal, request: KeyRequest): Promise<IssuedKey>;
+  /** Returns a new key with the old one's rights. The old one stays valid for `graceHours` (0 to 24). */
+  rotateFor(principal: GrantorPrincipal, id: string, graceHours: number): Promise<IssuedKey>;
+  /** Every process rejects the key within a second. Idempotent. `includeCreatedKeys`: revoke the keys created with it, too. */
   revokeFor(
-    asking: GrantorPrincipal,
+    principal: GrantorPrincipal,
     id: string,
     options?: { includeCreatedKeys: boolean },
   ): Promise<RevokedKeys>;
@@ -51,13 +51,13 @@ export interface KeyDelegation {
 
 /** Unrevoked and unexpired, of one organisation (or of the operators). */
 const MAX_ACTIVE_KEYS = 100;
-/** How long a key that was revoked or has expired is still listed. */
+/** How long revoked and expired keys are still listed. */
 const ENDED_KEYS_LISTED_MS = 30 * 86_400_000;
 
 interface KeyDelegationDeps {
   database: Database;
   clock: Clock;
-  /** Absent: no act is recorded. */
+  /** Absent: changes get no audit entry and no mail. */
   recordAccessChange?: RecordAccessChange | undefined;
 }
 
@@ -71,17 +71,17 @@ export function createKeyDelegation(deps: KeyDelegationDeps): KeyDelegation {
         endedSince: new Date(now - ENDED_KEYS_LISTED_MS),
       });
     },
-    getFor: (asking, id) => getKey(database.em(), { id, ...tenantFilter(asking) }),
-    createFor: (asking, request) => create(deps, asking, request),
-    rotateFor: (asking, id, graceHours) => rotate(deps, asking, { id, graceHours }),
-    revokeFor: (asking, id, { includeCreatedKeys } = { includeCreatedKeys: false }) =>
+    getFor: (principal, id) => getKey(database.em(), { id, ...tenantFilter(principal) }),
+    createFor: (principal, request) => create(deps, principal, request),
+    rotateFor: (principal, id, graceHours) => rotate(deps, principal, { id, graceHours }),
+    revokeFor: (principal, id, { includeCreatedKeys } = { includeCreatedKeys: false }) =>
       withAccessRevision(database, async (em, markChanged) => {
-        const grantor = await loadGrantor(em, deps.clock, asking);
-        const key = await getKey(em, { id, ...tenantFilter(asking) });
+        const grantor = await loadGrantor(em, deps.clock, principal);
+        const key = await getKey(em, { id, ...tenantFilter(principal) });
         const created = includeCreatedKeys ? await keysCreatedByKey(em, deps.clock, key) : [];
         const keys = [key, ...created];
-        if (asking.organizationId !== null) for (const { scopes } of keys) assertScopes(grantor, scopes);
-        await revokeKeys(deps, em, { keys, by: asking, noteChange: markChanged });
+        if (principal.organizationId !== null) for (const { scopes } of keys) assertScopes(grantor, scopes);
+        await revokeKeys(deps, em, { keys, by: principal, markChanged });
         return { key, created };
       }),
   };
@@ -109,12 +109,12 @@ async function create(
       cidrs: request.cidrs ?? grantor.cidrs ?? null,
     };
     assertWithinGrant(grantor, grant);
-    await assertKeyQuota(em, clock, { organizationId, leaving: 0 });
+    await assertKeyQuota(em, clock, { organizationId, freed: 0 });
     const issued = issueKey(em, clock, {
       organizationId,
       name: request.name,
       ...grant,
-      // Another organisation's key has the limits that the service gives it.
+      // An operator's own limits don't apply to an organisation's key.
       rateLimits: organizationId === principal.organizationId ? grantor.rateLimits : null,
       createdBy: grantor.typedId,
     });
@@ -134,10 +134,10 @@ async function rotate(
   return await withAccessRevision(database, async (em, markChanged) => {
     const grantor = await loadGrantor(em, clock, principal);
     const old = await getKey(em, { id, ...tenantFilter(principal) });
-    // The new key's secret goes to whoever asks, so all that it could do counts.
+    // The principal receives the new key's secret, so they must have all of its rights.
     assertWithinGrant(grantor, old);
     const organizationId = old.organization?.id ?? null;
-    await assertKeyQuota(em, clock, { organizationId, leaving: graceHours === 0 ? 1 : 0 });
+    await assertKeyQuota(em, clock, { organizationId, freed: graceHours === 0 ? 1 : 0 });
     const issued = replaceKey(em, clock, { old, graceHours, createdBy: grantor.typedId });
     markChanged(old);
     await recordKeyEvent(recordAccessChange, em, {
@@ -150,7 +150,7 @@ async function rotate(
   });
 }
 
-/** Whose the new key is. Loads the organisation. */
+/** Returns the new key's organisation (null: operators) and loads it into `em`. Throws NotFoundException. */
 async function resolveOrganization(
   em: EntityManager,
   principal: GrantorPrincipal,
@@ -163,11 +163,11 @@ async function resolveOrganization(
   throw new AppError("NotFoundException", "There is no such organisation");
 }
 
-/** Throws ConflictException where there are too many keys already; `leaving` of them are about to end. */
+/** Throws ConflictException if there are too many active keys. `freed`: keys that end in the same transaction. */
 async function assertKeyQuota(
   em: EntityManager,
   clock: Clock,
-  { organizationId, leaving: freed }: { organizationId: string | null; leaving: number },
+  { organizationId, freed }: { organizationId: string | null; freed: number },
 ): Promise<void> {
   const count = await em.count(ApiKey, {
     organization: organizationId,
@@ -175,7 +175,11 @@ async function assertKeyQuota(
     $or: [{ expiresAt: null }, { expiresAt: { $gt: new Date(clock.now()) } }],
   });
   if (count - freed < MAX_ACTIVE_KEYS) return;
-  throw new AppError("ConflictException", `There are ${MAX_ACTIVE_KEYS} keys already; revoke one first`, {
-    details: { limit: MAX_ACTIVE_KEYS },
-  });
+  throw new AppError(
+    "ConflictException",
+    `There are already ${MAX_ACTIVE_KEYS} active keys; revoke one first`,
+    {
+      details: { limit: MAX_ACTIVE_KEYS },
+    },
+  );
 }

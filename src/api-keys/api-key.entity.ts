@@ -1,4 +1,4 @@
-/** An API key: what is kept of it (never the secret), what it may do and from where. */
+/** API keys. Only a hash of the secret is stored. */
 import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
 import { Organization } from "../organizations/api.ts";
 import type { RateLimitOverrides } from "../rate-limits/api.ts";
@@ -11,14 +11,14 @@ export const ApiKey = defineEntity({
   tableName: "api_key",
   properties: {
     id: p.uuid().primary(),
-    /** The 8 characters by which a presented key is found. */
+    /** The 8 characters after `wmk_`, by which a key is found. */
     lookup: p.text().unique(),
     secretHash: p.blob(),
-    /** Null: an operator's. */
+    /** Null for an operator's key. */
     organization: () => p.manyToOne(Organization).nullable().deleteRule("no action"),
     name: p.text(),
     scopes: p.array().$type<Scope[]>(),
-    /** CIDR ranges that the key may be used from; null: anywhere. */
+    /** CIDR ranges of client IP addresses that may use the key; null: any. */
     cidrs: p.array().nullable(),
     rateLimits: p.json<RateLimitOverrides | null>().nullable(),
     createdBy: p.text(),
@@ -26,9 +26,9 @@ export const ApiKey = defineEntity({
     expiresAt: p.datetime(3).nullable(),
     revokedAt: p.datetime(3).nullable(),
     lastUsedAt: p.datetime(3).nullable(),
-    /** Whose token buckets it draws from: the first key of a row of rotations. Null: its own. */
+    /** The id of the first key of a chain of rotations, whose token buckets the key uses. Null: its own. */
     rateBucket: p.uuid().nullable(),
-    /** The access revision of its last change, or of its organisation's: processes drop it from memory by this. */
+    /** The access revision of the last change of the key or its organisation. Processes drop cached keys by it. */
     accessRevision: p.integer().default(0),
   },
   indexes: [
@@ -40,8 +40,8 @@ export const ApiKey = defineEntity({
 export type ApiKey = InferEntity<typeof ApiKey>;
 
 /**
- * One row, whose number grows with every change to a key or an organisation that could take access away. The keys that are
- * affected get the new number. Each process polls it and drops the keys with a higher number than it has seen.
+ * A single row. Its number grows with every change of a key or organisation that can remove access, and the affected keys
+ * get the new number. Each process polls it and drops cached keys with a higher number than it has seen.
  */
 export const AccessRevision = defineEntity({
   name: "AccessRevision",

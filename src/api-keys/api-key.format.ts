@@ -1,4 +1,4 @@
-/** The text of a key: `wmk_` + 8 characters of id + `_` + 43 of secret (256 bits) + 6 of checksum. */
+/** Generates and parses keys: `wmk_` + 8 characters of lookup + `_` + 43 of secret (256 bits) + 6 of checksum. */
 import { createHash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
@@ -23,27 +23,24 @@ export function generateKey(): GeneratedKey {
   return { text, lookup, hash: hashKey(text) };
 }
 
-/**
- * The part of `text` that finds its key, or null where `text` is no key of ours. The checksum is no secret: it spares
- * the database every mistyped and made-up key.
- */
+/** Returns a key's lookup, or null if `text` isn't a well-formed key. The checksum saves look-ups of mistyped keys. */
 export function parseLookup(text: string): string | null {
   if (!KEY_PATTERN.test(text)) return null;
   const body = text.slice(0, -CHECKSUM_LENGTH);
   return checksumOf(body) === text.slice(-CHECKSUM_LENGTH) ? text.slice(4, 12) : null;
 }
 
-/** 256 random bits need no slow hash: SHA-256 keeps a leaked table useless. */
+/** 256 random bits need no slow hash: SHA-256 is enough to make a leaked table useless. */
 export function hashKey(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 
 function checksumOf(body: string): string {
-  let rest = crc32(body);
+  let remainder = crc32(body);
   let text = "";
-  for (let place = 0; place < CHECKSUM_LENGTH; place += 1) {
-    text = BASE62.charAt(rest % 62) + text;
-    rest = Math.floor(rest / 62);
+  for (let digit = 0; digit < CHECKSUM_LENGTH; digit += 1) {
+    text = BASE62.charAt(remainder % 62) + text;
+    remainder = Math.floor(remainder / 62);
   }
   return text;
 }

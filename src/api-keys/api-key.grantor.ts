@@ -1,4 +1,4 @@
-/** Who asks for a key, as they are now, and what a key that they make may do at most: no more than themselves. */
+/** The grantor of a new key, a key or a user: loads its current rights, and checks that the new key has no more. */
 import type { EntityManager } from "@mikro-orm/postgresql";
 import type { AuditSource } from "../audit/api.ts";
 import { User } from "../organizations/api.ts";
@@ -12,12 +12,12 @@ import { ApiKey, type Scope } from "./api-key.entity.ts";
 import { unauthorized } from "./api-key.verifier.ts";
 import { isSubnetOf } from "../platform/cidr.ts";
 
-/** A key, or, where there is none, the person who acts. */
+/** The principal that creates a key. `keyId` is null for a user. */
 export type GrantorPrincipal = Principal &
   AuthenticatedActor &
   Partial<AuditSource> & { readonly keyId: string | null; readonly scopes: readonly Scope[] };
 
-/** What a key may do, from where and until when; absent or null: everywhere, always. */
+/** A key's rights. Without `expiresAt` it never expires; without `cidrs` any IP address may use it. */
 export interface KeyGrant {
   readonly scopes: readonly Scope[];
   readonly expiresAt?: Date | null | undefined;
@@ -25,15 +25,15 @@ export interface KeyGrant {
 }
 
 export interface Grantor extends KeyGrant {
-  /** Typed: what the keys that it makes are created by. */
+  /** Stored as `createdBy` of its keys. */
   readonly typedId: string;
   readonly isUser: boolean;
   readonly rateLimits: RateLimitOverrides | null;
 }
 
 /**
- * The one who asks, read again: a process may believe for a second that a key is good or a person a member, and nothing
- * may outlive itself by what it makes then. Throws UnauthorizedException and ForbiddenException.
+ * Reads the grantor from the database: the cached principal may be up to a second out of date, and a revoked key must not
+ * create another. Throws UnauthorizedException and ForbiddenException.
  */
 export function loadGrantor(em: EntityManager, clock: Clock, principal: GrantorPrincipal): Promise<Grantor> {
   return principal.keyId === null
@@ -55,30 +55,34 @@ async function loadUserGrantor(
 ): Promise<Grantor> {
   const { id } = actor;
   const user = id === null ? null : await em.findOne(User, { id, organization: organizationId });
-  if (!id || !user) throw unauthorized("You are not a member any more");
-  if (user.role === "member") throw forbidden("Keys are managed by the owners of your organisation");
+  if (!id || !user) throw unauthorized("You are no longer a member");
+  if (user.role === "member") throw forbidden("Only owners of your organisation can manage keys");
   return { typedId: toTypedId("usr", id), isUser: true, scopes, rateLimits: null };
 }
 
-/** Throws ForbiddenException where a key with these bounds could do more than `asker`. */
+/** Throws ForbiddenException if the grant exceeds the grantor's rights. */
 export function assertWithinGrant(grantor: Grantor, { scopes, expiresAt, cidrs }: KeyGrant): void {
   assertScopes(grantor, scopes);
   if (grantor.expiresAt && (!expiresAt || expiresAt > grantor.expiresAt)) {
-    throw forbidden(`The key must end no later than the key that asks: ${grantor.expiresAt.toISOString()}`);
+    throw forbidden(
+      `The new key must expire no later than the key that creates it: ${grantor.expiresAt.toISOString()}`,
+    );
   }
   const ownCidrs = grantor.cidrs;
   if (ownCidrs && !cidrs?.every((range) => ownCidrs.some((outer) => isSubnetOf(range, outer)))) {
-    throw forbidden(`The key must be used only from where the key that asks may be: ${ownCidrs.join(", ")}`);
+    throw forbidden(
+      `The new key's CIDR ranges must lie within those of the key that creates it: ${ownCidrs.join(", ")}`,
+    );
   }
 }
 
 export function assertScopes(grantor: Grantor, scopes: readonly Scope[]): void {
   const missing = scopes.filter((scope) => !grantor.scopes.includes(scope));
   if (missing.length === 0) return;
-  const who = grantor.isUser ? "Your role" : "The key that asks";
-  throw forbidden(`${who} does not have the scope ${missing.join(", ")}`);
+  const owner = grantor.isUser ? "Your role" : "The key of this request";
+  throw forbidden(`${owner} does not have the scope ${missing.join(", ")}`);
 }
 
-function forbidden(sentence: string): AppError {
-  return new AppError("ForbiddenException", sentence);
+function forbidden(message: string): AppError {
+  return new AppError("ForbiddenException", message);
 }

@@ -1,4 +1,4 @@
-/** How keys come to be and are replaced, within the caller's transaction. */
+/** Creates, replaces, finds and revokes keys in the caller's transaction. */
 import { LockMode, type EntityManager, type FilterQuery, type InferEntity } from "@mikro-orm/postgresql";
 import { Organization } from "../organizations/api.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -11,40 +11,40 @@ import { generateKey } from "./api-key.format.ts";
 import { parseCidr } from "../platform/cidr.ts";
 
 export interface NewKey {
-  /** Null: an operator's. */
+  /** Null for an operator's key. */
   organizationId: string | null;
   name: string;
   /** Default: all. */
   scopes?: readonly Scope[];
   expiresAt?: Date | null;
-  /** CIDR ranges that it may be used from; absent or null: anywhere. */
+  /** CIDR ranges of client IP addresses that may use the key; absent or null: any. */
   cidrs?: readonly string[] | null;
-  /** Its own limits instead of the service's. */
+  /** Override the service's limits. */
   rateLimits?: RateLimitOverrides | null;
   createdBy: string;
-  /** Whose token buckets it draws from; absent or null: its own. */
+  /** The key whose token buckets it uses; absent or null: its own. */
   rateBucket?: string | null;
 }
 
 export interface IssuedKey {
   key: ApiKey;
-  /** The key itself: it cannot be had again. */
+  /** The whole key. It can't be recovered later. */
   text: string;
 }
 
 export const MAX_GRACE_HOURS = 24;
 
-/** Throws BadRequestException for what no key can have. */
+/** Throws BadRequestException for an invalid CIDR range, rate limit or expiry. */
 export function issueKey(em: EntityManager, clock: Clock, request: NewKey): IssuedKey {
   const cidrs = request.cidrs?.map((cidr) => parseCidr(cidr).text) ?? null;
   if (request.expiresAt && request.expiresAt.getTime() <= clock.now()) {
-    throw new AppError("BadRequestException", "The expiry is in the past");
+    throw new AppError("BadRequestException", "The expiry must be in the future");
   }
   for (const limit of Object.values<RateLimitOverrides["read"]>({ ...request.rateLimits })) {
     if (limit && !(limit.perSecond > 0 && limit.burst >= 1)) {
       throw new AppError(
         "BadRequestException",
-        "A rate limit is more than 0 a second and at least 1 at once",
+        "A rate limit must allow more than 0 requests a second and a burst of at least 1",
       );
     }
   }
@@ -75,8 +75,8 @@ export interface KeyReplacement {
 }
 
 /**
- * A new key with the bounds of the old one, whose end comes after the grace unless it comes sooner. Both draw from the same
- * token buckets, so rotating refills none.
+ * Creates a key with the old one's rights, and lets the old one expire after `graceHours` unless it expires sooner. Both
+ * share their token buckets, so that rotating doesn't refill them. Throws ConflictException if the old key has ended.
  */
 export function replaceKey(
   em: EntityManager,
@@ -102,7 +102,7 @@ export function replaceKey(
   return issued;
 }
 
-/** With its organisation. Throws NotFoundException. */
+/** Loads a key and its organisation. Throws NotFoundException. */
 export async function getKey(em: EntityManager, where: FilterQuery<ApiKey>): Promise<ApiKey> {
   const key = await em.findOne(ApiKey, where, { populate: ["organization"] });
   if (!key) throw new AppError("NotFoundException", "No such key");
@@ -111,20 +111,21 @@ export async function getKey(em: EntityManager, where: FilterQuery<ApiKey>): Pro
 
 export interface RevokedKeys {
   readonly key: ApiKey;
-  /** Those of the keys that it created, and that these created, that were neither revoked nor expired. */
+  /** The active keys that it created, directly or through keys it created. */
   readonly created: readonly ApiKey[];
 }
 
-/** A creator of keys, and the organisation of the keys (a uuid; null: the operators). */
+/** Selects the keys of one organisation by their creator. */
 export interface KeyCreator {
+  /** A uuid; null for operators' keys. */
   readonly organizationId: string | null;
-  /** As `createdBy` names it: a typed id. */
+  /** The typed id in `createdBy`. */
   readonly creator: string;
 }
 
 /**
- * The keys of the organisation that `creator` created, and those that these created, without revoked and expired ones. A
- * revoked key may have created keys that are still good, so the search also passes through ended keys.
+ * Returns the active keys that `creator` created, directly or through keys it created. The search also follows revoked and
+ * expired keys, as those may have created keys that are still active.
  */
 export async function keysCreatedBy(
   em: EntityManager,
@@ -144,16 +145,16 @@ export async function keysCreatedBy(
   );
 }
 
-/** The same of the creator `key`. */
+/** As `keysCreatedBy`, with `key` as the creator. */
 export function keysCreatedByKey(em: EntityManager, clock: Clock, key: ApiKey): Promise<ApiKey[]> {
   const organizationId = key.organization?.id ?? null;
   return keysCreatedBy(em, clock, { organizationId, creator: toTypedId("key", key.id) });
 }
 
-/** What a change of access does with each key that it changes: every process then drops it from memory. */
+/** Call it for each changed key: every process then drops it from its cache. */
 export type MarkChanged = (key: ApiKey) => void;
 
-/** Revokes `key` unless it is revoked already; returns whether it did. */
+/** Returns false if the key was already revoked. */
 export function revokeKey(key: ApiKey, clock: Clock, markChanged: MarkChanged): boolean {
   if (key.revokedAt) return false;
   key.revokedAt = new Date(clock.now());
@@ -161,10 +162,10 @@ export function revokeKey(key: ApiKey, clock: Clock, markChanged: MarkChanged): 
   return true;
 }
 
-/** Runs `change` in a transaction that holds the access lock. Raises the access revision if it changed a key. */
+/** Runs `change` in a transaction that holds the access lock. Increments the access revision if `change` marks a key. */
 export function withAccessRevision<T>(
   database: Database,
-  change: (em: EntityManager, noteChange: MarkChanged) => Promise<T>,
+  change: (em: EntityManager, markChanged: MarkChanged) => Promise<T>,
 ): Promise<T> {
   return database.em().transactional(async (em) => {
     const access = await lockAccessRevision(em);
@@ -175,7 +176,7 @@ export function withAccessRevision<T>(
   });
 }
 
-/** From here to its end, the transaction is the only one that changes keys. */
+/** Until the transaction ends, no other transaction can change keys. */
 export function lockAccessRevision(em: EntityManager): Promise<InferEntity<typeof AccessRevision>> {
   return em.findOneOrFail(AccessRevision, { id: true }, { lockMode: LockMode.PESSIMISTIC_WRITE });
 }

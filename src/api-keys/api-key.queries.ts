@@ -1,15 +1,15 @@
-/** Reading keys as rows, each read bounded to what whoever asks may see. */
+/** Reads keys as rows, limited to those that the principal may see. */
 import type { Queryable } from "../platform/postgres/database.ts";
 import type { OrganizationType, Principal } from "../platform/principal.ts";
 import { sql, type Sql } from "../platform/postgres/sql.ts";
 import { toIsoTime } from "../platform/time.ts";
 import type { Scope } from "./api-key.entity.ts";
 
-/** A key as it is shown. Every `ApiKey` whose organisation is loaded is one. */
+/** A key for display. An `ApiKey` with a loaded organisation fits this type. */
 export interface KeyView {
   readonly id: string;
   readonly lookup: string;
-  /** Null: an operator's. */
+  /** Null for an operator's key. */
   readonly organization?: { id: string; name: string; type: OrganizationType } | null | undefined;
   readonly name: string;
   readonly scopes: readonly Scope[];
@@ -37,12 +37,11 @@ interface KeyRow {
   organization_type: OrganizationType;
 }
 
-/** Keys in one list. */
 export const MAX_LISTED_KEYS = 1_000;
 
 /**
- * Those that are good and those that have ended since `endedSince`, the oldest first. Where there are too many, the ended
- * are left out before the good, and of these the older before the newer.
+ * Lists active keys and those that ended since `endedSince`, oldest first; at most MAX_LISTED_KEYS. If there are more, it
+ * leaves out ended keys first, then the oldest.
  */
 export async function listKeys(
   database: Queryable,
@@ -60,7 +59,7 @@ export async function listKeys(
   return rows.map(toKeyView);
 }
 
-/** Those of `ids` (uuids) that whoever asks may see, however long ago they ended, in no particular order. */
+/** Returns the keys of `ids` (uuids) that the principal may see, in no particular order. Includes ended keys. */
 export async function keysByIds(
   database: Queryable,
   principal: Principal,

@@ -1,4 +1,4 @@
-/** Revokes the keys that a user created, in one transaction with what else happens to the user. */
+/** Revokes the keys that a user created, in the same transaction as another change of the user. */
 import type { EntityManager } from "@mikro-orm/postgresql";
 import type { RecordAccessChange } from "../mail/api.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -10,15 +10,15 @@ import { withAccessRevision, keysCreatedBy, type KeyCreator } from "./api-key.is
 interface KeyRevocationDeps {
   database: Database;
   clock: Clock;
-  /** Absent: no act is recorded. */
+  /** Absent: revocations get no audit entry and no mail. */
   recordAccessChange?: RecordAccessChange | undefined;
 }
 
-/** Revokes and records the good keys of `from`, and returns them. */
+/** Revokes and records the active keys of `from`, and returns them. */
 export type RevokeKeysCreatedBy = (from: KeyCreator, by: KeyAuditEvent["by"]) => Promise<ApiKey[]>;
 
 /**
- * Runs `change` in a transaction that holds the access lock: until it ends, no key is created. Every process rejects
+ * Runs `change` in a transaction that holds the access lock, so that no key is created concurrently. Every process rejects
  * the revoked keys within a second.
  */
 export function withKeyRevocation<T>(
@@ -28,7 +28,7 @@ export function withKeyRevocation<T>(
   return withAccessRevision(deps.database, (em, markChanged) =>
     change(em, async (from, by) => {
       const keys = await keysCreatedBy(em, deps.clock, from);
-      await revokeKeys(deps, em, { keys, by, noteChange: markChanged });
+      await revokeKeys(deps, em, { keys, by, markChanged });
       return keys;
     }),
   );

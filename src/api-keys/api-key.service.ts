@@ -1,4 +1,4 @@
-/** API keys: issued, listed, rotated and revoked. What a presented key may do is `api-key.verifier.ts`'s. */
+/** Issues, lists, rotates and revokes API keys, for operators without restrictions. */
 import type { RecordAccessChange } from "../mail/api.ts";
 import type { AuditContext } from "../audit/api.ts";
 import type { Database, Transaction } from "../platform/postgres/database.ts";
@@ -22,20 +22,20 @@ import {
   type NewKey,
 } from "./api-key.issue.ts";
 
-/** For those who run the service, without bounds; and what keys may do to keys. */
+/** Unrestricted methods for operators and the CLI, and those of `KeyDelegation` for principals. */
 export interface ApiKeyService extends KeyDelegation {
-  /** `by`: who does it, for the audit log; absent, here and below: it is not recorded. */
+  /** `by`: the actor for the audit log. Without it, here and below, nothing is recorded. */
   create(request: NewKey, by?: AuditContext): Promise<IssuedKey>;
   list(organizationId?: string): Promise<ApiKey[]>;
-  /** A key by typed id or by its eight characters. */
+  /** Finds a key by typed id or lookup. */
   find(idOrLookup: string): Promise<ApiKey | null>;
-  /** Every process refuses it within a second. Revoking again is no error. */
+  /** Every process rejects the key within a second. Idempotent. */
   revoke(id: string, by?: AuditContext, options?: { includeCreatedKeys: boolean }): Promise<RevokedKeys>;
-  /** A new key like the old one, which stays good for `graceHours` (0 to 24) more. */
+  /** Returns a new key with the old one's rights. The old one stays valid for `graceHours` (0 to 24). */
   rotate(id: string, graceHours: number, createdBy: string, by?: AuditContext): Promise<IssuedKey>;
-  /** Gives the key these limits of its own; undefined: the service's again, absent: as before, null: none. */
+  /** Per class of request: undefined restores the service's limit, null removes the limit, an absent class is unchanged. */
   setRateLimits(id: string, changes: RateLimitOverrides): Promise<ApiKey>;
-  /** Suspends an organisation (its keys answer 403) or restores it; every process knows within a second. */
+  /** Suspends an organisation (its keys get 403) or restores it. Takes effect in every process within a second. */
   setSuspended(organizationId: string, suspended: boolean): Promise<void>;
 }
 
@@ -57,16 +57,16 @@ export function createApiKeyService(deps: ApiKeyDeps): ApiKeyService {
       withAccessRevision(database, async (em, markChanged) => {
         const key = await getKey(em, { id });
         const created = includeCreatedKeys ? await keysCreatedByKey(em, clock, key) : [];
-        await revokeKeys(deps, em, { keys: [key, ...created], by, noteChange: markChanged });
+        await revokeKeys(deps, em, { keys: [key, ...created], by, markChanged });
         return { key, created };
       }),
     rotate: (id, graceHours, createdBy, by) => rotate(deps, { id, graceHours, createdBy }, by),
     setRateLimits: (id, changes) =>
-      withAccessRevision(database, async (em, noteChange) => {
+      withAccessRevision(database, async (em, markChanged) => {
         const key = await getKey(em, { id });
         const rateLimits = { ...key.rateLimits, ...changes };
         key.rateLimits = Object.values(rateLimits).some((limit) => limit !== undefined) ? rateLimits : null;
-        noteChange(key);
+        markChanged(key);
         return key;
       }),
     setSuspended: (organizationId, suspended) =>
@@ -77,8 +77,8 @@ export function createApiKeyService(deps: ApiKeyDeps): ApiKeyService {
 }
 
 /**
- * The same in the caller's transaction; answers whether anything changed. Throws NotFoundException. Whoever changes access
- * waits for whoever does already, so it is to be a short transaction.
+ * Suspends or restores an organisation in the caller's transaction. Returns false if nothing changed. Throws
+ * NotFoundException. Keep the transaction short, as it holds the access lock.
  */
 export async function setSuspended(
   tx: Transaction,
@@ -103,7 +103,7 @@ export async function setSuspended(
 interface ApiKeyDeps {
   database: Database;
   clock: Clock;
-  /** Absent: no act is recorded. */
+  /** Absent: changes get no audit entry and no mail. */
   recordAccessChange?: RecordAccessChange | undefined;
 }
 
@@ -125,7 +125,7 @@ async function rotate(
   by: AuditContext | undefined,
 ): Promise<IssuedKey> {
   if (!(graceHours >= 0 && graceHours <= MAX_GRACE_HOURS)) {
-    throw new AppError("BadRequestException", `The old key may stay good for 0 to ${MAX_GRACE_HOURS} hours`);
+    throw new AppError("BadRequestException", `The grace period must be 0 to ${MAX_GRACE_HOURS} hours`);
   }
   return await withAccessRevision(database, async (em, markChanged) => {
     const old = await getKey(em, { id });

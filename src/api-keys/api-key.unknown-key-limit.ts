@@ -1,16 +1,16 @@
 /**
- * Limits look-ups of unknown keys in PostgreSQL. A key's checksum is public, so anybody can make up keys that only the database
- * can tell from real ones. Keys that this process has in memory are not affected.
+ * Limits look-ups of unknown keys in PostgreSQL per network. The checksum isn't secret, so anyone can make up well-formed
+ * keys that only the database can reject. Cached keys are not affected.
  */
 import type { Clock } from "../platform/clock.ts";
 import { AppError } from "../platform/errors.ts";
 import { networkOf } from "../platform/network.ts";
 import { createMemoryStore } from "../rate-limits/api.ts";
 
-/** For each IPv4 address or IPv6 /64. */
+/** Per IPv4 address or IPv6 /64, and process. */
 export const unknownKeyRate = { perSecond: 20, burst: 100 } as const;
 
-/** Runs `find` for a request from `address`. Throws TooManyRequestsException where its network has looked up too many. */
+/** Runs `find` for a request from an IP address. Throws TooManyRequestsException if its network exceeds the limit. */
 export type LimitUnknownKeys = <Key>(address: string, find: () => Promise<Key | null>) => Promise<Key | null>;
 
 export function createUnknownKeyLimit(clock: Clock): LimitUnknownKeys {

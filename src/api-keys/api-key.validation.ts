@@ -1,4 +1,4 @@
-/** Whether what is asked of a new key are values that a key can have; what whoever asks may give is another matter. */
+/** Validates the values of a new key. api-key.grantor.ts checks whether the principal may grant them. */
 import type { Clock } from "../platform/clock.ts";
 import { AppError, type Problem } from "../platform/errors.ts";
 import { scopes as allScopes, type Scope } from "./api-key.entity.ts";
@@ -7,20 +7,20 @@ import { parseCidr } from "../platform/cidr.ts";
 
 export interface KeyRequest {
   name: string;
-  /** Null or absent, here and below: as the key that asks; for a person, unbounded. */
+  /** Null or absent, here and below: those of the key that creates it; for a user, no restriction beyond the role's scopes. */
   scopes?: readonly Scope[] | null;
   expiresAt?: Date | null;
   cidrs?: readonly string[] | null;
-  /** A uuid. Null or absent: that of whoever asks, and for an operator an operator's. */
+  /** A uuid. Null or absent: the principal's organisation; for an operator, an operator's key. */
   organizationId?: string | null;
 }
 
 const MAX_NAME_LENGTH = 100;
 const MAX_CIDRS = 100;
-/** Beyond it PostgreSQL does not read the text of a `Date`. */
+/** PostgreSQL can't parse the text of later JavaScript dates. */
 const MAX_EXPIRY_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** Every problem is found, not only the first. */
+/** Returns every problem. */
 export function checkKeyRequest(request: KeyRequest, clock: Clock): Problem[] {
   return [
     ...nameProblems(request.name),
@@ -48,7 +48,7 @@ function nameProblems(name: string): Problem[] {
 function scopeProblems(scopes: readonly Scope[] | null): Problem[] {
   if (scopes?.length === 0) return [problemOf("scopes", "must name at least one scope")];
   return scopes?.some((scope) => !allScopes.includes(scope))
-    ? [problemOf("scopes", `must be of ${allScopes.join(", ")}`)]
+    ? [problemOf("scopes", `must be among ${allScopes.join(", ")}`)]
     : [];
 }
 

@@ -1,4 +1,4 @@
-/** Verifying a presented key: is it one of ours, is it still good, may it come from there. */
+/** Verifies API keys of requests: the secret, expiry, suspension and allowed IP addresses. */
 import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "../platform/clock.ts";
 import type { Queryable } from "../platform/postgres/database.ts";
@@ -11,39 +11,39 @@ import { createUnknownKeyLimit } from "./api-key.unknown-key-limit.ts";
 
 export interface KeyVerifier extends AsyncDisposable {
   /**
-   * Throws UnauthorizedException for a key that is unknown, expired or revoked, and ForbiddenException where the address
-   * is outside its ranges or its organisation is suspended. Throws TooManyRequestsException where too many unknown keys came
-   * from the address's network.
+   * `text`: the key; `address`: the client's IP address. Throws UnauthorizedException for an unknown, expired or revoked key,
+   * ForbiddenException if the IP address is outside its ranges or the organisation is suspended, and TooManyRequestsException
+   * after too many unknown keys from the same network.
    */
   verify(text: string, address: string): Promise<ApiKeyPrincipal>;
-  /** Writes down when keys were last used, at most once a minute each, whatever processes they are used in. */
+  /** Saves when keys were last used, at most once a minute per key across all processes. */
   flushLastUsed(): Promise<void>;
 }
 
-/** A 401, with what RFC 9110 wants beside it. */
+/** A 401 with the WWW-Authenticate header that RFC 9110 requires. */
 export function unauthorized(message: string): AppError {
   return new AppError("UnauthorizedException", message, { headers: { "WWW-Authenticate": "Bearer" } });
 }
 
-/** For who brings no key. */
+/** The 401 for a request without a key. */
 export function keyRequired(): AppError {
   return unauthorized("An API key is required, as x-api-key or as Authorization: Bearer");
 }
 
-/** Who asks for something: a key, or, where there is none, a person. */
+/** `keyId` is null for a user. */
 interface ScopedPrincipal {
   readonly keyId: string | null;
   readonly scopes: readonly Scope[];
 }
 
-/** Throws ForbiddenException where the key, or the person's role, has not `scope`. */
+/** Throws ForbiddenException if the key, or the user's role, doesn't have `scope`. */
 export function requireScope({ keyId, scopes }: ScopedPrincipal, scope: Scope): void {
   if (scopes.includes(scope)) return;
-  const sentence =
+  const message =
     keyId === null
-      ? `Your role does not allow this: it needs ${scope}`
+      ? `Your role does not have the scope ${scope}, which this needs`
       : `The API key lacks the scope ${scope}`;
-  throw new AppError("ForbiddenException", sentence);
+  throw new AppError("ForbiddenException", message);
 }
 
 export function createKeyVerifier({ database, clock }: { database: Queryable; clock: Clock }): KeyVerifier {
@@ -55,7 +55,7 @@ export function createKeyVerifier({ database, clock }: { database: Queryable; cl
     return cached === undefined ? await limitUnknownKeys(address, () => cache.load(lookup)) : cached;
   };
 
-  /** When each key was last used, by its id, as long as that is not written down. */
+  /** Times of last use by key id, not saved yet. */
   const unsavedUses = new Map<string, number>();
 
   const flushLastUsed = async (): Promise<void> => {
@@ -78,7 +78,7 @@ export function createKeyVerifier({ database, clock }: { database: Queryable; cl
       if (key.expiresAtMs <= clock.now()) throw unauthorized("The API key has expired");
       if (key.suspended) throw new AppError("ForbiddenException", "The organisation is suspended");
       if (!key.isAllowedFrom(address))
-        throw new AppError("ForbiddenException", "The API key may not be used from this address");
+        throw new AppError("ForbiddenException", "The API key may not be used from this IP address");
       unsavedUses.set(key.principal.keyId, clock.now());
       return key.principal;
     },

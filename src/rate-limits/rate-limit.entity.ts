@@ -1,4 +1,4 @@
-/** The token buckets that processes share when RATE_LIMIT_STORE is `postgres`. Losing them in a crash is harmless. */
+/** Token buckets shared by all processes, used with RATE_LIMIT_STORE=postgres. Losing them in a crash is harmless. */
 import { defineEntity, p } from "@mikro-orm/postgresql";
 
 export const RateLimitBucket = defineEntity({
@@ -7,7 +7,7 @@ export const RateLimitBucket = defineEntity({
   properties: {
     id: p.text().primary(),
     tokens: p.double(),
-    /** Whether the last request was let through. */
+    /** The result of the last request. */
     allowed: p.boolean(),
     updatedAt: p.datetime(6),
   },

@@ -1,11 +1,11 @@
-/** Where token buckets are kept: in this process, or shared by all through PostgreSQL. */
+/** Stores token buckets in memory, or in PostgreSQL shared by all processes. */
 import type { Clock } from "../platform/clock.ts";
 import type { Queryable } from "../platform/postgres/database.ts";
 import { invariant } from "../platform/errors.ts";
 import { sql, type Sql } from "../platform/postgres/sql.ts";
 import { createTokenBucket, type TokenBucket, type TokenRate } from "../platform/concurrency/token-bucket.ts";
 
-/** What taking a token came to; `tokens` are left, as a fraction. */
+/** `tokens`: the rest in the bucket, with fractions. */
 export interface TakeResult {
   allowed: boolean;
   tokens: number;
@@ -17,9 +17,9 @@ export interface BucketRequest {
 }
 
 export interface RateLimitStore {
-  /** Takes `count` tokens if that many are there, and otherwise none. */
+  /** Takes `count` tokens if the bucket has that many, otherwise none. A negative `count` returns tokens. */
   take(bucket: string, limit: TokenRate, count: number): Promise<TakeResult> | TakeResult;
-  /** The same of `own`, and of `shared` unless `own` has refused: what one key is refused costs the others nothing. */
+  /** Takes from `own`, then from `shared` only if `own` had enough: a rejected request must not use up the shared limit. */
   takeBoth(
     own: BucketRequest,
     shared: BucketRequest,
@@ -27,7 +27,7 @@ export interface RateLimitStore {
   ): Promise<[TakeResult, TakeResult]> | [TakeResult, TakeResult];
 }
 
-/** Buckets of this process. One that has filled up again is forgotten: it is as good as new. */
+/** Buckets in this process's memory. A full bucket is deleted, as a new one would be equal. */
 export function createMemoryStore(clock: Clock): RateLimitStore {
   const buckets = new Map<string, { bucket: TokenBucket; fullAtMs: number }>();
   let sweepAtMs = 0;
@@ -39,7 +39,7 @@ export function createMemoryStore(clock: Clock): RateLimitStore {
   };
 
   const take = (id: string, limit: TokenRate, count: number): TakeResult => {
-    // A time of day that is set forwards would fill all buckets, one that is set back keep them for so much longer.
+    // Monotonic, so that changing the wall clock neither fills buckets nor stops refilling them.
     const nowMs = clock.elapsed();
     sweep(nowMs);
     const bucket = buckets.get(id)?.bucket ?? createTokenBucket(limit, nowMs);
@@ -58,7 +58,7 @@ export function createMemoryStore(clock: Clock): RateLimitStore {
   };
 }
 
-/** The same buckets, shared by all processes: one statement per request, whether it takes from one bucket or two. */
+/** Buckets in PostgreSQL, shared by all processes. One statement per request, for one bucket or two. */
 export function createPostgresStore(database: Queryable): RateLimitStore {
   return {
     async take(id, limit, count) {
@@ -81,7 +81,7 @@ export function createPostgresStore(database: Queryable): RateLimitStore {
   };
 }
 
-/** The statement that takes `count` tokens of a bucket, or none where they are not all there. */
+/** Takes `count` tokens if the bucket has that many, otherwise none. A missing bucket starts full. */
 function takeSql({ id, limit: { perSecond, burst } }: BucketRequest, count: Sql): Sql {
   const refilled = sql`least(${burst}::float8,
     bucket.tokens + ${perSecond}::float8 * greatest(0, extract(epoch from clock_timestamp() - bucket.updated_at)))`;
@@ -97,8 +97,8 @@ function takeSql({ id, limit: { perSecond, burst } }: BucketRequest, count: Sql)
 }
 
 /**
- * Forgets buckets that were not used for a day, `atOnce` in a statement: they are full again, and as good as new. It reads
- * the whole table, so it is for once in a while: an index by time would have to be written for every request.
+ * Deletes buckets unused for a day, `batchSize` per statement: they are full again. It scans the whole table, so run it
+ * rarely; an index by time would slow down every request.
  */
 export async function purgeBuckets(database: Queryable, batchSize: number): Promise<void> {
   const purgeBatch = () =>

@@ -1,12 +1,12 @@
 /**
- * Rate limits, the same for REST and GraphQL: a token bucket for each key or user and class of request, and one for all keys,
- * or all users, of an organisation together.
+ * Rate limits for REST and GraphQL: per class of request, one token bucket for each key or user, and one shared by all keys
+ * or all users of an organisation.
  */
 import { AppError } from "../platform/errors.ts";
 import type { TokenRate } from "../platform/concurrency/token-bucket.ts";
 import type { RateLimitStore, TakeResult } from "./rate-limit.store.ts";
 
-/** A request takes one token, a mutation of several fields one for each. */
+/** A request takes one token; a GraphQL mutation takes one per field. */
 export type RateLimit = TokenRate;
 
 export const defaultRateLimits = {
@@ -15,7 +15,7 @@ export const defaultRateLimits = {
   batch: { perSecond: 5, burst: 10 },
 } as const satisfies Record<string, RateLimit>;
 
-/** Requests a second and the burst above it, per class of request; null: no limit, absent: the service's. */
+/** Overrides per class of request. Null: no limit. Absent: the service's limit. */
 export interface RateLimitOverrides {
   read?: { perSecond: number; burst: number } | null | undefined;
   write?: { perSecond: number; burst: number } | null | undefined;
@@ -26,32 +26,31 @@ export type RateLimitClass = keyof typeof defaultRateLimits;
 
 export interface RateLimits {
   readonly store: RateLimitStore;
-  /** How many times the limits of one key, or one user, all of an organisation have together. */
+  /** The organisation's shared limit, as a multiple of the limit of one key or user. */
   readonly organizationFactor: number;
 }
 
-/** Whose tokens a request takes. */
+/** The principal or network whose tokens a request takes. */
 export interface RateLimitSubject {
   readonly kind: "key" | "user" | "network";
-  /** The user's uuid, that of the key or of the first key that it replaced, or the network of a caller without any. */
+  /** The user's uuid, the uuid of the key or of the first key of its rotations, or the network of an unauthenticated client. */
   readonly bucketKey: string;
-  /** Null: an operator's, which has no organisation to share with. */
+  /** Null for operators and unauthenticated clients: no shared limit. */
   readonly organizationId: string | null;
-  /** Their own limits instead of the service's. */
   readonly rateLimits: RateLimitOverrides | null;
 }
 
 export const rateLimitClasses = Object.keys(defaultRateLimits) as readonly RateLimitClass[];
 
-/** `own`: limits instead of the service's. Null: there is none. */
+/** Returns null if there is no limit. */
 export function effectiveLimit(overrides: RateLimitOverrides | null, kind: RateLimitClass): RateLimit | null {
   const ownLimit = overrides?.[kind];
   return ownLimit === undefined ? defaultRateLimits[kind] : ownLimit;
 }
 
 /**
- * The limit of all keys of an organisation together: `factor` times the service's limit for one key, or the asking key's own
- * where that is higher, so that no key meets it alone.
+ * Returns the shared limit of an organisation: `factor` times the service's limit or the key's own, whichever is higher, so
+ * that one key alone never reaches it.
  */
 export function organizationLimit(
   { perSecond, burst }: RateLimit,
@@ -65,12 +64,12 @@ export function organizationLimit(
   };
 }
 
-/** Sets a header of the answer. */
+/** Sets a response header. */
 type SetHeader = (name: string, value: string) => void;
 
 /**
- * Takes a token of the owner's bucket for this class of request and one of its organisation's, and sets both families of
- * headers. Null `limits`: rate limits are off. Throws TooManyRequestsException where there is no token.
+ * Takes one token from the subject's bucket and one from its organisation's, and sets the `RateLimit` and `X-RateLimit`
+ * headers. Null `limits`: rate limits are off. Throws TooManyRequestsException if a bucket is empty.
  */
 export async function takeToken(
   limits: RateLimits | null,
@@ -81,7 +80,7 @@ export async function takeToken(
   await takeTokens(limits, subject, { kind, count: 1 }, setHeader);
 }
 
-/** The same for several tokens of one class: all of them, or none where they are not all there. */
+/** As `takeToken` for `count` tokens: takes all or none. */
 export async function takeTokens(
   limits: RateLimits | null,
   subject: RateLimitSubject,
@@ -96,11 +95,11 @@ export async function takeTokens(
   if (exhausted) throw rateLimitError(exhausted, kind, count);
 }
 
-/** What was taken of one bucket. */
+/** The result of one bucket. */
 interface TakenLimit extends TakeResult {
-  /** Of the policy, in the headers. */
+  /** The policy name in the headers. */
   readonly name: string;
-  /** Whose limit it is, in the message of a refusal. */
+  /** Describes the limit's scope in the error message. */
   readonly appliesTo: string;
   readonly limit: RateLimit;
 }
@@ -113,31 +112,31 @@ async function takeFromBuckets(
   const own = { id: `${subject.bucketKey}:${kind}`, limit };
   const ownPolicy = { name: kind, appliesTo: `for each ${subject.kind}`, limit };
   if (subject.organizationId === null) return [{ ...ownPolicy, ...(await store.take(own.id, limit, count)) }];
-  // Programs and users have a bucket each: a program that sends too much must not keep its owners out of the console.
+  // Keys and users have separate shared buckets, so that a busy integration can't lock the owners out of the console.
   const shared = {
     id: `${subject.organizationId}:${subject.kind}s:${kind}`,
     limit: organizationLimit(limit, kind, organizationFactor),
   };
-  const [ofOwn, ofShared] = await store.takeBoth(own, shared, count);
+  const [ownResult, sharedResult] = await store.takeBoth(own, shared, count);
   const appliesTo = `for all ${subject.kind}s of an organisation together`;
   return [
-    { ...ownPolicy, ...ofOwn },
-    { name: `${kind}-organization`, appliesTo, limit: shared.limit, ...ofShared },
+    { ...ownPolicy, ...ownResult },
+    { name: `${kind}-organization`, appliesTo, limit: shared.limit, ...sharedResult },
   ];
 }
 
-/** The `X-` headers have room for one limit: the one that refuses, or else the one with the fewest requests left. */
-function setHeaders(draws: readonly TakenLimit[], setHeader: SetHeader): void {
-  const list = (toItem: (draw: TakenLimit) => string): string => draws.map(toItem).join(", ");
+/** The `X-` headers describe one limit: the exceeded one, or else the one with the fewest requests left. */
+function setHeaders(taken: readonly TakenLimit[], setHeader: SetHeader): void {
+  const list = (toItem: (one: TakenLimit) => string): string => taken.map(toItem).join(", ");
   setHeader(
     "RateLimit-Policy",
     list(({ name, limit }) => `"${name}";q=${limit.burst};w=${Math.ceil(limit.burst / limit.perSecond)}`),
   );
   setHeader(
     "RateLimit",
-    list((draw) => `"${draw.name}";r=${Math.floor(draw.tokens)};t=${secondsUntilFull(draw)}`),
+    list((one) => `"${one.name}";r=${Math.floor(one.tokens)};t=${secondsUntilFull(one)}`),
   );
-  const tightest = draws.reduce((before, next) =>
+  const tightest = taken.reduce((before, next) =>
     before.allowed && (!next.allowed || next.tokens < before.tokens) ? next : before,
   );
   setHeader("X-RateLimit-Limit", String(tightest.limit.burst));
@@ -156,8 +155,8 @@ function rateLimitError(
 ): AppError {
   const retryAfterS = Math.max(1, Math.ceil((Math.min(count, limit.burst) - tokens) / limit.perSecond));
   const advice =
-    count > limit.burst ? `Send fewer than these ${count} at once` : `Try again in ${retryAfterS} s`;
-  const message = `Too many ${kind} requests: the limit ${appliesTo} is ${limit.perSecond} a second, ${limit.burst} at once. ${advice}.`;
+    count > limit.burst ? `Send fewer than ${count} in one request` : `Try again in ${retryAfterS} s`;
+  const message = `Too many ${kind} requests: the limit ${appliesTo} is ${limit.perSecond} a second with a burst of ${limit.burst}. ${advice}.`;
   return new AppError("TooManyRequestsException", message, {
     headers: { "Retry-After": String(retryAfterS) },
   });

@@ -170,7 +170,7 @@ describe("403 FORBIDDEN", () => {
     const { status, errors } = await member.graphql("{ apiKeys { id } }");
     expect({ status, code: errors?.[0]?.extensions.code, message: errors?.[0]?.message }).toEqual({
       ...refused,
-      message: "Your role does not allow this: it needs webhooks:manage",
+      message: "Your role does not have the scope webhooks:manage, which this needs",
     });
   });
 

@@ -34,7 +34,7 @@ describe("who may come in", () => {
       [{ "x-api-key": 7 }, "An API key is required, as x-api-key or as Authorization: Bearer"],
       [
         { "x-api-key": other.key, authorization: `Bearer ${agent.key}` },
-        "x-api-key and Authorization hold two different keys; send one",
+        "x-api-key and Authorization contain different keys; send only one",
       ],
       [{ "x-api-key": agent.key }, "The API key lacks the scope jobs:read"],
     ] as const;
@@ -72,7 +72,7 @@ describe("who may come in", () => {
     socket.send({ type: "connection_init", payload: { "x-api-key": agent.key } });
     expect(await socket.closed).toEqual({
       code: 4403,
-      reason: "The API key may not be used from this address",
+      reason: "The API key may not be used from this IP address",
     });
     const behind = await startAppInstance(app.databaseUrl, { TRUST_PROXY: "1" });
     onTestFinished(() => behind[Symbol.asyncDispose]());

@@ -163,7 +163,7 @@ describe("rate limits of all keys of an organization together", () => {
     const partner = await app.createOrganization("agent");
     for (const key of await keysOf(partner, 4)) expect(await letThrough(10, () => calls.batch(key))).toBe(10);
     const refused = await calls.batch(partner);
-    expectFailure(refused, 429, "for all keys of an organisation together is 20 a second, 40 at once");
+    expectFailure(refused, 429, "for all keys of an organisation together is 20 a second with a burst of 40");
     expect(limitsOf(refused)).toMatchObject({
       ratelimit: '"batch";r=9;t=1, "batch-organization";r=0;t=2',
       "x-ratelimit-limit": "40",
@@ -172,7 +172,7 @@ describe("rate limits of all keys of an organization together", () => {
     });
     clock.advance(SECOND_MS);
     expect(await letThrough(25, () => calls.batch(partner))).toBe(10);
-    expectFailure(await calls.batch(partner), 429, "for each key is 5 a second, 10 at once");
+    expectFailure(await calls.batch(partner), 429, "for each key is 5 a second with a burst of 10");
   });
 
   it("429 is not lifted by rotating the key", async () => {

@@ -80,7 +80,7 @@ describe("exit code 2 (usage error)", () => {
 
   it.each([
     [["key", "create", "--org", "Acme", "--cidr", "999"], '"999" is not a CIDR range'],
-    [["key", "create", "--org", "Acme", "--expires", "2020-01-01"], "The expiry is in the past"],
+    [["key", "create", "--org", "Acme", "--expires", "2020-01-01"], "The expiry must be in the future"],
     [["org", "create", "--name", " ", "--type", "agent"], "The name must not be empty"],
     [["jobs", "export", "--status", "done"], 'Unknown status "done"; known statuses: pending,'],
     [["jobs", "export", "--agent", "Swift Couriers"], '"Swift Couriers" is a contractor, not an agent'],

@@ -78,7 +78,8 @@ const errorResponses: Record<ErrorCode, ErrorResponse> = {
   },
   TooManyRequestsException: {
     description: "The key's rate limit is reached.",
-    message: "Too many read requests: 50 a second, 100 at once. Try again in 1 s.",
+    message:
+      "Too many read requests: the limit for each key is 50 a second with a burst of 100. Try again in 1 s.",
     headers: ["Retry-After"],
   },
   InternalServerErrorException: {
