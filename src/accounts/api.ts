@@ -1,4 +1,4 @@
-/** What other features and the adapters may import from accounts. */
+/** The exports of this feature: other features and the adapters import only from here. */
 export { accountEmail, parseOrThrow, userNameField } from "./account.fields.ts";
 export { type AccountService, createAccountService } from "./account.service.ts";
 export type { ClientInfo } from "./auth/client-info.ts";

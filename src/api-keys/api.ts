@@ -1,4 +1,4 @@
-/** What other features and the adapters may import from api-keys. */
+/** The exports of this feature: other features and the adapters import only from here. */
 export type { ApiKeyPrincipal, OperatorKeyPrincipal, OrganizationKeyPrincipal } from "./api-key.cache.ts";
 export { type CredentialHeaders, findApiKey, requireApiKey } from "./api-key.credentials.ts";
 export { AccessRevision, ApiKey, type Scope, scopes } from "./api-key.entity.ts";

@@ -1,4 +1,4 @@
-/** What other features and the adapters may import from audit. */
+/** The exports of this feature: other features and the adapters import only from here. */
 export { AuditEntry } from "./audit.entity.ts";
 export {
   actorDisplayName,

@@ -1,4 +1,4 @@
-/** What other features and the adapters may import from idempotency. */
+/** The exports of this feature: other features and the adapters import only from here. */
 export { IdempotencyRecord } from "./idempotency.entity.ts";
 export {
   IDEMPOTENCY_STORAGE_LIMITS,

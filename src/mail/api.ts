@@ -1,4 +1,4 @@
-/** What other features and the adapters may import from mail. */
+/** The exports of this feature: other features and the adapters import only from here. */
 export { type AccessChange, createAccessChangeRecorder, type RecordAccessChange } from "./access-notices.ts";
 export { Mail } from "./mail.entity.ts";
 export { latestSealedBody } from "./mail.secret-check.ts";

@@ -1,4 +1,4 @@
-/** What other features and the adapters may import from organizations. */
+/** The exports of this feature: other features and the adapters import only from here. */
 export { Organization } from "./organization.entity.ts";
 export {
   listOrganizations,

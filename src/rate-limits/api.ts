@@ -1,4 +1,4 @@
-/** What other features and the adapters may import from rate-limits. */
+/** The exports of this feature: other features and the adapters import only from here. */
 export { RateLimitBucket } from "./rate-limit.entity.ts";
 export { createMemoryStore, createPostgresStore, purgeBuckets } from "./rate-limit.store.ts";
 export {

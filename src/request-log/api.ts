@@ -1,4 +1,4 @@
-/** What other features and the adapters may import from request-log. */
+/** The exports of this feature: other features and the adapters import only from here. */
 export { ensureDailyPartitions } from "./request-log.partitions.ts";
 export { readRequestLogCursor, requestLogCursor } from "./request-log.queries.ts";
 export type { RequestRecorder } from "./request-log.recorder.ts";

@@ -1,4 +1,4 @@
-/** The days that the request log lies in: made ahead of time, and dropped whole when they are over. */
+/** The request log's daily partitions: created ahead of time, and dropped after the retention time. */
 import type { Queryable } from "../platform/postgres/database.ts";
 import { databaseNowMs } from "../platform/postgres/clock.ts";
 import {
@@ -10,7 +10,7 @@ import {
 import { sql } from "../platform/postgres/sql.ts";
 
 const DAY_MS = 86_400_000;
-/** So that a process that cannot make any for some days still finds its place. */
+/** So that logging continues if no process can create partitions for some days. */
 const DAYS_AHEAD = 7;
 
 const dailyPartitions: PartitionScheme = {
@@ -22,8 +22,8 @@ const dailyPartitions: PartitionScheme = {
 };
 
 /**
- * Creates the days from yesterday, whose last requests may be written today, to a week ahead, and returns the names of
- * their tables. The id of a request has the time of its process, so the days around `processNowMs` are created as well.
+ * Creates missing partitions from yesterday to a week ahead, and returns their table names. Yesterday's last requests may
+ * be written today. A request's id contains its process's time, so the days around `processNowMs` are created, too.
  */
 export async function ensureDailyPartitions(database: Queryable, processNowMs: number): Promise<string[]> {
   const created: string[] = [];
@@ -37,7 +37,7 @@ export async function ensureDailyPartitions(database: Queryable, processNowMs: n
   return created;
 }
 
-/** Drops the days older than `retentionDays` by PostgreSQL's clock, and their counters; returns the names of their tables. */
+/** Drops partitions and usage counters older than `retentionDays` by PostgreSQL's clock. Returns the dropped tables' names. */
 export async function purgeExpiredRequests(database: Queryable, retentionDays: number): Promise<string[]> {
   const oldestMs = (await databaseNowMs(database)) - retentionDays * DAY_MS;
   const dropped = await dropPartitionsBefore(database, dailyPartitions, oldestMs);

@@ -1,4 +1,4 @@
-/** Reading the log and what was counted of it, each read bounded to one organisation: its own. */
+/** Reads the request log and usage counters of one organisation. */
 import { z } from "zod";
 import { decodeCursor, encodeCursor } from "../platform/cursor.ts";
 import type { Queryable } from "../platform/postgres/database.ts";
@@ -10,7 +10,7 @@ export const requestLogOutcomes = ["succeeded", "refused", "failed"] as const;
 export type RequestLogOutcome = (typeof requestLogOutcomes)[number];
 
 export interface RequestLogFilter {
-  /** As an answer carried it. */
+  /** The `request_id` of the response. */
   readonly requestId?: string | undefined;
   readonly outcome?: RequestLogOutcome | undefined;
   /** Typed. */
@@ -20,7 +20,7 @@ export interface RequestLogFilter {
 export interface RequestLogListOptions {
   readonly filter: RequestLogFilter;
   readonly limit: number;
-  /** Where to go on: after the request with this uuid. */
+  /** Start after the request with this uuid. */
   readonly afterId?: string | undefined;
 }
 
@@ -55,7 +55,7 @@ export interface UsageView {
   readonly meanDurationMs: number;
 }
 
-/** A uuid; null: an operator, who finds any request by its id, and no others. */
+/** `organizationId`: a uuid; null for an operator, who can find a request only by its id. */
 export interface RequestLogReader {
   readonly organizationId: string | null;
 }
@@ -86,18 +86,18 @@ interface UsageRow {
 const CURSOR = "requests";
 const DAY_MS = 86_400_000;
 
-/** A request's place in the list. */
+/** The list cursor of a request. */
 export function requestLogCursor({ requestId }: RequestLogEntryView): string {
   return encodeCursor(CURSOR, [fromTypedId("req", requestId)]);
 }
 
-/** The uuid of the request at that place; null where `text` is no cursor of the list. */
+/** Returns the uuid of the request at the cursor, or null if `text` is not a cursor of this list. */
 export function readRequestLogCursor(text: string): string | null {
-  // A ULID is no UUID of any version.
+  // Request ids are ULIDs stored as uuids, so they have no UUID version.
   return decodeCursor(CURSOR, z.tuple([z.guid()]), text)?.[0] ?? null;
 }
 
-/** `sinceMs`: how far back the log goes. */
+/** Lists requests, newest first. `sinceMs`: the oldest time to include, in milliseconds since 1970. */
 export async function listRequestLog(
   database: Queryable,
   reader: RequestLogReader,
@@ -119,11 +119,11 @@ export async function listRequestLog(
   return { items: rows.slice(0, limit).map(toEntryView), hasNext: rows.length > limit };
 }
 
-/** `days`: only on these, each looked at by itself; null: whenever. */
+/** `days`: search only these days, each with its own index scan; null: any time. */
 function newestEntriesSql(conditions: readonly Sql[], limit: number, days: readonly string[] | null): Sql {
-  const newest = (more: readonly Sql[]): Sql => sql`
+  const newest = (extraConditions: readonly Sql[]): Sql => sql`
     select log.id, method, path, status, duration_ms, error_code, key_id, request_body, response_body
-    from request_log log where ${join([...conditions, ...more], " and ")} order by log.id desc limit ${limit}`;
+    from request_log log where ${join([...conditions, ...extraConditions], " and ")} order by log.id desc limit ${limit}`;
   if (days === null) return newest([]);
   const starts = days.map((day) => minIdAt(Date.parse(day)));
   const ends = days.map((day) => minIdAt(Date.parse(day) + DAY_MS));
@@ -134,8 +134,8 @@ function newestEntriesSql(conditions: readonly Sql[], limit: number, days: reado
 }
 
 /**
- * The days on which a key was used. A key has no index of its own in the log: it would cost each request a third more than
- * the log costs as it is, and what was counted tells where there is nothing to look for.
+ * Returns the days on which the filter's key was used, from the usage counters; null if the filter needs none. The log has
+ * no index by key, which would make writing a third slower.
  */
 async function daysWithUsage(
   database: Queryable,
@@ -149,12 +149,12 @@ async function daysWithUsage(
   return rows.map(({ day }) => day);
 }
 
-/** The least of a time's ids: a ULID has no version that would stand in it. */
+/** Returns the lowest request id of that time. `minUuidAt` doesn't fit, as ULIDs have no version bits. */
 function minIdAt(ms: number): string {
   return `${minUuidAt(new Date(ms)).slice(0, 13)}-0000-0000-000000000000`;
 }
 
-/** Oldest day first. `days`: so many, today included. */
+/** Returns usage by day and key, oldest day first. `days`: the number of days, including today. */
 export async function listUsage(
   database: Queryable,
   organizationId: string,
@@ -174,7 +174,7 @@ export async function listUsage(
   }));
 }
 
-/** Null: nothing can match. */
+/** Returns null if nothing can match. */
 function filterConditions(
   { organizationId }: RequestLogReader,
   { requestId, outcome, keyId }: RequestLogFilter,
@@ -190,7 +190,7 @@ function filterConditions(
   ];
 }
 
-/** Those of 400 and more have an index of their own: a plan must see that it fits. */
+/** `status >= 400` in both conditions lets the planner use the partial index of failed requests. */
 const outcomeConditions: Readonly<Record<RequestLogOutcome, Sql>> = {
   succeeded: raw("status < 400"),
   refused: raw("status >= 400 and status < 500"),

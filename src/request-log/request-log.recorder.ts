@@ -1,6 +1,6 @@
 /**
- * What is to be written of requests, gathered in memory, so that no request waits for it. Bounded: where PostgreSQL is
- * away, or cannot keep up, the oldest that were not written are kept, and what comes beyond is counted and forgotten.
+ * Buffers finished requests in memory and writes them in batches, so that no request waits for the log. If PostgreSQL is
+ * unavailable or too slow and the buffer is full, new entries are dropped and counted.
  */
 import { Counter, type Registry } from "prom-client";
 import type { Queryable } from "../platform/postgres/database.ts";
@@ -9,18 +9,18 @@ import type { Logger } from "../platform/logger.ts";
 import { redactJson } from "./request-log.redaction.ts";
 import { insertRequestLogEntries, type RequestLogEntry } from "./request-log.write.sql.ts";
 
-/** A request that is over, as it was. */
+/** A finished request, before redaction. */
 export interface FinishedRequest extends Omit<RequestLogEntry, "requestBody" | "responseBody"> {
-  /** Parsed; undefined: none, or no JSON. */
+  /** The parsed JSON body; undefined if there is none. */
   readonly requestBodyValue: unknown;
-  /** Of a failed one, as it was told. */
+  /** The response body of a failed request. */
   readonly responseBodyValue: unknown;
 }
 
 export interface RequestRecorder extends AsyncDisposable {
-  /** Costs next to nothing, and never fails. */
+  /** Cheap, and never throws. */
   record(request: FinishedRequest): void;
-  /** Writes what there is; resolves when it is written, or cannot be. */
+  /** Writes buffered entries. Resolves when they are written or PostgreSQL is unavailable. */
   flush(): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export interface RequestRecorderDeps {
 const FLUSH_INTERVAL_MS = 1_000;
 const BATCH_SIZE = 1_000;
 const MAX_QUEUED_REQUESTS = 20_000;
-/** Of failed requests, so that bodies cannot fill the memory either. */
+/** Limits the memory used by bodies. */
 const MAX_QUEUED_BODIES = 2_000;
 const STOP_TIMEOUT_MS = 5_000;
 const MAX_PATH_LENGTH = 1_000;
@@ -41,7 +41,7 @@ const MAX_PATH_LENGTH = 1_000;
 export function createRequestRecorder({ database, logger, registry }: RequestRecorderDeps): RequestRecorder {
   const dropped = new Counter({
     name: "waymark_request_log_entries_dropped_total",
-    help: "Requests that the log does not have, since PostgreSQL was away or could not keep up",
+    help: "Request log entries dropped because PostgreSQL was unavailable or too slow",
     registers: [registry],
   });
   let pending: RequestLogEntry[] = [];
@@ -54,10 +54,10 @@ export function createRequestRecorder({ database, logger, registry }: RequestRec
       try {
         await insertRequestLogEntries(database, batch);
       } catch (error) {
-        // Away, overloaded or short of something: it may work later.
+        // Unavailable or overloaded: keep the batch and try again later.
         if (isUnavailable(error)) return;
-        // Never again and again: what PostgreSQL refuses once it refuses always.
-        logger.error({ error: (error as Error).message }, "requests could not be logged");
+        // PostgreSQL would reject this batch again: drop it instead of retrying.
+        logger.error({ error: (error as Error).message }, "request log entries were rejected and dropped");
         dropped.inc(batch.length);
       }
       pending = pending.slice(batch.length);
@@ -89,7 +89,7 @@ export function createRequestRecorder({ database, logger, registry }: RequestRec
       clearInterval(timer);
       const stopTimeout = Promise.withResolvers<void>();
       const timeout = setTimeout(stopTimeout.resolve, STOP_TIMEOUT_MS);
-      // The one under way has not taken what came after it.
+      // A flush already in progress may have missed the latest entries, so flush twice.
       await Promise.race([stopTimeout.promise, flush().then(flush)]);
       clearTimeout(timeout);
       dropped.inc(pending.length);

@@ -1,13 +1,12 @@
-/** Bodies for the log: only as much as is kept, and in it only what is known to say nothing of persons and to open nothing. */
+/** Redacts and truncates bodies for the request log. Only fields known to contain no personal data or secrets stay readable. */
 
-/** So many bytes are kept. */
 export const MAX_LOGGED_BODY_BYTES = 4_096;
 const MAX_DEPTH = 16;
 const MASK = '"***"';
 
 /**
- * Names whose values are kept, in small letters and without `_`, so that both ways of writing match. Whatever has another
- * name is masked: a list of what is harmless forgets nothing that is not.
+ * Fields whose values stay readable, normalised to lower case without `_`, so that REST and GraphQL names match. All other
+ * values are masked: an allow list can't miss a sensitive field.
  */
 const ALLOWED_FIELDS = new Set(
   `request_id success code message location field current_etag error_code
@@ -21,7 +20,7 @@ const ALLOWED_FIELDS = new Set(
     .map(normalizeFieldName),
 );
 
-/** Text in which values may stand in quotes: a query, or a sentence about one. */
+/** Text that may contain values in quotes: GraphQL queries and error messages. */
 const FIELDS_WITH_QUOTED_TEXT = new Set(["query", "message"]);
 
 function normalizeFieldName(name: string): string {
@@ -29,8 +28,8 @@ function normalizeFieldName(name: string): string {
 }
 
 /**
- * `value` as JSON, masked, its first `KEPT_BYTES`. Costs as much as what is kept, however large the value. Null where
- * there is nothing to keep.
+ * Returns `value` as redacted JSON, at most MAX_LOGGED_BODY_BYTES; null for undefined and null. The cost doesn't grow with
+ * the size of `value` beyond that.
  */
 export function redactJson(value: unknown): string | null {
   if (value === undefined || value === null) return null;
@@ -53,7 +52,7 @@ class RedactingWriter {
     else this.#writeObject(value, depth);
   }
 
-  /** What stands in a list has the list's name. */
+  /** Items are redacted by the name of the list. */
   #writeList(items: readonly unknown[], name: string, depth: number): void {
     this.text += "[";
     for (const [index, item] of items.entries()) {
@@ -90,17 +89,17 @@ function redactScalar(value: unknown, name: string): string {
   return JSON.stringify(FIELDS_WITH_QUOTED_TEXT.has(fieldName) ? redactQuoted(text) : text);
 }
 
-/** GraphQL's block strings, strings and comments; one that does not end goes on to the end. */
+/** GraphQL block strings, strings and comments. An unterminated one extends to the end of the text. */
 const QUOTED_PATTERN = /"""(?:[^"\\]|\\(?:""")?|"(?!""))*(?:"""|$)|"(?:\\.|[^"\\\n\r])*(?:"|$)|#[^\n\r]*/g;
 
 function redactQuoted(text: string): string {
-  return text.replace(QUOTED_PATTERN, (found) => (found.startsWith("#") ? "#" : '"***"'));
+  return text.replace(QUOTED_PATTERN, (match) => (match.startsWith("#") ? "#" : '"***"'));
 }
 
 function truncateToBytes(text: string): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= MAX_LOGGED_BODY_BYTES) return text;
-  // A character that was cut in two becomes a replacement character, or several.
+  // Cutting through a character produces replacement characters: remove them.
   return bytes
     .subarray(0, MAX_LOGGED_BODY_BYTES)
     .toString()

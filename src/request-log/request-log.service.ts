@@ -1,4 +1,4 @@
-/** The log of partners' requests: written beside them, read by them, kept for as long as the log of deliveries. */
+/** The log of organisations' API requests, for the console. Kept for RETENTION_DAYS, like the delivery log. */
 import type { Registry } from "prom-client";
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Queryable } from "../platform/postgres/database.ts";
@@ -14,13 +14,13 @@ import {
 } from "./request-log.queries.ts";
 import { createRequestRecorder, type RequestRecorder } from "./request-log.recorder.ts";
 
-/** Disposing writes what there is. */
+/** Disposing writes buffered entries, for at most 5 seconds. */
 export interface RequestLog extends RequestRecorder {
   /** Newest first. */
   list(reader: RequestLogReader, request: RequestLogListOptions, on?: Queryable): Promise<RequestLogPage>;
-  /** `days` back, today included: by day and key, oldest first. `organizationId`: a uuid. */
+  /** Returns usage by day and key, oldest first. `organizationId`: a uuid; `days`: including today. */
   usage(organizationId: string, days: number, on?: Queryable): Promise<UsageView[]>;
-  /** Drops the days that are over; answers with the names of their tables. */
+  /** Drops partitions past the retention time, and creates missing ones. Returns the dropped tables' names. */
   purgeExpired(): Promise<string[]>;
 }
 
@@ -34,7 +34,7 @@ export interface RequestLogDeps {
 
 const DAY_MS = 86_400_000;
 
-/** Also makes the days that are missing, in which whatever comes finds its place. */
+/** Creates missing partitions first, so that entries can be written. */
 export async function openRequestLog(deps: RequestLogDeps): Promise<RequestLog> {
   const { database, clock, retentionDays } = deps;
   await ensureDailyPartitions(database, clock.now());

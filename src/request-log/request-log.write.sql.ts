@@ -1,9 +1,9 @@
-/** Writing the log: many requests in one statement, off the path of all of them. */
+/** Writes a batch of request log entries in one statement. */
 import type { Queryable } from "../platform/postgres/database.ts";
 import { timestampOf, fromTypedId } from "../platform/ids.ts";
 import { sql } from "../platform/postgres/sql.ts";
 
-/** A request that is over, as it is kept. */
+/** A finished request, with redacted bodies. */
 export interface RequestLogEntry {
   /** `req_…`. */
   readonly requestId: string;
@@ -12,50 +12,49 @@ export interface RequestLogEntry {
   /** A uuid. */
   readonly keyId: string;
   readonly method: string;
-  /** Without its query. */
+  /** Without the query string. */
   readonly path: string;
   readonly status: number;
   readonly durationMs: number;
   readonly errorCode: string | null;
-  /** Masked. */
   readonly requestBody: string | null;
   readonly responseBody: string | null;
 }
 
-/** Writes them, and counts them by organisation, key and day. What was written before is not counted again. */
+/** Inserts the entries and counts them by organisation, key and day. Entries already inserted are not counted again. */
 export async function insertRequestLogEntries(
   database: Queryable,
   requests: readonly RequestLogEntry[],
 ): Promise<void> {
   const ids = requests.map(({ requestId }) => fromTypedId("req", requestId) as string);
-  // The log waits for no disk: after a crash of PostgreSQL its last moment may be missing.
+  // Without synchronous commit: a crash of PostgreSQL may lose the last entries.
   await database.query(sql`
-    with quick as materialized (
+    with async_commit as materialized (
       select set_config('synchronous_commit', 'off', true)
-    ), given as materialized (
-      select given.* from quick, unnest(${ids}::uuid[], ${ids.map((id) => timestampOf(id).slice(0, 10))}::date[],
+    ), input as materialized (
+      select input.* from async_commit, unnest(${ids}::uuid[], ${ids.map((id) => timestampOf(id).slice(0, 10))}::date[],
         ${requests.map(({ organizationId }) => organizationId)}::uuid[], ${requests.map(({ keyId }) => keyId)}::uuid[],
         ${requests.map(({ method }) => method)}::text[], ${requests.map(({ path }) => path)}::text[],
         ${requests.map(({ status }) => status)}::smallint[], ${requests.map(({ durationMs }) => durationMs)}::real[],
         ${requests.map(({ errorCode }) => errorCode)}::text[],
         ${requests.map(({ requestBody }) => requestBody)}::text[],
         ${requests.map(({ responseBody }) => responseBody)}::text[]
-      ) given (id, day, organization_id, key_id, method, path, status, duration_ms, error_code, request_body, response_body)
+      ) input (id, day, organization_id, key_id, method, path, status, duration_ms, error_code, request_body, response_body)
     ), written as (
       insert into request_log (id, organization_id, key_id, method, path, status, duration_ms, error_code, request_body,
         response_body)
       select id, organization_id, key_id, method, path, status, duration_ms, error_code, request_body, response_body
-      from given
-      -- The statement is run again when its answer was lost.
+      from input
+      -- The statement is retried if its result was lost.
       on conflict do nothing
       returning id
     )
     insert into request_usage as usage (organization_id, day, key_id, succeeded, refused, failed, duration_ms)
     select organization_id, day, key_id, count(*) filter (where status < 400),
       count(*) filter (where status between 400 and 499), count(*) filter (where status >= 500), sum(duration_ms)
-    from given join written using (id)
+    from input join written using (id)
     group by organization_id, day, key_id
-    -- In one order everywhere, so that two processes wait for each other and never deadlock.
+    -- A fixed order, so that concurrent processes wait for each other instead of deadlocking.
     order by organization_id, day, key_id
     on conflict (organization_id, day, key_id) do update set
       succeeded = usage.succeeded + excluded.succeeded, refused = usage.refused + excluded.refused,
