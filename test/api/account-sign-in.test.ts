@@ -173,14 +173,14 @@ describe("401", () => {
   it.each(["no address", "a@b", "@", "a@test.example\n", "x".repeat(3000)])(
     "for %j as an address",
     async (email) => {
-      expectFailure(await trySignIn(email, owner.password), 401, "address or the password");
+      expectFailure(await trySignIn(email, owner.password), 401, "address or password");
     },
   );
 
   it.each(["x".repeat(129), "x".repeat(10_000)])(
     "for a password that is too long for any",
     async (password) => {
-      expectFailure(await trySignIn(owner.email, password), 401, "address or the password");
+      expectFailure(await trySignIn(owner.email, password), 401, "address or password");
     },
   );
 
@@ -218,7 +218,7 @@ describe("401", () => {
     expectData(await browser.get("/auth/session"));
     await app.database.query(sql`delete from user_account where id = ${member.id}`);
     expectFailure(await browser.get("/auth/session"), 401);
-    expectFailure(await trySignIn(member.email, member.password), 401, "address or the password");
+    expectFailure(await trySignIn(member.email, member.password), 401, "address or password");
   });
 });
 
@@ -234,7 +234,7 @@ describe("403", () => {
     expectFailure(refused, 403, "suspended");
     expect(refused.headers.getSetCookie()).toEqual([]);
     // Only who knows the password learns of it.
-    expectFailure(await trySignIn(person.email, "not my password"), 401, "address or the password");
+    expectFailure(await trySignIn(person.email, "not my password"), 401, "address or password");
     await app.keys.setSuspended(partner.id, false);
     expectData(await browser.get("/auth/session"));
   });

@@ -245,7 +245,7 @@ describe("signing in", () => {
     for (const api of [app, other]) {
       const browser = await halfway(person, api);
       const answer = await enter(browser, code);
-      expectFailure(answer, 401, "used already");
+      expectFailure(answer, 401, "already used");
       expect(answer.headers.getSetCookie()).toEqual([]);
       expectFailure(await browser.get("/auth/session"), 401);
     }
@@ -258,7 +258,7 @@ describe("signing in", () => {
     const used = totpCode(person.uri, 1);
     expectData(await enter(await halfway(person), used));
     const browser = await halfway(person);
-    for (let at = 0; at < 6; at += 1) expectFailure(await enter(browser, used), 401, "used already");
+    for (let at = 0; at < 6; at += 1) expectFailure(await enter(browser, used), 401, "already used");
     expectData(await enter(browser, totpCode(person.uri, -1)));
     expectData(await browser.get("/auth/session"));
   });
@@ -273,7 +273,7 @@ describe("signing in", () => {
     const person = await securedPerson();
     const [first = "", second = ""] = person.recoveryCodes;
     expectData(await enter(await halfway(person), first, "recovery_code"));
-    expectFailure(await enter(await halfway(person), first, "recovery_code"), 401, "used already");
+    expectFailure(await enter(await halfway(person), first, "recovery_code"), 401, "already used");
     expectData(await enter(await halfway(person), second, "recovery_code"));
   });
 
@@ -337,10 +337,10 @@ describe("signing in", () => {
     const person = await securedPerson();
     const wrong = totpCode(person.uri, 500);
     const browser = await halfway(person);
-    for (let at = 0; at < 5; at += 1) expectFailure(await enter(browser, wrong), 401, "not right");
+    for (let at = 0; at < 5; at += 1) expectFailure(await enter(browser, wrong), 401, "is wrong");
     expectFailure(await enter(browser, totpCode(person.uri, 1)), 401, "password again");
     const again = await halfway(person);
-    for (let at = 0; at < 5; at += 1) expectFailure(await enter(again, wrong), 401, "not right");
+    for (let at = 0; at < 5; at += 1) expectFailure(await enter(again, wrong), 401, "is wrong");
     const locked = await enter(await halfway(person), totpCode(person.uri, 1));
     expectFailure(locked, 429);
     expect(Number(locked.headers.get("retry-after"))).toBeGreaterThan(0);
@@ -360,7 +360,7 @@ describe("signing in", () => {
         new_password: "another heron at the weir",
       }),
     );
-    expectFailure(await enter(thief, totpCode(person.uri, 1)), 401, "over");
+    expectFailure(await enter(thief, totpCode(person.uri, 1)), 401, "too long");
   });
 
   it("is refused with 403 when the organisation is suspended meanwhile", async () => {

@@ -1,4 +1,4 @@
-/** Connections that bring nothing, bring it drop by drop, take nothing, or are simply many: what each may cost is bounded. */
+/** Timeouts for slow and idle connections, and limits on the number of connections. */
 import { once } from "node:events";
 import diagnostics from "node:diagnostics_channel";
 import { readFile } from "node:fs/promises";
@@ -24,26 +24,30 @@ afterEach(async () => {
   for (const close of opened.splice(0).toReversed()) await close();
 });
 
-interface Served {
+interface TestServer {
   url: string;
-  refused: string[];
-  /** The first call counts. */
+  /** The limits that rejected connections exceeded. */
+  rejections: string[];
+  /** Only the first call stops the server. */
   stop(timeoutMs?: number): Promise<void>;
 }
 
-async function serve(handler: RequestListener, door: Partial<HttpServerOptions> = {}): Promise<Served> {
-  const refused: string[] = [];
+async function serve(
+  handler: RequestListener,
+  options: Partial<HttpServerOptions> = {},
+): Promise<TestServer> {
+  const rejections: string[] = [];
   const server = await listen(handler, {
     host: "127.0.0.1",
     port: 0,
     connections: ROOM,
-    onConnectionRejected: (bound) => refused.push(bound),
-    ...door,
+    onConnectionRejected: (limit) => rejections.push(limit),
+    ...options,
   });
   let stopped: Promise<void> | null = null;
   const stop = (timeoutMs = 0): Promise<void> => (stopped ??= server.stop(timeoutMs));
   opened.push(() => stop());
-  return { url: server.url, refused, stop };
+  return { url: server.url, rejections, stop };
 }
 
 async function open(url: string, localAddress?: string): Promise<Socket> {
@@ -52,17 +56,17 @@ async function open(url: string, localAddress?: string): Promise<Socket> {
   return socket;
 }
 
-/** Writes `drop` again and again until the connection is closed; answers with all that came back. */
-async function drip(socket: Socket, drop: string): Promise<string> {
-  const dripping = setInterval(() => socket.write(drop), 5);
+/** Writes `chunk` every 5 ms until the connection is closed. Returns the received text. */
+async function drip(socket: Socket, chunk: string): Promise<string> {
+  const interval = setInterval(() => socket.write(chunk), 5);
   try {
     return await text(socket);
   } finally {
-    clearInterval(dripping);
+    clearInterval(interval);
   }
 }
 
-/** Whether the server answers on this connection; else it has closed it. */
+/** True if the server responds with 200; false if it closed the connection. */
 async function isServed(socket: Socket, path = "/"): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   socket.once("data", (bytes) => resolve(bytes.toString("latin1").startsWith("HTTP/1.1 200")));
@@ -72,17 +76,17 @@ async function isServed(socket: Socket, path = "/"): Promise<boolean> {
   return await promise;
 }
 
-describe("slowness", () => {
+describe("a slow client", () => {
   const shortTimeouts = { timeouts: { headers: 60, checkInterval: 10 } };
 
   // evidence: idle-connection-closed
-  it("a connection that sends nothing is closed", async () => {
+  it("is disconnected if it sends nothing", async () => {
     const { url } = await serve(answerAll, shortTimeouts);
     const socket = await open(url);
     expect(parseLastResponse(await text(socket)).status).toBe(408);
   });
 
-  it("a connection that sends nothing does not hold up a stop", async () => {
+  it("does not delay a stop by an idle connection", async () => {
     const server = await serve(answerAll, { timeouts: { headers: 600_000 } });
     const socket = await open(server.url);
     const [brought] = await Promise.all([text(socket), server.stop(600_000)]);
@@ -90,7 +94,7 @@ describe("slowness", () => {
   });
 
   // evidence: slow-headers-408
-  it("headers that come drop by drop are answered with 408, however steadily they come", async () => {
+  it("gets 408 for headers sent too slowly, even if bytes keep coming", async () => {
     const { url } = await serve(answerAll, shortTimeouts);
     const socket = await open(url);
     socket.write(HEAD);
@@ -100,7 +104,7 @@ describe("slowness", () => {
   });
 
   // evidence: slow-headers-keep-alive-408
-  it("headers that come drop by drop on a connection that was of use before are no better", async () => {
+  it("gets 408 for slow headers of a later request on the same connection", async () => {
     const { url } = await serve(answerAll, shortTimeouts);
     const socket = await open(url);
     socket.write(`${HEAD}\r\n`);
@@ -110,7 +114,7 @@ describe("slowness", () => {
   });
 
   // evidence: slow-body-408
-  it("a body that comes drop by drop is answered with 408", async () => {
+  it("gets 408 for a body sent too slowly", async () => {
     const { url } = await serve(() => undefined, { timeouts: { request: 60 } });
     const socket = await open(url);
     socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n");
@@ -120,7 +124,7 @@ describe("slowness", () => {
   });
 
   // evidence: unread-response-closed
-  it("an answer that nobody takes is let go", async () => {
+  it("is disconnected if it does not read the response", async () => {
     const answers: ServerResponse[] = [];
     const closed = Promise.withResolvers<void>();
     const handler: RequestListener = (_request, response) => {
@@ -136,7 +140,7 @@ describe("slowness", () => {
     expect(answers.map(({ writableFinished }) => writableFinished)).toEqual([false]);
   });
 
-  it("an answer that is taken, however large, is whole", async () => {
+  it("gets a large response completely if it reads it", async () => {
     const { url } = await serve((_request, response) => response.end(Buffer.alloc(8 * 1024 * 1024)), {
       timeouts: { response: 30_000 },
     });
@@ -145,7 +149,7 @@ describe("slowness", () => {
   });
 
   // evidence: stalled-connection-closed
-  it("a connection on which nothing moves is cut, also in the middle of an answer", async () => {
+  it("is disconnected when no bytes move, even in the middle of a response", async () => {
     const { url } = await serve((_request, response) => void response.write("begun"), {
       timeouts: { idleSocket: 60 },
     });
@@ -154,85 +158,85 @@ describe("slowness", () => {
   });
 });
 
-/** The numbers that docs/security.md says of a bound, in their order. */
-async function documented(bound: string, wanted: RegExp): Promise<number[]> {
+/** Returns the numbers that match `pattern` in the row of docs/security.md that starts with `limit`. */
+async function documentedNumbers(limit: string, pattern: RegExp): Promise<number[]> {
   const page = await readFile(join(import.meta.dirname, "../../docs/security.md"), "utf8");
-  const row = page.split("\n").find((line) => line.startsWith(`| ${bound}`)) ?? "";
-  const numbers = wanted.exec(row.split(" | ")[1] ?? "")?.slice(1) ?? [];
+  const row = page.split("\n").find((line) => line.startsWith(`| ${limit}`)) ?? "";
+  const numbers = pattern.exec(row.split(" | ")[1] ?? "")?.slice(1) ?? [];
   return numbers.map((number) => Number(number.replaceAll(",", "")));
 }
 
-/** Those of our own code alone: the timers of node:http and of sockets go on as ever. */
-const stopOurTimers = (): void => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+/** Fakes the timers of our own code. Those of node:http and of sockets keep running. */
+const fakeOurTimers = (): void => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
 
-describe("the patience of the service, where no test has set it", () => {
-  const BODY = "A body sent slowly";
-  const ANSWER = "A response that the client does not read";
+describe("default timeouts and limits", () => {
+  const SLOW_BODY = "A body sent slowly";
+  const UNREAD_RESPONSE = "A response that the client does not read";
   afterEach(() => vi.useRealTimers());
 
   // evidence: server-timeouts-documented
-  it("is what docs/security.md says of the server itself", async () => {
+  it("of the HTTP server match docs/security.md", async () => {
     await using app = await startTestApp();
     const seen = Promise.withResolvers<Server>();
-    const look = (message: unknown): void => {
+    const onRequest = (message: unknown): void => {
       const { request, server } = message as { request: { url: string }; server: Server };
-      if (request.url === "/health/live?patience") seen.resolve(server);
+      if (request.url === "/health/live?timeouts") seen.resolve(server);
     };
-    diagnostics.subscribe("http.server.request.start", look);
+    diagnostics.subscribe("http.server.request.start", onRequest);
     try {
-      await app.request("/health/live?patience");
+      await app.request("/health/live?timeouts");
     } finally {
-      diagnostics.unsubscribe("http.server.request.start", look);
+      diagnostics.unsubscribe("http.server.request.start", onRequest);
     }
     const server = await seen.promise;
     const { headersTimeout, requestTimeout, maxConnections, timeout } = server;
     const { connectionsCheckingInterval } = server as Server & { connectionsCheckingInterval: number };
-    const [headers, looks] = await documented("Idle connections", /(\d+) s, .* every (\d+) s/);
-    const [total] = await documented("Too many connections", /`MAX_CONNECTIONS` \(([\d,]+)\)/);
-    const [, silence] = await documented(ANSWER, /(\d+) s .* (\d+) s without a byte/);
+    const [headers, interval] = await documentedNumbers("Idle connections", /(\d+) s, .* every (\d+) s/);
+    const [total] = await documentedNumbers("Too many connections", /`MAX_CONNECTIONS` \(([\d,]+)\)/);
+    const [, idle] = await documentedNumbers(UNREAD_RESPONSE, /(\d+) s .* (\d+) s without a byte/);
     expect([headersTimeout, connectionsCheckingInterval, timeout]).toEqual(
-      [headers, looks, silence].map((seconds) => Number(seconds) * 1_000),
+      [headers, interval, idle].map((seconds) => Number(seconds) * 1_000),
     );
     expect(maxConnections).toBe(total);
-    // An import's: the page has it in a word.
+    // The timeout of an import, which the page writes out in words.
     expect(requestTimeout).toBe(3_600_000);
   });
 
   // evidence: connection-limit-documented
-  it("is what docs/security.md says of one address", async () => {
-    const [each] = await documented("Too many connections", /_PER_ADDRESS` \(([\d,]+);/);
-    expect(toConfig(readEnv({})).http.connections).toMatchObject({ perAddress: each });
+  it("of one IP address match docs/security.md", async () => {
+    const [perAddress] = await documentedNumbers("Too many connections", /_PER_ADDRESS` \(([\d,]+);/);
+    expect(toConfig(readEnv({})).http.connections).toMatchObject({ perAddress });
   });
 
   // evidence: slow-body-timeout-documented
-  it("ends for a body after as long as docs/security.md says, and no sooner", async () => {
+  it("end a slow body exactly after the time in docs/security.md", async () => {
     const begun = Promise.withResolvers<void>();
     const { url } = await serve(() => begun.resolve());
-    stopOurTimers();
+    fakeOurTimers();
     const socket = await open(url);
     socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nx");
     await begun.promise;
-    const [patience = 0] = await documented(BODY, /^(\d+) s/);
-    await vi.advanceTimersByTimeAsync(patience * 1_000 - 1);
+    const [timeoutS = 0] = await documentedNumbers(SLOW_BODY, /^(\d+) s/);
+    await vi.advanceTimersByTimeAsync(timeoutS * 1_000 - 1);
     expect(vi.getTimerCount()).toBe(1);
     await vi.advanceTimersByTimeAsync(1);
     expect(parseLastResponse(await text(socket)).status).toBe(408);
   });
 
   // evidence: unread-response-timeout-documented
-  it("ends for an answer after as long as docs/security.md says, and no sooner", async () => {
+  it("end an unread response exactly after the time in docs/security.md", async () => {
     const answered = Promise.withResolvers<ServerResponse>();
     const { url } = await serve((_request, response) => {
       response.once("prefinish", () => answered.resolve(response));
       response.end(Buffer.alloc(32 * 1024 * 1024));
     });
-    stopOurTimers();
+    fakeOurTimers();
     const socket = await open(url);
     socket.pause();
     socket.write(`${HEAD}\r\n`);
     const response = await answered.promise;
-    const [patience = 0] = await documented(ANSWER, /^(\d+) s once it is written/);
-    await vi.advanceTimersByTimeAsync(patience * 1_000 - 1);
+    const [timeoutS = 0] = await documentedNumbers(UNREAD_RESPONSE, /^(\d+) s once it is written/);
+    await vi.advanceTimersByTimeAsync(timeoutS * 1_000 - 1);
     expect(response.closed).toBe(false);
     const closed = once(response, "close");
     await vi.advanceTimersByTimeAsync(1);
@@ -241,14 +245,14 @@ describe("the patience of the service, where no test has set it", () => {
   });
 });
 
-describe("many", () => {
+describe("many connections", () => {
   // evidence: connection-limit-total
-  it("connections beyond the total are closed at once, those that stand are served, and one that goes makes room", async () => {
-    const { url, refused } = await serve(answerAll, { connections: { total: 3, perAddress: 3 } });
+  it("beyond the total are closed immediately; closing one admits another", async () => {
+    const { url, rejections } = await serve(answerAll, { connections: { total: 3, perAddress: 3 } });
     const standing = [await open(url), await open(url), await open(url)];
     const beyond = await open(url);
     expect(await isServed(beyond)).toBe(false);
-    expect(refused).toEqual(["total"]);
+    expect(rejections).toEqual(["total"]);
     for (const socket of standing) expect(await isServed(socket)).toBe(true);
     standing[0]?.destroy();
     await expect.poll(async () => await isServed(await open(url))).toBe(true);
@@ -256,13 +260,13 @@ describe("many", () => {
 
   // evidence: connection-limit-per-ip
   it.runIf(process.platform === "linux")(
-    "one address that holds all it may keeps no other address out",
+    "of one IP address at its limit do not keep other IP addresses out",
     async () => {
-      const { url, refused } = await serve(answerAll, { connections: { total: 10, perAddress: 2 } });
+      const { url, rejections } = await serve(answerAll, { connections: { total: 10, perAddress: 2 } });
       const hoarded = [await open(url, "127.0.0.2"), await open(url, "127.0.0.2")];
       const beyond = await open(url, "127.0.0.2");
       expect(await isServed(beyond)).toBe(false);
-      expect(refused).toEqual(["ip_address"]);
+      expect(rejections).toEqual(["ip_address"]);
       expect(await isServed(await open(url, "127.0.0.3"))).toBe(true);
       hoarded[0]?.destroy();
       await expect.poll(async () => await isServed(await open(url, "127.0.0.2"))).toBe(true);
@@ -270,10 +274,10 @@ describe("many", () => {
   );
 
   // evidence: connection-limit-ipv6-network
-  it("counts the addresses of one IPv6 /64 as one address", async () => {
-    const refused: string[] = [];
+  it("from one IPv6 /64 count as one IP address", async () => {
+    const rejections: string[] = [];
     const server = createServer();
-    limitConnections(server, { total: 10, perAddress: 2 }, (bound) => refused.push(bound));
+    limitConnections(server, { total: 10, perAddress: 2 }, (bound) => rejections.push(bound));
     const connect = (remoteAddress: string): Socket => {
       const socket = new Socket();
       Object.defineProperty(socket, "remoteAddress", { value: remoteAddress });
@@ -283,7 +287,7 @@ describe("many", () => {
     const first = connect("2001:db8:0:7::1");
     connect("2001:db8:0:7::2");
     expect(connect("2001:db8:0:7:ffff::3").destroyed).toBe(true);
-    expect(refused).toEqual(["ip_address"]);
+    expect(rejections).toEqual(["ip_address"]);
     expect(connect("2001:db8:0:8::1").destroyed).toBe(false);
     const closed = once(first, "close");
     first.destroy();
@@ -291,7 +295,7 @@ describe("many", () => {
     expect(connect("2001:db8:0:7::4").destroyed).toBe(false);
   });
 
-  describe("of the service itself", () => {
+  describe("to the whole service", () => {
     let app: TestApp;
     beforeAll(async () => {
       app = await startTestApp({ MAX_CONNECTIONS: "6", MAX_CONNECTIONS_PER_ADDRESS: "4" });
@@ -299,28 +303,30 @@ describe("many", () => {
     afterAll(() => app[Symbol.asyncDispose]());
 
     // evidence: connection-limit-settings
-    it("the settings hold, and what was refused is counted", async () => {
+    it("follow MAX_CONNECTIONS and MAX_CONNECTIONS_PER_ADDRESS, and rejections are counted", async () => {
       const sockets: Socket[] = [];
       for (let count = 0; count < 6; count += 1) sockets.push(await open(app.url));
       const served = await Promise.all(sockets.map((socket) => isServed(socket, "/health/live")));
       expect(served).toEqual([true, true, true, true, false, false]);
       for (const socket of sockets) socket.destroy();
-      // The question itself may be one too many, while those connections are still closing.
+      // The metrics request itself may be rejected while those connections are still closing.
       await expect
         .poll(async () => await (await app.request("/metrics")).text())
         .toMatch(/waymark_http_connections_rejected_total\{limit="ip_address"\} [2-9]/);
     });
 
     // evidence: pipelined-requests-in-order
-    it("a thousand requests at once on one connection are answered one after the other, in order", async () => {
-      const asked = Array.from({ length: 1_000 }, (_, at) => (at % 2 === 0 ? "/health/live" : "/v1/jobs"));
-      const requests = asked.map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n`);
+    it("answer a thousand pipelined requests in order", async () => {
+      const paths = Array.from({ length: 1_000 }, (_, index) =>
+        index % 2 === 0 ? "/health/live" : "/v1/jobs",
+      );
+      const requests = paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n`);
       const received = await sendBytes(app.url, `${requests.join("\r\n")}Connection: close\r\n\r\n`);
       const statuses = [...received.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
-      expect(statuses).toHaveLength(asked.length);
-      // 503: more than it can do at once, of one caller.
-      for (const [at, path] of asked.entries())
-        expect(path === "/v1/jobs" ? ["401", "503"] : ["200"]).toContain(statuses[at]);
+      expect(statuses).toHaveLength(paths.length);
+      // Load shedding may answer 503.
+      for (const [index, path] of paths.entries())
+        expect(path === "/v1/jobs" ? ["401", "503"] : ["200"]).toContain(statuses[index]);
     });
   });
 });

@@ -1,4 +1,4 @@
-/** Files to import that are made to harm: each costs what its size allows, is told by its line, and breaks nothing. */
+/** Malicious import files. */
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestUser, signIn } from "../support/accounts/session-client.ts";
@@ -15,13 +15,17 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-interface Told {
+interface ImportResponse {
   status: number;
-  /** The report, or the envelope of a refusal. */
+  /** The last line: the report, or the error envelope. */
   last: { type?: string; counts?: Record<string, number>; stopped?: unknown; error?: { code: string } };
 }
 
-async function importFile(file: string | Uint8Array<ArrayBuffer>, type: string, headers = {}): Promise<Told> {
+async function importFile(
+  file: string | Uint8Array<ArrayBuffer>,
+  type: string,
+  headers = {},
+): Promise<ImportResponse> {
   const path = `/console-api/imports?agent=${encodeURIComponent(agent.name)}`;
   const response = await app.request(path, {
     method: "POST",
@@ -36,14 +40,14 @@ const CSV = "text/csv";
 const NDJSON = "application/x-ndjson";
 const HEAD = "marking_number,weight\n";
 
-describe("a file to import", () => {
+describe("an import file", () => {
   // evidence: import-harmful-rows-fail
   it.each([
-    ["a line of half a million cells", `${HEAD}${",".repeat(500_000)}x\nSEC-1,2\n`, CSV],
+    ["a line with half a million cells", `${HEAD}${",".repeat(500_000)}x\nSEC-1,2\n`, CSV],
     ["half a million quotes", `${HEAD}"${'""'.repeat(250_000)}",1\nSEC-1,2\n`, CSV],
-    ["U+0000 in every place", `${HEAD}${"\0,\0\n".repeat(500)}SEC-1,2\n`, CSV],
+    ["U+0000 in every cell", `${HEAD}${"\0,\0\n".repeat(500)}SEC-1,2\n`, CSV],
     [
-      "values within each other",
+      "nested values",
       `{"marking_number":${"[".repeat(20_000)}${"]".repeat(20_000)}}\n{"marking_number":"SEC-1","weight":2}\n`,
       NDJSON,
     ],
@@ -53,7 +57,7 @@ describe("a file to import", () => {
       NDJSON,
     ],
     [
-      "numbers without end",
+      "a very long number",
       `{"marking_number":"SEC-3","weight":${"9".repeat(100_000)}}\n{"marking_number":"SEC-1","weight":2}\n`,
       NDJSON,
     ],
@@ -70,10 +74,10 @@ describe("a file to import", () => {
 
   // evidence: import-harmful-files-rejected
   it.each([
-    ["columns without end", `${"a,".repeat(200_000)}marking_number\n`, CSV],
-    ["columns that every object has", "__proto__,constructor,toString\n1,2,3\n", CSV],
+    ["200,000 columns", `${"a,".repeat(200_000)}marking_number\n`, CSV],
+    ["columns named like properties of Object.prototype", "__proto__,constructor,toString\n1,2,3\n", CSV],
     ["a line longer than a megabyte", `${HEAD}${"x".repeat(1_100_000)},1\n`, CSV],
-    ["no line end at all", "x".repeat(3_000_000), NDJSON],
+    ["no line end", "x".repeat(3_000_000), NDJSON],
   ])("is refused, or ends, with what is wrong: %s", async (_, file, type) => {
     const { status, last } = await importFile(file, type);
     expect(status).toBeLessThan(500);
@@ -81,11 +85,11 @@ describe("a file to import", () => {
   });
 
   // evidence: import-never-decompressed
-  it("is never unpacked", async () => {
+  it("is never decompressed", async () => {
     const bomb = gzipSync(Buffer.alloc(1024 * 1024, "a"));
     expect((await importFile(bomb, CSV, { "content-encoding": "gzip" })).status).toBe(415);
     expect((await importFile(bomb, "application/zip")).status).toBe(415);
-    // Called a CSV, it is one of no known columns.
+    // Read as CSV, it has no known columns.
     const { status, last } = await importFile(bomb, CSV);
     expect({ status, code: last.error?.code }).toEqual({ status: 400, code: "BadRequestException" });
   });

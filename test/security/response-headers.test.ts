@@ -1,4 +1,4 @@
-/** What stands on every answer, whoever gives it: a route, the router, the body's reader or the parser of HTTP. In production. */
+/** The security headers of all responses in production, including errors of the router, the body parser and the HTTP parser. */
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestUser, signIn } from "../support/accounts/session-client.ts";
@@ -16,14 +16,14 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-interface Asked {
+interface RequestOptions {
   method?: string;
   headers?: string[];
   body?: string;
 }
 
-/** By lower-case name, as they came; read from the bytes, so that nothing is put in order on the way. */
-async function headersOf(path: string, { method = "GET", headers = [], body = "" }: Asked = {}) {
+/** Returns the headers by lower-case name. Read from the raw bytes, so that no HTTP client merges or hides any. */
+async function headersOf(path: string, { method = "GET", headers = [], body = "" }: RequestOptions = {}) {
   const socket = await openRawSocket(app.url);
   const length = body === "" ? [] : [`Content-Length: ${body.length}`];
   const lines = [`${method} ${path} HTTP/1.1`, "Host: x", "Connection: close", ...length, ...headers];
@@ -45,17 +45,21 @@ async function headersOf(path: string, { method = "GET", headers = [], body = ""
 
 const html = "Accept: text/html";
 const json = "Content-Type: application/json";
-const answers: [name: string, path: string, asked?: Asked][] = [
-  ...routeCases.map(({ method, path }): [string, string, Asked] => [`${method} ${path}`, path, { method }]),
+const answers: [name: string, path: string, asked?: RequestOptions][] = [
+  ...routeCases.map(({ method, path }): [string, string, RequestOptions] => [
+    `${method} ${path}`,
+    path,
+    { method },
+  ]),
   ["the console's page", "/", { headers: [html] }],
-  ["a page of the console that there is not", "/nowhere/at/all", { headers: [html] }],
-  ["a file of the console that there is not", "/assets/none.js"],
+  ["a page of the console that does not exist", "/nowhere/at/all", { headers: [html] }],
+  ["a console asset that does not exist", "/assets/none.js"],
   ["GraphQL", "/graphql", { method: "POST", headers: [json], body: '{"query":"{ viewer { id } }"}' }],
   ["GraphQL without an operation", "/graphql"],
   ["GraphiQL", "/graphiql"],
-  ["the operators' tasks, to nobody", "/operator/agenda/"],
-  ["a route that there is not", "/v1/none"],
-  ["a method that there is not", "/v1/jobs", { method: "TRACE" }],
+  ["the operators' task dashboard, not signed in", "/operator/agenda/"],
+  ["an unknown route", "/v1/none"],
+  ["an unknown method", "/v1/jobs", { method: "TRACE" }],
   [
     "a preflight",
     "/v1/jobs",
@@ -70,11 +74,11 @@ const answers: [name: string, path: string, asked?: Asked][] = [
     { method: "POST", headers: [json, "Sec-Fetch-Site: same-origin"], body: `"${"x".repeat(20_000)}"` },
   ],
   [
-    "a body that is no JSON",
+    "a body that is not JSON",
     "/auth/sign-in",
     { method: "POST", headers: [json, "Sec-Fetch-Site: same-origin"], body: "{" },
   ],
-  ["what is no HTTP", "/v1/jobs", { headers: ["no colon"] }],
+  ["malformed HTTP", "/v1/jobs", { headers: ["no colon"] }],
   ["headers that are too large", "/v1/jobs", { headers: [`X: ${"x".repeat(20_000)}`] }],
   [
     "a WebSocket of another site's page",
@@ -91,7 +95,7 @@ const answers: [name: string, path: string, asked?: Asked][] = [
   ],
 ];
 
-/** Directives by name. */
+/** Returns the directives of a Content-Security-Policy by name. */
 function policyOf(header: string | undefined): Map<string, string> {
   const directives = (header ?? "").split(";").map((each) => each.trim().split(/\s+/));
   return new Map(directives.map(([name = "", ...values]) => [name, values.join(" ")]));
@@ -102,16 +106,16 @@ describe.each(answers)("%s", (name, path, asked) => {
   beforeAll(() => void (answer = headersOf(path, asked)));
 
   // evidence: response-headers-nosniff
-  it("is not sniffed, and names nothing of what stands behind it", async () => {
+  it("forbids MIME sniffing and names no server software", async () => {
     const { get } = await answer;
     expect(get("x-content-type-options")?.toLowerCase()).toBe("nosniff");
-    for (const telling of ["server", "x-powered-by", "via", "x-aspnet-version"])
-      expect(get(telling)).toBeUndefined();
+    for (const name of ["server", "x-powered-by", "via", "x-aspnet-version"])
+      expect(get(name)).toBeUndefined();
   });
 
   // evidence: response-headers-hsts-referrer-framing
   it.skipIf(name.startsWith("a WebSocket"))(
-    "is held to https, told to nobody by address, and to be framed by nobody",
+    "sets HSTS, no referrer, same-origin policies and a strict CSP without framing",
     async () => {
       const { get } = await answer;
       const [, seconds = "0"] = /max-age=(\d+)/.exec(get("strict-transport-security") ?? "") ?? [];
@@ -122,7 +126,7 @@ describe.each(answers)("%s", (name, path, asked) => {
       expect(get("cross-origin-resource-policy")).toBe("same-origin");
       const policy = policyOf(get("content-security-policy"));
       expect(policy.get("frame-ancestors")).toBe("'none'");
-      // What no directive names, it decides: plugins and workers too.
+      // Applies to everything without a directive, such as plugins and workers.
       expect(policy.get("default-src")).toBe("'none'");
       expect(policy.get("base-uri")).toMatch(/^'(none|self)'$/);
       expect(policy.get("script-src") ?? "").not.toMatch(/unsafe|\*|https?:|data:|blob:/);
@@ -130,19 +134,19 @@ describe.each(answers)("%s", (name, path, asked) => {
     },
   );
 
-  it("is kept by nobody, but for what is the same for all", async () => {
+  it("is not cached, unless it is the same for everyone", async () => {
     const { get } = await answer;
     const isSame =
       /^GET \/(openapi\.json|docs(\/operations\.json)?)$|^the console's page$|^a page of the console/.test(
         name,
       );
-    // What is made once for all who ask at the same time is not compressed for each of them.
+    // Concurrent requests share one metrics response, which is not compressed per client.
     const isShared = name === "GET /metrics";
     expect(get("cache-control")).toBe(isSame ? "no-cache" : isShared ? "no-store, no-transform" : "no-store");
   });
 
   // evidence: response-headers-content-type
-  it("says what it is, in UTF-8, where it is text", async () => {
+  it("has one content type, with charset UTF-8", async () => {
     const { get, pairs } = await answer;
     const type = get("content-type");
     if (get("content-length") === "0" || type === undefined) return;
@@ -151,7 +155,7 @@ describe.each(answers)("%s", (name, path, asked) => {
   });
 
   // evidence: response-headers-no-cors
-  it("lets no other origin read it", async () => {
+  it("has no CORS headers for another origin", async () => {
     const { get } = await headersOf(path, {
       ...asked,
       headers: [...(asked?.headers ?? []), "Origin: https://elsewhere.example"],
@@ -161,10 +165,10 @@ describe.each(answers)("%s", (name, path, asked) => {
   });
 });
 
-it("who is signed in gets no other headers", async () => {
-  const asked = { headers: [`Cookie: ${operator}`] };
+it("responses to signed-in users have the same headers", async () => {
+  const options = { headers: [`Cookie: ${operator}`] };
   for (const path of ["/auth/session", "/operator/agenda/", "/console-api/jobs.csv"]) {
-    const { get } = await headersOf(path, asked);
+    const { get } = await headersOf(path, options);
     expect(get("cache-control")).toMatch(/no-store/);
     expect(get("x-content-type-options")).toBe("nosniff");
     expect(get("access-control-allow-origin")).toBeUndefined();

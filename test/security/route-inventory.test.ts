@@ -1,4 +1,4 @@
-/** What answers over HTTP is known, each with who may ask: nothing is there beside it, and nothing opens to nobody. */
+/** The list of all HTTP routes, and the credentials that each requires. */
 import { glob, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -16,52 +16,54 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** With ids and Marking Numbers as the router writes them. */
+/** Replaces ids and marking numbers by the router's parameter names. */
 const asRoute = (path: string): string =>
   path.replace(/\/NONE/, "/{markingNumber}").replace(/\/sessions\/.+/, "/sessions/{id}");
 
 const titled = (by: string): [string, (typeof routeCases)[number]][] =>
-  routeCases.filter((door) => door.auth === by).map((door) => [`${door.method} ${asRoute(door.path)}`, door]);
+  routeCases
+    .filter((route) => route.auth === by)
+    .map((route) => [`${route.method} ${asRoute(route.path)}`, route]);
 
-describe("what answers over HTTP", () => {
+describe("HTTP routes", () => {
   // evidence: routes-listed
-  it("is listed here: every route of the server, and no other", async () => {
-    const beside = new Set(["/console-api/jobs.csv"]);
+  it("are exactly those listed in the test's route cases", async () => {
+    const unlisted = new Set(["/console-api/jobs.csv"]);
     const listed = routeCases
-      .filter(({ path }) => !beside.has(path))
+      .filter(({ path }) => !unlisted.has(path))
       .map(({ method, path }) => `${method} ${asRoute(path)}`);
     expect((await listAllRoutes()).toSorted()).toEqual(listed.toSorted());
   });
 
   // evidence: routes-require-credentials
   it.each([...titled("key"), ...titled("session")])(
-    "opens to nobody without credentials: %s",
-    async (_, door) => {
+    "return 401 without credentials: %s",
+    async (_, route) => {
       const response = await sendFromOwnPage(
         app,
-        door,
-        door.json ? { body: "{}", headers: { "content-type": "application/json" } } : {},
+        route,
+        route.json ? { body: "{}", headers: { "content-type": "application/json" } } : {},
       );
       expect(response.status).toBe(401);
     },
   );
 
   // evidence: session-routes-reject-api-keys
-  it.each(titled("session"))("does not take an API key for a person: %s", async (_, door) => {
+  it.each(titled("session"))("do not accept an API key instead of a session: %s", async (_, route) => {
     const headers = { "x-api-key": agent.key, "content-type": "application/json" };
-    const response = await sendFromOwnPage(app, door, { headers, ...(door.json && { body: "{}" }) });
+    const response = await sendFromOwnPage(app, route, { headers, ...(route.json && { body: "{}" }) });
     expect(response.status).toBe(401);
   });
 
   // evidence: csrf-cookie-routes
   it.each(titled("session").filter(([, { method }]) => method !== "GET"))(
-    "is changed by pages of the service alone: %s",
-    async (_, door) => {
+    "reject changes from pages of other origins: %s",
+    async (_, route) => {
       const headers = { origin: "https://elsewhere.example", "content-type": "application/json" };
-      const response = await fetch(app.url + door.path, {
-        method: door.method,
+      const response = await fetch(app.url + route.path, {
+        method: route.method,
         headers,
-        ...(door.json && { body: "{}" }),
+        ...(route.json && { body: "{}" }),
       });
       expect(response.status).toBe(403);
     },
@@ -69,7 +71,7 @@ describe("what answers over HTTP", () => {
 
   // evidence: operator-tasks-operators-only
   it.each(["/operator/agenda/api", "/operator/agenda/"])(
-    "operators' tasks are shown to nobody else: %s",
+    "show the task dashboard to operators only: %s",
     async (path) => {
       expect((await sendFromOwnPage(app, { method: "GET", path })).status).toBe(401);
     },
@@ -98,7 +100,7 @@ describe("what answers over HTTP", () => {
 
 describe("the audit log", () => {
   // evidence: audit-log-append-only
-  it("is only added to: no statement of the product changes or deletes what it holds", async () => {
+  it("is append-only: no statement in src updates or deletes its rows", async () => {
     const folder = join(import.meta.dirname, "../../src");
     const texts: string[] = [];
     for await (const file of glob("**/*.ts", { cwd: folder, exclude: ["migrations/**", "console/**"] }))
@@ -108,7 +110,7 @@ describe("the audit log", () => {
     expect(
       code.match(/\b(update|(delete|merge)\s+\w+|truncate(\s+table)?)\s+(only\s+)?"?audit_entry\b/gi) ?? [],
     ).toEqual([]);
-    // Nor does an entry go with what it is about.
+    // No foreign key deletes entries with the objects they name.
     expect(
       await app.database.query(
         sql`select conname from pg_constraint where conrelid = 'audit_entry'::regclass and contype = 'f'`,

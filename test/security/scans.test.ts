@@ -1,4 +1,4 @@
-/** The scans that stand in `npm run check` and before the tests of `.ci/run` find what they are for. */
+/** The security scans of `npm run check` and `.ci/run`. */
 import { execFile } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -13,7 +13,7 @@ import { newSecret } from "../../src/webhooks/signing/signature.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-describe("the static scan", () => {
+describe("the code scan", () => {
   let folder: string;
   let found: string;
 
@@ -48,7 +48,7 @@ describe("the static scan", () => {
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
   // evidence: code-scan-finds-planted-weaknesses
-  it.each(Object.keys(weak))("finds what %s is about", (rule) => {
+  it.each(Object.keys(weak))("reports a planted weakness for the rule %s", (rule) => {
     expect(
       found
         .split("\n")
@@ -57,7 +57,7 @@ describe("the static scan", () => {
     ).toContain(rule);
   });
 
-  it("has its exceptions in its own file, each list with a reason, and none in the code", async () => {
+  it("has a reason for each list of exceptions in its configuration file", async () => {
     const settings = await readFile(join(ROOT, ".oxlintrc.scan.json"), "utf8");
     const [, overrides = ""] = settings.split('"overrides"');
     const lists = overrides.match(/"files": \[/g) ?? [];
@@ -67,8 +67,8 @@ describe("the static scan", () => {
   });
 });
 
-describe("the scan for secrets", () => {
-  // Put together here, or the scan would find them.
+describe("the secret scan", () => {
+  // Assembled at run time, so that the scan does not find them in this file.
   const planted: [kind: string, text: string][] = [
     [
       "PrivateKey",
@@ -86,20 +86,20 @@ describe("the scan for secrets", () => {
   ];
 
   // evidence: secret-scan-finds-planted-secrets
-  it.each(planted)("finds a planted %s, and says where and not what", async (kind, text) => {
+  it.each(planted)("reports the place of a planted %s, and not the secret", async (kind, text) => {
     const found = await findSecrets("docs/page.md", `A page.\n\n${text}\n`);
     expect(found.map((each) => each.kind)).toContain(kind);
     expect(found[0]?.line).toBe(3);
     expect(JSON.stringify(found)).not.toContain(text.slice(-12));
   });
 
-  it("finds nothing in what is none", async () => {
+  it("reports nothing for text without secrets", async () => {
     expect(
       await findSecrets("docs/page.md", "WAYMARK_SECRET=$(openssl rand -base64 32)\npassword: string\n"),
     ).toEqual([]);
   });
 
-  it("excepts a kind of secret in one file, and there alone", () => {
+  it("applies an exception only to its kind of secret and its file", () => {
     const excepted = {
       file: "test/support/webhooks/self-signed-certificate.ts",
       line: 1,
@@ -114,7 +114,7 @@ describe("the scan for secrets", () => {
   });
 });
 
-describe("the audit of dependencies", () => {
+describe("the dependency audit", () => {
   const url = "https://github.com/advisories/GHSA-aaaa-bbbb-cccc";
   const advisory = (severity: string) => ({ name: "left", title: "Falls over", url, severity });
   const reportOf = (severity: string): string =>
@@ -124,36 +124,39 @@ describe("the audit of dependencies", () => {
     });
   const exception = { advisory: url, reason: "It is never called.", until: "2027-01-31" };
 
-  it.each(["moderate", "high", "critical"])("fails for a weakness that is %s, told once", (severity) => {
-    const { problems, skippedReason } = evaluateAudit(reportOf(severity), [], "2027-01-01");
-    expect(skippedReason).toBeNull();
-    expect(problems).toEqual([`left: Falls over (${severity}, ${url}).`]);
-  });
+  it.each(["moderate", "high", "critical"])(
+    "fails for a %s vulnerability and reports it once",
+    (severity) => {
+      const { problems, skippedReason } = evaluateAudit(reportOf(severity), [], "2027-01-01");
+      expect(skippedReason).toBeNull();
+      expect(problems).toEqual([`left: Falls over (${severity}, ${url}).`]);
+    },
+  );
 
-  it("tells one that is low, and goes on", () => {
+  it("reports a low vulnerability and passes", () => {
     expect(evaluateAudit(reportOf("low"), [], "2027-01-01")).toMatchObject({
       problems: [],
       accepted: [/Falls over/],
     });
   });
 
-  it("bears what is excepted until the day that is said, with the reason", () => {
+  it("accepts an exception with its reason until its end date", () => {
     const { problems, accepted } = evaluateAudit(reportOf("high"), [exception], "2027-01-31");
     expect(problems).toEqual([]);
     expect(accepted[0]).toContain("Excepted until 2027-01-31: It is never called.");
     expect(evaluateAudit(reportOf("high"), [exception], "2027-02-01").problems[0]).toContain("That is over.");
   });
 
-  it("fails for an exception that is not needed any more", () => {
+  it("fails for an exception that is no longer needed", () => {
     const nothing = JSON.stringify({ auditReportVersion: 2, vulnerabilities: {} });
     expect(evaluateAudit(nothing, [exception], "2027-01-01").problems[0]).toContain("take it out");
   });
 
-  it("is of what the server needs and what the console brings along, and of no tool", async () => {
+  it("covers the dependencies of the server and the console, and no development tools", async () => {
     const packages = await findShippedPackages();
     const isThere = (name: string): boolean => packages.has(`node_modules/${name}`);
     const server = ["express", "pg", "better-auth", "accepts"];
-    // The last of each are there because others need them.
+    // The last of each are transitive dependencies.
     const brought = [
       "react",
       "@apollo/client",
@@ -167,7 +170,7 @@ describe("the audit of dependencies", () => {
     expect(tools.filter(isThere)).toEqual([]);
   });
 
-  it("passes over a weakness of what no user runs", () => {
+  it("ignores vulnerabilities of development tools", () => {
     const nodes = ["node_modules/left", "node_modules/tool/node_modules/left"];
     const report = JSON.stringify({
       auditReportVersion: 2,
@@ -179,9 +182,9 @@ describe("the audit of dependencies", () => {
   });
 
   it.each([
-    ["a registry that answers none", '{"message":"405 Method Not Allowed","statusCode":405}', "405"],
+    ["a registry without an audit endpoint", '{"message":"405 Method Not Allowed","statusCode":405}', "405"],
     ["no network", '{"error":{"code":"ENOTFOUND","summary":"request failed"}}', "request failed"],
-    ["no answer at all", "", "no answer"],
+    ["no output", "", "no answer"],
   ])("says that it was not done, and why: %s", (_, text, why) => {
     expect(evaluateAudit(text, [], "2027-01-01")).toEqual({
       skippedReason: expect.stringContaining(why),

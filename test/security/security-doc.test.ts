@@ -1,10 +1,10 @@
-/** docs/security.md names evidence for each threat and covers each requirement. `evidence.test.ts` checks that the ids exist. */
+/** Checks that docs/security.md covers each threat and requirement. `evidence.test.ts` checks the evidence ids. */
 import { describe, expect, it } from "vitest";
 import { parseEvidenceIds, readPages, tableRows } from "../support/evidence.ts";
 
 const STATUSES = ["met", "partly", "not met", "operator", "not applicable"];
 
-/** How many requirements of levels 1 and 2 each section of ASVS 5.0.0 has: they are its first; its others, and other sections, have none. */
+/** The number of level 1 and 2 requirements per section of ASVS 5.0.0. They come first in each section. */
 const SECTIONS: readonly (readonly [chapter: number, counts: Readonly<Record<number, number>>])[] = [
   [1, { 1: 2, 2: 9, 3: 11, 4: 3, 5: 2 }],
   [2, { 1: 3, 2: 3, 3: 4, 4: 1 }],
@@ -31,33 +31,33 @@ const rowsOf = (part: string): Row[] =>
 const rows = rowsOf(page);
 
 describe("docs/security.md", () => {
-  it("names a test for each of OWASP's ten, and for each resource limit", () => {
+  it("names a test for each of the OWASP API Top 10 and each resource limit", () => {
     const [, bounds = "", top = ""] = page.split(/^## (?:Resource limits|OWASP API|OWASP ASVS).*$/m);
-    const ten = rowsOf(top).filter(({ item }) => /^API\d/.test(item));
-    expect(ten.map(({ item }) => item.split(" ")[0])).toEqual(
-      Array.from({ length: 10 }, (_, at) => `API${at + 1}:2023`),
+    const topTen = rowsOf(top).filter(({ item }) => /^API\d/.test(item));
+    expect(topTen.map(({ item }) => item.split(" ")[0])).toEqual(
+      Array.from({ length: 10 }, (_, index) => `API${index + 1}:2023`),
     );
     const limits = rowsOf(bounds);
     expect(limits.length).toBeGreaterThan(20);
-    for (const { item, cells, evidence } of [...ten, ...limits]) {
+    for (const { item, cells, evidence } of [...topTen, ...limits]) {
       expect({ item, cells: cells.length }).toEqual({ item, cells: 3 });
       expect({ item, tests: parseEvidenceIds(evidence).length }).not.toMatchObject({ tests: 0 });
     }
   });
 
-  it("covers each requirement of ASVS 5.0.0 in its chapters once, with a status and evidence", () => {
+  it("covers each ASVS 5.0.0 requirement of its chapters once, with a status and evidence", () => {
     const asvs = rows.filter(({ item }) => /^\d/.test(item));
     const answered = asvs.flatMap(({ item }) => item.split(", "));
     const wanted = SECTIONS.flatMap(([chapter, counts]) =>
       Object.entries(counts).flatMap(([section, count]) =>
-        Array.from({ length: count }, (_, at) => `${chapter}.${section}.${at + 1}`),
+        Array.from({ length: count }, (_, index) => `${chapter}.${section}.${index + 1}`),
       ),
     );
     expect(answered.toSorted()).toEqual(wanted.toSorted());
     for (const { item, cells, evidence } of asvs) {
       expect({ item, cells: cells.length }).toEqual({ item, cells: 4 });
       expect(STATUSES).toContain(cells[1]);
-      // A row without a test says why.
+      // A row without a test gives a reason.
       expect({
         item,
         hasEvidence: parseEvidenceIds(evidence).length > 0 || evidence.startsWith("– "),
@@ -68,7 +68,7 @@ describe("docs/security.md", () => {
     }
   });
 
-  it("says what is missing for each requirement that is not met", () => {
+  it("says what is missing for each unmet requirement", () => {
     const lacking = rows.filter(({ cells }) => cells[1] === "not met" || cells[1] === "partly");
     expect(lacking.length).toBeGreaterThan(0);
     for (const { cells } of lacking) expect(cells[2]?.length).toBeGreaterThan(40);

@@ -1,4 +1,4 @@
-/** Ways around the sign-in, and into what a form does not ask for. */
+/** Attempts to bypass two-factor authentication, to send extra form fields and to forge log lines. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLogger } from "../../src/platform/logger.ts";
 import { sql } from "../../src/platform/postgres/sql.ts";
@@ -42,9 +42,9 @@ function post(path: string, body: object): Promise<ApiResponse> {
   });
 }
 
-describe("a password by mail", () => {
+describe("a password reset", () => {
   // evidence: password-reset-keeps-two-factor
-  it("asks who has a new password by mail for their second factor all the same", async () => {
+  it("does not bypass two-factor authentication", async () => {
     const person = await createTestUser(app, { organizationId: agent.id, role: "owner" });
     const browser = await signIn(app, person);
     await enableTwoFactor(browser, person);
@@ -59,9 +59,9 @@ describe("a password by mail", () => {
   });
 });
 
-describe("a form", () => {
+describe("account forms", () => {
   // evidence: account-forms-reject-extra-fields
-  it("gives nobody a role, an organisation or an address that the form does not ask for", async () => {
+  it("ignore a role, organisation or e-mail address that the form does not have", async () => {
     const other = await app.createOrganization("contractor");
     const greedy = {
       role: "operator",
@@ -101,9 +101,9 @@ describe("a form", () => {
   });
 });
 
-describe("the log", () => {
+describe("the server log", () => {
   // evidence: log-injection-escaped
-  it("writes no second line into the log, whatever a request holds", async () => {
+  it("escapes line breaks in request values", async () => {
     const forged = '{"level":"info","msg":"forged"}';
     const hostile = `x%0a${encodeURIComponent(forged)}%0d%0a\u2028`;
     await sendRawRequest(app.url, `/v1/jobs?q=${encodeURI(hostile)}`, {

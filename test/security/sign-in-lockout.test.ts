@@ -1,4 +1,4 @@
-/** Strangers who try passwords cannot lock the user of an account out. */
+/** Password guessing by others must not lock a user out of their account. */
 import { randomInt } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ThrottleAttempt } from "../../src/accounts/auth/throttle.ts";
@@ -32,7 +32,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const newPerson = (): Promise<TestUser> => createTestUser(app, { organizationId: agent.id, role: "owner" });
 const ipv4 = (): string => `10.${randomInt(256)}.${randomInt(256)}.${randomInt(1, 255)}`;
 
-/** A browser that is known to the account, and has no session any more. */
+/** Returns a known browser of the account without a session. */
 async function knownBrowser(person: TestUser): Promise<SessionClient> {
   const { cookie } = await signIn(app, person);
   return createSessionClient(app, BROWSER_COOKIE.exec(cookie)?.[0]);
@@ -48,7 +48,7 @@ function tryFrom(
   return browser.call("/auth/sign-in", { method: "POST", headers: { "x-forwarded-for": address }, body });
 }
 
-/** Takes what is left in a bucket, as failures would. */
+/** Empties a bucket, as failed attempts would. */
 async function empty(bucket: ThrottleAttempt): Promise<void> {
   while (await app.accounts.throttle.tryTake(bucket)) continue;
 }
@@ -61,7 +61,7 @@ async function attackFrom(address: string, email: string): Promise<void> {
 
 describe("ten wrong passwords from one network", () => {
   // evidence: sign-in-throttle-per-network
-  it("keep that network out of the account, and no other network", async () => {
+  it("lock only that network out of the account", async () => {
     const { email, password } = await newPerson();
     const attacker = ipv4();
     await attackFrom(attacker, email);
@@ -70,7 +70,7 @@ describe("ten wrong passwords from one network", () => {
   });
 
   // evidence: sign-in-throttle-ipv6-network
-  it("count for all addresses of an IPv6 /64", async () => {
+  it("count for a whole IPv6 /64", async () => {
     const { email, password } = await newPerson();
     await attackFrom("2001:db8:7:1::1", email);
     expectFailure(await tryFrom("2001:db8:7:1:ffff::2", email, password), 429);
@@ -78,9 +78,9 @@ describe("ten wrong passwords from one network", () => {
   });
 });
 
-describe("an account with a hundred tries from many networks", () => {
+describe("an account with a hundred attempts from many networks", () => {
   // evidence: sign-in-throttle-unknown-browsers
-  it("is closed to browsers that are not known, whether the account exists or not", async () => {
+  it("returns 429 to unknown browsers, whether or not the account exists", async () => {
     const person = await newPerson();
     for (const email of [person.email, `nobody.${randomInt(1e9)}@test.example`]) {
       for (let at = 0; at < 100; at += 1) await app.accounts.throttle.take(["sign-in-total-account", email]);
@@ -92,7 +92,7 @@ describe("an account with a hundred tries from many networks", () => {
 
 describe("a browser that signed in to the account before", () => {
   // evidence: sign-in-known-browser-during-attack
-  it("signs in during an attack, also from the attacker's own network", async () => {
+  it("can sign in during an attack, even from the attacker's network", async () => {
     const person = await newPerson();
     const browser = await knownBrowser(person);
     const attacker = ipv4();
@@ -103,7 +103,7 @@ describe("a browser that signed in to the account before", () => {
   });
 
   // evidence: sign-in-known-browser-own-limit
-  it("has ten wrong passwords of its own, which keep no other browser out", async () => {
+  it("has its own limit of ten wrong passwords, which locks no other browser out", async () => {
     const person = await newPerson();
     const browser = await knownBrowser(person);
     const other = await knownBrowser(person);
@@ -113,7 +113,7 @@ describe("a browser that signed in to the account before", () => {
     expectData(await tryFrom(ipv4(), person.email, person.password, other));
   });
 
-  it("is known by a cookie that no script reads and no other host gets, for 90 days", async () => {
+  it("is recognised by an HttpOnly host-only cookie for 90 days", async () => {
     const { email, password } = await newPerson();
     const answer = await tryFrom(ipv4(), email, password);
     const text = answer.headers.getSetCookie().find((one) => BROWSER_COOKIE.test(one)) ?? "";
@@ -144,7 +144,7 @@ describe("a browser is not known", () => {
       expectData(await (await signIn(app, person)).call("/auth/sessions", { method: "DELETE" }));
       return known;
     },
-    // Last: sessions end, too, when the clock moves on.
+    // Last, as moving the clock also ends sessions.
     "after 90 days": async (_person, known) => {
       clock.advance(90 * DAY_MS);
       return known;

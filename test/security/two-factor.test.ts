@@ -1,4 +1,4 @@
-/** REQUIRE_TWO_FACTOR: whoever must have a second factor comes no further without one than to where it is turned on. */
+/** REQUIRE_TWO_FACTOR: users who must have two-factor authentication can only set it up until they have done so. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import {
@@ -15,7 +15,8 @@ import { graphql } from "../support/graphql/client.ts";
 import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
-const SENTENCE = "Your account must use two-factor authentication: turn it on in the console first";
+const TWO_FACTOR_REQUIRED =
+  "Your account must use two-factor authentication: turn it on in the console first";
 const JOBS = "{ jobs(first: 1) { nodes { markingNumber } } }";
 
 let app: TestApp;
@@ -31,7 +32,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const newOperator = (): Promise<TestUser> => createTestUser(app, { organizationId: null, role: "operator" });
 const newMember = (): Promise<TestUser> => createTestUser(app, { organizationId: agent.id, role: "member" });
 
-/** As a page of the service sends them. */
+/** With the Origin header of our own pages. */
 function headersOf({ cookie }: SessionClient, { url }: Pick<AppInstance, "url"> = app) {
   return { cookie, origin: url };
 }
@@ -40,39 +41,41 @@ async function asking(browser: SessionClient, instance: AppInstance = app): Prom
   return (await graphql(instance, JOBS, { headers: headersOf(browser, instance) })).status;
 }
 
-describe("an operator without one", () => {
+describe("an operator without two-factor authentication", () => {
   const behindSession = routeCases.filter(
     ({ auth, path }) => auth === "session" && !path.startsWith("/auth/"),
   );
 
   // evidence: two-factor-required-rest
   it.each([...behindSession, { method: "GET", path: "/operator/agenda/" } as const])(
-    "is refused at $method $path",
-    async (door) => {
+    "gets 403 from $method $path",
+    async (route) => {
       const browser = await signIn(app, await newOperator());
-      const response = await sendFromOwnPage(app, door, { headers: headersOf(browser) });
+      const response = await sendFromOwnPage(app, route, { headers: headersOf(browser) });
       expect(response.status).toBe(403);
-      expect(await response.text()).toContain(SENTENCE);
+      expect(await response.text()).toContain(TWO_FACTOR_REQUIRED);
     },
   );
 
   // evidence: two-factor-required-graphql
-  it("is refused by GraphQL, before it is looked at what is asked", async () => {
+  it("is rejected by GraphQL before the query is validated", async () => {
     const browser = await signIn(app, await newOperator());
     const answer = await graphql(app, JOBS, { headers: headersOf(browser) });
     expect(answer.status).toBe(403);
-    expect(answer.errors).toMatchObject([{ message: SENTENCE, extensions: { code: "FORBIDDEN" } }]);
+    expect(answer.errors).toMatchObject([
+      { message: TWO_FACTOR_REQUIRED, extensions: { code: "FORBIDDEN" } },
+    ]);
   });
 
   // evidence: two-factor-required-websocket
-  it("has no socket", async () => {
+  it("cannot open a WebSocket connection", async () => {
     const browser = await signIn(app, await newOperator());
     const socket = await openRawWebSocket(app, headersOf(browser));
     socket.send({ type: "connection_init" });
-    expect(await socket.closed).toEqual({ code: 4403, reason: SENTENCE });
+    expect(await socket.closed).toEqual({ code: 4403, reason: TWO_FACTOR_REQUIRED });
   });
 
-  it("sees their own account, which says so, and can leave", async () => {
+  it("can read their own session, which says so, and sign out", async () => {
     const browser = await signIn(app, await newOperator());
     const { user } = expectData(await browser.get("/auth/session"));
     expect(user).toMatchObject({ has_two_factor: false, requires_two_factor: true });
@@ -82,7 +85,7 @@ describe("an operator without one", () => {
   });
 
   // evidence: two-factor-required-until-enabled
-  it("comes in once it is on, and cannot turn it off", async () => {
+  it("is admitted once it is on, and cannot turn it off", async () => {
     const operator = await newOperator();
     const browser = await signIn(app, operator);
     expect(await asking(browser)).toBe(403);
@@ -94,7 +97,7 @@ describe("an operator without one", () => {
     expect(await asking(browser)).toBe(200);
   });
 
-  it("loses a socket that stands within a second of losing the second factor, however that came about", async () => {
+  it("loses an open WebSocket connection within a second after two-factor is turned off", async () => {
     const operator = await newOperator();
     const browser = await signIn(app, operator);
     await enableTwoFactor(browser, operator);
@@ -105,10 +108,10 @@ describe("an operator without one", () => {
     await app.database.query(
       sql`update user_account set two_factor_enabled = false where id = ${operator.id}::uuid`,
     );
-    expect(await socket.closed).toEqual({ code: 4403, reason: SENTENCE });
+    expect(await socket.closed).toEqual({ code: 4403, reason: TWO_FACTOR_REQUIRED });
   });
 
-  it("is led by a browser from the tasks' dashboard to where it is turned on", async () => {
+  it("is redirected from the task dashboard to the set-up page", async () => {
     const browser = await signIn(app, await newOperator());
     const headers = { ...headersOf(browser), accept: "text/html" };
     const response = await sendFromOwnPage(app, { method: "GET", path: "/operator/agenda/" }, { headers });
@@ -117,8 +120,8 @@ describe("an operator without one", () => {
   });
 });
 
-describe("people of organisations", () => {
-  it("need none where operators alone do, and may turn theirs off", async () => {
+describe("members of organisations", () => {
+  it("do not need it with REQUIRE_TWO_FACTOR=operators, and can turn it off", async () => {
     const member = await newMember();
     const browser = await signIn(app, member);
     expect(expectData(await browser.get("/auth/session")).user.requires_two_factor).toBe(false);
@@ -129,7 +132,7 @@ describe("people of organisations", () => {
   });
 
   // evidence: two-factor-required-for-all-users
-  it("need one where everybody does, from the restart on; their organisation's keys are no people", async () => {
+  it("need it with REQUIRE_TWO_FACTOR=everybody from the restart on, and API keys do not", async () => {
     const member = await newMember();
     const browser = await signIn(app, member);
     expect(await asking(browser)).toBe(200);
@@ -143,13 +146,13 @@ describe("people of organisations", () => {
     expect((await graphql(strict, JOBS, { key: agent.key })).status).toBe(200);
     await enableTwoFactor(there, member);
     expect(await asking(there, strict)).toBe(200);
-    // Opened by the password alone, before: it is none of those who have shown the second factor.
+    // This session was opened by password alone, before the restart.
     const cookie = { headers: { cookie: browser.cookie, origin: strict.url } };
     expect((await graphql(strict, JOBS, cookie)).status).toBe(401);
   });
 });
 
-it("is demanded of nobody unless that is set", async () => {
+it("two-factor authentication is optional by default", async () => {
   const free = await startAppInstance(app.databaseUrl);
   onTestFinished(() => free[Symbol.asyncDispose]());
   const browser = await signIn(free, await newOperator());
