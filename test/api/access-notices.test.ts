@@ -1,4 +1,4 @@
-/** What the audit log and the owners learn of keys and endpoints. */
+/** Audit entries and mails about changes of API keys and webhook endpoints. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MAX_NOTICES_PER_HOUR } from "../../src/mail/access-notices.ts";
 import { toTypedId } from "../../src/platform/ids.ts";
@@ -33,7 +33,7 @@ const CREATE_KEY =
 
 describe("keys", () => {
   // evidence: key-changes-audited-and-mailed
-  it("created, rotated and revoked by an owner are in the log of the organisation and in mails", async () => {
+  it("created, rotated and revoked by an owner appear in the audit log and in mails to owners", async () => {
     const { owner } = await place();
     const { createApiKey } = await owner.queryData(CREATE_KEY);
     const { id, startsWith } = createApiKey.apiKey as { id: string; startsWith: string };
@@ -62,7 +62,7 @@ describe("keys", () => {
     ]);
   });
 
-  it("created by a key name the key, and by a command the operator", async () => {
+  it("created by a key name that key, and created by the CLI name the operator", async () => {
     const { partner, owner } = await place();
     await queryData(app, CREATE_KEY, { key: partner.key });
     const [first] = await app.keys.list(partner.id);
@@ -74,7 +74,7 @@ describe("keys", () => {
     ]);
   });
 
-  it("are revoked with those that they created, and with those that these created, where that is asked for", async () => {
+  it("are revoked on request with the keys that they created, directly or indirectly", async () => {
     const { partner, owner } = await place();
     const makeBy = async (key: string): Promise<string> => {
       const query = 'mutation { createApiKey(input: { name: "n" }) { secret } }';
@@ -93,7 +93,7 @@ describe("keys", () => {
   });
 });
 
-it("a key that was created by a revoked key is revoked with the key that created that one", async () => {
+it("a key created by a revoked key is revoked with that key's creator", async () => {
   const { partner, owner } = await place();
   const created = async (key: string): Promise<{ id: string; secret: string }> => {
     const query = 'mutation { createApiKey(input: { name: "n" }) { apiKey { id } secret } }';
@@ -112,7 +112,7 @@ it("a key that was created by a revoked key is revoked with the key that created
 
 describe("endpoints", () => {
   // evidence: endpoint-changes-audited
-  it("created, moved, rotated and deleted are recorded by their host; other changes are not", async () => {
+  it("are recorded by host when created, moved, rotated and deleted, and not for other changes", async () => {
     const { owner } = await place();
     const create =
       'mutation { createWebhookEndpoint(input: { url: "http://127.0.0.1:9/token" }) { endpoint { id } userErrors { message } } }';
@@ -137,7 +137,7 @@ describe("endpoints", () => {
   });
 });
 
-it(`an organisation gets ${MAX_NOTICES_PER_HOUR} of these mails an hour; the log has all acts`, async () => {
+it(`an organisation gets at most ${MAX_NOTICES_PER_HOUR} of these mails an hour, and the audit log has all changes`, async () => {
   const { owner } = await place();
   for (let at = 0; at < MAX_NOTICES_PER_HOUR + 2; at += 1) await owner.queryData(CREATE_KEY);
   expect(await actionsOf(owner)).toHaveLength(MAX_NOTICES_PER_HOUR + 2);

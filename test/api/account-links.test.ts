@@ -1,4 +1,4 @@
-/** The links of mails: good once, for a time, for one thing, and told of in one way when they are not. */
+/** E-mailed links: single use, expiry and purpose, and one response for every invalid link. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createEmailTokenService } from "../../src/accounts/email-token.service.ts";
@@ -96,7 +96,7 @@ async function usersOf(email: string): Promise<number> {
 }
 
 describe("200", () => {
-  it("tells what a link is good for, as often as it is asked, and makes a contractor's owner of it", async () => {
+  it("describes a registration link any number of times, and creates the contractor's owner", async () => {
     const { email, token } = await registration();
     for (let asked = 0; asked < 3; asked += 1)
       expect(expectData(await post("check", { token }))).toEqual({
@@ -113,7 +113,7 @@ describe("200", () => {
     expect(session).toMatchObject({ user: { role: "owner" }, organization: { type: "contractor" } });
   });
 
-  it("makes a member of an invitation", async () => {
+  it("creates a member from an invitation", async () => {
     const { email, token } = await invitation();
     expect(expectData(await post("check", { token }))).toMatchObject({
       kind: "invitation",
@@ -133,14 +133,14 @@ describe("200", () => {
   });
 
   // evidence: account-link-never-signs-in
-  it("lets nobody sign in by the link alone", async () => {
+  it("does not sign the user in by the link alone", async () => {
     const { token } = await registration();
     const stranger = createSessionClient(app);
     await stranger.post("/auth/links/accept", { token, name: "New Person", password: VALID_PASSWORD });
     expect(stranger.cookie).toBe("");
   });
 
-  it("sends the registration again, which ends the former link", async () => {
+  it("resends the registration link and invalidates the previous one", async () => {
     const { id, email, token } = await registration();
     const resent = await asOperator(
       `mutation ($id: ID!) { resendRegistration(id: $id) { accountRequest { registrationExpiresAt } userErrors { code } } }`,
@@ -155,7 +155,7 @@ describe("200", () => {
 });
 
 describe("400", () => {
-  it("leaves the link good where the name or the password will not do", async () => {
+  it("keeps the link valid after an invalid name or password", async () => {
     const { email, token } = await registration();
     expectProblems(await accept(token, { password: "short" }), "body", ["password"]);
     expectProblems(await accept(token, { password: email }), "body", ["password"]);
@@ -165,14 +165,14 @@ describe("400", () => {
     expectData(await accept(token));
   });
 
-  it("wants a token", async () => {
+  it("requires a token", async () => {
     expectProblems(await post("check", {}), "body", ["token"]);
     expectProblems(await post("check", { token: 1 }), "body", ["token"]);
   });
 });
 
 describe("409", () => {
-  it("tells whoever has the link that the address has an account by now", async () => {
+  it("says that the e-mail address has an account by now", async () => {
     const { email, token } = await registration();
     const person = {
       email,
@@ -187,7 +187,7 @@ describe("409", () => {
   });
 });
 
-describe("of several acceptances at once", () => {
+describe("of several concurrent acceptances", () => {
   it.each([
     ["a registration", registration],
     ["an invitation", invitation],
@@ -203,9 +203,9 @@ describe("of several acceptances at once", () => {
   });
 });
 
-describe("a link by itself", () => {
+describe("an e-mail token", () => {
   // evidence: account-link-single-use
-  it("is used up by one of several at once, and by none that fails", async () => {
+  it("is used up by exactly one of several concurrent transactions, and by none that rolls back", async () => {
     const links = createEmailTokenService({ database: app.database, clock });
     const token = await issued("invitation", "somebody@test.example");
     const use = (fails: boolean): Promise<unknown> =>
@@ -222,7 +222,7 @@ describe("a link by itself", () => {
   });
 
   // evidence: account-link-purpose-bound
-  it("is good for its own kind alone", async () => {
+  it("is valid only for its own kind", async () => {
     const links = createEmailTokenService({ database: app.database, clock });
     const token = await issued("password_reset", "somebody@test.example");
     await expect(links.consume(app.database, token, "invitation")).rejects.toMatchObject({ status: 404 });
@@ -232,7 +232,7 @@ describe("a link by itself", () => {
   });
 });
 
-it("holds nothing while the password is hashed, which has to wait for its turn", async () => {
+it("accepting an invitation holds no lock while the password hash is queued", async () => {
   const { id, token } = await invitation();
   const isFree = async (): Promise<boolean> => {
     const rows = await app.database.query(
@@ -254,13 +254,13 @@ it("holds nothing while the password is hashed, which has to wait for its turn",
   while (!isOver) seen.push(await isFree());
   expectData(await accepted);
   await Promise.all(strangers);
-  // From the deletion to the commit there are a few statements; the hashes before its own take a second and more.
+  // Deleting the invitation and committing takes a few statements; the queued hashes take over a second.
   expect(seen.filter((free) => free).length).toBeGreaterThan(seen.length / 2);
 });
 
 describe("429", () => {
   // evidence: account-link-tries-limit-per-ip
-  it("takes so many tries of one address", async () => {
+  it("after too many attempts from one IP address", async () => {
     const from = randomClientIpHeader();
     const statuses: number[] = [];
     for (let tried = 0; tried < 70; tried += 1)
@@ -270,7 +270,7 @@ describe("429", () => {
   });
 });
 
-it("keeps no token that could be followed", async () => {
+it("stores no usable token in any table", async () => {
   const { token } = await registration();
   const tables = ["email_token", "audit_entry", "account_request", "mail", "account_request_note"];
   for (const table of tables) {
@@ -282,9 +282,9 @@ it("keeps no token that could be followed", async () => {
   }
 });
 
-// Last, since time goes on here, and with it sessions end.
-describe("404: one answer", () => {
-  it("for links that are unknown, malformed, used, expired, void and of another kind", async () => {
+// Last, as moving the clock also ends sessions.
+describe("404 with one message", () => {
+  it("for unknown, malformed, used, expired, revoked and mismatched links", async () => {
     const used = await registration();
     expectData(await accept(used.token));
     const expired = await registration();
@@ -317,7 +317,7 @@ describe("404: one answer", () => {
   });
 
   // evidence: account-link-expiry
-  it("ends exactly after 72 hours", async () => {
+  it("exactly 72 hours after the link was sent", async () => {
     const { token } = await registration();
     clock.advance(72 * HOUR_MS - 1);
     expectData(await post("check", { token }));

@@ -45,7 +45,7 @@ function newPerson(): Promise<TestUser> {
   return createTestUser(app, { organizationId: agent.id, role: "member" });
 }
 
-/** From an address of its own each time. */
+/** From a different IP address each time. */
 function post(path: string, body: object): Promise<ApiResponse> {
   const headers = randomClientIpHeader();
   return createSessionClient(app).call(path, { method: "POST", body: JSON.stringify(body), headers });
@@ -76,7 +76,7 @@ function change(browser: SessionClient, current: string, next = NEW_PASSWORD): P
   return browser.post("/auth/password/change", { current_password: current, new_password: next });
 }
 
-/** How many of its tries to sign in are under way, or were wrong. */
+/** Returns the number of sign-in attempts that are in progress or failed. */
 async function triesOf(email: string, address: string | undefined): Promise<number> {
   const of = `${email} ${address}`;
   const hash = createHash("sha256").update(of).digest("base64url").slice(0, 22);
@@ -86,7 +86,7 @@ async function triesOf(email: string, address: string | undefined): Promise<numb
   return row ? Math.round(10 - row.tokens) : 0;
 }
 
-/** Turns the second factor on. */
+/** Turns two-factor authentication on. */
 async function secure(person: TestUser): Promise<void> {
   const browser = await signIn(app, person);
   await enableTwoFactor(browser, person);
@@ -99,9 +99,9 @@ async function actsOf(email: string): Promise<string[]> {
   return rows.map(({ action }) => action);
 }
 
-describe("a password that is forgotten", () => {
+describe("a password reset", () => {
   // evidence: password-reset-ends-sessions
-  it("is replaced by who reads the mail; every session ends, and the person is told", async () => {
+  it("by the mailed link sets the password, ends every session and mails the user", async () => {
     const person = await newPerson();
     const browsers = [await signIn(app, person), await signIn(app, person)];
     expectData(await reset(await resetToken(person.email)));
@@ -117,13 +117,13 @@ describe("a password that is forgotten", () => {
     );
   });
 
-  it.each(["the password alone", "a second factor"])(
-    "ends a sign-in too that is under way with the old one and %s",
+  it.each(["the password alone", "two-factor authentication"])(
+    "ends a sign-in in progress with the old password and %s",
     async (what) => {
       const person = await newPerson();
-      if (what === "a second factor") await secure(person);
+      if (what === "two-factor authentication") await secure(person);
       const token = await resetToken(person.email);
-      // Another process, whose hashes wait for nobody; here they wait for those of strangers.
+      // The reset runs in another process, whose hash queue is empty; the sign-in waits in this one's queue.
       await using other = await startAppInstance(app.databaseUrl, ACCOUNT_ENV, { clock });
       const strangers = Array.from({ length: 40 }, (_, at) =>
         post("/auth/sign-in", { email: `stranger${at}@test.example`, password: NEW_PASSWORD }),
@@ -153,7 +153,7 @@ describe("a password that is forgotten", () => {
     },
   );
 
-  it("is answered in the same way for an unknown address, and nothing is written to it", async () => {
+  it("gets the same response for an unknown e-mail address, which gets no mail", async () => {
     const person = await newPerson();
     const known = await post("/auth/password/forgotten", { email: person.email });
     const unknown = await post("/auth/password/forgotten", { email: "nobody@test.example" });
@@ -164,7 +164,7 @@ describe("a password that is forgotten", () => {
   });
 
   // evidence: password-reset-link-single-use
-  it("takes a link once, and not the one before", async () => {
+  it("accepts a link once, and not a previous one", async () => {
     const person = await newPerson();
     const former = await resetToken(person.email);
     await app.database.query(sql`delete from mail where recipient = ${person.email}`);
@@ -179,7 +179,7 @@ describe("a password that is forgotten", () => {
     expect(await signsIn(person, NEW_PASSWORD)).toBe(true);
   });
 
-  it("takes of two at once only one", async () => {
+  it("accepts only one of two concurrent uses", async () => {
     const person = await newPerson();
     const token = await resetToken(person.email);
     const answers = await Promise.all([1, 2, 3].map((at) => reset(token, `${NEW_PASSWORD} ${at}`)));
@@ -189,7 +189,7 @@ describe("a password that is forgotten", () => {
   });
 
   // evidence: password-reset-link-expiry
-  it("takes no link after an hour", async () => {
+  it("rejects a link after one hour", async () => {
     const person = await newPerson();
     const token = await resetToken(person.email);
     clock.advance(HOUR_MS);
@@ -198,21 +198,21 @@ describe("a password that is forgotten", () => {
     clock.advance(-HOUR_MS);
   });
 
-  it("leaves the link good where the new password will not do", async () => {
+  it("keeps the link valid after an invalid password", async () => {
     const person = await newPerson();
     const token = await resetToken(person.email);
     expectProblems(await reset(token, "short"), "body", ["password"]);
     expectData(await reset(token));
   });
 
-  it("takes no link of a person who was removed", async () => {
+  it("rejects the link of a removed user", async () => {
     const person = await newPerson();
     const token = await resetToken(person.email);
     await app.database.query(sql`delete from user_account where id = ${person.id}`);
     expectFailure(await reset(token), 404);
   });
 
-  it("is kept as a hash alone", async () => {
+  it("stores only a hash of the token", async () => {
     const token = await resetToken((await newPerson()).email);
     const [row] = await app.database.query<{ text: string }>(
       sql`select coalesce(string_agg(email_token::text, ''), '') as text from email_token`,
@@ -221,7 +221,7 @@ describe("a password that is forgotten", () => {
     expect(row?.text).not.toContain(Buffer.from(token).toString("hex"));
   });
 
-  it("writes to one mailbox only three times, and takes twenty wishes from one address", async () => {
+  it("sends three mails per mailbox, and accepts twenty requests per IP address", async () => {
     const { email } = await newPerson();
     const headers = randomClientIpHeader();
     const answers: ApiResponse[] = [];
@@ -233,15 +233,15 @@ describe("a password that is forgotten", () => {
     }
     expect(answers.slice(0, 20).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 202));
     expectFailure(answers[20]!, 429);
-    // Whatever waited before it is done by then.
+    // The queue runs in order, so earlier tasks are done by then.
     const other = await newPerson();
     await resetToken(other.email);
     expect((await listMailsTo(app, email)).length).toBe(3);
   });
 });
 
-describe("a mailbox that others fill", () => {
-  it("gets the mail for a new password all the same", async () => {
+describe("a mailbox with too many account request mails", () => {
+  it("still gets the password reset mail", async () => {
     const { email } = await newPerson();
     const request = { email, organization_name: "Somebody else", organization_type: "agent" };
     for (let at = 0; at < 4; at += 1)
@@ -250,8 +250,8 @@ describe("a mailbox that others fill", () => {
   });
 });
 
-describe("a password that is changed", () => {
-  it("ends the link for a new one that was asked for before", async () => {
+describe("changing a password", () => {
+  it("invalidates an earlier reset link", async () => {
     const person = await newPerson();
     const token = await resetToken(person.email);
     expectData(await change(await signIn(app, person), VALID_PASSWORD));
@@ -260,7 +260,7 @@ describe("a password that is changed", () => {
   });
 
   // evidence: password-change-ends-other-sessions
-  it("ends the other sessions, and leaves the one that changed it", async () => {
+  it("ends all sessions but the current one", async () => {
     const person = await newPerson();
     const [own, other] = [await signIn(app, person), await signIn(app, person)];
     expectData(await change(own, VALID_PASSWORD));
@@ -272,7 +272,7 @@ describe("a password that is changed", () => {
     await waitForMail(app, person.email, "password_changed");
   });
 
-  it("and one that is replaced at the same time: only one of the two is, and says so", async () => {
+  it("and resetting it concurrently: exactly one of them succeeds", async () => {
     for (let round = 0; round < 4; round += 1) {
       const person = await newPerson();
       const [browser, token] = [await signIn(app, person), await resetToken(person.email)];
@@ -291,7 +291,7 @@ describe("a password that is changed", () => {
   });
 
   // evidence: password-change-needs-current
-  it("wants the former one, and a session", async () => {
+  it("requires the current password and a session", async () => {
     const person = await newPerson();
     const browser = await signIn(app, person);
     const [problem] = expectProblems(await change(browser, "not my password"), "body", ["current_password"]);
@@ -308,11 +308,11 @@ describe("a new password", () => {
     ["twelve", "herons waits", true],
     ["128 characters", "heron".repeat(26).slice(0, 128), true],
     ["129 characters", "heron".repeat(26).slice(0, 129), false],
-    ["twelve characters of many bytes each", "🐦🐟🌊🪨🌾🦆🐸🪵🌿🍂🐚🌙", true],
-    ["one of the commonest, made long", "Password123!", false],
-    ["digits in their order", "123456789012345", false],
-    ["a word again and again", "qwertyqwerty1", false],
-    ["one character again and again", "aaaaaaaaaaaaaaaa", false],
+    ["twelve multi-byte characters", "🐦🐟🌊🪨🌾🦆🐸🪵🌿🍂🐚🌙", true],
+    ["a common password made longer", "Password123!", false],
+    ["digits in order", "123456789012345", false],
+    ["a repeated common word", "qwertyqwerty1", false],
+    ["one repeated character", "aaaaaaaaaaaaaaaa", false],
     ["four words", "correct horse battery staple", true],
     ["a NUL", "herons wait\0 here", false],
     ["a lone surrogate", "herons wait \ud800 here", false],
@@ -327,7 +327,7 @@ describe("a new password", () => {
   });
 
   // evidence: password-rejects-own-email
-  it("is not the person's address", async () => {
+  it("must not be the user's e-mail address", async () => {
     const person = await newPerson();
     const browser = await signIn(app, person);
     for (const password of [person.email, person.email.toUpperCase()]) {
@@ -336,7 +336,7 @@ describe("a new password", () => {
     }
   });
 
-  it("is kept as argon2id with a salt of its own", async () => {
+  it("is stored as argon2id with its own salt", async () => {
     const people = [await newPerson(), await newPerson()];
     const rows = await app.database.query<{ password: string }>(
       sql`select password from user_credential where user_id = any(${people.map(({ id }) => id)}::uuid[])`,
@@ -347,7 +347,7 @@ describe("a new password", () => {
   });
 
   // evidence: password-never-expires
-  it("is good for as long as its person keeps it, be it ten years old", async () => {
+  it("never expires", async () => {
     const person = await newPerson();
     await app.database.query(sql`
       update user_credential set created_at = now() - interval '10 years', updated_at = now() - interval '10 years'
@@ -356,7 +356,7 @@ describe("a new password", () => {
   });
 
   // evidence: password-unicode-normalized
-  it("is the same however its accents are typed", async () => {
+  it("is normalised, so that composed and decomposed accents match", async () => {
     const person = await newPerson();
     const browser = await signIn(app, person);
     const body = { current_password: VALID_PASSWORD, new_password: "un héron au déversoir" };

@@ -1,4 +1,4 @@
-/** Asking for an account, and its review: everything that is refused. */
+/** Account requests and their review: rejected requests. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import { VALID_PASSWORD, createTestUser } from "../support/accounts/session-client.ts";
@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => rig[Symbol.asyncDispose]());
 
 describe("400", () => {
-  it("names everything that is wrong", async () => {
+  it("names every problem", async () => {
     expectProblems(
       await rig.submit({ email: "nobody", organization_name: "", organization_type: "shop" }),
       "body",
@@ -36,23 +36,23 @@ describe("400", () => {
   });
 
   it.each([
-    ["a list of addresses", { email: "a@test.example,b@test.example" }],
-    ["a header in the address", { email: "a@test.example\r\nBcc: b@test.example" }],
-    ["an address with a name", { email: "A <a@test.example>" }],
+    ["a list of e-mail addresses", { email: "a@test.example,b@test.example" }],
+    ["a mail header in the e-mail address", { email: "a@test.example\r\nBcc: b@test.example" }],
+    ["an e-mail address with a display name", { email: "A <a@test.example>" }],
     ["a name that is too long", { organization_name: "x".repeat(121) }],
-    ["a name of two lines", { organization_name: "a\nb" }],
-    ["a name that turns the order of reading around", { organization_name: "a\u202Eb" }],
+    ["a name with two lines", { organization_name: "a\nb" }],
+    ["a name with a bidirectional override", { organization_name: "a\u202Eb" }],
     ["a name with U+0000", { organization_name: "a\0b" }],
     ["a lone surrogate", { organization_name: "a\uD800" }],
     ["a message that is too long", { message: "x".repeat(2_001) }],
     ["a message with U+0000", { message: "a\0b" }],
-    ["a message that is no text", { message: ["hello"] }],
+    ["a message that is not a string", { message: ["hello"] }],
   ])("refuses %s", async (_what, change) => {
     expectProblems(await rig.submit({ ...newAccountRequest(), ...change }), "body", Object.keys(change));
   });
 
   // evidence: account-request-text-rejected
-  it("refuses words that cannot be sent", async () => {
+  it("rejects reasons, questions and notes with invalid text", async () => {
     const { id } = await rig.submitAndWait();
     for (const [field, name] of [
       ["rejectAccountRequest", "reason"],
@@ -71,7 +71,7 @@ describe("400", () => {
 });
 
 describe("403", () => {
-  it("refuses a form of another site", async () => {
+  it("rejects the form from another origin", async () => {
     const init = {
       method: "POST",
       body: JSON.stringify(newAccountRequest()),
@@ -82,7 +82,7 @@ describe("403", () => {
 
   it.each([
     ["an owner", () => owner.headers],
-    ["a partner's key", () => ({ "x-api-key": agent.key })],
+    ["an organisation's key", () => ({ "x-api-key": agent.key })],
   ])("shows and does nothing to %s", async (_who, asking) => {
     const { id } = await rig.submitAndWait();
     const listed = await graphql(
@@ -125,7 +125,7 @@ describe("403", () => {
 });
 
 describe("404", () => {
-  it("knows no request of another id", async () => {
+  it("for an unknown request", async () => {
     for (const id of ["arq_00000000000000000000000000", "nothing", "org_00000000000000000000000000"])
       expect(await rig.decide("approveAccountRequest", { id })).toMatchObject({
         accountRequest: null,
@@ -135,7 +135,7 @@ describe("404", () => {
 });
 
 describe("409", () => {
-  it("keeps two organisations from one name", async () => {
+  it("for an organisation name that is taken", async () => {
     const { id } = await rig.submitAndWait({ ...newAccountRequest(), organization_name: agent.name });
     expect(await rig.decide("approveAccountRequest", { id })).toMatchObject({
       accountRequest: null,
@@ -148,7 +148,7 @@ describe("409", () => {
     expect(approved).toMatchObject({ userErrors: [], accountRequest: { status: "APPROVED" } });
   });
 
-  it("decides once", async () => {
+  it("for a request that is already decided", async () => {
     const { id } = await rig.submitAndWait();
     await rig.decide("rejectAccountRequest", { id, reason: "No." });
     for (const [field, args] of [
@@ -165,7 +165,7 @@ describe("409", () => {
       });
   });
 
-  it("approves nobody who has an account by now", async () => {
+  it("for an approval when the e-mail address has an account by now", async () => {
     const { id, email } = await rig.submitAndWait();
     const person = {
       email,
@@ -183,9 +183,9 @@ describe("409", () => {
     });
   });
 
-  it("of two approvals at once makes one organisation and one mail", async () => {
+  it("for all but one of several concurrent approvals, which create one organisation and one mail", async () => {
     const { id, email, organization_name: name } = await rig.submitAndWait();
-    // By several names, since one name alone would be taken once.
+    // With different names, as the same name could be taken only once anyway.
     const names = [1, 2, 3, 4].map((at) => `${name} ${at}`);
     const results = await Promise.all(
       names.map((organizationName) => rig.decide("approveAccountRequest", { id, organizationName })),
@@ -202,7 +202,7 @@ describe("409", () => {
 });
 
 describe("405, 413, 415", () => {
-  it("takes a JSON form of bounded size by POST alone", async () => {
+  it("for other methods, large bodies and other content types", async () => {
     expectFailure(await app.call("/auth/account-requests"), 405);
     const large = await rig.submit({ ...newAccountRequest(), message: "x".repeat(20_000) });
     expectFailure(large, 413);
@@ -217,7 +217,7 @@ describe("405, 413, 415", () => {
 
 describe("429", () => {
   // evidence: account-request-limit-per-ip
-  it("takes so many requests of one address and then says when to come back", async () => {
+  it("with Retry-After, after too many requests from one IP address", async () => {
     const from = randomClientIpHeader();
     const statuses: number[] = [];
     for (let sent = 0; sent < 21; sent += 1)
@@ -230,7 +230,7 @@ describe("429", () => {
   });
 
   // evidence: account-mail-limit-per-recipient
-  it("sends at most three mails in a row to one address, whoever asks", async () => {
+  it("sends at most three mails in a row to one e-mail address, from any IP address", async () => {
     const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     for (let sent = 0; sent < 6; sent += 1)
       expect((await rig.submit({ ...newAccountRequest(), email: person.email })).status).toBe(202);

@@ -1,4 +1,4 @@
-/** Asking for an account, and its review: from the public form to the first sign-in. */
+/** Account requests and their review, from the public form to the first sign-in. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sql } from "../../src/platform/postgres/sql.ts";
@@ -49,7 +49,7 @@ async function requestCount(): Promise<number> {
 }
 
 describe("200", () => {
-  it("leads from a request over a question, its answer and the approval to the first sign-in", async () => {
+  it("takes a request through a question, its answer and the approval to the first sign-in", async () => {
     const request = await rig.submitAndWait({
       ...newAccountRequest(),
       message: "We deliver in the north.\r\nSince 1990.",
@@ -120,7 +120,7 @@ describe("200", () => {
     ]);
   });
 
-  it("repeats nothing that was typed to an address that nobody has proven to be theirs", async () => {
+  it("mails no text from the form to an unverified e-mail address", async () => {
     const name = "Free prizes at http://prizes.example";
     const { email } = await rig.submitAndWait({
       ...newAccountRequest(),
@@ -131,7 +131,7 @@ describe("200", () => {
     expect(`${subject} ${text}`).not.toMatch(/prizes|555/);
   });
 
-  it("keeps the message's paragraphs, and the address in small letters", async () => {
+  it("keeps the paragraphs of the message and lower-cases the e-mail address", async () => {
     const request = newAccountRequest();
     const given = { ...request, email: ` ${request.email.toUpperCase()} `, message: " one\r\n\r\ntwo " };
     await rig.submit(given);
@@ -142,7 +142,7 @@ describe("200", () => {
     expect(row).toEqual({ message: "one\n\ntwo", email: request.email });
   });
 
-  it("rejects, and tells the person why", async () => {
+  it("rejects a request and mails the reason", async () => {
     const { id, email } = await rig.submitAndWait();
     const rejected = await rig.decide("rejectAccountRequest", {
       id,
@@ -157,7 +157,7 @@ describe("200", () => {
     );
   });
 
-  it("ends the question's link with the decision", async () => {
+  it("invalidates the question's link on the decision", async () => {
     const { id, email } = await rig.submitAndWait();
     await rig.decide("askAccountRequestQuestion", { id, question: "Who are you?" });
     const token = extractLinkToken(
@@ -169,7 +169,7 @@ describe("200", () => {
     expect((await rig.findRequests(email))[0]).toMatchObject({ status: "REJECTED" });
   });
 
-  it("ends the former question's link with a new question", async () => {
+  it("invalidates the previous question's link on a new question", async () => {
     const { id, email } = await rig.submitAndWait();
     await rig.decide("askAccountRequestQuestion", { id, question: "First?" });
     const first = extractLinkToken(
@@ -180,7 +180,7 @@ describe("200", () => {
     expectFailure(await follow("links/check", { token: first }), 404);
   });
 
-  it("approves under another name, by an operator's key", async () => {
+  it("approves with another name, by an operator's key", async () => {
     const { id } = await rig.submitAndWait();
     const organizationName = `Other ${randomBytes(4).toString("hex")}`;
     const approved = await rig.decide(
@@ -195,7 +195,7 @@ describe("200", () => {
     expect(approved.accountRequest.decidedBy).toMatch(/^key_/);
   });
 
-  it("takes a further request after a rejection, with a warning to the operators", async () => {
+  it("accepts a new request after a rejection, and warns the operators", async () => {
     const { id, ...request } = await rig.submitAndWait();
     await rig.decide("rejectAccountRequest", { id, reason: "Not yet." });
     await rig.submit(request);
@@ -207,7 +207,7 @@ describe("200", () => {
     });
   });
 
-  it("warns of an organisation of the same name, whatever its case", async () => {
+  it("warns of an organisation with the same name, case-insensitively", async () => {
     const { email } = await rig.submitAndWait({
       ...newAccountRequest(),
       organization_name: agent.name.toUpperCase(),
@@ -217,7 +217,7 @@ describe("200", () => {
     ]);
   });
 
-  it("pages through the requests, newest first, and counts those of a status", async () => {
+  it("lists requests page by page, newest first, and counts by status", async () => {
     const { id } = await rig.submitAndWait();
     const older = await rig.submitAndWait();
     await rig.decide("rejectAccountRequest", { id, reason: "No." });
@@ -244,8 +244,8 @@ describe("200", () => {
   });
 });
 
-describe("202: nothing tells whether an address is known", () => {
-  it("answers the same for an address with an account, a waiting one and a new one", async () => {
+describe("202, without revealing whether the e-mail address has an account", () => {
+  it("responds the same for an e-mail address with an account, with an open request, and a new one", async () => {
     const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     const waiting = await rig.submitAndWait();
     const before = await requestCount();
@@ -256,7 +256,7 @@ describe("202: nothing tells whether an address is known", () => {
     ];
     expect(new Set(answers.map((answer) => JSON.stringify(withoutRequestId(answer)))).size).toBe(1);
     expect((await waitForMail(app, person.email, "account_exists")).text).toContain(`${app.url}/sign-in`);
-    // What is done afterwards is done in order.
+    // The background queue runs in order.
     await rig.submitAndWait();
     expect(await requestCount()).toBe(before + 2);
     expect((await listMailsTo(app, waiting.email)).map(({ kind }) => kind)).toEqual([
@@ -267,8 +267,8 @@ describe("202: nothing tells whether an address is known", () => {
     ]);
   });
 
-  it("answers before it looks whether the address is known", async () => {
-    // Whoever holds the table of people keeps everybody from looking.
+  it("responds before looking up the e-mail address", async () => {
+    // The lock blocks every look-up.
     const answer = await app.database.transaction(async (tx) => {
       await tx.query(sql`lock table user_account in access exclusive mode`);
       return await rig.submit(newAccountRequest());
@@ -276,7 +276,7 @@ describe("202: nothing tells whether an address is known", () => {
     expect(answer.status).toBe(202);
   });
 
-  it("sends a new link to whoever asks again once the registration's has ended, and none before", async () => {
+  it("mails a new registration link on a repeated request only after the previous link has expired", async () => {
     const { id, email, ...request } = await rig.submitAndWait();
     await rig.decide("approveAccountRequest", { id });
     const first = extractLinkToken(await waitForMail(app, email, "registration"), "register");

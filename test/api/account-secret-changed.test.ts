@@ -1,4 +1,4 @@
-/** Second factors that were set up under another WAYMARK_SECRET. */
+/** Two-factor authentication after WAYMARK_SECRET has changed. */
 import { Writable } from "node:stream";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { createLogger } from "../../src/platform/logger.ts";
@@ -29,7 +29,7 @@ afterAll(() => before[Symbol.asyncDispose]());
 beforeEach(async () => {
   lines = [];
   const stream = new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) });
-  // Nothing sends mails here: those that wait were sealed with the former secret, too.
+  // No mail worker runs: pending mails were sealed with the previous secret, too.
   const settings = { WAYMARK_ROLE: "api", WAYMARK_SECRET: Buffer.alloc(32, "another").toString("base64") };
   after = await startAppInstance(before.databaseUrl, settings, { logger: createLogger("warn", stream) });
   return () => after[Symbol.asyncDispose]();
@@ -48,7 +48,7 @@ async function begun(): Promise<Begun> {
   return { ...person, browser, uri };
 }
 
-it("the second step says why no code is right and whom to ask, for either kind, and operators are told once", async () => {
+it("entering a code of either kind explains the problem, and the log reports it once", async () => {
   const person = await begun();
   const { email, password } = person;
   const confirmed = await person.browser.post("/auth/two-factor/confirm", { code: totpCode(person.uri) });
@@ -75,7 +75,7 @@ it("the second step says why no code is right and whom to ask, for either kind, 
   expect(lines).toEqual(told);
 });
 
-it("what was begun under the former secret is begun again", async () => {
+it("a set-up that was not finished can be started again", async () => {
   const person = await begun();
   const browser = await signIn(after, person);
   expectFailure(

@@ -34,7 +34,7 @@ async function idOf(browser: SessionClient): Promise<string> {
 
 describe("GET /auth/sessions", () => {
   // evidence: session-list
-  it("lists a person's own, which one asks, from where and with what", async () => {
+  it("lists the user's sessions with IP address and browser, and marks the current one", async () => {
     const person = await newPerson();
     const [own, other] = [await signIn(app, person), createSessionClient(app)];
     const body = JSON.stringify({ email: person.email, password: person.password });
@@ -57,7 +57,7 @@ describe("GET /auth/sessions", () => {
     });
   });
 
-  it("believes no header about where somebody is", async () => {
+  it("ignores forwarding headers", async () => {
     const person = await newPerson();
     const browser = createSessionClient(app);
     const body = JSON.stringify({ email: person.email, password: person.password });
@@ -67,7 +67,7 @@ describe("GET /auth/sessions", () => {
     expect(session.address).toBe("127.0.0.1");
   });
 
-  it("names the address that a trusted proxy names", async () => {
+  it("shows the IP address that a trusted proxy forwards", async () => {
     const person = await newPerson();
     await using behind = await startAppInstance(app.databaseUrl, { TRUST_PROXY: "1" }, { clock });
     const browser = createSessionClient(behind);
@@ -78,7 +78,7 @@ describe("GET /auth/sessions", () => {
     expect(session.address).toBe("203.0.113.9");
   });
 
-  it("says when a session was used, to the minute, and so does the person", async () => {
+  it("shows the last use of a session and of the user, at most once a minute", async () => {
     const person = await newPerson();
     const browser = await signIn(app, person);
     const seen = async () => {
@@ -104,7 +104,7 @@ describe("GET /auth/sessions", () => {
 
 describe("DELETE /auth/sessions", () => {
   // evidence: session-end-others
-  it("ends the others at once", async () => {
+  it("ends all other sessions immediately", async () => {
     const person = await newPerson();
     const [own, ...others] = [
       await signIn(app, person),
@@ -117,7 +117,7 @@ describe("DELETE /auth/sessions", () => {
   });
 
   // evidence: session-end-one
-  it("ends one", async () => {
+  it("ends one session", async () => {
     const person = await newPerson();
     const [own, other] = [await signIn(app, person), await signIn(app, person)];
     expectData(await own.send("DELETE", `/auth/sessions/${await idOf(other)}`));
@@ -126,7 +126,7 @@ describe("DELETE /auth/sessions", () => {
   });
 
   // evidence: sessions-isolated-per-user
-  it("404 for somebody else's, in the same words as for none", async () => {
+  it("returns the same 404 for another user's session and an unknown one", async () => {
     const [own, stranger] = [await signIn(app, await newPerson()), await signIn(app, await newPerson())];
     const ids = [await idOf(stranger), "00000000-0000-7000-8000-000000000000", "nonsense", "%00"];
     for (const id of ids)
@@ -134,7 +134,7 @@ describe("DELETE /auth/sessions", () => {
     expectData(await stranger.get("/auth/session"));
   });
 
-  it("401 without a session", async () => {
+  it("returns 401 without a session", async () => {
     const browser = createSessionClient(app);
     expectFailure(await browser.get("/auth/sessions"), 401);
     expectFailure(await browser.send("DELETE", "/auth/sessions"), 401);
@@ -150,7 +150,7 @@ describe("PATCH /auth/profile", () => {
   });
 
   it.each([{}, { name: "" }, { name: "x".repeat(121) }, { name: "a\nb" }, { name: 1 }])(
-    "400 for %j",
+    "returns 400 for %j",
     async (body) => {
       const browser = await signIn(app, await newPerson());
       expectProblems(await browser.send("PATCH", "/auth/profile", body), "body", ["name"]);
@@ -158,7 +158,7 @@ describe("PATCH /auth/profile", () => {
   );
 
   // evidence: profile-update-fields-exact
-  it("changes nothing else, whatever is sent", async () => {
+  it("ignores all other fields", async () => {
     const person = await newPerson();
     const browser = await signIn(app, person);
     const body = { name: "A Heron", role: "operator", email: "x@test.example", organization_id: null };

@@ -30,7 +30,7 @@ function trySignIn(email: string, password: string): Promise<ApiResponse> {
   return createSessionClient(app).post("/auth/sign-in", { email, password });
 }
 
-/** Passwords that were hashed, whether to be kept or compared. */
+/** Returns the number of computed password hashes. */
 async function hashesCounted(): Promise<number> {
   const text = await (await app.request("/metrics")).text();
   return Number(/^waymark_password_hashes_total (\d+)$/m.exec(text)?.[1] ?? 0);
@@ -44,7 +44,7 @@ async function actsOf(email: string): Promise<string[]> {
 }
 
 describe("200", () => {
-  it("counts as having been there, from the first moment", async () => {
+  it("sets the user's last use immediately", async () => {
     const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     await signIn(app, person);
     const [seen] = await app.database.query<{ at: string }>(
@@ -53,7 +53,7 @@ describe("200", () => {
     expect(Date.parse(seen?.at ?? "")).toBe(clock.now());
   });
 
-  it("signs in, says who that is, and signs out", async () => {
+  it("signs in, returns the user, and signs out", async () => {
     const browser = await signIn(app, owner);
     expect(expectData(await browser.get("/auth/session"))).toEqual({
       user: {
@@ -75,7 +75,7 @@ describe("200", () => {
     expectFailure(await createSessionClient(app, cookie).get("/auth/session"), 401);
   });
 
-  it("gives a member fewer scopes, and an operator no organisation", async () => {
+  it("returns fewer scopes for a member, and no organisation for an operator", async () => {
     const member = await createTestUser(app, { organizationId: agent.id, role: "member" });
     const operator = await createTestUser(app, { organizationId: null, role: "operator" });
     const sessionOf = async (person: TestUser) =>
@@ -88,11 +88,11 @@ describe("200", () => {
     });
   });
 
-  it("takes the address in any case, with what surrounds it", async () => {
+  it("accepts the e-mail address in any case, with spaces around it", async () => {
     expectData(await trySignIn(`  ${owner.email.toUpperCase()} `, owner.password));
   });
 
-  it("takes a domain of another alphabet, however it is spelled", async () => {
+  it("accepts an internationalised domain in either form", async () => {
     const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     await app.database.query(
       sql`update user_account set email = 'heron@xn--mnchen-3ya.example' where id = ${person.id}`,
@@ -102,7 +102,7 @@ describe("200", () => {
   });
 
   // evidence: session-cookie-attributes
-  it("sets a cookie that no script reads, no other host gets, and no other site brings along", async () => {
+  it("sets an HttpOnly, host-only, SameSite cookie", async () => {
     const [text = "", ...others] = (await trySignIn(owner.email, owner.password)).headers.getSetCookie();
     expect(others).toEqual([expect.stringMatching(/^__Host-waymark_browser_/)]);
     const [pair, ...attributes] = text.split("; ");
@@ -113,7 +113,7 @@ describe("200", () => {
   });
 
   // evidence: sign-in-audited
-  it("keeps account of it", async () => {
+  it("is recorded in the audit log", async () => {
     const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     expectFailure(await trySignIn(person.email, "not my password"), 401);
     const browser = await signIn(app, person);
@@ -126,19 +126,19 @@ describe("200", () => {
   });
 });
 
-describe("fixation", () => {
+describe("session fixation", () => {
   // evidence: session-new-per-sign-in
-  it("each sign-in has a session of its own, whatever cookie came with it", async () => {
+  it("is prevented: each sign-in creates a new session, whatever cookie the request has", async () => {
     const planted = (await signIn(app, owner)).cookie;
     const browser = createSessionClient(app, planted);
     expectData(await browser.post("/auth/sign-in", { email: owner.email, password: owner.password }));
     expect(browser.cookie).not.toBe(planted);
     expectData(await browser.get("/auth/session"));
-    // Who planted the former has nothing of it.
+    // The previous, possibly planted, session is useless.
     expectFailure(await createSessionClient(app, planted).get("/auth/session"), 401);
   });
 
-  it("takes no session that nobody was given", async () => {
+  it("is prevented: an unknown session is not adopted", async () => {
     const made = encodeURIComponent(`${"a".repeat(32)}.${Buffer.alloc(32).toString("base64")}`);
     for (const value of [made, "a", "", "%", "a.b", `${"x".repeat(5000)}.y`]) {
       const browser = createSessionClient(app, `__Host-waymark_session=${value}`);
@@ -147,7 +147,7 @@ describe("fixation", () => {
   });
 
   // evidence: session-token-signed
-  it("takes no token without our signature, even one that is in the table", async () => {
+  it("is prevented: a stored token without our signature is rejected", async () => {
     await signIn(app, owner);
     const [row] = await app.database.query<{ token: string }>(sql`select token from user_session limit 1`);
     const forged = encodeURIComponent(`${row!.token}.${Buffer.alloc(32).toString("base64")}`);
@@ -160,7 +160,7 @@ describe("fixation", () => {
 
 describe("401", () => {
   // evidence: sign-in-unknown-account-identical
-  it("says the same for an unknown address and a wrong password, and does the same work", async () => {
+  it("is the same for an unknown e-mail address and a wrong password, and costs a hash for both", async () => {
     const before = await hashesCounted();
     const wrong = await trySignIn(owner.email, "not my password at all");
     const between = await hashesCounted();
@@ -170,15 +170,15 @@ describe("401", () => {
     expect([between - before, (await hashesCounted()) - between]).toEqual([1, 1]);
   });
 
-  it.each(["no address", "a@b", "@", "a@test.example\n", "x".repeat(3000)])(
-    "for %j as an address",
+  it.each(["no e-mail", "a@b", "@", "a@test.example\n", "x".repeat(3000)])(
+    "for %j as e-mail address",
     async (email) => {
       expectFailure(await trySignIn(email, owner.password), 401, "address or password");
     },
   );
 
   it.each(["x".repeat(129), "x".repeat(10_000)])(
-    "for a password that is too long for any",
+    "for a password over the maximum length",
     async (password) => {
       expectFailure(await trySignIn(owner.email, password), 401, "address or password");
     },
@@ -190,7 +190,7 @@ describe("401", () => {
   });
 
   // evidence: session-idle-timeout
-  it("when the session was not used for twelve hours", async () => {
+  it("when the session was unused for twelve hours", async () => {
     const browser = await signIn(app, owner);
     clock.advance(12 * HOUR_MS - MINUTE_MS);
     expectData(await browser.get("/auth/session"));
@@ -201,10 +201,10 @@ describe("401", () => {
   });
 
   // evidence: session-absolute-timeout
-  it("when the session is thirty days old, however much it was used", async () => {
+  it("when the session is thirty days old, even if in use", async () => {
     const browser = await signIn(app, owner);
     const { expires_at: expiresAt } = expectData(await browser.get("/auth/session"));
-    // As if it had been used all the time.
+    // As if it had been in constant use.
     await app.database.query(sql`update user_session set last_seen_at = expires_at`);
     clock.advance(Date.parse(expiresAt) - clock.now() - 1);
     expectData(await browser.get("/auth/session"));
@@ -212,7 +212,7 @@ describe("401", () => {
     expectFailure(await browser.get("/auth/session"), 401, "has ended");
   });
 
-  it("at once when the person is removed", async () => {
+  it("immediately when the user is removed", async () => {
     const member = await createTestUser(app, { organizationId: agent.id, role: "member" });
     const browser = await signIn(app, member);
     expectData(await browser.get("/auth/session"));
@@ -223,7 +223,7 @@ describe("401", () => {
 });
 
 describe("403", () => {
-  it("at once when the organisation is suspended, also for a new sign-in; and no more when it is restored", async () => {
+  it("immediately when the organisation is suspended, also for a new sign-in, until it is restored", async () => {
     const partner = await app.createOrganization("contractor");
     const person = await createTestUser(app, { organizationId: partner.id, role: "owner" });
     const browser = await signIn(app, person);
@@ -233,7 +233,7 @@ describe("403", () => {
     const refused = await trySignIn(person.email, person.password);
     expectFailure(refused, 403, "suspended");
     expect(refused.headers.getSetCookie()).toEqual([]);
-    // Only who knows the password learns of it.
+    // The suspension is revealed only to those who know the password.
     expectFailure(await trySignIn(person.email, "not my password"), 401, "address or password");
     await app.keys.setSuspended(partner.id, false);
     expectData(await browser.get("/auth/session"));
@@ -260,9 +260,9 @@ describe("403", () => {
     ["another site", { origin: "https://evil.example" }],
     ["a page of another port", { origin: "http://127.0.0.1:1" }],
     ["a file or a sandbox", { origin: "null" }],
-    ["nobody knows where", {}],
-    ["another site, whatever it says of its origin", { "sec-fetch-site": "cross-site", own: "" }],
-    ["a neighbour of the same site", { "sec-fetch-site": "same-site", own: "" }],
+    ["an unknown origin", {}],
+    ["another site with a forged origin", { "sec-fetch-site": "cross-site", own: "" }],
+    ["another subdomain of the same site", { "sec-fetch-site": "same-site", own: "" }],
   ])("for a request from %s, and nothing is done", async (_, headers: Record<string, string>) => {
     const { cookie } = await signIn(app, owner);
     const { own, ...sent } = headers;
@@ -278,7 +278,7 @@ describe("403", () => {
     expectData(await createSessionClient(app, cookie).get("/auth/session"));
   });
 
-  it("for a sign-in over plain http from elsewhere, whose cookie no browser would keep", async () => {
+  it("for a sign-in over plain HTTP from another machine, as browsers would not store its cookie", async () => {
     const body = JSON.stringify({ email: owner.email, password: owner.password });
     for (const [publicUrl, status] of [
       ["http://console.example", 403],
@@ -294,7 +294,7 @@ describe("403", () => {
     }
   });
 
-  it("for a page of the right host by the wrong protocol", async () => {
+  it("for a page with the right host and the wrong protocol", async () => {
     await using other = await startAppInstance(app.databaseUrl, { PUBLIC_URL: "https://console.example" });
     const headers = { origin: "http://console.example" };
     expectFailure(
@@ -305,7 +305,7 @@ describe("403", () => {
   });
 
   // evidence: cors-never-with-cookies
-  it("never lets another origin read an answer with a cookie", async () => {
+  it("CORS never lets another origin read responses to requests with a cookie", async () => {
     await using other = await startAppInstance(app.databaseUrl, { CORS_ORIGINS: "https://app.example" });
     const answer = await other.request("/auth/session", { headers: { origin: "https://app.example" } });
     expect(answer.headers.get("access-control-allow-credentials")).toBeNull();
@@ -313,7 +313,7 @@ describe("403", () => {
 });
 
 describe("400", () => {
-  it("for what is missing or of the wrong kind", async () => {
+  it("for missing values and wrong types", async () => {
     for (const body of [{}, { email: 1, password: ["x"] }, { email: "", password: "" }]) {
       const answer = await createSessionClient(app).post("/auth/sign-in", body);
       expectProblems(answer, "body", ["email", "password"]);
@@ -324,7 +324,7 @@ describe("400", () => {
 });
 
 describe("405, 413, 415", () => {
-  it("as everywhere", async () => {
+  it("for other methods, large bodies and other content types", async () => {
     const browser = createSessionClient(app);
     const answer = await browser.get("/auth/sign-in");
     expectFailure(answer, 405);
@@ -337,7 +337,7 @@ describe("405, 413, 415", () => {
 
 describe("429 with Retry-After", () => {
   // evidence: sign-in-throttle-per-account
-  it("after ten wrong passwords for an account, in all processes together, also for the right one", async () => {
+  it("after ten wrong passwords for an account across all processes, even for the right password", async () => {
     const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     await using other = await startAppInstance(app.databaseUrl);
     const from = (at: number) => createSessionClient(at % 2 === 0 ? app : other);
@@ -352,12 +352,12 @@ describe("429 with Retry-After", () => {
       expect(retryAfterS).toBeGreaterThan(0);
       expect(retryAfterS).toBeLessThanOrEqual(60);
     }
-    // Nobody else is kept out.
+    // Other accounts are not affected.
     expectData(await trySignIn(owner.email, owner.password));
   });
 
   // evidence: sign-in-throttle-no-hash
-  it("and costs no hash then, known or unknown alike", async () => {
+  it("costs no hash, for existing and unknown accounts", async () => {
     const answers: ApiResponse[] = [];
     for (let at = 0; at < 11; at += 1)
       answers.push(await trySignIn("nobody.else@test.example", "some password"));
@@ -368,14 +368,14 @@ describe("429 with Retry-After", () => {
   });
 
   // evidence: sign-in-throttle-all-attempts
-  it("after a hundred sign-ins at once, also for who knows the password: each costs a hash that others wait for", async () => {
+  it("after a hundred sign-ins in a row even with the right password, as each costs a hash", async () => {
     const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     expectData(await trySignIn(person.email, person.password));
     while (await app.accounts.throttle.tryTake(["sign-in-total-account", person.email])) continue;
     expectFailure(await trySignIn(person.email, person.password), 429);
   });
 
-  it("costs those nothing who know their password", async () => {
+  it("does not count successful sign-ins as failures", async () => {
     const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     for (let at = 0; at < 15; at += 1) expectData(await trySignIn(person.email, person.password));
   });

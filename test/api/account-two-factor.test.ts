@@ -18,7 +18,7 @@ import { startTestApp, type TestOrganization, type TestApp } from "../support/ap
 import { totpCode } from "../support/accounts/totp.ts";
 import { openTransaction, waitForBlockedSessions } from "../support/database/blocked-sessions.ts";
 
-/** What the service opens second factors with. */
+/** The key that encrypts TOTP secrets and recovery codes. */
 const sealing = {
   keys: new Map([[SECRET_VERSION, deriveAuthSecret(testSecretBox)]]),
   currentVersion: SECRET_VERSION,
@@ -37,14 +37,14 @@ interface Secured extends TestUser, TwoFactorSetup {
   browser: SessionClient;
 }
 
-/** A person who has turned the second factor on. */
+/** Creates a user with two-factor authentication on. */
 async function securedPerson(): Promise<Secured> {
   const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
   const browser = await signIn(app, person);
   return { ...person, ...(await enableTwoFactor(browser, person)), browser };
 }
 
-/** A browser in which the password was right. */
+/** Returns a browser that has passed the password step. */
 async function halfway(
   { email, password }: TestUser,
   api: Pick<TestApp, "call" | "url"> = app,
@@ -58,7 +58,7 @@ async function halfway(
 const enter = (browser: SessionClient, code: string, kind = "totp") =>
   browser.post("/auth/two-factor", { code, kind });
 
-/** What is kept of a person's recovery codes, opened with WAYMARK_SECRET. */
+/** Returns a user's stored recovery codes, decrypted. */
 async function keptCodes(userId: string): Promise<string[]> {
   const [row] = await app.database.query<{ recovery_codes: string }>(
     sql`select recovery_codes from user_two_factor where user_id = ${userId}::uuid`,
@@ -73,9 +73,9 @@ async function actsOf(email: string): Promise<string[]> {
   return rows.map(({ action }) => action);
 }
 
-describe("turning it on", () => {
+describe("turning two-factor authentication on", () => {
   // evidence: two-factor-enrollment
-  it("takes the password, then a code; hands out ten recovery codes, once", async () => {
+  it("takes the password, then a code, and returns ten recovery codes once", async () => {
     const { browser, uri, recoveryCodes, email } = await securedPerson();
     expect(uri).toMatch(/^otpauth:\/\/totp\/Waymark:/);
     expect(recoveryCodes).toHaveLength(10);
@@ -85,7 +85,7 @@ describe("turning it on", () => {
   });
 
   // evidence: two-factor-secrets-encrypted
-  it("keeps neither the secret nor the recovery codes in the clear", async () => {
+  it("stores the secret and the recovery codes encrypted", async () => {
     const { uri, recoveryCodes } = await securedPerson();
     const rows = await app.database.query(sql`select secret, recovery_codes from user_two_factor`);
     const text = JSON.stringify(rows);
@@ -94,7 +94,7 @@ describe("turning it on", () => {
   });
 
   // evidence: recovery-codes-argon2id
-  it("keeps recovery codes as argon2id with a salt of each set's own, below what WAYMARK_SECRET opens", async () => {
+  it("hashes recovery codes with argon2id and one salt per set, below the encryption", async () => {
     const people = [await securedPerson(), await securedPerson()];
     const sets = await Promise.all(people.map(({ id }) => keptCodes(id)));
     const parts = sets.map((set) =>
@@ -115,7 +115,7 @@ describe("turning it on", () => {
   });
 
   // evidence: two-factor-enrollment-ends-other-sessions
-  it("ends the person's other sessions, which were opened by the password alone, and nobody else's", async () => {
+  it("ends the user's other sessions, and no other user's", async () => {
     const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     const colleague = await signIn(
       app,
@@ -137,9 +137,9 @@ describe("turning it on", () => {
   });
 
   // evidence: two-factor-enrollment-ends-partial-sign-in
-  it("ends a sign-in with the password alone that is under way", async () => {
+  it("ends a sign-in in progress with the password alone", async () => {
     const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
-    // The password was right, and no second factor asked for; the session is about to be written.
+    // The password was accepted without a code; the session is about to be written.
     const enabling = await openTransaction(
       app.database,
       sql`lock table user_session in share row exclusive mode`,
@@ -156,14 +156,14 @@ describe("turning it on", () => {
     expect(left).toEqual([]);
   });
 
-  it("makes no recovery codes for what is only begun", async () => {
+  it("creates no recovery codes before a code is confirmed", async () => {
     const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     const browser = await signIn(app, person);
     expectData(await browser.post("/auth/two-factor/begin", { password: person.password }));
     expect(await keptCodes(person.id)).toEqual([]);
   });
 
-  it("does not count before a code was right, and a wrong password begins nothing", async () => {
+  it("has no effect before a code is confirmed, and does not start with a wrong password", async () => {
     const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     const browser = await signIn(app, person);
     expectProblems(await browser.post("/auth/two-factor/begin", { password: "not my password" }), "body", [
@@ -180,7 +180,7 @@ describe("turning it on", () => {
   });
 
   // evidence: two-factor-enrollment-refused
-  it("is refused where it is on, and without a session", async () => {
+  it("is rejected if it is on, and without a session", async () => {
     const { browser, password, uri } = await securedPerson();
     expectFailure(await browser.post("/auth/two-factor/begin", { password }), 409);
     expectFailure(await browser.post("/auth/two-factor/confirm", { code: totpCode(uri) }), 409);
@@ -192,7 +192,7 @@ describe("turning it on", () => {
   });
 
   // evidence: session-token-renewed-by-two-factor
-  it("ends the former session's id: the cookie from before is good no more", async () => {
+  it("replaces the session, so that the previous cookie is invalid", async () => {
     const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     const browser = await signIn(app, person);
     const before = browser.cookie;
@@ -203,7 +203,7 @@ describe("turning it on", () => {
 });
 
 describe("signing in", () => {
-  it("takes the password and then a code, with spaces too", async () => {
+  it("takes the password and then a code, also with spaces", async () => {
     const person = await securedPerson();
     const browser = await halfway(person);
     expectFailure(await browser.get("/auth/session"), 401);
@@ -214,7 +214,7 @@ describe("signing in", () => {
   });
 
   // evidence: two-factor-sign-in-cookie
-  it("sets a second cookie no looser than the first, for ten minutes", async () => {
+  it("sets a two-factor cookie with the session cookie's attributes for ten minutes", async () => {
     const { email, password } = await securedPerson();
     const answer = await createSessionClient(app).post("/auth/sign-in", { email, password });
     const [text = "", ...others] = answer.headers.getSetCookie().filter((one) => !one.includes("Max-Age=0"));
@@ -227,7 +227,7 @@ describe("signing in", () => {
   });
 
   // evidence: two-factor-no-session-before-code
-  it("leaves no session behind where the code is still to come", async () => {
+  it("creates no session before the code is entered", async () => {
     const person = await securedPerson();
     const count = async () =>
       (await app.database.query(sql`select from user_session where user_id = ${person.id}`)).length;
@@ -237,7 +237,7 @@ describe("signing in", () => {
   });
 
   // evidence: two-factor-code-single-use
-  it("takes a code once, in all processes together", async () => {
+  it("accepts a code only once across all processes", async () => {
     const person = await securedPerson();
     const code = totpCode(person.uri, 1);
     expectData(await enter(await halfway(person), code));
@@ -263,13 +263,13 @@ describe("signing in", () => {
     expectData(await browser.get("/auth/session"));
   });
 
-  it("does not take the code that turned it on", async () => {
+  it("rejects the code that turned it on", async () => {
     const person = await securedPerson();
     expectFailure(await enter(await halfway(person), person.confirmationCode), 401);
   });
 
   // evidence: recovery-code-single-use
-  it("takes each recovery code once", async () => {
+  it("accepts each recovery code once", async () => {
     const person = await securedPerson();
     const [first = "", second = ""] = person.recoveryCodes;
     expectData(await enter(await halfway(person), first, "recovery_code"));
@@ -278,7 +278,7 @@ describe("signing in", () => {
   });
 
   // evidence: recovery-codes-legacy-accepted
-  it("takes recovery codes that were kept before they were hashed", async () => {
+  it("accepts recovery codes stored before codes were hashed", async () => {
     const person = await securedPerson();
     const kept = await symmetricEncrypt({
       key: sealing,
@@ -293,7 +293,7 @@ describe("signing in", () => {
     expectFailure(await enter(await halfway(person), "ccccc-ddddd", "recovery_code"), 401);
   });
 
-  it("takes of two at once with the same recovery code only one", async () => {
+  it("accepts only one of two concurrent sign-ins with the same recovery code", async () => {
     const person = await securedPerson();
     const browsers = [await halfway(person), await halfway(person), await halfway(person)];
     const [code = ""] = person.recoveryCodes;
@@ -304,7 +304,7 @@ describe("signing in", () => {
   });
 
   // evidence: two-factor-code-concurrent
-  it("takes of two at once with the same code only one", async () => {
+  it("accepts only one of two concurrent sign-ins with the same TOTP code", async () => {
     const person = await securedPerson();
     const browsers = [await halfway(person), await halfway(person), await halfway(person)];
     const code = totpCode(person.uri, 1);
@@ -314,7 +314,7 @@ describe("signing in", () => {
     ]);
   });
 
-  it("does not take one kind of code for the other, nor a code without the password", async () => {
+  it("rejects a code of the wrong kind, and a code without the password step", async () => {
     const person = await securedPerson();
     expectFailure(await enter(createSessionClient(app), totpCode(person.uri, 1)), 401);
     expectFailure(await enter(await halfway(person), totpCode(person.uri, 1), "recovery_code"), 401);
@@ -322,7 +322,7 @@ describe("signing in", () => {
     expectProblems(await enter(await halfway(person), "1", "other"), "body", ["kind"]);
   });
 
-  it("does not take a code in a browser where somebody else is signed in for that person's", async () => {
+  it("does not check a code against another user who is signed in in the same browser", async () => {
     const person = await securedPerson();
     const other = await securedPerson();
     const browser = other.browser;
@@ -333,12 +333,12 @@ describe("signing in", () => {
     expect(expectData(await browser.get("/auth/session")).user.email).toBe(email);
   });
 
-  it("wants the password again after five wrong codes, and nothing at all after ten", async () => {
+  it("needs the password again after five wrong codes, and is locked after ten", async () => {
     const person = await securedPerson();
     const wrong = totpCode(person.uri, 500);
     const browser = await halfway(person);
     for (let at = 0; at < 5; at += 1) expectFailure(await enter(browser, wrong), 401, "is wrong");
-    expectFailure(await enter(browser, totpCode(person.uri, 1)), 401, "password again");
+    expectFailure(await enter(browser, totpCode(person.uri, 1)), 401, "again with your password");
     const again = await halfway(person);
     for (let at = 0; at < 5; at += 1) expectFailure(await enter(again, wrong), 401, "is wrong");
     const locked = await enter(await halfway(person), totpCode(person.uri, 1));
@@ -351,7 +351,7 @@ describe("signing in", () => {
     );
   });
 
-  it("is over for a halfway sign-in when the password is changed meanwhile", async () => {
+  it("ends before the code step if the password was changed meanwhile", async () => {
     const person = await securedPerson();
     const thief = await halfway(person);
     expectData(
@@ -363,7 +363,7 @@ describe("signing in", () => {
     expectFailure(await enter(thief, totpCode(person.uri, 1)), 401, "too long");
   });
 
-  it("is refused with 403 when the organisation is suspended meanwhile", async () => {
+  it("returns 403 if the organisation was suspended before the code step", async () => {
     const partner = await app.createOrganization("agent");
     const person = await createTestUser(app, { organizationId: partner.id, role: "owner" });
     const browser = await signIn(app, person);
@@ -374,8 +374,8 @@ describe("signing in", () => {
   });
 });
 
-describe("recovery codes anew, and turning it off", () => {
-  it("replace the former codes", async () => {
+describe("new recovery codes, and turning it off", () => {
+  it("new codes replace the previous ones", async () => {
     const person = await securedPerson();
     const { recovery_codes: codes } = expectData(
       await person.browser.post("/auth/two-factor/recovery-codes", {}),
@@ -384,7 +384,7 @@ describe("recovery codes anew, and turning it off", () => {
     expectData(await enter(await halfway(person), codes[0], "recovery_code"));
   });
 
-  it("signs in with the password alone afterwards, and tells the person", async () => {
+  it("turning it off mails the user, and the password alone signs in", async () => {
     const { browser, password, email } = await securedPerson();
     expectData(await browser.post("/auth/two-factor/disable", {}));
     expect(expectData(await browser.get("/auth/session")).user.has_two_factor).toBe(false);
@@ -398,7 +398,7 @@ describe("recovery codes anew, and turning it off", () => {
   });
 
   // evidence: password-check-throttle-in-session
-  it("bounds how often a signed-in thief may guess the password", async () => {
+  it("limits password guesses within a session", async () => {
     const person = await createTestUser(app, { organizationId: agent.id, role: "member" });
     const browser = await signIn(app, person);
     for (let at = 0; at < 10; at += 1)

@@ -1,4 +1,4 @@
-/** The audit log, and the act that it matters most for: shutting an organisation out, and letting it in again. */
+/** The audit log, and the suspension of organisations. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { recordAuditEvent } from "../../src/audit/audit.service.ts";
 import { createLogger } from "../../src/platform/logger.ts";
@@ -52,7 +52,7 @@ async function log(browser: SessionClient, variables: Record<string, unknown> = 
   return (await queryData(app, LOG, { headers: headersOf(browser), variables })).auditLog.nodes as Entry[];
 }
 
-/** An organisation and its owner, signed in. */
+/** Returns an organisation and its signed-in owner. */
 async function place(): Promise<{
   partner: TestOrganization;
   owner: TestUser;
@@ -88,7 +88,7 @@ async function restore(id: string): Promise<{ userErrors: unknown[] }> {
 
 describe("the audit log", () => {
   // evidence: audit-log-fields
-  it("keeps who did what to whom, from where and in which request", async () => {
+  it("records the actor, subject, IP address and request of an event", async () => {
     const { partner, owner, browser, id } = await place();
     const person = await createTestUser(app, { organizationId: partner.id, role: "member" });
     const removed = await graphql(app, REMOVE, {
@@ -108,7 +108,7 @@ describe("the audit log", () => {
     expect(entry?.address).toContain("127.0.0.1");
   });
 
-  it("tells who somebody was when they are gone", async () => {
+  it("keeps the e-mail address of a removed user", async () => {
     const { partner, browser } = await place();
     const second = await createTestUser(app, { organizationId: partner.id, role: "owner" });
     const third = await createTestUser(app, { organizationId: partner.id, role: "member" });
@@ -125,7 +125,7 @@ describe("the audit log", () => {
     expect(removals[1]).toMatchObject({ actor: second.email });
   });
 
-  it("shows an organisation what is its own, and of operators' acts not who, why and from where", async () => {
+  it("shows an organisation only its own events, and hides the operator, reason and IP address of operators' events", async () => {
     const mine = await place();
     const other = await place();
     await suspend(mine.id, "Internal reason");
@@ -146,7 +146,7 @@ describe("the audit log", () => {
   });
 
   // evidence: sign-in-failures-in-audit-log
-  it("shows an organisation from where strangers have tried to sign in as one of its people", async () => {
+  it("shows an organisation the IP addresses of failed sign-ins to its users' accounts", async () => {
     const { owner, browser } = await place();
     const body = JSON.stringify({ email: owner.email, password: "not my password" });
     const refused = await createSessionClient(app).call("/auth/sign-in", {
@@ -163,7 +163,7 @@ describe("the audit log", () => {
     expect(entry).toMatchObject({ actor: "system", subject: owner.email, address: "203.0.113.7" });
   });
 
-  it("is for owners and operators alone", async () => {
+  it("is visible to owners and operators only", async () => {
     const { partner, id } = await place();
     const member = await signIn(
       app,
@@ -179,7 +179,7 @@ describe("the audit log", () => {
     expect((await graphql(app, LOG, { key: text })).errors).toBeUndefined();
   });
 
-  it("pages without losing or repeating an entry", async () => {
+  it("returns each entry exactly once across pages", async () => {
     const { partner, browser } = await place();
     const actor = { type: "system", id: null } as const;
     for (let at = 0; at < 7; at += 1)
@@ -203,8 +203,8 @@ describe("the audit log", () => {
 
   it.each([
     ["a cursor of another list", { after: "WzEsImV2ZW50cyIsIjEwNDIiXQ" }, "after"],
-    ["an action that is none", { actions: ["member.removed\0"] }, "actions.0"],
-    ["an organisation's id that is none", { organizationId: "org_x" }, "organizationId"],
+    ["an invalid action", { actions: ["member.removed\0"] }, "actions.0"],
+    ["an invalid organisation id", { organizationId: "org_x" }, "organizationId"],
   ])("refuses %s", async (_what, variables, field) => {
     const { errors } = await graphql(app, LOG, { headers: headersOf(operatorBrowser), variables });
     expect(errors?.[0]?.extensions.problems).toMatchObject([{ field }]);
@@ -213,7 +213,7 @@ describe("the audit log", () => {
 
 describe("a suspended organisation", () => {
   // evidence: suspension-ends-sessions
-  it("has its keys refused until it is restored, and its members signed out for good", async () => {
+  it("has its keys rejected until it is restored, and its members' sessions ended", async () => {
     const { partner, browser, owner, id } = await place();
     const other = await place();
     expect((await app.call("/v1/jobs", { key: partner.key })).status).toBe(200);
@@ -250,7 +250,7 @@ describe("a suspended organisation", () => {
     expectData(await operatorBrowser.get("/auth/session"));
   });
 
-  it("is kept account of once, however often it is suspended", async () => {
+  it("is recorded once if it is suspended again", async () => {
     const { id } = await place();
     await suspend(id);
     await suspend(id);
@@ -261,7 +261,7 @@ describe("a suspended organisation", () => {
     expect(acts).toEqual(["organization.restored", "organization.suspended"]);
   });
 
-  it("is one that there is, and suspended for a reason, by an operator", async () => {
+  it("must exist, and only an operator can suspend it, with a valid reason", async () => {
     const { id, browser } = await place();
     for (const wrong of ["org_00000000000000000000000000", "nothing"])
       expect(await suspend(wrong)).toMatchObject({ userErrors: [{ code: "NOT_FOUND", field: "id" }] });
@@ -281,7 +281,7 @@ describe("deliveries of a suspended organisation", () => {
   });
   afterAll(() => rig[Symbol.asyncDispose]());
 
-  it("wait, and go out when it is restored", async () => {
+  it("stay pending and are sent when it is restored", async () => {
     await using receiver = await startTestReceiver();
     const { suspensions } = rig.app.membership;
     const context = { actor: { type: "system", id: null }, address: null, requestId: null } as const;
@@ -292,7 +292,7 @@ describe("deliveries of a suspended organisation", () => {
     await rig.app.createJobs(rig.agent, [{}, {}]);
     dispatcher.wake();
     await rig.sweep(dispatcher);
-    // Another's delivery shows that the dispatcher has had its turn.
+    // The delivery of another organisation shows that the dispatcher has run.
     const neighbour = await rig.createEndpoint({ url: receiver.url }, rig.contractor);
     await rig.app.createJobs(rig.agent, [{ contractor: rig.contractor }]);
     dispatcher.wake();
@@ -313,7 +313,7 @@ describe("deliveries of a suspended organisation", () => {
       },
     });
     onTestFinished(() => listening[Symbol.asyncDispose]());
-    // Once for the connection itself.
+    // The first call belongs to the connection itself.
     await vi.waitFor(() => expect(told).toBe(1));
     await suspensions.restore(context, id);
     await vi.waitFor(() => expect(told).toBe(2));

@@ -8,7 +8,7 @@ import { startTestApp, type TestOrganization, type TestApp } from "../support/ap
 
 let app: TestApp;
 let proxy: FaultProxy;
-/** Another process, whose every word with the database is read. */
+/** Another process, whose database traffic is recorded. */
 let other: AppInstance;
 
 beforeAll(async () => {
@@ -27,7 +27,7 @@ async function keyIdOf({ id }: TestOrganization): Promise<string> {
   return key?.id ?? "";
 }
 
-/** A partner whose key the other process knows by heart, so that it does not ask the database for it. */
+/** Creates an organisation whose key the other process has cached. */
 async function rememberedPartner(): Promise<TestOrganization> {
   const partner = await app.createOrganization("agent");
   await vi.waitFor(
@@ -41,7 +41,7 @@ async function rememberedPartner(): Promise<TestOrganization> {
   return partner;
 }
 
-/** That no request lets the key through which begins a second after `change` or later. */
+/** Asserts that no request started a second or more after `change` accepts the key. */
 async function expectWithinASecond(
   call: () => Promise<ApiResponse>,
   change: () => Promise<void>,
@@ -63,7 +63,7 @@ async function expectWithinASecond(
   expect(lastLetThroughMs - changedMs).toBeLessThan(SECOND_MS);
 }
 
-describe("within a second, in a process that knows the key by heart", () => {
+describe("within a second, a process that has cached the key returns", () => {
   // evidence: api-key-revocation-immediate
   it("401 when the key is revoked", async () => {
     const partner = await rememberedPartner();
@@ -84,7 +84,7 @@ describe("within a second, in a process that knows the key by heart", () => {
     await expectWithinASecond(() => listJobs(other, partner), rotate, 401);
   });
 
-  it("403 when its organisation is suspended; its keys are good again when it is restored", async () => {
+  it("403 when its organisation is suspended, until it is restored", async () => {
     const partner = await rememberedPartner();
     const suspend = (suspended: boolean): Promise<void> => app.keys.setSuspended(partner.id, suspended);
     await expectWithinASecond(
@@ -98,9 +98,9 @@ describe("within a second, in a process that knows the key by heart", () => {
   });
 
   // evidence: key-cache-refused-without-database
-  it("503 when it has lost the database and could not hear of a revocation", async () => {
+  it("503 when it has lost its database connection and cannot learn of a revocation", async () => {
     const partner = await rememberedPartner();
-    // An answer that needs nothing of the database but who is asking.
+    // A route that needs the database only to verify the key.
     const call = (): Promise<ApiResponse> => listJobs(other, partner, "page=0");
     const cut = async (): Promise<void> => proxy.disconnect();
     await expectWithinASecond(call, cut, 503);
@@ -109,7 +109,7 @@ describe("within a second, in a process that knows the key by heart", () => {
   });
 });
 
-it("keeps the other keys in memory when one is rotated, or rotated, revoked and revoked again", async () => {
+it("keeps other keys cached when one is rotated and revoked, even repeatedly", async () => {
   const [kept, rotated, revoked] = [
     await rememberedPartner(),
     await rememberedPartner(),
@@ -117,7 +117,7 @@ it("keeps the other keys in memory when one is rotated, or rotated, revoked and 
   ];
   await app.keys.rotate(await keyIdOf(rotated), 0, "test");
   const id = await keyIdOf(revoked);
-  // More than one change of a key between two polls.
+  // Several changes of a key between two polls.
   await app.keys.rotate(id, 1, "test");
   await app.keys.revoke(id);
   await app.keys.revoke(id);
@@ -129,7 +129,7 @@ it("keeps the other keys in memory when one is rotated, or rotated, revoked and 
   expect(proxy.statements.slice(start).filter((text) => text.includes("secret_hash"))).toEqual([]);
 });
 
-it("403 for every key of a suspended organisation, wherever it is used first", async () => {
+it("returns 403 for every key of a suspended organisation in every process", async () => {
   const partner = await app.createOrganization("agent");
   const second = await app.keys.create({ organizationId: partner.id, name: "second", createdBy: "test" });
   await app.keys.setSuspended(partner.id, true);

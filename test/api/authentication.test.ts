@@ -38,7 +38,7 @@ async function lastUsed(partner: TestOrganization): Promise<number | null> {
   return row?.at ? Date.parse(row.at) : null;
 }
 
-/** Uses the key in a process of its own, which writes it down at its end at the latest. */
+/** Uses the key in another process, which saves the last use when it stops. */
 async function use(partner: TestOrganization): Promise<void> {
   await using process = await startAppInstance(app.databaseUrl, {}, { clock });
   expectData(await listJobs(process, partner));
@@ -53,15 +53,15 @@ describe("200 with a key", () => {
     expectData(await withHeaders({ authorization: scheme + agent.key }));
   });
 
-  it("in both headers, if it is the same", async () => {
+  it("in both headers, if they are equal", async () => {
     expectData(await withHeaders({ "x-api-key": agent.key, authorization: `Bearer ${agent.key}` }));
   });
 
-  it("in x-api-key beside an Authorization of another kind", async () => {
+  it("in x-api-key with an Authorization of another scheme", async () => {
     expectData(await withHeaders({ "x-api-key": agent.key, authorization: "Basic eDp5" }));
   });
 
-  it("of either of an organisation's keys", async () => {
+  it("for each of an organisation's keys", async () => {
     const { text: second } = await app.keys.create({
       organizationId: agent.id,
       name: "second",
@@ -85,35 +85,35 @@ describe("401 with WWW-Authenticate: Bearer", () => {
 
   it.each([
     ["empty", () => ""],
-    ["no key of ours", () => "secret"],
-    ["of the right shape and unknown", () => generateKey().text],
+    ["malformed", () => "secret"],
+    ["well-formed and unknown", () => generateKey().text],
     ["cut short", () => agent.key.slice(0, -1)],
     ["one character longer", () => `${agent.key}x`],
-    ["wrong in its checksum", () => agent.key.slice(0, -1) + (agent.key.endsWith("x") ? "y" : "x")],
+    ["with a wrong checksum", () => agent.key.slice(0, -1) + (agent.key.endsWith("x") ? "y" : "x")],
     ["in capitals", () => agent.key.toUpperCase()],
     ["very long", () => "wmk_".repeat(2000)],
   ])("when the key is %s", async (_, text) => {
     expectUnauthorized(await withHeaders({ "x-api-key": text() }));
   });
 
-  it("when the id is a known key's and the secret another's", async () => {
+  it("when the lookup belongs to a known key and the secret is wrong", async () => {
     const [, lookup = ""] = agent.key.split("_");
     const forged = generateKey();
-    // A made-up secret with a right checksum, under the known id.
+    // A made-up secret with a valid checksum, with the known lookup.
     await app.database.query(sql`update api_key set lookup = ${forged.lookup} where lookup = ${lookup}`);
     expectUnauthorized(await withHeaders({ "x-api-key": forged.text }, await instance()));
     await app.database.query(sql`update api_key set lookup = ${lookup} where lookup = ${forged.lookup}`);
   });
 
-  it("when the two headers hold two different keys, both of them good", async () => {
+  it("when the two headers contain different valid keys", async () => {
     const other = await app.createOrganization("agent");
     expectUnauthorized(
       await withHeaders({ "x-api-key": agent.key, authorization: `Bearer ${other.key}` }),
-      "two different keys",
+      "different keys",
     );
   });
 
-  it("when the key has expired, from that instant on", async () => {
+  it("from the exact moment when the key expires", async () => {
     const partner = await app.createOrganization("agent", { expiresAt: new Date(clock.now() + HOUR_MS) });
     expectData(await listJobs(app, partner));
     clock.advance(HOUR_MS - 1);
@@ -128,7 +128,7 @@ describe("401 with WWW-Authenticate: Bearer", () => {
     expectUnauthorized(await listJobs(await instance(), partner));
   });
 
-  it("for a rotated key when its grace is over; the new one is good at once", async () => {
+  it("for a rotated key after its grace period; the new key is valid immediately", async () => {
     const partner = await app.createOrganization("agent");
     const { text } = await app.keys.rotate(await keyIdOf(partner), 2, "test");
     const fresh = await instance();
@@ -140,7 +140,7 @@ describe("401 with WWW-Authenticate: Bearer", () => {
   });
 
   // evidence: api-key-errors-identical
-  it("says the same of an unknown, a revoked and a mistyped key", async () => {
+  it("with the same message for an unknown, a revoked and a mistyped key", async () => {
     const partner = await app.createOrganization("agent");
     await app.keys.revoke(await keyIdOf(partner));
     const fresh = await instance();
@@ -152,9 +152,9 @@ describe("401 with WWW-Authenticate: Bearer", () => {
   });
 });
 
-describe("403 when the key is good and may not do this", () => {
+describe("403 for a valid key", () => {
   // evidence: api-key-scope-403
-  it("for lack of a scope", async () => {
+  it("without the required scope", async () => {
     const reader = await app.createOrganization("agent", { scopes: ["jobs:read"] });
     const [number = ""] = await app.createJobs(reader, [{}]);
     expectData(await listJobs(app, reader));
@@ -177,7 +177,7 @@ describe("403 when the key is good and may not do this", () => {
   });
 
   // evidence: forwarded-for-ignored-without-proxy
-  it("takes no word of X-Forwarded-For unless it is told to trust proxies", async () => {
+  it("outside its CIDR ranges, ignoring X-Forwarded-For unless TRUST_PROXY is set", async () => {
     const partner = await app.createOrganization("agent", { cidrs: ["203.0.113.0/24"] });
     const headers = { "x-api-key": partner.key, "x-forwarded-for": "203.0.113.9" };
     expectFailure(await withHeaders(headers), 403);
@@ -198,8 +198,8 @@ describe("403 when the key is good and may not do this", () => {
   });
 });
 
-describe("last used", () => {
-  it("is written, at most once a minute, whatever process a key is used in", async () => {
+describe("the time of last use", () => {
+  it("is saved at most once a minute across all processes", async () => {
     const partner = await app.createOrganization("agent");
     expect(await lastUsed(partner)).toBeNull();
     const startMs = clock.now();
@@ -213,7 +213,7 @@ describe("last used", () => {
     expect(await lastUsed(partner)).toBe(startMs + MINUTE_MS);
   });
 
-  it("is not lost when what is known of keys is forgotten meanwhile", async () => {
+  it("is not lost when the key cache is cleared", async () => {
     const [partner, revoked] = [await app.createOrganization("agent"), await app.createOrganization("agent")];
     const process = await startAppInstance(app.databaseUrl, {}, { clock });
     expectData(await listJobs(process, partner));
@@ -224,7 +224,7 @@ describe("last used", () => {
     expect(await lastUsed(partner)).toBe(clock.now());
   });
 
-  it("is not written for a request that was refused", async () => {
+  it("is not saved for a rejected request", async () => {
     const partner = await app.createOrganization("agent", { cidrs: ["203.0.113.0/24"] });
     await using process = await startAppInstance(app.databaseUrl, {}, { clock });
     expectFailure(await listJobs(process, partner), 403);
@@ -236,7 +236,7 @@ describe("last used", () => {
 const instances: AppInstance[] = [];
 afterAll(() => Promise.all(instances.map((one) => one[Symbol.asyncDispose]())));
 
-/** Another process on the same database, which knows nothing yet. */
+/** Starts another process on the same database, with an empty cache. */
 async function instance(env: Record<string, string> = {}): Promise<AppInstance> {
   const started = await startAppInstance(app.databaseUrl, env, { clock });
   instances.push(started);

@@ -25,7 +25,7 @@ async function newJob(): Promise<string> {
   return number as string;
 }
 
-/** The answer again, except that it has a request_id of its own. */
+/** Asserts that the response is replayed, except for its request_id. */
 function expectReplay(repeat: ApiResponse, first: ApiResponse): void {
   expect(repeat.headers.get("idempotency-replayed")).toBe("true");
   expect({ ...repeat.body, request_id: "" }).toEqual({ ...first.body, request_id: "" });
@@ -47,7 +47,7 @@ async function versionOf(number: string): Promise<string | null> {
   return (await getJob(app, agent, number)).headers.get("etag");
 }
 
-it("after 24 hours, for another body too", async () => {
+it("a key can be reused after 24 hours, also with another body", async () => {
   const number = await newJob();
   expectData(await patchJob(app, { ...agent, ...key("day") }, number, { weight: 1 }));
   const [row] = await app.database.query<{ hours: number }>(sql`
@@ -61,7 +61,7 @@ it("after 24 hours, for another body too", async () => {
 });
 
 describe("Idempotency-Key", () => {
-  it("200 again as before for a repeat, which changes nothing", async () => {
+  it("replays the 200 for a repeated request and changes nothing", async () => {
     const number = await newJob();
     const first = await patchJob(app, { ...agent, ...key("one") }, number, { weight: 1, colour: 2 });
     expect(first.headers.has("idempotency-replayed")).toBe(false);
@@ -70,7 +70,7 @@ describe("Idempotency-Key", () => {
     expect(expectData(await getJob(app, agent, number)).weight).toBe(5);
   });
 
-  it("200 again for a batch, its failed items included, fields in the same order", async () => {
+  it("replays the 200 for a batch with its failed items, fields in the same order", async () => {
     const number = await newJob();
     const items = [
       { marking_number: number, weight: 1 },
@@ -83,7 +83,7 @@ describe("Idempotency-Key", () => {
     expect(JSON.stringify(repeat.body.data)).toBe(JSON.stringify(first.body.data));
   });
 
-  it("is one of a route: the other PATCH may have the same", async () => {
+  it("is scoped to a route: the other PATCH can use the same key", async () => {
     const number = await newJob();
     expectData(await patchJob(app, { ...agent, ...key("shared") }, number, { weight: 1 }));
     const batch = await patchBatch(app, { ...agent, ...key("shared") }, [
@@ -93,7 +93,7 @@ describe("Idempotency-Key", () => {
     expect(batch.headers.has("idempotency-replayed")).toBe(false);
   });
 
-  it("is one of an organisation: another's same key is independent, its other API key is not", async () => {
+  it("is scoped to an organisation, and shared by its API keys", async () => {
     const number = await newJob();
     const first = await patchJob(app, { ...agent, ...key("mine") }, number, { weight: 1 });
     const other = await app.createOrganization("agent");
@@ -102,14 +102,14 @@ describe("Idempotency-Key", () => {
     expectReplay(await patchJob(app, { key: second.text, ...key("mine") }, number, { weight: 1 }), first);
   });
 
-  it("is good in every process", async () => {
+  it("works across processes", async () => {
     const number = await newJob();
     const first = await patchJob(app, { ...agent, ...key("processes") }, number, { weight: 1 });
     await using other = await startAppInstance(app.databaseUrl);
     expectReplay(await patchJob(other, { ...agent, ...key("processes") }, number, { weight: 1 }), first);
   });
 
-  it("means nothing to a read", async () => {
+  it("is ignored on reads", async () => {
     const answer = await app.call(jobPath(await newJob()), {
       key: agent.key,
       headers: { "idempotency-key": "read" },
@@ -117,7 +117,7 @@ describe("Idempotency-Key", () => {
     expectData(answer);
   });
 
-  it("takes a body that is nested deeply", async () => {
+  it("accepts a deeply nested body", async () => {
     const deep = `{"weight":1,"x":${"[".repeat(30_000)}${"]".repeat(30_000)}}`;
     const number = await newJob();
     const first = await patchJob(app, { ...agent, ...key("deep") }, number, deep);
@@ -126,7 +126,7 @@ describe("Idempotency-Key", () => {
   });
 
   it.each(["", " ", "two words", "x".repeat(256), "é", "tab\tbed"])(
-    "400 when it is malformed: %j",
+    "returns 400 if malformed: %j",
     async (text) => {
       const number = await newJob();
       expectProblems(await patchJob(app, { ...agent, ...key(text) }, number, { weight: 1 }), "header", [
@@ -136,20 +136,20 @@ describe("Idempotency-Key", () => {
     },
   );
 
-  it("takes 255 visible characters", async () => {
+  it("accepts 255 visible characters", async () => {
     expectData(
       await patchJob(app, { ...agent, ...key("!~".repeat(127) + "x") }, await newJob(), { weight: 1 }),
     );
   });
 
-  it("stores nothing for a batch of which no item changed anything", async () => {
+  it("stores nothing for a batch that changed nothing", async () => {
     const items = [{ marking_number: "NO-SUCH-JOB", weight: 1 }];
     expectData(await patchBatch(app, { ...agent, ...key("batch-noop") }, items));
     expect(await stored("batch-noop")).toEqual([]);
   });
 
   // evidence: idempotency-same-transaction
-  it("changes the job and stores the answer in one transaction: neither without the other", async () => {
+  it("changes the job and stores the response in one transaction", async () => {
     const number = await newJob();
     await app.database.query(sql`
       alter table idempotency_record add constraint no_answer check (key <> 'atomic' or answer is null)`);
@@ -161,7 +161,7 @@ describe("Idempotency-Key", () => {
     expect(await versionOf(number)).toBe('"2"');
   });
 
-  it("applies a batch as without it where PostgreSQL refuses one item and a Marking Number stands twice", async () => {
+  it("does not change how a batch with a rejected item and a repeated marking number is applied", async () => {
     const number = await newJob();
     const items = [
       { marking_number: number, weight: 1 },
@@ -176,7 +176,7 @@ describe("Idempotency-Key", () => {
     expectReplay(await patchBatch(app, { ...agent, ...key("refused") }, items), first);
   });
 
-  it("needs one connection for each request, also where a status has to be looked up", async () => {
+  it("needs only one database connection per request, also when a status must be looked up", async () => {
     await using small = await startAppInstance(app.databaseUrl, { DATABASE_POOL_SIZE: "2" });
     const number = await newJob();
     const unknown = { normalized_status: "unheard_of" };
@@ -190,7 +190,7 @@ describe("Idempotency-Key", () => {
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([400, 200]));
   });
 
-  describe("422 when it is used again with another request", () => {
+  describe("422 when reused for a different request", () => {
     it("with another If-Match", async () => {
       const number = await newJob();
       const first = await patchJob(app, { ...agent, ...matching("422-match", '"1"') }, number, { weight: 1 });
@@ -206,7 +206,7 @@ describe("Idempotency-Key", () => {
       );
     });
 
-    it("with another body, another Marking Number or another query", async () => {
+    it("with another body, marking number or query", async () => {
       const number = await newJob();
       expectData(await patchJob(app, { ...agent, ...key("422") }, number, { weight: 1 }));
       expectFailure(await patchJob(app, { ...agent, ...key("422") }, number, { weight: 2 }), 422);
@@ -219,8 +219,8 @@ describe("Idempotency-Key", () => {
     });
   });
 
-  describe("409 while the first request is still being answered", () => {
-    it("in whatever process, and the answer afterwards", async () => {
+  describe("409 while the first request is in flight", () => {
+    it("in any process, and the stored response afterwards", async () => {
       const number = await newJob();
       await using other = await startAppInstance(app.databaseUrl);
       const held = await lockJobRow(app.databaseUrl, number);
@@ -236,7 +236,7 @@ describe("Idempotency-Key", () => {
     });
 
     // evidence: idempotency-concurrent-requests
-    it("one of many at once is done, the others are told so or get its answer", async () => {
+    it("one of many concurrent requests is applied; the others get 409 or its response", async () => {
       const number = await newJob();
       const answers = await Promise.all(
         Array.from({ length: 12 }, () => patchJob(app, { ...agent, ...key("many") }, number, { weight: 3 })),
@@ -247,8 +247,8 @@ describe("Idempotency-Key", () => {
     });
   });
 
-  describe("runs a repeat again", () => {
-    it("of a 404, 400 or 412, also as another request", async () => {
+  describe("executes a repeated request again", () => {
+    it("after a 404, 400 or 412, also with a different request", async () => {
       const number = await newJob();
       expectFailure(await patchJob(app, { ...agent, ...key("404") }, "NO-SUCH-JOB", { weight: 1 }), 404);
       await app.createJobs(agent, [{ markingNumber: "NO-SUCH-JOB" }]);
@@ -263,7 +263,7 @@ describe("Idempotency-Key", () => {
       expectData(await patchJob(app, { ...agent, ...matching("412", '"2"') }, number, { weight: 2 }));
     });
 
-    it("of a change that changed nothing, and of a dry run", async () => {
+    it("after a request that changed nothing, and after a dry run", async () => {
       const number = await newJob();
       expectData(await patchJob(app, { ...agent, ...key("no-op") }, number, { weight: null }));
       expectData(await patchJob(app, agent, number, { weight: 5 }));
@@ -279,7 +279,7 @@ describe("Idempotency-Key", () => {
       expectData(await patchJob(app, { ...agent, ...key("dry") }, number, { weight: 1 }));
     });
 
-    it("when the database was out of reach in the middle of it", async () => {
+    it("after the database became unreachable during the first", async () => {
       const number = await newJob();
       const caller = { ...agent, ...key("503") };
       const held = await lockJobRow(app.databaseUrl, number);
@@ -295,7 +295,7 @@ describe("Idempotency-Key", () => {
       expect(again.headers.has("idempotency-replayed")).toBe(false);
     });
 
-    it("when the request failed on our side, so that a repeat is tried and not told so again", async () => {
+    it("after a 500, so that the error is not replayed", async () => {
       const number = await newJob();
       await app.database.query(sql`alter table job add constraint no_gold check (labels <> 'gold')`);
       expectFailure(await patchJob(app, { ...agent, ...key("500") }, number, { labels: "gold" }), 500);

@@ -1,4 +1,4 @@
-/** The outbox of mails by GraphQL: for operators alone. */
+/** The mail outbox in GraphQL, for operators only. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createMailService } from "../../src/mail/mail.service.ts";
 import { raw } from "../../src/platform/postgres/sql.ts";
@@ -41,13 +41,13 @@ async function outbox(variables: Record<string, unknown> = {}): Promise<Outbox["
   return ((await queryData(app, OUTBOX, { key: operator, variables })) as Outbox).mailOutbox;
 }
 
-/** The first page. */
+/** Returns the first page. */
 async function asPerson(): Promise<Outbox["mailOutbox"]> {
   return ((await (await createSignedInUser(app, null)).queryData(OUTBOX)) as Outbox).mailOutbox;
 }
 
 describe("the outbox", () => {
-  it("shows operators every mail, newest first, and where none go out the links in it", async () => {
+  it("lists every mail to operators, newest first, and shows links if no mail server is configured", async () => {
     await expect.poll(async () => (await outbox({ status: "KEPT" })).pageInfo.hasNextPage).toBe(true);
     await expect.poll(async () => (await outbox({ status: "WAITING" })).nodes).toEqual([]);
     const first = await outbox();
@@ -58,14 +58,14 @@ describe("the outbox", () => {
     expect(second.pageInfo.hasNextPage).toBe(false);
   });
 
-  it("shows no links to keys: who holds one could follow them, and be a person", async () => {
+  it("hides links from keys, which could otherwise use them to act as a user", async () => {
     await expect.poll(async () => (await outbox({ status: "KEPT" })).pageInfo.hasNextPage).toBe(true);
     const { text } = (await outbox({ status: "KEPT" })).nodes[0]!;
     expect(text).toContain("[link]");
     expect(text).not.toContain(LINK_TOKEN);
   });
 
-  it("is nobody else's, neither to see nor to send again", async () => {
+  it("can be neither read nor resent by anyone else", async () => {
     const [mail] = (await outbox()).nodes;
     for (const [query, variables] of [
       [OUTBOX, {}],
@@ -77,8 +77,8 @@ describe("the outbox", () => {
   });
 });
 
-describe("sending again", () => {
-  it("has a mail that was given up wait for its turn, and keeps account of it", async () => {
+describe("resending", () => {
+  it("queues a failed mail again and records it in the audit log", async () => {
     const [mail] = (await outbox()).nodes;
     const id = mail?.id ?? "";
     await app.database.query(raw("update mail set status = 'failed' where recipient like 'third@%'"));
@@ -94,9 +94,9 @@ describe("sending again", () => {
   });
 
   it.each([
-    ["one that was not given up", async () => (await outbox()).nodes[0]?.id ?? "", "CONFLICT"],
-    ["one that is not there", () => Promise.resolve("eml_00000000000000000000000000"), "NOT_FOUND"],
-    ["what is no mail", () => Promise.resolve("mail"), "NOT_FOUND"],
+    ["a mail that has not failed", async () => (await outbox()).nodes[0]?.id ?? "", "CONFLICT"],
+    ["an unknown mail", () => Promise.resolve("eml_00000000000000000000000000"), "NOT_FOUND"],
+    ["an invalid id", () => Promise.resolve("mail"), "NOT_FOUND"],
   ])("refuses %s", async (_what, idOf, code) => {
     const variables = { id: await idOf() };
     const { resendMail } = (await queryData(app, RESEND, { key: operator, variables })) as {

@@ -1,4 +1,4 @@
-/** Members and invitations: who may, whom they reach, and that somebody is always left who can. */
+/** Members and invitations: permissions, tenant isolation, and the last owner. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { UserRole } from "../../src/organizations/user.entity.ts";
@@ -72,7 +72,7 @@ const setRole = async (from: SessionClient, id: string, role: string) =>
 const invite = async (from: SessionClient, email: string, role = "MEMBER") =>
   (await as(from, INVITE, { email, role })).inviteMember;
 
-/** An organisation of its own with two owners who are signed in. */
+/** Returns a new organisation with two signed-in owners. */
 async function twoOwners() {
   const { id: organizationId } = await app.createOrganization("agent");
   const people = [await member(organizationId, "owner"), await member(organizationId, "owner")] as const;
@@ -97,7 +97,7 @@ function forgotten(email: string) {
 }
 
 describe("members", () => {
-  it("are shown to the people and keys of their organisation, and to nobody else", async () => {
+  it("are visible only to the users and keys of their organisation", async () => {
     const mine = await as(
       memberBrowser,
       `{ members { id name email role hasTwoFactor lastSeenAt createdAt } }`,
@@ -112,7 +112,7 @@ describe("members", () => {
   });
 
   // evidence: members-hidden-from-job-keys
-  it("are not shown to a key that is for jobs alone", async () => {
+  it("are not visible to a key with job scopes only", async () => {
     const { key } = await app.createOrganization("agent", { scopes: ["jobs:read", "jobs:write"] });
     const { errors } = await graphql(
       app,
@@ -138,7 +138,7 @@ describe("members", () => {
     expect((await queryData(app, query, { key: other.key, variables })).node).toEqual(variables);
   });
 
-  it("for an operator are the operators", async () => {
+  it("are the operators, for an operator", async () => {
     const person = await member(null, "operator");
     const operator = await signIn(app, person);
     const { members } = await as(operator, `{ members { id role } }`);
@@ -146,7 +146,7 @@ describe("members", () => {
     expect(new Set(members.map(({ role }: { role: string }) => role))).toEqual(new Set(["OPERATOR"]));
   });
 
-  it("become owners and members again", async () => {
+  it("can become owners, and members again", async () => {
     const person = await member();
     expect(await setRole(browser, userId(person), "OWNER")).toEqual({
       member: { id: userId(person), role: "OWNER" },
@@ -159,7 +159,7 @@ describe("members", () => {
   });
 
   // evidence: member-removal-ends-sessions
-  it("lose their sessions at once when they are removed", async () => {
+  it("lose their sessions immediately when removed", async () => {
     const person = await member();
     const theirs = await signIn(app, person);
     expectData(await theirs.get("/auth/session"));
@@ -177,7 +177,7 @@ describe("members", () => {
     });
   });
 
-  it("are not removed or changed by others than owners", async () => {
+  it("can be removed and changed by owners only", async () => {
     const person = await member();
     for (const [query, variables] of [
       [REMOVE, { id: userId(person) }],
@@ -191,7 +191,7 @@ describe("members", () => {
     }
   });
 
-  it("of another organisation are not there", async () => {
+  it("of another organisation return NOT_FOUND", async () => {
     for (const id of [userId(otherMember), "usr_00000000000000000000000000", "nothing", "org_x"]) {
       const expected = {
         userErrors: [{ code: "NOT_FOUND", field: "id", message: "There is no such member" }],
@@ -203,7 +203,7 @@ describe("members", () => {
     expect(await remove(browser, userId(operator))).toMatchObject({ userErrors: [{ code: "NOT_FOUND" }] });
   });
 
-  it("never become operators, nor operators members", async () => {
+  it("cannot become operators, nor operators members", async () => {
     const person = await member();
     expect(await setRole(browser, userId(person), "OPERATOR")).toMatchObject({
       member: null,
@@ -217,7 +217,7 @@ describe("members", () => {
 });
 
 describe("the last owner", () => {
-  it("is neither removed nor made a member", async () => {
+  it("cannot be removed or made a member", async () => {
     const { id } = await app.createOrganization("agent");
     const person = await member(id, "owner");
     const theirs = await signIn(app, person);
@@ -233,7 +233,7 @@ describe("the last owner", () => {
     expect(await ownersOf(id)).toBe(1);
   });
 
-  it("stays, whoever of two owners removes the other first", async () => {
+  it("remains when two owners remove each other", async () => {
     for (let round = 0; round < 5; round += 1) {
       const { organizationId, people, browsers } = await twoOwners();
       const answers = await Promise.all([
@@ -245,7 +245,7 @@ describe("the last owner", () => {
     }
   });
 
-  it("stays when two owners step down at once", async () => {
+  it("remains when two owners step down concurrently", async () => {
     for (let round = 0; round < 5; round += 1) {
       const { organizationId, people, browsers } = await twoOwners();
       await Promise.all([
@@ -258,7 +258,7 @@ describe("the last owner", () => {
 });
 
 describe("invitations", () => {
-  it("go by mail, wait in the list, and are accepted as what they say", async () => {
+  it("are mailed, listed, and accepted with their role", async () => {
     const email = newEmail();
     const { invitation, userErrors } = await invite(browser, ` ${email.toUpperCase()} `, "OWNER");
     expect(userErrors).toEqual([]);
@@ -286,7 +286,7 @@ describe("invitations", () => {
     expect(members).toContainEqual({ email, role: "OWNER" });
   });
 
-  it("are sent again, which ends the former link, and revoked, which ends it altogether", async () => {
+  it("can be resent, which invalidates the previous link, and revoked, which invalidates every link", async () => {
     const email = newEmail();
     const { invitation } = await invite(browser, email);
     const first = extractLinkToken(await waitForMail(app, email, "invitation"), "invitation");
@@ -310,7 +310,7 @@ describe("invitations", () => {
     expect(again).toMatchObject({ id: null, userErrors: [{ code: "NOT_FOUND", field: "id" }] });
   });
 
-  it("of another organisation are not there", async () => {
+  it("of another organisation return NOT_FOUND", async () => {
     const { invitation } = await invite(otherBrowser, newEmail());
     for (const id of [invitation.id, "inv_00000000000000000000000000", "nothing"]) {
       const expected = { userErrors: [{ code: "NOT_FOUND", field: "id" }] };
@@ -326,8 +326,8 @@ describe("invitations", () => {
   });
 
   // evidence: invitations-limit-concurrent
-  it.each(["a partner", "the operators"])(
-    "are at most 100 for a group, also when several are sent at once: %s",
+  it.each(["an organisation", "the operators"])(
+    "are limited to 100 pending per group, also when sent concurrently: %s",
     async (group) => {
       const partner = group === "a partner" ? await app.createOrganization("agent") : null;
       const organizationId = partner?.id ?? null;
@@ -351,7 +351,7 @@ describe("invitations", () => {
     },
   );
 
-  it("refuse a member, somebody invited, and what is no address", async () => {
+  it("reject a member, an invited e-mail address, and an invalid one", async () => {
     const email = newEmail();
     await invite(browser, email);
     const conflict = { invitation: null, userErrors: [{ code: "CONFLICT", field: "input.email" }] };
@@ -369,7 +369,7 @@ describe("invitations", () => {
       });
   });
 
-  it("do not tell whether an address has an account elsewhere; its owner is told by mail", async () => {
+  it("do not reveal that an e-mail address has an account elsewhere, but mail its owner", async () => {
     const known = await invite(browser, otherMember.email);
     const unknown = await invite(browser, newEmail());
     const shape = ({ invitation, userErrors }: typeof known) => ({
@@ -382,26 +382,26 @@ describe("invitations", () => {
       "invitation_elsewhere",
     ]);
     expect((await listMailsTo(app, otherMember.email))[0]?.text).not.toContain("token=");
-    // Both wait in the list alike.
+    // Both are listed in the same way.
     const { invitations } = await as(browser, `{ invitations { email } }`);
     expect(invitations).toContainEqual({ email: otherMember.email });
   });
 
-  it("do not tell it either once somebody has asked for new passwords for the address, nor are they kept back", async () => {
+  it("are mailed even after the e-mail address has reached its limit of password reset mails", async () => {
     const person = await member(other.id);
     for (let at = 0; at < 3; at += 1) expect((await forgotten(person.email)).status).toBe(202);
     await vi.waitFor(async () => expect(await listMailsTo(app, person.email)).toHaveLength(3));
     expect((await invite(browser, person.email)).userErrors).toEqual([]);
   });
 
-  it("by another organisation do not tell that there were some", async () => {
+  it("are not limited by another organisation's invitations to the same e-mail address", async () => {
     const email = newEmail();
     const { invitation } = await invite(browser, email);
     for (let sent = 0; sent < 2; sent += 1) await as(browser, RESEND, { id: invitation.id });
     expect((await invite(otherBrowser, email)).userErrors).toEqual([]);
   });
 
-  it("may be of two organisations for one address: the first that is accepted counts", async () => {
+  it("can come from two organisations; the first to be accepted wins", async () => {
     const email = newEmail();
     await invite(browser, email);
     const first = extractLinkToken(await waitForMail(app, email, "invitation"), "invitation");
@@ -419,7 +419,7 @@ describe("invitations", () => {
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
   });
 
-  it("by operators make operators", async () => {
+  it("by operators create operators", async () => {
     const operator = await signIn(app, await member(null, "operator"));
     const email = newEmail();
     expect(await invite(operator, email)).toMatchObject({
@@ -443,7 +443,7 @@ describe("invitations", () => {
   });
 
   // evidence: invitations-limit
-  it("are at most a hundred", async () => {
+  it("are limited to 100 pending", async () => {
     const { id } = await app.createOrganization("agent");
     const theirs = await signIn(app, await member(id, "owner"));
     await app.database.query(sql`
@@ -452,7 +452,7 @@ describe("invitations", () => {
     expect(await invite(theirs, newEmail())).toMatchObject({ userErrors: [{ code: "LIMIT_EXCEEDED" }] });
   });
 
-  it("of one organisation go to so many addresses and no more at once", async () => {
+  it("of one organisation are limited in total", async () => {
     const { id } = await app.createOrganization("agent");
     const theirs = await signIn(app, await member(id, "owner"));
     for (let at = 0; at < 149; at += 1) await app.accounts.throttle.take(["invitation-group", id]);
@@ -462,7 +462,7 @@ describe("invitations", () => {
   });
 
   // evidence: invitation-mail-limit-per-recipient
-  it("send so many mails to one address and no more", async () => {
+  it("are limited per e-mail address", async () => {
     const email = newEmail();
     const { invitation } = await invite(browser, email);
     const codes: (string | undefined)[] = [];

@@ -34,7 +34,7 @@ function limitsOf({ headers }: ApiResponse): Record<string, string | null> {
   return Object.fromEntries(HEADERS.map((name) => [name, headers.get(name)]));
 }
 
-/** How many of `count` calls at one instant are let through. */
+/** Returns how many of `count` calls at one instant succeed. */
 async function letThrough(count: number, call: () => Promise<ApiResponse>): Promise<number> {
   let passed = 0;
   for (let at = 0; at < count; at += 1) passed += (await call()).status === 429 ? 0 : 1;
@@ -84,7 +84,7 @@ describe("rate limits per key", () => {
     },
   );
 
-  it("one class leaves the others alone, and one key the other", async () => {
+  it("classes of requests and keys do not affect each other", async () => {
     const partner = await app.createOrganization("agent");
     await letThrough(11, () => calls.batch(partner));
     expectFailure(await calls.batch(partner), 429);
@@ -99,7 +99,7 @@ describe("rate limits per key", () => {
     expectData(await calls.batch({ ...partner, key }));
   });
 
-  it("429 is counted by the key's own limits where it has some", async () => {
+  it("429 follows the key's own limits if it has any", async () => {
     const partner = await app.createOrganization("agent", {
       rateLimits: { read: { perSecond: 0.1, burst: 2 } },
     });
@@ -120,7 +120,7 @@ describe("rate limits per key", () => {
     expect(await letThrough(51, () => calls.write(partner))).toBe(50);
   });
 
-  it("stand on answers to wrong requests too, and count them", async () => {
+  it("count invalid requests too, and their responses have the headers", async () => {
     const partner = await app.createOrganization("agent");
     const wrong = await listJobs(app, partner, "page=0");
     expectFailure(wrong, 400);
@@ -128,13 +128,13 @@ describe("rate limits per key", () => {
     expect((await listJobs(app, partner)).headers.get("x-ratelimit-remaining")).toBe("98");
   });
 
-  it("say nothing to whom has no good key", async () => {
+  it("send no headers without a valid key", async () => {
     const answer = await listJobs(app, { key: "none" });
     expectFailure(answer, 401);
     expect(answer.headers.has("ratelimit")).toBe(false);
   });
 
-  it("are read by a browser across origins", async () => {
+  it("send headers that a browser can read across origins", async () => {
     await using open = await startAppInstance(app.databaseUrl, {
       RATE_LIMITS: "on",
       CORS_ORIGINS: "https://app.example.com",
@@ -158,8 +158,8 @@ function bucketOf(id: string, burst: number): BucketRequest {
   return { id, limit: { perSecond: 0.001, burst } };
 }
 
-describe("rate limits of all keys of an organization together", () => {
-  it("429 beyond four times the limit of one key, however many keys there are", async () => {
+describe("rate limits shared by all keys of an organisation", () => {
+  it("429 beyond four times the limit of one key, regardless of the number of keys", async () => {
     const partner = await app.createOrganization("agent");
     for (const key of await keysOf(partner, 4)) expect(await letThrough(10, () => calls.batch(key))).toBe(10);
     const refused = await calls.batch(partner);
@@ -175,7 +175,7 @@ describe("rate limits of all keys of an organization together", () => {
     expectFailure(await calls.batch(partner), 429, "for each key is 5 a second with a burst of 10");
   });
 
-  it("429 is not lifted by rotating the key", async () => {
+  it("429 remains after rotating the key", async () => {
     const partner = await app.createOrganization("agent");
     expect(await letThrough(11, () => calls.batch(partner))).toBe(10);
     const [key] = await app.keys.list(partner.id);
@@ -185,14 +185,14 @@ describe("rate limits of all keys of an organization together", () => {
     expect(await letThrough(1, () => calls.batch({ ...partner, key: again.text }))).toBe(0);
   });
 
-  it("what one key is refused costs the others nothing", async () => {
+  it("rejected requests of one key do not use up the shared limit", async () => {
     const partner = await app.createOrganization("agent");
     const others = await keysOf(partner, 3);
     expect(await letThrough(60, () => calls.batch(partner))).toBe(10);
     for (const other of others) expect(await letThrough(10, () => calls.batch(other))).toBe(10);
   });
 
-  it("follow ORGANIZATION_RATE_LIMIT_FACTOR, and a key that was given more never meets them alone", async () => {
+  it("follow ORGANIZATION_RATE_LIMIT_FACTOR, and one key with a higher limit never reaches them alone", async () => {
     const env = { RATE_LIMITS: "on", ORGANIZATION_RATE_LIMIT_FACTOR: "1.5" };
     await using instance = await startAppInstance(app.databaseUrl, env, { clock });
     const policyOf = async (key: Parameters<typeof app.createOrganization>[1]): Promise<string | null> => {
@@ -205,7 +205,7 @@ describe("rate limits of all keys of an organization together", () => {
     );
   });
 
-  it("are not met by users who are signed in, so that they can stop a program from the console", async () => {
+  it("do not affect signed-in users, who can stop an integration from the console", async () => {
     const partner = await app.createOrganization("agent");
     const user = await createSignedInUser(app, partner.id);
     for (const key of await keysOf(partner, 4)) await letThrough(10, () => calls.batch(key));
@@ -223,7 +223,7 @@ describe("rate limits of all keys of an organization together", () => {
   });
 
   it.each(["in this process", "in PostgreSQL"])(
-    "are drawn together with the key's where buckets are kept %s",
+    "and the key's own limit are taken together with buckets %s",
     async (where) => {
       const statements: Sql[] = [];
       const counting: Queryable = {
@@ -250,7 +250,7 @@ describe("RATE_LIMIT_STORE=postgres", () => {
   const rateLimits = { read: { perSecond: 0.001, burst: 3 } };
 
   // evidence: rate-limit-shared-by-processes
-  it("429 counts what all processes let through together", async () => {
+  it("429 counts the requests of all processes", async () => {
     const env = { RATE_LIMITS: "on", RATE_LIMIT_STORE: "postgres" };
     await using one = await startAppInstance(app.databaseUrl, env);
     await using other = await startAppInstance(app.databaseUrl, env);
@@ -271,7 +271,7 @@ describe("RATE_LIMIT_STORE=postgres", () => {
   });
 
   // evidence: rate-limit-exact-burst
-  it("lets exactly the burst through when requests come at once", async () => {
+  it("admits exactly the burst of concurrent requests", async () => {
     await using instance = await startAppInstance(app.databaseUrl, {
       RATE_LIMITS: "on",
       RATE_LIMIT_STORE: "postgres",
@@ -286,7 +286,7 @@ describe("RATE_LIMIT_STORE=postgres", () => {
 });
 
 describe("RATE_LIMITS=off", () => {
-  it("lets everything through, a key's own limits included, and sends no such header", async () => {
+  it("admits all requests, ignores keys' own limits, and sends no rate limit headers", async () => {
     await using off = await startAppInstance(app.databaseUrl, { RATE_LIMITS: "off" });
     const partner = await app.createOrganization("agent", {
       rateLimits: { read: { perSecond: 0.001, burst: 1 } },

@@ -1,4 +1,4 @@
-/** The log of an organisation's requests, as its console shows it. */
+/** The request log of an organisation, as the console shows it. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toTypedId } from "../../src/platform/ids.ts";
 import { raw, sql } from "../../src/platform/postgres/sql.ts";
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** One of its fields is answered, the other is not. */
+/** A query with one field that succeeds and one that fails. */
 const REFUSED_IN_PART = `{ viewer { kind } webhookDeliveries(endpointId: "whe_00000000000000000000000000") { nodes { id } } }`;
 
 interface Entry {
@@ -48,7 +48,7 @@ async function entries(variables: Record<string, unknown>, key = agent.key): Pro
     .nodes;
 }
 
-/** What is logged of a request, as soon as it is. */
+/** Waits for the log entry of a request and returns it. */
 async function entryOf(requestId: string, key = agent.key): Promise<Entry> {
   await expect.poll(() => entries({ requestId }, key), { timeout: 10_000 }).toHaveLength(1);
   return (await entries({ requestId }, key))[0] as Entry;
@@ -58,13 +58,13 @@ function requestIdOf({ headers }: { headers: Headers }): string {
   return headers.get("x-request-id") ?? "";
 }
 
-/** Waits until whatever came before is written. */
+/** Waits until all earlier requests are written. */
 async function settle(): Promise<void> {
   await entryOf((await listJobs(app, agent)).body.request_id);
 }
 
 describe("a request that succeeded", () => {
-  it("is logged with what was asked, how it ended and by whose key, without its query and its bodies", async () => {
+  it("is logged with method, path, status and key, without query string and bodies", async () => {
     const before = Date.now();
     const { body } = await listJobs(app, { ...agent, query: "q=Somebody" });
     const entry = await entryOf(body.request_id);
@@ -85,7 +85,7 @@ describe("a request that succeeded", () => {
 });
 
 describe("a request that failed", () => {
-  it("is logged with both bodies, masked", async () => {
+  it("is logged with both bodies, redacted", async () => {
     const { body } = await patchJob(app, agent, number, { weight: "heavy", recipient_name: "A Person" });
     const entry = await entryOf(body.request_id);
     expect(entry).toMatchObject({ method: "PATCH", status: 400, errorCode: "BadRequestException" });
@@ -98,7 +98,7 @@ describe("a request that failed", () => {
     });
   });
 
-  it("keeps nothing of a body that is no JSON", async () => {
+  it("is logged without a body that is not JSON", async () => {
     const answer = await app.call(`/v1/jobs/by-marking/${number}`, {
       method: "PATCH",
       key: agent.key,
@@ -108,7 +108,7 @@ describe("a request that failed", () => {
   });
 
   // evidence: request-log-missing-scope
-  it("is logged where the key may not do it", async () => {
+  it("is logged when the key lacks the scope", async () => {
     const { text } = await app.keys.create({
       organizationId: agent.id,
       name: "reader",
@@ -123,7 +123,7 @@ describe("a request that failed", () => {
     });
   });
 
-  it("has no bodies where the request itself was well, and only items failed", async () => {
+  it("is logged without bodies if only items of a batch failed", async () => {
     const { body } = await patchBatch(app, agent, [{ marking_number: "nowhere", weight: 1 }]);
     expect(await entryOf(body.request_id)).toMatchObject({
       status: 200,
@@ -134,7 +134,7 @@ describe("a request that failed", () => {
 });
 
 describe("GraphQL", () => {
-  it("tells the code of an error also where it is answered with 200", async () => {
+  it("logs the error code also for status 200", async () => {
     const answer = await graphql(app, REFUSED_IN_PART, {
       key: agent.key,
     });
@@ -144,7 +144,7 @@ describe("GraphQL", () => {
     expect(entry.errorCode).toBe("BAD_USER_INPUT");
   });
 
-  it("keeps of a query that is refused its form, and no value", async () => {
+  it("logs the shape of a rejected query without its values", async () => {
     const query = `query ($name: Int!) { jobs(first: 1, query: "A Person") { nope } }`;
     const answer = await graphql(app, query, { key: agent.key, variables: { name: "A Person" } });
     expect(answer.status).toBe(400);
@@ -155,7 +155,7 @@ describe("GraphQL", () => {
     expect(JSON.stringify(entry)).not.toContain("A Person");
   });
 
-  it("keeps what is refused before it is read", async () => {
+  it("logs a request that is rejected before its query is parsed", async () => {
     const answer: GraphqlResponse = await graphql(app, "{ viewer { kind } }", {
       key: agent.key,
       headers: { "content-type": "text/plain" },
@@ -164,7 +164,7 @@ describe("GraphQL", () => {
   });
 });
 
-describe("what belongs to no organisation", () => {
+describe("a request without an organisation", () => {
   it("is not logged", async () => {
     const [{ count: before } = { count: 0 }] = await app.database.query<{ count: number }>(
       raw("select count(*)::int as count from request_log"),
@@ -185,9 +185,9 @@ describe("what belongs to no organisation", () => {
   });
 });
 
-describe("who may read it", () => {
+describe("access to the log", () => {
   // evidence: request-log-isolated-per-organization
-  it("is the organisation itself: another finds nothing of it, by whatever it asks", async () => {
+  it("is limited to the organisation itself, with any filter", async () => {
     const { body } = await listJobs(app, agent);
     await entryOf(body.request_id);
     const [key] = await app.keys.list(agent.id);
@@ -202,7 +202,7 @@ describe("who may read it", () => {
     expect(usage.map((row) => row.keyId)).not.toContain(keyId);
   });
 
-  it("needs the scope webhooks:manage", async () => {
+  it("requires the scope webhooks:manage", async () => {
     const { key } = await app.createOrganization("agent", { scopes: ["jobs:read", "jobs:write"] });
     for (const query of ["{ requestLog { nodes { path } } }", "{ usage { day } }"]) {
       const { errors } = await graphql(app, query, { key });
@@ -210,7 +210,7 @@ describe("who may read it", () => {
     }
   });
 
-  it("an operator finds any request by its id, and only so", async () => {
+  it("lets an operator find any request, only by its id", async () => {
     const { body } = await listJobs(app, agent);
     expect(await entryOf(body.request_id, operator)).toMatchObject({ path: "/v1/jobs" });
     const { errors } = await graphql(app, "{ requestLog { nodes { path } } }", { key: operator });
@@ -222,7 +222,7 @@ describe("who may read it", () => {
 });
 
 describe("the list", () => {
-  it("is filtered by how it ended and by key, newest first, page by page", async () => {
+  it("filters by outcome and key, newest first, page by page", async () => {
     const partner = await app.createOrganization("agent");
     const { text, key } = await app.keys.create({
       organizationId: partner.id,
@@ -302,8 +302,8 @@ describe("usage", () => {
   });
 });
 
-describe("a server that stops", () => {
-  it("has written every request that it answered", async () => {
+describe("a server stop", () => {
+  it("writes every answered request first", async () => {
     const instance = await startAppInstance(app.databaseUrl);
     const answers = await Promise.all(Array.from({ length: 20 }, () => listJobs(instance, agent)));
     await instance[Symbol.asyncDispose]();

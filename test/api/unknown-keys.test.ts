@@ -1,4 +1,4 @@
-/** Made-up keys with a valid checksum, which PostgreSQL alone can tell from real ones: how many reach it. */
+/** Limits look-ups of made-up keys with a valid checksum, which only PostgreSQL can reject. */
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { generateKey } from "../../src/api-keys/api-key.format.ts";
 import { unknownKeyRate } from "../../src/api-keys/api-key.unknown-key-limit.ts";
@@ -8,7 +8,7 @@ import { startTestApp, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
 let proxy: FaultProxy;
-/** Another process, whose statements are counted. */
+/** Another process, whose SQL statements are counted. */
 let other: AppInstance;
 
 beforeAll(async () => {
@@ -26,14 +26,14 @@ async function list(key: string, from: string): Promise<Response> {
   return await fetch(`${other.url}/v1/jobs`, { headers: { "x-api-key": key, "x-forwarded-for": from } });
 }
 
-/** A host of one /64. */
+/** An IP address within one /64. */
 const from = (host: number): string => `2001:db8:0:7::${host.toString(16)}`;
 
 const lookups = (): number => proxy.statements.filter((text) => text.includes("where lookup =")).length;
 
 // evidence: unknown-key-cached
-it("one that is repeated is looked up once in ten seconds", async () => {
-  // Memory counts once the access revision has been read.
+it("a repeated unknown key is looked up once in ten seconds", async () => {
+  // The cache works once the access revision has been read.
   await vi.waitFor(() => expect(proxy.statements.join("\n")).toContain("from access_revision"), 10_000);
   const { text } = generateKey();
   const before = lookups();
@@ -42,7 +42,7 @@ it("one that is repeated is looked up once in ten seconds", async () => {
 });
 
 // evidence: unknown-key-lookups-limited
-it("a thousand different ones of one IPv6 /64 cost 100 statements and 20 more a second; keys in memory still work", async () => {
+it("a thousand unknown keys from one IPv6 /64 cost 100 statements and 20 more a second; cached keys still work", async () => {
   const partner = await app.createOrganization("agent");
   expect((await list(partner.key, from(1))).status).toBe(200);
   const before = lookups();

@@ -185,7 +185,7 @@ describe("the dependency audit", () => {
     ["a registry without an audit endpoint", '{"message":"405 Method Not Allowed","statusCode":405}', "405"],
     ["no network", '{"error":{"code":"ENOTFOUND","summary":"request failed"}}', "request failed"],
     ["no output", "", "no answer"],
-  ])("says that it was not done, and why: %s", (_, text, why) => {
+  ])("reports why it was skipped: %s", (_, text, why) => {
     expect(evaluateAudit(text, [], "2027-01-01")).toEqual({
       skippedReason: expect.stringContaining(why),
       problems: [],

@@ -39,7 +39,7 @@ async function organization(): Promise<string> {
   return (await createOrganizationService({ database }).create({ name, type: "agent" })).id;
 }
 
-/** A key of an organisation's, as it is known once it was presented. */
+/** Creates an organisation's key and returns its principal. */
 async function holderOf(organizationId: string | null, key: Partial<NewKey> = {}): Promise<ApiKeyPrincipal> {
   const { text } = await keys.create({ organizationId, name: "test", createdBy: "test", ...key });
   return await verifier.verify(text, ADDRESS);
@@ -58,8 +58,8 @@ async function keyOf(owner: ApiKeyPrincipal, key: Partial<NewKey> = {}): Promise
   return (await keys.create({ organizationId, name: "other", createdBy: "test", ...key })).key.id;
 }
 
-describe("a key that makes a key", () => {
-  it("gives it its own organisation, scopes, expiry, ranges and limits unless said, and its name as the maker", async () => {
+describe("a key that creates a key", () => {
+  it("passes on its organisation, scopes, expiry, CIDR ranges and limits by default, and is recorded as the creator", async () => {
     const bounds = {
       scopes: ["jobs:read", "webhooks:manage"],
       expiresAt: inDays(7),
@@ -77,7 +77,7 @@ describe("a key that makes a key", () => {
     await expect(verifier.verify(text, "11.0.0.1")).rejects.toEqual(refusal("Forbidden"));
   });
 
-  it("may give less than it has", async () => {
+  it("can grant less than it has", async () => {
     const asking = await partner({ expiresAt: inDays(7), cidrs: ["10.0.0.0/8", "2001:db8::/32"] });
     const less = {
       scopes: ["jobs:read" as const],
@@ -88,20 +88,20 @@ describe("a key that makes a key", () => {
     expect((await create(asking, { expiresAt: inDays(7) })).key.expiresAt).toEqual(inDays(7));
   });
 
-  it("may bound what is unbounded in itself", async () => {
+  it("can restrict a new key where it is unrestricted itself", async () => {
     const bounds = { expiresAt: inDays(1), cidrs: ["203.0.113.0/24"] };
     expect((await create(await partner(), bounds)).key).toMatchObject(bounds);
   });
 
   // evidence: key-delegation-scopes
-  it("gives no scope that it does not have", async () => {
+  it("cannot grant a scope that it does not have", async () => {
     const asking = await partner({ scopes: ["jobs:read", "webhooks:manage"] });
     await expect(create(asking, { scopes: ["jobs:read", "jobs:write"] })).rejects.toEqual(
       refusal("Forbidden", "jobs:write"),
     );
   });
 
-  it("gives no later end than its own", async () => {
+  it("cannot grant a later expiry than its own", async () => {
     const asking = await partner({ expiresAt: inDays(7) });
     const late = new Date(inDays(7).getTime() + 1);
     await expect(create(asking, { expiresAt: late })).rejects.toEqual(
@@ -110,7 +110,7 @@ describe("a key that makes a key", () => {
   });
 
   it.each(["10.0.0.0/7", "11.0.0.0/8", "0.0.0.0/0", "::ffff:10.0.0.0/9", "::/0", "::ffff:10.1.2.3"])(
-    "gives no range that is not inside one of its own: %s",
+    "cannot grant a CIDR range outside its own: %s",
     async (range) => {
       const asking = await partner({ cidrs: ["10.0.0.0/8", "2001:db8::/32"] });
       await expect(create(asking, { cidrs: ["10.0.0.1", range] })).rejects.toEqual(
@@ -119,7 +119,7 @@ describe("a key that makes a key", () => {
     },
   );
 
-  it("makes none for another organisation, which is not there for it", async () => {
+  it("gets NotFoundException for another organisation", async () => {
     const asking = await partner();
     for (const organizationId of [await organization(), newUuid()])
       await expect(create(asking, { organizationId })).rejects.toEqual(refusal("NotFound"));
@@ -148,7 +148,7 @@ describe("a key that makes a key", () => {
     });
   });
 
-  it("names every wrong value, and takes the longest name", async () => {
+  it("gets every problem at once, and can use a name of maximum length", async () => {
     const asking = await partner();
     const request = { name: "", scopes: [], expiresAt: new Date(0), cidrs: ["a", "b"] };
     await expect(create(asking, request)).rejects.toMatchObject({
@@ -158,7 +158,7 @@ describe("a key that makes a key", () => {
     expect((await create(asking, { name })).key.name).toBe(name);
   });
 
-  it("makes none once it is revoked or has ended, though a process may know it still", async () => {
+  it("creates none once it is revoked or expired, even if a process still has it cached", async () => {
     const [revoked, ended] = [await partner(), await partner({ expiresAt: inDays(1) })];
     await keys.revoke(revoked.keyId);
     await database.query(
@@ -172,7 +172,7 @@ describe("a key that makes a key", () => {
 });
 
 describe("an operator's key", () => {
-  it("makes keys for any organisation, and for operators where none is named", async () => {
+  it("creates keys for any organisation, and operators' keys by default", async () => {
     const operator = await holderOf(null, { rateLimits: { read: null } });
     const organizationId = await organization();
     const { key, text } = await create(operator, { organizationId });
@@ -182,19 +182,19 @@ describe("an operator's key", () => {
     await expect(create(operator, { organizationId: newUuid() })).rejects.toEqual(refusal("NotFound"));
   });
 
-  it("gives no more than it has, as every key", async () => {
+  it("cannot grant more than it has", async () => {
     const operator = await holderOf(null, { scopes: ["webhooks:manage"] });
     const request = { organizationId: await organization(), scopes: ["jobs:read" as const] };
     await expect(create(operator, request)).rejects.toEqual(refusal("Forbidden"));
   });
 
-  it("rotates none that can do more: the new secret would be in its hands", async () => {
+  it("cannot rotate a key with more rights, as it would receive the new secret", async () => {
     const operator = await holderOf(null, { scopes: ["webhooks:manage"] });
     for (const greater of [await partner(), await holderOf(null)])
       await expect(keys.rotateFor(operator, greater.keyId, 1)).rejects.toEqual(refusal("Forbidden"));
   });
 
-  it("sees and revokes every key, and rotates those within its bounds", async () => {
+  it("lists and revokes every key, and rotates those within its rights", async () => {
     const operator = await holderOf(null);
     const other = await partner();
     const listed = (await keys.listFor(operator)).map(({ id }) => id);
@@ -204,8 +204,8 @@ describe("an operator's key", () => {
   });
 });
 
-describe("a key that looks at keys", () => {
-  it("sees those of its organisation, the oldest first, and no other", async () => {
+describe("a key that lists keys", () => {
+  it("gets only those of its organisation, oldest first", async () => {
     const asking = await partner();
     clock.advance(1);
     const { key } = await create(asking);
@@ -227,7 +227,7 @@ describe("a key that looks at keys", () => {
   });
 });
 
-/** Keys of an organisation's, made at such times. */
+/** Creates keys of an organisation with the given times. */
 async function insertKeys(
   { organizationId }: ApiKeyPrincipal,
   { count, name, ended = null }: { count: number; name: string; ended?: Date | null },
@@ -240,7 +240,7 @@ async function insertKeys(
 }
 
 describe("the list of keys", () => {
-  it("holds those that are good, and those that have ended within 30 days", async () => {
+  it("contains active keys, and keys that ended in the last 30 days", async () => {
     const asking = await partner();
     const justNow = new Date(inDays(-30).getTime() + 1);
     const end = async (name: string, revokedAt: Date | null, expiresAt: Date | null): Promise<void> => {
@@ -259,27 +259,27 @@ describe("the list of keys", () => {
     expect(names.toSorted()).toEqual(["expired within", "good", "revoked within", "test"]);
   });
 
-  it("holds at most 1,000: the good before the ended, the newest before others, and shows the oldest first", async () => {
+  it("contains at most 1,000 keys, preferring active and then newer ones, oldest first", async () => {
     const asking = await partner();
-    await insertKeys(asking, { count: 2, name: "old and good" });
+    await insertKeys(asking, { count: 2, name: "old and active" });
     await insertKeys(asking, { count: MAX_LISTED_KEYS, name: "ended", ended: inDays(-1) });
     const listed = await keys.listFor(asking);
     expect(listed).toHaveLength(MAX_LISTED_KEYS);
     expect(listed.filter(({ name }) => name !== "ended").map(({ name }) => name)).toEqual([
-      "old and good",
-      "old and good",
+      "old and active",
+      "old and active",
       "test",
     ]);
     const times = listed.map(({ createdAt }) => createdAt.getTime());
     expect(times).toEqual(times.toSorted((one, other) => one - other));
     const oldestEnded = listed.find(({ name }) => name === "ended");
-    // Three of the 1,000 places are those of good keys, so that the three oldest ended are left out.
+    // Three of the 1,000 are active, so the three oldest ended keys are left out.
     expect(oldestEnded?.createdAt).toEqual(new Date(inDays(-400).getTime() + 4 * 60_000));
   });
 });
 
 describe("a key that rotates a key", () => {
-  it("gives the new one the old one's bounds, and the old one an end", async () => {
+  it("gives the new key the old one's rights, and the old key an expiry", async () => {
     const bounds = {
       name: "bounded",
       scopes: ["jobs:read" as const],
@@ -296,7 +296,7 @@ describe("a key that rotates a key", () => {
     expect((await keys.getFor(asking, id)).expiresAt).toEqual(new Date(clock.now() + 2 * HOUR_MS));
   });
 
-  it("never prolongs an old key that ends within the grace, nor gives the new one a later end", async () => {
+  it("never extends an old key that expires within the grace period, nor the new key", async () => {
     const asking = await partner();
     const expiresAt = new Date(clock.now() + HOUR_MS);
     const id = await keyOf(asking, { expiresAt });
@@ -304,14 +304,14 @@ describe("a key that rotates a key", () => {
     expect([key.expiresAt, (await keys.getFor(asking, id)).expiresAt]).toEqual([expiresAt, expiresAt]);
   });
 
-  it("may rotate itself, whatever its bounds are", async () => {
+  it("can rotate itself with any restrictions", async () => {
     const asking = await partner({ expiresAt: inDays(3), cidrs: ["10.0.0.0/8"] });
     const { key } = await keys.rotateFor(asking, asking.keyId, 0);
     expect(key).toMatchObject({ expiresAt: inDays(3), cidrs: ["10.0.0.0/8"] });
     await expect(keys.rotateFor(asking, asking.keyId, 0)).rejects.toEqual(refusal("Unauthorized"));
   });
 
-  it("rotates none that can do more than itself: its secret would be in its hands", async () => {
+  it("cannot rotate a key with more rights, as it would receive the secret", async () => {
     const bounds = { scopes: ["webhooks:manage" as const], expiresAt: inDays(3), cidrs: ["10.0.0.0/8"] };
     const asking = await partner(bounds);
     const stronger: Partial<NewKey>[] = [
@@ -329,7 +329,7 @@ describe("a key that rotates a key", () => {
     await expect(keys.rotateFor(asking, await keyOf(asking, bounds), 1)).resolves.toBeTruthy();
   });
 
-  it("refuses one that is revoked or has ended, and a grace beyond a day", async () => {
+  it("cannot rotate a revoked or expired key, or with a grace period over 24 hours", async () => {
     const asking = await partner();
     const [revoked, ended] = [await keyOf(asking), await keyOf(asking)];
     await keys.revoke(revoked);
@@ -343,7 +343,7 @@ describe("a key that rotates a key", () => {
       });
   });
 
-  it("makes no key of one, nor by one, that is revoked in the same moment", async () => {
+  it("creates no key if either key is revoked concurrently", async () => {
     const [asking, revoked] = [await partner(), await partner()];
     const id = await keyOf(asking);
     const revoking = await openTransaction(
@@ -360,7 +360,7 @@ describe("a key that rotates a key", () => {
 });
 
 describe("a key that revokes a key", () => {
-  it("ends it for whoever knows it by heart, too; again is no error", async () => {
+  it("ends it also in processes that have it cached, and can do so again", async () => {
     const asking = await partner();
     const { key, text } = await create(asking);
     await verifier.verify(text, ADDRESS);
@@ -374,7 +374,7 @@ describe("a key that revokes a key", () => {
     expect((await keys.revokeFor(asking, key.id)).key.revokedAt).toEqual(revoked.revokedAt);
   });
 
-  it("ends none with scopes that it does not have, but one that lives longer than itself", async () => {
+  it("cannot revoke a key with scopes that it does not have, but one that expires later", async () => {
     const asking = await partner({ scopes: ["webhooks:manage"], expiresAt: inDays(1) });
     const id = await keyOf(asking, { scopes: ["webhooks:manage", "jobs:read"] });
     await expect(keys.revokeFor(asking, id)).rejects.toEqual(refusal("Forbidden", "jobs:read"));
@@ -384,7 +384,7 @@ describe("a key that revokes a key", () => {
   });
 });
 
-/** A key of an organisation that has 99 others. */
+/** Creates a key of an organisation that has 99 others. */
 async function full(): Promise<ApiKeyPrincipal> {
   const asking = await partner();
   await database.query(sql`
@@ -394,7 +394,7 @@ async function full(): Promise<ApiKeyPrincipal> {
   return asking;
 }
 
-/** Ends one of these 99. */
+/** Ends one of those 99. */
 function endOne({ organizationId }: ApiKeyPrincipal, how: "revoked_at" | "expires_at"): Promise<unknown> {
   return database.query(sql`
     update api_key set ${raw(how)} = now() - interval '1 day'
@@ -403,15 +403,18 @@ function endOne({ organizationId }: ApiKeyPrincipal, how: "revoked_at" | "expire
 
 describe("an organisation with 100 keys", () => {
   const tooMany = expect.objectContaining({ code: "ConflictException", details: { limit: 100 } });
-  it.each(["revoked_at", "expires_at"] as const)("gets no more until one has ended: %s", async (change) => {
-    const asking = await full();
-    await expect(create(asking)).rejects.toEqual(tooMany);
-    await endOne(asking, change);
-    await create(asking);
-    await expect(create(asking)).rejects.toEqual(tooMany);
-  });
+  it.each(["revoked_at", "expires_at"] as const)(
+    "cannot create another until one has ended: %s",
+    async (change) => {
+      const asking = await full();
+      await expect(create(asking)).rejects.toEqual(tooMany);
+      await endOne(asking, change);
+      await create(asking);
+      await expect(create(asking)).rejects.toEqual(tooMany);
+    },
+  );
 
-  it("may rotate one without grace, which leaves as many", async () => {
+  it("can rotate one without a grace period, as the number stays the same", async () => {
     const asking = await full();
     const { id } = (await keys.listFor(asking)).find(({ name }) => name === "filler") ?? { id: "" };
     await expect(keys.rotateFor(asking, id, 1)).rejects.toEqual(tooMany);
@@ -420,14 +423,14 @@ describe("an organisation with 100 keys", () => {
   });
 
   // evidence: key-limit-concurrent
-  it("gets one of several that are asked for at once where there is room for one", async () => {
+  it("creates only one of several concurrent keys when one more is allowed", async () => {
     const asking = await full();
     await endOne(asking, "revoked_at");
     const asked = await Promise.allSettled(Array.from({ length: 6 }, () => create(asking)));
     expect(asked.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
   });
 
-  it("takes no room from others", async () => {
+  it("does not reduce the quota of others", async () => {
     await full();
     await expect(create(await partner())).resolves.toBeTruthy();
     await expect(create(await holderOf(null))).resolves.toBeTruthy();

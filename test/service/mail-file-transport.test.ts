@@ -1,4 +1,4 @@
-/** Mails where no mail server is named, and what stands in mails whoever wrote it. */
+/** Mails without a mail server, and mails with malicious content. */
 import { readdir, readFile, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import PostalMime from "postal-mime";
@@ -31,13 +31,13 @@ beforeEach(async () => {
 
 afterAll(() => rig[Symbol.asyncDispose]());
 
-/** A worker that sends to the mail server. */
+/** Starts a worker that sends to the mail server. */
 function startWorker(): MailWorker {
   return rig.startWorker(`smtp://localhost:${server.port}`);
 }
 
 describe("without a mail server", () => {
-  it("a mail is kept in a file that nobody else can read, and can be read in the outbox, links and all", async () => {
+  it("a mail is written to a file readable only by its owner, and the outbox shows it with its links", async () => {
     const here = createMailService({
       database: rig.database,
       secretBox: testSecretBox,
@@ -53,7 +53,7 @@ describe("without a mail server", () => {
     expect(kept).toMatchObject({ status: "kept", attempts: 1, nextAttemptAt: null });
     expect(kept?.text).toContain(`#token=${LINK_TOKEN}`);
     expect(await rig.dump()).not.toContain(LINK_TOKEN);
-    // Where mails go out, nobody reads links, also not of those that were kept before.
+    // With a mail server the outbox hides links, also those of mails stored before.
     expect((await rig.onlyMail()).text).not.toContain(LINK_TOKEN);
 
     const [name] = await readdir(rig.folder);
@@ -65,7 +65,7 @@ describe("without a mail server", () => {
     expect(parsed.text).toContain(`#token=${LINK_TOKEN}`);
     await expect(here.resend(OPERATOR, kept?.id ?? "")).rejects.toMatchObject({ code: "ConflictException" });
 
-    // Once there is one, it can be sent.
+    // With a mail server, a stored mail can be sent.
     await rig.mails.resend(OPERATOR, kept?.id ?? "");
     await using second = startWorker();
     await second.sweep();
@@ -73,7 +73,7 @@ describe("without a mail server", () => {
   });
 
   // evidence: mail-retention
-  it("mails and their files are gone after 30 days", async () => {
+  it("mails and their files are deleted after 30 days", async () => {
     await rig.mails.enqueue(rig.database, newMailTo("agent@waymark.example"));
     await using worker = rig.startWorker(null);
     await worker.sweep();
@@ -83,7 +83,7 @@ describe("without a mail server", () => {
       for (const name of await readdir(rig.folder)) await utimes(join(rig.folder, name), at, at);
     };
     await age(29 * DAY_MS);
-    // The clock of the process does not count.
+    // PostgreSQL's clock decides, not the process's.
     setDateOffset(31 * DAY_MS);
     await worker.purgeExpired().finally(() => setDateOffset(0));
     expect(await rig.outbox()).toHaveLength(1);
@@ -95,9 +95,9 @@ describe("without a mail server", () => {
   });
 });
 
-describe("what people wrote", () => {
+describe("text that users wrote", () => {
   // evidence: mail-user-text-escaped
-  it("stays in its place: no header, no second recipient, no markup comes of it", async () => {
+  it("cannot inject a header, a recipient or markup", async () => {
     const subject = "Hi\r\nBcc: thief@waymark.example\u2028X-Evil: 1";
     const composed = composeMail({ title: "<b>&\"'", paragraphs: ['<img src="x">\nsecond line'] });
     await rig.mails.enqueue(rig.database, {
@@ -134,7 +134,7 @@ describe("what people wrote", () => {
     expect(await rig.outbox()).toEqual([]);
   });
 
-  it("may be of any script", async () => {
+  it("can be in any script", async () => {
     await rig.mails.enqueue(rig.database, newMailTo("用户@例え.example", "Ваш доступ — 好"));
     await using worker = startWorker();
     await worker.sweep();

@@ -1,4 +1,4 @@
-/** Mails from the transaction that wrote them to a mail server that takes them, or does not. */
+/** Mails from their transaction to a mail server that accepts, rejects or is unavailable. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { leaseDue, RETRY_SCHEDULE } from "../../src/mail/mail.queue.ts";
 import type { MailWorker } from "../../src/mail/mail.worker.ts";
@@ -23,13 +23,13 @@ beforeEach(async () => {
 
 afterAll(() => rig[Symbol.asyncDispose]());
 
-/** A worker that sends to the mail server. */
+/** Starts a worker that sends to the mail server. */
 function startWorker(): MailWorker {
   return rig.startWorker(`smtp://localhost:${server.port}`);
 }
 
 describe("a mail", () => {
-  it("is sent once its transaction commits, without anybody looking for it", async () => {
+  it("is sent when its transaction commits, without a sweep", async () => {
     const worker = startWorker();
     await rig.database.transaction(async (tx) => {
       await rig.mails.enqueue(tx, newMailTo("agent@waymark.example"));
@@ -58,7 +58,7 @@ describe("a mail", () => {
   });
 
   // evidence: mail-rolled-back-not-sent
-  it("is never sent where its transaction is rolled back", async () => {
+  it("is never sent if its transaction is rolled back", async () => {
     await rig.database.transaction(
       (tx) => rig.mails.enqueue(tx, newMailTo("agent@waymark.example")),
       "rollback",
@@ -69,7 +69,7 @@ describe("a mail", () => {
     expect(await rig.outbox()).toEqual([]);
   });
 
-  it("bears the same Message-ID at each attempt, and asks machines not to answer", async () => {
+  it("has the same Message-ID at each attempt, and headers against automatic replies", async () => {
     await rig.mails.enqueue(rig.database, newMailTo("agent@waymark.example"));
     const { id } = await rig.onlyMail();
     await using worker = startWorker();
@@ -79,7 +79,7 @@ describe("a mail", () => {
     expect(headers.get("auto-submitted")).toBe("auto-generated");
   });
 
-  it("leaves nothing of its body in the database once it is sent, and nothing readable before", async () => {
+  it("has its body encrypted in the database before it is sent, and deleted after", async () => {
     await rig.mails.enqueue(rig.database, newMailTo("agent@waymark.example"));
     expect(await rig.dump()).not.toContain(LINK_TOKEN);
     expect(await rig.dump()).toContain("s1.");
@@ -91,8 +91,8 @@ describe("a mail", () => {
   });
 });
 
-describe("a mail server that refuses", () => {
-  it("is asked again after a 4xx, when the time has come", async () => {
+describe("a mail server that rejects a mail", () => {
+  it("gets it again after a 4xx, at the scheduled time", async () => {
     server.rejections.message.push({ code: 451, message: "try later" });
     await rig.mails.enqueue(rig.database, newMailTo("agent@waymark.example"));
     await using worker = startWorker();
@@ -117,7 +117,7 @@ describe("a mail server that refuses", () => {
   });
 
   it.each(["recipient", "message"] as const)(
-    "ends it with a 5xx to the %s; it can be sent again",
+    "fails it with a 5xx to the %s; it can be resent",
     async (what) => {
       server.rejections[what].push({ code: 550, message: "no such mailbox" });
       await rig.mails.enqueue(rig.database, newMailTo("agent@waymark.example"));
@@ -141,7 +141,7 @@ describe("a mail server that refuses", () => {
   );
 
   // evidence: mail-last-attempt-fails
-  it("gives a mail up after the last attempt of the schedule", async () => {
+  it("fails it after the last attempt of the schedule", async () => {
     await rig.mails.enqueue(rig.database, newMailTo("agent@waymark.example"));
     await using worker = startWorker();
     for (let attempt = 1; attempt <= RETRY_SCHEDULE.length; attempt += 1) {
@@ -153,7 +153,7 @@ describe("a mail server that refuses", () => {
     }
   });
 
-  it("is told no more in the log or in the outbox than it was: neither password nor link", async () => {
+  it("leaves neither the SMTP password nor links in the log or outbox", async () => {
     await using locked = await startTestSmtpServer({
       authOptional: false,
       authMethods: ["PLAIN"],
@@ -163,7 +163,7 @@ describe("a mail server that refuses", () => {
     await rig.mails.enqueue(rig.database, newMailTo("agent@waymark.example"));
     await using worker = rig.startWorker(`smtp://waymark:pass%2Fword@localhost:${locked.port}`);
     await worker.sweep();
-    // A wrong password says nothing of the mail.
+    // A wrong SMTP password is not a fault of the mail.
     expect(await rig.onlyMail()).toMatchObject({
       status: "waiting",
       lastError: "535 wrong: [secret] [secret]",
@@ -184,7 +184,7 @@ describe("a mail server that refuses", () => {
     }
   });
 
-  it("may be away: what was written meanwhile goes out when it is there again", async () => {
+  it("can be unavailable: pending mails are sent when it is back", async () => {
     const { port } = server;
     await server[Symbol.asyncDispose]();
     await rig.mails.enqueue(rig.database, newMailTo("agent@waymark.example"));
@@ -212,7 +212,7 @@ describe("two workers", () => {
     expect(new Set(to).size).toBe(count);
   });
 
-  it("never claim one mail both, nor wait for each other", async () => {
+  it("never lease the same mail, and do not wait for each other", async () => {
     await rig.mails.enqueue(rig.database, newMailTo("agent@waymark.example"));
     await rig.database.transaction(async (tx) => {
       expect(await leaseDue(tx)).not.toBeNull();
@@ -221,7 +221,7 @@ describe("two workers", () => {
     expect(await leaseDue(rig.database)).toBeNull();
   });
 
-  it("leave a mail alone that the other is sending, and take it over when its lease has run out", async () => {
+  it("leave a mail that the other is sending, and take it over when its lease expires", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     server.acceptAfter = promise;
     await rig.mails.enqueue(rig.database, newMailTo("agent@waymark.example"));
@@ -239,7 +239,7 @@ describe("two workers", () => {
     const { sentAt } = await rig.onlyMail();
     resolve();
     await sending;
-    // The late one's record is not its own any more.
+    // The late worker's lease has expired, so it records nothing.
     expect(await rig.onlyMail()).toMatchObject({ status: "sent", attempts: 2, sentAt });
   });
 });

@@ -1,4 +1,4 @@
-/** How the request log is written, beside requests, and dropped when it is old. */
+/** Writing the request log in the background, and dropping old partitions. */
 import { Registry } from "prom-client";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { entities } from "../../src/app/entities.ts";
@@ -83,7 +83,7 @@ async function usage(): Promise<Record<string, unknown>[]> {
 }
 
 describe("writing", () => {
-  it("puts many requests into one statement, and counts them", async () => {
+  it("inserts many requests in one statement and counts them", async () => {
     await using proxy = await startFaultProxy(testDatabase.url);
     await using on = await openDatabase({ url: proxy.url, poolSize: 2, entities });
     const { log } = await openLog(on);
@@ -100,14 +100,14 @@ describe("writing", () => {
     await log[Symbol.asyncDispose]();
   });
 
-  it("happens by itself, within seconds", async () => {
+  it("happens within seconds without a flush", async () => {
     const { log } = await openLog();
     log.record(ended());
     await expect.poll(() => countOf("request_log"), { timeout: 10_000 }).toBe(1);
     await log[Symbol.asyncDispose]();
   });
 
-  it("counts no request twice where the statement's answer was lost", async () => {
+  it("counts no request twice if the statement's result was lost", async () => {
     const request = { ...ended(), requestBody: null, responseBody: null };
     await insertRequestLogEntries(database, [request]);
     await insertRequestLogEntries(database, [request]);
@@ -115,7 +115,7 @@ describe("writing", () => {
     expect(await usage()).toMatchObject([{ succeeded: 1 }]);
   });
 
-  it("goes well beside other processes that write of the same organisations", async () => {
+  it("does not deadlock with processes that write for the same organisations", async () => {
     const organizations = Array.from({ length: 20 }, () => newUuid());
     const logs = await Promise.all(Array.from({ length: 4 }, () => openLog()));
     await Promise.all(
@@ -133,7 +133,7 @@ describe("writing", () => {
     expect(await Promise.all(logs.map(({ dropped }) => dropped()))).toEqual([0, 0, 0, 0]);
   });
 
-  it("keeps bodies of failed requests alone, and what is far too long not whole", async () => {
+  it("stores only bodies of failed requests, and truncates long values", async () => {
     const { log } = await openLog();
     const requestBodyValue = { weight: 1, recipient_name: "A Person" };
     log.record(ended({ requestBodyValue, responseBodyValue: { success: true } }));
@@ -163,8 +163,8 @@ describe("writing", () => {
   });
 });
 
-describe("while PostgreSQL is away", () => {
-  it("requests are gathered up to a bound, what comes beyond is counted, and the rest is written later", async () => {
+describe("while PostgreSQL is unavailable", () => {
+  it("requests are buffered up to a limit, those beyond are counted, and the rest is written later", async () => {
     await using proxy = await startFaultProxy(testDatabase.url);
     await using on = await openDatabase({ url: proxy.url, poolSize: 2, entities });
     const { log, dropped } = await openLog(on);
@@ -187,7 +187,7 @@ describe("while PostgreSQL is away", () => {
     await log[Symbol.asyncDispose]();
   });
 
-  it("a process that stops does not wait for it, and says what is lost", async () => {
+  it("a stopping process does not wait for it, and counts lost entries", async () => {
     await using proxy = await startFaultProxy(testDatabase.url);
     await using on = await openDatabase({ url: proxy.url, poolSize: 2, entities });
     const { log, dropped } = await openLog(on);
@@ -209,7 +209,7 @@ async function days(): Promise<string[]> {
 }
 
 describe("a key's requests", () => {
-  it("are found on whichever days it was used, newest first, page by page", async () => {
+  it("are found on all days it was used, newest first, page by page", async () => {
     const clock = createFakeClock();
     const { log } = await openLog(database, clock);
     const other = newUuid();
@@ -241,8 +241,8 @@ const dayOf = (agoDays: number): string => toUtcDay(Date.now() - agoDays * DAY_M
 const logged = (log: RequestLog, agoDays: number): void =>
   log.record(ended({ requestId: toTypedId("req", newUuid(Date.now() - agoDays * DAY_MS)) }));
 
-describe("the days", () => {
-  it("are created from yesterday to a week ahead, by PostgreSQL's clock and by that of the process", async () => {
+describe("daily partitions", () => {
+  it("are created from yesterday to a week ahead, by PostgreSQL's clock and the process's", async () => {
     const { log } = await openLog(database, createFakeClock(Date.parse("2027-02-27T23:59:00Z")));
     const made = await days();
     for (const agoDays of [1, 0, -1, -2, -3, -4, -5, -6, -7]) expect(made).toContain(dayOf(agoDays));
@@ -255,7 +255,7 @@ describe("the days", () => {
     await log[Symbol.asyncDispose]();
   });
 
-  it("are dropped with their counters after the retention", async () => {
+  it("are dropped with their counters after the retention time", async () => {
     const { log } = await openLog(database, createFakeClock(Date.now() - 30 * DAY_MS));
     logged(log, 31);
     logged(log, 30);
@@ -268,7 +268,7 @@ describe("the days", () => {
   });
 
   // evidence: clock-ahead-request-log-kept
-  it("stay where a process's clock is 31 days ahead, and its requests are logged all the same", async () => {
+  it("are kept if a process's clock is 31 days ahead, whose requests are still logged", async () => {
     const clock = createFakeClock();
     const { log } = await openLog(database, clock);
     logged(log, 0);
@@ -283,7 +283,7 @@ describe("the days", () => {
     await log[Symbol.asyncDispose]();
   });
 
-  it("are looked through by index, whatever is asked", async () => {
+  it("are searched by index with every filter", async () => {
     const { log } = await openLog();
     await database.query(sql`
       insert into request_log (id, organization_id, key_id, method, path, status, duration_ms)
@@ -317,7 +317,7 @@ describe("the days", () => {
     expect(await planOf({ requestId })).toContain(`Index Scan using ${today}_pkey`);
     expect(await planOf({ outcome: "refused" })).toContain(`using ${today}_organization_id_id_idx`);
     expect(await planOf({ requestId }, null)).toMatch(/Index Scan/);
-    // A request that is looked for is in its own day alone.
+    // A request's id determines its day.
     expect(plans[1]?.match(/request_log_\d+ log/g)).toHaveLength(1);
     await log[Symbol.asyncDispose]();
   });

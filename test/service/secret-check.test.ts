@@ -1,4 +1,4 @@
-/** A WAYMARK_SECRET that is lost, or wrong: what it had sealed is named, and mended by what is said to mend it. */
+/** A lost or wrong WAYMARK_SECRET: reports unreadable data, and how each kind is repaired. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { createMailService } from "../../src/mail/mail.service.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -19,7 +19,7 @@ import {
   type DispatcherFixture,
 } from "../support/webhooks/dispatcher.fixture.ts";
 
-/** Its server and dispatcher have the present secret. */
+/** The server and dispatcher use the current secret. */
 let rig: DispatcherFixture;
 let app: TestApp;
 let dispatcher: RunningDispatcher;
@@ -49,8 +49,8 @@ async function webhooksWith(secretBox: SecretBox): Promise<Webhooks> {
   return webhooks;
 }
 
-describe("what a lost secret had sealed", () => {
-  it("of an endpoint is named until it is rotated and its headers are set again; then deliveries go out", async () => {
+describe("data sealed with a lost secret", () => {
+  it("of an endpoint is reported until its secret is rotated and its headers are set again; then deliveries are sent", async () => {
     const receiver = await startTestReceiver();
     onTestFinished(() => receiver[Symbol.asyncDispose]());
     const before = (await webhooksWith(lostBox)).endpoints;
@@ -81,7 +81,7 @@ describe("what a lost secret had sealed", () => {
     expect(receiver.received).toMatchObject([{ headers: { "x-token": "present" } }]);
   });
 
-  it("does not hold up an endpoint once it signs no more", async () => {
+  it("does not block an endpoint once the secret no longer signs", async () => {
     const receiver = await startTestReceiver();
     onTestFinished(() => receiver[Symbol.asyncDispose]());
     const id = await rig.createEndpoint({ url: receiver.url });
@@ -95,7 +95,7 @@ describe("what a lost secret had sealed", () => {
     expect(await acceptSecret(app.database, testSecretBox)).toMatchObject({ endpoints: [] });
   });
 
-  it("names an endpoint of which only a former secret, which still signs, cannot be read", async () => {
+  it("is reported for an endpoint if only its previous, still active secret is unreadable", async () => {
     const id = await rig.createEndpoint({ url: "http://127.0.0.1:9/" });
     await app.database.query(sql`
       update webhook_endpoint set secrets = secrets ||
@@ -105,31 +105,31 @@ describe("what a lost secret had sealed", () => {
     expect(endpoints.map((one) => fromTypedId("whe", one))).toEqual([id]);
   });
 
-  it("of people is named each time, and not what they have set up since", async () => {
-    const email = await withSecondFactor();
+  it("of users is reported each time, without what they have set up since", async () => {
+    const email = await withTwoFactor();
     expect(await acceptSecret(app.database, lostBox)).toMatchObject({ userEmails: [email] });
     expect(await acceptSecret(app.database, lostBox)).toMatchObject({ userEmails: [email] });
     expect(await acceptSecret(app.database, testSecretBox)).toMatchObject({ userEmails: [] });
   });
 });
 
-describe("a wrong secret, at the first start that checks it, is refused by", () => {
+describe("a wrong secret, at the first start that checks it,", () => {
   beforeEach(async () => {
     await app.database.query(raw("update database_identity set secret_check = null"));
     await app.database.query(raw("delete from mail"));
     await app.database.query(raw("delete from user_account"));
   });
 
-  it("nothing where nothing is sealed", async () => {
+  it("is accepted if nothing is sealed", async () => {
     await expect(checkSecret(app.database, lostBox)).resolves.toBeUndefined();
     await expect(checkSecret(app.database, testSecretBox)).rejects.toThrow("WAYMARK_SECRET is not the one");
   });
 
   it.each([
     ["an endpoint", () => rig.createEndpoint({ url: "http://127.0.0.1:9/" })],
-    ["a second factor", withSecondFactor],
-    ["a mail that waits", withMail],
-  ])("%s", async (_what, make) => {
+    ["a TOTP secret", withTwoFactor],
+    ["a pending mail", withMail],
+  ])("is rejected if %s is sealed with another", async (_what, make) => {
     await make();
     await expect(checkSecret(app.database, lostBox)).rejects.toThrow("WAYMARK_SECRET is not the one");
     await expect(checkSecret(app.database, testSecretBox)).resolves.toBeUndefined();
@@ -145,8 +145,8 @@ async function withMail(): Promise<void> {
   await mails.enqueue(app.database, newMailTo("somebody@waymark.example"));
 }
 
-/** Makes a person who has one, and no mail that says so; answers with their address. */
-async function withSecondFactor(): Promise<string> {
+/** Creates a user with two-factor authentication, without the mail about it. Returns the e-mail address. */
+async function withTwoFactor(): Promise<string> {
   const person = await createTestUser(app, { organizationId: rig.agent.id, role: "member" });
   const browser = await signIn(app, person);
   await enableTwoFactor(browser, person);
