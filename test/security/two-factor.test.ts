@@ -132,7 +132,7 @@ describe("members of organisations", () => {
   });
 
   // evidence: two-factor-required-for-all-users
-  it("need it with REQUIRE_TWO_FACTOR=everybody from the restart on, and API keys do not", async () => {
+  it("need it with REQUIRE_TWO_FACTOR=all from the restart on, and API keys do not", async () => {
     const member = await newMember();
     const browser = await signIn(app, member);
     expect(await asking(browser)).toBe(200);
