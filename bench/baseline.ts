@@ -117,24 +117,28 @@ async function answer(
 }
 
 async function list(caller: BaselineCaller, path: string, query: string): Promise<BaselineReply> {
-  const given = new URLSearchParams(query);
-  const page = readNumber(given.get("page"), 1, 2_147_483_647);
-  const limit = readNumber(given.get("page_size"), 10, 100);
+  const parameters = new URLSearchParams(query);
+  const page = readNumber(parameters.get("page"), 1, 2_147_483_647);
+  const limit = readNumber(parameters.get("page_size"), 10, 100);
   const range = ["updated_at_from", "updated_at_to", "scheduled_date_from", "scheduled_date_to"].map((name) =>
-    readDay(given.get(name)),
+    readDay(parameters.get(name)),
   );
-  const asked: ListRequest = {
+  const request: ListRequest = {
     limit,
     offset: (page - 1) * limit,
-    equalTo: [given.get("marking_number"), given.get("batch_number"), given.get("normalized_status")],
+    equalTo: [
+      parameters.get("marking_number"),
+      parameters.get("batch_number"),
+      parameters.get("normalized_status"),
+    ],
     range: range.some((bound) => bound !== null) ? range : NO_RANGE,
   };
-  const { rows } = await pool.query<Row>(listStatement(caller, asked));
+  const { rows } = await pool.query<Row>(listStatement(caller, request));
   const total = (rows[0]?.["total"] as number | undefined) ?? 0;
   const last = Math.max(1, Math.ceil(total / limit));
   const link = (to: number, relation: string): string => {
-    given.set("page", String(to));
-    return `<${path}?${given.toString()}>; rel="${relation}"`;
+    parameters.set("page", String(to));
+    return `<${path}?${parameters.toString()}>; rel="${relation}"`;
   };
   const links = [
     link(1, "first"),

@@ -31,7 +31,7 @@ export interface BenchmarkResult {
 export interface Benchmark {
   /** The name for `--only`. */
   id: string;
-  run(stage: BenchContext): Promise<BenchmarkResult>;
+  run(context: BenchContext): Promise<BenchmarkResult>;
 }
 
 const CONNECTIONS = 16;
@@ -109,16 +109,16 @@ function cpuBenchmark(
   id: string,
   name: string,
   limit: number,
-  requests: (stage: BenchContext) => {
+  requests: (context: BenchContext) => {
     a: () => ReturnType<Workload["page"]>;
     b: () => ReturnType<Workload["page"]>;
   },
 ): Benchmark {
   return {
     id,
-    async run(stage) {
-      const { a, b } = requests(stage);
-      const { bench, waymark: server } = stage;
+    async run(context) {
+      const { a, b } = requests(context);
+      const { bench, waymark: server } = context;
       const comparison = await compare(bench, CONNECTIONS, { server, requests: a }, { server, requests: b });
       return { name, comparison, budgets: [atMost(comparison.ratios.cpu.median, limit, "CPU")] };
     },

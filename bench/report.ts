@@ -81,14 +81,14 @@ export async function mergePreviousRows(part: ReportPart, table: string): Promis
   const [begin, end] = reportMarkers(part);
   const previous = (await readFile(path, "utf8")).split(begin, 2)[1]?.split(end, 1)[0] ?? "";
   const [head, lines] = [table.split("\n").slice(0, 2), table.split("\n").slice(2)];
-  const made = new Map(lines.map((line) => [rowName(line), line]));
+  const newRows = new Map(lines.map((line) => [rowName(line), line]));
   const previousRows = previous.split("\n").filter((line) => line.startsWith("| ") && !head.includes(line));
   const merged = previousRows.map((line) => {
-    const again = made.get(rowName(line));
-    made.delete(rowName(line));
-    return again ?? line;
+    const newRow = newRows.get(rowName(line));
+    newRows.delete(rowName(line));
+    return newRow ?? line;
   });
-  return [...head, ...merged, ...made.values()].join("\n");
+  return [...head, ...merged, ...newRows.values()].join("\n");
 }
 
 function formatLine({ name, comparison, budgets }: BenchmarkResult): string {

@@ -36,12 +36,12 @@ export async function startProgram({ command, args, env, logFile }: ProgramOptio
     await log.close();
   }
   // If this process ends without stopping the program, for example when a test run is aborted.
-  const endWithUs = (): void => void child.kill("SIGTERM");
-  process.once("exit", endWithUs);
+  const stopOnExit = (): void => void child.kill("SIGTERM");
+  process.once("exit", stopOnExit);
   let hasEnded = false;
   const ended = once(child, "exit").then(([code, signal]) => {
     hasEnded = true;
-    process.off("exit", endWithUs);
+    process.off("exit", stopOnExit);
     return (code ?? signal) as number | string;
   });
   return {

@@ -39,8 +39,8 @@ const AGENDA_SHARE = 1 / 25;
 const WARM_UP_SHARE = 1 / 10;
 
 export interface DeliveryBench {
-  stage: DeliveryProcesses;
-  world: DeliveryDataset;
+  processes: DeliveryProcesses;
+  dataset: DeliveryDataset;
   sink: Sink;
 }
 
@@ -48,14 +48,14 @@ export async function measureBacklog(
   bench: DeliveryBench,
   { deliveries, rounds, only }: { deliveries: number; rounds: number; only: readonly string[] | null },
 ): Promise<BacklogResult> {
-  const sides = listSides(bench.stage, deliveries).filter(
+  const sides = listSides(bench.processes, deliveries).filter(
     ({ engine }) => only === null || engine === "waymark" || only.includes(engine),
   );
   await using opened = new AsyncDisposableStack();
   const engines = new Map<EngineName, EngineProcess>();
   for (const { engine } of sides)
     if (!engines.has(engine))
-      engines.set(engine, opened.use(await startEngine(engine, bench.world.url, bench.stage)));
+      engines.set(engine, opened.use(await startEngine(engine, bench.dataset.url, bench.processes)));
 
   const engineOf = ({ engine }: DeliverySide): EngineProcess => engines.get(engine) as EngineProcess;
   const { results: drains, unfinished } = await runAlternating<DeliverySide, DrainResult>(sides, {
@@ -64,14 +64,14 @@ export async function measureBacklog(
       drain(bench, engineOf(side), { ...side, deliveries: Math.ceil(side.deliveries * WARM_UP_SHARE) }),
     async run(side) {
       const result = await drain(bench, engineOf(side), side);
-      bench.stage.onProgress(`${side.name} ${Math.round(result.perSecond)}/s`);
+      bench.processes.onProgress(`${side.name} ${Math.round(result.perSecond)}/s`);
       return result;
     },
     isReference: ({ engine }) => engine === "waymark",
     async abandon(side) {
       await engineOf(side)[Symbol.asyncDispose]();
     },
-    onProgress: (text) => bench.stage.onProgress(text),
+    onProgress: (text) => bench.processes.onProgress(text),
   });
   return { sides, drains, unfinished, workerMemoryMb: peakMemoryMb(engines.get("waymark")?.pid ?? 0) };
 }
@@ -96,19 +96,23 @@ function listSides({ hasRedis }: DeliveryProcesses, deliveries: number): Deliver
 
 /** Fills the queue, starts the engine, waits for the last delivery and stops the engine. */
 export async function drain(
-  { stage, world, sink }: Omit<DeliveryBench, "stage"> & { stage: Pick<DeliveryProcesses, "cpu"> },
+  {
+    processes,
+    dataset,
+    sink,
+  }: Omit<DeliveryBench, "processes"> & { processes: Pick<DeliveryProcesses, "cpu"> },
   engine: EngineProcess,
   { deliveries, isHanging }: Pick<DeliverySide, "deliveries" | "isHanging">,
-  clear: () => Promise<void> = () => world.clear(),
+  clear: () => Promise<void> = () => dataset.clear(),
 ): Promise<DrainResult> {
   await clear();
-  await world.setHanging(isHanging);
+  await dataset.setHanging(isHanging);
   await engine.send({ do: "fill", count: deliveries });
   // Message n goes to endpoint n modulo the number of endpoints.
   const healthy = isHanging ? countHealthy(deliveries) : deliveries;
-  sink.send({ do: "expect", count: healthy, secrets: world.secrets, keepTimes: false });
-  await world.takeStatementCount();
-  const before = { servers: stage.cpu(), node: processCpu(engine) };
+  sink.send({ do: "expect", count: healthy, secrets: dataset.secrets, keepTimes: false });
+  await dataset.takeStatementCount();
+  const before = { servers: processes.cpu(), node: processCpu(engine) };
   const received = sink.received();
   // If the engine fails to start, this promise rejects later without a listener.
   received.catch(() => undefined);
@@ -116,7 +120,7 @@ export async function drain(
   const { firstMs, lastMs, requests, wrongSignatures } = await received;
   sink.send({ do: "release" });
   await engine.send({ do: "stop" });
-  const after = { servers: stage.cpu(), node: processCpu(engine) };
+  const after = { servers: processes.cpu(), node: processCpu(engine) };
   if (wrongSignatures > 0) throw new Error(`${engine.name} sent ${wrongSignatures} wrong signatures`);
   return {
     perSecond: ((healthy - 1) / (lastMs - firstMs)) * 1000,
@@ -124,7 +128,7 @@ export async function drain(
     postgresUs: (after.servers.postgres - before.servers.postgres) / healthy,
     mongoUs: (after.servers.mongo - before.servers.mongo) / healthy,
     redisUs: (after.servers.redis - before.servers.redis) / healthy,
-    statements: (await world.takeStatementCount()) / healthy,
+    statements: (await dataset.takeStatementCount()) / healthy,
     duplicates: requests - healthy,
   };
 }
@@ -145,6 +149,6 @@ export function medianRatio(
   right: readonly DrainResult[],
   of: (drain: DrainResult) => number,
 ) {
-  const ratios = left.map((drained, at) => of(drained) / of(right[at] as DrainResult));
+  const ratios = left.map((result, at) => of(result) / of(right[at] as DrainResult));
   return { median: median(ratios), least: Math.min(...ratios), most: Math.max(...ratios) };
 }

@@ -25,12 +25,16 @@ export async function measureLatency(
   bench: DeliveryBench,
   { rounds }: { rounds: number },
 ): Promise<LatencyResult[]> {
-  const { stage, world } = bench;
+  const { processes, dataset } = bench;
   await using opened = new AsyncDisposableStack();
-  const names: EngineName[] = ["waymark", "graphile-worker", ...(stage.hasRedis ? ["bullmq" as const] : [])];
+  const names: EngineName[] = [
+    "waymark",
+    "graphile-worker",
+    ...(processes.hasRedis ? ["bullmq" as const] : []),
+  ];
   const engines: EngineProcess[] = [];
-  for (const name of names) engines.push(opened.use(await startEngine(name, world.url, stage)));
-  const env = { NODE_ENV: "production", DATABASE_URL: world.url, ...stage.env };
+  for (const name of names) engines.push(opened.use(await startEngine(name, dataset.url, processes)));
+  const env = { NODE_ENV: "production", DATABASE_URL: dataset.url, ...processes.env };
   const child = startProcess("deliveries/producer.ts", env, []);
   opened.defer(() => endProcess(child));
   await nextMessage(child, "producer");
@@ -39,7 +43,7 @@ export async function measureLatency(
     return await nextMessage<Produced>(child, "producer");
   };
 
-  await world.setHanging(false);
+  await dataset.setHanging(false);
   const results: LatencyResult[] = [];
   for (const perSecond of RATES) {
     const latencies = new Map(names.map((name): [EngineName, Latency[]] => [name, []]));
@@ -51,7 +55,7 @@ export async function measureLatency(
     results.push({ perSecond, latencies });
     for (const [name, all] of latencies) {
       const of = (pick: (latency: Latency) => number): string => median(all.map(pick)).toFixed(1);
-      stage.onProgress(
+      processes.onProgress(
         `${perSecond}/s ${name}: p50 ${of(({ p50Ms }) => p50Ms)} ms, p99 ${of(({ p99Ms }) => p99Ms)} ms`,
       );
     }
@@ -60,14 +64,14 @@ export async function measureLatency(
 }
 
 async function measureOne(
-  { world, sink }: DeliveryBench,
+  { dataset, sink }: DeliveryBench,
   engine: EngineProcess,
   { perSecond, produce }: { perSecond: number; produce: (command: ProducerCommand) => Promise<Produced> },
 ): Promise<Latency> {
   const count = perSecond * (WARM_UP_SECONDS + SECONDS);
-  await world.clear();
+  await dataset.clear();
   await engine.send({ do: "fill", count: 0 });
-  sink.send({ do: "expect", count, secrets: world.secrets, keepTimes: true });
+  sink.send({ do: "expect", count, secrets: dataset.secrets, keepTimes: true });
   const received = sink.received();
   await engine.send({ do: "start" });
   const committed = await produce({ engine: engine.name, perSecond, count });

@@ -18,7 +18,7 @@ const DELIVERIES = 10_000;
 const RETENTION_DAYS = 30;
 
 export async function measureLogGrowth(
-  stage: DeliveryProcesses,
+  processes: DeliveryProcesses,
   sink: Sink,
   { rounds, largest }: { rounds: number; largest: number },
 ): Promise<LogGrowthResult[]> {
@@ -26,21 +26,21 @@ export async function measureLogGrowth(
   const sides: { bench: DeliveryBench; engine: EngineProcess; result: LogGrowthResult }[] = [];
   for (const finished of LOG_SIZES.filter((size) => size <= largest)) {
     const name = `growth_${finished}`;
-    const world = opened.use(
-      await createDeliveryDataset(stage.postgresUrl, { name, events: DELIVERIES, sinkUrl: sink.url }),
+    const dataset = opened.use(
+      await createDeliveryDataset(processes.postgresUrl, { name, events: DELIVERIES, sinkUrl: sink.url }),
     );
-    const engine = opened.use(await startEngine("waymark", world.url, stage));
-    await insertFinished(world.client, finished);
-    await world.client.query("vacuum analyze");
-    stage.onProgress(`${finished} finished deliveries`);
-    sides.push({ bench: { stage, world, sink }, engine, result: { finished, drains: [] } });
+    const engine = opened.use(await startEngine("waymark", dataset.url, processes));
+    await insertFinished(dataset.client, finished);
+    await dataset.client.query("vacuum analyze");
+    processes.onProgress(`${finished} finished deliveries`);
+    sides.push({ bench: { processes, dataset, sink }, engine, result: { finished, drains: [] } });
   }
   for (let round = -1; round < rounds; round += 1)
     for (const { bench, engine, result } of rotate(sides, Math.max(0, round))) {
       const clear = async (): Promise<void> =>
-        void (await bench.world.client.query("truncate webhook_delivery_pending"));
-      const drained = await drain(bench, engine, { deliveries: DELIVERIES, isHanging: false }, clear);
-      if (round >= 0) result.drains.push(drained);
+        void (await bench.dataset.client.query("truncate webhook_delivery_pending"));
+      const drainResult = await drain(bench, engine, { deliveries: DELIVERIES, isHanging: false }, clear);
+      if (round >= 0) result.drains.push(drainResult);
     }
   return sides.map(({ result }) => result);
 }

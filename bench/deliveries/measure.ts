@@ -30,25 +30,25 @@ export async function measureDeliveries(
   { folder, deliveries, rounds, engines, onProgress }: DeliveryOptions,
 ): Promise<Map<DeliveryPart, string>> {
   const tables = new Map<DeliveryPart, string>();
-  await using stage = await startDeliveryProcesses(folder, onProgress);
+  await using processes = await startDeliveryProcesses(folder, onProgress);
   await using sink = await startSink();
   if (parts.includes("backlog") || parts.includes("latency")) {
-    const world = { name: "deliveries", events: deliveries, sinkUrl: sink.url };
-    await using bench = await createDeliveryDataset(stage.postgresUrl, world);
+    const options = { name: "deliveries", events: deliveries, sinkUrl: sink.url };
+    await using dataset = await createDeliveryDataset(processes.postgresUrl, options);
     onProgress(`${deliveries} events`);
     if (parts.includes("backlog")) {
       const result = await measureBacklog(
-        { stage, world: bench, sink },
+        { processes, dataset, sink },
         { deliveries, rounds, only: engines },
       );
       tables.set("backlog", backlogTable(result));
     }
     if (parts.includes("latency"))
-      tables.set("latency", latencyTable(await measureLatency({ stage, world: bench, sink }, { rounds })));
+      tables.set("latency", latencyTable(await measureLatency({ processes, dataset, sink }, { rounds })));
   }
   if (parts.includes("growth")) {
     const largest = deliveries * 20;
-    tables.set("growth", growthTable(await measureLogGrowth(stage, sink, { rounds, largest })));
+    tables.set("growth", growthTable(await measureLogGrowth(processes, sink, { rounds, largest })));
   }
   return tables;
 }

@@ -50,12 +50,12 @@ function change(id: string, source: string, notification: Sql): Sql {
 async function produce(engine: EngineName, id: string, index: number): Promise<number> {
   const { event_id: source, body } = messages[index % messages.length] as { event_id: string; body: string };
   const message = { endpoint: index % 100, id: toTypedId("evt", id), body };
-  let announced = sql`select from recorded`;
+  let notification = sql`select from recorded`;
   if (engine === "waymark")
-    announced = sql`, announced as (${fanOutSql(raw("recorded"))}) select from announced`;
+    notification = sql`, notification as (${fanOutSql(raw("recorded"))}) select from notification`;
   if (engine === "graphile-worker")
-    announced = sql`select from graphile_worker.add_job('deliver', ${JSON.stringify(message)}::json)`;
-  await database.query(change(id, source, announced));
+    notification = sql`select from graphile_worker.add_job('deliver', ${JSON.stringify(message)}::json)`;
+  await database.query(change(id, source, notification));
   const committedMs = sharedNowMs();
   if (engine === "waymark") notify();
   if (engine === "bullmq") await queue?.add("deliver", message);
@@ -66,14 +66,14 @@ async function produce(engine: EngineName, id: string, index: number): Promise<n
 async function run({ engine, perSecond, count }: ProducerCommand): Promise<Produced> {
   const produced: Produced = new Map();
   const startedMs = sharedNowMs();
-  let begun = 0;
+  let started = 0;
   const begin = async (at: number): Promise<void> => {
     const id = newUuid();
     produced.set(toTypedId("evt", id), await produce(engine, id, at));
   };
   while (produced.size < count) {
     const due = Math.min(count, Math.floor(((sharedNowMs() - startedMs) / 1000) * perSecond) + 1);
-    for (; begun < due && begun - produced.size < MAX_IN_FLIGHT; begun += 1) void begin(begun);
+    for (; started < due && started - produced.size < MAX_IN_FLIGHT; started += 1) void begin(started);
     await pause(1);
   }
   return produced;

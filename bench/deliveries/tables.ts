@@ -25,7 +25,7 @@ export function backlogTable({ sides, drains, unfinished, workerMemoryMb }: Back
     if (unfinished.has(name))
       return `| ${name} | ${deliveries.toLocaleString("en")} | | did not finish | | | | |`;
     const own = drains.get(name) ?? [];
-    const of = (pick: (drained: DrainResult) => number): string => formatNumber(median(own.map(pick)));
+    const of = (pick: (result: DrainResult) => number): string => formatNumber(median(own.map(pick)));
     const cells = [
       name,
       deliveries.toLocaleString("en"),
@@ -42,7 +42,7 @@ export function backlogTable({ sides, drains, unfinished, workerMemoryMb }: Back
     ];
     return `| ${cells.join(" | ")} |`;
   });
-  const statements = median(waymark.map((drained) => drained.statements));
+  const statements = median(waymark.map((result) => result.statements));
   return [
     "| engine | deliveries | budget: Waymark's deliveries/s ÷ the engine's | measured (min to max) | deliveries/s | CPU µs per delivery: Node + PostgreSQL + MongoDB + Redis | statements per delivery | duplicates |",
     "|---|---|---|---|---|---|---|---|",
@@ -53,7 +53,7 @@ export function backlogTable({ sides, drains, unfinished, workerMemoryMb }: Back
   ].join("\n");
 }
 
-const rateOf = (drained: DrainResult): number => drained.perSecond;
+const rateOf = (result: DrainResult): number => result.perSecond;
 const cpu = ({ nodeUs, postgresUs }: DrainResult): number => nodeUs + postgresUs;
 
 function ratioCells(

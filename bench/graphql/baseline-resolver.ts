@@ -1,10 +1,10 @@
-/** The same answers by hand: one prepared statement each, and what it finds in the shape that Waymark answers with. */
+/** Hand-written GraphQL responses: one prepared statement per operation, and its result in Waymark's response format. */
 import type { Pool } from "pg";
 import { toTypedId } from "../../src/platform/ids.ts";
 import { toIsoTime } from "../../src/platform/time.ts";
 import { EVENTS, PAGE } from "./operations.ts";
 
-/** Who asks: one organisation's key. */
+/** The organisation of the request's API key, and the column by which it sees jobs. */
 export interface TenantColumn {
   organizationId: string;
   column: "agent_id" | "contractor_id";

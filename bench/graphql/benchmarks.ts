@@ -1,4 +1,4 @@
-/** The rows of GraphQL: what is compared with what, and the budget of each. */
+/** The benchmarks of the GraphQL table: both sides of each comparison, and its budget. */
 import { compare, type Bench, type Comparison, type ComparisonSide } from "../comparison.ts";
 import { atLeast, type Budget, type BenchmarkResult } from "../benchmarks.ts";
 import type { BenchServer } from "../servers.ts";
@@ -9,14 +9,14 @@ export type ServerName = "waymark" | "baseline" | "graphql/server-postgraphile" 
 export interface GraphqlBenchContext {
   bench: Bench;
   workload: GraphqlWorkload;
-  /** Started when it is first asked for. */
+  /** Starts the server at the first call. */
   server: (name: ServerName) => Promise<BenchServer>;
 }
 
 export interface GraphqlBenchmark {
-  /** For `--only`. */
+  /** The name for `--only`. */
   id: string;
-  run(stage: GraphqlBenchContext): Promise<BenchmarkResult>;
+  run(context: GraphqlBenchContext): Promise<BenchmarkResult>;
 }
 
 const CONNECTIONS = 16;
@@ -31,9 +31,9 @@ interface ComparisonOptions {
   id: string;
   name: string;
   server: ServerName;
-  /** What Waymark is asked, and the other. */
+  /** Requests for Waymark (a) and for the other side (b). */
   requests: { a: Requests; b: Requests };
-  /** Of Waymark's requests a second to the other's. */
+  /** Minimum ratio of requests per second, a divided by b. */
   limit: number | null;
   connections?: number;
 }

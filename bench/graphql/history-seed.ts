@@ -1,4 +1,4 @@
-/** The past of some agents' jobs, for the rows that read histories: the seed alone makes jobs to which nothing has happened yet. */
+/** Adds history to the jobs of some agents, for the benchmarks that read it. The seed alone inserts no events. */
 import type pg from "pg";
 import type { BenchDatabase } from "../database.ts";
 import type { BenchOrganization } from "../seed.ts";
@@ -6,7 +6,7 @@ import { EVENTS } from "./operations.ts";
 
 const AGENTS = 4;
 
-/** Agents of middling size (6,000 of a million jobs), each of whose jobs has at least as many events as are asked for. */
+/** Picks four agents of medium size (6,000 of a million jobs) and gives each of their jobs at least `EVENTS` events. */
 export async function seedAgentHistories({
   client,
   organizations,

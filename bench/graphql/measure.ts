@@ -1,4 +1,4 @@
-/** The GraphQL rows: `--only=graphql` or the ids of some. */
+/** Runs the GraphQL benchmarks: all with `--only=graphql`, or some by id. */
 import { join } from "node:path";
 import { openBenchDatabase } from "../database.ts";
 import { formatResults } from "../report.ts";
@@ -24,7 +24,7 @@ export interface GraphqlOptions {
   onProgress: (text: string) => void;
 }
 
-/** The rows that `--only` asks for. */
+/** Returns the benchmarks that `--only` names. */
 export function selectGraphqlBenchmarks(only: readonly string[] | undefined): GraphqlBenchmark[] {
   return graphqlBenchmarks.filter(({ id }) => !only || only.includes("graphql") || only.includes(id));
 }
@@ -40,7 +40,7 @@ export async function measureGraphql(
   const execArgv = profile ? ["--cpu-prof", `--cpu-prof-dir=${join(folder, "profiles")}`] : [];
   await using stack = new AsyncDisposableStack();
   const servers = new Map<ServerName, BenchServer>();
-  const stage: GraphqlBenchContext = {
+  const context: GraphqlBenchContext = {
     bench: { load: stack.use(startLoadGenerator()), postmasterPid: database.postmasterPid, rounds },
     workload,
     async server(name) {
@@ -51,11 +51,11 @@ export async function measureGraphql(
       return server;
     },
   };
-  await assertEqualResponses(stage);
+  await assertEqualResponses(context);
   const results: BenchmarkResult[] = [];
   for (const row of rows) {
     onProgress(row.id);
-    results.push(await row.run(stage));
+    results.push(await row.run(context));
     console.error(formatResults(results.slice(-1)).split("\n").at(-1));
   }
   return results;

@@ -1,9 +1,9 @@
-/** What is asked, in Waymark's words and in PostGraphile's: the same jobs and as much of them. */
+/** The GraphQL operations, for Waymark's schema and for PostGraphile's; both return the same data. */
 import type { LoadRequest } from "../load.ts";
 
 const PATH = "/graphql";
 
-/** A dashboard's page. Five events a job: with ten such a page would cost more than an operation may. */
+/** Jobs on a dashboard page. Five events per job: with ten the page would exceed the cost limit of an operation. */
 export const PAGE = 50;
 export const EVENTS = 5;
 
@@ -22,7 +22,7 @@ const DASHBOARD = `query Dashboard($status: String!) {
   }
 }`;
 
-/** Its ids are uuids, the actor stands in two columns, and the changes of an event are one value. */
+/** PostGraphile has uuids as ids, the actor in two columns, and an event's changes as one JSON value. */
 const POSTGRAPHILE_DASHBOARD = `query Dashboard($agent: UUID!, $status: String!) {
   allJobs(first: ${PAGE}, condition: {agentId: $agent, normalizedStatus: $status}, orderBy: [CREATED_AT_DESC, PRIMARY_KEY_DESC]) {
     nodes {

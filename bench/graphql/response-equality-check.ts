@@ -1,4 +1,4 @@
-/** Before anything is timed: that all sides answer an operation with the same jobs and the same past of them. */
+/** Checks before measuring that all sides return the same jobs with the same history. */
 import { isDeepStrictEqual } from "node:util";
 import type { LoadRequest } from "../load.ts";
 import type { BenchServer } from "../servers.ts";
@@ -8,7 +8,7 @@ export interface ServerRequest {
   request: LoadRequest;
 }
 
-/** Throws where the answers differ; `view` picks what is compared. */
+/** Throws if the responses differ in what `view` selects. */
 export async function assertEqualData(
   requests: readonly ServerRequest[],
   view: (data: unknown) => unknown = (data) => data,
@@ -39,7 +39,7 @@ interface Page {
   nodes: Record<string, unknown>[];
 }
 
-/** What a dashboard says in Waymark's words and in PostGraphile's, ids aside, which are written in different ways. */
+/** Converts a dashboard of Waymark or PostGraphile to one format, without ids, which the two encode differently. */
 export function dashboardView(data: unknown): unknown {
   const { jobs, allJobs } = data as { jobs?: Page; allJobs?: Page };
   return (jobs ?? allJobs)?.nodes.map((job) => {

@@ -1,4 +1,4 @@
-/** PostGraphile 5 on the same tables: its own preset for production, on node:http. It asks nobody for a key and writes no log. */
+/** PostGraphile 5 on the same tables, with its production preset, on node:http, without authentication and without a log. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { postgraphile } from "postgraphile";
@@ -7,7 +7,7 @@ import { grafserv } from "postgraphile/grafserv/node";
 import { PostGraphileAmberPreset } from "postgraphile/presets/amber";
 import { pgSmartTags } from "postgraphile/utils";
 
-/** Events have no foreign key: PostGraphile is told of their jobs. */
+/** Declares the relation between events and jobs, which has no foreign key. */
 const eventsOfJobs = pgSmartTags({
   kind: "class",
   match: "public.job_event",

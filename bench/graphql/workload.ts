@@ -1,4 +1,4 @@
-/** What is asked of the servers: pages of agents whose jobs have a past, the rest as partners ask it of REST. */
+/** GraphQL requests: dashboard pages of the agents with history; other operations for jobs picked as in the REST workload. */
 import type { LoadRequest } from "../load.ts";
 import type { BenchOrganization } from "../seed.ts";
 import type { Workload } from "../workload.ts";
@@ -9,7 +9,7 @@ export interface GraphqlWorkload {
   postgraphileDashboards(count: number): LoadRequest[];
   oneJob(count: number): LoadRequest[];
   stats(count: number): LoadRequest[];
-  /** Of a hundred jobs each. */
+  /** Mutations of 100 jobs each. */
   updates(count: number): LoadRequest[];
   restUpdates(count: number): LoadRequest[];
 }
@@ -53,7 +53,7 @@ function times(count: number, make: (at: number) => LoadRequest): LoadRequest[] 
   return Array.from({ length: count }, (_, at) => make(at));
 }
 
-/** The mutation that changes what REST's batch does. */
+/** Converts a REST batch to the equivalent `updateJobs` mutation. */
 export function toUpdate({ key, body }: LoadRequest): LoadRequest {
   const { jobs } = JSON.parse(body as string) as { jobs: RestItem[] };
   return operations.update(

@@ -1,4 +1,4 @@
-/** What is asked at every size: the same of the same partners, however many others there are; and of the one that grew itself. */
+/** The operations measured at every size: by organisations of constant size, and by one whose size grows with the database. */
 import type pg from "pg";
 import { feedCursor } from "../../src/events/event.cursor.ts";
 import { operations as graphql } from "../graphql/operations.ts";
@@ -10,36 +10,39 @@ import type { GrowthDataset } from "./dataset.ts";
 export interface GrowthBenchmark {
   id: string;
   name: string;
-  /** Whether its cost is held to the budget: what an answer costs that grows with the data itself is shown only. */
+  /** False if the cost is only shown, not limited: the response counts data that grows. */
   isBounded: boolean;
   connections: number;
-  /** New ones for each round. Null: there is no such thing at this size. */
+  /** Makes new requests; called once a round. Null if the database is too small for this operation. */
   requests: (() => LoadRequest[]) | null;
 }
 
 const CONNECTIONS = 8;
 const BATCH_CONNECTIONS = 4;
 const DEEP_PAGE = 5_000;
-/** Of the jobs, so many are drawn from: as many of each partner's as a batch needs. */
+/** Sample size. Every organisation then has at least the 100 sampled jobs that a batch needs. */
 const SAMPLED_JOBS = 300_000;
 const SAMPLE_PERCENT = 10;
 
-export async function createGrowthBenchmarks(world: GrowthDataset): Promise<GrowthBenchmark[]> {
-  const { client, regularOrganizations, seededAt, jobs } = world;
+export async function createGrowthBenchmarks(dataset: GrowthDataset): Promise<GrowthBenchmark[]> {
+  const { client, regularOrganizations, seededAt, jobs } = dataset;
   const samplePercent = Math.min(SAMPLE_PERCENT, (SAMPLED_JOBS / jobs) * 100);
   const workload = await createWorkload(
     { client, organizations: regularOrganizations, seededAt },
-    { samplePercent, excludedAgentId: world.largeOrganization.id },
+    { samplePercent, excludedAgentId: dataset.largeOrganization.id },
   );
-  return [...(await regularOrganizationBenchmarks(world, workload)), ...largeOrganizationBenchmarks(world)];
+  return [
+    ...(await regularOrganizationBenchmarks(dataset, workload)),
+    ...largeOrganizationBenchmarks(dataset),
+  ];
 }
 
 type BenchmarkInput = Omit<GrowthBenchmark, "connections" | "isBounded"> & Partial<GrowthBenchmark>;
 
-const createBenchmark = (made: BenchmarkInput): GrowthBenchmark => ({
+const createBenchmark = (input: BenchmarkInput): GrowthBenchmark => ({
   connections: CONNECTIONS,
   isBounded: true,
-  ...made,
+  ...input,
 });
 
 async function regularOrganizationBenchmarks(
@@ -77,7 +80,7 @@ async function regularOrganizationBenchmarks(
   ];
 }
 
-/** Of the organisation that has a tenth of all jobs, and grows with them. */
+/** Operations of the organisation that has a tenth of all jobs. */
 function largeOrganizationBenchmarks({
   largeOrganization: { key, jobs },
   seededAt,
@@ -88,25 +91,29 @@ function largeOrganizationBenchmarks({
       take(count, () => ({ method: "GET", path: `/v1/jobs?page_size=10${query}`, key }));
   const day = new Date(seededAt.getTime() - 30 * 86_400_000).toISOString().slice(0, 10);
   return [
-    createBenchmark({ id: "large", name: "its list of 10, no filter", requests: list(1_200, "") }),
+    createBenchmark({
+      id: "large",
+      name: "large organisation: list of 10, no filter",
+      requests: list(1_200, ""),
+    }),
     createBenchmark({
       id: "large-status",
-      name: "its list of 10, by status",
+      name: "large organisation: list of 10, by status",
       requests: list(1_200, "&normalized_status=in_transit"),
     }),
     createBenchmark({
       id: "large-deep",
-      name: `its page ${DEEP_PAGE.toLocaleString("en")} of 10`,
+      name: `large organisation: page ${DEEP_PAGE.toLocaleString("en")}, 10 items`,
       requests: jobs / 10 >= DEEP_PAGE ? list(300, `&page=${DEEP_PAGE}`) : null,
     }),
     createBenchmark({
       id: "large-stats",
-      name: "its jobStats by status",
+      name: "large organisation: jobStats by status",
       requests: () => take(600, () => graphql.stats(key)),
     }),
     createBenchmark({
       id: "large-day",
-      name: "its list of 10, updated on one day, with the exact total",
+      name: "large organisation: list of 10, updated on one day, with the exact total",
       isBounded: false,
       requests: list(120, `&updated_at_from=${day}&updated_at_to=${day}`),
     }),
@@ -121,10 +128,10 @@ function createPicker<Value>(values: readonly Value[]): () => Value {
   return () => values[Math.floor(Math.random() * values.length)] as Value;
 }
 
-/** The feed goes back 30 days. */
+/** Pages start within this many days: less than the feed's 30, so that no cursor expires. */
 const FEED_DAYS = 25;
 
-/** Pages that begin at events of the last weeks, wherever they lie. */
+/** Makes requests for feed pages that start at random events. */
 async function feedPages(
   client: pg.Client,
   partners: readonly BenchOrganization[],

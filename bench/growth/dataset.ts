@@ -1,4 +1,4 @@
-/** The database of one size, seeded once and kept, with who asks and what for. */
+/** The database of one size, seeded once and reused, with its organisations and their API keys. */
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,17 +11,17 @@ export interface GrowthDataset extends AsyncDisposable {
   url: string;
   client: pg.Client;
   jobs: number;
-  /** Those of the usual size. */
+  /** The organisations with 5,000 jobs each. */
   regularOrganizations: BenchOrganization[];
-  /** That with a tenth of everything. */
+  /** The organisation with a tenth of all jobs. */
   largeOrganization: BenchOrganization;
   seededAt: Date;
-  /** What PostgreSQL did for others than us since the last call. */
+  /** Returns PostgreSQL's counts since the last call, without those of the benchmark itself. */
   takeIoCounts(): Promise<IoCounts>;
 }
 
 export interface IoCounts {
-  /** Pages of 8 KiB found in PostgreSQL's own memory, and those that it had to ask the system for. */
+  /** Pages of 8 KiB found in shared buffers (`hit`) and requested from the operating system (`read`). */
   hit: number;
   read: number;
   walBytes: number;
@@ -53,11 +53,11 @@ export async function openGrowthDataset(options: GrowthDatasetOptions): Promise<
       expectedFingerprint,
     ]);
   }
-  // What the run before has left.
+  // Remove the dead rows of the previous run.
   await client.query("vacuum analyze");
-  const world = await loadDataset(url, client, jobs);
+  const dataset = await loadDataset(url, client, jobs);
   const resources = opened.move();
-  return { ...world, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+  return { ...dataset, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
 async function loadDataset(
@@ -90,7 +90,7 @@ async function loadDataset(
   };
 }
 
-/** Null where there is no such database, or its seed was broken off. */
+/** Returns null if the database does not exist or its seed did not finish. */
 async function readFingerprint(url: string): Promise<string | null> {
   const client = new pg.Client({ connectionString: url });
   try {
@@ -104,7 +104,7 @@ async function readFingerprint(url: string): Promise<string | null> {
   }
 }
 
-/** What it is made from. */
+/** Hashes the migrations and the seed. */
 async function computeFingerprint(): Promise<string> {
   const migrations = join(import.meta.dirname, "../../src/migrations");
   const files = (await readdir(migrations)).toSorted().map((name) => join(migrations, name));

@@ -1,8 +1,8 @@
 /**
- * `npm run growth`: what an operation costs with 10,000 to 10,000,000 jobs in the database.
- * Options: --sizes=10000,100000 (those not named keep what was measured before) --rounds=5 --seed-only --fresh
- * --write (the table of all sizes measured so far into docs/performance.md) --settings=shared_buffers=8GB,… (PostgreSQL's; what
- * is measured with them is shown, and neither kept nor written).
+ * `npm run bench:growth`: the cost of each operation with 10,000 to 10,000,000 jobs in the database.
+ * Options: --sizes=10000,100000 (results of other sizes are kept) --rounds=5 --seed-only --fresh
+ * --write (the table of all measured sizes into docs/performance.md) --settings=shared_buffers=8GB,… (for PostgreSQL; results
+ * with them are printed, but neither kept nor written).
  */
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -27,9 +27,9 @@ const { values: options } = parseArgs({
 });
 
 const sizes = options.sizes.split(",").map(Number);
-// As many messages lie in the backlog that is drained, each of an event of its own.
+// Each message of the backlog needs its own event, so its own job.
 if (!sizes.every((size) => size >= MESSAGES))
-  throw new Error(`--sizes=${options.sizes}: numbers of jobs from ${MESSAGES} on, with commas between them`);
+  throw new Error(`--sizes=${options.sizes} must be numbers of jobs from ${MESSAGES}, separated by commas`);
 
 const startedMs = performance.now();
 const onProgress = (text: string): void =>
@@ -52,7 +52,7 @@ await mkdir(folder, { recursive: true });
   });
   for (const jobs of sizes) {
     onProgress(`${jobs.toLocaleString("en")} jobs`);
-    await using world = await openGrowthDataset({
+    await using dataset = await openGrowthDataset({
       serverUrl: postgres.url,
       jobs,
       fresh: options.fresh,
@@ -60,8 +60,8 @@ await mkdir(folder, { recursive: true });
     });
     if (options["seed-only"]) continue;
     const postmasterPid = await readPostmasterPid(folder);
-    const costs = await measureSize(world, { folder, postmasterPid, rounds, onProgress });
-    const result = { jobs, day: today(), rounds, gigabytes: await sizeOf(world), costs };
+    const costs = await measureSize(dataset, { folder, postmasterPid, rounds, onProgress });
+    const result = { jobs, day: today(), rounds, gigabytes: await sizeOf(dataset), costs };
     if (isUsual) await saveResult(folder, result);
     else measured.push(result);
   }

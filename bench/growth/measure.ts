@@ -1,4 +1,4 @@
-/** The cost of each operation at one size. */
+/** Measures the cost of each operation at one size. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { openEmbeddedMongo } from "../../src/embedded/mongo/embedded-mongo.ts";
@@ -13,12 +13,12 @@ import { createGrowthBenchmarks, type GrowthBenchmark } from "./benchmarks.ts";
 import { MESSAGES } from "./seed.ts";
 import type { GrowthDataset } from "./dataset.ts";
 
-/** Of one operation; microseconds, pages and bytes. */
+/** The cost of one operation in microseconds, pages and bytes. */
 export interface OperationCost {
   id: string;
   name: string;
   isBounded: boolean;
-  /** Null: there is no such thing at this size. */
+  /** Null if the database is too small for this operation. */
   figures: CostFigures | null;
 }
 
@@ -39,29 +39,29 @@ export interface SizeMeasureOptions {
 }
 
 export async function measureSize(
-  world: GrowthDataset,
+  dataset: GrowthDataset,
   options: SizeMeasureOptions,
 ): Promise<OperationCost[]> {
   const { onProgress } = options;
   const costs: OperationCost[] = [];
-  const rows = await createGrowthBenchmarks(world);
-  // What reads comes first: changes leave dead rows behind them.
+  const rows = await createGrowthBenchmarks(dataset);
+  // Reads run first, because changes leave dead rows.
   const changes = new Set(["update", "batch"]);
   const inOrder = [...rows.filter(({ id }) => !changes.has(id)), ...rows.filter(({ id }) => changes.has(id))];
-  await using server = await startServer("waymark", world.url, WAYMARK_NODE_FLAGS);
+  await using server = await startServer("waymark", dataset.url, WAYMARK_NODE_FLAGS);
   await using load = startLoadGenerator();
   for (const row of inOrder) {
     onProgress(row.name);
-    costs.push(await measureOperation(row, { world, options, server, load }));
+    costs.push(await measureOperation(row, { dataset, options, server, load }));
   }
   onProgress("deliveries");
-  costs.push(await measureDelivery(world, options));
+  costs.push(await measureDelivery(dataset, options));
   const order = new Map([...rows.map(({ id }) => id), "delivery"].map((id, at) => [id, at]));
   return costs.toSorted((a, b) => (order.get(a.id) ?? 0) - (order.get(b.id) ?? 0));
 }
 
 interface MeasureDeps {
-  world: GrowthDataset;
+  dataset: GrowthDataset;
   options: SizeMeasureOptions;
   server: Awaited<ReturnType<typeof startServer>>;
   load: ReturnType<typeof startLoadGenerator>;
@@ -69,18 +69,18 @@ interface MeasureDeps {
 
 async function measureOperation(
   row: GrowthBenchmark,
-  { world, options, server, load }: MeasureDeps,
+  { dataset, options, server, load }: MeasureDeps,
 ): Promise<OperationCost> {
   const { id, name, isBounded, requests, connections } = row;
   if (!requests) return { id, name, isBounded, figures: null };
   const bench = { load, postmasterPid: options.postmasterPid, rounds: options.rounds };
   const side = { server, requests };
   await measureRound(bench, connections, side);
-  await world.takeIoCounts();
+  await dataset.takeIoCounts();
   const rounds = [];
   for (let round = 0; round < options.rounds; round += 1)
     rounds.push(await measureRound(bench, connections, side));
-  const counted = await world.takeIoCounts();
+  const counted = await dataset.takeIoCounts();
   const all = requests().length * options.rounds;
   const { nodeUs, postgresUs, p50Ms } = medianFigures(rounds);
   const figures = {
@@ -94,32 +94,32 @@ async function measureOperation(
   return { id, name, isBounded, figures };
 }
 
-/** A backlog drained by a worker, of events that lie anywhere. */
-async function measureDelivery(world: GrowthDataset, options: SizeMeasureOptions): Promise<OperationCost> {
+/** Measures a worker that sends a backlog for events spread over the whole table. */
+async function measureDelivery(dataset: GrowthDataset, options: SizeMeasureOptions): Promise<OperationCost> {
   const { folder, postmasterPid, rounds, onProgress } = options;
   const cacheHome = process.env["XDG_CACHE_HOME"] ?? join(process.env["HOME"] ?? "", ".cache");
   const sources = { cacheDir: join(cacheHome, "waymark"), binary: null, download: true };
   await using mongo = openEmbeddedMongo({ dataDir: folder, ...sources, onProgress });
   const env = { MONGODB_URL: await mongo.url };
   const mongodPid = Number(await readFile(join(folder, "mongo", "mongod.lock"), "utf8"));
-  const stage = {
+  const processes = {
     cpu: () => ({ postgres: processTreeCpuUs(postmasterPid), mongo: processCpuUs(mongodPid), redis: 0 }),
   };
   await using sink = await startSink();
   const bench = {
-    stage,
-    world: openDeliveryDataset(world.url, world.client, await redirectEndpoints(world, sink.url)),
+    processes,
+    dataset: openDeliveryDataset(dataset.url, dataset.client, await redirectEndpoints(dataset, sink.url)),
     sink,
   };
-  await using engine = await startEngine("waymark", world.url, { env });
+  await using engine = await startEngine("waymark", dataset.url, { env });
   const clear = async (): Promise<void> =>
-    void (await world.client.query("truncate webhook_delivery_pending"));
+    void (await dataset.client.query("truncate webhook_delivery_pending"));
   const drains: DrainResult[] = [];
   for (let round = -1; round < rounds; round += 1) {
-    const drained = await drain(bench, engine, { deliveries: MESSAGES, isHanging: false }, clear);
-    if (round >= 0) drains.push(drained);
+    const result = await drain(bench, engine, { deliveries: MESSAGES, isHanging: false }, clear);
+    if (round >= 0) drains.push(result);
   }
-  const of = (pick: (drained: DrainResult) => number): number => median(drains.map(pick));
+  const of = (pick: (result: DrainResult) => number): number => median(drains.map(pick));
   return {
     id: "delivery",
     name: "delivery, of a backlog of 10,000",
@@ -135,7 +135,7 @@ async function measureDelivery(world: GrowthDataset, options: SizeMeasureOptions
   };
 }
 
-/** Sends every endpoint's deliveries to the sink, and answers with their secrets. */
+/** Points all endpoints to the sink and returns their secrets. */
 async function redirectEndpoints({ client }: GrowthDataset, sinkUrl: string): Promise<string[]> {
   await client.query(
     `update webhook_endpoint set url = $1 || '/hook/' || n, version = version + 1, circuit_step = null, blocked_until = null

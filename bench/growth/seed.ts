@@ -1,6 +1,6 @@
 /**
- * A service that has grown to so many jobs: more partners of the same size, 5,000 jobs each over the last 90 days, and one
- * organisation that has a tenth of everything. Each job has its event; every tenth event was delivered to somebody.
+ * Seeds a service of a given size: organisations with 5,000 jobs each over the last 90 days, and one organisation with a tenth
+ * of all jobs. Each job has one event; every tenth event was delivered.
  */
 import pg from "pg";
 import { entities } from "../../src/app/entities.ts";
@@ -22,12 +22,12 @@ const LARGE_SHARE = 0.1;
 const JOBS_PER_ORGANIZATION = 5_000;
 const CHUNK = 50_000;
 const LARGE_TABLES = ["job", "job_event"];
-/** As many as the machine has cores, at least: PostgreSQL makes the rows. */
+/** Parallel sessions: PostgreSQL generates the rows, so one per core is enough. */
 const SESSIONS = 2;
 export const MESSAGES = 10_000;
 const FINISHED_SHARE = 0.1;
 
-/** Rows first, and all indexes and constraints on them afterwards; not durable until the end, but as any other table then. */
+/** Inserts rows before it creates indexes and constraints, and without synchronous commits until a final checkpoint. */
 export async function seedGrowth(seed: GrowthSeed): Promise<void> {
   const { url, client, jobs, onProgress } = seed;
   await migrateDatabase({ url, poolSize: 2, entities });
@@ -46,7 +46,7 @@ export async function seedGrowth(seed: GrowthSeed): Promise<void> {
   await rebuildJobCounters(client);
   onProgress("counters");
   for (const table of LARGE_TABLES) {
-    // At the beginning of each run, for all sizes alike, and not in the middle of some.
+    // Vacuum runs at the start of each run instead, so that it never runs during a measurement.
     await client.query(`alter table ${table} set (autovacuum_enabled = off)`);
   }
   await client.query("vacuum analyze");
@@ -109,7 +109,7 @@ interface DroppedDefinitions {
   constraints: string[];
 }
 
-/** Drops every index and constraint of the two large tables, and answers with what makes them again. */
+/** Drops all indexes and constraints of the two large tables and returns the statements that restore them. */
 async function dropIndexesAndConstraints(client: pg.Client): Promise<DroppedDefinitions> {
   const { rows: constraints } = await client.query<{ table: string; name: string; definition: string }>(
     `select conrelid::regclass::text as table, quote_ident(conname) as name, pg_get_constraintdef(oid) as definition
@@ -132,7 +132,7 @@ async function dropIndexesAndConstraints(client: pg.Client): Promise<DroppedDefi
   };
 }
 
-/** Endpoints of an organisation without jobs, so that no change is sent anywhere; messages for them, and their log. */
+/** Inserts endpoints of an organisation without jobs, so that changes cause no deliveries, and their messages and log. */
 async function seedDeliveries({ client, jobs }: GrowthSeed, { all }: Sessions): Promise<void> {
   await client.query(BENCH_TABLES);
   const { rows } = await client.query<{ id: string }>("select id from organization where name = 'receivers'");
@@ -174,7 +174,7 @@ const JOBS = `
   select uuidv7(created_at - now()), 'job.created', id, agent_id, contractor_id, 1, 'system', created_at, '{}', to_jsonb(made)
   from made`;
 
-/** Of the events of jobs evenly apart, the first of which came 90 days ago. */
+/** Picks events of jobs at equal intervals over the 90 days. */
 const MESSAGES_OF_EVENTS = `
   insert into bench_message
   select number, number % (select count(*)::int from bench_endpoint), job_event.id, '', ''

@@ -1,6 +1,6 @@
 /**
- * The load, in a process of its own: requests are sent when they are due, whether or not the ones before are answered, as
- * many partners would send them. Connections are bounded; one that waits for a connection in vain is given up.
+ * The load generator, in its own process. It sends requests at their due time, whether or not earlier ones are answered, as
+ * many independent clients would. Connections are limited; a request that gets none within 2 s is abandoned.
  */
 import type { Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -20,7 +20,7 @@ process.on("message", (job: TrafficJob) => void run(job).then((sent) => process.
 interface EncodedRequest {
   kind: string;
   bytes: Buffer;
-  /** Where a number is to be written. */
+  /** Positions of NUMBER_PLACEHOLDER in `bytes`. */
   numberOffsets: number[];
 }
 
@@ -28,14 +28,14 @@ type Send = (due: DueRequest) => Promise<void>;
 
 interface DueRequest {
   phase: Phase;
-  /** By the clock of the process. */
+  /** Due time on this process's clock. */
   atMs: number;
   startedMs: number;
 }
 
 async function run({ url, requests, phases }: TrafficJob): Promise<SentRequest[]> {
   const { hostname, port } = new URL(url);
-  const texts = requests.map((request) => encodeTrafficRequest(request, hostname));
+  const encoded = requests.map((request) => encodeTrafficRequest(request, hostname));
   const results: SentRequest[] = [];
   const open: Socket[] = [];
   let numbers = 0;
@@ -48,8 +48,8 @@ async function run({ url, requests, phases }: TrafficJob): Promise<SentRequest[]
   const connect = async (): Promise<Send> => {
     let connection = await begin();
     return async ({ phase, atMs, startedMs }) => {
-      const { kind, bytes } = withNumber(texts[numbers % texts.length] as EncodedRequest, (numbers += 1));
-      // The server lets go of those on which nothing has come for a while, as it does of a partner's.
+      const { kind, bytes } = withNumber(encoded[numbers % encoded.length] as EncodedRequest, (numbers += 1));
+      // The server closes idle connections.
       if (connection.socket.destroyed) connection = await begin();
       const sentMs = performance.now();
       const { status } = await connection.exchange(bytes).catch(() => ({ status: "0" }));
@@ -101,7 +101,7 @@ async function closedLoop(phase: Phase, connections: readonly Send[]): Promise<v
   );
 }
 
-/** Arrivals of a Poisson process. It does not sleep in between: a timer would be late by a millisecond, and send in bursts. */
+/** Sends requests at the times of a Poisson process. It never sleeps: a timer can be 1 ms late and would cause bursts. */
 async function openLoop(phase: Phase, rate: number, send: (due: DueRequest) => void): Promise<void> {
   const startedMs = performance.now();
   const untilMs = startedMs + phase.seconds * 1000;
@@ -117,7 +117,7 @@ function exponentialGapMs(rate: number): number {
   return (-Math.log(1 - Math.random()) * 1000) / rate;
 }
 
-/** Sends on whichever connection is free, the oldest first. */
+/** Sends each request on a free connection; without one, requests wait in order of their due time. */
 function createDispatchQueue(connections: readonly Send[], giveUp: (due: DueRequest) => void) {
   const free = [...connections];
   const waiting: DueRequest[] = [];

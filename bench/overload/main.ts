@@ -1,7 +1,7 @@
 /**
- * `npm run bench:overload`: what is answered, and how soon, when three times as many requests come as the server can answer.
+ * `npm run bench:overload`: responses and latency at three times the server's capacity.
  * Options: --jobs=N --fresh --seconds=60 (of overload) --only=lists,mixed --write (into docs/performance.md). Exits with 1
- * where what is promised did not hold.
+ * if a budget is missed.
  */
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -24,7 +24,7 @@ const { values: options } = parseArgs({
 
 const folder = resolve(process.env["BENCH_DATA_DIR"] ?? join(import.meta.dirname, "../../.waymark-bench"));
 const [jobs, seconds] = [Number(options.jobs), Number(options.seconds)];
-/** Of fewer seconds one slow request makes the p99. */
+/** In a shorter run one slow request decides the p99. */
 const isJudged = seconds >= 20;
 const startedMs = performance.now();
 const onProgress = (text: string): void =>

@@ -1,4 +1,4 @@
-/** One mixture: what the server can at all, what it does in calm, and at three times what it can. */
+/** Measures one mixture of requests: the server's capacity, then its behaviour at 30 %, 300 % and again 30 % of it. */
 import { once } from "node:events";
 import type { BenchDatabase } from "../database.ts";
 import { endProcess, startProcess, WAYMARK_NODE_FLAGS, startServer } from "../servers.ts";
@@ -8,13 +8,13 @@ import type { Phase, SentRequest, TrafficJob, TrafficRequest } from "./protocol.
 export interface OverloadOptions {
   database: BenchDatabase;
   requests: readonly TrafficRequest[];
-  /** Of overload; the other phases are shorter. */
+  /** Duration of the overload; the other phases last a third of it, at least 5 s. */
   seconds: number;
   onProgress: (text: string) => void;
 }
 
 export interface OverloadResult {
-  /** Answers a second. */
+  /** Responses with status 200 per second. */
   capacity: number;
   phases: MeasuredPhase[];
 }
@@ -25,9 +25,9 @@ export interface MeasuredPhase {
   sent: SentRequest[];
 }
 
-/** Enough to keep the server busy, without a line. */
+/** Enough to keep the server busy without queueing. */
 const CLOSED_LOOP_CONNECTIONS = 16;
-/** As a balancer with many partners behind it would hold. */
+/** As many as a balancer with many clients would hold. */
 const CONNECTIONS = 256;
 const BASELINE_LOAD = 0.3;
 const OVERLOAD_LOAD = 3;
@@ -42,7 +42,7 @@ export const phaseNames = {
 export async function measureOverload(options: OverloadOptions): Promise<OverloadResult> {
   const { seconds, onProgress } = options;
   const short = Math.max(5, seconds / 3);
-  onProgress("capacity, then three times that, without protection");
+  onProgress("measuring the capacity, and three times that without protection");
   const warmUp: Phase = {
     name: "warm-up",
     seconds: short / 2,
@@ -65,7 +65,7 @@ export async function measureOverload(options: OverloadOptions): Promise<Overloa
   const sentWithout = await unprotected.run([without]);
   await unprotected[Symbol.asyncDispose]();
 
-  onProgress("the same with protection");
+  onProgress("measuring with protection");
   await using protectedSide = await startSide(options, true);
   const calm = open(phaseNames.calm, BASELINE_LOAD, short);
   const after = open(phaseNames.after, BASELINE_LOAD, short);
@@ -92,20 +92,20 @@ interface RunningSide extends AsyncDisposable {
   run(phases: readonly Phase[]): Promise<SentRequest[]>;
 }
 
-/** A server, and the process that sends it requests, each bound to its core. */
+/** Starts a server and a load generator, each bound to its core. */
 async function startSide(
   { database, requests }: OverloadOptions,
   isProtected: boolean,
 ): Promise<RunningSide> {
   await using opened = new AsyncDisposableStack();
-  // Most connections rest while less is asked.
+  // Most connections are idle in the phases with less load.
   const env = { LOAD_SHEDDING: isProtected ? "on" : "off", KEEP_ALIVE_TIMEOUT: "10m" };
   const server = opened.use(await startServer("waymark", database.url, WAYMARK_NODE_FLAGS, env));
   pinToCore(cores?.server, server.pid);
   const load = startProcess("overload/generator.ts", {}, []);
   opened.defer(() => endProcess(load));
   pinToCore(cores?.load, load.pid as number);
-  const ended = once(load, "exit").then(() => Promise.reject(new Error("The load ended early")));
+  const ended = once(load, "exit").then(() => Promise.reject(new Error("The load generator ended early")));
   ended.catch(() => undefined);
   const resources = opened.move();
   return {

@@ -1,18 +1,18 @@
-/** What the bench and the process of its load say to each other. */
+/** Messages between the benchmark and its load generator. */
 import type { LoadRequest } from "../load.ts";
 
 export interface TrafficRequest extends LoadRequest {
-  /** Which row it counts in. */
+  /** The kind of request, which decides the table row. */
   kind: string;
 }
 
-/** Where these digits stand in a body, another number is sent each time, so that each change is one. */
+/** The generator replaces these digits in a body with a new number for each request, so that every PATCH is a change. */
 export const NUMBER_PLACEHOLDER = "0000000000";
 
 export interface Phase {
   name: string;
   seconds: number;
-  /** Requests a second, whatever becomes of them. Null: each connection sends its next when its last is answered. */
+  /** Requests per second, independent of responses. Null: each connection sends its next request after a response. */
   rate: number | null;
   connections: number;
 }
@@ -20,18 +20,18 @@ export interface Phase {
 export interface TrafficJob {
   url: string;
   requests: readonly TrafficRequest[];
-  /** One after the other, without a pause. */
+  /** Run one after the other, without a pause. */
   phases: readonly Phase[];
 }
 
-/** One request, by the clock of the load; its phase is the one in which it was to be sent. */
+/** One request, with times on the generator's clock; `phase` is the phase of its due time. */
 export interface SentRequest {
   kind: string;
   phase: string;
-  /** When it was to be sent, since its phase began. */
+  /** Due time since the start of the phase. */
   dueMs: number;
   sentMs: number;
   answeredMs: number;
-  /** 0: no connection came free for it in time, or its connection broke. */
+  /** HTTP status; 0 if no connection was free within 2 s or the connection broke. */
   status: number;
 }

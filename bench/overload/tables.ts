@@ -1,26 +1,26 @@
-/** What was measured, as Markdown. */
+/** Formats the results as Markdown. */
 import { formatNumber } from "../report.ts";
 import { phaseNames, type OverloadResult, type MeasuredPhase } from "./measure.ts";
 import type { SentRequest } from "./protocol.ts";
 
 const HEADINGS = [
   "requests",
-  "asked",
-  "asked a second",
-  "answered a second",
+  "offered load",
+  "requests/s",
+  "responses/s",
   "of capacity",
   "refused",
   "failed",
-  "answers: p50 / p99 ms",
-  "× the p99 in calm",
-  "the same since they were due: p99 ms",
+  "responses: p50 / p99 ms",
+  "p99 ÷ p99 at 30 %",
+  "p99 ms from due time",
   "refusals: p50 / p99 ms",
 ];
-/** Budgets: docs/performance.md. */
+/** Budgets (docs/performance.md): p99 at 300 % relative to 30 %, and the last refusal after the overload. */
 const MAX_LATENCY_RATIO = 3;
 const MAX_RECOVERY_MS = 5_000;
 
-/** All of them together, then kind by kind where there are several. */
+/** Formats the rows of all requests together, and one row per kind if there are several kinds. */
 export function formatOverload(mixture: string, { capacity, phases }: OverloadResult): string[] {
   const kinds = [...new Set(phases.flatMap(({ sent }) => sent.map(({ kind }) => kind)))].filter(Boolean);
   const parts = kinds.length > 1 ? [null, ...kinds.toSorted()] : [null];
@@ -39,7 +39,7 @@ export function tableHead(): string[] {
   return [`| ${HEADINGS.join(" | ")} |`, `|${"---|".repeat(HEADINGS.length)}`];
 }
 
-/** What was promised of all requests together and did not hold, in words. */
+/** Describes each missed budget; budgets apply to all requests of a mixture together. */
 export function findBrokenPromises(mixture: string, measured: OverloadResult): string[] {
   const p99 = (name: string): number =>
     percentile(latencies(sentInPhase(measured, name).filter(isAnswered)), 0.99);
@@ -50,19 +50,19 @@ export function findBrokenPromises(mixture: string, measured: OverloadResult): s
     .filter((each) => !isAnswered(each) && !isRejected(each)).length;
   const lastMs = lastRejectedMs(sentInPhase(measured, phaseNames.after));
   return [
-    ...(times > MAX_LATENCY_RATIO ? [`p99 is ${formatNumber(times)} times that of calm`] : []),
-    ...(failed > 0 ? [`${failed} were neither answered nor refused`] : []),
+    ...(times > MAX_LATENCY_RATIO ? [`p99 is ${formatNumber(times)} times that at 30 %`] : []),
+    ...(failed > 0 ? [`${failed} requests got neither a response nor a refusal`] : []),
     ...(lastMs > MAX_RECOVERY_MS
-      ? [`the last was refused ${formatNumber(lastMs)} ms after the overload`]
+      ? [`the last refusal came ${formatNumber(lastMs)} ms after the overload`]
       : []),
   ].map((text) => `${mixture}: ${text}`);
 }
 
 export function formatVerdict(broken: readonly string[]): string {
-  return broken.length === 0 ? "All that is promised held." : `**Did not hold:** ${broken.join("; ")}.`;
+  return broken.length === 0 ? "All budgets are met." : `**Missed:** ${broken.join("; ")}.`;
 }
 
-/** While protection was on. */
+/** Returns the requests of a phase with protection. */
 function sentInPhase({ phases }: OverloadResult, name: string): SentRequest[] {
   return phases.find(({ phase, isProtected }) => isProtected && phase.name === name)?.sent ?? [];
 }
@@ -71,18 +71,18 @@ function lastRejectedMs(after: readonly SentRequest[]): number {
   return Math.max(0, ...after.filter(isRejected).map(({ dueMs }) => dueMs));
 }
 
-/** How soon nothing was left of the overload. */
+/** Describes the refusals after the overload. */
 export function formatRecovery(mixture: string, measured: OverloadResult): string {
   const after = sentInPhase(measured, phaseNames.after);
   const refused = after.filter(isRejected);
   const last = lastRejectedMs(after);
   return refused.length === 0
-    ? `${mixture}: no request that was due after the overload was refused.`
-    : `${mixture}: of the requests that were due after the overload ${refused.length} were refused, the last ${formatNumber(last)} ms after it.`;
+    ? `${mixture}: no request was refused after the overload.`
+    : `${mixture}: ${refused.length} requests were refused after the overload, the last ${formatNumber(last)} ms after it.`;
 }
 
-function isOf({ kind }: SentRequest, wanted: string | null): boolean {
-  return wanted === null || kind === wanted;
+function isOf({ kind }: SentRequest, expectedKind: string | null): boolean {
+  return expectedKind === null || kind === expectedKind;
 }
 
 function formatLine(
@@ -125,7 +125,7 @@ function isRejected({ status }: SentRequest): boolean {
   return status === 503;
 }
 
-/** From sending to the answer. */
+/** Returns the sorted times from sending to the response. */
 function latencies(sent: readonly SentRequest[]): number[] {
   return sorted(sent.map(({ sentMs, answeredMs }) => answeredMs - sentMs));
 }

@@ -1,4 +1,4 @@
-/** What is sent: lists alone, and a mixture in which one request costs a hundred times what another does. */
+/** The mixtures: lists only, and a mixture in which some requests cost a hundred times as much as others. */
 import { createGraphqlWorkload } from "../graphql/workload.ts";
 import type { BenchDatabase } from "../database.ts";
 import { createWorkload, type Workload } from "../workload.ts";
@@ -8,7 +8,7 @@ import { NUMBER_PLACEHOLDER, type TrafficRequest } from "./protocol.ts";
 export const mixtures = ["lists", "mixed"] as const;
 export type Mixture = (typeof mixtures)[number];
 
-/** Requests of a kind among a thousand. */
+/** Requests of each kind per thousand. */
 const MIXED_WEIGHTS = { "list of 10": 800, "update of one": 170, "GraphQL, one job": 20, "batch of 20": 10 };
 const TOTAL_REQUESTS = 20_000;
 

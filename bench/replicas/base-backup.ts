@@ -1,4 +1,4 @@
-/** A physical backup of a PostgreSQL that runs, by the low-level functions of its manual: no tool but `postgres` is there. */
+/** Takes a physical backup of a running PostgreSQL with the low-level backup functions; pg_basebackup is not available. */
 import { execFile } from "node:child_process";
 import { chown, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,21 +8,21 @@ import type { Cluster } from "../../src/embedded/postgres/cluster.ts";
 
 export interface BaseBackup {
   cluster: Pick<Cluster, "clusterDir" | "runAs">;
-  /** The superuser's; `wal_level` is `replica` at least. */
+  /** Of a superuser; the server needs at least `wal_level=replica`. */
   url: string;
-  /** Where the copy goes; it is not there yet. */
+  /** The target folder; it must not exist. */
   folder: string;
 }
 
 /**
- * Copies the files, and adds what tells PostgreSQL that they were copied while it ran, and `signal`: what it is to do with
- * them (`standby.signal`, `recovery.signal`). The log is left out: whoever starts the copy says where it is.
+ * Copies the data folder, and adds the backup label and `signal` (`standby.signal` or `recovery.signal`). The write-ahead log
+ * is left out, so the caller must configure where the copy gets it.
  */
 export async function takeBaseBackup(
   { cluster, url, folder }: BaseBackup,
   signal: "standby.signal" | "recovery.signal",
 ): Promise<void> {
-  // The same session has to begin and to end it, and Waymark's own end those that are silent for as long as a copy may take.
+  // One session must start and stop the backup; Waymark's pool would close it, because it is idle during the copy.
   const session = new pg.Client(url);
   await session.connect();
   await session.query("select pg_backup_start('backup', fast := true)");

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:replicas [-- --jobs=N --rounds=N --requests=N --only=list10,list100,stats --fresh --write]`: one API process
- * whose lists a streaming standby answers, against one without; and how many lists it answers while jobs are changed. On the
- * database of `npm run bench`; the standby is a copy of it, and as large.
+ * `npm run bench:replicas [-- --jobs=N --rounds=N --requests=N --only=list10,list100,stats --fresh --write]`: compares an API
+ * process whose lists a streaming standby answers with one without a replica, and measures the standby's share while jobs change.
+ * It uses the database of `npm run bench`; the standby is a full copy.
  */
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -70,7 +70,7 @@ for (const row of rows) {
   onProgress(row.name);
   compared.push({ name: row.name, ...(await compareSides(bench, row.requests)) });
 }
-onProgress("lists while jobs are changed");
+onProgress("measuring lists while jobs change");
 const shares = await measureSharesUnderChanges(bench, {
   lists: () => rest.lists(requests, 10),
   updates: () => rest.updates(requests),

@@ -1,4 +1,4 @@
-/** The same requests to a server with a replica and to one without, in turns. */
+/** Sends the same requests alternately to a server with a replica and to one without. */
 import { processTreeCpuUs } from "../process-usage.ts";
 import type { LoadRequest } from "../load.ts";
 import { measureRound, type Figures } from "../comparison.ts";
@@ -6,7 +6,7 @@ import type { BenchServer, LoadGenerator } from "../servers.ts";
 
 export interface ReplicaBench {
   load: LoadGenerator;
-  /** Changes jobs meanwhile. */
+  /** Sends updates during the measurement. */
   changes: LoadGenerator;
   rounds: number;
   withReplica: BenchServer;
@@ -16,7 +16,7 @@ export interface ReplicaBench {
 }
 
 export interface ReplicaFigures extends Figures {
-  /** Microseconds a request of the standby's CPU. */
+  /** CPU microseconds of the standby per request. */
   standbyUs: number;
 }
 
@@ -25,9 +25,9 @@ export interface ReplicaComparison {
   without: ReplicaFigures;
 }
 
-/** Of the lists that might go to the replica, in percent, by what became of them. */
+/** Share of list queries in percent, by the database that answered them and the reason. */
 export interface ReplicaShare {
-  /** A second, while they were asked. */
+  /** Changes per second during the measurement. */
   changes: number;
   current: number;
   changed: number;
@@ -57,11 +57,11 @@ async function measureSide(
   server: BenchServer,
   requests: () => LoadRequest[],
 ): Promise<ReplicaFigures> {
-  const asked = requests();
+  const requested = requests();
   const before = processTreeCpuUs(standbyPid);
-  const side = { server, requests: () => asked };
+  const side = { server, requests: () => requested };
   const figures = await measureRound({ load, postmasterPid: primaryPid, rounds: 1 }, CONNECTIONS, side);
-  return { ...figures, standbyUs: (processTreeCpuUs(standbyPid) - before) / asked.length };
+  return { ...figures, standbyUs: (processTreeCpuUs(standbyPid) - before) / requested.length };
 }
 
 function medians(rounds: readonly ReplicaFigures[]): ReplicaFigures {
@@ -76,13 +76,13 @@ interface ReplicaRequests {
   updates: () => LoadRequest[];
 }
 
-/** Who answers while so many connections change jobs as fast as they can. */
+/** Measures the shares while 0, 1 and 4 connections send updates as fast as they can. */
 export async function measureSharesUnderChanges(
   bench: ReplicaBench,
-  asked: ReplicaRequests,
+  requested: ReplicaRequests,
 ): Promise<ReplicaShare[]> {
   const shares: ReplicaShare[] = [];
-  for (const connections of [0, 1, 4]) shares.push(await measureShare(bench, asked, connections));
+  for (const connections of [0, 1, 4]) shares.push(await measureShare(bench, requested, connections));
   return shares;
 }
 
@@ -96,7 +96,7 @@ async function measureShare(
   const listed = load
     .run({ url, connections: CONNECTIONS, requests: lists() })
     .finally(() => (listing = false));
-  let made = 0;
+  let sentCount = 0;
   let tookMs = 0;
   while (connections > 0 && listing) {
     const { latenciesMs, wallMs } = await changes.run({
@@ -104,7 +104,7 @@ async function measureShare(
       connections,
       requests: updates().slice(0, 50 * connections),
     });
-    made += latenciesMs.length;
+    sentCount += latenciesMs.length;
     tookMs += wallMs;
   }
   await listed;
@@ -112,7 +112,7 @@ async function measureShare(
   const [current = 0, changed = 0, other = 0] = after.map((count, at) => count - (before[at] ?? 0));
   const percent = (count: number): number => (100 * count) / (current + changed + other);
   return {
-    changes: tookMs === 0 ? 0 : (made / tookMs) * 1_000,
+    changes: tookMs === 0 ? 0 : (sentCount / tookMs) * 1_000,
     current: percent(current),
     changed: percent(changed),
     other: percent(other),

@@ -1,4 +1,4 @@
-/** A streaming standby of an embedded PostgreSQL, made of its files as PostgreSQL's manual has it: no tool but `postgres` is there. */
+/** A streaming standby of an embedded PostgreSQL, made from a copy of its files; pg_basebackup is not available. */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
@@ -14,26 +14,26 @@ import { takeBaseBackup } from "./base-backup.ts";
 
 export interface Standby extends AsyncDisposable {
   readonly url: string;
-  /** Of its postmaster. */
+  /** Process id of its postmaster. */
   readonly pid: number;
-  /** Resolves once nothing more is replayed: what is committed from then on, it does not have. */
+  /** Pauses replay: resolves once later commits are no longer visible here. */
   pause(): Promise<void>;
   resume(): Promise<void>;
-  /** Resolves once it has everything that is committed by now. */
+  /** Resolves once every commit up to now is replayed. */
   catchUp(): Promise<void>;
-  /** It becomes a server of its own, and follows no more. */
+  /** Turns it into an independent primary. */
   promote(): Promise<void>;
 }
 
 export interface StandbyOptions {
-  /** The primary's data folder. The standby's own is made in it, and taken away at the end. */
+  /** The primary's data folder. The standby's folder is created in it and deleted at the end. */
   dataDir: string;
   primaryUrl: string;
-  /** Further arguments of `postgres`. */
+  /** Additional arguments for `postgres`. */
   flags?: readonly string[];
 }
 
-/** What the primary has to be started with beside what it always is. */
+/** Additional arguments that the primary must be started with. */
 export const primaryFlags = toFlags(["wal_level=replica", "max_wal_senders=8", "wal_keep_size=128MB"]);
 
 export function toFlags(settings: readonly string[]): string[] {
@@ -93,7 +93,7 @@ function createStandbyControls(
       await standby.query(sql`select pg_wal_replay_resume()`);
     },
     async catchUp() {
-      // A commit takes all before it along; without one, the last of the log may wait for seconds in the primary's memory.
+      // A commit flushes the log; without one, its end could stay in the primary's memory for seconds.
       await primary.query(sql`select pg_logical_emit_message(true, 'waymark', '')`);
       const [at] = await primary.query<{ place: string }>(
         sql`select pg_current_wal_flush_lsn()::text as place`,
@@ -106,7 +106,7 @@ function createStandbyControls(
   };
 }
 
-/** At once: nothing of it is wanted any more. */
+/** Stops the server immediately, without a checkpoint. */
 async function killServer(server: ChildProcess): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return;
   const ended = once(server, "exit");
@@ -117,7 +117,7 @@ async function killServer(server: ChildProcess): Promise<void> {
 const TIMEOUT_MS = 60_000;
 const POLL_INTERVAL_MS = 10;
 
-/** What fails counts as not yet. */
+/** Treats errors as not yet. */
 async function waitUntil(holds: () => Promise<boolean>): Promise<void> {
   for (
     const sinceMs = performance.now();
@@ -125,5 +125,5 @@ async function waitUntil(holds: () => Promise<boolean>): Promise<void> {
     await pause(POLL_INTERVAL_MS)
   )
     if (await holds().catch(() => false)) return;
-  throw new Error("The standby does not get there");
+  throw new Error("The standby did not reach the expected state within 60 s");
 }

@@ -1,4 +1,4 @@
-/** What was measured, as Markdown. */
+/** Formats the results as Markdown. */
 import type { ReplicaComparison, ReplicaShare, ReplicaFigures } from "./measure.ts";
 
 export function formatReplicas(
@@ -6,13 +6,13 @@ export function formatReplicas(
   shares: readonly ReplicaShare[],
 ): string {
   return [
-    "a: with a replica; b: without",
+    "a: with a replica; b: without a replica",
     "",
-    "| | requests/s a, b | p50 ms a, b | p99 ms a, b | CPU µs a request, Node a, b | primary a, b | standby a |",
+    "| | requests/s a, b | p50 ms a, b | p99 ms a, b | CPU µs per request: Node a, b | primary a, b | standby a |",
     "|---|---|---|---|---|---|---|",
     ...compared.map(formatLine),
     "",
-    "| changes a second meanwhile | lists of 10 by the replica | by the primary, as the organisation's jobs had just changed | by the primary, for another reason |",
+    "| changes per second | lists of 10 from the replica | from the primary: the organisation's jobs had just changed | from the primary: other reasons |",
     "|---|---|---|---|",
     ...shares.map(
       ({ changes, current, changed, other }) =>

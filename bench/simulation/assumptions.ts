@@ -1,27 +1,27 @@
-/** What the simulation takes for granted, because no measurement on one machine can tell it. */
+/** Assumptions of the simulation that cannot be measured on one machine. */
 export interface Assumptions {
   organizations: number;
   /** At the peak of the day. */
   deliveriesPerSecond: number;
-  /** An agent's and a contractor's endpoint. */
+  /** 2: the agent's endpoint and the contractor's. */
   deliveriesPerChange: number;
   readsPerChange: number;
-  /** Of the changes, those that come in batches. */
+  /** Share of changes that are sent in batches. */
   batchedShare: number;
-  /** Of the attempts at healthy endpoints, those that have to be made again. */
+  /** Share of attempts at healthy endpoints that fail and are retried. */
   retriedShare: number;
-  /** Of the endpoints, those that never answer with success. */
+  /** Share of endpoints that never answer with success. */
   brokenShare: number;
-  /** Until a receiver has answered. */
+  /** Response time of a receiver. */
   answerS: number;
-  /** Of the peak, what comes in an organisation's quietest minute. */
+  /** An organisation's lowest rate of the day, as a share of its peak. */
   nightShare: number;
-  /** Of the cores, at the peak. */
+  /** Target CPU utilisation at the peak. */
   utilisation: number;
-  /** How large a machine the primary gets. */
+  /** CPU cores of the primary's machine. */
   coresOfPrimary: number;
   retentionDays: number;
-  /** What an endpoint's owner may set at most. */
+  /** The highest limits that an endpoint's owner can set. */
   endpointPerSecond: number;
   endpointInFlight: number;
 }
@@ -43,10 +43,10 @@ export const ASSUMPTIONS: Assumptions = {
   endpointInFlight: 64,
 };
 
-/** Deliveries that a worker has on their way at most (`src/webhooks/dispatcher/dispatcher.ts`). */
+/** Concurrent deliveries of a worker (`src/webhooks/dispatcher/dispatcher.ts`). */
 export const WORKER_SLOTS = 512;
 
-/** Connections to the primary, with the default pool (docs/operations.md): REST, GraphQL, and those that listen. */
+/** Connections to the primary with the default pools (docs/operations.md): REST, GraphQL, and LISTEN. */
 export const API_CONNECTIONS = 10 + 10 + 3;
-/** Mails and the like, deliveries, and those that listen. */
+/** Mails and other tasks, deliveries, and LISTEN. */
 export const WORKER_CONNECTIONS = 10 + 4 + 3;

@@ -1,16 +1,16 @@
-/** What one of each thing costs, from what whole phases took. */
+/** Derives the cost of one list, change, delivery or retry from the totals of whole phases. */
 
-/** Of one phase as a whole: counts, and CPU in microseconds. */
+/** Totals of one phase: counts, and CPU time in microseconds. */
 export interface Figures {
   apiUs: number;
   workerUs: number;
   postgresUs: number;
   mongoUs: number;
-  /** Of PostgreSQL. */
+  /** SQL statements. */
   statements: number;
   /** Bytes of PostgreSQL's write-ahead log. */
   walBytes: number;
-  /** Commands of MongoDB. */
+  /** MongoDB commands. */
   mongoCommands: number;
 }
 
@@ -19,12 +19,12 @@ export interface Phase {
   reads: number;
   changes: number;
   deliveries: number;
-  /** Attempts beyond the first of each delivery. */
+  /** Attempts after the first of each delivery. */
   retries: number;
   figures: Figures;
 }
 
-/** Bytes on disk of one row, its indexes included. */
+/** Bytes on disk per row, including its indexes. */
 export interface RowBytes {
   job: number;
   event: number;
@@ -35,7 +35,7 @@ export interface RowBytes {
 export interface Costs {
   read: Figures;
   change: Figures;
-  /** Of one item of a batch. */
+  /** The cost of one item of a batch. */
   batchedChange: Figures;
   delivery: Figures;
   retry: Figures;
@@ -56,7 +56,7 @@ export function mapFigures(of: (name: keyof Figures) => number): Figures {
   return Object.fromEntries(figureNames.map((name) => [name, of(name)])) as unknown as Figures;
 }
 
-/** What was measured, phase by phase; `deliveries` by the deliveries a second that were meant. */
+/** The measured phases; `meant` is the intended rate of deliveries per second. */
 export interface Phases {
   rest: Phase;
   lists: Phase;
@@ -66,13 +66,13 @@ export interface Phases {
   retries: Phase;
 }
 
-/** What one costs at each rate, and that of the highest rate for all that follows. */
+/** The delivery costs at each rate; the highest rate is used for the fleet. */
 export interface PhaseCosts extends Omit<Costs, "bytes"> {
   rest: Figures;
   deliveries: { meant: number; reached: number; figures: Figures }[];
 }
 
-/** Each phase does one thing more than those before it, whose costs are taken off. */
+/** Each phase adds one kind of work, so the known costs of the other work are subtracted. */
 export function computeCosts({ rest, lists, changes, batches, deliveries, retries }: Phases): PhaseCosts {
   const atRest = perSecond(rest);
   const batchedChange = costPerItem(withoutRest(batches, atRest), batches.changes);
@@ -105,24 +105,24 @@ export function computeCosts({ rest, lists, changes, batches, deliveries, retrie
   };
 }
 
-/** How far two rates of deliveries are apart. */
+/** Returns the difference of two delivery rates, per second. */
 function rateDistance(a: Phase, b: Phase): number {
   return Math.abs(a.deliveries / a.seconds - b.deliveries / b.seconds);
 }
 
-/** What the processes do whether or not anything comes, a second. */
+/** Divides a phase at rest by its seconds. */
 function perSecond({ seconds, figures }: Phase): Figures {
   return mapFigures((name) => figures[name] / seconds);
 }
 
-/** What the processes did because of the work: without what they do at rest. */
+/** Subtracts what the processes would have used at rest. */
 function withoutRest({ seconds, figures }: Phase, rest: Figures): Figures {
   return mapFigures((name) => figures[name] - rest[name] * seconds);
 }
 
 /**
- * Of one of `count`, where `others` is what the rest of the phase's work cost. Never below zero: what is too small to be
- * told from what else the machine does counts as nothing.
+ * Returns the cost per item after subtracting `others`, the cost of the phase's other work. Never negative: a cost below the
+ * machine's noise counts as 0.
  */
 function costPerItem(figures: Figures, count: number, others: Figures = ZERO_FIGURES): Figures {
   return mapFigures((name) => (count === 0 ? 0 : Math.max(0, (figures[name] - others[name]) / count)));

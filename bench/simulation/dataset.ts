@@ -1,4 +1,4 @@
-/** A thousand organisations of uneven size with their jobs, and an endpoint for each once deliveries are to be measured. */
+/** The data of the simulation's measurements: 1,000 organisations of uneven size with jobs, later with an endpoint each. */
 import pg from "pg";
 import { entities } from "../../src/app/entities.ts";
 import { migrateDatabase } from "../../src/platform/postgres/migrate.ts";
@@ -19,9 +19,9 @@ export interface SimulationDataset extends AsyncDisposable {
   organizations: BenchOrganization[];
   seededAt: Date;
   statements: DeliveryDataset["takeStatementCount"];
-  /** An endpoint of each organisation, at this receiver. Answers with the secrets. */
+  /** Adds an endpoint for each organisation and returns their secrets. */
   addEndpoints(sinkUrl: string): Promise<string[]>;
-  /** Where all endpoints point from now on, each with its number at the end. */
+  /** Changes the URLs of all endpoints; each ends with the endpoint's number. */
   redirectEndpoints(url: string): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export async function openSimulationDataset(
   await client.connect();
   stack.defer(() => client.end());
   await client.query("set pg_stat_statements.track = 'none'");
-  // So that no checkpoint comes while it measures, after which each page would be written to the log whole once.
+  // A checkpoint during a measurement would cause full-page writes.
   await client.query("alter system set checkpoint_timeout = '1h'");
   await client.query("select pg_reload_conf()");
   await client.query("create extension pg_stat_statements");
@@ -76,7 +76,7 @@ export async function openSimulationDataset(
   };
 }
 
-/** How many there are of what changes bring about. */
+/** Row counts of the tables that changes write to. */
 export interface WrittenCounts {
   events: number;
   deliveries: number;
@@ -91,7 +91,7 @@ export async function countWritten(client: pg.Client): Promise<WrittenCounts> {
   return rows[0] as WrittenCounts;
 }
 
-/** What is not sent yet; it looks into the queue alone, since its time counts as PostgreSQL's. */
+/** Counts pending deliveries. It reads only the queue's partition, because its CPU time counts as PostgreSQL's. */
 export async function countPending(client: pg.Client): Promise<number> {
   const { rows } = await client.query<{ pending: number }>(
     "select count(*)::int as pending from webhook_delivery where status = 'pending'",
@@ -99,7 +99,7 @@ export async function countPending(client: pg.Client): Promise<number> {
   return rows[0]?.pending ?? 0;
 }
 
-/** Of the queue only the log behind it: what waits is little, and its place is used again and again. */
+/** Sizes a delivery by the finished partition: pending rows are few, and their space is reused. */
 export async function readRowBytes(client: pg.Client): Promise<RowBytes> {
   const { rows } = await client.query<RowBytes>(
     `select pg_total_relation_size('job') / (select greatest(count(*), 1) from job)::float8 as job,
@@ -110,11 +110,11 @@ export async function readRowBytes(client: pg.Client): Promise<RowBytes> {
   return rows[0] as RowBytes;
 }
 
-/** With all its partitions. */
+/** Includes all partitions. */
 const sizeOf = (table: string): string =>
   `select coalesce(sum(pg_total_relation_size(relid)), 0) from pg_partition_tree('${table}')`;
 
-/** To this database, by what they are called; the bench's own, of that name or of none, are left out. */
+/** Counts connections to this database by application name, without those of the benchmark. */
 export async function countConnections(client: pg.Client): Promise<Map<string, number>> {
   const { rows } = await client.query<{ name: string; count: number }>(
     `select application_name as name, count(*)::int as count from pg_stat_activity

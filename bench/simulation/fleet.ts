@@ -1,8 +1,8 @@
-/** The arithmetic: what it takes to carry the load at its peak, from what one of each thing costs. */
+/** Computes the fleet for the peak load from the cost of each kind of work. */
 import { API_CONNECTIONS, WORKER_CONNECTIONS, WORKER_SLOTS, type Assumptions } from "./assumptions.ts";
 import { sumFigures, type Costs, type Figures } from "./costs.ts";
 
-/** A second. */
+/** Rates per second. */
 export interface FleetLoad {
   reads: number;
   changes: number;
@@ -21,22 +21,22 @@ interface Cores {
 
 export interface FleetSize {
   load: FleetLoad;
-  /** CPU seconds a second, each kind fully used. */
+  /** CPU seconds per second. */
   busyCores: Cores;
   apis: number;
   workers: number;
-  /** At the chosen utilisation; `withLists`: where no replica answers them. */
+  /** Cores of the primary at the target utilisation, when it answers lists itself (`withLists`) and when replicas do. */
   primaryCoreCounts: { withLists: number; without: number };
   replicaCores: number;
   statements: number;
   walBytes: number;
   mongoCommands: number;
   connections: number;
-  /** Of `coresOfPrimary` each, with lists on replicas. */
+  /** Primaries with `coresOfPrimary` cores, with lists on replicas. */
   shards: number;
-  /** That one primary carries, with lists on replicas. */
+  /** Deliveries per second of one primary, with lists on replicas. */
   deliveriesPerPrimary: number;
-  /** That can be sent a second after an outage, while as much comes as ever, with nothing held back for safety. */
+  /** Deliveries per second that can be sent after an outage, with new changes at the usual rate and CPU fully used. */
   maxDeliveries: number;
 }
 
@@ -50,7 +50,7 @@ function computeLoad(deliveries: number, assumptions: Assumptions): FleetLoad {
   };
 }
 
-/** Of all that writes and sends; lists are apart, since replicas can answer them. */
+/** Adds up all work except lists. */
 function sumWork(load: FleetLoad, costs: Costs, { batchedShare }: Assumptions): Figures {
   return sumFigures([
     { figures: costs.change, count: load.changes * (1 - batchedShare) },
@@ -99,7 +99,7 @@ export function sizeFleet(costs: Costs, assumptions: Assumptions): FleetSize {
   };
 }
 
-/** By a primary of the size that it was given, whose changes go on. */
+/** Returns the deliveries per second that the primary can handle besides its changes. */
 function deliveriesBesideChanges(
   costs: Costs,
   assumptions: Assumptions,
@@ -110,7 +110,7 @@ function deliveriesBesideChanges(
   return (cores.primary / assumptions.utilisation - changes) / ofDelivery;
 }
 
-/** Bytes on disk after the retention. Events are kept for good: theirs are those of a year. */
+/** Bytes on disk. Events are never deleted, so they are given per year; the others for the retention period. */
 export interface DiskUsage {
   deliveries: number;
   attempts: number;

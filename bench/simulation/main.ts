@@ -1,7 +1,7 @@
 /**
- * `npm run simulate`: what a change and a delivery cost, measured on 1,000 organisations, and from that in virtual time what
- * a fleet for 10,000 deliveries a second has to be. Options: --rates=250,500,1000,2000 --seconds=20 (of each phase)
- * --warm-up=15 (seconds) --jobs=50000 --model (with the costs that the last run kept) --write (both tables into docs/scaling.md).
+ * `npm run bench:simulate`: measures the cost of a change and of a delivery with 1,000 organisations, then computes and simulates
+ * a fleet for 10,000 deliveries per second. Options: --rates=250,500,1000,2000 --seconds=20 (of each phase)
+ * --warm-up=15 (seconds) --jobs=50000 --model (with the costs of the last run) --write (both tables into docs/scaling.md).
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -20,7 +20,7 @@ const { values: options } = parseArgs({
   options: {
     rates: { type: "string", default: "250,500,1000,2000" },
     seconds: { type: "string", default: "20" },
-    // Until V8 has compiled what is asked for again and again: before that a request takes several times as much.
+    // Requests cost several times as much until V8 has compiled the hot code.
     "warm-up": { type: "string", default: "15" },
     jobs: { type: "string", default: "50000" },
     model: { type: "boolean", default: false },
@@ -28,7 +28,7 @@ const { values: options } = parseArgs({
   },
 });
 
-/** With when and where it was measured. */
+/** A measurement with its date and machine. */
 interface SavedMeasurement {
   heading: string;
   measured: SimulationMeasurement;
@@ -48,7 +48,7 @@ const costs = computeCosts(measured);
 const table = costsTable(measured, costs);
 console.log(`\n${heading}\n\n${table}`);
 
-onProgress("in virtual time");
+onProgress("simulating the fleet");
 const assumed = Object.entries<number>({ ...ASSUMPTIONS }).map(
   ([name, value]) => `${name} ${value.toLocaleString("en")}`,
 );

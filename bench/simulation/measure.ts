@@ -1,4 +1,4 @@
-/** The measured part: the real processes under steady load, phase by phase. */
+/** Measures one API and one worker process under steady load, phase by phase. */
 import { setTimeout as pause } from "node:timers/promises";
 import { MongoClient } from "mongodb";
 import { processCpuUs } from "../process-usage.ts";
@@ -28,33 +28,33 @@ import {
 export interface SimulationOptions {
   folder: string;
   jobs: number;
-  /** Of each phase. */
+  /** Duration of each phase. */
   seconds: number;
-  /** Of each of the four warm-ups. */
+  /** Duration of each of the four warm-ups. */
   warmUpSeconds: number;
-  /** Deliveries a second, phase by phase. */
+  /** Deliveries per second of the delivery phases. */
   rates: readonly number[];
   onProgress: (text: string) => void;
 }
 
 export interface SimulationMeasurement extends Phases {
   bytes: RowBytes;
-  /** To PostgreSQL, by their application's name. */
+  /** Connections to PostgreSQL by application name. */
   connections: [name: string, count: number][];
 }
 
-/** Changes in one batch. */
+/** Items of a batch. */
 export const BATCH = 20;
 const [LISTS_PER_SECOND, CHANGES_PER_SECOND, BATCHED_PER_SECOND, RETRIED_PER_SECOND] = [600, 200, 1_000, 600];
-/** What a change brings about in this world: four fifths of the jobs have a contractor, and everybody has an endpoint. */
+/** In this data 80 % of the jobs have a contractor, and every organisation has an endpoint. */
 const DELIVERIES_PER_CHANGE = 1.8;
-/** As where several APIs stand behind a balancer. */
+/** Rate limits are counted in PostgreSQL, as with several APIs behind a balancer. */
 const API_ENVIRONMENT = { RATE_LIMITS: "on", RATE_LIMIT_STORE: "postgres" };
 const DRAIN_TIMEOUT_MS = 120_000;
 
 interface SimulationBench {
-  stage: DeliveryProcesses;
-  world: SimulationDataset;
+  processes: DeliveryProcesses;
+  dataset: SimulationDataset;
   api: BenchServer;
   worker: EngineProcess;
   calls: HttpClient;
@@ -64,21 +64,21 @@ interface SimulationBench {
 
 export async function measure(options: SimulationOptions): Promise<SimulationMeasurement> {
   const { folder, jobs, seconds, warmUpSeconds, rates, onProgress } = options;
-  await using stage = await startDeliveryProcesses(folder, onProgress);
-  await using world = await openSimulationDataset(stage.postgresUrl, jobs, onProgress);
+  await using processes = await startDeliveryProcesses(folder, onProgress);
+  await using dataset = await openSimulationDataset(processes.postgresUrl, jobs, onProgress);
   await using sink = await startSink();
   await using receivers = startHelperProcess<ReceiversCommand, unknown>("receivers.ts");
   const { url: flakyUrl } = (await receivers.nextMessage()) as { url: string };
-  await using api = await startServer("waymark", world.url, WAYMARK_NODE_FLAGS, {
-    ...stage.env,
+  await using api = await startServer("waymark", dataset.url, WAYMARK_NODE_FLAGS, {
+    ...processes.env,
     ...API_ENVIRONMENT,
   });
-  await using worker = await startEngine("waymark", world.url, stage);
+  await using worker = await startEngine("waymark", dataset.url, processes);
   await worker.send({ do: "start" });
   await using calls = openHttpClient(api.url);
-  await using mongo = new MongoClient(stage.env["MONGODB_URL"] ?? "");
-  const workload = await createWorkload(world, { samplePercent: 100 });
-  const bench: SimulationBench = { stage, world, api, worker, calls, workload, mongo };
+  await using mongo = new MongoClient(processes.env["MONGODB_URL"] ?? "");
+  const workload = await createWorkload(dataset, { samplePercent: 100 });
+  const bench: SimulationBench = { processes, dataset, api, worker, calls, workload, mongo };
   const run = async (name: string, secondsOfPhase: number, load: SimulatedWork): Promise<Phase> => {
     const phase = await runPhase(bench, secondsOfPhase, load);
     onProgress(`${name}: ${phase.reads} lists, ${phase.changes} changes, ${phase.deliveries} deliveries`);
@@ -93,15 +93,20 @@ export async function measure(options: SimulationOptions): Promise<SimulationMea
   const lists = await run("lists", seconds, listsLoad);
   const changes = await run("changes", seconds, changesLoad);
   const batches = await run("batches", seconds, batchesFor(BATCHED_PER_SECOND));
-  sink.send({ do: "expect", count: Infinity, secrets: await world.addEndpoints(sink.url), keepTimes: false });
+  sink.send({
+    do: "expect",
+    count: Infinity,
+    secrets: await dataset.addEndpoints(sink.url),
+    keepTimes: false,
+  });
   await run("warming up", warmUpSeconds, forDeliveries((rates.at(-1) ?? 0) / 2));
   const deliveries: SimulationMeasurement["deliveries"] = [];
   for (const meant of rates)
     deliveries.push({ meant, phase: await run(`${meant} deliveries/s`, seconds, forDeliveries(meant)) });
-  const connections = [...(await countConnections(world.client))];
-  await world.redirectEndpoints(`${flakyUrl}/flaky`);
+  const connections = [...(await countConnections(dataset.client))];
+  await dataset.redirectEndpoints(`${flakyUrl}/flaky`);
   const retries = await run("a third fails once", seconds, forDeliveries(RETRIED_PER_SECOND));
-  const bytes = await readRowBytes(world.client);
+  const bytes = await readRowBytes(dataset.client);
   await worker.send({ do: "stop" });
   return { rest, lists, changes, batches, deliveries, retries, bytes, connections };
 }
@@ -111,17 +116,17 @@ const forDeliveries = (rate: number): SimulatedWork => batchesFor(rate / DELIVER
 
 interface SimulatedWork {
   kind: "nothing" | "lists" | "changes" | "batches";
-  /** Requests. */
+  /** Requests per second. */
   perSecond: number;
 }
 
-/** From the first request until nothing waits; what the processes do meanwhile counts. */
+/** Runs from the first request until no delivery is pending, and counts everything that the processes do meanwhile. */
 async function runPhase(bench: SimulationBench, seconds: number, work: SimulatedWork): Promise<Phase> {
-  const { world, calls } = bench;
-  // What the phase before left would otherwise be cleaned up in this one.
-  await world.client.query("vacuum analyze");
-  await world.statements();
-  const writtenBefore = await countWritten(world.client);
+  const { dataset, calls } = bench;
+  // Otherwise autovacuum would clean up after the previous phase during this one.
+  await dataset.client.query("vacuum analyze");
+  await dataset.statements();
+  const writtenBefore = await countWritten(dataset.client);
   const figuresBefore = await readFigures(bench);
   const startedMs = performance.now();
   let [reads, failed] = [0, 0];
@@ -136,11 +141,11 @@ async function runPhase(bench: SimulationBench, seconds: number, work: Simulated
   });
   await pause(seconds * 1_000);
   await paced.stop();
-  await waitUntilDrained(world);
+  await waitUntilDrained(dataset);
   const took = (performance.now() - startedMs) / 1_000;
   const figuresAfter = await readFigures(bench);
-  const statements = await world.statements();
-  const written = await countWritten(world.client);
+  const statements = await dataset.statements();
+  const written = await countWritten(dataset.client);
   if (failed > 0) throw new Error(`${failed} requests of ${work.kind} failed`);
   const deliveries = written.deliveries - writtenBefore.deliveries;
   return {
@@ -156,7 +161,7 @@ async function runPhase(bench: SimulationBench, seconds: number, work: Simulated
   };
 }
 
-/** The next at each call. */
+/** Returns a function that makes the next request. */
 function requestsOf(workload: Workload, { kind }: SimulatedWork) {
   return () => {
     if (kind === "lists") return workload.lists(1, 10)[0];
@@ -171,18 +176,18 @@ async function waitUntilDrained({ client }: SimulationDataset): Promise<void> {
   for (;;) {
     const pending = await countPending(client);
     if (pending === 0) return;
-    if (performance.now() > deadlineMs) throw new Error(`${pending} deliveries are not sent`);
+    if (performance.now() > deadlineMs) throw new Error(`${pending} deliveries are still pending`);
     await pause(200);
   }
 }
 
-async function readFigures({ stage, world, api, worker, mongo }: SimulationBench): Promise<Figures> {
-  const { rows } = await world.client.query<{ wal: number }>(
+async function readFigures({ processes, dataset, api, worker, mongo }: SimulationBench): Promise<Figures> {
+  const { rows } = await dataset.client.query<{ wal: number }>(
     "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 as wal",
   );
   const status = await mongo.db("admin").command({ serverStatus: 1 });
   const counters = status["opcounters"] as Record<string, unknown>;
-  const { postgres, mongo: mongoUs } = stage.cpu();
+  const { postgres, mongo: mongoUs } = processes.cpu();
   return {
     apiUs: processCpuUs(api.pid),
     workerUs: processCpuUs(worker.pid),

@@ -1,12 +1,12 @@
-/** Customers who come by chance to a number of servers and wait in one line, in virtual time. */
+/** A queue with random arrivals and several servers (M/M/c), in virtual time. */
 export interface QueueingStation {
   arrivalsPerSecond: number;
   servers: number;
-  /** On average; each takes as long as chance has it (exponential). */
+  /** Mean service time; service times are exponentially distributed. */
   serviceS: number;
 }
 
-/** How long each waited before it was served, in the order in which they came. */
+/** Returns the waiting time of each customer in seconds, in order of arrival. */
 export function simulateWaits(
   { arrivalsPerSecond, servers, serviceS }: QueueingStation,
   customers: number,

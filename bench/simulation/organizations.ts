@@ -1,20 +1,23 @@
-/** How much comes from whom, and when: organisations of uneven size, each with its day. */
+/** Organisations of uneven size, whose rate of deliveries varies over the day. */
 import { SIZE_EXPONENT } from "../seed.ts";
 import type { Assumptions } from "./assumptions.ts";
 
 export interface SimulatedOrganization {
-  /** Of its endpoint, at the busiest minute of its day. */
+  /** Deliveries per second to its endpoint at the peak of its day. */
   peakPerSecond: number;
   peakHour: number;
-  /** Whether its endpoint ever answers. */
+  /** True if its endpoint never answers with success. */
   isBroken: boolean;
 }
 
-/** Between which organisations have their peaks. */
+/** Each organisation's peak is at a random hour between these. */
 const [EARLIEST_PEAK_HOUR, LATEST_PEAK_HOUR] = [11, 17];
 const DAY_S = 86_400;
 
-/** The biggest first; it is not broken. Their sum is `deliveriesPerSecond` in the busiest minute of the day, and less in all others. */
+/**
+ * Returns the organisations, largest first; the first is not broken. Their rates add up to `deliveriesPerSecond` in the busiest
+ * minute of the day.
+ */
 export function createOrganizations(assumptions: Assumptions, random: () => number): SimulatedOrganization[] {
   const { organizations, deliveriesPerSecond, brokenShare, nightShare } = assumptions;
   const partners = Array.from({ length: organizations }, (_, at): SimulatedOrganization => ({
@@ -26,14 +29,14 @@ export function createOrganizations(assumptions: Assumptions, random: () => numb
   return partners.map((partner) => ({ ...partner, peakPerSecond: partner.peakPerSecond * scale }));
 }
 
-/** Seconds since midnight. */
+/** Returns the busiest minute of the day, in seconds since midnight. */
 export function busiestSecond(partners: readonly SimulatedOrganization[], nightShare: number): number {
   const minutes = Array.from({ length: DAY_S / 60 }, (_, minute) => minute * 60);
   const rates = minutes.map((second) => totalRate(partners, second, nightShare));
   return minutes[rates.indexOf(Math.max(...rates))] ?? 0;
 }
 
-/** Of one partner at its time of day: a wave from its peak down to its night and back. */
+/** Returns an organisation's rate at a second of the day: a cosine between its peak and its night. */
 export function organizationRate(
   { peakPerSecond, peakHour }: SimulatedOrganization,
   second: number,
@@ -43,7 +46,7 @@ export function organizationRate(
   return peakPerSecond * (nightShare + ((1 - nightShare) * (1 + Math.cos(angle))) / 2);
 }
 
-/** Of a whole day. */
+/** Returns the deliveries of a whole day. */
 export function computeDeliveriesPerDay(
   partners: readonly SimulatedOrganization[],
   nightShare: number,

@@ -1,17 +1,17 @@
-/** What waits for one endpoint, when its circuit lets something through, and who gets how much where not all can. */
+/** The parts of the simulated dispatcher: queues, circuit breakers and the division of capacity. */
 
 export interface PendingGroup {
-  /** When it could first have been sent. */
+  /** The second from which it could be sent. */
   sinceS: number;
   count: number;
-  /** Which attempt is to be made. */
+  /** Number of the next attempt, from 1. */
   attempt: number;
 }
 
-/** First come, first served. */
+/** First in, first out. */
 export class FifoQueue {
   #waiting: PendingGroup[] = [];
-  /** Before it everything has been taken. */
+  /** Index of the first group that is not taken yet. */
   #first = 0;
   #length = 0;
 
@@ -25,7 +25,7 @@ export class FifoQueue {
     this.#length += waiting.count;
   }
 
-  /** At most `count`, the longest waiting first. */
+  /** Takes up to `count` deliveries, oldest first. */
   dequeue(count: number): PendingGroup[] {
     const taken: PendingGroup[] = [];
     for (let left = Math.min(count, this.#length); left > 0;) {
@@ -45,10 +45,10 @@ export class FifoQueue {
   }
 }
 
-/** Of what is taken while both wait, the part that is to be sent again. */
+/** Share of retries among the taken deliveries while both queues have some. */
 const RETRY_SHARE = 0.2;
 
-/** First attempts do not stand behind what is to be sent again, and the other way round. */
+/** Separate queues for first attempts and retries, so that neither blocks the other. */
 export class AttemptQueues {
   readonly #first = new FifoQueue();
   readonly #again = new FifoQueue();
@@ -71,12 +71,12 @@ export class AttemptQueues {
 
 const [FIRST_PROBE_S, LAST_PROBE_S] = [30, 15 * 60];
 
-/** As `src/webhooks/endpoints/circuit.ts`: an endpoint that is down is probed after 30 s, then 1, 2, 4 … 15 minutes. */
+/** Behaves like `src/webhooks/endpoints/circuit.ts`: probes a broken endpoint after 30 s, then after 1, 2, 4 … 15 minutes. */
 export class SimulatedCircuit {
   #step = 0;
   #probeS: number | null = null;
 
-  /** Whether deliveries can be sent; a probe that finds the endpoint down puts off the next. */
+  /** Returns true if deliveries can be sent. A failed probe doubles the time to the next one. */
   allows(second: number, isDown: boolean): boolean {
     if (this.#probeS !== null && second < this.#probeS) return false;
     if (!isDown) {
@@ -90,7 +90,7 @@ export class SimulatedCircuit {
   }
 }
 
-/** What each gets of `capacity`: all that it wants where there is enough, else nobody more than another who wants more. */
+/** Divides `capacity` fairly: each gets what it wants up to an equal share, and the rest is divided among the others. */
 export function fairShares(wanted: readonly number[], capacity: number): number[] {
   const total = wanted.reduce((sum, count) => sum + count, 0);
   if (total <= capacity) return [...wanted];

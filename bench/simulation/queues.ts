@@ -1,6 +1,6 @@
 /**
- * The queue of deliveries in virtual time, a second at a step: partners' changes come by chance, workers send what their
- * endpoints and they themselves can take, a share fails and is sent again on schedule, and something is out of order for a while.
+ * Simulates the delivery queues in virtual time, in steps of one second: changes arrive at random, workers send within the limits
+ * of endpoints and of their own capacity, a share of attempts fails and is retried, and one part of the system is out for a while.
  */
 import { poisson } from "../random.ts";
 import type { Assumptions } from "./assumptions.ts";
@@ -8,9 +8,9 @@ import { organizationRate, type SimulatedOrganization } from "./organizations.ts
 import { SimulatedCircuit, fairShares, AttemptQueues, type PendingGroup } from "./queue-model.ts";
 
 export interface SimulatedOutage {
-  /** `receiver`: of the biggest organisation. */
+  /** `receiver`: the endpoint of the largest organisation. */
   target: "receiver" | "workers" | "mongo" | "nothing";
-  /** Seconds since the beginning of the run. */
+  /** Seconds since the start of the run. */
   fromS: number;
   untilS: number;
 }
@@ -18,10 +18,10 @@ export interface SimulatedOutage {
 export interface SimulationRun {
   organizations: readonly SimulatedOrganization[];
   assumptions: Assumptions;
-  /** That all workers together can send. */
+  /** Attempts per second of all workers together. */
   capacityPerSecond: number;
   outage: SimulatedOutage;
-  /** Second of the day at which it begins. */
+  /** Second of the day at which the run starts. */
   startS: number;
   lengthS: number;
   random: () => number;
@@ -30,29 +30,29 @@ export interface SimulationRun {
 export interface SimulationOutcome {
   arrived: number;
   delivered: number;
-  /** At the end: those that could be sent now, or are to be sent again later, or have been given up. */
+  /** Counts at the end: ready to send, scheduled for a retry, and failed. */
   pending: number;
   scheduled: number;
   failed: number;
-  /** Those that wait for endpoints which never answer. */
+  /** Deliveries for endpoints that never answer with success. */
   onHold: number;
-  /** The most that waited at once for endpoints that are not broken. */
+  /** Highest number of ready deliveries for endpoints that are not broken. */
   maxPending: number;
-  /** After the outage, until nobody has more waiting than some seconds bring it; null: not within the run. */
+  /** Seconds after the outage until no organisation has a backlog; null: not within the run. */
   caughtUpS: number | null;
-  /** The same of 99 in 100 organisations. */
+  /** The same for 99 % of the organisations. */
   p99CaughtUpS: number | null;
-  /** Seconds that first attempts waited (99 of 100 waited no longer): the biggest organisation's, and everybody else's. */
+  /** 99th percentile of the waiting time of first attempts, in seconds: the largest organisation, and all others. */
   biggestP99S: number;
   othersP99S: number;
 }
 
-/** The wait before each attempt (WEBHOOK_RETRY_SCHEDULE). */
+/** Delay before each attempt (WEBHOOK_RETRY_SCHEDULE). */
 const SCHEDULE_S = [0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
-/** The sweep that finds what nobody was woken for. */
+/** Interval of the sweep that finds overdue deliveries without a wake-up. */
 const SWEEP_INTERVAL_S = 5;
 const MINUTE_S = 60;
-/** What so many bring at an organisation's peak, and is no backlog yet. */
+/** A queue of up to this many seconds at the organisation's peak rate does not count as a backlog. */
 const TOLERATED_LAG_S = 5;
 const P99 = 0.99;
 
@@ -67,9 +67,9 @@ class Simulation {
   readonly #lines: AttemptQueues[];
   readonly #circuits: SimulatedCircuit[];
   readonly #limit: number;
-  /** In this minute, a second. */
+  /** Arrivals per second of each organisation, in the current minute. */
   #rates: number[] = [];
-  /** What is to be sent again, by its second. */
+  /** Scheduled retries, by their second. */
   readonly #later = new Map<number, { line: number; waiting: PendingGroup }[]>();
   #tally = { arrived: 0, delivered: 0, scheduled: 0, failed: 0, maxPending: 0 };
   readonly #caughtUp: { all: number | null; most: number | null } = { all: null, most: null };
@@ -128,7 +128,7 @@ class Simulation {
     if (behind <= organizations.length * (1 - P99)) this.#caughtUp.most ??= second - outage.untilS;
   }
 
-  /** Without MongoDB nobody is woken; once it is back the sweep finds what is overdue. */
+  /** Makes due retries ready. While MongoDB is out they are delayed until the first sweep after the outage. */
   #bringBack(second: number): void {
     for (const { line, waiting } of this.#later.get(second) ?? []) {
       if (this.#isOut("mongo", second)) {

@@ -1,4 +1,4 @@
-/** The day of the fleet in virtual time: the peak as it should be, and what lies idle for an hour while it lasts. */
+/** Simulates the peak hour: without trouble, and with one part of the system out for an hour. */
 import { createRandom } from "../random.ts";
 import type { Assumptions } from "./assumptions.ts";
 import type { FleetSize } from "./fleet.ts";
@@ -13,29 +13,29 @@ export interface Scenario {
 }
 
 const HOUR_S = 3_600;
-/** Looked at after each outage. */
+/** Simulated time after each outage. */
 const RECOVERY_S = 6 * HOUR_S;
 const SEED = 42;
 
-const outages: { name: string; of: SimulatedOutage["target"]; afterwardsS: number }[] = [
-  { name: "the peak hour, nothing amiss", of: "nothing", afterwardsS: 0 },
+const outages: { name: string; of: SimulatedOutage["target"]; recoveryS: number }[] = [
+  { name: "peak hour, no outage", of: "nothing", recoveryS: 0 },
   {
-    name: "the biggest organisation's receiver away for the hour",
+    name: "receiver of the largest organisation out for an hour",
     of: "receiver",
-    afterwardsS: RECOVERY_S,
+    recoveryS: RECOVERY_S,
   },
-  { name: "all workers away for the hour", of: "workers", afterwardsS: RECOVERY_S },
-  { name: "MongoDB away for the hour", of: "mongo", afterwardsS: RECOVERY_S },
+  { name: "all workers out for an hour", of: "workers", recoveryS: RECOVERY_S },
+  { name: "MongoDB out for an hour", of: "mongo", recoveryS: RECOVERY_S },
 ];
 
-/** Each outage lasts for the hour around the busiest minute. */
+/** Runs all scenarios. Each outage is the hour around the busiest minute. */
 export function runScenarios(
   organizations: readonly SimulatedOrganization[],
   capacityPerSecond: number,
   assumptions: Assumptions,
 ): Scenario[] {
   const startS = busiestSecond(organizations, assumptions.nightShare) - HOUR_S / 2;
-  return outages.map(({ name, of: target, afterwardsS }) => ({
+  return outages.map(({ name, of: target, recoveryS }) => ({
     name,
     isOutage: target !== "nothing",
     outcome: simulateQueues({
@@ -44,7 +44,7 @@ export function runScenarios(
       capacityPerSecond,
       outage: { target, fromS: 0, untilS: HOUR_S },
       startS,
-      lengthS: HOUR_S + afterwardsS,
+      lengthS: HOUR_S + recoveryS,
       random: createRandom(SEED),
     }),
   }));
@@ -57,7 +57,7 @@ export interface WaitPercentiles {
 
 const SIMULATED_ARRIVALS = 200_000;
 
-/** How long a statement waits for a core of the primary at the peak, and a delivery for its worker's only thread. */
+/** Computes how long a statement waits for a core of the primary, and a delivery for its worker's thread, at the peak. */
 export function computeWaitsAtPeak({ load, busyCores, primaryCoreCounts, statements, workers }: FleetSize): {
   primary: WaitPercentiles;
   worker: WaitPercentiles;
@@ -77,7 +77,7 @@ export function computeWaitsAtPeak({ load, busyCores, primaryCoreCounts, stateme
   };
 }
 
-/** `busy`: servers that are in use on average. */
+/** `busy` is the average number of busy servers. */
 function measureWait({
   arrivalsPerSecond,
   servers,

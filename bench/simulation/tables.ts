@@ -1,4 +1,4 @@
-/** What was measured and what was computed, as the two parts of docs/scaling.md. */
+/** Formats the measured costs and the computed fleet for docs/scaling.md. */
 import { formatNumber } from "../report.ts";
 import type { Assumptions } from "./assumptions.ts";
 import type { Figures, PhaseCosts } from "./costs.ts";
@@ -8,30 +8,30 @@ import type { Scenario, WaitPercentiles } from "./scenarios.ts";
 
 export function costsTable({ bytes, connections }: SimulationMeasurement, costs: PhaseCosts): string {
   const head = [
-    "one of these costs",
+    "work",
     "CPU µs: API",
     "worker",
     "PostgreSQL",
     "MongoDB",
     "statements",
     "bytes of write-ahead log",
-    "commands of MongoDB",
+    "MongoDB commands",
   ];
   const rows = [
-    formatRow("a list of 10", costs.read),
-    formatRow("a change that came by itself", costs.change),
-    formatRow(`a change in a batch of ${BATCH}`, costs.batchedChange),
+    formatRow("list of 10", costs.read),
+    formatRow("single change", costs.change),
+    formatRow(`change in a batch of ${BATCH}`, costs.batchedChange),
     ...costs.deliveries.map(({ meant, reached, figures }) =>
-      formatRow(`a delivery, at ${formatNumber(meant)}/s (${formatNumber(reached)}/s came)`, figures),
+      formatRow(`delivery, at ${formatNumber(meant)}/s (reached ${formatNumber(reached)}/s)`, figures),
     ),
-    formatRow("a further attempt at a delivery", costs.retry),
-    formatRow("a second in which nothing comes", costs.rest),
+    formatRow("retry of a delivery", costs.retry),
+    formatRow("one second at rest", costs.rest),
   ];
   const { job, event, delivery, attempt } = bytes;
   return [
     formatTable([head, ...rows]),
-    `Bytes on disk of a row with its indexes: job ${formatNumber(job)}, event ${formatNumber(event)}, finished delivery ${formatNumber(delivery)}, attempt ${formatNumber(attempt)}.`,
-    `Connections to PostgreSQL of one API and one worker under the last rate: ${connections.map(([name, count]) => `${name} ${count}`).join(", ")}.`,
+    `Bytes on disk per row, including indexes: job ${formatNumber(job)}, event ${formatNumber(event)}, finished delivery ${formatNumber(delivery)}, attempt ${formatNumber(attempt)}.`,
+    `Connections to PostgreSQL of one API and one worker at the highest rate: ${connections.map(([name, count]) => `${name} ${count}`).join(", ")}.`,
   ].join("\n\n");
 }
 
@@ -49,8 +49,8 @@ export function fleetTable(
 ): string {
   const { primary, worker } = computed.waits;
   return [
-    formatTable([["what", "at the peak"], ...fleetRows(computed, assumptions)]),
-    `Waiting at that utilisation, by chance alone, p50 / p99: a statement for a core of the primary ${formatWait(primary)} ms, a delivery for its worker's thread ${formatWait(worker)} ms.`,
+    formatTable([["figure", "at the peak"], ...fleetRows(computed, assumptions)]),
+    `Random waiting time at that utilisation, p50 / p99: a statement for a core of the primary ${formatWait(primary)} ms, a delivery for its worker's thread ${formatWait(worker)} ms.`,
     formatTable([SCENARIO_HEAD, ...scenarios.map(scenarioRow)]),
   ].join("\n\n");
 }
@@ -61,44 +61,44 @@ function fleetRows(
 ): string[][] {
   const { load, busyCores, primaryCoreCounts } = size;
   return [
-    ["deliveries, changes, lists a second", joinNumbers(load.deliveries, load.changes, load.reads)],
+    ["deliveries, changes, lists per second", joinNumbers(load.deliveries, load.changes, load.reads)],
     [
-      "cores fully busy: APIs, workers, PostgreSQL with lists, MongoDB",
+      "busy cores: APIs, workers, PostgreSQL with lists, MongoDB",
       joinNumbers(busyCores.api, busyCores.worker, busyCores.primary + busyCores.lists, busyCores.mongo),
     ],
     [`API processes, worker processes, at ${percent(utilisation)}`, joinNumbers(size.apis, size.workers)],
     [
-      `cores of the primary at ${percent(utilisation)}, answering lists; with lists on replicas`,
+      `cores of the primary at ${percent(utilisation)}: with lists; with lists on replicas`,
       joinNumbers(primaryCoreCounts.withLists, primaryCoreCounts.without),
     ],
-    ["cores of the replicas, all together", formatNumber(size.replicaCores)],
-    ["statements a second", formatNumber(size.statements)],
+    ["cores of all replicas", formatNumber(size.replicaCores)],
+    ["statements per second", formatNumber(size.statements)],
     ["write-ahead log, MB/s", formatNumber(size.walBytes / 1e6)],
-    ["commands of MongoDB a second", formatNumber(size.mongoCommands)],
-    ["connections to PostgreSQL, pools at their defaults", formatNumber(size.connections)],
+    ["MongoDB commands per second", formatNumber(size.mongoCommands)],
+    ["connections to PostgreSQL with default pools", formatNumber(size.connections)],
     [
-      `deliveries a second that one primary of ${coresOfPrimary} cores carries`,
+      `deliveries per second of one primary with ${coresOfPrimary} cores`,
       formatNumber(size.deliveriesPerPrimary),
     ],
     [`shards of ${coresOfPrimary} cores`, formatNumber(size.shards)],
-    ["deliveries a second that this fleet can send after an outage", formatNumber(size.maxDeliveries)],
-    ["deliveries a day, in millions", formatNumber(deliveriesPerDay / 1e6)],
+    ["deliveries per second that this fleet can send after an outage", formatNumber(size.maxDeliveries)],
+    ["deliveries per day, in millions", formatNumber(deliveriesPerDay / 1e6)],
     [
       `disk for ${retentionDays} days: deliveries, attempts`,
       `${terabytes(disk.deliveries)}, ${terabytes(disk.attempts)}`,
     ],
-    ["disk for a year of events, which are kept for good", terabytes(disk.eventsOfYear)],
+    ["disk for a year of events, which are never deleted", terabytes(disk.eventsOfYear)],
   ];
 }
 
 const SCENARIO_HEAD = [
-  "in virtual time",
-  "came, millions",
+  "scenario",
+  "created, millions",
   "sent, millions",
-  "most waiting, thousands",
-  "p99 waited by others' first attempts",
-  "by the biggest organisation's",
-  "caught up: 99 % of the organisations, all",
+  "largest backlog, thousands",
+  "p99 wait of first attempts, other organisations",
+  "the same, largest organisation",
+  "no backlog after: 99 % of the organisations, all",
 ];
 
 function scenarioRow({ name, isOutage, outcome }: Scenario): string[] {
@@ -133,9 +133,9 @@ const formatWait = ({ p50Ms, p99Ms }: WaitPercentiles): string =>
   `${formatNumber(p50Ms)} / ${formatNumber(p99Ms)}`;
 
 const formatCatchUp = (seconds: number | null): string =>
-  seconds === null ? "not in the run" : duration(seconds);
+  seconds === null ? "not within the run" : duration(seconds);
 
-/** Steps of a second: what took none of them took less than one. */
+/** Formats whole seconds; 0 means less than one. */
 function duration(seconds: number): string {
   if (seconds === 0) return "under 1 s";
   if (seconds < 120) return `${seconds} s`;

@@ -1,4 +1,4 @@
-/** What is promised, and whether it held. */
+/** The assertions of the soak and their results. */
 import { RELIABLE_BEHAVIOURS, MIN_MINUTES, LIMITS, operationNames, type OperationName } from "./plan.ts";
 import { fitLine, aggregateByMinute, type Point, type LinearFit } from "./linear-regression.ts";
 import type { EndpointOutcome } from "./deliveries.ts";
@@ -16,12 +16,12 @@ export interface SoakAssertion {
 export interface MemoryTrend {
   name: string;
   rss: LinearFit | null;
-  /** From the first minute to the last, MB. */
+  /** Difference between the medians of the first and the last minute, in MB. */
   rssRiseMb: number;
   heap: LinearFit | null;
 }
 
-/** Through the last two thirds of the run. */
+/** Fits the memory of each process over the last two thirds of the run. */
 export function measureMemoryTrends({ samples, heaps }: SoakResult): MemoryTrend[] {
   const firstMs = samples[0]?.atMs ?? 0;
   const lastMs = samples.at(-1)?.atMs ?? 0;
@@ -32,11 +32,11 @@ export function measureMemoryTrends({ samples, heaps }: SoakResult): MemoryTrend
     const rss = samples.flatMap(({ atMs, processes }) =>
       processes.filter((one) => one.name === name).map(({ rssMb }): Point => ({ atMs, value: rssMb })),
     );
-    const ofMinutes = aggregateByMinute(late(rss), median);
+    const byMinute = aggregateByMinute(late(rss), median);
     return {
       name,
       rss: fitLine(late(rss), median),
-      rssRiseMb: (ofMinutes.at(-1)?.y ?? 0) - (ofMinutes[0]?.y ?? 0),
+      rssRiseMb: (byMinute.at(-1)?.y ?? 0) - (byMinute[0]?.y ?? 0),
       heap: fitLine(late(heap), (values) => Math.min(...values)),
     };
   });
@@ -70,15 +70,12 @@ function trafficAssertions({
   const errors = [...loggedMessages.errors.values()].reduce((sum, count) => sum + count, 0);
   return [
     expectNone("requests that failed", failed, firstOf(traffic.failures)),
-    expectNone("requests that were too many under way to be sent", skipped),
-    expectNone("requests that no API answered", unanswered),
-    expectNone("subscriptions that ended by themselves", failures.length, firstOf(failures)),
-    expectNone("events that a subscription told twice", duplicates),
-    expectNone(
-      "events that a subscription left out, between the first and the last that it told",
-      subscriptions.missed,
-    ),
-    expectNone("events of others that a subscription told", subscriptions.strange),
+    expectNone("requests skipped because too many were in flight", skipped),
+    expectNone("requests that the balancer could not get answered", unanswered),
+    expectNone("subscriptions that ended unexpectedly", failures.length, firstOf(failures)),
+    expectNone("events that a subscription received twice", duplicates),
+    expectNone("events that a subscription missed between its first and its last", subscriptions.missed),
+    expectNone("events that a subscription received of other organisations", subscriptions.foreign),
     expectNone("errors logged", errors, firstOf([...loggedMessages.errors.keys()])),
     latencyAssertion(traffic.operationFigures),
   ];
@@ -111,25 +108,22 @@ export function latencyAssertion(
 
 function deliveryAssertions({ deliveries, traffic }: SoakResult): SoakAssertion[] {
   const { endpoints, events, stuck } = deliveries;
-  const faithful = endpoints.filter(({ behaviour }) => RELIABLE_BEHAVIOURS.has(behaviour));
-  const sum = (of: (one: EndpointOutcome) => number, all = faithful): number =>
+  const reliable = endpoints.filter(({ behaviour }) => RELIABLE_BEHAVIOURS.has(behaviour));
+  const sum = (of: (one: EndpointOutcome) => number, all = reliable): number =>
     all.reduce((total, one) => total + of(one), 0);
   const gone = endpoints.filter(({ behaviour }) => behaviour === "gone");
   return [
+    expectNone("difference between confirmed changes and events", traffic.changes - events),
     expectNone(
-      "changes answered with success without an event of theirs, or events without",
-      traffic.changes - events,
-    ),
-    expectNone(
-      "events that a receiver that takes them never got",
+      "events that a reliable receiver never accepted",
       sum(({ missing }) => missing),
     ),
     expectNone(
-      "events that came to somebody they are not for",
+      "events sent to the wrong organisation",
       sum(({ unexpected }) => unexpected, endpoints),
     ),
     expectNone(
-      "events taken twice",
+      "events accepted twice",
       sum(({ duplicates }) => duplicates, endpoints),
     ),
     expectNone(
@@ -137,19 +131,19 @@ function deliveryAssertions({ deliveries, traffic }: SoakResult): SoakAssertion[
       sum(({ wrongSignatures }) => wrongSignatures, endpoints),
     ),
     expectNone(
-      "requests without an attempt on record, or the reverse",
+      "difference between requests and recorded attempts",
       sum(({ requests, attemptsOnRecord }) => Math.abs(requests - attemptsOnRecord)),
     ),
-    expectNone("deliveries stuck", stuck + sum(({ waiting }) => waiting)),
+    expectNone("stuck deliveries", stuck + sum(({ pending }) => pending)),
     expectNone(
-      "endpoints that answered 410 and were not disabled",
+      "endpoints not disabled after 410",
       gone.filter(({ status }) => status !== "disabled, gone").length,
     ),
   ];
 }
 
-const atMost = (promise: string, value: number, limit: number): SoakAssertion => ({
-  expectation: `${promise}, at most ${limit.toLocaleString("en")}`,
+const atMost = (expectation: string, value: number, limit: number): SoakAssertion => ({
+  expectation: `${expectation}, at most ${limit.toLocaleString("en")}`,
   measured: value.toLocaleString("en", { maximumFractionDigits: 1 }),
   holds: value <= limit,
 });
@@ -163,27 +157,27 @@ function stateAssertions({ samples }: SoakResult): SoakAssertion[] {
   const most = (of: (sample: Sample) => number): number => Math.max(...samples.map(of));
   return [
     atMost(
-      "longest that a delivery to a receiver that takes everything was due, s",
+      "longest time that a delivery to a reliable receiver was overdue, s",
       most(({ oldestDueS }) => oldestDueS),
       LIMITS.dueS,
     ),
     atMost(
-      "jobs in Agenda's collection",
+      "tasks in Agenda's collection",
       most(({ agendaTasks }) => agendaTasks),
       LIMITS.agendaJobs,
     ),
-    atMost("changes of the counters not folded yet", most(rowsOf("job_counter_delta")), LIMITS.countChanges),
+    atMost("counter changes not yet merged", most(rowsOf("job_counter_delta")), LIMITS.countChanges),
   ];
 }
 
 function memoryAssertions(result: SoakResult): SoakAssertion[] {
   return measureMemoryTrends(result).flatMap(({ name, rssRiseMb, heap }) => [
-    expectNoGrowth(`${name}: heap after a full collection`, heap, LIMITS.heapMbAnHour),
-    atMost(`${name}: resident memory's rise, MB`, rssRiseMb, LIMITS.rssRiseMb),
+    expectNoGrowth(`${name}: growth of the heap after full collections`, heap, LIMITS.heapMbAnHour),
+    atMost(`${name}: rise of resident memory, MB`, rssRiseMb, LIMITS.rssRiseMb),
   ]);
 }
 
-/** Growth is proven where the slope less twice its error is past the limit. */
+/** Fails only if the slope minus twice its standard error exceeds the limit. */
 function expectNoGrowth(of: string, slope: LinearFit | null, limit: number): SoakAssertion {
   const expectation = `${of}, MB/h, at most ${limit}`;
   if (slope === null || slope.minutes < MIN_MINUTES)
@@ -204,5 +198,5 @@ export function formatSlope(slope: LinearFit | null): string {
 }
 
 function firstOf(texts: readonly string[]): string {
-  return texts[0] === undefined ? "" : ` (such as: ${texts[0].replaceAll(/[|\n]/g, " ").slice(0, 160)})`;
+  return texts[0] === undefined ? "" : ` (for example: ${texts[0].replaceAll(/[|\n]/g, " ").slice(0, 160)})`;
 }

@@ -1,4 +1,4 @@
-/** People at the console: they sign in, look around and mostly sign out. */
+/** Simulated console users: they sign in, load the dashboard and in most cases sign out. */
 import type { HttpClient, HttpReply } from "./http-client.ts";
 import type { SoakUser } from "./dataset.ts";
 
@@ -6,7 +6,7 @@ export interface ConsoleUsers {
   visit(): Promise<void>;
 }
 
-/** Some leave without signing out, and their sessions stay. */
+/** The other users leave without signing out, and their sessions stay open. */
 const SIGN_OUT_SHARE = 0.8;
 const DASHBOARD_QUERY = JSON.stringify({
   query: `query Look {
@@ -16,13 +16,13 @@ const DASHBOARD_QUERY = JSON.stringify({
   }`,
 });
 
-export function createConsoleUsers(calls: HttpClient, people: readonly SoakUser[]): ConsoleUsers {
+export function createConsoleUsers(client: HttpClient, people: readonly SoakUser[]): ConsoleUsers {
   let turn = 0;
   return {
     async visit() {
       turn += 1;
       const person = people[turn % people.length] as SoakUser;
-      const browser = createCookieClient(calls);
+      const browser = createCookieClient(client);
       await browser.send("POST", "/auth/sign-in", JSON.stringify(person));
       await browser.send("GET", "/auth/session");
       const { errors } = JSON.parse(await browser.send("POST", "/graphql", DASHBOARD_QUERY)) as {
@@ -35,18 +35,18 @@ export function createConsoleUsers(calls: HttpClient, people: readonly SoakUser[
 }
 
 interface CookieClient {
-  /** Answers with the body; throws where the status is not 200. */
+  /** Returns the body; throws if the status is not 200. */
   send(method: "GET" | "POST", path: string, body?: string): Promise<string>;
 }
 
-function createCookieClient(calls: HttpClient): CookieClient {
+function createCookieClient(client: HttpClient): CookieClient {
   const jar = new Map<string, string>();
   return {
     async send(method, path, body) {
-      // What a browser says of a page of the same site.
+      // A browser sends its cookies and the page's own origin.
       const cookie = Array.from(jar, ([name, value]) => `${name}=${value}`).join("; ");
-      const headers = { origin: calls.url, ...(cookie !== "" && { cookie }) };
-      const reply = await calls.send({ method, path, ...(body !== undefined && { body }) }, headers);
+      const headers = { origin: client.url, ...(cookie !== "" && { cookie }) };
+      const reply = await client.send({ method, path, ...(body !== undefined && { body }) }, headers);
       if (reply.status !== 200) throw new Error(`${path}: ${reply.status} ${reply.body.slice(0, 200)}`);
       storeCookies(jar, reply);
       return reply.body;

@@ -1,4 +1,4 @@
-/** What the soak is about: partners and their jobs, endpoints at receivers of every kind, and people who sign in. */
+/** The data of the soak: organisations with jobs, endpoints with receivers of every behaviour, and console users. */
 import { createApp } from "../../src/app/app.ts";
 import { toConfig } from "../../src/config/config.ts";
 import { readEnv } from "../../src/config/env.ts";
@@ -12,7 +12,7 @@ import { ENDPOINTS, JOBS, USER_PASSWORD, USER_COUNT, type Behaviour } from "./pl
 import { soakSecret, type SoakProcesses } from "./processes.ts";
 
 export interface SoakEndpoint {
-  /** A uuid. */
+  /** The uuid. */
   id: string;
   organizationId: string;
   behaviour: Behaviour;
@@ -31,7 +31,7 @@ export interface SoakDataset {
   seededAt: Date;
 }
 
-/** Everything is made by the services themselves, but the jobs, which are written past them. */
+/** Creates endpoints and users through the services; jobs are inserted directly. */
 export async function createSoakDataset(
   { client, cluster: { databaseUrl, mongoUrl } }: SoakProcesses,
   receiverUrl: string,

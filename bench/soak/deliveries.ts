@@ -1,4 +1,4 @@
-/** Whether every change's event came to everybody it was for, once it is quiet; by the receivers, held against PostgreSQL. */
+/** Checks after the traffic that every event reached its endpoints and subscriptions, by comparing receivers with PostgreSQL. */
 import { setTimeout as pause } from "node:timers/promises";
 import type pg from "pg";
 import { toTypedId } from "../../src/platform/ids.ts";
@@ -9,54 +9,54 @@ import type { SoakEndpoint } from "./dataset.ts";
 
 export interface EndpointOutcome {
   behaviour: Behaviour;
-  /** Events that are for it. */
+  /** Events of the organisation's jobs. */
   events: number;
-  /** Distinct ones that it answered with 200. */
+  /** Distinct events that the receiver answered with 200. */
   accepted: number;
   missing: number;
-  /** Events that are not for it. */
+  /** Accepted events that are not the organisation's. */
   unexpected: number;
-  /** Answered with 200 more than once. */
+  /** Events that the receiver answered with 200 more than once. */
   duplicates: number;
   requests: number;
   attemptsOnRecord: number;
   wrongSignatures: number;
   delivered: number;
-  dead: number;
-  waiting: number;
+  failed: number;
+  pending: number;
   status: string;
 }
 
 export interface DeliveryOutcome {
   events: number;
   endpoints: EndpointOutcome[];
-  /** Waiting without anybody to wake them, or leased to nobody who lives. */
+  /** Deliveries overdue by more than 60 s that nothing explains: no open circuit, no delivery in flight to the same endpoint. */
   stuck: number;
-  /** From the last change until the receivers that take everything had everything. */
+  /** Seconds from the last change until the reliable receivers had everything. */
   drainedAfterS: number;
 }
 
-/** A lease may have to run out, and then the sweep comes; and a slow receiver has its backlog. */
+/** Long enough for an expired lease and the next sweep, and for a slow receiver's backlog. */
 const TIMEOUT_MS = 180_000;
 const POLL_INTERVAL_MS = 500;
 const OVERDUE = "60 s";
 
-/** Uuids of those that take everything. */
+/** Returns the uuids of the endpoints whose receivers accept every event sooner or later. */
 export function reliableEndpointIds(endpoints: readonly SoakEndpoint[]): string[] {
   return endpoints.filter(({ behaviour }) => RELIABLE_BEHAVIOURS.has(behaviour)).map(({ id }) => id);
 }
 
-/** Resolves once those who take everything have nothing left to get, or it has taken too long: with the seconds. */
+/** Resolves when the reliable endpoints have no pending delivery, or after the timeout; returns the seconds waited. */
 export async function waitUntilDrained(
   client: pg.Client,
   endpoints: readonly SoakEndpoint[],
 ): Promise<number> {
-  const faithful = reliableEndpointIds(endpoints);
+  const reliable = reliableEndpointIds(endpoints);
   const startedMs = Date.now();
   while (Date.now() - startedMs < TIMEOUT_MS) {
     const { rows } = await client.query(
       "select from webhook_delivery where status = 'pending' and endpoint_id = any($1) limit 1",
-      [faithful],
+      [reliable],
     );
     if (rows.length === 0) break;
     await pause(POLL_INTERVAL_MS);
@@ -64,7 +64,7 @@ export async function waitUntilDrained(
   return (Date.now() - startedMs) / 1_000;
 }
 
-/** `received`: by the number of the endpoint. */
+/** `received`: the receivers' counts, by endpoint number. */
 export async function checkDeliveries(
   client: pg.Client,
   endpoints: readonly SoakEndpoint[],
@@ -85,35 +85,35 @@ const COUNT_STUCK = `
     join webhook_endpoint endpoint on endpoint.id = delivery.endpoint_id
   where delivery.status = 'pending' and delivery.due_at < now() - $1::interval
     and endpoint.status = 'active' and coalesce(endpoint.blocked_until, '-infinity') < now() - $1::interval
-    -- One that hangs is sent one at a time, and the others wait for it.
+    -- A hanging endpoint gets one delivery at a time, and its others wait.
     and not exists (
-      select from webhook_delivery flying
-      where flying.status = 'pending' and flying.endpoint_id = endpoint.id
-        and flying.lease_token is not null and flying.due_at > now())`;
+      select from webhook_delivery leased
+      where leased.status = 'pending' and leased.endpoint_id = endpoint.id
+        and leased.lease_token is not null and leased.due_at > now())`;
 
 export interface SubscriptionOutcome {
-  /** Events of the feed between the first and the last that a subscription told, which it did not tell. */
+  /** Events of the feed between the first and the last received one that the subscription did not receive. */
   missed: number;
-  /** Events that it told, of jobs that are not its organisation's. */
-  strange: number;
+  /** Received events of other organisations' jobs. */
+  foreign: number;
 }
 
 export async function checkSubscriptions(
   client: pg.Client,
-  told: readonly SubscribedEvents[],
+  subscribed: readonly SubscribedEvents[],
 ): Promise<SubscriptionOutcome> {
-  const outcome = { missed: 0, strange: 0 };
-  for (const [organizationId, subscriptions] of Map.groupBy(told, (one) => one.organizationId)) {
+  const outcome = { missed: 0, foreign: 0 };
+  for (const [organizationId, subscriptions] of Map.groupBy(subscribed, (one) => one.organizationId)) {
     const { rows } = await client.query<{ id: string }>(
       "select id from job_event where agent_id = $1 or contractor_id = $1 order by transaction_id, position",
       [organizationId],
     );
     const feed = rows.map(({ id }) => toTypedId("evt", id));
     for (const { eventIds } of subscriptions) {
-      const isTold = (id: string): boolean => eventIds.has(id);
-      const between = feed.slice(feed.findIndex(isTold), feed.findLastIndex(isTold) + 1);
-      outcome.missed += between.filter((id) => !isTold(id)).length;
-      outcome.strange += eventIds.difference(new Set(between)).size;
+      const isReceived = (id: string): boolean => eventIds.has(id);
+      const between = feed.slice(feed.findIndex(isReceived), feed.findLastIndex(isReceived) + 1);
+      outcome.missed += between.filter((id) => !isReceived(id)).length;
+      outcome.foreign += eventIds.difference(new Set(between)).size;
     }
   }
   return outcome;
@@ -143,13 +143,13 @@ async function checkEndpoint(
   };
 }
 
-type Records = Pick<EndpointOutcome, "attemptsOnRecord" | "delivered" | "dead" | "waiting" | "status">;
+type Records = Pick<EndpointOutcome, "attemptsOnRecord" | "delivered" | "failed" | "pending" | "status">;
 
 async function readRecords(client: pg.Client, endpointId: string): Promise<Records> {
   const { rows } = await client.query<Records>(
     `select count(*) filter (where status = 'delivered')::int as delivered,
-       count(*) filter (where status = 'dead')::int as dead,
-       count(*) filter (where status = 'pending')::int as waiting,
+       count(*) filter (where status = 'dead')::int as failed,
+       count(*) filter (where status = 'pending')::int as pending,
        coalesce(sum((select count(*) from webhook_attempt where delivery_id = webhook_delivery.id)), 0)::int
          as "attemptsOnRecord",
        (select concat_ws(', ', status, disabled_reason, case when circuit_step is not null then 'circuit open' end)

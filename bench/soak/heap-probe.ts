@@ -1,7 +1,7 @@
 /**
- * Loaded into each process before the product (`--import`): what a full collection leaves of the heap, one line each in a
- * file of SOAK_HEAP_FOLDER that is named by its process. /metrics shows the heap with its garbage, from which no leak can
- * be told within minutes. Where V8 has collected nothing for two minutes, it is made to.
+ * Preloaded into each Waymark process (`--import`): after each full garbage collection it appends the heap size to a file in
+ * SOAK_HEAP_FOLDER named by the process id. The heap size in /metrics includes garbage, which hides a leak for a long time. If V8
+ * collects nothing for two minutes, the probe forces a collection.
  */
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,14 +12,14 @@ import { runInNewContext } from "node:vm";
 type Collection = PerformanceEntry & { detail: { kind: number } };
 
 const COLLECT_AFTER_MS = 120_000;
-/** New objects that have come since the collection are none of what it left. */
+/** Objects allocated after the collection are in these spaces and do not count. */
 const YOUNG_SPACES = new Set(["new_space", "new_large_object_space"]);
 
 function recordHeapTo(file: string): void {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const timer = setTimeout(collect, COLLECT_AFTER_MS);
-  // A command that has done its work must end.
+  // The timer must not keep a short command running.
   timer.unref();
   const observer = new PerformanceObserver((list) => {
     const isFull = list

@@ -1,4 +1,4 @@
-/** Requests to the balancer, over connections that are kept. */
+/** Sends requests to the balancer over keep-alive connections. */
 import { Pool } from "undici";
 import type { LoadRequest } from "../load.ts";
 
@@ -13,7 +13,7 @@ export interface HttpClient extends AsyncDisposable {
     request: Pick<LoadRequest, "method" | "path" | "body">,
     headers: Record<string, string>,
   ): Promise<HttpReply>;
-  /** Throws where the answer is not 200, or is one of GraphQL with errors. */
+  /** Throws if the status is not 200, or if a GraphQL response has errors. */
   sendOk(request: LoadRequest): Promise<Record<string, unknown>>;
   readonly url: string;
 }

@@ -1,4 +1,4 @@
-/** The straight line through points, and how sure its slope is. */
+/** Fits a straight line through points and estimates the error of its slope. */
 
 export interface Point {
   atMs: number;
@@ -6,11 +6,11 @@ export interface Point {
 }
 
 export interface LinearFit {
-  /** Of the value, an hour. */
+  /** Slope of the value per hour. */
   slopePerHour: number;
-  /** Its standard error, an hour. */
+  /** Standard error of the slope, per hour. */
   standardErrorPerHour: number;
-  /** Minutes that it rests on. */
+  /** Number of minutes with points. */
   minutes: number;
 }
 
@@ -18,8 +18,8 @@ const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 
 /**
- * By least squares through one point a minute, `ofMinute` of its values: samples that follow closely upon each other are
- * alike, and all of them together would make the slope look surer than it is. Null: there are fewer than three minutes.
+ * Fits a line by least squares through one point per minute, computed by `aggregate`. Samples seconds apart are correlated;
+ * used one by one they would make the error too small. Returns null for fewer than three minutes.
  */
 export function fitLine(
   points: readonly Point[],
@@ -35,7 +35,7 @@ export function fitLine(
   return { slopePerHour, standardErrorPerHour: Math.sqrt(rest / (count - 2) / spread), minutes: count };
 }
 
-/** One point a minute: `x` in hours, `y` by `ofMinute`. */
+/** Groups points by minute: `x` is the mean time in hours, `y` the aggregate of the values. */
 export function aggregateByMinute(
   points: readonly Point[],
   aggregate: (values: readonly number[]) => number,

@@ -1,7 +1,7 @@
 /**
- * `npm run soak`: mixed traffic at a steady rate on two APIs and two workers, and what they promise held against what came.
- * Options: --minutes=20 --load=1 (times the rates of plan.ts) --write (into docs/performance.md). Exits with 1 where
- * something does not hold.
+ * `npm run bench:soak`: runs mixed traffic at a steady rate on two APIs and two workers, then checks the assertions.
+ * Options: --minutes=20 --load=1 (multiplies the rates of plan.ts) --write (into docs/performance.md). Exits with 1 if an
+ * assertion fails.
  */
 import { parseArgs } from "node:util";
 import { reportHeading, writeReport } from "../report.ts";
@@ -20,7 +20,7 @@ const { values: options } = parseArgs({
 const startedMs = performance.now();
 const onProgress = (text: string): void =>
   console.error(`${Math.round((performance.now() - startedMs) / 1000)} s: ${text}`);
-// The cluster's processes do not hear Ctrl-C, and must not outlive us.
+// The cluster's processes are in their own process groups, so Ctrl-C must stop them through this signal.
 const stopping = new AbortController();
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(name, () => stopping.abort());
 const [minutes, load] = [Number(options.minutes), Number(options.load)];

@@ -1,16 +1,16 @@
-/** Work begun at a steady rate whatever it takes, as callers come who do not know of each other. */
+/** Starts work at a steady average rate, independent of how long it takes, like many independent clients. */
 import { setTimeout as pause } from "node:timers/promises";
 
 export interface OpenLoop {
-  /** Begun too late, or not at all, for there was too much under way already. */
+  /** Calls that were not started because too many were in flight. */
   readonly skipped: number;
-  /** Resolves once what was begun has ended. */
+  /** Resolves once all started work has ended. */
   stop(): Promise<void>;
 }
 
 const MAX_IN_FLIGHT = 200;
 
-/** `work` must not reject. */
+/** Starts `work` at the times of a Poisson process. `work` must not reject. */
 export function startOpenLoop(perSecond: number, work: () => Promise<void>): OpenLoop {
   const stopping = new AbortController();
   const inFlight = new Set<Promise<void>>();
@@ -45,7 +45,7 @@ export function startOpenLoop(perSecond: number, work: () => Promise<void>): Ope
   };
 }
 
-/** Between two that come by chance, so many a second. */
+/** Returns the random time between two events of a Poisson process. */
 function exponentialGapMs(perSecond: number): number {
   return (-Math.log(1 - Math.random()) / perSecond) * 1_000;
 }

@@ -1,4 +1,4 @@
-/** What partners ask, one operation each time it is called. Each answers with how many changes it has made. */
+/** The operations of partners. Each call sends one and returns the number of changes that it made. */
 import { randomUUID } from "node:crypto";
 import { operations as graphql } from "../graphql/operations.ts";
 import { toUpdate } from "../graphql/workload.ts";
@@ -14,7 +14,7 @@ export type Operation = () => Promise<number>;
 export interface OperationDeps {
   client: HttpClient;
   workload: Workload;
-  /** The biggest first. */
+  /** Largest first. */
   organizations: readonly BenchOrganization[];
   consoleUsers: ConsoleUsers;
 }
@@ -81,19 +81,20 @@ export function createOperations(parts: OperationDeps): Record<OperationName, Op
   };
 }
 
-/** Through whichever API comes next each time: the second has to answer what the first did, and to change nothing. */
-async function sendIdempotentTwice(calls: HttpClient, request: LoadRequest): Promise<number> {
+/** Sends a PATCH twice with one key, to any API: the second response must equal the first, and it must change nothing. */
+async function sendIdempotentTwice(client: HttpClient, request: LoadRequest): Promise<number> {
   const headers = { "x-api-key": request.key, "idempotency-key": randomUUID() };
-  const [first, second] = [await calls.send(request, headers), await calls.send(request, headers)];
+  const [first, second] = [await client.send(request, headers), await client.send(request, headers)];
   if (first.status !== 200) throw new Error(`${first.status} ${first.body.slice(0, 200)}`);
-  // Each has an id of its own.
-  const [done, told] = [first, second].map(({ body }) => body.replace(/"request_id":"\w+"/, ""));
-  if (told !== done) throw new Error(`A repetition was answered otherwise: ${second.body.slice(0, 200)}`);
+  // Every response has its own request id.
+  const [original, repeated] = [first, second].map(({ body }) => body.replace(/"request_id":"\w+"/, ""));
+  if (repeated !== original)
+    throw new Error(`The repeated request got another response: ${second.body.slice(0, 200)}`);
   return 1;
 }
 
-/** Two pages of a connection, the second by the cursor of the first. */
-async function readTwoPages(calls: HttpClient, key: string): Promise<number> {
+/** Reads two pages of a connection; the second starts at the first page's end cursor. */
+async function readTwoPages(client: HttpClient, key: string): Promise<number> {
   type Page = Envelope<{ jobs: { pageInfo: { endCursor: string | null } } }>;
   const page = (after: string | null): LoadRequest => ({
     method: "POST",
@@ -101,20 +102,20 @@ async function readTwoPages(calls: HttpClient, key: string): Promise<number> {
     key,
     body: JSON.stringify({ query: CONNECTION, variables: { after } }),
   });
-  const first = (await calls.sendOk(page(null))) as unknown as Page;
-  await calls.sendOk(page(first.data.jobs.pageInfo.endCursor));
+  const first = (await client.sendOk(page(null))) as unknown as Page;
+  await client.sendOk(page(first.data.jobs.pageInfo.endCursor));
   return 0;
 }
 
-/** Some readers of the feed, each of which goes on where it stood. */
-function followFeed(calls: HttpClient, organizations: readonly BenchOrganization[]): Operation {
+/** Polls the feed for some organisations, each from its last cursor. */
+function followFeed(client: HttpClient, organizations: readonly BenchOrganization[]): Operation {
   const readers = organizations.slice(0, 10).map(({ key }) => ({ key, after: "" }));
   let turn = 0;
   return async () => {
     turn += 1;
     const reader = readers[turn % readers.length] as (typeof readers)[number];
     const from = reader.after === "" ? "" : `&after=${encodeURIComponent(reader.after)}`;
-    const answer = await calls.sendOk({
+    const answer = await client.sendOk({
       method: "GET",
       path: `/v1/events?page_size=50${from}`,
       key: reader.key,

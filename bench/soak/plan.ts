@@ -1,4 +1,4 @@
-/** What the soak does, and what it holds Waymark to. All rates are a second, over both API processes, at `--load=1`. */
+/** The traffic of the soak and the limits of its assertions. Rates are per second over both APIs, at `--load=1`. */
 
 export const OPERATIONS = {
   "list of 10": 160,
@@ -17,11 +17,11 @@ export const OPERATIONS = {
 export type OperationName = keyof typeof OPERATIONS;
 export const operationNames = Object.keys(OPERATIONS) as OperationName[];
 
-/** Sockets that follow changes at any moment; each stays for a while and is followed by another. */
+/** Concurrent GraphQL subscriptions. Each ends after a while and is replaced. */
 export const SUBSCRIBERS = 24;
 export const SUBSCRIBER_MEAN_STAY_S = 20;
 
-/** How a receiver behaves. All but the last three take everything in the end. */
+/** How a receiver behaves. All but the last three accept every event sooner or later. */
 export type Behaviour = "healthy" | "flaky" | "busy" | "slow" | "failing" | "hanging" | "gone";
 export const RELIABLE_BEHAVIOURS: ReadonlySet<Behaviour> = new Set<Behaviour>([
   "healthy",
@@ -32,14 +32,14 @@ export const RELIABLE_BEHAVIOURS: ReadonlySet<Behaviour> = new Set<Behaviour>([
 
 export interface EndpointPlan {
   behaviour: Behaviour;
-  /** Place of its organisation among them all, the biggest first. */
+  /** Rank of its organisation by size, from 0. */
   organizationRank: number;
 }
 
 const planEndpoints = (behaviour: Behaviour, ...organizationRanks: number[]): EndpointPlan[] =>
   organizationRanks.map((organizationRank) => ({ behaviour, organizationRank }));
 
-/** An organisation of a healthy one has a hanging or failing one beside it, and two small ones have two each. */
+/** The organisations of ranks 7, 30 and 31 have a healthy endpoint and a failing or hanging one. */
 export const ENDPOINTS: readonly EndpointPlan[] = [
   ...planEndpoints("healthy", 0, 1, 2, 3, 4, 5, 6, 7, 30, 31),
   ...planEndpoints("flaky", 8),
@@ -50,21 +50,21 @@ export const ENDPOINTS: readonly EndpointPlan[] = [
   ...planEndpoints("gone", 42),
 ];
 
-/** Short, so that what fails is soon tried again; while a circuit is open what waits behind it uses up no attempt. */
+/** Short delays, so that failed attempts are retried within the run. While a circuit is open, deliveries use no attempts. */
 export const RETRY_SCHEDULE = "0s,2s,5s,10s,20s,40s";
 export const JOBS = 50_000;
 export const USER_COUNT = 12;
 export const USER_PASSWORD = "a heron waits at the weir";
 
 export const SAMPLE_EVERY_MS = 5_000;
-/** Before the clock starts: code is compiled, connections are opened. A tenth of the run, at most this. */
+/** Time before measurements begin: a tenth of the run, at most this. V8 compiles code, and connections are opened. */
 export const MAX_WARM_UP_S = 60;
 
-/** What must hold at the end. */
+/** The limits of the assertions. */
 export const LIMITS = {
-  /** By the line through the last two thirds, less twice its standard error. */
+  /** Slope of a line over the last two thirds of the run, minus twice its standard error. */
   heapMbAnHour: 20,
-  /** Over the last two thirds: two passwords may be hashed at once, in 19 MiB each. */
+  /** Rise over the last two thirds of the run. Two concurrent password hashes alone need 19 MiB each. */
   rssRiseMb: 45,
   /** p50 of the last quarter divided by that of the first. Counts only if it also rose by `slowerByMs`. */
   slowdown: 1.5,

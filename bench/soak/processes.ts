@@ -1,4 +1,4 @@
-/** The cluster that is soaked, with a probe in each process, and the processes that call and receive. */
+/** Starts the cluster under test, with a heap probe in each process, and the processes that generate and receive traffic. */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -13,7 +13,7 @@ import { endProcess, startProcess } from "../servers.ts";
 import { RETRY_SCHEDULE } from "./plan.ts";
 
 export interface SoakProcess {
-  /** `api-1`, `worker-2` */
+  /** Such as `api-1` or `worker-2`. */
   name: string;
   role: "api" | "worker";
   url: string;
@@ -78,11 +78,11 @@ export async function startSoakProcesses(onProgress: (text: string) => void): Pr
   };
 }
 
-/** A process of the soak's own. */
+/** A process of the soak that is not part of the cluster. */
 export interface HelperProcess<Command, Message> extends AsyncDisposable {
   pid: number;
   send(command: Command): void;
-  /** The next; rejects where the process ends instead. */
+  /** Resolves with the next message; rejects if the process ends. */
   nextMessage(): Promise<Message>;
 }
 
@@ -99,15 +99,17 @@ export function startHelperProcess<Command extends object, Message>(
 }
 
 async function nextMessage<T>(child: ChildProcess, name: string): Promise<T> {
-  const heard = new AbortController();
-  const ended = once(child, "exit", { signal: heard.signal }).then(([code]) => {
+  const received = new AbortController();
+  const ended = once(child, "exit", { signal: received.signal }).then(([code]) => {
     throw new Error(`${name} ended early (${String(code)})`);
   });
   try {
-    const [message] = (await Promise.race([once(child, "message", { signal: heard.signal }), ended])) as [T];
+    const [message] = (await Promise.race([once(child, "message", { signal: received.signal }), ended])) as [
+      T,
+    ];
     return message;
   } finally {
-    heard.abort();
+    received.abort();
     ended.catch(() => undefined);
   }
 }

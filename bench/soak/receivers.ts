@@ -1,15 +1,15 @@
 /**
- * The receivers, in a process of their own, which behave as their path says: `/BEHAVIOUR/NUMBER`. They count by
- * `webhook-id` what came and what they took, and verify one signature in a hundred.
+ * The webhook receivers, in their own process. The URL path `/BEHAVIOUR/NUMBER` selects the behaviour. They count requests and
+ * accepted events by `webhook-id`, and verify 1 % of the signatures.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { verify } from "../../src/webhooks/signing/signature.ts";
 import type { Behaviour } from "./plan.ts";
 
-export type ReceiversCommand = { do: "expect"; secrets: readonly string[] } | { do: "tell" };
+export type ReceiversCommand = { do: "expect"; secrets: readonly string[] } | { do: "report" };
 
-/** Of one endpoint. */
+/** The counts of one endpoint. */
 export interface ReceivedTotals {
   requests: number;
   /** How often each `webhook-id` was answered with 200. */
@@ -18,9 +18,9 @@ export interface ReceivedTotals {
 }
 
 const SLOW_MS = 2_000;
-/** Every so many of the distinct deliveries a flaky one fails the first time. */
+/** A flaky receiver rejects the first attempt of every third event. */
 const FLAKY_EVERY = 3;
-/** Every so many requests a busy one asks for quiet, for `BUSY_MS` and with `BUSY_S` in Retry-After. */
+/** A busy receiver answers 429 for `BUSY_MS` after every 200 requests, with `BUSY_S` as Retry-After. */
 const BUSY_EVERY = 200;
 const BUSY_MS = 1_000;
 const BUSY_S = 2;
@@ -68,7 +68,7 @@ function handle(request: IncomingMessage, response: ServerResponse, body: Buffer
 }
 
 const accept = ({ id, record }: ArrivedRequest, response: ServerResponse): void => {
-  // What is broken off before the answer was not taken.
+  // A connection that closed before the response was sent does not count as accepted.
   response.on("finish", () => record.accepted.set(id, (record.accepted.get(id) ?? 0) + 1));
   response.writeHead(200, { "content-type": "text/plain", "content-length": 2 }).end("ok");
 };

@@ -1,4 +1,4 @@
-/** One soak from the empty databases to what came of it. */
+/** Runs one soak: starts everything, generates traffic, takes samples and checks the deliveries. */
 import { readFile } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { MongoClient } from "mongodb";
@@ -23,7 +23,7 @@ import { createSoakDataset } from "./dataset.ts";
 export interface SoakOptions {
   minutes: number;
   load: number;
-  /** Ends it early, and with it every process that it has started. */
+  /** Aborts the run and stops all its processes. */
   signal: AbortSignal;
   onProgress: (text: string) => void;
 }
@@ -31,18 +31,18 @@ export interface SoakOptions {
 export interface SoakResult {
   minutes: number;
   load: number;
-  /** After the warm-up, while the traffic went on. */
+  /** Taken after the warm-up, during the traffic. */
   samples: Sample[];
-  /** By the process's name. */
+  /** Heap sizes by process name. */
   heaps: Map<string, Point[]>;
   traffic: TrafficResult;
   deliveries: DeliveryOutcome;
   subscriptions: SubscriptionOutcome;
-  /** Requests that the balancer found nobody to answer. */
+  /** Requests that the balancer could not get answered by any API. */
   unanswered: number;
-  /** Lines that a process logged as warnings and errors, and one of each kind. */
+  /** Number of warnings and errors in the logs, by message. */
   loggedMessages: LoggedMessages;
-  /** CPU seconds a second of the callers, the receivers and the balancer with the sampler. */
+  /** CPU seconds per second of the traffic generator, the receivers, and this process with the balancer. */
   ownCpu: number;
 }
 
@@ -55,21 +55,21 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   const { minutes, load, signal, onProgress } = options;
   const runMs = minutes * 60_000;
   const warmUpMs = Math.min(MAX_WARM_UP_S * 1_000, runMs / 10);
-  await using stage = await startSoakProcesses(onProgress);
+  await using soak = await startSoakProcesses(onProgress);
   await using receivers = startHelperProcess<ReceiversCommand, unknown>("receivers.ts");
   await using traffic = startHelperProcess<TrafficJob, TrafficMessage>("traffic.ts");
   const { url: receiverUrl } = (await receivers.nextMessage()) as { url: string };
-  const world = await createSoakDataset(stage, receiverUrl);
-  const { organizations, users, seededAt, endpoints } = world;
+  const dataset = await createSoakDataset(soak, receiverUrl);
+  const { organizations, users, seededAt, endpoints } = dataset;
   receivers.send({ do: "expect", secrets: endpoints.map(({ secret }) => secret) });
 
-  const { cluster, client } = stage;
+  const { cluster, client } = soak;
   const { databaseUrl, url } = cluster;
   traffic.send({ url, databaseUrl, organizations, users, seededAt, load, warmUpMs, runMs });
   await traffic.nextMessage();
-  onProgress(`traffic begins: ${warmUpMs / 1_000} s to warm up, then ${minutes} minutes`);
+  onProgress(`traffic starts: ${warmUpMs / 1_000} s warm-up, then ${minutes} minutes`);
   const finished = traffic.nextMessage();
-  // Should it fail meanwhile, that is told below, once everything else can be ended.
+  // Prevents an unhandled rejection while samples are taken; the `await` below still throws.
   finished.catch(() => undefined);
   await pause(warmUpMs, undefined, { signal });
   const ownCpu = (): number =>
@@ -77,28 +77,28 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   const before = { cpu: ownCpu(), ms: Date.now() };
   await using mongo = new MongoClient(cluster.mongoUrl);
   const agenda = mongo.db().collection(TASKS_COLLECTION);
-  const sampled = { stage, agenda, reliableEndpointIds: reliableEndpointIds(endpoints) };
+  const sampled = { soak, agenda, reliableEndpointIds: reliableEndpointIds(endpoints) };
   const samples = await sampleUntil(sampled, before.ms + runMs, options);
   const ownShare = (ownCpu() - before.cpu) / ((Date.now() - before.ms) / 1_000);
   const message = await finished;
-  if (!("result" in message)) throw new Error("The traffic has no result");
+  if (!("result" in message)) throw new Error("The traffic generator sent no result");
 
-  onProgress("the traffic is over; what is left is delivered");
+  onProgress("the traffic has ended; waiting for pending deliveries");
   const drainedAfterS = await waitUntilDrained(client, endpoints);
-  const told = receivers.nextMessage();
-  receivers.send({ do: "tell" });
-  const received = (await told) as Map<number, ReceivedTotals>;
+  const reported = receivers.nextMessage();
+  receivers.send({ do: "report" });
+  const received = (await reported) as Map<number, ReceivedTotals>;
   const deliveries = await checkDeliveries(client, endpoints, received);
   return {
     minutes,
     load,
     samples,
-    heaps: await readHeaps(stage.processes, before.ms),
+    heaps: await readHeaps(soak.processes, before.ms),
     traffic: message.result,
     deliveries: { ...deliveries, drainedAfterS },
     subscriptions: await checkSubscriptions(client, message.result.subscribers.subscriptions),
     unanswered: cluster.balancer.unanswered.length,
-    loggedMessages: await readLogs(stage.processes),
+    loggedMessages: await readLogs(soak.processes),
     ownCpu: ownShare,
   };
 }
@@ -145,8 +145,8 @@ async function readLogs(processes: readonly SoakProcess[]): Promise<LoggedMessag
       const kind = /^\{"level":"(?:warn|(error|fatal))"/.exec(line);
       if (!kind) continue;
       const counts = kind[1] === undefined ? logged.warnings : logged.errors;
-      const said = (JSON.parse(line) as { msg?: string }).msg ?? "";
-      counts.set(said, (counts.get(said) ?? 0) + 1);
+      const message = (JSON.parse(line) as { msg?: string }).msg ?? "";
+      counts.set(message, (counts.get(message) ?? 0) + 1);
     }
   return logged;
 }

@@ -1,4 +1,4 @@
-/** What is looked at every few seconds: of each process by /proc and /metrics, of both databases by asking them. */
+/** Takes a sample of each process (from /proc and /metrics) and of both databases every few seconds. */
 import { readdirSync, readFileSync } from "node:fs";
 import type { Collection } from "mongodb";
 import type pg from "pg";
@@ -10,10 +10,10 @@ export interface ProcessSample {
   role: "api" | "worker";
   rssMb: number;
   heapMb: number;
-  /** Since the sample before. */
+  /** Event loop delay since the previous sample. */
   loopP99Ms: number;
   loopMaxMs: number;
-  /** Requests without a connection to PostgreSQL, at this moment. */
+  /** Queries waiting for a connection to PostgreSQL. */
   poolWaiting: number;
   descriptors: number;
 }
@@ -31,15 +31,15 @@ export interface Sample {
   tables: TableSample[];
   connections: number;
   agendaTasks: number;
-  /** The oldest delivery that is due to somebody who takes everything, in seconds; 0: none is. */
+  /** Seconds that the oldest due delivery of a reliable endpoint is overdue; 0 if none is due. */
   oldestDueS: number;
-  /** CPU seconds so far. */
+  /** CPU seconds used so far. */
   cpu: Record<CpuOwner, number>;
 }
 
 export type CpuOwner = "APIs" | "workers" | "PostgreSQL" | "MongoDB";
 
-/** Those that every request or delivery writes to, and could grow without end. */
+/** Tables that requests and deliveries write to, and that could grow without limit. */
 const TABLES = [
   "job",
   "job_event",
@@ -52,22 +52,22 @@ const TABLES = [
 const METRICS_TIMEOUT_MS = 10_000;
 
 export interface SampleSource {
-  stage: SoakProcesses;
+  soak: SoakProcesses;
   agenda: Collection;
-  /** Uuids of the endpoints that take everything. */
+  /** Uuids of the endpoints whose receivers accept every event sooner or later. */
   reliableEndpointIds: readonly string[];
 }
 
-export async function takeSample({ stage, agenda, reliableEndpointIds }: SampleSource): Promise<Sample> {
-  const { client } = stage;
+export async function takeSample({ soak, agenda, reliableEndpointIds }: SampleSource): Promise<Sample> {
+  const { client } = soak;
   const [processes, agendaTasks] = await Promise.all([
-    Promise.all(stage.processes.map(sampleProcess)),
+    Promise.all(soak.processes.map(sampleProcess)),
     agenda.countDocuments(),
   ]);
   const tables = await sampleTables(client);
   const connections = await queryFigure(client, CONNECTIONS);
   const oldestDueS = await queryFigure(client, OLDEST_DUE, [reliableEndpointIds]);
-  return { atMs: Date.now(), processes, tables, connections, oldestDueS, agendaTasks, cpu: readCpu(stage) };
+  return { atMs: Date.now(), processes, tables, connections, oldestDueS, agendaTasks, cpu: readCpu(soak) };
 }
 
 function readCpu({ processes, postmasterPid, mongodPid }: SoakProcesses): Sample["cpu"] {
@@ -96,7 +96,7 @@ async function sampleProcess({ name, role, url, pid }: SoakProcess): Promise<Pro
   };
 }
 
-/** By name and labels; 0 where a process has none. */
+/** Returns a function that finds a figure by metric name and labels; 0 if it is missing. */
 function readFigures(text: string): (name: string) => number {
   const figures = new Map<string, number>();
   for (const line of text.split("\n")) {
@@ -123,7 +123,7 @@ async function sampleTables(client: pg.Client): Promise<TableSample[]> {
 const CONNECTIONS =
   "select count(*)::float8 as figure from pg_stat_activity where backend_type = 'client backend'";
 
-/** Not counting what the receiver has asked to wait, nor what is on its way. */
+/** Ignores deliveries in flight, and endpoints that asked for a pause. */
 const OLDEST_DUE = `
   select coalesce(extract(epoch from now() - min(due_at)), 0)::float8 as figure
   from webhook_delivery join webhook_endpoint endpoint on endpoint.id = endpoint_id

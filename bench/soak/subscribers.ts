@@ -1,26 +1,26 @@
-/** Those who follow changes over a WebSocket: each stays for a while, leaves politely or without a word, and another comes. */
+/** GraphQL subscribers: each stays for a while, then closes cleanly or drops the connection, and is replaced. */
 import { setTimeout as pause } from "node:timers/promises";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
 import type { BenchOrganization } from "../seed.ts";
 import { SUBSCRIBER_MEAN_STAY_S } from "./plan.ts";
 
-/** Of one subscription. */
+/** The events that one subscription received. */
 export interface SubscribedEvents {
-  /** Of who follows, a uuid. */
+  /** The uuid of the subscriber's organisation. */
   organizationId: string;
-  /** `evt_…` */
+  /** Such as `evt_…`. */
   eventIds: Set<string>;
 }
 
 export interface SubscriberCounts {
   opened: number;
   events: number;
-  /** Of one subscription, the same event again. */
+  /** Events that a subscription received more than once. */
   duplicates: number;
-  /** What each was told, to be held against what happened. */
+  /** Received events of each subscription, to compare with the feed. */
   subscriptions: SubscribedEvents[];
-  /** Ended by the server or an error, with what was said. */
+  /** Reasons of subscriptions that were ended by the server or by an error. */
   failures: string[];
 }
 
@@ -63,7 +63,7 @@ export function startSubscribers(
 }
 
 interface SoakSubscription {
-  leave(withoutAWord: boolean): Promise<void>;
+  leave(abruptly: boolean): Promise<void>;
 }
 
 function openSubscription(
@@ -104,10 +104,10 @@ function openSubscription(
     },
   );
   return {
-    async leave(withoutAWord) {
+    async leave(abruptly) {
       isLeaving = true;
-      if (withoutAWord) socket?.terminate();
-      // It rejects with how the socket was closed, which is our doing.
+      if (abruptly) socket?.terminate();
+      // dispose() rejects with the close event, which we caused.
       await Promise.resolve(client.dispose()).catch(() => undefined);
     },
   };

@@ -1,4 +1,4 @@
-/** The report of a soak as Markdown. */
+/** Formats the report of a soak as Markdown. */
 import { cpus } from "node:os";
 import { median, percentile } from "../deliveries/protocol.ts";
 import { formatNumber } from "../report.ts";
@@ -34,11 +34,11 @@ function introduction({ load, samples, ownCpu, traffic, deliveries }: SoakResult
   const all = owners.reduce((sum, owner) => sum + shareOf(owner), ownCpu);
   const { subscribers } = traffic;
   return [
-    `Two APIs behind a balancer, two workers, ${JOBS.toLocaleString("en")} jobs; the rates below, times ${load}.`,
-    `Cores in use: ${formatNumber(all)} of ${cpus().length} (${shares.join(", ")}).`,
+    `Two APIs behind a balancer, two workers, ${JOBS.toLocaleString("en")} jobs; load factor ${load}.`,
+    `CPU cores used: ${formatNumber(all)} of ${cpus().length} (${shares.join(", ")}).`,
     `${deliveries.events.toLocaleString("en")} events; ${subscribers.opened.toLocaleString("en")} subscriptions opened, ` +
-      `${Math.ceil(SUBSCRIBERS * load)} at a time, which were told ${subscribers.events.toLocaleString("en")} events.`,
-    `After the last change the receivers that take everything had all of it within ${formatNumber(deliveries.drainedAfterS)} s.`,
+      `${Math.ceil(SUBSCRIBERS * load)} at a time, which received ${subscribers.events.toLocaleString("en")} events.`,
+    `The reliable receivers had every event ${formatNumber(deliveries.drainedAfterS)} s after the last change.`,
   ].join(" ");
 }
 
@@ -50,7 +50,7 @@ function operationsTable({ traffic, load }: SoakResult): string {
     return [name, formatNumber(OPERATIONS[name] * load), done.toLocaleString("en"), pair(0.5), pair(0.99)];
   });
   return formatTable(
-    ["operation", "a second", "in all", "p50 ms: first, last quarter", "p99 ms: first, last quarter"],
+    ["operation", "calls/s", "calls", "p50 ms: first, last quarter", "p99 ms: first, last quarter"],
     lines,
   );
 }
@@ -76,13 +76,13 @@ function processesTable(result: SoakResult): string {
   return formatTable(
     [
       "process",
-      "resident MB: median, most",
+      "resident MB: median, max",
       "MB/h ± 2 errors",
-      "heap after a full collection, MB",
+      "heap after full collection, MB",
       "MB/h ± 2 errors",
-      "event loop's delay ms: median of p99, most",
-      "most waiting for a connection",
-      "most descriptors",
+      "event loop delay ms: median p99, max",
+      "max waiting for a connection",
+      "max descriptors",
     ],
     lines,
   );
@@ -99,13 +99,13 @@ function receiversTable({ deliveries }: SoakResult): string {
       sum(({ events }) => events),
       sum(({ accepted }) => accepted),
       sum(({ requests }) => requests),
-      sum(({ dead }) => dead),
-      sum(({ waiting }) => waiting),
+      sum(({ failed }) => failed),
+      sum(({ pending }) => pending),
       [...new Set(endpoints.map(({ status }) => status))].join("; "),
     ];
   });
   return formatTable(
-    ["receivers", "endpoints", "events for them", "taken", "requests", "dead", "waiting", "at the end"],
+    ["receivers", "endpoints", "events", "accepted", "requests", "failed", "pending", "status at the end"],
     lines,
   );
 }
@@ -126,28 +126,28 @@ function tablesTable({ samples }: SoakResult): string {
   const connections = samples.map((sample) => sample.connections);
   return [
     formatTable(
-      ["table", "MB with indexes: first, last", "rows: first, last", "dead rows: most, last"],
+      ["table", "MB with indexes: first, last", "rows: first, last", "dead rows: max, last"],
       lines,
     ),
-    `Agenda's collection held at most ${Math.max(...agenda)} jobs and ${agenda.at(-1)} at the end; PostgreSQL had at most ` +
+    `Agenda's collection held at most ${Math.max(...agenda)} tasks, and ${agenda.at(-1)} at the end; PostgreSQL had at most ` +
       `${Math.max(...connections)} connections.`,
   ].join("\n\n");
 }
 
 function verdictsTable(verdicts: readonly SoakAssertion[]): string {
   return formatTable(
-    ["what must hold", "measured"],
+    ["assertion", "measured"],
     verdicts.map(({ expectation, measured, holds }) => [expectation, holds ? measured : `**${measured}**`]),
   );
 }
 
 function conclusion(verdicts: readonly SoakAssertion[]): string {
   const broken = verdicts.filter(({ holds }) => !holds).length;
-  const held = broken === 0 ? "All of it held." : `**${broken} did not hold.**`;
+  const held = broken === 0 ? "All assertions hold." : `**${broken} assertions fail.**`;
   return (
-    `${held} Memory is judged over the last two thirds of the run. The heap is called growing where the slope of a straight line, one ` +
-    `point a minute (the least that a full collection left), less twice its standard error, is more than ${LIMITS.heapMbAnHour} MB/h. ` +
-    `Resident memory may rise by ${LIMITS.rssRiseMb} MB, from its median in the first minute to that in the last: two passwords may ` +
-    `be hashed at once, in 19 MiB each.`
+    `${held} Memory is judged over the last two thirds of the run. The heap grows if the slope of a straight line through the smallest ` +
+    `heap of each minute, minus twice its standard error, exceeds ${LIMITS.heapMbAnHour} MB/h. Resident memory may rise by ` +
+    `${LIMITS.rssRiseMb} MB between the medians of the first and the last minute: two passwords may be hashed concurrently, ` +
+    `in 19 MiB each.`
   );
 }

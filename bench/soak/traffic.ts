@@ -1,4 +1,4 @@
-/** The callers, in a process of their own: partners, people and subscribers, at steady rates until they are told to stop. */
+/** The traffic generator, in its own process: partners, console users and subscribers, at steady rates for a given time. */
 import pg from "pg";
 import type { BenchOrganization } from "../seed.ts";
 import { createWorkload } from "../workload.ts";
@@ -11,23 +11,23 @@ import { createConsoleUsers } from "./console-users.ts";
 import type { SoakUser } from "./dataset.ts";
 
 export interface TrafficJob {
-  /** The balancer's. */
+  /** The balancer's URL. */
   url: string;
   databaseUrl: string;
   organizations: readonly BenchOrganization[];
   users: readonly SoakUser[];
   seededAt: Date;
-  /** Times the rates of the plan. */
+  /** Multiplies the rates of the plan. */
   load: number;
   warmUpMs: number;
   runMs: number;
 }
 
-/** Of one operation. */
+/** The results of one operation. */
 export interface OperationFigures {
-  /** By quarters of the run, after the warm-up. */
+  /** Latencies after the warm-up, by quarter of the run. */
   quartersMs: number[][];
-  /** Of the whole run. */
+  /** Successful httpClient of the whole run. */
   done: number;
   failed: number;
   skipped: number;
@@ -35,9 +35,9 @@ export interface OperationFigures {
 
 export interface TrafficResult {
   operationFigures: Record<OperationName, OperationFigures>;
-  /** Changes that were answered with success, those of the warm-up included. */
+  /** Changes confirmed with success, those of the warm-up included. */
   changes: number;
-  /** The first of what went wrong. */
+  /** The first failures, at most 20. */
   failures: string[];
   subscribers: SubscriberCounts;
 }
@@ -57,28 +57,28 @@ async function run(job: TrafficJob): Promise<void> {
   await client.connect();
   const workload = await createWorkload({ client, organizations, seededAt: job.seededAt });
   await client.end();
-  await using calls = openHttpClient(url);
-  const consoleUsers = createConsoleUsers(calls, users);
-  const operations = createOperations({ client: calls, workload, organizations, consoleUsers });
-  const tally = createTrafficRecorder(performance.now() + warmUpMs, runMs);
+  await using httpClient = openHttpClient(url);
+  const consoleUsers = createConsoleUsers(httpClient, users);
+  const operations = createOperations({ client: httpClient, workload, organizations, consoleUsers });
+  const recorder = createTrafficRecorder(performance.now() + warmUpMs, runMs);
 
   process.send?.({ ready: true } satisfies TrafficMessage);
   const paced = operationNames.map((name) => ({
     name,
-    pace: startOpenLoop(OPERATIONS[name] * load, () => tally.time(name, operations[name])),
+    pace: startOpenLoop(OPERATIONS[name] * load, () => recorder.time(name, operations[name])),
   }));
   const subscribers = startSubscribers(Math.ceil(SUBSCRIBERS * load), url, organizations.slice(0, 40));
   await new Promise((resolve) => setTimeout(resolve, warmUpMs + runMs));
   await Promise.all(paced.map(({ pace }) => pace.stop()));
   await subscribers.stop();
-  for (const { name, pace } of paced) tally.result.operationFigures[name].skipped = pace.skipped;
-  const result: TrafficResult = { ...tally.result, subscribers: subscribers.counts };
+  for (const { name, pace } of paced) recorder.result.operationFigures[name].skipped = pace.skipped;
+  const result: TrafficResult = { ...recorder.result, subscribers: subscribers.counts };
   process.send?.({ result } satisfies TrafficMessage);
 }
 
 interface TrafficRecorder {
   result: Omit<TrafficResult, "subscribers">;
-  /** Never rejects. */
+  /** Counts and measures one call. Never rejects. */
   time(name: OperationName, operation: Operation): Promise<void>;
 }
 
@@ -89,7 +89,7 @@ const emptyFigures = (): OperationFigures => ({
   skipped: 0,
 });
 
-function createTrafficRecorder(beginsMs: number, runMs: number): TrafficRecorder {
+function createTrafficRecorder(measureFromMs: number, runMs: number): TrafficRecorder {
   const operationFigures = Object.fromEntries(operationNames.map((name) => [name, emptyFigures()])) as Record<
     OperationName,
     OperationFigures
@@ -109,7 +109,7 @@ function createTrafficRecorder(beginsMs: number, runMs: number): TrafficRecorder
         if (result.failures.length < MAX_FAILURES)
           result.failures.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
       }
-      const quarter = Math.floor(((sentMs - beginsMs) / runMs) * QUARTERS);
+      const quarter = Math.floor(((sentMs - measureFromMs) / runMs) * QUARTERS);
       figures.quartersMs[quarter]?.push(performance.now() - sentMs);
     },
   };

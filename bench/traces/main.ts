@@ -1,6 +1,6 @@
 /**
- * `npm run bench:traces`: what traces cost. The same server without them, beside one that keeps some and one that keeps all, in
- * turns. Options: --jobs=N --fresh --rounds=N --write (into docs/performance.md).
+ * `npm run bench:traces`: the cost of tracing. Compares a server without traces alternately with one that keeps 0 %, 1 % or all of
+ * them. Options: --jobs=N --fresh --rounds=N --write (into docs/performance.md).
  */
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -43,11 +43,11 @@ const rows = [
 ];
 
 const lines = [
-  "| traces that are kept | request | requests/s with, without | p99 ms with, without | CPU µs of Node with, without | of PostgreSQL |",
+  "| traces kept | request | requests/s with, without | p99 ms with, without | CPU µs of Node with, without | of PostgreSQL |",
   "|---|---|---|---|---|---|",
 ];
 for (const ratio of SAMPLING_RATIOS) {
-  // Both anew, so that neither is the warmer.
+  // Start both anew, so that neither is warmed up.
   await using off = await startServer("waymark", database.url, WAYMARK_NODE_FLAGS);
   await using on = await startServer("waymark", database.url, WAYMARK_NODE_FLAGS, {
     OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl,
@@ -65,7 +65,7 @@ const heading = reportHeading(`${jobs.toLocaleString("en")} jobs`, `${rounds} ro
 console.log(`\n${heading}\n\n${lines.join("\n")}`);
 if (options.write) await writeReport("traces", heading, lines.join("\n"));
 
-/** A collector that takes everything and keeps nothing; answers with its address. */
+/** Starts an OTLP collector that discards everything, and returns its URL. */
 async function startDiscardingCollector(scope: AsyncDisposableStack): Promise<string> {
   const server = createServer((request, response) => {
     request
@@ -81,10 +81,17 @@ async function startDiscardingCollector(scope: AsyncDisposableStack): Promise<st
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function formatLine(kept: string, name: string, { a, b, ratios }: Comparison): string {
+function formatLine(keptShare: string, name: string, { a, b, ratios }: Comparison): string {
   const cell = (digits: number, of: keyof typeof a): string =>
     `${a[of].toFixed(digits)}, ${b[of].toFixed(digits)}; × ${formatSpread(ratios[of])}`;
-  const cells = [kept, name, cell(0, "requests"), cell(1, "p99Ms"), cell(0, "nodeUs"), cell(0, "postgresUs")];
+  const cells = [
+    keptShare,
+    name,
+    cell(0, "requests"),
+    cell(1, "p99Ms"),
+    cell(0, "nodeUs"),
+    cell(0, "postgresUs"),
+  ];
   return `| ${cells.join(" | ")} |`;
 }
 

@@ -85,7 +85,7 @@ it("npm run growth measures one size", async () => {
 it("npm run growth refuses a size with fewer jobs than it delivers messages of", async () => {
   const { code, stderr } = await run("growth", ["--sizes=10000,9999"]);
   expect(code).toBe(1);
-  expect(stderr).toContain("--sizes=10000,9999: numbers of jobs from 10000 on");
+  expect(stderr).toContain("--sizes=10000,9999 must be numbers of jobs from 10000");
 });
 
 it("npm run soak finds that everything held", async () => {
@@ -96,8 +96,8 @@ it("npm run soak finds that everything held", async () => {
 it("npm run simulate measures what one of each costs, and computes a fleet from it", async () => {
   const text = await outputOf("simulate", ["--jobs=2000", "--seconds=2", "--warm-up=1", "--rates=50,100"]);
   expectMeasured(text, [
-    "a list of 10",
-    "a further attempt at a delivery",
-    "deliveries, changes, lists a second",
+    "list of 10",
+    "retry of a delivery",
+    "deliveries, changes, lists per second",
   ]);
 });

@@ -22,7 +22,7 @@ const figures = (given: Partial<Figures>): Figures => ({
   ...given,
 });
 
-describe("what one of each thing costs", () => {
+describe("computeCosts", () => {
   const phase = (given: Partial<Phase>): Phase => ({
     seconds: 10,
     reads: 0,
@@ -55,19 +55,19 @@ describe("what one of each thing costs", () => {
     }),
   };
 
-  it("is told apart from the rest of a phase and from what the processes do at rest", () => {
+  it("subtracts the processes at rest and the phase's other work", () => {
     const costs = computeCosts(phases);
     const measured = [costs.read, costs.change, costs.batchedChange, costs.delivery, costs.retry];
     expect(measured.map(({ postgresUs }) => Math.round(postgresUs))).toEqual([300, 900, 250, 70, 90]);
   });
 
-  it("is nothing, and never less, where the machine's noise is greater", () => {
+  it("returns 0 if the result would be negative", () => {
     const lists = phase({ reads: 10, figures: figures({ postgresUs: 10 }) });
     expect(computeCosts({ ...phases, lists }).read.postgresUs).toBe(0);
   });
 });
 
-describe("a fleet", () => {
+describe("sizeFleet", () => {
   const costs: Costs = {
     read: figures({ apiUs: 300, postgresUs: 200 }),
     change: figures({ apiUs: 400, postgresUs: 1_000, walBytes: 5_000 }),
@@ -78,7 +78,7 @@ describe("a fleet", () => {
   };
   const plain: Assumptions = { ...ASSUMPTIONS, retriedShare: 0, batchedShare: 1 };
 
-  it("has the cores that its load takes, at the utilisation chosen", () => {
+  it("divides the busy cores by the target utilisation", () => {
     const size = sizeFleet(costs, plain);
     expect(size.busyCores.api).toBeCloseTo((5_000 * 50 + 5_000 * 300) / 1e6);
     expect(size.busyCores.primary).toBeCloseTo((5_000 * 250 + 10_000 * 70) / 1e6);
@@ -87,25 +87,25 @@ describe("a fleet", () => {
     expect(size.walBytes).toBeCloseTo(5_000 * 4_000 + 10_000 * 1_000);
   });
 
-  it("needs more workers for slow receivers, though their CPU is the same", () => {
+  it("needs more workers for slow receivers, although their CPU time is the same", () => {
     const slow = sizeFleet(costs, { ...plain, answerS: 1 });
     expect(slow.workers).toBe(Math.ceil(10_000 / 512 / 0.6));
     expect(slow.workers).toBeGreaterThan(sizeFleet(costs, plain).workers);
   });
 
-  it("has as many shards as the primary's cores ask for, and carries in proportion", () => {
+  it("divides the primary's cores among shards", () => {
     const size = sizeFleet(costs, { ...plain, coresOfPrimary: 2 });
     expect(size.shards).toBe(2);
     expect(size.deliveriesPerPrimary).toBeCloseTo((10_000 * 2 * 0.6) / 1.95);
   });
 
-  it("catches up no faster than its narrowest part", () => {
+  it("limits the rate after an outage by the slowest part", () => {
     const narrow = sizeFleet({ ...costs, delivery: figures({ workerUs: 1, postgresUs: 500 }) }, plain);
     const primary = (5_000 * 250 + 10_000 * 500) / 1e6;
     expect(narrow.maxDeliveries).toBeCloseTo((primary / 0.6 - 1.25) / 500e-6);
   });
 
-  it("keeps deliveries and attempts for the retention, and events for good", () => {
+  it("estimates disk for the retention of deliveries and attempts, and for a year of events", () => {
     const disk = estimateDisk(1_000, costs, plain);
     expect(disk).toEqual({
       deliveries: 30_000 * 300,
@@ -115,27 +115,27 @@ describe("a fleet", () => {
   });
 });
 
-describe("the partners", () => {
+describe("createOrganizations", () => {
   const partners = createOrganizations(ASSUMPTIONS, createRandom(1));
   const { nightShare } = ASSUMPTIONS;
   const sumAt = (second: number): number =>
     partners.reduce((sum, partner) => sum + organizationRate(partner, second, nightShare), 0);
 
-  it("bring the whole load in the busiest minute, and the biggest of them some percent of it", () => {
+  it("returns rates that add up to the peak load in the busiest minute", () => {
     expect(sumAt(busiestSecond(partners, nightShare))).toBeCloseTo(10_000);
     expect(partners[0]?.peakPerSecond).toBeGreaterThan(300);
     expect(partners[0]?.peakPerSecond).toBeLessThan(600);
   });
 
-  it("bring in a day what their curve comes to", () => {
+  it("agrees with computeDeliveriesPerDay over a whole day", () => {
     let sum = 0;
     for (let second = 0; second < 86_400; second += 600) sum += sumAt(second) * 600;
     expect(computeDeliveriesPerDay(partners, nightShare)).toBeCloseTo(sum, -3);
   });
 });
 
-describe("a line before some servers", () => {
-  it("waits as Erlang's formula has it", () => {
+describe("simulateWaits", () => {
+  it("agrees with Erlang's C formula", () => {
     const [servers, serviceS, arrivalsPerSecond] = [4, 0.01, 300];
     const waits = simulateWaits({ servers, serviceS, arrivalsPerSecond }, 200_000, createRandom(7));
     const wanted = erlangC(servers, arrivalsPerSecond * serviceS);
@@ -147,8 +147,8 @@ describe("a line before some servers", () => {
   });
 });
 
-describe("what comes by chance", () => {
-  it.each([0.5, 8, 40])("has a mean and a variance of %d where that is meant", (mean) => {
+describe("poisson", () => {
+  it.each([0.5, 8, 40])("returns counts with mean and variance %d", (mean) => {
     const random = createRandom(3);
     const counts = Array.from({ length: 50_000 }, () => poisson(mean, random));
     const average = counts.reduce((sum, count) => sum + count, 0) / counts.length;
@@ -158,7 +158,7 @@ describe("what comes by chance", () => {
   });
 });
 
-/** The probability that one who comes has to wait. */
+/** Returns the probability that an arrival has to wait. */
 function erlangC(servers: number, offered: number): number {
   let term = 1;
   let sum = 0;

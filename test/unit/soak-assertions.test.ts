@@ -25,7 +25,7 @@ describe("the soak's comparison of latency in the first and the last quarter", (
     ];
     expect(latencyAssertion(figuresWith("history", quarters))).toMatchObject({
       holds: false,
-      measured: "1 (such as: history)",
+      measured: "1 (for example: history)",
     });
   });
 
