@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { hashKey, parseLookup, generateKey } from "../../src/api-keys/api-key.format.ts";
 
-describe("a key's text", () => {
-  it("is wmk_, 8 characters of id, 43 of secret and 6 of checksum", () => {
-    for (let time = 0; time < 500; time += 1) {
+describe("the text of an API key", () => {
+  it("is wmk_, 8 characters of ID, 43 of secret and 6 of checksum", () => {
+    for (let round = 0; round < 500; round += 1) {
       const { text, lookup } = generateKey();
       expect(text).toMatch(/^wmk_[0-9a-z]{8}_[\w-]{43}[0-9A-Za-z]{6}$/);
       expect(text).toHaveLength(62);
@@ -13,33 +13,33 @@ describe("a key's text", () => {
     }
   });
 
-  it("is never the same twice", () => {
+  it("is unique", () => {
     const keys = Array.from({ length: 2_000 }, generateKey);
     expect(new Set(keys.map((key) => key.text)).size).toBe(2_000);
     expect(new Set(keys.map((key) => key.lookup)).size).toBe(2_000);
   });
 
-  it("with any one character changed is none, so that a typing error costs the database nothing", () => {
+  it("is rejected without a database query if one character is changed", () => {
     const { text } = generateKey();
-    const places = Array.from(text, (_, at) => at);
-    const changed = places.flatMap((at) =>
-      Array.from("0aA_-x", (other) => text.slice(0, at) + other + text.slice(at + 1)),
+    const indexes = Array.from(text, (_, index) => index);
+    const changed = indexes.flatMap((index) =>
+      Array.from("0aA_-x", (other) => text.slice(0, index) + other + text.slice(index + 1)),
     );
     const mistyped = changed.filter((other) => other !== text);
     expect(mistyped.filter((other) => parseLookup(other) !== null)).toEqual([]);
   });
 
-  it("with two neighbours exchanged is none", () => {
+  it("is rejected if two adjacent characters are swapped", () => {
     const { text } = generateKey();
-    const places = Array.from({ length: text.length - 1 }, (_, at) => at);
-    const exchanged = places.map(
-      (at) => text.slice(0, at) + text.charAt(at + 1) + text.charAt(at) + text.slice(at + 2),
+    const indexes = Array.from({ length: text.length - 1 }, (_, index) => index);
+    const swapped = indexes.map(
+      (index) => text.slice(0, index) + text.charAt(index + 1) + text.charAt(index) + text.slice(index + 2),
     );
-    const mistyped = exchanged.filter((other) => other !== text);
+    const mistyped = swapped.filter((other) => other !== text);
     expect(mistyped.filter((other) => parseLookup(other) !== null)).toEqual([]);
   });
 
-  it("is none where it is anything else", () => {
+  it("is rejected in any other format", () => {
     const { text } = generateKey();
     for (const other of [
       "",
@@ -54,7 +54,7 @@ describe("a key's text", () => {
     fc.assert(fc.property(fc.string({ maxLength: 100 }), (other) => parseLookup(other) === null));
   });
 
-  it("is stored as its SHA-256, from which it cannot be read", () => {
+  it("is stored only as its SHA-256 hash", () => {
     const { text, hash } = generateKey();
     expect(hash).toEqual(hashKey(text));
     expect(hash).toHaveLength(32);

@@ -10,7 +10,7 @@ describe("parseCidr", () => {
     ["2001:db8::/32", "2001:db8::/32"],
     ["::1", "::1/128"],
     ["::/0", "::/0"],
-  ])("takes %s", (text, expected) => {
+  ])("accepts %s", (text, expected) => {
     expect(parseCidr(text).text).toBe(expected);
   });
 
@@ -32,13 +32,13 @@ describe("parseCidr", () => {
     "localhost",
     "*",
     " 10.0.0.0/8",
-  ])("400 for %j, with an example", (text) => {
+  ])("throws a 400 error with an example for %j", (text) => {
     expect(() => parseCidr(text)).toThrow(AppError);
     expect(() => parseCidr(text)).toThrow("is not a CIDR range such as 203.0.113.0/24");
   });
 });
 
-describe("addressTest", () => {
+describe("createCidrMatcher", () => {
   it.each([
     [["10.0.0.0/8"], "10.255.0.1", true],
     [["10.0.0.0/8"], "11.0.0.1", false],
@@ -54,7 +54,7 @@ describe("addressTest", () => {
     [[], "10.0.0.1", false],
     [["0.0.0.0/0", "::/0"], "nonsense", false],
     [["0.0.0.0/0", "::/0"], "", false],
-  ])("%j lets %s through: %s", (ranges, address, expected) => {
+  ])("%j matches %s: %s", (ranges, address, expected) => {
     expect(createCidrMatcher(ranges)(address)).toBe(expected);
   });
 });

@@ -130,15 +130,15 @@ function makeAgent(levels: number): object {
 }
 
 /**
- * Results as a caller sees them: data in its order, and the nulls that errors explain. Where several errors would have led to
- * the same null, the specification leaves open which of them are told.
+ * Returns the data as JSON and the paths of nulls that errors explain. If several errors lead to the same null, the GraphQL
+ * specification does not say which of them are reported.
  */
-function seen({ data, errors = [] }: ExecutionResult): unknown {
-  const nulls = errors.map(({ path = [] }) => nullOnTheWay(data, path));
+function comparable({ data, errors = [] }: ExecutionResult): unknown {
+  const nulls = errors.map(({ path = [] }) => firstNullPath(data, path));
   return { data: JSON.stringify(data), explained: [...new Set(nulls)].toSorted() };
 }
 
-function nullOnTheWay(data: unknown, path: readonly (string | number)[]): string {
+function firstNullPath(data: unknown, path: readonly (string | number)[]): string {
   let value = data;
   let steps = 0;
   while (value !== null && steps < path.length) {
@@ -152,14 +152,14 @@ function nullOnTheWay(data: unknown, path: readonly (string | number)[]): string
 const compile = createCompiler(schema);
 const run = createExecutor(schema);
 
-interface Compared {
+interface RepeatedRun {
   first: unknown;
-  again: unknown;
+  second: unknown;
   isCompiled: boolean;
 }
 
-/** Runs the document twice, and by graphql-js alone; null where it is not valid. */
-async function twice(query: string, variables: Record<string, unknown> = {}): Promise<Compared | null> {
+/** Runs the document twice and expects the result of graphql-js. Returns null for an invalid document. */
+async function runTwice(query: string, variables: Record<string, unknown> = {}): Promise<RepeatedRun | null> {
   const document = parse(query);
   const operation = getOperationAST(document);
   if (!operation || validate(schema, document).length > 0) return null;
@@ -171,16 +171,18 @@ async function twice(query: string, variables: Record<string, unknown> = {}): Pr
   if (!coercedVariables) return null;
   const results = [];
   for (const _ of [1, 2])
-    results.push(seen(await run({ document, operation, context: { step: 1 }, variables, coercedVariables })));
-  const reference = seen(
+    results.push(
+      comparable(await run({ document, operation, context: { step: 1 }, variables, coercedVariables })),
+    );
+  const reference = comparable(
     await execute({ schema, document, variableValues: variables, contextValue: { step: 1 } }),
   );
   expect(results[0]).toEqual(reference);
-  return { first: results[0], again: results[1], isCompiled: compile(document, operation) !== null };
+  return { first: results[0], second: results[1], isCompiled: compile(document, operation) !== null };
 }
 
-describe("a document that comes again answers as it did at first", () => {
-  it.each<[what: string, query: string, variables?: Record<string, unknown>]>([
+describe("a repeated document returns the same result as the first time", () => {
+  it.each<[title: string, query: string, variables?: Record<string, unknown>]>([
     ["scalars of every kind", "{ job { id text count weight done color colors raw empty { id } } }"],
     ["aliases and merged fields", "{ a: job { x: id } a: job { y: text x: id } b: job { id } }"],
     [
@@ -201,27 +203,27 @@ describe("a document that comes again answers as it did at first", () => {
     ["null up to a nullable parent", "{ job { agent { jobs { required { id } strictBoom } } } }"],
     ["null up to the root", "{ strictJob { required { id } } job { id } }"],
     ["null in a list", "{ job { strictList { strictList { id } } } }"],
-    ["errors beside each other", "{ job { boom text later laterBoom { id } } }"],
-    ["mutations one after the other", "mutation { first second again: first }"],
+    ["several errors in one object", "{ job { boom text later laterBoom { id } } }"],
+    ["several mutations", "mutation { first second again: first }"],
     ["a mutation that fails", "mutation { first fails second }"],
-    ["a mutation that fails hard", "mutation { first failsHard second }"],
+    ["a mutation that fails with a non-null type", "mutation { first failsHard second }"],
     ["defaults of arguments", "{ echo node { id } }"],
-    ["a default that null replaces", "{ echo(filter: null) node(id: null) { id } }"],
-    ["a variable that is not given", "query ($f: Filter, $id: ID) { echo(filter: $f) node(id: $id) { id } }"],
-    ["a variable that is null", "query ($f: Filter) { echo(filter: $f) }", { f: null }],
+    ["null instead of a default", "{ echo(filter: null) node(id: null) { id } }"],
+    ["an absent variable", "query ($f: Filter, $id: ID) { echo(filter: $f) node(id: $id) { id } }"],
+    ["a null variable", "query ($f: Filter) { echo(filter: $f) }", { f: null }],
     ["a variable's default", 'query ($f: Filter = { text: "v" }) { echo(filter: $f) }'],
     [
-      "a variable's default that null replaces",
+      "null instead of a variable's default",
       'query ($f: Filter = { text: "v" }) { echo(filter: $f) }',
       { f: null },
     ],
     ["defaults within input", "query ($f: Filter) { echo(filter: $f) }", { f: { inner: { inner: {} } } }],
-    ["one value for a list", "query ($ids: [ID]) { echo(ids: $ids) a: echo(ids: 3) }", { ids: 7 }],
+    ["a single value for a list", "query ($ids: [ID]) { echo(ids: $ids) a: echo(ids: 3) }", { ids: 7 }],
     ["numbers", "query ($n: Float) { echo(number: $n) a: echo(number: 3) }", { n: 3 }],
-    ["a list that hangs on a variable", "query ($n: Int) { jobs(first: $n) { id } }", { n: 3 }],
+    ["a list length given by a variable", "query ($n: Int) { jobs(first: $n) { id } }", { n: 3 }],
     ["__typename everywhere", "{ __typename job { __typename agent { __typename } } }"],
     [
-      "variables within input that are not given",
+      "absent variables within input",
       "query ($t: String, $c: [Color!]) { echo(filter: { text: $t, colors: $c, inner: { text: $t } }) }",
       { c: "RED" },
     ],
@@ -233,15 +235,15 @@ describe("a document that comes again answers as it did at first", () => {
       { t: "x", hoisted0: 1 },
     ],
     [
-      "a variable within a list where null may not stand",
+      "a null variable within a list of non-null items",
       "query ($a: ID = 1) { nodes(ids: [$a]) { id } }",
       { a: null },
     ],
-    ["strange names", "{ constructor: job { toString: text } }"],
-  ])("%s", async (_what, query, variables) => {
-    const result = await twice(query, variables);
+    ["names of Object.prototype members", "{ constructor: job { toString: text } }"],
+  ])("%s", async (_title, query, variables) => {
+    const result = await runTwice(query, variables);
     expect(result?.isCompiled).toBe(true);
-    expect(result?.again).toEqual(result?.first);
+    expect(result?.second).toEqual(result?.first);
   });
 
   it.each([
@@ -258,28 +260,28 @@ describe("a document that comes again answers as it did at first", () => {
     fragment F on Job { color @include(if: $a) raw later @skip(if: $a) }
     fragment A on Agent { id name @skip(if: $a) }
     fragment Q on Query { other: job { ...F } job { agent @include(if: $a) { jobs { id } } } }`;
-    const result = await twice(query, { a, b });
+    const result = await runTwice(query, { a, b });
     expect(result?.isCompiled).toBe(false);
-    expect(result?.again).toEqual(result?.first);
+    expect(result?.second).toEqual(result?.first);
   });
 
-  it.each<[what: string, query: string, variables?: Record<string, unknown>]>([
-    ["a name that objects have a meaning for", "{ job { __proto__: id } }"],
-    ["the schema", "{ __schema { queryType { fields { name } } } job { id } }"],
-  ])("not compiled: %s", async (_what, query, variables) => {
-    const result = await twice(query, variables);
+  it.each<[title: string, query: string, variables?: Record<string, unknown>]>([
+    ["the alias __proto__", "{ job { __proto__: id } }"],
+    ["introspection", "{ __schema { queryType { fields { name } } } job { id } }"],
+  ])("not compiled: %s", async (_title, query, variables) => {
+    const result = await runTwice(query, variables);
     expect(result?.isCompiled).toBe(false);
-    expect(result?.again).toEqual(result?.first);
+    expect(result?.second).toEqual(result?.first);
   });
 
   // evidence: graphql-compiled-query-any-document
-  it("whatever valid document it is", async () => {
+  it("for any valid document", async () => {
     let compiled = 0;
     await fc.assert(
       fc.asyncProperty(documents, fc.boolean(), fc.boolean(), async (query, a, b) => {
-        const result = await twice(query, { a, b });
+        const result = await runTwice(query, { a, b });
         if (result?.isCompiled) compiled += 1;
-        expect(result?.again).toEqual(result?.first);
+        expect(result?.second).toEqual(result?.first);
       }),
       { numRuns: 100 },
     );
@@ -287,7 +289,7 @@ describe("a document that comes again answers as it did at first", () => {
   });
 });
 
-/** Rare, since a document that has one is not compiled. */
+/** Rare, because a document with a directive is not compiled. */
 const directive = fc.oneof(
   { weight: 60, arbitrary: fc.constant("") },
   {
@@ -295,8 +297,8 @@ const directive = fc.oneof(
     arbitrary: fc.constantFrom("@include(if: $a)", "@skip(if: $b)", "@skip(if: $a) @include(if: $b)"),
   },
 );
-/** An operation with the variables that it uses. */
-function declared(...parts: string[]): string {
+/** Declares the variables that the operation uses. */
+function withDeclarations(...parts: string[]): string {
   const text = parts.join("");
   const used = ["$a", "$b"].filter((name) => text.includes(name)).map((name) => `${name}: Boolean!`);
   return `query ${used.length > 0 ? `(${used.join(" ")})` : ""} ${text}`;
@@ -355,7 +357,7 @@ const { documents } = fc.letrec<Record<"job" | "agent" | "node" | "query" | "doc
     documents: fc
       .tuple(block("query"), block("job"), block("agent"), directive)
       .map(([query, job, agent, when]) =>
-        declared(
+        withDeclarations(
           query.replace("{", `{ n: node ${when} { ...J ...A } `),
           ` fragment J on Job ${job.replaceAll("...J", "id")}`,
           ` fragment A on Agent ${agent.replaceAll("...A", "id").replaceAll("...J", "id")}`,

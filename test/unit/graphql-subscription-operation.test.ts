@@ -1,4 +1,4 @@
-/** A subscription, executed for each event: what it does when an event cannot be told in full. */
+/** The execution of a subscription for each event, with and without errors. */
 import { buildSchema, type ExecutionResult } from "graphql";
 import { expect, it, vi } from "vitest";
 import { prepareOperation, startOperation } from "../../src/graphql/subscriptions/operation.ts";
@@ -8,8 +8,8 @@ const schema = buildSchema(
   "type Query { none: Int } type Subscription { changed: Event! } type Event { n: Int name: String }",
 );
 
-/** Follows three events, whose names `nameOf` tells; answers with what came, and with what it failed. */
-async function follow(nameOf: (n: number) => string): Promise<{ told: unknown[]; failure: unknown }> {
+/** Subscribes to three events with names from `nameOf`. Returns the results and the error passed to onFailure. */
+async function subscribe(nameOf: (n: number) => string): Promise<{ results: unknown[]; failure: unknown }> {
   const onFailure = vi.fn<(error: unknown) => void>();
   const eventOf = (n: number) => ({ n, name: () => nameOf(n) });
   async function* events() {
@@ -18,7 +18,7 @@ async function follow(nameOf: (n: number) => string): Promise<{ told: unknown[];
   const operation = prepareOperation(schema, { query: "subscription { changed { n name } }" });
   const subscription = schema.getSubscriptionType()?.getFields()["changed"];
   if (subscription) subscription.subscribe = events;
-  const results = await startOperation(operation, {
+  const stream = await startOperation(operation, {
     signal: new AbortController().signal,
     makeContext: () => ({}),
     semaphore: (work) => work(),
@@ -27,10 +27,12 @@ async function follow(nameOf: (n: number) => string): Promise<{ told: unknown[];
     onEnd: () => undefined,
     onFailure,
   });
-  const told: ExecutionResult[] = [];
-  for await (const result of results as AsyncGenerator<ExecutionResult>) told.push(result);
+  const results: ExecutionResult[] = [];
+  for await (const result of stream as AsyncGenerator<ExecutionResult>) results.push(result);
   return {
-    told: told.map(({ data, errors }) => (errors ? errors.map(({ message }) => message) : data?.["changed"])),
+    results: results.map(({ data, errors }) =>
+      errors ? errors.map(({ message }) => message) : data?.["changed"],
+    ),
     failure: onFailure.mock.calls[0]?.[0],
   };
 }
@@ -40,26 +42,26 @@ const failing = (error: Error) => (n: number) => {
   return `name ${n}`;
 };
 
-it("tells each event", async () => {
-  const { told, failure } = await follow((n) => `name ${n}`);
-  expect(told).toEqual([1, 2, 3].map((n) => ({ n, name: `name ${n}` })));
+it("returns a result for each event", async () => {
+  const { results, failure } = await subscribe((n) => `name ${n}`);
+  expect(results).toEqual([1, 2, 3].map((n) => ({ n, name: `name ${n}` })));
   expect(failure).toBeUndefined();
 });
 
-it("ends before an event of which a part is out of reach, which the client then asks the feed for", async () => {
-  const away = unavailable("The database is unreachable.", 2);
-  expect(await follow(failing(away))).toEqual({ told: [{ n: 1, name: "name 1" }], failure: away });
+it("ends before an event if a service is unavailable", async () => {
+  const error = unavailable("The database is unreachable.", 2);
+  expect(await subscribe(failing(error))).toEqual({ results: [{ n: 1, name: "name 1" }], failure: error });
 });
 
 it.each([
-  ["is no fault of a store", new AppError("ForbiddenException", "not for you"), "not for you"],
+  ["a forbidden field", new AppError("ForbiddenException", "not for you"), "not for you"],
   [
-    "would fail again",
+    "a query timeout",
     unavailable("took too long", 2, Object.assign(new Error(), { code: "57014" })),
     "took too long",
   ],
-])("tells of a failure that %s, and goes on", async (_, error, message) => {
-  const { told, failure } = await follow(failing(error));
-  expect(told).toEqual([{ n: 1, name: "name 1" }, [message], { n: 3, name: "name 3" }]);
+])("returns the error of %s and continues", async (_, error, message) => {
+  const { results, failure } = await subscribe(failing(error));
+  expect(results).toEqual([{ n: 1, name: "name 1" }, [message], { n: 3, name: "name 3" }]);
   expect(failure).toBeUndefined();
 });

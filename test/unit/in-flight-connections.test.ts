@@ -1,4 +1,4 @@
-/** Places of requests on real connections, whose clients break them off, send several at once, or take nothing. */
+/** Permits of requests on real connections: disconnects, pipelining and upgraded connections. */
 import { once } from "node:events";
 import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -10,24 +10,24 @@ import { openRawSocket } from "../support/app/raw-http-client.ts";
 
 interface Served {
   limit: ConcurrencyLimit;
-  places: InFlightRequests;
+  inFlightRequests: InFlightRequests;
   socket: Socket;
-  /** Of the requests that came, in their order. */
+  /** Responses to the received requests, in order. */
   responses: ServerResponse[];
-  /** Writes `requests` at once and resolves when all of them have come. */
-  ask: (...requests: string[]) => Promise<void>;
+  /** Writes all requests together and resolves when the server has received them. */
+  send: (...requests: string[]) => Promise<void>;
 }
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 
-/** A server whose requests take places, and are answered by `handle`; and a connection to it. */
+/** Starts a server whose requests take permits and are handled by `handle`, and connects to it. */
 async function serve(handle: RequestListener): Promise<Served> {
   const limit = new ConcurrencyLimit({ max: 20 });
-  const places = new InFlightRequests(limit);
+  const inFlightRequests = new InFlightRequests(limit);
   const responses: ServerResponse[] = [];
   const server = createServer((request, response) => {
     attachRequestContext(response);
-    places.add(request, response, { key: null, nowMs: performance.now() });
+    inFlightRequests.add(request, response, { key: null, nowMs: performance.now() });
     responses.push(response);
     handle(request, response);
   }).listen(0, "127.0.0.1");
@@ -41,10 +41,10 @@ async function serve(handle: RequestListener): Promise<Served> {
   });
   return {
     limit,
-    places,
+    inFlightRequests,
     socket,
     responses,
-    ask: async (...requests) => {
+    send: async (...requests) => {
       const count = responses.length + requests.length;
       socket.write(requests.join(""));
       await vi.waitFor(() => expect(responses).toHaveLength(count));
@@ -54,14 +54,14 @@ async function serve(handle: RequestListener): Promise<Served> {
 
 const hold: RequestListener = () => undefined;
 
-/** Holds the first, and answers the others at once. */
+/** Never responds to the first request and responds to the others immediately. */
 const holdFirst: RequestListener = ({ url }, response) => {
   if (url !== "/first") response.end("{}");
 };
 
-it("a client that is gone before its answer gives its place back once", async () => {
-  const { limit, socket, responses, ask } = await serve(hold);
-  await ask(get("/"));
+it("releases the permit once if the client disconnects before the response", async () => {
+  const { limit, socket, responses, send } = await serve(hold);
+  await send(get("/"));
   expect(limit.inFlight).toBe(1);
   socket.destroy();
   const [response] = responses as [ServerResponse];
@@ -71,22 +71,22 @@ it("a client that is gone before its answer gives its place back once", async ()
   expect(limit.inFlight).toBe(0);
 });
 
-it("answers that stand behind one that is still to come hold no places", async () => {
-  const { limit, places, responses, ask } = await serve(holdFirst);
-  await ask(get("/first"), ...Array.from({ length: 19 }, () => get("/")));
+it("releases the permits of responses that wait for an earlier response on the connection", async () => {
+  const { limit, inFlightRequests, responses, send } = await serve(holdFirst);
+  await send(get("/first"), ...Array.from({ length: 19 }, () => get("/")));
   expect(limit.hasCapacity).toBe(false);
-  expect(places.rejectionReason(null, performance.now())).toBeNull();
+  expect(inFlightRequests.rejectionReason(null, performance.now())).toBeNull();
   expect(limit.inFlight).toBe(1);
   responses[0]?.end("{}");
   await vi.waitFor(() => expect(responses.every(({ writableFinished }) => writableFinished)).toBe(true));
   expect(limit.inFlight).toBe(0);
 });
 
-it("requests on a connection that was taken for something else hold no places, and nothing is kept of them", async () => {
-  const { limit, places, socket, ask } = await serve(hold);
-  await ask(get("/first"), get("/"), get("/"));
+it("releases the permits of requests on a connection closed after CONNECT", async () => {
+  const { limit, inFlightRequests, socket, send } = await serve(hold);
+  await send(get("/first"), get("/"), get("/"));
   socket.write("CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n");
   await once(socket.resume(), "close");
-  places.evictIdle(performance.now());
+  inFlightRequests.evictIdle(performance.now());
   expect(limit.inFlight).toBe(0);
 });

@@ -10,38 +10,37 @@ import { ConcurrencyLimit } from "../../src/http/load-shedding/concurrency-limit
 import { duringExternalCall, InFlightRequests } from "../../src/http/load-shedding/in-flight-requests.ts";
 import { attachRequestContext } from "../support/app/request-context.fixture.ts";
 
-/** Keeps what it is told of answers. */
+/** Records the kinds of requests whose duration is used as a sample. */
 class RecordingLimit extends ConcurrencyLimit {
-  /** The kinds. */
-  readonly told: string[] = [];
+  readonly sampledKinds: string[] = [];
 
-  override onSuccess(kind: string, beganMs: number, nowMs: number): void {
-    this.told.push(kind);
-    super.onSuccess(kind, beganMs, nowMs);
+  override onSuccess(kind: string, startedMs: number, nowMs: number): void {
+    this.sampledKinds.push(kind);
+    super.onSuccess(kind, startedMs, nowMs);
   }
 }
 
-/** A limit that was lowered to a few: answers took fifty times what they took in calm, and others were refused. */
+/** Returns a limit lowered to at most 8: latency was fifty times the baseline, and requests were rejected. */
 function loweredLimit(): ConcurrencyLimit {
   const limit = new ConcurrencyLimit({ max: 200 });
   const KIND = "GET /v1/jobs";
   let nowMs = 0;
-  for (let calm = 0; calm < 20; calm += 1) {
+  for (let sample = 0; sample < 20; sample += 1) {
     limit.onStart((nowMs += 1));
     limit.onSuccess(KIND, nowMs, (nowMs += 1));
   }
   while (limit.limit > 8) {
-    const beganMs = (nowMs += 1);
-    for (let at = 0; at < 50; at += 1) limit.onStart(beganMs);
+    const startedMs = (nowMs += 1);
+    for (let count = 0; count < 50; count += 1) limit.onStart(startedMs);
     limit.onReject();
-    for (let at = 0; at < 50; at += 1) limit.onSuccess(KIND, beganMs, beganMs + 50);
+    for (let count = 0; count < 50; count += 1) limit.onSuccess(KIND, startedMs, startedMs + 50);
     limit.adjust((nowMs += 200));
   }
   return limit;
 }
 
-/** A request that is first in line on its connection. */
-function arrive(): { request: IncomingMessage; response: ServerResponse } {
+/** Creates the first request of a connection. */
+function createRequest(): { request: IncomingMessage; response: ServerResponse } {
   const request = new IncomingMessage(new Socket());
   const response = new ServerResponse(request);
   response.assignSocket(request.socket);
@@ -49,152 +48,155 @@ function arrive(): { request: IncomingMessage; response: ServerResponse } {
   return { request, response };
 }
 
-function take(places: InFlightRequests, key: string | null): ServerResponse {
-  const { request, response } = arrive();
-  places.add(request, response, { key, nowMs: performance.now() });
+function startRequest(inFlightRequests: InFlightRequests, key: string | null): ServerResponse {
+  const { request, response } = createRequest();
+  inFlightRequests.add(request, response, { key, nowMs: performance.now() });
   return response;
 }
 
-it("one key gets half of the places at most, so that the others find room", () => {
+it("limits a key to half of the permits", () => {
   const limit = loweredLimit();
-  const places = new InFlightRequests(limit);
+  const inFlightRequests = new InFlightRequests(limit);
   const half = Math.ceil(limit.limit / 2);
   const responses = Array.from({ length: half }, () => {
-    expect(places.rejectionReason("flooding", performance.now())).toBeNull();
-    return take(places, "flooding");
+    expect(inFlightRequests.rejectionReason("flooding", performance.now())).toBeNull();
+    return startRequest(inFlightRequests, "flooding");
   });
-  expect(places.rejectionReason("flooding", performance.now())).toBe("per_key");
-  expect(places.rejectionReason("another", performance.now())).toBeNull();
+  expect(inFlightRequests.rejectionReason("flooding", performance.now())).toBe("per_key");
+  expect(inFlightRequests.rejectionReason("another", performance.now())).toBeNull();
   responses[0]?.emit("close");
-  expect(places.rejectionReason("flooding", performance.now())).toBeNull();
+  expect(inFlightRequests.rejectionReason("flooding", performance.now())).toBeNull();
 });
 
-it("nobody gets a place when all are taken", () => {
+it("rejects requests when no permit is free", () => {
   const limit = loweredLimit();
-  const places = new InFlightRequests(limit);
-  for (let at = 0; at < limit.limit; at += 1) take(places, `key ${at}`);
-  expect(places.rejectionReason("another", performance.now())).toBe("capacity");
+  const inFlightRequests = new InFlightRequests(limit);
+  for (let count = 0; count < limit.limit; count += 1) startRequest(inFlightRequests, `key ${count}`);
+  expect(inFlightRequests.rejectionReason("another", performance.now())).toBe("capacity");
 });
 
-it("a lowered limit rises where those who have its places take long", () => {
+it("raises a lowered limit while slow requests hold all permits", () => {
   const limit = loweredLimit();
-  const most = limit.limit;
-  for (let at = 0; at < most; at += 1) limit.onStart(10_000_000);
+  const initialLimit = limit.limit;
+  for (let count = 0; count < initialLimit; count += 1) limit.onStart(10_000_000);
   for (let nowMs = 10_001_000; nowMs < 10_005_000; nowMs += 500) {
     limit.onReject();
     if (limit.isAdjustmentDue(nowMs)) limit.adjust(nowMs);
-    expect(limit.limit).toBeGreaterThanOrEqual(most);
+    expect(limit.limit).toBeGreaterThanOrEqual(initialLimit);
   }
-  expect(limit.limit).toBeGreaterThan(most);
+  expect(limit.limit).toBeGreaterThan(initialLimit);
 });
 
-/** One whose headers say that a body comes. */
-function takeHalf(places: InFlightRequests): { request: IncomingMessage; response: ServerResponse } {
-  const { request, response } = arrive();
+/** Starts a request whose body has not arrived. */
+function startWithoutBody(inFlightRequests: InFlightRequests): {
+  request: IncomingMessage;
+  response: ServerResponse;
+} {
+  const { request, response } = createRequest();
   request.headers = { "content-length": "2" };
-  places.add(request, response, { key: null, nowMs: performance.now() });
+  inFlightRequests.add(request, response, { key: null, nowMs: performance.now() });
   return { request, response };
 }
 
-/** One whose body somebody waits for. */
-function takeRead(places: InFlightRequests): ReturnType<typeof takeHalf> {
-  const taken = takeHalf(places);
-  taken.request.emit("resume");
-  return taken;
+/** Starts a request whose body has not arrived and is being read. */
+function startReadingBody(inFlightRequests: InFlightRequests): ReturnType<typeof startWithoutBody> {
+  const started = startWithoutBody(inFlightRequests);
+  started.request.emit("resume");
+  return started;
 }
 
-/** The bodies that have come with their headers, or right behind them, are read. */
-async function afterArrival(): Promise<void> {
+/** Waits long enough for a body sent together with its headers to be read. */
+async function waitForBody(): Promise<void> {
   for (let turns = 0; turns < 3; turns += 1) await turn();
 }
 
-it("whoever does not send the rest of a request gives the place back before others are refused", async () => {
+it("releases the permit of a client that does not send its body", async () => {
   const limit = new ConcurrencyLimit({ max: 20 });
-  const places = new InFlightRequests(limit);
-  for (let at = 0; at < 20; at += 1) takeRead(places);
-  await afterArrival();
+  const inFlightRequests = new InFlightRequests(limit);
+  for (let count = 0; count < 20; count += 1) startReadingBody(inFlightRequests);
+  await waitForBody();
   expect(limit.inFlight).toBe(0);
-  expect(places.rejectionReason(null, performance.now())).toBeNull();
+  expect(inFlightRequests.rejectionReason(null, performance.now())).toBeNull();
 });
 
-it("and has one again with the rest, of which nothing is told", async () => {
+it("takes the permit again when the body arrives, and does not sample its duration", async () => {
   const limit = new RecordingLimit({ max: 20 });
-  const { request, response } = takeRead(new InFlightRequests(limit));
-  await afterArrival();
+  const { request, response } = startReadingBody(new InFlightRequests(limit));
+  await waitForBody();
   request.complete = true;
   request.emit("end");
   expect(limit.inFlight).toBe(1);
   response.emit("prefinish");
   expect(limit.inFlight).toBe(0);
-  expect(limit.told).toEqual([]);
+  expect(limit.sampledKinds).toEqual([]);
   response.emit("close");
   expect(limit.inFlight).toBe(0);
 });
 
-it("whoever was answered without the rest of the request has no place again with it", async () => {
+it("takes no permit for a body that arrives after the response", async () => {
   const limit = new RecordingLimit({ max: 20 });
-  const { request, response } = takeRead(new InFlightRequests(limit));
-  await afterArrival();
+  const { request, response } = startReadingBody(new InFlightRequests(limit));
+  await waitForBody();
   response.emit("prefinish");
   request.emit("end");
   expect(limit.inFlight).toBe(0);
-  expect(limit.told).toEqual([]);
+  expect(limit.sampledKinds).toEqual([]);
 });
 
-it("whoever withholds a body that nobody reads keeps the place", async () => {
+it("keeps the permit while a missing body is not being read", async () => {
   const limit = new ConcurrencyLimit({ max: 20 });
-  takeHalf(new InFlightRequests(limit));
-  await afterArrival();
+  startWithoutBody(new InFlightRequests(limit));
+  await waitForBody();
   expect(limit.inFlight).toBe(1);
 });
 
-it("whoever sends everything at once keeps the place", async () => {
+it("keeps the permit if the body arrives with the headers", async () => {
   const limit = new ConcurrencyLimit({ max: 20 });
-  const { request } = takeRead(new InFlightRequests(limit));
+  const { request } = startReadingBody(new InFlightRequests(limit));
   request.complete = true;
-  await afterArrival();
+  await waitForBody();
   expect(limit.inFlight).toBe(1);
 });
 
-it("whoever does not take an answer that is written has no place any more", () => {
+it("releases the permit when the response is written, even if the client does not read it", () => {
   const limit = new RecordingLimit({ max: 200 });
-  const places = new InFlightRequests(limit);
-  const response = take(places, null);
+  const inFlightRequests = new InFlightRequests(limit);
+  const response = startRequest(inFlightRequests, null);
   response.emit("prefinish");
   expect(limit.inFlight).toBe(0);
-  expect(limit.told).toHaveLength(1);
+  expect(limit.sampledKinds).toHaveLength(1);
 });
 
-it("an answer that waited for its client to take the first of it tells nothing", () => {
+it("does not sample a response that waited for a slow client", () => {
   const limit = new RecordingLimit({ max: 200 });
-  const response = take(new InFlightRequests(limit), null);
+  const response = startRequest(new InFlightRequests(limit), null);
   response.emit("drain");
   response.emit("prefinish");
   expect(limit.inFlight).toBe(0);
-  expect(limit.told).toEqual([]);
+  expect(limit.sampledKinds).toEqual([]);
 });
 
-it("whoever does not take the answer while it is written gives the place back", () => {
+it("evictIdle releases the permit of a client that does not read its response", () => {
   const limit = new ConcurrencyLimit({ max: 200 });
-  const places = new InFlightRequests(limit);
-  const { request, response } = arrive();
+  const inFlightRequests = new InFlightRequests(limit);
+  const { request, response } = createRequest();
   request.complete = true;
-  places.add(request, response, { key: null, nowMs: 0 });
+  inFlightRequests.add(request, response, { key: null, nowMs: 0 });
   response.writeHead(200);
-  places.evictIdle(150);
+  inFlightRequests.evictIdle(150);
   expect(limit.inFlight).toBe(0);
   response.emit("close");
   expect(limit.inFlight).toBe(0);
 });
 
 it.each(["identity", "gzip", "br"])(
-  "answers of other lengths are other kinds as %s too",
+  "samples responses of different sizes as different kinds, with %s encoding",
   async (encoding) => {
     const limit = new RecordingLimit({ max: 200 });
-    const places = new InFlightRequests(limit);
+    const inFlightRequests = new InFlightRequests(limit);
     const compress = compression();
     const server = createServer((request, response) => {
-      places.add(request, response, { key: null, nowMs: performance.now() });
+      inFlightRequests.add(request, response, { key: null, nowMs: performance.now() });
       attachRequestContext(response);
       compress(request as Request, response as Response, () => {
         const text = randomBytes(Number(request.url?.slice(1))).toString("hex");
@@ -207,12 +209,12 @@ it.each(["identity", "gzip", "br"])(
     const { port } = server.address() as AddressInfo;
     for (const bytes of [3_000, 30_000, 3_000]) {
       const headers = { "accept-encoding": encoding };
-      const asked = httpRequest({ host: "127.0.0.1", port, path: `/${bytes}`, headers }).end();
-      const [answer] = (await once(asked, "response")) as [IncomingMessage];
-      expect(answer.headers["content-encoding"] ?? "identity").toBe(encoding);
-      await once(answer.resume(), "end");
+      const clientRequest = httpRequest({ host: "127.0.0.1", port, path: `/${bytes}`, headers }).end();
+      const [response] = (await once(clientRequest, "response")) as [IncomingMessage];
+      expect(response.headers["content-encoding"] ?? "identity").toBe(encoding);
+      await once(response.resume(), "end");
     }
-    const [short, long, again] = limit.told;
+    const [short, long, again] = limit.sampledKinds;
     expect(short).not.toBe(long);
     expect(again).toBe(short);
     server.close();
@@ -220,10 +222,10 @@ it.each(["identity", "gzip", "br"])(
 );
 
 // evidence: external-calls-release-overload-slot
-it("gives the slot back during a call to another server, and takes it again afterwards, once", async () => {
+it("releases the permit during calls to another server, and takes it again once", async () => {
   const limit = new RecordingLimit({ max: 20 });
-  const places = new InFlightRequests(limit);
-  const response = take(places, null);
+  const inFlightRequests = new InFlightRequests(limit);
+  const response = startRequest(inFlightRequests, null);
   const [first, second] = [Promise.withResolvers<number>(), Promise.withResolvers<number>()];
   const calls = [first, second].map(({ promise }) => duringExternalCall(response, () => promise));
   expect(limit.inFlight).toBe(0);
@@ -235,12 +237,12 @@ it("gives the slot back during a call to another server, and takes it again afte
   expect(limit.inFlight).toBe(1);
   response.emit("prefinish");
   expect(limit.inFlight).toBe(0);
-  expect(limit.told).toEqual([]);
+  expect(limit.sampledKinds).toEqual([]);
 });
 
-it("takes no slot after a call whose client has gone", async () => {
+it("takes no permit after a call if the client has disconnected", async () => {
   const limit = new ConcurrencyLimit({ max: 20 });
-  const response = take(new InFlightRequests(limit), null);
+  const response = startRequest(new InFlightRequests(limit), null);
   const { promise, reject } = Promise.withResolvers<never>();
   const call = duringExternalCall(response, () => promise);
   response.emit("close");

@@ -23,7 +23,7 @@ describe("readQuery", () => {
     ["&&a=1&", { a: "1" }],
     ["c=1&A=2&%=3&__proto__=4", {}],
     ["", {}],
-  ])("%s", (query, expected) => {
+  ])("parses %s", (query, expected) => {
     expect(read(query)).toEqual(expected);
     expect(codes(query)).toEqual([]);
   });
@@ -36,16 +36,16 @@ describe("readQuery", () => {
     ["a=%", ["a malformed"]],
     ["a=%FF&b=%ED%A0%80", ["a malformed", "b malformed"]],
     ["a=1&a=&b=", ["a repeated", "b empty"]],
-  ])("finds what is wrong with %s", (query, expected) => {
+  ])("reports the problems of %s", (query, expected) => {
     expect(codes(query)).toEqual(expected);
   });
 
-  it("has nothing where there is no query", () => {
+  it("returns no parameters without a query", () => {
     expect(readQuery("/x", known).parameters.size).toBe(0);
     expect(readQuery("/x?", known).parameters.size).toBe(0);
   });
 
-  it("reads what was written, whatever it is", () => {
+  it("decodes any encoded text", () => {
     fc.assert(
       fc.property(
         fc.string({ unit: "binary", minLength: 1 }).filter((text) => text.isWellFormed()),

@@ -12,19 +12,22 @@ function storeAt(startMs = 1_000_000): {
 } {
   const clock = createFakeClock(startMs);
   const store = createMemoryStore(clock);
-  return { clock, take: (bucket = "key:read", given = limit) => store.take(bucket, given, 1) as TakeResult };
+  return {
+    clock,
+    take: (bucket = "key:read", rateLimit = limit) => store.take(bucket, rateLimit, 1) as TakeResult,
+  };
 }
 
 const times = (count: number, take: () => TakeResult): boolean[] =>
   Array.from({ length: count }, () => take().allowed);
 
-describe("the buckets in memory", () => {
-  it("let a burst through and then no more", () => {
+describe("the in-memory token buckets", () => {
+  it("allow a burst and then reject requests", () => {
     const { take } = storeAt();
     expect(times(6, take)).toEqual([true, true, true, true, false, false]);
   });
 
-  it("fill again at their rate, a fraction at a time, and no higher than the burst", () => {
+  it("refill continuously at their rate, up to the burst", () => {
     const { clock, take } = storeAt();
     times(4, take);
     clock.advance(499);
@@ -37,7 +40,7 @@ describe("the buckets in memory", () => {
     expect(times(5, take)).toEqual([true, true, true, true, false]);
   });
 
-  it("say what is left, also to a request that they refuse, which takes nothing", () => {
+  it("return the remaining tokens, and take none for a rejected request", () => {
     const { clock, take } = storeAt();
     expect(take()).toEqual({ allowed: true, tokens: 3 });
     times(3, take);
@@ -46,7 +49,7 @@ describe("the buckets in memory", () => {
     expect(take()).toEqual({ allowed: false, tokens: 0.5 });
   });
 
-  it("are one of each name", () => {
+  it("are separate for each name", () => {
     const { take } = storeAt();
     times(4, () => take("one:read"));
     expect(take("one:read").allowed).toBe(false);
@@ -56,7 +59,7 @@ describe("the buckets in memory", () => {
 
   // evidence: clock-memory-rate-limits
   it.each([-60 * MINUTE_MS, 60 * MINUTE_MS])(
-    "give nothing away and keep nothing back when the time of day is set by %i ms",
+    "are not affected when the system clock jumps by %i ms",
     (jumpMs) => {
       const { clock, take } = storeAt();
       times(4, take);
@@ -68,7 +71,7 @@ describe("the buckets in memory", () => {
     },
   );
 
-  it("forget one that is full again, and only such", () => {
+  it("are evicted only when full", () => {
     const { clock, take } = storeAt();
     const slow: RateLimit = { perSecond: 0.001, burst: 4 };
     times(4, () => take("slow", slow));
@@ -79,7 +82,7 @@ describe("the buckets in memory", () => {
     expect(times(5, () => take("quick"))).toEqual([true, true, true, true, false]);
   });
 
-  it("let through at most the burst and what flows in, however requests come", () => {
+  it("allow at most the burst plus the refill, for any sequence of requests", () => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: 700 }), { maxLength: 60 }), (pauses) => {
         const { clock, take } = storeAt();

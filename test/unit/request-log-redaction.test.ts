@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { MAX_LOGGED_BODY_BYTES, redactJson } from "../../src/request-log/request-log.redaction.ts";
 
-describe("maskedJson", () => {
-  it("keeps what a job's contract calls harmless, and masks whatever is of a person, in both ways of writing", () => {
+describe("redactJson", () => {
+  it("keeps allowed job fields and masks personal data, in snake_case and camelCase", () => {
     const body = {
       jobs: [
         {
@@ -40,7 +40,7 @@ describe("maskedJson", () => {
   });
 
   // evidence: request-log-masking
-  it("masks what it does not know, wherever it stands: secrets, passwords, keys, anybody's own names", () => {
+  it("masks unknown fields at any depth, such as secrets, passwords and keys", () => {
     const body = {
       password: "a",
       new_password: "b",
@@ -56,38 +56,38 @@ describe("maskedJson", () => {
     expect(text).not.toMatch(/"[a-j]"|1234567/);
   });
 
-  it("masks a block string to its end, whatever quotes are escaped in it", () => {
+  it("masks a GraphQL block string with escaped quotes completely", () => {
     const query = `{ a(b: """one \\""" two""", weight: 3) }`;
     expect(JSON.parse(redactJson({ query }) ?? "")).toEqual({ query: '{ a(b: "***", weight: 3) }' });
   });
 
-  it("masks what stands in quotes in a GraphQL query, and its comments", () => {
+  it("masks strings and comments in a GraphQL query", () => {
     const query = `mutation { # for A Person
       updateJob(markingNumber: "MN-1", patch: {recipientName: "A \\" Person", instructions: """ring "twice" """, weight: 3}) { job { id } }
       revealWebhookSecret(id: "whe_1", password: "not closed`;
-    const { query: kept } = JSON.parse(
+    const { query: redacted } = JSON.parse(
       redactJson({ query, variables: { n: "A Person", id: "whe_1" } }) ?? "",
     ) as {
       query: string;
     };
-    expect(kept).toContain(
+    expect(redacted).toContain(
       'updateJob(markingNumber: "***", patch: {recipientName: "***", instructions: "***", weight: 3})',
     );
-    expect(kept).toContain('password: "***"');
-    expect(kept).not.toMatch(/Person|twice|closed/);
+    expect(redacted).toContain('password: "***"');
+    expect(redacted).not.toMatch(/Person|twice|closed/);
     expect(redactJson({ query, variables: { n: "A Person", id: "whe_1" } })).toContain(
       '{"n":"***","id":"whe_1"}',
     );
   });
 
-  it("masks values that an error's sentence repeats", () => {
+  it("masks quoted values in error messages", () => {
     const message = 'Variable "$n" got invalid value "A Person"; Expected type "Int"';
     expect(redactJson({ errors: [{ message, extensions: { code: "BAD_USER_INPUT" } }] })).toBe(
       '{"errors":[{"message":"Variable \\"***\\" got invalid value \\"***\\"; Expected type \\"***\\"","extensions":{"code":"BAD_USER_INPUT"}}]}',
     );
   });
 
-  it("keeps the first 4 KiB, in whole characters, and is done with a large body as soon as with a small one", () => {
+  it("returns at most 4 KiB of whole characters, even for large bodies", () => {
     const wide =
       redactJson({ jobs: Array.from({ length: 100_000 }, () => ({ labels: "ü😀".repeat(50) })) }) ?? "";
     expect(Buffer.byteLength(wide)).toBeLessThanOrEqual(MAX_LOGGED_BODY_BYTES);
@@ -97,13 +97,13 @@ describe("maskedJson", () => {
     expect(long).toHaveLength(MAX_LOGGED_BODY_BYTES);
   });
 
-  it("survives what is nested without end, and what JSON has but PostgreSQL has not", () => {
+  it("masks values nested deeper than 16 levels and escapes characters that PostgreSQL rejects", () => {
     const deep: unknown = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
     expect(redactJson(deep)).toBe(`${"[".repeat(16)}"***"${"]".repeat(16)}`);
     expect(redactJson({ status: "\u0000\ud800" })).toBe('{"status":"\\u0000\\ud800"}');
   });
 
-  it.each([undefined, null])("keeps nothing of %s", (value) => {
+  it.each([undefined, null])("returns null for %s", (value) => {
     expect(redactJson(value)).toBeNull();
   });
 });

@@ -9,7 +9,7 @@ afterEach(() => {
   for (const close of opened.splice(0)) close();
 });
 
-/** A request whose body has begun and does not end, to a server that does this with it. */
+/** Starts an upload that never finishes, to a server with this listener. */
 async function startUpload(listener: RequestListener): Promise<void> {
   const server = createServer(listener).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -28,22 +28,22 @@ async function startUpload(listener: RequestListener): Promise<void> {
   });
 }
 
-it("a request whose body does not come in time is late", async () => {
+it("limitRequestTime calls back if the body does not arrive in time", async () => {
   const late = Promise.withResolvers<string>();
   await startUpload((request) => limitRequestTime(request, 20, () => late.resolve("late")));
   expect(await late.promise).toBe("late");
 });
 
 // evidence: slow-body-longer-import-timeout
-it("one that is allowed longer is not", async () => {
-  const seen: string[] = [];
-  const over = Promise.withResolvers<void>();
+it("allowLongUpload extends the timeout", async () => {
+  const calls: string[] = [];
+  const timeoutPassed = Promise.withResolvers<void>();
   await startUpload((request) => {
-    limitRequestTime(request, 20, () => seen.push("late"));
+    limitRequestTime(request, 20, () => calls.push("late"));
     allowLongUpload(request);
-    // Of two timers the one that was set later, and for as long, fires later.
-    setTimeout(over.resolve, 20);
+    // Timers of equal length fire in the order they were set.
+    setTimeout(timeoutPassed.resolve, 20);
   });
-  await over.promise;
-  expect(seen).toEqual([]);
+  await timeoutPassed.promise;
+  expect(calls).toEqual([]);
 });

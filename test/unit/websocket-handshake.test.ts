@@ -1,4 +1,4 @@
-/** Before a WebSocket opens: the client's address is what Express takes it for, and a page's origin is judged. */
+/** Checks of the WebSocket handshake: the client's IP address and the Origin header. */
 import type { IncomingMessage } from "node:http";
 import express, { type Request } from "express";
 import fc from "fast-check";
@@ -11,14 +11,14 @@ import {
 const requestOf = (headers: Record<string, string>, remoteAddress = "127.0.0.1"): IncomingMessage =>
   ({ headers, socket: { remoteAddress } }) as unknown as IncomingMessage;
 
-/** What Express says. */
-function addressByExpress(trust: number | readonly string[], request: IncomingMessage): string | undefined {
+/** Returns the client's IP address as Express resolves it. */
+function ipByExpress(trust: number | readonly string[], request: IncomingMessage): string | undefined {
   const app = express();
   app.set("trust proxy", trust);
   return (Object.assign(Object.create(app.request) as Request, request, { app }) as Request).ip;
 }
 
-describe("createAddressRule", () => {
+describe("createClientIpResolver", () => {
   const addresses = fc.constantFrom(
     "10.0.0.1",
     "10.9.9.9",
@@ -37,18 +37,18 @@ describe("createAddressRule", () => {
     ["203.0.113.7", "2001:db8::/32"],
   );
 
-  it("finds the client's address where Express finds it", () => {
+  it("returns the same IP address as Express", () => {
     fc.assert(
       fc.property(trusts, addresses, fc.array(addresses), (trust, remote, forwarded) => {
         const headers = forwarded.length > 0 ? { "x-forwarded-for": forwarded.join(" , ") } : {};
         const request = requestOf(headers, remote || "127.0.0.1");
-        expect(createClientIpResolver(trust)(request)).toBe(addressByExpress(trust, request));
+        expect(createClientIpResolver(trust)(request)).toBe(ipByExpress(trust, request));
       }),
     );
   });
 
   // evidence: forwarded-for-trusted-proxies-only
-  it("is the client's word only as far as proxies are trusted", () => {
+  it("uses X-Forwarded-For only from trusted proxies", () => {
     const request = requestOf({ "x-forwarded-for": "1.1.1.1, 2.2.2.2" }, "3.3.3.3");
     expect(createClientIpResolver(0)(request)).toBe("3.3.3.3");
     expect(createClientIpResolver(1)(request)).toBe("2.2.2.2");
@@ -56,23 +56,23 @@ describe("createAddressRule", () => {
   });
 });
 
-describe("createOriginRule", () => {
-  const rule = createOriginCheck({
+describe("createOriginCheck", () => {
+  const isAllowed = createOriginCheck({
     graphqlOrigins: ["https://app.example.com"],
     publicUrl: "https://api.example.com/waymark",
   });
-  const judge = (origin?: string, host = "127.0.0.1:4000"): boolean =>
-    rule(requestOf({ host, ...(origin !== undefined && { origin }) }));
+  const check = (origin?: string, host = "127.0.0.1:4000"): boolean =>
+    isAllowed(requestOf({ host, ...(origin !== undefined && { origin }) }));
 
-  it("lets in who is no browser, our own pages, and pages that CORS lets in", () => {
-    expect(judge()).toBe(true);
-    expect(judge("http://127.0.0.1:4000")).toBe(true);
-    expect(judge("https://api.example.com")).toBe(true);
-    expect(judge("https://app.example.com")).toBe(true);
+  it("allows requests without an origin, from this server's pages and from CORS origins", () => {
+    expect(check()).toBe(true);
+    expect(check("http://127.0.0.1:4000")).toBe(true);
+    expect(check("https://api.example.com")).toBe(true);
+    expect(check("https://app.example.com")).toBe(true);
   });
 
   // evidence: websocket-origin-rule
-  it("lets in no other page", () => {
+  it("rejects all other origins", () => {
     const others = [
       "null",
       "",
@@ -80,6 +80,6 @@ describe("createOriginRule", () => {
       "https://app.example.com.evil.example",
       "https://studio.apollographql.com",
     ];
-    expect(others.filter((origin) => judge(origin))).toEqual([]);
+    expect(others.filter((origin) => check(origin))).toEqual([]);
   });
 });

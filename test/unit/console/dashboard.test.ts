@@ -13,12 +13,12 @@ import { toFilter } from "../../../src/console/pages/jobs/filters/jobs.variables
 const group = (value: string | null, count: number) => ({ count, keys: [{ value, label: value }] });
 
 describe("the dashboard's numbers", () => {
-  it("have every category, those without a job too", () => {
+  it("include categories without jobs", () => {
     const counts = categoryCounts([group("SUCCESS", 5), group("OPEN", 2)]);
     expect(counts.map(({ count }) => count)).toEqual([2, 0, 0, 5, 0, 0]);
   });
 
-  it("have each of the last 30 days, today the last, across the end of a month", () => {
+  it("include each of the last 30 days up to today", () => {
     const days = trendDays(
       [group("2026-11-01", 3)],
       [group("2026-10-31", 4), group("2026-09-01", 9)],
@@ -33,7 +33,7 @@ describe("the dashboard's numbers", () => {
     ]);
   });
 
-  it("have the commonest reasons, and count the others", () => {
+  it("list the most common failure reasons and count the others", () => {
     expect(commonReasons([group("a", 1), group(null, 3), group("b", 2)], 2)).toEqual({
       shown: [
         { code: null, count: 3 },
@@ -43,15 +43,15 @@ describe("the dashboard's numbers", () => {
     });
   });
 
-  it("count days between days", () => {
+  it("daysBetween counts the days between two dates", () => {
     expect(daysBetween("2026-02-27", "2026-03-01")).toBe(2);
   });
 
-  it("ask for due jobs as the table does to which the list leads", () => {
+  it("use the filter of the linked job list for due jobs", () => {
     expect(dashboardVariables("2026-11-21").due).toEqual(toFilter(dueSearch("2026-11-21"), 0));
   });
 
-  it("begin with the first instant of the first day", () => {
+  it("start at 00:00 UTC of the first day", () => {
     expect(dashboardVariables("2026-11-30").createdSince).toEqual({
       createdAt: { gte: "2026-11-01T00:00:00.000Z" },
     });
@@ -80,7 +80,7 @@ const changeOf = (id: string, occurredAt: string, jobId: string | null): FeedCha
 });
 
 describe("the latest changes", () => {
-  it("tell a job's change once: by the event where it came", () => {
+  it("show a change once, by its event if it was received", () => {
     const feed = buildFeed(
       [changeOf("evt_1", "2026-11-21T10:00:00.000Z", "job_1")],
       [jobOf("job_1", "2026-11-21T10:00:00.000Z"), jobOf("job_2", "2026-11-21T09:00:00.000Z")],
@@ -91,7 +91,7 @@ describe("the latest changes", () => {
     ]);
   });
 
-  it("tell of a change whose event was missed", () => {
+  it("include a change whose event was missed", () => {
     const feed = buildFeed(
       [changeOf("evt_1", "2026-11-21T10:00:00.000Z", "job_1")],
       [jobOf("job_1", "2026-11-21T11:00:00.000Z")],
@@ -99,17 +99,17 @@ describe("the latest changes", () => {
     expect(feed.map(({ at }) => at)).toEqual(["2026-11-21T11:00:00.000Z", "2026-11-21T10:00:00.000Z"]);
   });
 
-  it("leave out a job that is not seen any more", () => {
+  it("leave out jobs that are no longer visible", () => {
     expect(buildFeed([changeOf("evt_1", "2026-11-21T10:00:00.000Z", null)], [])).toEqual([]);
   });
 
-  it("hold each event once, and only the last few", () => {
+  it("keep each event once and only the last 6", () => {
     const changes = Array.from({ length: 20 }, (_, index) =>
       changeOf(`evt_${index}`, "2026-11-21T10:00:00.000Z", "job_1"),
     );
-    const held = changes.reduce<FeedChange[]>(prependChange, []);
-    expect(held).toHaveLength(6);
-    expect(prependChange(held, changes[19]!)).toHaveLength(6);
-    expect(held[0]?.id).toBe("evt_19");
+    const feed = changes.reduce<FeedChange[]>(prependChange, []);
+    expect(feed).toHaveLength(6);
+    expect(prependChange(feed, changes[19]!)).toHaveLength(6);
+    expect(feed[0]?.id).toBe("evt_19");
   });
 });

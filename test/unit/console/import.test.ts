@@ -17,12 +17,12 @@ import { MAX_IMPORT_BYTES } from "../../../src/http/console-api/import.routes.ts
 import { fileColumns } from "../../../src/jobs/import-export/file-codec.ts";
 import { csvLine } from "../../../src/platform/records/csv.ts";
 
-describe("the columns of a file", () => {
-  it("can be those that the server knows, and no others", () => {
+describe("the columns of an import file", () => {
+  it("can be mapped to exactly the columns that the server accepts", () => {
     expect(targetColumns.map(({ name }) => name)).toEqual(fileColumns);
   });
 
-  it("are known by the contract's names, in camel case, and in words", () => {
+  it("are recognised by API names, camel case and words", () => {
     expect(guessMapping(fileColumns)).toEqual(fileColumns);
     expect(guessMapping(["markingNumber", "Delivery Address", "POSTAL-CODE", "Piece quantity"])).toEqual([
       "marking_number",
@@ -32,7 +32,7 @@ describe("the columns of a file", () => {
     ]);
   });
 
-  it("are known by what others call them, and left out otherwise", () => {
+  it("are recognised by common synonyms and left out otherwise", () => {
     expect(guessMapping(["Tracking No.", "Consignee", "Qty", "Colour", ""])).toEqual([
       "marking_number",
       "recipient_name",
@@ -42,31 +42,31 @@ describe("the columns of a file", () => {
     ]);
   });
 
-  it("become each of ours once, the exact name first", () => {
+  it("are mapped to each target at most once, exact names first", () => {
     expect(guessMapping(["Date", "scheduled_date"])).toEqual([null, "scheduled_date"]);
     expect(guessMapping(["Qty", "Pieces"])).toEqual([null, "piece_quantity"]);
   });
 
-  it("are left out where their name stands twice", () => {
+  it("are left out if their name is not unique", () => {
     expect(guessMapping(["weight", "weight", "pts"])).toEqual([null, null, "pts"]);
   });
 
-  it("need a Marking Number, and no agent", () => {
+  it("must include a Marking Number but no agent", () => {
     expect(mappingProblems([null, "agent"])).toEqual(["Choose the column that holds the Marking Number."]);
     expect(mappingProblems(["marking_number", null])).toEqual([]);
   });
 });
 
-describe("the head of a CSV file", () => {
-  it("has the names and the first five rows", () => {
-    const text = `\uFEFFa,b\r\n${Array.from({ length: 9 }, (_, at) => `${at},x`).join("\r\n")}\r\n`;
+describe("the sample of a CSV file", () => {
+  it("has the column names and the first five rows", () => {
+    const text = `\uFEFFa,b\r\n${Array.from({ length: 9 }, (_, index) => `${index},x`).join("\r\n")}\r\n`;
     expect(readFileSample(text, "csv", true)).toEqual({
       names: ["a", "b"],
-      rows: [0, 1, 2, 3, 4].map((at) => [String(at), "x"]),
+      rows: [0, 1, 2, 3, 4].map((index) => [String(index), "x"]),
     });
   });
 
-  it("takes quotes, commas and line ends in cells, and cells that are not there", () => {
+  it("reads quotes, commas and line breaks in cells, and missing cells", () => {
     expect(readFileSample('a,"b ""c""",d\n"1,\n2",,\n3\n', "csv", true)).toEqual({
       names: ["a", 'b "c"', "d"],
       rows: [
@@ -76,7 +76,7 @@ describe("the head of a CSV file", () => {
     });
   });
 
-  it("leaves out the record that its end has cut, unless it is the end of the file", () => {
+  it("leaves out a truncated last record unless it ends the file", () => {
     expect(readFileSample("a,b\n1,2\n3,4", "csv", false).rows).toEqual([["1", "2"]]);
     expect(readFileSample("a,b\n1,2\n3,4", "csv", true).rows).toEqual([
       ["1", "2"],
@@ -84,20 +84,20 @@ describe("the head of a CSV file", () => {
     ]);
   });
 
-  it("reads back what is written, whatever the cells hold", () => {
+  it("reads any cells that csvLine writes", () => {
     const cell = fc.string().filter((text) => !text.includes("\0") && !text.startsWith("\uFEFF"));
     const record = fc.array(cell, { minLength: 2, maxLength: 6 });
     fc.assert(
       fc.property(record, record, (names, row) => {
         fc.pre(names.some((name) => name !== "") && row.some((text) => text !== ""));
-        const head = readFileSample(`${csvLine(names)}\n${csvLine(row)}\n`, "csv", true);
-        expect(head.names).toEqual(names);
-        expect(head.rows).toEqual([names.map((_, at) => row[at] ?? "")]);
+        const sample = readFileSample(`${csvLine(names)}\n${csvLine(row)}\n`, "csv", true);
+        expect(sample.names).toEqual(names);
+        expect(sample.rows).toEqual([names.map((_, index) => row[index] ?? "")]);
       }),
     );
   });
 
-  it("says in words why a file is none", () => {
+  it("says why a file cannot be imported", () => {
     expect(() => readFileSample("", "csv", true)).toThrow("empty");
     expect(() => readFileSample("a,b\n", "csv", true)).toThrow("no rows");
     expect(() => readFileSample("a;b\n1;2\n", "csv", true)).toThrow("commas");
@@ -106,8 +106,8 @@ describe("the head of a CSV file", () => {
   });
 });
 
-describe("the head of an NDJSON file", () => {
-  it("has every key of the first rows, and values as text", () => {
+describe("the sample of an NDJSON file", () => {
+  it("has all keys of the first rows, and values as text", () => {
     expect(readFileSample('{"a":1,"b":null}\n\n{"c":{"d":true},"a":"x"}\n{"e":', "ndjson", false)).toEqual({
       names: ["a", "b", "c"],
       rows: [
@@ -117,12 +117,12 @@ describe("the head of an NDJSON file", () => {
     });
   });
 
-  it("is none where no line is an object", () => {
+  it("fails if no line is an object", () => {
     expect(() => readFileSample("[1]\n2\n", "ndjson", true)).toThrow("not JSON objects");
   });
 });
 
-it("a file's format is what its name ends with", () => {
+it("detectFormat uses the file name's extension", () => {
   expect(["a.csv", "b.JSONL", "c.ndjson", "d.xlsx", "csv"].map(detectFormat)).toEqual([
     "csv",
     "ndjson",
@@ -132,11 +132,11 @@ it("a file's format is what its name ends with", () => {
   ]);
 });
 
-it("the page takes as large a file as the server", () => {
+it("the page has the same size limit as the server", () => {
   expect(MAX_FILE_BYTES).toBe(MAX_IMPORT_BYTES);
 });
 
-it("a plan is asked for with the columns that are used", () => {
+it("importPath contains only the mapped columns", () => {
   const path = importPath(
     {
       fileName: "x.csv",
@@ -157,7 +157,7 @@ it("a plan is asked for with the columns that are used", () => {
   });
 });
 
-it("an answer's lines are read once each, however it is cut", () => {
+it("LineReader returns each line once, however the response is split", () => {
   const counts = { created: 1, updated: 0, unchanged: 0, failed: 0 };
   const lines = [1, 2, 3].map((bytes): ImportLine => ({ type: "progress", bytes, counts }));
   const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
@@ -172,7 +172,7 @@ it("an answer's lines are read once each, however it is cut", () => {
   );
 });
 
-it("failed rows become a file in which nothing is a formula", () => {
+it("failuresAsCsv escapes formulas", () => {
   const csv = failuresAsCsv([
     {
       line: 3,

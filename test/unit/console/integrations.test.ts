@@ -1,4 +1,4 @@
-/** What the pages of Integrations work out before they draw or ask anything. */
+/** The functions behind the Integrations pages. */
 import { describe, expect, it } from "vitest";
 import { userErrorsByField, UserErrorsError } from "../../../src/console/app/api/user-errors.ts";
 import {
@@ -37,11 +37,11 @@ import {
 
 const NOW = Date.parse("2026-11-21T12:00:00Z");
 
-const standing = (part: object) =>
+const statusLabel = (part: object) =>
   deliveryStatusOf({ status: "PENDING", isInFlight: false, attemptCount: 0, ...part }).label;
 
-describe("a new key", () => {
-  it("is asked for with an end, and with ranges where there are any", () => {
+describe("the form of a new key", () => {
+  it("sends the expiry and the IP ranges, if any", () => {
     const values = {
       ...emptyKeyValues,
       name: " Warehouse ",
@@ -57,15 +57,15 @@ describe("a new key", () => {
     expect(parseRanges(" \n ,")).toBeNull();
   });
 
-  it("may never end, or at the end of a day", () => {
+  it("can send no expiry, or the end of a day", () => {
     expect(keyInput({ ...emptyKeyValues, lifetime: "never" }, NOW).expiresAt).toBeNull();
     const { expiresAt } = keyInput({ ...emptyKeyValues, lifetime: "day", lastDay: "2026-12-01" }, NOW);
     expect(new Date(expiresAt as string).toString()).toContain("Dec 01 2026 23:59:59");
   });
 
-  it("needs a name, a scope and a day that is to come", () => {
-    const wrong = { ...emptyKeyValues, scopes: [], lifetime: "day" as const, lastDay: "" };
-    expect(Object.keys(validateKey(wrong, NOW))).toEqual(["name", "scopes", "lastDay"]);
+  it("requires a name, a scope and a future day", () => {
+    const invalid = { ...emptyKeyValues, scopes: [], lifetime: "day" as const, lastDay: "" };
+    expect(Object.keys(validateKey(invalid, NOW))).toEqual(["name", "scopes", "lastDay"]);
     expect(
       validateKey({ ...emptyKeyValues, name: "A", lifetime: "day", lastDay: "2026-11-19" }, NOW),
     ).toHaveProperty("lastDay");
@@ -74,10 +74,10 @@ describe("a new key", () => {
     ).toEqual({});
   });
 
-  it("is tried by a request that it may make", () => {
-    const asked = { toUrl: (path: string) => `https://example.com/base/${path}`, key: "wmk_abc" };
+  it("offers example requests that the key's scopes allow", () => {
+    const snippetOptions = { toUrl: (path: string) => `https://example.com/base/${path}`, key: "wmk_abc" };
     const ids = (scopes: Parameters<typeof keySnippets>[0]["scopes"]) =>
-      keySnippets({ ...asked, scopes }).map(({ id, code }) => `${id}: ${code}`);
+      keySnippets({ ...snippetOptions, scopes }).map(({ id, code }) => `${id}: ${code}`);
     const [curl, graphql, javascript] = ids(["JOBS_READ"]);
     expect(curl).toBe(
       'curl: curl -H "x-api-key: wmk_abc" \\\n  "https://example.com/base/v1/jobs?page_size=2"',
@@ -100,7 +100,7 @@ describe("an endpoint's form", () => {
     perSecond: 50,
   };
 
-  it("asks only for what was changed", () => {
+  it("sends only changed fields", () => {
     const values = toEndpointValues(endpoint);
     expect(endpointPatch(values, endpoint)).toEqual({});
     expect(endpointPatch({ ...values, perSecond: "60" }, endpoint)).toEqual({ perSecond: 60 });
@@ -109,7 +109,7 @@ describe("an endpoint's form", () => {
     });
   });
 
-  it("leaves headers as they are until they are entered anew, and drops empty rows", () => {
+  it("keeps headers unless they are entered again, and drops empty rows", () => {
     const values = toEndpointValues(endpoint);
     expect(endpointPatch({ ...values, headers: [] }, endpoint)).toEqual({ headers: [] });
     const headers = [
@@ -122,22 +122,22 @@ describe("an endpoint's form", () => {
     });
   });
 
-  it("finds what is wrong before the server is asked", () => {
-    const wrong = {
+  it("validates its fields before sending", () => {
+    const invalid = {
       ...emptyEndpointValues,
       url: "a.example/x",
       events: "chosen" as const,
       maxInFlight: "",
       perSecond: 1_001,
     };
-    expect(Object.keys(validateEndpoint(wrong))).toEqual(["url", "eventTypes", "maxInFlight", "perSecond"]);
+    expect(Object.keys(validateEndpoint(invalid))).toEqual(["url", "eventTypes", "maxInFlight", "perSecond"]);
     expect(validateEndpoint({ ...emptyEndpointValues, url: "javascript:alert(1)" })).toHaveProperty("url");
     expect(validateEndpoint({ ...emptyEndpointValues, url: " https://a.example/x " })).toEqual({});
   });
 });
 
 describe("an endpoint's health", () => {
-  const well = {
+  const healthy = {
     id: "whe_1",
     status: "ACTIVE" as const,
     disabledReason: null,
@@ -149,9 +149,10 @@ describe("an endpoint's health", () => {
     problem: null,
   };
   const later = "2026-11-21T12:05:00.000Z";
-  const labelOf = (part: Partial<typeof well> | object) => describeHealth({ ...well, ...part }, NOW).label;
+  const labelOf = (part: Partial<typeof healthy> | object) =>
+    describeHealth({ ...healthy, ...part }, NOW).label;
 
-  it("names the worst first", () => {
+  it("shows the most severe problem", () => {
     expect(labelOf({})).toBe("Active");
     expect(labelOf({ failingSince: "2026-11-21T11:00:00.000Z" })).toBe("Failing");
     expect(labelOf({ failingSince: later, blockedUntil: later })).toBe("Waits");
@@ -161,13 +162,13 @@ describe("an endpoint's health", () => {
     expect(labelOf({ status: "DISABLED", disabledReason: "GONE" })).toBe("Disabled");
   });
 
-  it("forgets an end that is past", () => {
+  it("ignores a blockedUntil in the past", () => {
     expect(labelOf({ blockedUntil: "2026-11-21T11:59:59.000Z" })).toBe("Active");
   });
 });
 
-describe("the filters in the address", () => {
-  it("become arguments, and what makes no sense is left out", () => {
+describe("the filters in the URL", () => {
+  it("become query variables, and invalid values are left out", () => {
     const search = parseDeliveriesSearch({
       status: "dead",
       event: "job.status_changed",
@@ -227,7 +228,7 @@ describe("usage", () => {
     },
   ];
 
-  it("is added up by day, with the days without a request, and by key", () => {
+  it("is summed by day, including days without requests, and by key", () => {
     expect(usageByDay(rows, 3, NOW).map(({ day, total }) => [day, total])).toEqual([
       ["2026-11-19", 0],
       ["2026-11-20", 10],
@@ -239,30 +240,30 @@ describe("usage", () => {
     ]);
   });
 
-  it("weighs durations by how many requests took them", () => {
+  it("weights mean durations by the number of requests", () => {
     expect(aggregateUsage(rows).meanDurationMs).toBe((4 * 10 + 6 * 40 + 6 * 20) / 16);
     expect(aggregateUsage([]).meanDurationMs).toBeNull();
   });
 });
 
-describe("words", () => {
-  it("tell an outcome and a standing", () => {
+describe("labels", () => {
+  it("name delivery outcomes and statuses", () => {
     expect(outcomeLabel("http_503")).toBe("Answered 503");
     expect(outcomeLabel("of_tomorrow")).toBe("of_tomorrow");
     expect([
-      standing({}),
-      standing({ attemptCount: 1 }),
-      standing({ isInFlight: true }),
-      standing({ status: "DEAD" }),
+      statusLabel({}),
+      statusLabel({ attemptCount: 1 }),
+      statusLabel({ isInFlight: true }),
+      statusLabel({ status: "DEAD" }),
     ]).toEqual(["Waiting", "To be retried", "Being sent", "Failed"]);
   });
 
-  it("show JSON with its lines, and everything else as it came", () => {
+  it("format JSON bodies and leave others unchanged", () => {
     expect(formatBody('{"a":1}')).toBe('{\n  "a": 1\n}');
     expect(formatBody("{cut")).toBe("{cut");
   });
 
-  it("of a refusal go to the field that they are about", () => {
+  it("put user errors at their fields", () => {
     const error = new UserErrorsError([
       { field: "input.name", message: "name must not be empty" },
       { field: "patch.headers.Host", message: "headers.Host cannot be set" },

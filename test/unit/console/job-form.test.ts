@@ -12,7 +12,7 @@ import { rebase } from "../../../src/console/pages/jobs/detail/job.merge.ts";
 import { formatValue, userErrorMessage, userErrorField } from "../../../src/console/pages/jobs/job.labels.ts";
 import { jobFieldNames } from "../../../src/jobs/job.fields.ts";
 
-function job(difference: Partial<JobRowFragment> = {}): JobRowFragment {
+function job(overrides: Partial<JobRowFragment> = {}): JobRowFragment {
   return {
     id: "job_1",
     markingNumber: "WM-1",
@@ -39,7 +39,7 @@ function job(difference: Partial<JobRowFragment> = {}): JobRowFragment {
     status: { code: "pending", label: "Pending", category: "OPEN" },
     agent: { id: "org_1", name: "Northwind Agency" },
     contractor: null,
-    ...difference,
+    ...overrides,
   };
 }
 
@@ -53,29 +53,29 @@ const names = {
 };
 
 describe("the form of a job", () => {
-  it("has the fields that can be changed, all of them", () => {
+  it("has all editable fields", () => {
     expect(jobFields.map(({ name }) => name).toSorted()).toEqual(jobFieldNames.map(camelCase).toSorted());
   });
 
-  it("changes nothing where nothing was touched", () => {
+  it("sends nothing if no field was changed", () => {
     expect(toPatch(toFormValues(job()), toFormValues(job()))).toEqual({});
   });
 
-  it("sends what was touched in its own type, and null for what was emptied", () => {
+  it("sends changed fields with their type, and null for cleared fields", () => {
     const base = toFormValues(job());
     const values = {
       ...base,
       weight: " 12.5 ",
       pieceQuantity: "4",
       recipientName: "",
-      labels: " kept as it is ",
+      labels: " unchanged ",
       scheduledDeliveryPending: "true",
     };
     expect(toPatch(base, values)).toEqual({
       weight: 12.5,
       pieceQuantity: 4,
       recipientName: null,
-      labels: " kept as it is ",
+      labels: " unchanged ",
       scheduledDeliveryPending: true,
     });
   });
@@ -89,7 +89,7 @@ describe("the form of a job", () => {
     ["pts", "0x10"],
     ["labels", "x".repeat(256)],
     ["normalizedStatus", ""],
-  ] as const)("says what is wrong with %s %j", (name, input) => {
+  ] as const)("rejects %s %j", (name, input) => {
     const problem = validateInputs([name], { ...toFormValues(job()), [name]: input })[name];
     expect(problem).toContain(findField(name)?.label);
   });
@@ -100,15 +100,15 @@ describe("the form of a job", () => {
     ["pts", "1e3"],
     ["labels", "😀".repeat(255)],
     ["failureReason", ""],
-  ] as const)("takes %s %j", (name, input) => {
+  ] as const)("accepts %s %j", (name, input) => {
     expect(validateInputs([name], { ...toFormValues(job()), [name]: input })).toEqual({});
   });
 });
 
-describe("a job that somebody else changed meanwhile", () => {
+describe("rebase, after another user changed the job", () => {
   const base = toFormValues(job());
 
-  it("has the others' values where one has touched nothing, and one's own where one has", () => {
+  it("takes the other user's values, except for fields that this user changed", () => {
     const mine = { ...base, labels: "mine" };
     const theirs = { ...base, pts: "7" };
     expect(rebase(base, mine, theirs)).toEqual({
@@ -118,18 +118,18 @@ describe("a job that somebody else changed meanwhile", () => {
     });
   });
 
-  it("clashes where both have touched a field, and keeps one's own until it is settled", () => {
+  it("reports a conflict if both changed a field, and keeps this user's value", () => {
     const { values, conflicts } = rebase(base, { ...base, labels: "mine" }, { ...base, labels: "theirs" });
     expect(values.labels).toBe("mine");
     expect(conflicts).toEqual([{ name: "labels", base: "", mine: "mine", theirs: "theirs" }]);
   });
 
-  it("does not clash where both wrote the same", () => {
+  it("reports no conflict if both entered the same value", () => {
     expect(rebase(base, { ...base, labels: "same" }, { ...base, labels: "same" }).conflicts).toEqual([]);
   });
 });
 
-describe("editing many", () => {
+describe("bulk editing", () => {
   const before = new Map([
     ["WM-1", job()],
     ["WM-2", job({ markingNumber: "WM-2", version: 9, labels: "new" })],
@@ -147,11 +147,11 @@ describe("editing many", () => {
     { markingNumber: "WM-3", outcome: "FAILED", job: null, userErrors: [gone] },
   ]);
 
-  it("asks for each job at the version that was read", () => {
+  it("sends the version that was read as expectedVersion", () => {
     expect(items.map(({ expectedVersion }) => expectedVersion)).toEqual([3, 9, undefined]);
   });
 
-  it("shows what would become of each", () => {
+  it("previews the outcome of each job", () => {
     expect(plan.rows).toEqual([
       {
         markingNumber: "WM-1",
@@ -164,11 +164,11 @@ describe("editing many", () => {
     ]);
   });
 
-  it("applies what would change, and nothing else", () => {
+  it("applies only the jobs that would change", () => {
     expect(plan.items).toEqual([{ markingNumber: "WM-1", patch, expectedVersion: 3 }]);
   });
 
-  it("tells in the end what the preview refused and what was refused since", () => {
+  it("reports failures of the preview and of the update", () => {
     const late = {
       code: "CONFLICT",
       field: "items.0.expectedVersion",
@@ -183,7 +183,7 @@ describe("editing many", () => {
   });
 });
 
-describe("values in words", () => {
+describe("labels of values", () => {
   it.each([
     ["normalizedStatus", "pending", "Pending"],
     ["normalizedStatus", "unheard_of", "unheard_of"],
@@ -193,19 +193,19 @@ describe("values in words", () => {
     ["labels", null, "nothing"],
     ["labels", "", "nothing"],
     ["somethingNew", { a: 1 }, '{"a":1}'],
-  ])("calls %s %j %s", (field, value, words) => {
-    expect(formatValue(field, value, names)).toBe(words);
+  ])("show %s %j as %s", (field, value, label) => {
+    expect(formatValue(field, value, names)).toBe(label);
   });
 
-  it("tells a refusal by the field's label, at the field", () => {
-    const refusal = {
+  it("show a user error at its field, with the field's label", () => {
+    const userError = {
       code: "INVALID",
       field: "items.3.patch.pieceQuantity",
       message: "patch.pieceQuantity must be at least 1",
     };
-    expect(userErrorField(refusal)).toBe("pieceQuantity");
-    expect(userErrorMessage(refusal)).toBe("Pieces must be at least 1");
-    expect(userErrorField({ ...refusal, field: "input.expectedVersion" })).toBeNull();
-    expect(userErrorField({ ...refusal, field: "input.patch.constructor" })).toBeNull();
+    expect(userErrorField(userError)).toBe("pieceQuantity");
+    expect(userErrorMessage(userError)).toBe("Pieces must be at least 1");
+    expect(userErrorField({ ...userError, field: "input.expectedVersion" })).toBeNull();
+    expect(userErrorField({ ...userError, field: "input.patch.constructor" })).toBeNull();
   });
 });

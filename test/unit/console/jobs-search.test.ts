@@ -21,15 +21,15 @@ const read = (query: string) => parseJobsSearch(parseSearch(query));
 
 const variables = (query: string) => pageVariables(read(query), jobsListVariables(read(query), NOW));
 
-describe("the address of the table of jobs", () => {
-  it("comes back as it was written", () => {
+describe("the URL of the job list", () => {
+  it("is unchanged after parsing and writing", () => {
     const query =
       "?q=WM-1&status=failed&status=on_hold&category=ATTENTION&reason=other&due_from=2026-11-01&due_to=2026-11-30&late=true" +
       "&agent=org_01JD0000000000000000000001&contractor=org_01JD0000000000000000000002&postal_code=0493&updated=24h&sort=scheduled_date&columns=status&columns=due&size=50";
     expect(stringifySearch({ ...read(query) })).toBe(query);
   });
 
-  it("leaves out what makes no sense", () => {
+  it("leaves out invalid values", () => {
     const query =
       "?category=NOWHERE&due_from=yesterday&due_to=2026-13-01&late=perhaps&updated=soon&sort=weight&columns=secret&size=7&page=3";
     expect(read(query)).toEqual({});
@@ -41,27 +41,27 @@ describe("the address of the table of jobs", () => {
     );
   });
 
-  it("leaves out what holds anyway", () => {
+  it("leaves out defaults", () => {
     expect(read("?sort=-created_at&size=25")).toEqual({});
   });
 
-  it("has one place at most", () => {
+  it("has at most one cursor", () => {
     expect(read("?after=a&before=b")).toEqual({ after: "a" });
   });
 
-  it("begins at the first page where a filter changes", () => {
+  it("returns to the first page when a filter changes", () => {
     expect(updateSearch(read("?q=a&after=c"), { q: "b" })).toEqual({ q: "b" });
     expect(updateSearch(read("?status=failed&before=c"), { status: [] })).toEqual({});
   });
 
-  it("loses its filters, and keeps order and columns", () => {
+  it("keeps order and columns when filters are cleared", () => {
     const search = read("?q=a&late=true&sort=updated_at&columns=due&after=c");
     expect(hasJobFilters(search)).toBe(true);
     expect(clearFilters(search)).toEqual({ sort: "updated_at", columns: ["due"] });
     expect(hasJobFilters(clearFilters(search))).toBe(false);
   });
 
-  it("is the same view in whatever order it was put together, without its place", () => {
+  it("gives the same saved view for any parameter order, without the cursor", () => {
     expect(savedViewQuery({ status: ["failed"], q: "a", after: "c" })).toBe("q=a&status=failed");
     expect(savedViewQuery(read("?columns=due&columns=status"))).toBe(
       savedViewQuery(read("?columns=status&columns=due")),
@@ -69,12 +69,12 @@ describe("the address of the table of jobs", () => {
   });
 });
 
-describe("what the table asks the API for", () => {
-  it("is no filter where none was chosen", () => {
+describe("the GraphQL variables of the job list", () => {
+  it("have no filter by default", () => {
     expect(toFilter({}, NOW)).toBeNull();
   });
 
-  it("is each filter in the API's words", () => {
+  it("contain each filter in GraphQL form", () => {
     expect(
       toFilter(
         read(
@@ -93,7 +93,7 @@ describe("what the table asks the API for", () => {
     });
   });
 
-  it("takes a job's confirmed date for when it is due, and the scheduled one where none is confirmed", () => {
+  it("filter due dates by the confirmed date, or the scheduled date if none is confirmed", () => {
     expect(toFilter({ due_from: "2026-11-01" }, NOW)).toEqual({
       or: [
         { scheduledDeliveryDate: { gte: "2026-11-01" } },
@@ -102,18 +102,18 @@ describe("what the table asks the API for", () => {
     });
   });
 
-  it("counts back from now, to the minute", () => {
+  it("round relative times to the minute", () => {
     expect(toFilter({ updated: "24h" }, NOW)).toEqual({ updatedAt: { gte: "2026-11-20T10:20:00.000Z" } });
   });
 
-  it("goes forward from the beginning or a cursor, and back from another", () => {
+  it("page forward from the start or `after`, and backward from `before`", () => {
     const orderBy = { field: "CREATED_AT", direction: "DESC" };
     expect(variables("")).toEqual({ filter: null, orderBy, first: 25 });
     expect(variables("?after=c&size=100")).toEqual({ filter: null, orderBy, first: 100, after: "c" });
     expect(variables("?before=c")).toEqual({ filter: null, orderBy, last: 25, before: "c" });
   });
 
-  it("turns the order of a column round, and begins a new one with what is mostly wanted", () => {
+  it("toggleSort reverses a column's order, and starts new columns with their default order", () => {
     expect(toggleSort("-created_at", "created_at")).toBe("created_at");
     expect(toggleSort("created_at", "created_at")).toBe("-created_at");
     expect(toggleSort("created_at", "updated_at")).toBe("-updated_at");
@@ -121,20 +121,20 @@ describe("what the table asks the API for", () => {
   });
 });
 
-describe("the address of the file", () => {
-  it("has the table's filter and order as the API has them", () => {
-    const asked = jobsListVariables(read("?q=a%26b&sort=marking_number"), NOW);
-    const address = new URL(exportPath(asked, "exact"), "http://any/");
-    expect(address.pathname).toBe("/console-api/jobs.csv");
-    expect(JSON.parse(address.searchParams.get("filter") ?? "")).toEqual({ search: "a&b" });
-    expect(JSON.parse(address.searchParams.get("orderBy") ?? "")).toEqual({
+describe("the URL of the export", () => {
+  it("has the list's filter and order in GraphQL form", () => {
+    const listVariables = jobsListVariables(read("?q=a%26b&sort=marking_number"), NOW);
+    const url = new URL(exportPath(listVariables, "exact"), "http://any/");
+    expect(url.pathname).toBe("/console-api/jobs.csv");
+    expect(JSON.parse(url.searchParams.get("filter") ?? "")).toEqual({ search: "a&b" });
+    expect(JSON.parse(url.searchParams.get("orderBy") ?? "")).toEqual({
       field: "MARKING_NUMBER",
       direction: "ASC",
     });
-    expect(address.searchParams.get("values")).toBe("exact");
+    expect(url.searchParams.get("values")).toBe("exact");
   });
 
-  it("names no filter where there is none", () => {
+  it("has no filter parameter without a filter", () => {
     expect(exportPath(jobsListVariables({}, NOW), "spreadsheet")).not.toContain("filter");
   });
 });

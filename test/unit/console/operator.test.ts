@@ -15,28 +15,28 @@ import {
   type MailDraft,
 } from "../../../src/console/pages/operator/account-requests/mail-drafts.ts";
 
-/** Lines are broken at another place in the mail. */
+/** Ignores line breaks, which differ between the draft and the mail. */
 const plain = (text: string): string => text.replaceAll(/\s+/g, " ");
 
-describe("what a person will be sent", () => {
-  const asked = { email: "office@harbour.example", organizationName: "Harbour" };
+describe("the preview of a mail", () => {
+  const request = { email: "office@harbour.example", organizationName: "Harbour" };
   const url = "https://api.example.com/register#token=x";
 
   it.each<[string, MailDraft, { to: string; subject: string; text: string }]>([
-    ["a registration", registrationDraft(asked), registrationMail(asked, url)],
-    ["a rejection", rejectionDraft(asked, "No such company."), rejectionMail(asked, "No such company.")],
-    ["a question", questionDraft(asked, "How many jobs?"), questionMail(asked, "How many jobs?", url)],
-  ])("is what the page shows: %s", (_name, draft, mail) => {
+    ["a registration", registrationDraft(request), registrationMail(request, url)],
+    ["a rejection", rejectionDraft(request, "No such company."), rejectionMail(request, "No such company.")],
+    ["a question", questionDraft(request, "How many jobs?"), questionMail(request, "How many jobs?", url)],
+  ])("matches the mail that is sent: %s", (_name, draft, mail) => {
     expect([draft.to, draft.subject]).toEqual([mail.to, mail.subject]);
     const text = plain(mail.text);
-    for (const words of [...draft.paragraphs, draft.action ?? ""]) expect(text).toContain(words);
+    for (const part of [...draft.paragraphs, draft.action ?? ""]) expect(text).toContain(part);
   });
 });
 
-describe("the links of a mail", () => {
+describe("splitLinks", () => {
   const own = "https://api.example.com/console/";
 
-  it("lead to this service, and end before what closes the sentence", () => {
+  it("links URLs of this service, without the punctuation after them", () => {
     expect(splitLinks("Go to (https://api.example.com/register#token=a-_b). Now.", own)).toEqual([
       { text: "Go to (", href: null },
       {
@@ -55,7 +55,7 @@ describe("the links of a mail", () => {
     "http://api.example.com/",
     "https://api.example.com:444/",
     "javascript:alert(1)",
-  ])("lead nowhere else: %s", (link) => {
+  ])("does not link %s", (link) => {
     expect(splitLinks(`See ${link} there`, own).every(({ href }) => href === null)).toBe(true);
     expect(
       splitLinks(`See ${link} there`, own)
@@ -64,28 +64,28 @@ describe("the links of a mail", () => {
     ).toBe(`See ${link} there`);
   });
 
-  it("take one loopback name for another, on the same port", () => {
+  it("treats loopback names as equal on the same port", () => {
     const [link] = splitLinks("http://127.0.0.1:4000/register#token=a", "http://localhost:4000/");
     expect(link?.href).toBe("http://127.0.0.1:4000/register#token=a");
     expect(splitLinks("http://127.0.0.1:4001/", "http://localhost:4000/")[0]?.href).toBeNull();
   });
 });
 
-describe("addresses", () => {
-  it("say which requests are listed: those that wait unless said", () => {
+describe("the filters in the URL", () => {
+  it("select pending account requests by default", () => {
     expect(toStatuses(parseAccountRequestsSearch({}))).toEqual(["PENDING"]);
     expect(toStatuses(parseAccountRequestsSearch({ status: "rejected" }))).toEqual(["REJECTED"]);
     expect(toStatuses(parseAccountRequestsSearch({ status: "all" }))).toBeUndefined();
     expect(toStatuses(parseAccountRequestsSearch({ status: "nonsense" }))).toEqual(["PENDING"]);
   });
 
-  it("say which mails are listed: all unless said", () => {
+  it("select all mails by default", () => {
     expect(toMailStatus(parseMailSearch({}))).toBeUndefined();
     expect(toMailStatus(parseMailSearch({ status: "failed" }))).toBe("FAILED");
     expect(toMailStatus(parseMailSearch({ status: ["x", "failed"] }))).toBeUndefined();
   });
 
-  it("say which part of the audit log is shown, and leave out what makes no sense", () => {
+  it("select audit entries, and leave out invalid values", () => {
     const organization = "org_01JD0000000000000000000000";
     expect(parseAuditSearch({ action: "session.opened", organization })).toEqual({
       action: "session.opened",
@@ -98,7 +98,7 @@ describe("addresses", () => {
   });
 });
 
-it("each act of the audit log stands once in the menu", () => {
+it("the audit log's menu lists each action once", () => {
   const listed = actionGroups().flatMap(({ items }) => items.map(({ value }) => value));
   expect(listed.toSorted()).toEqual(Object.keys(auditActionLabels).toSorted());
   expect(actionGroups().map(({ group }) => group)).not.toContain("Others");

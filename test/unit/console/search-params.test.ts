@@ -1,4 +1,4 @@
-/** What the console reads from its own address, which anybody can have written. */
+/** Parsing of the console's URLs, which are untrusted input. */
 import { describe, expect, it } from "vitest";
 import { parseReturnTo } from "../../../src/console/app/session/return-to.ts";
 import {
@@ -17,13 +17,13 @@ import {
 } from "../../../src/console/app/search-params.ts";
 
 // evidence: sign-in-redirect-stays-in-console
-describe("where somebody goes after signing in", () => {
+describe("the redirect after sign-in", () => {
   it.each([
     "/jobs",
     "/jobs?status=failed&status=on_hold",
     "/jobs/WM%2F1",
     "/integrations/deliveries/dlv_1#x",
-  ])("is a page of the console: %s", (next) => {
+  ])("can be a page of the console: %s", (next) => {
     expect(parseReturnTo({ next })).toEqual({ next });
   });
 
@@ -42,13 +42,13 @@ describe("where somebody goes after signing in", () => {
     ["/\t/evil.example", "/jobs"],
     { a: 1 },
     `/${"x".repeat(2_000)}`,
-  ])("is never another site, and not worth naming where it is the dashboard: %j", (next) => {
+  ])("is the dashboard for other sites and invalid values: %j", (next) => {
     expect(parseReturnTo({ next })).toEqual({});
   });
 });
 
-describe("a search", () => {
-  it("comes out of an address as it went in", () => {
+describe("search parameters", () => {
+  it("are unchanged after writing and parsing", () => {
     const search = { q: "WM 1&2=3", status: ["failed", "on_hold"], late: true, page: 3 };
     const written = stringifySearch(search);
 
@@ -61,16 +61,16 @@ describe("a search", () => {
     });
   });
 
-  it("is written without what says nothing", () => {
+  it("are written without empty values", () => {
     expect(stringifySearch({ q: "", status: undefined, after: null, list: [], object: { a: 1 } })).toBe("");
   });
 
-  it("may hold names that objects have by themselves", () => {
+  it("can have names of Object.prototype members", () => {
     expect(Object.keys(parseSearch("?constructor=1&q=2"))).toEqual(["constructor", "q"]);
     expect(textParam(parseSearch("?q=2")["constructor"])).toBeUndefined();
   });
 
-  it("is read value by value, and what makes no sense is left out", () => {
+  it("are parsed by type, and invalid values are left out", () => {
     expect([
       textParam(" a "),
       textParam("   "),
@@ -99,8 +99,8 @@ describe("a search", () => {
   });
 });
 
-describe("a link's values that a page does not know", () => {
-  it("are named one by one, but no default and no parameter of others", () => {
+describe("removedValues", () => {
+  it("lists invalid values, but no defaults and no unknown parameters", () => {
     const raw = parseSearch("?status=failed&status=nope&days=9&size=25&utm_source=mail&q=+");
     const search = { status: ["failed"], days: undefined, size: undefined, q: undefined };
     expect(removedValues(raw, search, { size: "25" })).toEqual([
@@ -110,7 +110,7 @@ describe("a link's values that a page does not know", () => {
     expect(removedValues(parseSearch("?late=true&days=7"), { late: true, days: 7 })).toEqual([]);
   });
 
-  it("include ids of another kind", () => {
+  it("typedIdParam rejects IDs of another type", () => {
     const id = "org_01JD0000000000000000000000";
     expect([typedIdParam(id, "org"), typedIdParam(id, "whe"), typedIdParam("org_1", "org")]).toEqual([
       id,

@@ -1,22 +1,22 @@
-/** The secret of a mail's link, out of the fragment of an address that anybody can have written. */
+/** Parsing of the token in a mail's link, from the URL fragment. */
 import { describe, expect, it } from "vitest";
 import { parseUrlToken } from "../../../src/console/app/session/url-token.parse.ts";
 
-describe("the secret of a mail's link", () => {
-  it("is what stands after its name", () => {
+describe("parseUrlToken", () => {
+  it("returns the value after #token=", () => {
     expect(parseUrlToken("#token=a-B_9")).toBe("a-B_9");
   });
 
-  it("is read as an address is written", () => {
+  it("decodes percent-encoding", () => {
     expect(parseUrlToken("#token=a%2Db")).toBe("a-b");
   });
 
-  it.each(["", "#", "#other=a", "token=a"])("is none where the fragment is another: %j", (hash) => {
+  it.each(["", "#", "#other=a", "token=a"])("returns null for another fragment: %j", (hash) => {
     expect(parseUrlToken(hash)).toBeNull();
   });
 
   it.each(["#token=%", "#token=%E0%A4%A", "#token=a%zz"])(
-    "is none where it cannot be read, and stops nothing: %j",
+    "returns null for invalid percent-encoding: %j",
     (hash) => {
       expect(parseUrlToken(hash)).toBeNull();
     },
