@@ -3,13 +3,13 @@ import swcVisitor from "@swc/core/Visitor.js";
 import type { Statement, VariableDeclarator } from "@swc/core";
 import { rules } from "./rules.ts";
 
-/** What swc parses `using` and `await using` to; its own types do not know it yet. */
+/** swc's syntax node for `using` and `await using`, which its types do not declare yet. */
 interface UsingDeclaration {
   type: "UsingDeclaration";
   decls: VariableDeclarator[];
 }
 
-// swc's visitor, which dependency-cruiser goes by, throws on `using`. It is taught to look inside.
+// swc's visitor, which dependency-cruiser uses, throws on `using`, so this visits its declarations.
 // oxlint-disable-next-line typescript/no-deprecated -- dependency-cruiser is built on it
 const { prototype } = swcVisitor.Visitor;
 // oxlint-disable-next-line typescript/unbound-method -- bound at each call
@@ -22,11 +22,11 @@ prototype.visitStatement = function visitStatementOrUsing(
   return statement as unknown as Statement;
 };
 
-/** The modules under `src/` of a tree, their dependencies, and what breaks the rules. */
+/** Returns the modules under `src/` of a tree, their dependencies and the rule violations. */
 export async function cruiseTree(baseDir: string): Promise<ICruiseResult> {
   const { output } = await cruise(["src"], {
     baseDir,
-    // TypeScript 7 has no API that dependency-cruiser could parse with; without swc it sees no module at all.
+    // dependency-cruiser cannot use TypeScript 7, and without swc it finds no modules.
     parser: "swc",
     tsPreCompilationDeps: true,
     doNotFollow: "node_modules",

@@ -7,14 +7,14 @@ import { rules } from "./rules.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const fixtures = join(import.meta.dirname, "fixtures");
-/** Fixtures of the rules that read the text and not the imports. */
+/** Fixtures of rules that check the text instead of the imports. */
 const textFixtures = ["one-reader-of-the-environment"];
 
 function violations(result: ICruiseResult): string[] {
   return result.summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`);
 }
 
-/** Paths and texts of the code under `src/` of a tree. */
+/** Reads the source files under `src/` of a tree. */
 async function readSources(baseDir: string): Promise<Map<string, string>> {
   const sources = new Map<string, string>();
   for await (const path of glob("src/**/*.{ts,tsx,mjs}", { cwd: baseDir })) {
@@ -23,14 +23,14 @@ async function readSources(baseDir: string): Promise<Map<string, string>> {
   return sources;
 }
 
-/** The files that read the environment, which `config/env.ts` alone does. */
+/** Returns the files that read the environment; only `config/env.ts` may. */
 function environmentReaders(sources: Map<string, string>): string[] {
   const reads = /\bprocess\s*(\?\.|\.|\[\s*["'`])\s*env\b|\benv\b.*from\s+["'](node:)?process["']/;
   const isComment = /^\s*(\/\/|\/?\*)/;
   return (
     [...sources]
       .filter(([path]) => path !== "src/config/env.ts")
-      // There is none in a browser, and the console's own tsconfig.json knows of none: what says so there is text to show.
+      // Browser code has no `process`, so a match in the console is text to display.
       .filter(([path]) => !/^src\/console\/(?!build\.ts|vite\.config\.ts)/.test(path))
       .filter(([, text]) => text.split("\n").some((line) => !isComment.test(line) && reads.test(line)))
       .map(([path]) => path)
@@ -38,7 +38,7 @@ function environmentReaders(sources: Map<string, string>): string[] {
   );
 }
 
-/** The files past 300 lines: a sign that a piece wants splitting. What is generated does not count. */
+/** Returns the files over 300 lines, except generated ones. Longer files should be split. */
 function longFiles(sources: Map<string, string>): string[] {
   return [...sources]
     .filter(([path]) => !/^src\/(migrations|graphql\/generated|console\/generated)\//.test(path))
@@ -47,7 +47,7 @@ function longFiles(sources: Map<string, string>): string[] {
 }
 
 describe("the code under src/", () => {
-  it("is seen whole by dependency-cruiser, so that its silence means something", async () => {
+  it("is completely parsed by dependency-cruiser", async () => {
     const { modules } = await cruiseTree(root);
     const seen = new Set(modules.map(({ source }) => source));
     const sources = await readSources(root);
@@ -56,15 +56,15 @@ describe("the code under src/", () => {
     expect(sources.size).toBeGreaterThan(40);
   });
 
-  it("keeps every rule of the architecture", async () => {
+  it("follows every architecture rule", async () => {
     expect(violations(await cruiseTree(root))).toEqual([]);
   });
 
-  it("reads the environment in config/env.ts alone", async () => {
+  it("reads the environment only in config/env.ts", async () => {
     expect(environmentReaders(await readSources(root))).toEqual([]);
   });
 
-  it("has no file past 300 lines", async () => {
+  it("has no file over 300 lines", async () => {
     expect(longFiles(await readSources(root))).toEqual([]);
   });
 });
@@ -90,7 +90,7 @@ describe("a tree that breaks a rule", () => {
     "no-cycles": ["src/jobs/job.entity.ts -> src/jobs/job.filter.ts"],
   };
 
-  it("stands in the fixtures for each rule", async () => {
+  it("exists in the fixtures for every rule", async () => {
     const names = rules.map(({ name }) => name);
     expect(Object.keys(broken)).toEqual(names);
     expect((await readdir(fixtures)).toSorted()).toEqual([...names, ...textFixtures].toSorted());

@@ -32,19 +32,19 @@ interface Service {
 const root = join(import.meta.dirname, "..", "..");
 const read = (path: string) => readFile(join(root, path), "utf8");
 
-/** The instructions of a Dockerfile: comments left out, continued lines joined. */
+/** Returns the instructions of a Dockerfile, without comments and with continued lines joined. */
 function instructions(text: string): string[] {
   const code = text.split("\n").filter((line) => !line.startsWith("#"));
   return code.join("\n").replaceAll("\\\n", " ").split("\n").filter(Boolean);
 }
 
-/** The names that `.env.example` explains, set or commented out. */
+/** Returns the settings that `.env.example` explains, set or commented out. */
 async function explainedSettings(): Promise<Set<string>> {
   const lines = (await read(".env.example")).matchAll(/^#?\s*([A-Z][A-Z0-9_]*)=/gm);
   return new Set([...lines].map(([, name]) => name!));
 }
 
-/** The C library's, and no setting of ours (decision 0042). */
+/** A setting of the C library, not of Waymark (decision 0042). */
 const MALLOC = "MALLOC_MMAP_THRESHOLD_";
 
 describe("the Dockerfile", () => {
@@ -61,11 +61,11 @@ describe("the Dockerfile", () => {
 
     expect(sources).toContain("src");
     expect(sources.filter((source) => !existsSync(join(root, source)))).toEqual([]);
-    // What is let through is so with everything below it.
+    // Allowing a folder allows everything in it.
     expect(sources.filter((source) => !allowed.has(`!${source.split("/")[0]}`))).toEqual([]);
   });
 
-  it("runs the Node that package.json and .node-version name", async () => {
+  it("runs the Node version from package.json and .node-version", async () => {
     const { dependencies } = JSON.parse(await read("package.json"));
     const images = lines.flatMap((line) => /^FROM node:([\d.]+)/.exec(line)?.[1] ?? []);
 
@@ -73,7 +73,7 @@ describe("the Dockerfile", () => {
     expect((await read(".node-version")).trim()).toBe(dependencies.node);
   });
 
-  it("starts a file that exists, as a user that is not root", () => {
+  it("starts an existing file as a non-root user", () => {
     const command = lines.find((line) => line.startsWith("CMD "));
     const parts: string[] = JSON.parse(command!.slice("CMD ".length));
     const [program, file] = [parts[0], parts.at(-1)!];
@@ -83,7 +83,7 @@ describe("the Dockerfile", () => {
     expect(lines.findLast((line) => line.startsWith("USER "))).toBe("USER node");
   });
 
-  it("sets nothing that .env.example does not explain", async () => {
+  it("sets only settings that .env.example explains", async () => {
     const environment = lines.filter((line) => line.startsWith("ENV "));
     const names = environment.flatMap((line) => [...line.matchAll(/(\w+)=/g)].map(([, name]) => name!));
     const explained = await explainedSettings();
@@ -92,7 +92,7 @@ describe("the Dockerfile", () => {
     expect(names.filter((name) => !explained.has(name))).toEqual([MALLOC]);
   });
 
-  it("starts Node as npm start does, with the same memory", async () => {
+  it("starts Node with the same memory settings as npm start", async () => {
     const { scripts } = JSON.parse(await read("package.json")) as { scripts: { start: string } };
     const command = lines.find((line) => line.startsWith("CMD "));
     const [setting = ""] = new RegExp(`${MALLOC}=\\d+`).exec(lines.join("\n")) ?? [];
@@ -102,10 +102,10 @@ describe("the Dockerfile", () => {
   });
 });
 
-/** A text of docker-compose.yml as a container gets it. */
+/** Returns a text of docker-compose.yml as a container receives it. */
 const unescaped = (text: string): string => text.replaceAll("$$", "$");
 
-/** Runs the service `secrets` on `folder`, with a `chown` that does nothing, and returns the folder. */
+/** Runs the service `secrets` on `folder` with a no-op `chown`, and returns the folder. */
 async function createSecrets(services: Record<string, Service>, folder?: string): Promise<string> {
   const parent = await mkdtemp(join(tmpdir(), "waymark-secrets-"));
   onTestFinished(() => rm(parent, { recursive: true, force: true }));
@@ -117,7 +117,7 @@ async function createSecrets(services: Record<string, Service>, folder?: string)
   return made;
 }
 
-/** What a process of Waymark finds in its environment, by the entrypoint, with the secrets of `folder`. */
+/** Returns the environment that the entrypoint gives a Waymark process, with the secrets in `folder`. */
 async function startedWith(
   services: Record<string, Service>,
   folder: string,
@@ -142,21 +142,21 @@ describe("docker-compose.yml", () => {
     ours = Object.values(services).filter(({ build }) => build !== undefined);
   });
 
-  it("runs files that exist", () => {
+  it("runs existing files", () => {
     const files = ours.map(({ command }) => command!.find((part) => part.endsWith(".ts"))!);
 
     expect(files).toEqual(["src/main.ts", "src/main.ts", "src/cli/main.ts"]);
     expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);
   });
 
-  it("makes each service wait for services that it defines", () => {
+  it("lets services depend only on services that it defines", () => {
     const awaited = ours.flatMap(({ depends_on }) => Object.keys(depends_on ?? {}));
 
     expect(awaited).toEqual(["migrate", "migrate", "postgres"]);
     expect(awaited.filter((name) => !(name in services))).toEqual([]);
   });
 
-  it("restarts every service that ends, except the migration and the secrets, which run once", () => {
+  it("restarts every service except migration and secrets, which run once", () => {
     const policies = Object.entries(services).map(([name, { restart }]) => [name, restart]);
 
     expect(Object.fromEntries(policies)).toEqual({
@@ -170,7 +170,7 @@ describe("docker-compose.yml", () => {
     });
   });
 
-  it("runs API and worker apart, both on the databases that it defines", async () => {
+  it("runs API and worker as separate services on the databases that it defines", async () => {
     expect(services["api"]?.environment?.["WAYMARK_ROLE"]).toBe("api");
     expect(services["worker"]?.environment?.["WAYMARK_ROLE"]).toBe("worker");
     const env = await startedWith(services, await createSecrets(services));
@@ -178,7 +178,7 @@ describe("docker-compose.yml", () => {
     expect(services).toHaveProperty(new URL(env["MONGODB_URL"]!).hostname);
   });
 
-  it("generates the secrets once: a second start finds the same ones, for their readers alone", async () => {
+  it("generates the secrets once, readable only by the services that need them", async () => {
     const folder = await createSecrets(services);
     const names = ["mongo-keyfile", "mongo-password", "postgres-password", "waymark.env"];
     expect((await readdir(folder)).toSorted()).toEqual(names);
@@ -190,7 +190,7 @@ describe("docker-compose.yml", () => {
     expect(await contents()).toEqual(first);
   });
 
-  it("starts every process with the generated passwords and secret, or with the WAYMARK_SECRET that is given", async () => {
+  it("starts every process with the generated passwords, and the generated or the configured WAYMARK_SECRET", async () => {
     const folder = await createSecrets(services);
     const env = await startedWith(services, folder);
     const password = (name: string) => readFile(join(folder, `${name}-password`), "utf8");
@@ -206,18 +206,18 @@ describe("docker-compose.yml", () => {
     }
   });
 
-  it("asks PostgreSQL and MongoDB for the generated passwords", async () => {
+  it("requires the generated passwords from clients of PostgreSQL and MongoDB", async () => {
     const { postgres, mongodb } = services;
     expect(postgres!.environment!["POSTGRES_PASSWORD_FILE"]).toBe("/secrets/postgres-password");
     expect(mongodb!.environment!["MONGO_INITDB_ROOT_PASSWORD_FILE"]).toBe("/secrets/mongo-password");
     expect(mongodb!.command).toContain("--keyFile=/secrets/mongo-keyfile");
     expect(mongodb!.healthcheck!.test!.at(-1)).toContain("$$(cat /secrets/mongo-password)");
-    // 6 to 1,024 characters of base64, as MongoDB has it.
+    // MongoDB requires 6 to 1,024 base64 characters.
     const keyFile = await readFile(join(await createSecrets(services), "mongo-keyfile"), "utf8");
     expect(keyFile).toMatch(/^[A-Za-z0-9+/=\n]{100,1024}$/);
   });
 
-  it("hardens every container: read-only, without capabilities or new privileges", () => {
+  it("runs every container read-only, without capabilities or new privileges", () => {
     for (const [name, service] of Object.entries(services)) {
       const { read_only, cap_drop, cap_add, security_opt } = service;
       expect({ name, read_only, cap_drop, cap_add, security_opt }).toEqual({
@@ -230,20 +230,20 @@ describe("docker-compose.yml", () => {
     }
   });
 
-  it("pins every image by its exact version", async () => {
+  it("pins the exact version of every image", async () => {
     const images = Object.values(services).filter(({ build }) => build === undefined);
     for (const { image } of images) expect(image).toMatch(/:v?\d+\.\d+(\.\d+)?(-slim)?$/);
     expect(images.map(({ image }) => image)).toContain(`node:${(await read(".node-version")).trim()}-slim`);
   });
 
-  it("serves /metrics on a port that it does not publish", () => {
+  it("serves /metrics on an unpublished port", () => {
     for (const { environment, ports = [] } of ours) {
       expect(environment!["METRICS_PORT"]).toBe("9464");
       expect(ports.join()).not.toContain("9464");
     }
   });
 
-  it("makes MongoDB the replica set that MONGODB_URL names, under the name that the others know", async () => {
+  it("configures MongoDB as the replica set in MONGODB_URL, with its service name as host", async () => {
     const { command, healthcheck } = services["mongodb"]!;
     const env = await startedWith(services, await createSecrets(services));
     const { searchParams, host } = new URL(env["MONGODB_URL"]!);
@@ -255,7 +255,7 @@ describe("docker-compose.yml", () => {
     expect(healthcheck?.test?.at(-1)).toContain(`host: "${host}"`);
   });
 
-  it("publishes the API and the page of the mails that were caught, to this machine alone", () => {
+  it("publishes only the API and the Mailpit page, on 127.0.0.1", () => {
     const published = Object.entries(services).flatMap(([name, { ports = [] }]) =>
       ports.map((port) => `${name} ${port}`),
     );
@@ -263,7 +263,7 @@ describe("docker-compose.yml", () => {
     expect(published).toEqual(["api 127.0.0.1:4000:4000", "mailpit 127.0.0.1:8025:8025"]);
   });
 
-  it("has mails caught by a service that it defines, unless another mail server is named", () => {
+  it("sends mail to its Mailpit service unless SMTP_URL is set", () => {
     for (const { environment } of ours) {
       const [, url = ""] = /^\$\{SMTP_URL:-(.+)\}$/.exec(environment!["SMTP_URL"]!) ?? [];
       expect(services).toHaveProperty(parseSmtpUrl(url)!.host);
@@ -272,7 +272,7 @@ describe("docker-compose.yml", () => {
   });
 
   // evidence: compose-settings-explained
-  it("sets and asks for nothing that .env.example does not explain", async () => {
+  it("uses only settings that .env.example explains", async () => {
     const set = ours.flatMap(({ environment }) => Object.keys(environment ?? {}));
     const asked = [...text.matchAll(/\$\{(\w+)/g)].map(([, name]) => name!);
     const explained = await explainedSettings();

@@ -5,12 +5,12 @@ import { missingEntries, type LockFile } from "../../scripts/complete-lockfile.t
 
 const lockPath = join(import.meta.dirname, "..", "..", "package-lock.json");
 
-it("the lock file describes the packages of every platform (otherwise: node scripts/complete-lockfile.ts)", async () => {
+it("the lock file contains the packages of every platform (to fix: node scripts/complete-lockfile.ts)", async () => {
   const lock = JSON.parse(await readFile(lockPath, "utf8")) as LockFile;
   expect(Object.keys(missingEntries(lock))).toEqual([]);
 });
 
-it("a platform package that the lock file lacks is described from its name", () => {
+it("the entry of a missing platform package is derived from its name", () => {
   const lock: LockFile = {
     packages: {
       "node_modules/linter": {

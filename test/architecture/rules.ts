@@ -1,4 +1,4 @@
-/** Who may import whom under `src/`; CONTRIBUTING.md says the same in words. Type-only imports count. */
+/** Import rules for `src/`, described in CONTRIBUTING.md. Type-only imports count. */
 import type { IForbiddenRuleType } from "dependency-cruiser";
 
 const features =
@@ -9,7 +9,7 @@ const adapterPackages = "(express|@apollo|graphql|agenda|agendash|@agendajs)";
 export const rules = [
   {
     name: "features-know-no-adapter",
-    comment: "A feature serves REST, GraphQL, the command line and the scheduler alike.",
+    comment: "A feature must not depend on REST, GraphQL, the command line or the scheduler, which use it.",
     from: { path: `^src/${features}/` },
     to: {
       path: [
@@ -21,43 +21,43 @@ export const rules = [
   },
   {
     name: "one-entrance-per-feature",
-    comment: "Other features and the adapters import a feature's api.ts and nothing else of it.",
+    comment: "Other features and the adapters may only import a feature's api.ts.",
     from: { path: "^src/([^/]+)(/|\\.ts$)", pathNot: "^src/console/" },
     to: { path: `^src/(${features}|scheduling)/`, pathNot: ["^src/$1/", "^src/[^/]+/api\\.ts$"] },
   },
   {
     name: "platform-knows-no-feature",
-    comment: "Platform imports only platform.",
+    comment: "Platform may only import platform.",
     from: { path: "^src/platform/" },
     to: { path: "^src/(?!platform/)" },
   },
   {
     name: "config-knows-no-feature",
-    comment: "Settings are values; config imports only platform.",
+    comment: "Config may only import platform.",
     from: { path: "^src/config/" },
     to: { path: "^src/(?!config/|platform/)" },
   },
   {
     name: "adapters-do-not-meet",
-    comment: "What two adapters share belongs to a feature or to the platform.",
+    comment: "Adapters must not import each other; shared code belongs to a feature or to platform.",
     from: { path: "^src/(http|graphql|cli)/" },
     to: { path: "^src/(http|graphql|cli)/", pathNot: "^src/$1/" },
   },
   {
     name: "console-stands-alone",
-    comment: "The console's types come from the SDL and OpenAPI, never from the server's code.",
+    comment: "The console must not import server code; its types come from the SDL and OpenAPI.",
     from: { path: "^src/console/" },
     to: { path: "^src/(?!console/)" },
   },
   {
     name: "embedded-is-optional",
-    comment: "The databases in the data folder are a way to start, which only the entries know.",
+    comment: "Only entry points may import the embedded databases, which are optional.",
     from: { path: "^src/", pathNot: "^src/(main\\.ts$|(app|cli|embedded)/)" },
     to: { path: "^src/embedded/" },
   },
   {
     name: "tracing-is-loaded-on-demand",
-    comment: "OpenTelemetry costs nothing where nobody wants traces: it is imported when they are wanted.",
+    comment: "OpenTelemetry must be imported dynamically, so that it costs nothing while traces are off.",
     from: { path: "^src/", pathNot: "^src/platform/tracing/(sdk|span-queue)\\.ts$" },
     to: {
       path: ["^src/platform/tracing/(sdk|span-queue)\\.ts$", "(^|node_modules/)@opentelemetry/"],
@@ -66,7 +66,7 @@ export const rules = [
   },
   {
     name: "no-cycles",
-    comment: "Data goes one way; no file calls back.",
+    comment: "Files must not import each other in a cycle.",
     from: {},
     to: { circular: true },
   },

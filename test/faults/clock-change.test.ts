@@ -1,4 +1,4 @@
-/** The clock of a process is set while traffic runs: what is due goes out, nobody is shut out, and nothing is given away. */
+/** The clock of a process changes under traffic: due deliveries are sent, and rate limits neither block nor grant extra requests. */
 import { expect, it, vi } from "vitest";
 import { startFaultTraffic } from "../support/faults/traffic.ts";
 import { openProcessClocks } from "../support/processes/process-clocks.ts";
@@ -12,11 +12,11 @@ const HOUR_MS = 3_600_000;
 
 // evidence: clock-process-wrong
 it.each([
-  ["an hour forwards", HOUR_MS],
-  ["an hour back", -HOUR_MS],
-  // Further than RETENTION_DAYS: nothing may be purged by it.
-  ["31 days forwards", 31 * 24 * HOUR_MS],
-])("set %s, and right again", async (_, byMs) => {
+  ["forward by an hour", HOUR_MS],
+  ["back by an hour", -HOUR_MS],
+  // More than RETENTION_DAYS: nothing may be purged.
+  ["forward by 31 days", 31 * 24 * HOUR_MS],
+])("serves requests and deliveries while its clock is set %s, and after the correction", async (_, byMs) => {
   const world = await openFaultFixture();
   const clocks = await openProcessClocks();
   await world.addEndpoint({ respond: failEveryThird() });

@@ -1,4 +1,4 @@
-/** A process runs out of file descriptors while traffic runs: who is connected is served, and it recovers by itself. */
+/** A process runs out of file descriptors under traffic: open connections are served, and it recovers without a restart. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
@@ -15,44 +15,47 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const PRLIMIT = "/usr/bin/prlimit";
 const canLimit = process.platform === "linux" && existsSync(PRLIMIT);
-/** That the process may open beyond those that it has. */
+/** File descriptors that the process may open in addition to those already open. */
 const SPARE = 8;
 
-// Other systems have no way to take file descriptors from a process that runs.
+// Other systems cannot lower the limit of a running process.
 // evidence: file-descriptors-exhausted
-it.skipIf(!canLimit)("out of file descriptors, by connections that ask for nothing", async () => {
-  const world = await openFaultFixture();
-  const numbers = await world.addJobs(5);
-  const server = await world.startServer("all");
-  const traffic = await startFaultTraffic(world, server, numbers);
-  await traffic.waitForSuccesses();
+it.skipIf(!canLimit)(
+  "serves open connections while idle connections use all file descriptors, then recovers",
+  async () => {
+    const world = await openFaultFixture();
+    const numbers = await world.addJobs(5);
+    const server = await world.startServer("all");
+    const traffic = await startFaultTraffic(world, server, numbers);
+    await traffic.waitForSuccesses();
 
-  await limitFiles(server.pid, (await openFiles(server.pid)) + SPARE);
-  const crowd = crowdAt(server.url, 10 * SPARE);
-  await eventually(() => expect(crowd.turnedAway()).toBeGreaterThan(SPARE));
-  await traffic.waitForSuccesses();
-  // The first connection to a receiver is one more that there is no descriptor for: that is not the receiver's fault.
-  const endpoint = await world.addEndpoint({ owner: world.contractor });
-  await world.addJobs(1, "assigned");
-  world.notifyWorkers();
-  await eventually(async () => expect(await outcomesOfDeliveries()).toContain("internal_error"));
+    await limitFiles(server.pid, (await openFiles(server.pid)) + SPARE);
+    const crowd = openIdleConnections(server.url, 10 * SPARE);
+    await eventually(() => expect(crowd.closedCount()).toBeGreaterThan(SPARE));
+    await traffic.waitForSuccesses();
+    // Connecting to a receiver also needs a descriptor; the failure is recorded as internal, not as the receiver's.
+    const endpoint = await world.addEndpoint({ owner: world.contractor });
+    await world.addJobs(1, "assigned");
+    world.notifyWorkers();
+    await eventually(async () => expect(await outcomesOfDeliveries()).toContain("internal_error"));
 
-  crowd.leave();
-  await traffic.waitForSuccesses();
-  await traffic.stopAndVerify();
-  await verifyDeliveries(world, { duplicates: 0 });
-  expect(endpoint.received().length).toBeGreaterThan(0);
-  const blamed = sql`select outcome from webhook_attempt where outcome <> 'delivered'`;
-  expect(await world.database.query(blamed)).toEqual([]);
-  expect(await readinessStatus(server)).toBe(200);
+    crowd.close();
+    await traffic.waitForSuccesses();
+    await traffic.stopAndVerify();
+    await verifyDeliveries(world, { duplicates: 0 });
+    expect(endpoint.received().length).toBeGreaterThan(0);
+    const failedAttempts = sql`select outcome from webhook_attempt where outcome <> 'delivered'`;
+    expect(await world.database.query(failedAttempts)).toEqual([]);
+    expect(await readinessStatus(server)).toBe(200);
 
-  async function outcomesOfDeliveries(): Promise<(string | null)[]> {
-    const rows = await world.database.query<{ outcome: string | null }>(
-      sql`select outcome from webhook_delivery`,
-    );
-    return rows.map(({ outcome }) => outcome);
-  }
-});
+    async function outcomesOfDeliveries(): Promise<(string | null)[]> {
+      const rows = await world.database.query<{ outcome: string | null }>(
+        sql`select outcome from webhook_delivery`,
+      );
+      return rows.map(({ outcome }) => outcome);
+    }
+  },
+);
 
 async function openFiles(pid: number): Promise<number> {
   return (await readdir(`/proc/${pid}/fd`)).length;
@@ -62,26 +65,26 @@ async function limitFiles(pid: number, count: number): Promise<void> {
   await promisify(execFile)(PRLIMIT, ["--pid", String(pid), `--nofile=${count}:`]);
 }
 
-/** So many connections that say nothing; whoever is turned away comes again. */
-function crowdAt(url: string, count: number) {
+/** Opens `count` connections that send nothing, and reopens each one that is closed. */
+function openIdleConnections(url: string, count: number) {
   const { hostname, port } = new URL(url);
   const sockets = new Set<Socket>();
-  let [turnedAway, isOver] = [0, false];
-  const come = (): void => {
+  let [closedCount, isClosing] = [0, false];
+  const open = (): void => {
     const socket = connect(Number(port), hostname);
     sockets.add(socket);
     socket.on("error", () => undefined);
     socket.on("close", () => {
       sockets.delete(socket);
-      turnedAway += 1;
-      if (!isOver) setTimeout(come, 20);
+      closedCount += 1;
+      if (!isClosing) setTimeout(open, 20);
     });
   };
-  for (let at = 0; at < count; at += 1) come();
-  const leave = (): void => {
-    isOver = true;
+  for (let index = 0; index < count; index += 1) open();
+  const close = (): void => {
+    isClosing = true;
     for (const socket of sockets) socket.destroy();
   };
-  onTestFinished(leave);
-  return { turnedAway: () => turnedAway, leave };
+  onTestFinished(close);
+  return { closedCount: () => closedCount, close };
 }

@@ -16,8 +16,8 @@ beforeAll(async () => {
 });
 afterAll(() => database[Symbol.asyncDispose]());
 
-/** Longer than any test waits. */
-async function startSlowToStop(): Promise<ServerProcess> {
+/** Starts a server whose drain delay is longer than any test. */
+async function startServerWithLongDrain(): Promise<ServerProcess> {
   const server = await startServerProcess({
     DATABASE_URL: database.url,
     WAYMARK_ROLE: "api",
@@ -29,8 +29,8 @@ async function startSlowToStop(): Promise<ServerProcess> {
   return server;
 }
 
-it("SIGTERM: it is not ready any more, yet answers whoever has not noticed, and asks for each connection to be closed", async () => {
-  const server = await startSlowToStop();
+it("SIGTERM makes readiness return 503, while requests are served and connections closed after their response", async () => {
+  const server = await startServerWithLongDrain();
   const before = await fetch(`${server.url}/v1/jobs`);
   expect([before.status, before.headers.get("connection")]).toEqual([401, "keep-alive"]);
   const ended = server.kill("SIGTERM");
@@ -44,32 +44,32 @@ it("SIGTERM: it is not ready any more, yet answers whoever has not noticed, and 
   expect((await fetch(`${server.url}/health/live`)).status).toBe(200);
   const late = await fetch(`${server.url}/v1/jobs`);
   expect([late.status, late.headers.get("connection")]).toEqual([401, "close"]);
-  // Whoever cannot wait says so once more.
+  // A second SIGTERM stops it immediately.
   void server.kill("SIGTERM");
   expect(await ended).toBe("SIGTERM");
 });
 
-it("SIGINT, which comes from a terminal, is not waited after", async () => {
-  const server = await startSlowToStop();
+it("SIGINT stops without the drain delay", async () => {
+  const server = await startServerWithLongDrain();
   expect(await server.kill("SIGINT")).toBe(0);
 });
 
-it("SIGINT after SIGTERM is a second signal, and ends it at once", async () => {
-  const server = await startSlowToStop();
+it("SIGINT after SIGTERM kills the server immediately", async () => {
+  const server = await startServerWithLongDrain();
   const ended = server.kill("SIGTERM");
   await eventually(async () => expect((await fetch(`${server.url}/health/ready`)).status).toBe(503));
   void server.kill("SIGINT");
   expect(await ended).toBe("SIGINT");
 });
 
-it("until then a connection waits for its next request for as long as is set, which its answers tell", async () => {
-  const server = await startSlowToStop();
+it("responses announce the keep-alive timeout from KEEP_ALIVE_TIMEOUT", async () => {
+  const server = await startServerWithLongDrain();
   const response = await fetch(`${server.url}/health/live`);
   expect(response.headers.get("keep-alive")).toBe("timeout=620");
   await server.kill("SIGINT");
 });
 
-const listenHere = () =>
+const startListening = () =>
   listen((_request, response) => response.setHeader("Connection", "close").end("answered"), {
     host: "127.0.0.1",
     port: 0,
@@ -77,21 +77,21 @@ const listenHere = () =>
     onConnectionRejected: () => undefined,
   });
 
-/** Longer than a stop leaves idle connections open. */
+/** Blocks for 1.5 s, which is longer than a stop keeps idle connections open. */
 function blockEventLoop(): void {
   const endsAtMs = performance.now() + 1_500;
   while (performance.now() < endsAtMs);
 }
 
-describe("a process that is too busy to read what has arrived", () => {
+describe("a process with a blocked event loop", () => {
   const REQUEST = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
   // evidence: sigterm-keep-alive-request-answered
   it("answers a request on a kept connection that arrived before the stop closed idle connections", async () => {
-    const server = await listenHere();
+    const server = await startListening();
     const socket = await openRawSocket(server.url);
     const stopped = server.stop();
-    // Two turns until its timer runs; then timers that are due come before the sockets are read.
+    // After two turns, the stop's timer runs; due timers run before sockets are read.
     for (let turns = 0; turns < 3; turns += 1) await nextTurn();
     socket.write(REQUEST);
     blockEventLoop();
@@ -101,7 +101,7 @@ describe("a process that is too busy to read what has arrived", () => {
 
   // evidence: sigterm-kernel-accepted-connection-answered
   it("answers a connection that the kernel accepted before the stop", async () => {
-    const server = await listenHere();
+    const server = await startListening();
     const { hostname, port } = new URL(server.url);
     const socket = connect(Number(port), hostname);
     // `connect` calls the kernel in the next tick; the server has not accepted by then.

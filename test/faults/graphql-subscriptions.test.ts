@@ -1,4 +1,4 @@
-/** Subscriptions across processes, and what may happen between them: the way to PostgreSQL cut, a process killed. */
+/** GraphQL subscriptions across processes, with interrupted PostgreSQL connections and killed processes. */
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { sql } from "../../src/platform/postgres/sql.ts";
 import { expectData } from "../support/app/assertions.ts";
@@ -16,7 +16,7 @@ import { startTestApp, type TestOrganization, type TestApp } from "../support/ap
 
 vi.setConfig({ testTimeout: 120_000 });
 
-/** This process changes jobs; others have the subscribers. */
+/** Changes jobs in this process; the subscribers use other processes. */
 let app: TestApp;
 beforeAll(async () => {
   app = await startTestApp();
@@ -42,14 +42,14 @@ async function change(agent: TestOrganization, number: string, weights: readonly
   for (const weight of weights) expectData(await patchJob(app, agent, number, { weight }));
 }
 
-/** Ends the connections on which processes listen; answers with how many. */
+/** Closes the connections that listen for notifications, and returns how many there were. */
 async function cutListeners(): Promise<number> {
   const cut = await app.database.query(sql`select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and application_name = 'waymark event tail'`);
   return cut.length;
 }
 
-it("two processes tell their subscribers what a third commits, each event once and in order", async () => {
+it("subscribers of two processes get the changes of a third, each event once and in order", async () => {
   const [one, two] = await Promise.all([startApi(), startApi()]);
   const agent = await app.createOrganization("agent");
   const numbers = await createVisibleJobs(
@@ -57,81 +57,87 @@ it("two processes tell their subscribers what a third commits, each event once a
     agent,
     Array.from({ length: 50 }, () => ({})),
   );
-  const followings = await Promise.all([subscribeAndWait(one, agent.key), subscribeAndWait(two, agent.key)]);
+  const subscriptions = await Promise.all([
+    subscribeAndWait(one, agent.key),
+    subscribeAndWait(two, agent.key),
+  ]);
   const batch = async (weight: number): Promise<void> => {
     const items = numbers.map((marking_number) => ({ marking_number, weight }));
     expectData(await patchBatch(app, agent, items));
   };
   await Promise.all([1, 2, 3, 4].map(batch));
   await vi.waitFor(() => {
-    for (const { events } of followings) expect(events).toHaveLength(200);
+    for (const { events } of subscriptions) expect(events).toHaveLength(200);
   }, 30_000);
-  const [first, second] = followings.map(({ events }) => events);
+  const [first, second] = subscriptions.map(({ events }) => events);
   expect(first).toEqual(second);
   expect(new Set(first?.map(({ id }) => id)).size).toBe(200);
 });
 
-it("a change arrives by notification, within a moment, not by the sweep", async () => {
+it("a change arrives by notification within a second, not by the sweep", async () => {
   const server = await startApi();
   const agent = await app.createOrganization("agent");
   const [number = ""] = await createVisibleJobs(app, agent, [{}]);
-  const following = await subscribeAndWait(server, agent.key);
+  const subscription = await subscribeAndWait(server, agent.key);
   const latencies: number[] = [];
   for (let weight = 1; weight <= 10; weight += 1) {
     await change(agent, number, [weight]);
     const committedMs = performance.now();
-    await vi.waitFor(() => expect(following.events).toHaveLength(weight), { timeout: 20_000, interval: 2 });
+    await vi.waitFor(() => expect(subscription.events).toHaveLength(weight), {
+      timeout: 20_000,
+      interval: 2,
+    });
     latencies.push(performance.now() - committedMs);
   }
   const [, , , , , median = 0] = latencies.toSorted((a, b) => a - b);
   expect(median).toBeLessThan(1_000);
 });
 
-it("a listener that is cut listens again, and what happened in between arrives, in order", async () => {
+it("a listener whose connection is closed reconnects, and no change is missed or out of order", async () => {
   const server = await startApi();
   const agent = await app.createOrganization("agent");
   const [number = ""] = await createVisibleJobs(app, agent, [{}]);
-  const following = await subscribeAndWait(server, agent.key);
+  const subscription = await subscribeAndWait(server, agent.key);
   await change(agent, number, [1]);
-  await vi.waitFor(() => expect(following.events).toHaveLength(1), 20_000);
+  await vi.waitFor(() => expect(subscription.events).toHaveLength(1), 20_000);
   for (let round = 0; round < 3; round += 1) {
     await vi.waitFor(async () => expect(await cutListeners()).toBe(1), 20_000);
     await change(agent, number, [10 + round * 2, 11 + round * 2]);
   }
-  await vi.waitFor(() => expect(following.events).toHaveLength(7), 20_000);
-  expect(sequencesOf(following)).toEqual([2, 3, 4, 5, 6, 7, 8]);
+  await vi.waitFor(() => expect(subscription.events).toHaveLength(7), 20_000);
+  expect(sequencesOf(subscription)).toEqual([2, 3, 4, 5, 6, 7, 8]);
   expect(server.output()).toContain("lost the LISTEN connection");
 });
 
 // evidence: subscription-process-dies
-it("a process that dies takes nothing along: its subscriber goes elsewhere and asks for what it missed", async () => {
-  const [dying, living] = await Promise.all([startApi(), startApi()]);
+it("a subscriber of a killed process can connect to another one and query the missed events", async () => {
+  const [killed, running] = await Promise.all([startApi(), startApi()]);
   const agent = await app.createOrganization("agent");
   const [number = ""] = await createVisibleJobs(app, agent, [{}]);
-  const before = await subscribeAndWait(dying, agent.key);
+  const before = await subscribeAndWait(killed, agent.key);
   await change(agent, number, [1, 2]);
   await vi.waitFor(() => expect(before.events).toHaveLength(2), 20_000);
-  await dying.kill("SIGKILL");
+  await killed.kill("SIGKILL");
   expect(await before.ended).toMatchObject({ code: 1006 });
   await change(agent, number, [3, 4]);
   await waitUntilFeedIsComplete(app.database);
-  const after = await subscribeAndWait(living, agent.key);
+  const after = await subscribeAndWait(running, agent.key);
   await change(agent, number, [5]);
   await vi.waitFor(() => expect(after.events).toHaveLength(1), 20_000);
   const query = "query ($after: String!) { events(first: 100, after: $after) { nodes { id sequence } } }";
   const variables = { after: before.events.at(-1)?.cursor };
   await vi.waitFor(async () => {
-    const { events } = await queryData(living, query, { key: agent.key, variables });
+    const { events } = await queryData(running, query, { key: agent.key, variables });
     expect(sequencesOf({ events: events.nodes })).toEqual([4, 5, 6]);
   }, 20_000);
 });
 
-it("a server that is stopped says goodbye to its subscribers, and ends in good order", async () => {
+it("a server that gets SIGTERM closes subscriptions with 1001 and exits with 0", async () => {
   const server = await startApi();
   const agent = await app.createOrganization("agent");
-  const following = await subscribeAndWait(server, agent.key);
+  const subscription = await subscribeAndWait(server, agent.key);
   expect(await readMetric(server, "waymark_websocket_connections")).toBe(1);
   const ended = server.kill("SIGTERM");
-  expect(await following.ended).toMatchObject({ code: 1001 });
+  expect(await subscription.ended).toMatchObject({ code: 1001 });
   expect(await ended).toBe(0);
 });

@@ -1,4 +1,4 @@
-/** A dump is restored into another PostgreSQL, with a MongoDB from nothing, after life went on for a while. */
+/** Restores a dump into another PostgreSQL cluster, with an empty MongoDB, after further changes that are lost. */
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -35,27 +35,27 @@ import {
 
 vi.setConfig({ testTimeout: 180_000 });
 
-/** How many transactions the first PostgreSQL had more than the second: tests have the same for both. */
+/** Simulated difference in transaction IDs between the two clusters, which are the same server in tests. */
 const MORE_TRANSACTIONS = 1_000_000_000n;
 
 const settings = { WEBHOOK_ALLOW_PRIVATE: "on", WEBHOOK_RETRY_SCHEDULE: "0s,2h" };
 
-interface Restored {
+interface RestoredDatabase {
   url: string;
   database: Database;
 }
 
-/** Another database without anything, into which the dump is to go. */
-async function emptyDatabase(): Promise<Restored> {
-  const made = await createTestDatabase();
-  const database = await openDatabase({ url: made.url, poolSize: 2, entities });
+/** Creates an empty database for the dump. */
+async function emptyDatabase(): Promise<RestoredDatabase> {
+  const created = await createTestDatabase();
+  const database = await openDatabase({ url: created.url, poolSize: 2, entities });
   onTestFinished(async () => {
     await database[Symbol.asyncDispose]();
-    await made[Symbol.asyncDispose]();
+    await created[Symbol.asyncDispose]();
   });
   await ensurePartitions(database, Date.now(), 30);
   await ensureDailyPartitions(database, Date.now());
-  return { url: made.url, database };
+  return { url: created.url, database };
 }
 
 async function run(url: string, mongoUrl: string): Promise<AppInstance> {
@@ -73,14 +73,14 @@ function sequencesAt(endpoint: FaultEndpoint): number[] {
     .map(({ body }) => (JSON.parse(body) as { data: { sequence: number } }).data.sequence);
 }
 
-/** As if the wait for the next attempt were over. */
-async function hurry(database: Database): Promise<void> {
+/** Makes all retries due now. */
+async function makeRetriesDue(database: Database): Promise<void> {
   await database.query(sql`
     update webhook_delivery set due_at = clock_timestamp() where status = 'pending' and attempts > 0`);
 }
 
-/** What waits after a first attempt, or was never sent. */
-async function untilWaiting({ database }: Pick<FaultFixture, "database">, count: number): Promise<void> {
+/** Waits until `count` deliveries are pending after one attempt. */
+async function waitForPending({ database }: Pick<FaultFixture, "database">, count: number): Promise<void> {
   await eventually(async () =>
     expect(
       await database.query(sql`
@@ -89,78 +89,81 @@ async function untilWaiting({ database }: Pick<FaultFixture, "database">, count:
   );
 }
 
-async function held({ webhooks }: AppInstance, { typedId }: FaultEndpoint): Promise<DeliveryView[]> {
+async function listPending({ webhooks }: AppInstance, { typedId }: FaultEndpoint): Promise<DeliveryView[]> {
   const filter = { endpointId: typedId, status: "pending" } as const;
   return (await webhooks.deliveries.list(systemPrincipal, { filter, limit: 10 })).items;
 }
 
-it("nothing is sent twice without a mark, nothing that is kept is lost, and no number is given twice", async () => {
+it("flags repeated deliveries, keeps the restored data, and reuses no version after a dump was restored", async () => {
   const world = await openFaultFixture();
   const agent = { ...world.agent, id: world.agent.organizationId, name: "agent" } satisfies TestOrganization;
-  const calm = await world.addEndpoint();
-  const ailing = await world.addEndpoint({ respond: () => ({ status: 500 }) });
+  const healthy = await world.addEndpoint();
+  const failing = await world.addEndpoint({ respond: () => ({ status: 500 }) });
   const [number = "", other = ""] = await world.addJobs(2);
   const before = await run(world.databaseUrl, world.mongoUrl);
-  await eventually(() => expect(calm.received()).toHaveLength(2));
-  await untilWaiting(world, 2);
+  await eventually(() => expect(healthy.received()).toHaveLength(2));
+  await waitForPending(world, 2);
 
   const restored = await emptyDatabase();
   await copyDatabase(world.databaseUrl, restored.url);
   await restored.database.query(sql`
     update job_event set transaction_id = (transaction_id::text::bigint + ${MORE_TRANSACTIONS.toString()}::bigint)::text::xid8`);
 
-  // Life goes on, and all of it is lost.
-  ailing.respond = () => ({});
-  for (const { id } of await held(before, ailing))
+  // These changes come after the dump and are lost.
+  failing.respond = () => ({});
+  for (const { id } of await listPending(before, failing))
     await before.webhooks.deliveries.replay(systemPrincipal, id);
   const lost = expectData(await patchJob(before, agent, number, { weight: 1 }));
-  await eventually(() => expect(calm.received()).toHaveLength(3));
-  await eventually(() => expect(new Set(idsAt(ailing)).size).toBe(3));
-  await eventually(() => expect(ailing.received()).toHaveLength(5));
+  await eventually(() => expect(healthy.received()).toHaveLength(3));
+  await eventually(() => expect(new Set(idsAt(failing)).size).toBe(3));
+  await eventually(() => expect(failing.received()).toHaveLength(5));
   expect(lost.weight).toBe(1);
   await waitForFeedEvents(before, agent, 3);
   const cursor = expectData(await getFeed(before, agent)).next_cursor as string;
   await before[Symbol.asyncDispose]();
 
-  // A server does not start on it.
+  // A server refuses to start on the restored database.
   const mongo = createTestMongo();
   onTestFinished(() => mongo[Symbol.asyncDispose]());
-  const unaware = await startServerProcess({ DATABASE_URL: restored.url });
-  expect(await unaware.exited).toBe(1);
-  expect(unaware.output()).toContain("restored from a backup, or copied");
-  expect(unaware.output()).toContain("npx waymark after-restore");
+  const refused = await startServerProcess({ DATABASE_URL: restored.url });
+  expect(await refused.exited).toBe(1);
+  expect(refused.output()).toContain("restored from a backup, or copied");
+  expect(refused.output()).toContain("npx waymark after-restore");
   const { runJson } = createCliRunner(() => ({ DATABASE_URL: restored.url, WAYMARK_SECRET: TEST_SECRET }));
-  const told = await runJson("after-restore");
-  expect(told).toMatchObject({ deliveries_flagged: 2, sessions_ended: 0 });
+  const report = await runJson("after-restore");
+  expect(report).toMatchObject({ deliveries_flagged: 2, sessions_ended: 0 });
 
   const after = await run(restored.url, mongo.url);
-  await hurry(restored.database);
-  // What ailing had in the lost time, it gets again, with the mark. Calm gets nothing again.
-  await eventually(() => expect(ailing.received()).toHaveLength(7));
-  const [first, second] = ailing.received().slice(5);
+  await makeRetriesDue(restored.database);
+  // The failing endpoint gets its pending deliveries again, flagged. The healthy one gets nothing again.
+  await eventually(() => expect(failing.received()).toHaveLength(7));
+  const [first, second] = failing.received().slice(5);
   expect([first, second].map((request) => request?.headers["webhook-redelivery"])).toEqual([
     "restore",
     "restore",
   ]);
-  expect(new Set(idsAt(ailing).slice(5))).toEqual(new Set(idsAt(calm).slice(0, 2)));
+  expect(new Set(idsAt(failing).slice(5))).toEqual(new Set(idsAt(healthy).slice(0, 2)));
 
-  // The lost version is no version, and the next one passes it.
+  // The lost version 2 does not match, and the next change skips past it.
   const stale = { ...agent, headers: { "if-match": '"2"' } };
   expectFailure(await patchJob(after, stale, number, { weight: 2 }), 412);
   expectData(await patchJob(after, agent, number, { weight: 3 }));
   expectData(await patchJob(after, agent, other, { weight: 4 }));
-  await eventually(() => expect(calm.received()).toHaveLength(5));
-  expect(sequencesAt(calm)).toEqual([1, 1, 2, told.min_next_version, told.min_next_version]);
-  expect(new Set(idsAt(calm)).size).toBe(5);
-  expect(calm.received().map(({ headers }) => headers["webhook-redelivery"])).toEqual(
+  await eventually(() => expect(healthy.received()).toHaveLength(5));
+  expect(sequencesAt(healthy)).toEqual([1, 1, 2, report.min_next_version, report.min_next_version]);
+  expect(new Set(idsAt(healthy)).size).toBe(5);
+  expect(healthy.received().map(({ headers }) => headers["webhook-redelivery"])).toEqual(
     Array(5).fill(undefined),
   );
 
-  // Whoever polls goes on from where they were.
+  // Polling continues from the last cursor.
   const { transactionId, position } = readFeedCursor(cursor) as FeedPosition;
-  const kept = feedCursorAt({ transactionId: String(BigInt(transactionId) + MORE_TRANSACTIONS), position });
-  const news = await waitForFeedEvents(after, agent, 2, `after=${kept}`);
-  expect(news.map(({ data }) => data.job.marking_number)).toEqual([number, other]);
+  const sameCursor = feedCursorAt({
+    transactionId: String(BigInt(transactionId) + MORE_TRANSACTIONS),
+    position,
+  });
+  const newEvents = await waitForFeedEvents(after, agent, 2, `after=${sameCursor}`);
+  expect(newEvents.map(({ data }) => data.job.marking_number)).toEqual([number, other]);
   expect(await waitForFeedEvents(after, agent, 4)).toHaveLength(4);
   await eventually(async () =>
     expect(
@@ -171,19 +174,19 @@ it("nothing is sent twice without a mark, nothing that is kept is lost, and no n
 
 const execute = promisify(execFile);
 
-/** Null: it is there and no older than the server, which it would refuse. Otherwise why the test is left out. */
-async function whyNoDump(): Promise<string | null> {
+/** Returns why the test must be skipped, or null if pg_dump is installed and not older than the server. */
+async function skipReason(): Promise<string | null> {
   const [row] = await query(inject("serverUrl"), "show server_version_num");
   const server = Math.floor(Number(row?.["server_version_num"]) / 10_000);
-  const told = await execute("pg_dump", ["--version"]).catch(() => null);
-  if (told === null) return "there is no pg_dump on the PATH";
-  const own = Number(/\) (\d+)/.exec(told.stdout)?.[1]);
-  return own >= server ? null : `pg_dump is of PostgreSQL ${own}, the server is ${server}`;
+  const result = await execute("pg_dump", ["--version"]).catch(() => null);
+  if (result === null) return "pg_dump is not on the PATH";
+  const client = Number(/\) (\d+)/.exec(result.stdout)?.[1]);
+  return client >= server ? null : `pg_dump has version ${client}, the server ${server}`;
 }
 
-it("the same holds of what pg_dump wrote and pg_restore read", async ({ skip }) => {
-  const reason = await whyNoDump();
-  // It throws.
+it("recovers from a dump made with pg_dump and restored with pg_restore", async ({ skip }) => {
+  const reason = await skipReason();
+  // skip() throws.
   if (reason !== null) skip(reason);
   const world = await openFaultFixture();
   const agent = { ...world.agent, id: world.agent.organizationId, name: "agent" } satisfies TestOrganization;
@@ -194,15 +197,15 @@ it("the same holds of what pg_dump wrote and pg_restore read", async ({ skip }) 
   const file = join(folder, "waymark.dump");
   await execute("pg_dump", ["--format=custom", `--file=${file}`, world.databaseUrl]);
   const restored = await emptyDatabase();
-  // Really empty: what is there already is in the way.
+  // pg_restore fails if the tables already exist.
   await query(restored.url, "drop schema public cascade; create schema public");
   await execute("pg_restore", ["--exit-on-error", `--dbname=${restored.url}`, file]);
 
   const { runJson } = createCliRunner(() => ({ DATABASE_URL: restored.url, WAYMARK_SECRET: TEST_SECRET }));
-  const told = await runJson("after-restore");
-  expect(told).toMatchObject({ deliveries_flagged: 1 });
+  const report = await runJson("after-restore");
+  expect(report).toMatchObject({ deliveries_flagged: 1 });
   const after = await run(restored.url, world.mongoUrl);
   expectData(await patchJob(after, agent, number, { weight: 1 }));
-  await eventually(() => expect(sequencesAt(endpoint)).toEqual([1, told.min_next_version]));
+  await eventually(() => expect(sequencesAt(endpoint)).toEqual([1, report.min_next_version]));
   expect(await waitForFeedEvents(after, agent, 2)).toHaveLength(2);
 });

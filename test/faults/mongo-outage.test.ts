@@ -1,4 +1,4 @@
-/** MongoDB, which holds nothing but the time, hangs or takes no writes while traffic runs: callers notice nothing. */
+/** MongoDB, which only stores task schedules, hangs or rejects writes under traffic: requests are not affected. */
 import { MongoClient } from "mongodb";
 import { afterAll, beforeAll, expect, inject, it, onTestFinished, vi } from "vitest";
 import { openEmbeddedMongo, type EmbeddedMongo } from "../../src/embedded/mongo/embedded-mongo.ts";
@@ -10,8 +10,8 @@ import { openFaultFixture } from "../support/faults/webhook.fixture.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
-/** Of the driver, so that it notices quickly what becomes of MongoDB. */
-const NOTICING = "heartbeatFrequencyMS=500&connectTimeoutMS=1000&serverSelectionTimeoutMS=1000";
+/** Driver options with short timeouts, so that it detects changes of MongoDB quickly. */
+const FAST_DETECTION = "heartbeatFrequencyMS=500&connectTimeoutMS=1000&serverSelectionTimeoutMS=1000";
 
 let dataDir: string;
 let mongo: EmbeddedMongo;
@@ -25,52 +25,52 @@ afterAll(async () => {
   await stopAndRemoveAll();
 });
 
-/** An API and a worker, with callers, a subscriber, and receivers that must be asked again. */
+/** Starts an API and a worker, with callers, a subscriber, and receivers that need retries. */
 async function openTraffic() {
-  const world = await openFaultFixture({ mongoUrl: `${await mongo.url}&${NOTICING}` });
+  const world = await openFaultFixture({ mongoUrl: `${await mongo.url}&${FAST_DETECTION}` });
   await world.addEndpoint({ respond: failEveryThird() });
   const healthy = await world.addEndpoint({ owner: world.contractor });
   const numbers = await world.addJobs(5, "assigned");
   const [api, worker] = await Promise.all([world.startServer("api"), world.startServer("worker")]);
   const traffic = await startFaultTraffic(world, api, numbers);
   await traffic.waitForSuccesses();
-  /** With MongoDB away: callers are served, and first attempts go out. */
-  const expectToGoOn = async (): Promise<void> => {
+  /** Checks that requests are served and first attempts sent while MongoDB is unavailable. */
+  const expectServiceContinues = async (): Promise<void> => {
     await eventually(async () => expect(await readinessStatus(worker)).toBe(503));
     const before = healthy.received().length;
     await traffic.waitForSuccesses();
     await eventually(() => expect(healthy.received().length).toBeGreaterThan(before + 5));
     expect(await readinessStatus(api)).toBe(200);
   };
-  const expectToRecover = async (): Promise<void> => {
+  const expectRecovery = async (): Promise<void> => {
     await eventually(async () => expect(await readinessStatus(worker)).toBe(200));
     await traffic.waitForSuccesses();
     expect(traffic.rejectedCount()).toBe(0);
     await traffic.stopAndVerify();
     await verifyDeliveries(world, { duplicates: 0 });
   };
-  return { expectToGoOn, expectToRecover };
+  return { expectServiceContinues, expectRecovery };
 }
 
 // evidence: mongo-suspended-first-attempts-sent
-it("suspended: callers are served, first attempts go out, and the others when it wakes up", async () => {
-  const { expectToGoOn, expectToRecover } = await openTraffic();
+it("serves requests and sends first attempts while MongoDB is suspended, and retries afterwards", async () => {
+  const { expectServiceContinues, expectRecovery } = await openTraffic();
   const pid = await mongodPid(dataDir);
   process.kill(pid, "SIGSTOP");
   onTestFinished(() => void process.kill(pid, "SIGCONT"));
-  await expectToGoOn();
+  await expectServiceContinues();
   process.kill(pid, "SIGCONT");
-  await expectToRecover();
+  await expectRecovery();
 });
 
 // evidence: mongo-without-primary
-it("without a primary: callers are served, first attempts go out, and the others when one is elected", async () => {
-  const { expectToGoOn, expectToRecover } = await openTraffic();
+it("serves requests and sends first attempts while MongoDB has no primary, and retries once it has one", async () => {
+  const { expectServiceContinues, expectRecovery } = await openTraffic();
   await using client = new MongoClient(await mongo.url, { directConnection: true });
   const admin = client.db("admin");
   await admin.command({ replSetStepDown: 600, secondaryCatchUpPeriodSecs: 0, force: true });
-  await expectToGoOn();
-  // The only member of its set stands for election at once.
+  await expectServiceContinues();
+  // The only member of the replica set becomes a candidate immediately.
   await admin.command({ replSetFreeze: 0 });
-  await expectToRecover();
+  await expectRecovery();
 });

@@ -1,4 +1,4 @@
-/** PostgreSQL fails while traffic of every kind runs: callers get their answer or a 503, and nothing that was told is lost. */
+/** PostgreSQL fails under mixed traffic: requests get a response or 503, and confirmed changes are not lost. */
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { startFaultProxy } from "../support/database/fault-proxy.ts";
 import { query } from "../support/processes/embedded-processes.ts";
@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => postgres[Symbol.asyncDispose]());
 
 // evidence: postgres-killed-recovers
-it("killed: callers are refused until it is back, and what was told is delivered", async () => {
+it("returns 503 while PostgreSQL is killed, and delivers every confirmed change", async () => {
   const { world, server, traffic } = await openTrafficFixture(await postgres.newDatabase());
   const fromMs = Date.now();
   await Promise.all([postgres.kill(), traffic.waitForRejections()]);
@@ -34,7 +34,7 @@ it("killed: callers are refused until it is back, and what was told is delivered
 });
 
 // evidence: postgres-connections-exhausted
-it("out of connections, which others have taken: callers are refused, and served again once these let go", async () => {
+it("returns 503 while other clients use all connections, and recovers when they disconnect", async () => {
   const { world, server, traffic } = await openTrafficFixture(await postgres.newDatabase());
   await using crowd = exhaustConnections(postgres.url, "terminate sessions");
   await traffic.waitForRejections();
@@ -47,12 +47,12 @@ it("out of connections, which others have taken: callers are refused, and served
 });
 
 // evidence: postgres-pooled-connections-keep-serving
-it("out of connections beside those that stand: these go on serving callers of every kind", async () => {
+it("serves requests on its open connections while no new ones are available", async () => {
   const { world, traffic } = await openTrafficFixture(await postgres.newDatabase());
   await using crowd = exhaustConnections(postgres.url);
   await crowd.full;
   await traffic.waitForSuccesses(10);
-  // Nobody has let go meanwhile.
+  // Still no connection is free.
   await expect(query(postgres.url, "select 1")).rejects.toMatchObject({ code: "53300" });
   await crowd[Symbol.asyncDispose]();
   await traffic.waitForSuccesses();
@@ -61,7 +61,7 @@ it("out of connections beside those that stand: these go on serving callers of e
 });
 
 // evidence: postgres-slow-requests-wait
-it("suspended for a moment, then slow: everything waits, and nobody is refused", async () => {
+it("delays requests without rejecting any while PostgreSQL is briefly suspended, then slow", async () => {
   const databaseUrl = await postgres.newDatabase();
   await using proxy = await startFaultProxy(databaseUrl);
   const { world, traffic } = await openTrafficFixture(databaseUrl, proxy.url);

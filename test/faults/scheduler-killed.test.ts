@@ -10,10 +10,10 @@ const program = fileURLToPath(new URL("../support/scheduler-process.ts", import.
 const HOUR_MS = 3_600_000;
 
 interface SchedulingProcess {
-  /** What it ran, and what it logged, line by line. */
+  /** Output lines: executed tasks and log messages. */
   readonly lines: () => string[];
   readonly kill: (signal: NodeJS.Signals) => void;
-  /** Asks it to stop. */
+  /** Requests a graceful stop. */
   readonly stop: () => void;
   readonly ended: Promise<number | string>;
 }
@@ -34,18 +34,18 @@ function startProcess(url: string, lockLifetimeMs: number, mode: "hang" | "run")
   };
 }
 
-it("runs again what a killed process had begun, once its locks have run out", async () => {
+it("runs the unfinished tasks of a killed process after their locks expire", async () => {
   const { url, tasks, addScheduler } = openSchedulerFixture();
   const lockLifetimeMs = 500;
-  const doomed = startProcess(url, lockLifetimeMs, "hang");
+  const killed = startProcess(url, lockLifetimeMs, "hang");
   const { scheduler } = addScheduler({ times: { lockLifetimeMs } });
   scheduler.schedule(onceTask, { n: 1 }, new Date());
   await eventually(() => {
-    expect(doomed.lines()).toContain('{"ran":"test.once","n":1}');
-    expect(doomed.lines()).toContain('{"ran":"test.again"}');
+    expect(killed.lines()).toContain('{"ran":"test.once","n":1}');
+    expect(killed.lines()).toContain('{"ran":"test.again"}');
   });
-  doomed.kill("SIGKILL");
-  expect(await doomed.ended).toBe("SIGKILL");
+  killed.kill("SIGKILL");
+  expect(await killed.ended).toBe("SIGKILL");
   expect(await tasks.countDocuments({ lockedAt: { $ne: null } })).toBe(2);
   const ran = vi.fn<(payload: { n: number }) => void>();
   const ranAgain = vi.fn<() => void>();
@@ -57,38 +57,38 @@ it("runs again what a killed process had begun, once its locks have run out", as
   await eventually(async () => expect(await tasks.countDocuments({ name: onceTask.name })).toBe(0));
 });
 
-it("goes on after it was suspended for longer than its locks live", async () => {
+it("continues after a suspension longer than its lock lifetime", async () => {
   const { url, addScheduler } = openSchedulerFixture();
   const lockLifetimeMs = 300;
-  const sleeper = startProcess(url, lockLifetimeMs, "run");
-  const runs = (): number => sleeper.lines().filter((line) => line.includes(recurringTask.name)).length;
-  // Whether it holds a job at that moment is up to chance.
+  const suspended = startProcess(url, lockLifetimeMs, "run");
+  const runs = (): number => suspended.lines().filter((line) => line.includes(recurringTask.name)).length;
+  // Repeat, because it holds a task at the moment of suspension only by chance.
   for (let round = 0; round < 6; round += 1) {
     const before = runs();
     await eventually(() => expect(runs()).toBeGreaterThan(before + 1));
-    sleeper.kill("SIGSTOP");
+    suspended.kill("SIGSTOP");
     const other = addScheduler({ times: { lockLifetimeMs } });
     const work = vi.fn<() => void>();
     other.scheduler.start([recurringHandler(recurringTask, 100, work)]);
     await eventually(() => expect(work.mock.calls.length).toBeGreaterThan(4));
     await other.scheduler[Symbol.asyncDispose]();
-    sleeper.kill("SIGCONT");
+    suspended.kill("SIGCONT");
   }
   const before = runs();
   await eventually(() => expect(runs()).toBeGreaterThan(before + 2));
 });
 
-it("ends by itself after a stop, with nothing locked and nothing held open", async () => {
+it("exits after a stop and leaves no task locked", async () => {
   const { url, tasks } = openSchedulerFixture();
   const child = startProcess(url, HOUR_MS, "run");
   await eventually(() => expect(child.lines().length).toBeGreaterThan(2));
   child.stop();
-  // Agenda's own timers would keep it for half an hour.
+  // Agenda's timers would keep the process alive for half an hour.
   expect(await child.ended).toBe(0);
   expect(await tasks.countDocuments({ lockedAt: { $ne: null } })).toBe(0);
 });
 
-it("neither ends nor says a word of an unhandled rejection where there is no MongoDB", async () => {
+it("keeps running without unhandled rejections if MongoDB is unreachable", async () => {
   const child = startProcess("mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=100", HOUR_MS, "run");
   const told = expect.stringContaining('"trouble":"MongoDB: unreachable"');
   await eventually(() => expect(child.lines()).toEqual([told]));

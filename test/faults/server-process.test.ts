@@ -1,4 +1,4 @@
-/** The server as its operator meets it: started, stopped, killed and started again. */
+/** The server as a process: start, stop, kill and restart. */
 import { existsSync } from "node:fs";
 import { mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -27,7 +27,7 @@ const weightAfter = async (server: ServerProcess, key: string): Promise<number> 
   return ((await response.json()) as { data: { weight: number } }).data.weight;
 };
 
-describe("on the embedded databases", () => {
+describe("a server on the embedded databases", () => {
   let dataDir: string;
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), "waymark-server-"));
@@ -36,7 +36,7 @@ describe("on the embedded databases", () => {
 
   const start = (): Promise<ServerProcess> =>
     startServerProcess({ WAYMARK_DATA_DIR: dataDir, LOG_LEVEL: "info" });
-  it("starts with nothing set, seeds the demo and prints keys that work", async () => {
+  it("starts without settings, creates the demo and prints working keys", async () => {
     await using server = await start();
     await server.waitUntilReady();
     const key = demoKeyIn(server.output());
@@ -51,7 +51,7 @@ describe("on the embedded databases", () => {
     }, 10_000);
   });
 
-  it("refuses to start without its secret file, says that it is missing, and creates none", async () => {
+  it("refuses to start if its secret file is missing, and does not create one", async () => {
     const [path, aside] = [join(dataDir, "secret"), join(dataDir, "secret-aside")];
     await rename(path, aside);
     const refused = await start();
@@ -66,7 +66,7 @@ describe("on the embedded databases", () => {
     await server.waitUntilReady();
   });
 
-  it("keeps what was committed through kill -9, and prints the same keys again", async () => {
+  it("keeps committed changes after kill -9, and prints the same keys again", async () => {
     const killed = await start();
     await killed.waitUntilReady();
     const key = demoKeyIn(killed.output());
@@ -79,17 +79,17 @@ describe("on the embedded databases", () => {
     expect(await weightAfter(server, key)).toBe(41.5);
   });
 
-  it("says who uses the data folder when a second server is started on it", async () => {
+  it("refuses to start on the data folder of a running server, and names its process", async () => {
     await using first = await start();
     await first.waitUntilReady();
     const second = await start();
     expect(await second.exited).toBe(1);
-    expect(second.output()).toContain(`already served by another Waymark (process ${first.pid})`);
+    expect(second.output()).toContain(`already in use by another Waymark server (process ${first.pid})`);
     expect(second.output()).toContain("WAYMARK_DATA_DIR");
     expect(second.output()).not.toContain("    at ");
   });
 
-  it("says so when its port is taken", async () => {
+  it("fails with a message if its port is in use", async () => {
     await using first = await start();
     await first.waitUntilReady();
     const port = new URL(first.url).port;
@@ -101,9 +101,9 @@ describe("on the embedded databases", () => {
   });
 });
 
-describe("where no MongoDB can be had", () => {
+describe("a server without MongoDB", () => {
   // evidence: mongo-missing-at-start
-  it("answers all the same, and says what is missing and what to do", async () => {
+  it("serves requests, and logs what is missing and how to fix it", async () => {
     const database = await createTestDatabase();
     const dataDir = await mkdtemp(join(tmpdir(), "waymark-alone-"));
     await using server = await startServerProcess({
@@ -117,7 +117,7 @@ describe("where no MongoDB can be had", () => {
     });
     await server.waitUntilReady();
     await vi.waitFor(() => expect(server.output()).toContain("continues without MongoDB"), 5_000);
-    expect(server.output()).toContain("There is no mongod on this computer");
+    expect(server.output()).toContain("No mongod was found on this computer");
     expect(server.output()).toContain("MONGODB_URL");
     expect(server.output()).not.toContain("    at ");
     const health = (await (await fetch(`${server.url}/health/ready`)).json()) as Record<string, unknown>;
@@ -132,8 +132,8 @@ describe("where no MongoDB can be had", () => {
   });
 });
 
-describe("on a PostgreSQL of one's own", () => {
-  it("names every wrong setting, with an example, and ends with 1", async () => {
+describe("a server on an external PostgreSQL", () => {
+  it("lists every invalid setting with an example, and exits with 1", async () => {
     const server = await startServerProcess({
       PORT: "seventy",
       LOG_LEVEL: "loud",
@@ -145,7 +145,7 @@ describe("on a PostgreSQL of one's own", () => {
     }
   });
 
-  it("refuses a database that is not there instead of making it", async () => {
+  it("fails if the database does not exist, and does not create it", async () => {
     const url = new URL(inject("serverUrl"));
     url.pathname = "/no_such_database";
     const server = await startServerProcess({ DATABASE_URL: url.href });
@@ -154,7 +154,7 @@ describe("on a PostgreSQL of one's own", () => {
     expect(server.output()).not.toContain("    at ");
   });
 
-  it("says so, without a stack and without the password, when PostgreSQL is not there", async () => {
+  it("fails without a stack trace or the password if PostgreSQL is unreachable", async () => {
     const server = await startServerProcess({
       DATABASE_URL: "postgresql://waymark:hunter2secret@127.0.0.1:1/waymark",
     });
@@ -164,7 +164,7 @@ describe("on a PostgreSQL of one's own", () => {
     expect(server.output()).not.toContain("hunter2secret");
   });
 
-  it("migrates an empty database once when four processes start on it at the same moment", async () => {
+  it("migrates an empty database once if four processes start at the same time", async () => {
     const serverUrl = inject("serverUrl");
     const client = new pg.Client(serverUrl);
     await client.connect();
@@ -196,7 +196,7 @@ describe("on a PostgreSQL of one's own", () => {
   });
 
   // evidence: sigterm-accepted-requests-answered
-  it("answers every request that it accepted before SIGTERM, and ends with 0", async () => {
+  it("responds to every request accepted before SIGTERM, and exits with 0", async () => {
     const database = await createTestDatabase();
     const dataDir = await mkdtemp(join(tmpdir(), "waymark-stop-"));
     const server = await startServerProcess({
@@ -218,8 +218,8 @@ describe("on a PostgreSQL of one's own", () => {
 });
 
 /**
- * Eight callers on kept-alive connections, one request after the other, SIGTERM in the middle. A caller stops when the
- * door is shut (a new connection is refused); anything else that goes wrong with a request is a failure.
+ * Sends requests from eight callers on keep-alive connections, and SIGTERM in the middle. A caller stops when a new
+ * connection is refused; any other error is recorded as a failure.
  */
 async function loadUntilRefused(
   server: ServerProcess,

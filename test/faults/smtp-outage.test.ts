@@ -1,4 +1,4 @@
-/** The mail server is down, hangs or refuses while traffic runs: nobody waits for it, and each mail arrives once. */
+/** The SMTP server is down, rejects or hangs while traffic runs: requests are not delayed, and each mail arrives once. */
 import { expect, it, onTestFinished, vi } from "vitest";
 import { createMailService } from "../../src/mail/mail.service.ts";
 import { raw, sql } from "../../src/platform/postgres/sql.ts";
@@ -14,7 +14,7 @@ import { openFaultFixture } from "../support/faults/webhook.fixture.ts";
 vi.setConfig({ testTimeout: 120_000 });
 
 // evidence: mail-server-outage
-it("down, then refusing, then hanging: callers and webhooks go on, and every mail arrives, once", async () => {
+it("serves requests and webhooks, and sends every mail once, while SMTP is down, rejects and hangs", async () => {
   const world = await openFaultFixture();
   const port = await freePort();
   await world.addEndpoint();
@@ -31,22 +31,22 @@ it("down, then refusing, then hanging: callers and webhooks go on, and every mai
   });
   for (const name of ["one", "two", "three"])
     await mails.enqueue(world.database, newMailTo(`${name}@waymark.example`));
-  await attempted(1);
+  await waitForAttempts(1);
   await traffic.waitForSuccesses();
 
   await using mailServer = await startTestSmtpServer({ port });
   mailServer.rejections.message.push(...Array.from({ length: 3 }, () => ({ code: 451, message: "later" })));
   await makeDue();
-  await attempted(2);
+  await waitForAttempts(2);
   await traffic.waitForSuccesses();
 
-  const { promise: hold, resolve: letGo } = Promise.withResolvers<void>();
-  onTestFinished(() => letGo());
+  const { promise: hold, resolve: release } = Promise.withResolvers<void>();
+  onTestFinished(() => release());
   mailServer.acceptAfter = hold;
   await makeDue();
   await eventually(() => expect(mailServer.delayedCount).toBe(3));
   await traffic.waitForSuccesses();
-  letGo();
+  release();
   await eventually(() => expect(mailServer.received).toHaveLength(3));
   await eventually(async () =>
     expect(await world.database.query(sql`select from mail where status <> 'sent'`)).toEqual([]),
@@ -56,11 +56,11 @@ it("down, then refusing, then hanging: callers and webhooks go on, and every mai
   await traffic.stopAndVerify();
   await verifyDeliveries(world, { duplicates: 0 });
 
-  async function attempted(attempts: number): Promise<void> {
+  async function waitForAttempts(attempts: number): Promise<void> {
     const waiting = sql`select from mail where status = 'waiting' and attempts = ${attempts} and lease_token is null`;
     await eventually(async () => expect(await world.database.query(waiting)).toHaveLength(3));
   }
-  /** As if the time had come, and told as a new mail is. */
+  /** Makes all pending mails due and notifies the worker. */
   async function makeDue(): Promise<void> {
     await world.database.query(raw("update mail set due_at = now() where status = 'waiting'"));
     await world.database.query(raw("select pg_notify('mails', '')"));

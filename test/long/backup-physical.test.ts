@@ -1,4 +1,4 @@
-/** PostgreSQL is restored from a base backup and its archived log, while MongoDB, which nobody restored, is newer. */
+/** Restores PostgreSQL from a base backup and archived WAL, while MongoDB keeps newer data. */
 import { chown, copyFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { MongoClient } from "mongodb";
@@ -28,7 +28,7 @@ const flagsOf = (settings: readonly string[]): string[] => settings.flatMap((set
 interface Primary {
   world: FaultFixture;
   cluster: Cluster;
-  /** Where its log is kept. */
+  /** Folder with the archived WAL. */
   archive: string;
   postgres: EmbeddedPostgres;
 }
@@ -49,7 +49,7 @@ async function openPrimary(): Promise<Primary> {
   return { world, cluster, archive, postgres };
 }
 
-/** Resolves once all of the log up to now is in the archive. */
+/** Resolves once all WAL up to now is archived. */
 async function archiveAll({ world: { database } }: Primary): Promise<void> {
   const [row] = await database.query<{ name: string }>(sql`select pg_walfile_name(pg_switch_wal()) as name`);
   await eventually(async () => {
@@ -60,7 +60,7 @@ async function archiveAll({ world: { database } }: Primary): Promise<void> {
   });
 }
 
-/** A data folder with a base backup, to be started later. */
+/** Returns a data folder with a base backup, ready to start. */
 async function takeBackup({ cluster, world }: Primary): Promise<string> {
   const dataDir = await makeFolder();
   await copyFile(join(cluster.dataDir, "postgres-password"), join(dataDir, "postgres-password"));
@@ -109,7 +109,7 @@ async function feedOf({ url }: ServerProcess, { agent }: FaultFixture, after = "
   return ((await response.json()) as { data: FeedPage }).data;
 }
 
-/** The feed's page once it has `count` events: it waits for transactions that are older than these. */
+/** Polls the feed until it has `count` events; it waits for older transactions to finish. */
 async function waitForFeed(
   server: ServerProcess,
   world: FaultFixture,
@@ -131,7 +131,7 @@ async function waitForFirstFailures(database: Database, count: number): Promise<
   );
 }
 
-it("to a moment in the past: what was sent since is sent again with a mark, and no number is given twice", async () => {
+it("point-in-time restore: flags repeated deliveries, and reuses no version", async () => {
   const primary = await openPrimary();
   const { world, postgres } = primary;
   const calm = await world.addEndpoint();
@@ -145,7 +145,7 @@ it("to a moment in the past: what was sent since is sent again with a mark, and 
   await waitForFirstFailures(world.database, 3);
   await query(postgres.url, "select pg_create_restore_point('that_moment')");
 
-  // Life goes on, and all of it is lost but what MongoDB has of it.
+  // These changes are lost in PostgreSQL, but MongoDB keeps their tasks.
   const late = await world.addEndpoint({ respond: () => ({ status: 500 }) });
   ailing.respond = () => ({});
   await eventually(async () =>
@@ -173,7 +173,7 @@ it("to a moment in the past: what was sent since is sent again with a mark, and 
   ]);
   const after = await world.startServer("all", { DATABASE_URL: restored.url });
   expect(after.output()).toContain("another timeline");
-  // With its mark, and to nobody else.
+  // Only this endpoint gets it again, flagged.
   await eventually(() => expect(ailing.received()).toHaveLength(sentBefore.ailing + 3));
   expect(marksAt(ailing).slice(-3)).toEqual(["restore", "restore", "restore"]);
   expect(new Set(idsAt(ailing).slice(-3))).toEqual(new Set(idsAt(calm).slice(0, 3)));
@@ -188,7 +188,7 @@ it("to a moment in the past: what was sent since is sent again with a mark, and 
   expect(items[0]?.data.sequence).toBe(sequencesAt(calm).at(-1));
   await waitForFeed(after, world, { count: 4 });
 
-  // The wake-ups of what never was are over, and woke nobody.
+  // The wake-up tasks of lost deliveries have run without effect.
   await eventually(async () => expect(await wakeUps.countDocuments({ name: "webhooks.retry" })).toBe(0));
   expect(late.received()).toHaveLength(sentToLate);
   expect(
@@ -196,7 +196,7 @@ it("to a moment in the past: what was sent since is sent again with a mark, and 
   ).toEqual([]);
 });
 
-it("to the end of its log: nothing is lost, and only what waited is marked", async () => {
+it("restore to the end of the WAL: loses nothing, and flags only pending deliveries", async () => {
   const primary = await openPrimary();
   const { world } = primary;
   const calm = await world.addEndpoint();

@@ -1,4 +1,4 @@
-/** A release in the middle of the day: every process is replaced, one after the other, and nobody notices. */
+/** A rolling release under load: every process is replaced, one after the other. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { toTypedId } from "../../src/platform/ids.ts";
@@ -19,18 +19,18 @@ import {
 
 vi.setConfig({ testTimeout: 400_000 });
 
-/** So many that no delivery is given up before its receiver is mended: the circuit lets few attempts through. */
+/** Enough attempts that no delivery fails before its receiver is repaired; the circuit allows few attempts. */
 const WEBHOOK_RETRY_SCHEDULE = ["0s", ...Array.from({ length: 20 }, () => "5s")].join(",");
-/** Limits that are counted, and never reached. */
+/** Rate limits that are counted but never reached. */
 const WIDE = { perSecond: 1_000, burst: 1_000 };
 const SLOW_MS = 1_000;
 
-it("every process replaced under load: no request fails, no delivery is lost, late or sent twice, subscribers come back", async () => {
+it("replacing every process fails no request, loses or repeats no delivery, and subscribers reconnect", async () => {
   const cluster = await startTestCluster({ WEBHOOK_RETRY_SCHEDULE });
   onTestFinished(() => cluster[Symbol.asyncDispose]());
   const world = await openFaultFixture(cluster);
   const { failing } = await addEndpoints(world);
-  // The slow receiver and the failing one are told of the last two alone: of so few the slow one can keep up.
+  // The slow and the failing receiver get only the last two jobs, so that the slow one can keep up.
   const numbers = [...(await world.addJobs(18)), ...(await world.addJobs(2, "assigned"))];
   const caller = { url: cluster.url, ...(await makeKey(cluster, world)) };
   const followers = [startClusterSubscriber(caller), startClusterSubscriber(caller)];
@@ -57,10 +57,10 @@ it("every process replaced under load: no request fails, no delivery is lost, la
   expect(cluster.balancer.unanswered).toEqual([]);
   expect(repeats.crossServerRepeats()).toBeGreaterThan(0);
   expect(await sharedBuckets(world, caller.id)).toEqual(["batch", "read", "write"]);
-  await expectAllToWait(world, failing);
+  await expectAllPending(world, failing);
   await repairEndpoint(world, failing);
   await verifyDeliveries(world, { duplicates: 0 });
-  // Each at its first attempt: nothing waited for a lease to run out.
+  // Every delivery took one attempt, so none waited for a lease to expire.
   const others = world.endpoints.filter((endpoint) => endpoint !== failing);
   expect(await Promise.all(others.map((endpoint) => maxAttempts(world, endpoint)))).toEqual([1, 1, 1, 1]);
   const since = await eventually(() => eventsOf(world, before.length));
@@ -68,11 +68,11 @@ it("every process replaced under load: no request fails, no delivery is lost, la
     await follower.stop();
     expect(since.filter((id) => !follower.seenEventIds.has(id))).toEqual([]);
   }
-  // Whichever API they were with, it was replaced.
+  // Every API was replaced, so every subscriber had to reconnect.
   expect(followers.map((follower) => follower.reconnectCount() > 0)).toEqual([true, true]);
 });
 
-/** Three of the agent's that take everything; of the contractor's, one that is slow and one that fails. */
+/** Creates three healthy endpoints of the agent, and a slow and a failing one of the contractor. */
 async function addEndpoints(world: FaultFixture): Promise<{ failing: FaultEndpoint }> {
   for (let count = 0; count < 3; count += 1) await world.addEndpoint({ maxInFlight: 8 });
   const owner = world.contractor;
@@ -83,11 +83,11 @@ async function addEndpoints(world: FaultFixture): Promise<{ failing: FaultEndpoi
 async function makeKey({ app }: TestCluster, { agent }: FaultFixture): Promise<{ id: string; key: string }> {
   const { organizationId } = agent;
   const rateLimits = { read: WIDE, write: WIDE, batch: WIDE };
-  const made = await app.keys.create({ organizationId, name: "wide", createdBy: "test", rateLimits });
-  return { id: made.key.id, key: made.text };
+  const created = await app.keys.create({ organizationId, name: "wide", createdBy: "test", rateLimits });
+  return { id: created.key.id, key: created.text };
 }
 
-/** The classes of requests that PostgreSQL has a bucket of the key's for. */
+/** Returns the rate-limit classes that have a bucket for the key in PostgreSQL. */
 async function sharedBuckets({ database }: FaultFixture, keyId: string): Promise<string[]> {
   const rows = await database.query<{ name: string }>(
     sql`select split_part(id, ':', 2) as name from rate_limit_bucket where starts_with(id, ${keyId}) order by 1`,
@@ -95,8 +95,11 @@ async function sharedBuckets({ database }: FaultFixture, keyId: string): Promise
   return rows.map(({ name }) => name);
 }
 
-/** Once nobody is sending: a delivery for every event, each of which waits, and the circuit open after some attempts. */
-async function expectAllToWait({ database, contractor }: FaultFixture, { id }: FaultEndpoint): Promise<void> {
+/** Waits until no worker is sending, every event has a pending delivery, and the circuit is open. */
+async function expectAllPending(
+  { database, contractor }: FaultFixture,
+  { id }: FaultEndpoint,
+): Promise<void> {
   await eventually(async () => {
     const [found] = await database.query<Record<string, number | boolean>>(sql`
       select count(*)::int as deliveries, count(*) filter (where status = 'pending')::int as waiting,
@@ -117,7 +120,7 @@ async function expectAllToWait({ database, contractor }: FaultFixture, { id }: F
   });
 }
 
-/** It takes everything from now on, and what waits for it is sent without waiting for the next probe. */
+/** Lets the receiver accept everything, and sends its pending deliveries without waiting for the next probe. */
 async function repairEndpoint(world: FaultFixture, endpoint: FaultEndpoint): Promise<void> {
   endpoint.respond = () => ({});
   await world.endpointService.resume(world.contractor, endpoint.typedId);
@@ -130,7 +133,7 @@ async function maxAttempts({ database }: FaultFixture, { id }: FaultEndpoint): P
   return row?.most ?? 0;
 }
 
-/** The ids of all events but the first so many. */
+/** Returns the IDs of all events except the first `count`. */
 async function eventsOf({ database }: FaultFixture, skipped: number): Promise<string[]> {
   const rows = await database.query<{ id: string }>(
     sql`select id from job_event order by id offset ${skipped}`,

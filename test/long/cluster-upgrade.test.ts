@@ -1,7 +1,6 @@
 /**
- * A release that changes the schema: it is migrated first, while the version before goes on, and then that is replaced. There
- * is no release yet whose code could run beside this one. So the same code plays both versions, on a schema that is wider than
- * it knows: what is shown is that code goes on, and starts, on a newer schema, not that two versions get along.
+ * A release that migrates the schema while the previous version runs. There is no released version yet, so the current code
+ * runs on an extended schema. This shows that code runs and starts on a newer schema, not that two versions are compatible.
  */
 import { expect, it, onTestFinished, vi } from "vitest";
 import { raw, sql } from "../../src/platform/postgres/sql.ts";
@@ -12,18 +11,18 @@ import { openFaultFixture, type FaultFixture } from "../support/faults/webhook.f
 
 vi.setConfig({ testTimeout: 400_000 });
 
-it("columns and indexes added under load: the version before goes on, and comes back on the newer schema", async () => {
+it("the previous version keeps running, and can start again, after a migration added columns and indexes", async () => {
   const cluster = await startTestCluster({ RATE_LIMITS: "off" });
   onTestFinished(() => cluster[Symbol.asyncDispose]());
   const world = await openFaultFixture(cluster);
   for (let count = 0; count < 2; count += 1) await world.addEndpoint({ maxInFlight: 8 });
   const numbers = await world.addJobs(20);
   const traffic = startClusterTraffic({ url: cluster.url, key: world.agent.key }, numbers);
-  // Often enough for every statement to be prepared on every connection.
+  // Run enough requests that every statement is prepared on every connection.
   await traffic.waitForMore(60);
   await migrateAsTheNextVersion(world);
   await traffic.waitForMore(30);
-  // A version that knows nothing of the last migration, started on its schema: so it is where a release is taken back.
+  // As in a rollback, start a version on a schema whose last migration it does not know.
   const [api, worker] = [cluster.apis[0], cluster.workers[0]];
   const codes = [api && (await restartMember(api)), worker && (await restartMember(worker))];
   await traffic.waitForMore(10);
@@ -31,10 +30,10 @@ it("columns and indexes added under load: the version before goes on, and comes 
   expect(codes).toEqual([0, 0]);
   expect(traffic.failures).toEqual([]);
   expect(cluster.balancer.unanswered).toEqual([]);
-  expect(await verifyDeliveries(world, { duplicates: 0 })).toMatchObject({ duplicates: 0, mostAttempts: 1 });
+  expect(await verifyDeliveries(world, { duplicates: 0 })).toMatchObject({ duplicates: 0, maxAttempts: 1 });
 });
 
-/** What a migration may do to a table in use (CONTRIBUTING.md): columns that are nullable or have a constant default, an index. */
+/** Changes that a migration may make to a table in use (CONTRIBUTING.md): nullable or defaulted columns, and an index. */
 async function migrateAsTheNextVersion({ database }: FaultFixture): Promise<void> {
   const tables = await database.query<{ name: string }>(sql`
     select quote_ident(relname) as name from pg_class

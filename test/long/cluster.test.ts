@@ -1,4 +1,4 @@
-/** Two APIs and two workers on the same databases are one service: what one of them knows, all of them know. */
+/** Two APIs and two workers that share their databases act as one service. */
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createTestUser, createSessionClient, signIn } from "../support/accounts/session-client.ts";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster[Symbol.asyncDispose]());
 
-/** `count` calls, each to the API whose turn it is, one after the other; answers with their statuses. */
+/** Makes `count` requests in sequence, alternating between the APIs, and returns their statuses. */
 async function inTurn(
   count: number,
   call: (door: TestCluster["apiClients"][number]) => Promise<ApiResponse>,
@@ -42,7 +42,7 @@ async function inTurn(
 const countOf = (statuses: readonly number[], status: number): number =>
   statuses.filter((one) => one === status).length;
 
-/** A subscriber that comes by the balancer, which gives its socket to one of the APIs. */
+/** Subscribes through the load balancer. */
 async function followByTheBalancer(key: string): Promise<JobSubscription> {
   const standingInAll = async (): Promise<number> =>
     (await Promise.all(cluster.apiClients.map(countSubscriptions))).reduce((sum, count) => sum + count, 0);
@@ -52,7 +52,7 @@ async function followByTheBalancer(key: string): Promise<JobSubscription> {
   return following;
 }
 
-describe("the balancer", () => {
+describe("the load balancer", () => {
   it("sends requests to each API in turn", async () => {
     const agent = await cluster.app.createOrganization("agent");
     const served = (): Promise<number[]> =>
@@ -73,32 +73,34 @@ describe("keys", () => {
   const CREATE = `mutation { createApiKey(input: { name: "another" }) { apiKey { id } secret userErrors { message } } }`;
   const REVOKE = `mutation ($id: ID!) { revokeApiKey(id: $id) { userErrors { message } } }`;
 
-  it("a key made by one API is good at the other at once, and revoked there it is refused by both within a second", async () => {
+  it("a key created through one API works on the other immediately, and is rejected by both within a second of revocation", async () => {
     const [one, two] = cluster.apiClients;
     const agent = await cluster.app.createOrganization("agent");
-    const { createApiKey: made } = await queryData(one, CREATE, { key: agent.key });
-    const asker = { key: made.secret as string };
-    // Both know it by heart from now on.
-    expect(countOf(await inTurn(20, (door) => listJobs(door, asker)), 200)).toBe(20);
+    const { createApiKey: created } = await queryData(one, CREATE, { key: agent.key });
+    const principal = { key: created.secret as string };
+    // Both APIs have cached the key now.
+    expect(countOf(await inTurn(20, (door) => listJobs(door, principal)), 200)).toBe(20);
 
     const { revokeApiKey } = await queryData(two, REVOKE, {
       key: agent.key,
-      variables: { id: made.apiKey.id },
+      variables: { id: created.apiKey.id },
     });
     expect(revokeApiKey.userErrors).toEqual([]);
     const revokedMs = performance.now();
     let lastLetThroughMs = revokedMs;
     await eventually(async () => {
-      const askedMs = performance.now();
-      const statuses = await inTurn(2, (door) => listJobs(door, asker));
-      if (statuses.includes(200)) lastLetThroughMs = askedMs;
+      const requestedAtMs = performance.now();
+      const statuses = await inTurn(2, (door) => listJobs(door, principal));
+      if (statuses.includes(200)) lastLetThroughMs = requestedAtMs;
       expect(statuses).toEqual([401, 401]);
     });
     expect(lastLetThroughMs - revokedMs).toBeLessThan(1_000);
-    expect(await inTurn(20, (door) => listJobs(door, asker))).toEqual(Array.from({ length: 20 }, () => 401));
+    expect(await inTurn(20, (door) => listJobs(door, principal))).toEqual(
+      Array.from({ length: 20 }, () => 401),
+    );
   });
 
-  it("a key's rate limit is one for both APIs", async () => {
+  it("the rate limit of a key applies to both APIs together", async () => {
     const rateLimits = { read: { perSecond: 0.001, burst: 20 } };
     const agent = await cluster.app.createOrganization("agent", { rateLimits });
     const statuses = await inTurn(30, (door) => listJobs(door, agent));
@@ -107,7 +109,7 @@ describe("keys", () => {
 });
 
 describe("Idempotency-Key", () => {
-  it("the same one sent to both APIs at the same time changes the job once, and both can have the answer", async () => {
+  it("the same key sent to both APIs at the same time changes the job once, and both can return the response", async () => {
     const agent = await cluster.app.createOrganization("agent");
     const [number = ""] = await cluster.app.createJobs(agent, [{}]);
     for (let round = 1; round <= 10; round += 1) {
@@ -116,7 +118,7 @@ describe("Idempotency-Key", () => {
       const send = (door: TestCluster["apiClients"][number]): Promise<ApiResponse> =>
         patchJob(door, { ...agent, headers }, number, body);
       const first = await Promise.all(cluster.apiClients.map(send));
-      // Whoever came second is told so, or has the answer of the first.
+      // The second request gets 409 or the stored response of the first.
       expect(first.map(({ status }) => [200, 409].includes(status))).toEqual([true, true]);
       const again = await Promise.all(cluster.apiClients.map(send));
       const answers = [...first.filter(({ status }) => status === 200), ...again];
@@ -133,8 +135,8 @@ describe("Idempotency-Key", () => {
   });
 });
 
-describe("people", () => {
-  it("who signed in at one API is signed in at the other, and who signs out there is so at the first", async () => {
+describe("user sessions", () => {
+  it("signing in and out through one API applies to the other", async () => {
     const [one, two] = cluster.apiClients;
     const { id } = await cluster.app.createOrganization("agent");
     const person = await createTestUser(cluster.app, { organizationId: id, role: "owner" });
@@ -151,13 +153,13 @@ describe("people", () => {
     await eventually(async () => expectFailure(await late.get("/auth/session"), 401));
   });
 
-  it("wrong passwords count for the account, wherever they are tried", async () => {
+  it("failed sign-ins count per account across both APIs", async () => {
     const { id } = await cluster.app.createOrganization("agent");
     const { email } = await createTestUser(cluster.app, { organizationId: id, role: "owner" });
     const statuses = await inTurn(14, (door) =>
       createSessionClient(door).post("/auth/sign-in", { email, password: "not this one, nor another" }),
     );
-    // Ten at once, and one more a minute: each API for itself would have let all of them try.
+    // Ten attempts and one more per minute: separate limits per API would have allowed all of them.
     expect(countOf(statuses, 401)).toBeGreaterThanOrEqual(10);
     expect(countOf(statuses, 401)).toBeLessThanOrEqual(12);
     expect(statuses.slice(12)).toEqual([429, 429]);
@@ -165,7 +167,7 @@ describe("people", () => {
 });
 
 describe("subscriptions", () => {
-  it("a change by either API reaches the subscribers of both, once and in order, and so it does through the balancer", async () => {
+  it("changes through either API reach subscribers of both and of the load balancer, once and in order", async () => {
     const [one, two] = cluster.apiClients;
     const agent: TestOrganization = await cluster.app.createOrganization("agent");
     const [number = ""] = await cluster.app.createJobs(agent, [{}]);
@@ -189,7 +191,7 @@ describe("subscriptions", () => {
 });
 
 describe("dispatchers", () => {
-  it("two workers share what there is to deliver, and send none of it twice", async () => {
+  it("two workers share the deliveries, and send none twice", async () => {
     const world = await openFaultFixture(cluster);
     for (let count = 0; count < 8; count += 1) await world.addEndpoint({ maxInFlight: 8 });
     const numbers = await world.addJobs(50);
@@ -205,9 +207,9 @@ describe("dispatchers", () => {
       expectData(await patchBatch(createApiClient(cluster.url), world.agent, items));
     }
     const delivered = await verifyDeliveries(world, { duplicates: 0 });
-    expect(delivered).toMatchObject({ mostAttempts: 1, duplicates: 0 });
-    const made = (await attempts()).map((count, at) => count - (before[at] ?? 0));
-    expect(made.reduce((sum, count) => sum + count, 0)).toBe(delivered.deliveries);
-    for (const count of made) expect(count).toBeGreaterThan(0);
+    expect(delivered).toMatchObject({ maxAttempts: 1, duplicates: 0 });
+    const counts = (await attempts()).map((count, index) => count - (before[index] ?? 0));
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(delivered.deliveries);
+    for (const count of counts) expect(count).toBeGreaterThan(0);
   });
 });

@@ -1,4 +1,4 @@
-/** What Dockerfile and docker-compose.yml would do, step by step and read from them, without an engine. */
+/** Runs the steps of Dockerfile and docker-compose.yml without a container engine. */
 import { execFile } from "node:child_process";
 import { cp, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -33,7 +33,7 @@ afterAll(async () => {
   await mongo[Symbol.asyncDispose]();
 });
 
-it("runs the image's steps: installs what it names, migrates, serves, answers its health check and stops", async () => {
+it("installs, migrates, serves, passes the health check and stops as in the image", async () => {
   const dockerfile = await readFile(join(root, "Dockerfile"), "utf8");
   const compose = parse(withDefaults(await readFile(join(root, "docker-compose.yml"), "utf8")), {
     merge: true,
@@ -44,7 +44,7 @@ it("runs the image's steps: installs what it names, migrates, serves, answers it
     DATABASE_URL: database.url,
     MONGODB_URL: mongo.url,
     WAYMARK_SECRET: TEST_SECRET,
-    // Both run on this machine.
+    // Both processes run on this machine.
     METRICS_PORT: "",
   };
   const env = { ...environmentOf(dockerfile), ...api?.environment, ...given };
@@ -76,12 +76,12 @@ it("runs the image's steps: installs what it names, migrates, serves, answers it
   expect(await Promise.all([server.kill("SIGTERM"), worker.kill("SIGTERM")])).toEqual([0, 0]);
 }, 180_000);
 
-/** `${NAME:-value}` as Docker Compose reads it where nothing is set. */
+/** Replaces `${NAME:-value}` by the default, as Docker Compose does for unset variables. */
 function withDefaults(compose: string): string {
   return compose.replaceAll(/\$\{\w+:-([^}]*)\}/g, "$1");
 }
 
-/** As the stage `console` does, with the packages that are here instead of another installation of them all. */
+/** Builds the console as the stage `console` does, but with the installed packages. */
 async function buildConsole(dockerfile: string): Promise<void> {
   const [, stage = ""] = /^FROM \S+ AS console\n(.+?)\n\n/ms.exec(dockerfile) ?? [];
   expect(stage).toContain("COPY src/console src/console\n");

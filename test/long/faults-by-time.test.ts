@@ -1,4 +1,4 @@
-/** What only time can show: leases, locks and timeouts that run out by themselves. */
+/** Faults that take real time: leases, locks and timeouts that expire. */
 import { MongoClient } from "mongodb";
 import { expect, it, vi } from "vitest";
 import { sql } from "../../src/platform/postgres/sql.ts";
@@ -22,7 +22,7 @@ import {
 import { openFaultFixture } from "../support/faults/webhook.fixture.ts";
 
 // evidence: worker-killed-lease-expires
-it("a worker that is killed, and whose leases run out by themselves after half a minute", async () => {
+it("the deliveries of a killed worker are sent after its leases expire, within half a minute", async () => {
   const world = await openFaultFixture();
   const gate = createResponseGate();
   await world.addEndpoint({ respond: gate.respond });
@@ -39,7 +39,7 @@ it("a worker that is killed, and whose leases run out by themselves after half a
   expect(await sumMetric(successor, "waymark_webhook_leases_reclaimed_total")).toBe(2);
 });
 
-it("a body that drips costs its attempt 15 seconds, and no more", async () => {
+it("an attempt with a slowly dripping response body ends after 15 seconds", async () => {
   const world = await openFaultFixture();
   const dripping = await world.addEndpoint({ respond: firstResponse(endlessBody(1, 100)) });
   await world.startServer("worker");
@@ -50,7 +50,7 @@ it("a body that drips costs its attempt 15 seconds, and no more", async () => {
 });
 
 // evidence: mongo-data-lost-sweep
-it("MongoDB lost for good, with every retry that waited in it: nobody is refused, and the sweep, which sets itself up again, finds them", async () => {
+it("retries are found by the sweep, and no request is rejected, after MongoDB lost its data", async () => {
   const world = await openFaultFixture({ schedule: "0s,20s,1s,1s" });
   const endpoint = await world.addEndpoint({ respond: () => ({ status: 503 }) });
   const [api] = await Promise.all([world.startServer("api"), world.startServer("worker")]);
@@ -77,7 +77,7 @@ it("MongoDB lost for good, with every retry that waited in it: nobody is refused
   await eventually(async () => expect(await jobs.countDocuments({ name: "webhooks.sweep" })).toBe(1));
 });
 
-it("who does not say who it is, and who is gone without a word, holds its socket only for so long", async () => {
+it("sockets of unauthenticated and vanished clients are closed after their timeouts", async () => {
   await using app = await startTestApp();
   const agent = await app.createOrganization("agent");
   await using server = await startServerProcess({

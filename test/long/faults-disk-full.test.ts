@@ -1,4 +1,4 @@
-/** PostgreSQL's disk fills up while traffic runs, that of its tables or that of its log: nothing that was told is lost. */
+/** PostgreSQL's disk fills up under traffic, with table data or WAL: no confirmed change is lost. */
 import { execFile } from "node:child_process";
 import { readFile, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ import { openFaultFixture } from "../support/faults/webhook.fixture.ts";
 
 vi.setConfig({ testTimeout: 300_000 });
 
-/** Only root may mount a small disk. */
+/** Mounting a small disk requires root. */
 const mayMount = await canMount();
 const MEGABYTES = 96;
 
@@ -33,7 +33,7 @@ async function openTraffic(databaseUrl: string) {
 
 // evidence: postgres-disk-full-tables
 it.skipIf(!mayMount)(
-  "full of tables: changes are refused, reads are answered, and both go on when there is room",
+  "rejects changes and serves reads while the table disk is full, and recovers when there is space",
   async () => {
     const { databaseUrl, disk } = await openOnSmallTables();
     const { world, server, traffic } = await openTraffic(databaseUrl);
@@ -50,7 +50,7 @@ it.skipIf(!mayMount)(
 
 // evidence: postgres-disk-full-wal
 it.skipIf(!mayMount)(
-  "full of its log: PostgreSQL goes down, callers are refused, and all is well when there is room",
+  "returns 503 while the WAL disk is full and PostgreSQL is down, and recovers when there is space",
   async () => {
     const { postgres, disk } = await openOnSmallLog();
     const { world, server, traffic } = await openTraffic(await postgres.newDatabase());
@@ -63,7 +63,7 @@ it.skipIf(!mayMount)(
     const untilMs = Date.now();
     await traffic.waitForSuccesses();
     await traffic.stopAndVerify();
-    // It may have gone down more than once while there was no room, and not after.
+    // PostgreSQL may crash several times while the disk is full, but not afterwards.
     const duplicates = await countPossibleDuplicates(world, { fromMs, untilMs });
     await verifyDeliveries(world, { duplicates, allowsLostRecords: true });
     await eventually(async () => expect(await readinessStatus(server)).toBe(200));
@@ -71,7 +71,7 @@ it.skipIf(!mayMount)(
   },
 );
 
-/** A database whose tables lie on a small disk, and nothing else does. */
+/** Creates a database with its tables on a small disk of their own. */
 async function openOnSmallTables(): Promise<{ databaseUrl: string; disk: SmallDisk }> {
   const postgres = await openDedicatedPostgres();
   onTestFinished(() => postgres[Symbol.asyncDispose]());
@@ -83,12 +83,12 @@ async function openOnSmallTables(): Promise<{ databaseUrl: string; disk: SmallDi
   return { databaseUrl, disk };
 }
 
-/** A PostgreSQL whose log lies on a small disk, and nothing else does. */
+/** Starts a PostgreSQL with its WAL on a small disk of its own. */
 async function openOnSmallLog(): Promise<{ postgres: DedicatedPostgres; disk: SmallDisk }> {
   onTestFinished(stopAndRemoveAll);
   const dataDir = await makeFolder();
-  const made = await openEmbeddedPostgres({ dataDir, exclusive: true });
-  await made[Symbol.asyncDispose]();
+  const created = await openEmbeddedPostgres({ dataDir, exclusive: true });
+  await created[Symbol.asyncDispose]();
   const disk = await mountDataDisk(dataDir, "log");
   const [log, place] = [join(dataDir, "postgres", "pg_wal"), join(dataDir, "log")];
   await promisify(execFile)("cp", ["-a", `${log}/.`, place]);
@@ -105,16 +105,16 @@ async function mountDataDisk(dataDir: string, name: string): Promise<SmallDisk> 
   return disk;
 }
 
-/** Begins one file of the log after the other, until there is none to begin. Answers with when it was up for the last time. */
+/** Switches WAL files until the disk is full, and returns when PostgreSQL last responded. */
 async function fillLog({ url }: DedicatedPostgres, upMs: number): Promise<number> {
   let lastUpMs = upMs;
   await eventually(async () => {
-    const askedMs = Date.now();
-    const wentOn = await query(url, "select pg_logical_emit_message(true, '', ''), pg_switch_wal()").catch(
+    const queriedAtMs = Date.now();
+    const result = await query(url, "select pg_logical_emit_message(true, '', ''), pg_switch_wal()").catch(
       () => null,
     );
-    if (wentOn !== null) lastUpMs = askedMs;
-    expect(wentOn).toBeNull();
+    if (result !== null) lastUpMs = queriedAtMs;
+    expect(result).toBeNull();
   });
   return lastUpMs;
 }

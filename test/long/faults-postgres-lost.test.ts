@@ -1,6 +1,6 @@
 /**
- * PostgreSQL is restarted, is cut off and crashes under load, and nobody lends a hand: what it had committed is delivered,
- * what was sent is recorded once.
+ * PostgreSQL is restarted, disconnected and crashes under load: committed changes are delivered and recorded without manual
+ * intervention.
  */
 import { expect, it, onTestFinished, vi } from "vitest";
 import { openEmbeddedPostgres } from "../../src/embedded/postgres/embedded-postgres.ts";
@@ -24,14 +24,14 @@ async function openOwnPostgres() {
   const end = async (signal: "SIGINT" | "SIGQUIT"): Promise<void> => {
     const pid = await postmasterPid(dataDir);
     process.kill(pid, signal);
-    // Whoever holds the data folder starts it again.
+    // The process that holds the data folder restarts PostgreSQL.
     await eventually(async () => expect(await postmasterPid(dataDir)).not.toBe(pid));
   };
   return { world, url: postgres.url, end };
 }
 
 // evidence: postgres-restart-under-load
-it("restarted under load: nothing is lost, and nothing comes twice", async () => {
+it("a restart of PostgreSQL under load loses and repeats no delivery", async () => {
   const { world, url, end } = await openOwnPostgres();
   const { api, load } = await startApiAndWorker(world, url);
   for (let restart = 0; restart < 2; restart += 1) {
@@ -46,7 +46,7 @@ it("restarted under load: nothing is lost, and nothing comes twice", async () =>
 
 const ANSWER_TAKES_MS = 2_000;
 
-/** Whether something was claimed so long ago that it would have been sent, had the claim been answered at once. */
+/** True if a delivery was claimed so long ago that the worker cannot have received the claim's result. */
 async function hasInFlightAttempt({ database, endpoints }: FaultFixture): Promise<boolean> {
   const claimed = await database.query<{ endpoint_id: string; event_id: string }>(sql`
     select endpoint_id, event_id from webhook_delivery where status = 'pending' and lease_token is not null
@@ -58,13 +58,13 @@ async function hasInFlightAttempt({ database, endpoints }: FaultFixture): Promis
 }
 
 // evidence: postgres-cut-off-claims-wait-for-lease
-it("cut off under load: what was claimed meanwhile waits for its lease to run out, and nothing comes twice", async () => {
+it("deliveries claimed during a disconnect are sent once, after their leases expire", async () => {
   const world = await openFaultFixture();
   const proxy = await startFaultProxy(world.databaseUrl);
   onTestFinished(() => proxy[Symbol.asyncDispose]());
   const { api, worker, load } = await startApiAndWorker(world, proxy.url);
   await load.waitForMore(15);
-  // So that the answer to a claim is on its way when the connection breaks.
+  // Delay responses, so that the result of a claim is in transit when the connection breaks.
   proxy.delay(ANSWER_TAKES_MS);
   await eventually(async () => expect(await hasInFlightAttempt(world)).toBe(true));
   proxy.disconnect();
@@ -81,7 +81,7 @@ it("cut off under load: what was claimed meanwhile waits for its lease to run ou
 });
 
 // evidence: postgres-crash-under-load
-it("crashed under load: nothing is lost, and only what was sent in the last moment may come twice", async () => {
+it("a crash of PostgreSQL under load loses no delivery, and repeats only the most recent ones", async () => {
   const { world, url, end } = await openOwnPostgres();
   const { api, load } = await startApiAndWorker(world, url);
   await load.waitForMore(40);

@@ -1,4 +1,4 @@
-/** PostgreSQL, away for longer than anybody waits, while traffic runs: callers are told so in time, and nothing is lost. */
+/** PostgreSQL is unavailable for longer than the request timeout: requests get 503 in time, and no change is lost. */
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { startFaultProxy } from "../support/database/fault-proxy.ts";
 import {
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => postgres[Symbol.asyncDispose]());
 
 // evidence: postgres-silent-503-in-time
-it("suspended for as long as callers may wait, and longer: they are refused in time, and served once it wakes up", async () => {
+it("returns 503 in time while PostgreSQL is suspended beyond the timeout, and recovers afterwards", async () => {
   const { world, server, traffic } = await openTrafficFixture(await postgres.newDatabase());
   const wake = await postgres.suspend();
   onTestFinished(wake);
@@ -28,14 +28,14 @@ it("suspended for as long as callers may wait, and longer: they are refused in t
   wake();
   await traffic.waitForSuccesses();
   await traffic.stopAndVerify();
-  // What a turn had claimed when its answer was given up for lost is nobody's until its lease runs out. What had been sent
-  // and could not be recorded before its own ran out may be claimed again.
+  // Deliveries whose claim timed out wait for their lease to expire. Deliveries that were sent but not recorded before
+  // their lease expired may be sent again.
   await verifyDeliveries(world, { duplicates: totalMaxInFlight(world) });
   await eventually(async () => expect(await readinessStatus(server)).toBe(200));
 });
 
 // evidence: postgres-statement-timeout-503
-it("slower than any statement may be: callers are refused in time, and served once it is quick again", async () => {
+it("returns 503 in time while PostgreSQL exceeds the statement timeout, and recovers afterwards", async () => {
   const databaseUrl = await postgres.newDatabase();
   await using proxy = await startFaultProxy(databaseUrl);
   const { world, server, traffic } = await openTrafficFixture(databaseUrl, proxy.url);

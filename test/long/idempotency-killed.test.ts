@@ -6,7 +6,7 @@ import { killDuringIdempotentBatches } from "../support/faults/idempotent-batche
 vi.setConfig({ testTimeout: 600_000 });
 
 // evidence: idempotency-killed-processes-long
-it("server and PostgreSQL killed eight times each under 1,000 keyed batches: every batch is applied once", async () => {
+it("applies each of 1,000 keyed batches once, although server and PostgreSQL are each killed eight times", async () => {
   const postgres = await openDedicatedPostgres();
   onTestFinished(() => postgres[Symbol.asyncDispose]());
   expect(await killDuringIdempotentBatches(postgres, { batches: 1_000, kills: 8 })).toEqual([]);

@@ -13,7 +13,7 @@ import {
   waitUntilProcessEnds,
 } from "../../support/processes/embedded-processes.ts";
 
-const nobody = { uid: 65_534, gid: 65_534 };
+const unprivileged = { uid: 65_534, gid: 65_534 };
 const isRoot = process.getuid?.() === 0;
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
@@ -23,7 +23,7 @@ function open(dataDir: string, binary = inject("mongodBinary")): EmbeddedMongo {
   return openEmbeddedMongo({ dataDir, binary, cacheDir: dataDir, download: false });
 }
 
-async function keepNote(url: string): Promise<void> {
+async function insertNote(url: string): Promise<void> {
   await using client = new MongoClient(url);
   await client.db().collection("note").insertOne({ text: "kept" });
 }
@@ -37,14 +37,14 @@ async function readNotes(url: string): Promise<unknown[]> {
     .toArray();
 }
 
-const usersOf = (dataDir: string): Promise<string[]> => readdir(join(dataDir, "mongo-references"));
+const listReferences = (dataDir: string): Promise<string[]> => readdir(join(dataDir, "mongo-references"));
 
 describe("opening the embedded MongoDB", () => {
-  it("starts a replica set on first use, stops it, and finds the data again on the next", async () => {
+  it("starts a replica set, stops it on disposal, and keeps its data for the next start", async () => {
     const dataDir = await makeFolder();
     {
       await using first = open(dataDir);
-      await keepNote(await first.url);
+      await insertNote(await first.url);
       await using client = new MongoClient(await first.url);
       const hello = await client.db().command({ hello: 1 });
       expect(hello).toMatchObject({ isWritablePrimary: true, setName: "rs0" });
@@ -55,7 +55,7 @@ describe("opening the embedded MongoDB", () => {
   });
 
   // evidence: embedded-mongo-socket-only
-  it("lets nobody else connect: it listens on a socket in a folder of ours, and on no port", async () => {
+  it("listens only on a socket in a private folder, and on no port", async () => {
     const dataDir = await makeFolder();
     await using held = open(dataDir);
     expect(decodeURIComponent(await held.url)).toContain(`${dataDir}/mongo/mongod.sock`);
@@ -70,47 +70,47 @@ describe("opening the embedded MongoDB", () => {
     );
   });
 
-  it("works in a folder whose path is too long for a socket", async () => {
+  it("uses a socket in /tmp if the data folder's path is too long", async () => {
     const dataDir = join(await makeFolder(), "long".repeat(20), "data");
     await using held = open(dataDir);
     expect(decodeURIComponent(await held.url)).toMatch(
       /^mongodb:\/\/\/tmp\/waymark-\d+-[0-9a-f]{16}\/mongod\.sock/,
     );
-    await keepNote(await held.url);
+    await insertNote(await held.url);
   });
 
-  it("keeps the data of a folder that was moved", async () => {
+  it("keeps its data if the folder is moved", async () => {
     const parent = await makeFolder();
     {
       await using held = open(join(parent, "before"));
-      await keepNote(await held.url);
+      await insertNote(await held.url);
     }
     await rename(join(parent, "before"), join(parent, "after"));
     await using held = open(join(parent, "after"));
     expect(await readNotes(await held.url)).toEqual([{ text: "kept" }]);
-    await keepNote(await held.url);
+    await insertNote(await held.url);
   });
 
-  it("can be given up while it starts, and leaves nothing running", async () => {
+  it("leaves no process running if it is disposed of while starting", async () => {
     const dataDir = await makeFolder();
-    const given = open(dataDir);
+    const starting = open(dataDir);
     await vi.waitUntil(() => mongodPid(dataDir).catch(() => 0), { timeout: 20_000, interval: 5 });
     const pid = await mongodPid(dataDir);
-    await given[Symbol.asyncDispose]();
+    await starting[Symbol.asyncDispose]();
     expect(await isRunning(pid)).toBe(false);
-    expect(await usersOf(dataDir)).toEqual([]);
+    expect(await listReferences(dataDir)).toEqual([]);
   });
 });
 
 describe("sharing the embedded MongoDB", () => {
-  it("lets several open a fresh folder at once, and stops when the last one lets go", async () => {
+  it("serves several processes that open a new folder at the same time, and stops with the last one", async () => {
     const dataDir = await makeFolder();
     const holders = await Promise.all(["mongo", "mongo"].map(() => startHolder(dataDir, "mongo")));
     const [one, other] = holders as [(typeof holders)[0], (typeof holders)[0]];
     expect(one.url).toMatch(/^mongodb:/);
     expect(other.url).toBe(one.url);
     const mongod = await mongodPid(dataDir);
-    await keepNote(one.url);
+    await insertNote(one.url);
     await one.release();
     expect(await readNotes(other.url)).toEqual([{ text: "kept" }]);
     expect(await mongodPid(dataDir)).toBe(mongod);
@@ -118,25 +118,25 @@ describe("sharing the embedded MongoDB", () => {
     expect(await isRunning(mongod)).toBe(false);
   });
 
-  it("serves whoever comes while the last one leaves", async () => {
+  it("serves a process that opens it while the last one closes it", async () => {
     const dataDir = await makeFolder();
-    const comeAndGo = async (): Promise<void> => {
+    const openAndClose = async (): Promise<void> => {
       for (let round = 0; round < 3; round += 1) {
         await using held = open(dataDir);
         expect(await readNotes(await held.url)).toEqual([]);
       }
     };
-    await Promise.all([comeAndGo(), comeAndGo(), comeAndGo()]);
+    await Promise.all([openAndClose(), openAndClose(), openAndClose()]);
     expect(await mongodPid(dataDir)).toBe(0);
-    expect(await usersOf(dataDir)).toEqual([]);
+    expect(await listReferences(dataDir)).toEqual([]);
   });
 });
 
-describe("killed processes", () => {
-  it("is joined again, data and all, after its holder was killed", async () => {
+describe("the embedded MongoDB after a kill", () => {
+  it("is joined by the next process if only its holder was killed", async () => {
     const dataDir = await makeFolder();
     const holder = await startHolder(dataDir, "mongo");
-    await keepNote(holder.url);
+    await insertNote(holder.url);
     const mongod = await mongodPid(dataDir);
     await holder.kill("SIGKILL", "group");
     {
@@ -147,20 +147,20 @@ describe("killed processes", () => {
     expect(await isRunning(mongod)).toBe(false);
   });
 
-  it("recovers what was written after its holder and MongoDB itself were killed", async () => {
+  it("recovers its data if it was killed together with its holder", async () => {
     const dataDir = await makeFolder();
     const holder = await startHolder(dataDir, "mongo");
-    await keepNote(holder.url);
+    await insertNote(holder.url);
     await holder.kill("SIGKILL");
     process.kill(await mongodPid(dataDir), "SIGKILL");
     await using held = open(dataDir);
     expect(await readNotes(await held.url)).toEqual([{ text: "kept" }]);
   });
 
-  it("is started again at the same address when it is killed under its holders", async () => {
+  it("is restarted by its holder on the same socket", async () => {
     const dataDir = await makeFolder();
     const holder = await startHolder(dataDir, "mongo");
-    await keepNote(holder.url);
+    await insertNote(holder.url);
     const killed = await mongodPid(dataDir);
     process.kill(killed, "SIGKILL");
     await vi.waitFor(async () => expect(await readNotes(holder.url)).toEqual([{ text: "kept" }]), 20_000);
@@ -170,7 +170,7 @@ describe("killed processes", () => {
     expect(await isRunning(restarted)).toBe(false);
   });
 
-  it("is started although a process that was killed had just begun to start it", async () => {
+  it("starts despite the lock of a process that was killed while starting it", async () => {
     const dataDir = await makeFolder();
     const holder = await startHolder(dataDir, "mongo");
     await holder.kill("SIGKILL");
@@ -183,20 +183,20 @@ describe("killed processes", () => {
 });
 
 describe("an embedded MongoDB that cannot start", () => {
-  it("says which folder cannot be written", async () => {
+  it("fails with the folder that is not writable", async () => {
     const parent = await makeFolder();
     const dataDir = join(parent, "data");
     await chmod(parent, 0o755);
     await mkdir(dataDir, { mode: 0o555 });
-    const holder = await startHolder(dataDir, "mongo", isRoot ? nobody : {});
+    const holder = await startHolder(dataDir, "mongo", isRoot ? unprivileged : {});
     expect(holder.line.error).toEqual({
       name: "StartupError",
       message: `Waymark cannot use ${dataDir}: no permission to read or write it.`,
-      hint: "Set WAYMARK_DATA_DIR to a folder that the user who runs Waymark may write.",
+      hint: "Set WAYMARK_DATA_DIR to a folder that the user who runs Waymark can write to.",
     });
   });
 
-  it("says what MongoDB says of a damaged folder, and that it may be removed", async () => {
+  it("fails with MongoDB's error for a damaged folder, and a hint to delete it", async () => {
     const dataDir = await makeFolder();
     await open(dataDir)[Symbol.asyncDispose]();
     await mkdir(join(dataDir, "mongo"), { recursive: true });
@@ -207,14 +207,14 @@ describe("an embedded MongoDB that cannot start", () => {
     const error: unknown = await held.url.catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(StartupError);
     expect(error).toMatchObject({
-      message: expect.stringContaining(`MongoDB did not start on ${dataDir}/mongo. It ended with `),
-      hint: expect.stringContaining(`remove ${dataDir}/mongo`),
+      message: expect.stringContaining(`MongoDB did not start on ${dataDir}/mongo. It exited with `),
+      hint: expect.stringContaining(`delete ${dataDir}/mongo`),
     });
-    expect(await usersOf(dataDir)).toEqual([]);
+    expect(await listReferences(dataDir)).toEqual([]);
   });
 
-  it("says which program MONGOD_BINARY names", async () => {
+  it("fails with the path from MONGOD_BINARY if it does not run", async () => {
     await using held = open(await makeFolder(), "/no/such/mongod");
-    await expect(held.url).rejects.toThrow("MONGOD_BINARY names /no/such/mongod, which does not run");
+    await expect(held.url).rejects.toThrow("MONGOD_BINARY is set to /no/such/mongod, which does not run");
   });
 });

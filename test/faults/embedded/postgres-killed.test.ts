@@ -1,4 +1,4 @@
-/** The embedded PostgreSQL whose server or holders are killed. */
+/** The embedded PostgreSQL after its server or the processes that use it were killed. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
@@ -30,38 +30,38 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 afterEach(stopAndRemoveAll);
 afterAll(removeSharedFolder);
 
-/** Each look listens there for a moment. */
-async function whileOthersLook(port: number, act: () => Promise<void>): Promise<void> {
+/** Runs `act` while other code checks whether the port is free; each check listens on it briefly. */
+async function whileOthersCheckPort(port: number, act: () => Promise<void>): Promise<void> {
   let isOver = false;
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     while (!isOver) {
-      for (let times = 0; times < 20; times += 1) await isFree(port);
+      for (let round = 0; round < 20; round += 1) await isFree(port);
       await nextTurn();
     }
   };
-  const looking = look();
+  const checking = check();
   try {
     await act();
   } finally {
     isOver = true;
-    await looking;
+    await checking;
   }
 }
 
-/** What a server that was killed with its holder leaves: its address, and another program at its port. */
-async function killedServer(dataDir: string): Promise<{ url: string; other: Server; taken: string }> {
+/** Kills a server and its holder, and lets another program listen on its port. */
+async function killServer(dataDir: string): Promise<{ url: string; other: Server; message: string }> {
   const holder = await startHolder(dataDir, "exclusive");
   const killed = await postmasterPid(dataDir);
   await holder.kill("SIGKILL");
   process.kill(killed, "SIGKILL");
   await waitUntilProcessEnds(killed);
   const port = Number(new URL(holder.url).port);
-  return { url: holder.url, other: await takePort(port), taken: takenSentence(port) };
+  return { url: holder.url, other: await takePort(port), message: portInUseMessage(port) };
 }
 
-const takenSentence = (port: number): string => `Port ${port}, where PostgreSQL answered, is taken.`;
+const portInUseMessage = (port: number): string => `Port ${port}, which PostgreSQL used before, is in use.`;
 
-/** Another program. What a killed server leaves behind holds its port for a moment more. */
+/** Listens on the port, once the child processes of the killed server have released it. */
 async function takePort(port: number): Promise<Server> {
   const other = createServer((socket) => socket.destroy());
   onTestFinished(() => void other.close());
@@ -69,8 +69,8 @@ async function takePort(port: number): Promise<Server> {
   return other;
 }
 
-describe("killed processes", () => {
-  it("is joined again, data and all, after its holder was killed", async () => {
+describe("the embedded PostgreSQL after a kill", () => {
+  it("is joined by the next process if only its holder was killed", async () => {
     const dataDir = await sharedFolder();
     const holder = await startHolder(dataDir, "exclusive");
     await query(holder.url, INSERT_NOTE_SQL);
@@ -81,7 +81,7 @@ describe("killed processes", () => {
     expect(await query(held.url, SELECT_NOTES_SQL)).toEqual([{ text: "kept" }]);
   });
 
-  it("recovers what was committed after its holder and PostgreSQL itself were killed", async () => {
+  it("recovers committed data if it was killed together with its holder", async () => {
     const dataDir = await sharedFolder();
     const holder = await startHolder(dataDir, "exclusive");
     await query(holder.url, INSERT_NOTE_SQL);
@@ -93,7 +93,7 @@ describe("killed processes", () => {
     expect(await query(held.url, SELECT_NOTES_SQL)).toEqual([{ text: "kept" }]);
   });
 
-  it("is started again at the same address when it is killed under its holders, who can still stop it", async () => {
+  it("is restarted on the same port, and stops with its last holder", async () => {
     const dataDir = await sharedFolder();
     const holder = await startHolder(dataDir, "exclusive");
     const command = await startHolder(dataDir, "shared");
@@ -105,9 +105,12 @@ describe("killed processes", () => {
     });
     await query(holder.url, INSERT_NOTE_SQL);
     process.kill(await postmasterPid(dataDir), "SIGKILL");
-    const users =
-      "select count(*)::int as users from pg_locks where locktype = 'advisory' and mode = 'ShareLock'";
-    await vi.waitFor(async () => expect(await query(holder.url, users)).toEqual([{ users: 2 }]), 20_000);
+    const referenceCountSql =
+      "select count(*)::int as count from pg_locks where locktype = 'advisory' and mode = 'ShareLock'";
+    await vi.waitFor(
+      async () => expect(await query(holder.url, referenceCountSql)).toEqual([{ count: 2 }]),
+      20_000,
+    );
     const restarted = await postmasterPid(dataDir);
     await holder.release();
     expect(await query(command.url, SELECT_NOTES_SQL)).toEqual([{ text: "kept" }]);
@@ -115,7 +118,7 @@ describe("killed processes", () => {
     await waitUntilProcessEnds(restarted);
   });
 
-  it("waits for its port where another program took it meanwhile, as its holder knows no other", async () => {
+  it("waits for its port if another program uses it, because its holder's URL contains it", async () => {
     const dataDir = await sharedFolder();
     const holder = await startHolder(dataDir, "exclusive");
     await query(holder.url, INSERT_NOTE_SQL);
@@ -125,7 +128,7 @@ describe("killed processes", () => {
     await waitUntilProcessEnds(killed);
     const other = await takePort(port);
     process.kill(holder.pid, "SIGCONT");
-    await vi.waitFor(() => expect(holder.progress).toContain(takenSentence(port)), 20_000);
+    await vi.waitFor(() => expect(holder.progress).toContain(portInUseMessage(port)), 20_000);
     other.close();
     await vi.waitFor(
       async () => expect(await query(holder.url, SELECT_NOTES_SQL)).toEqual([{ text: "kept" }]),
@@ -134,17 +137,17 @@ describe("killed processes", () => {
     await holder.release();
   });
 
-  it("is started again at the same address while others look whether its port is free", async () => {
+  it("is restarted on the same port while other processes check that port", async () => {
     const dataDir = await sharedFolder();
     const holder = await startHolder(dataDir, "exclusive");
     const port = Number(new URL(holder.url).port);
-    await whileOthersLook(port, async () => {
-      for (let times = 0; times < 10; times += 1) {
+    await whileOthersCheckPort(port, async () => {
+      for (let round = 0; round < 10; round += 1) {
         const killed = await postmasterPid(dataDir);
         process.kill(killed, "SIGKILL");
         const started = await vi.waitUntil(async () => {
-          const now = await readPostmasterPid(join(dataDir, "postgres"));
-          return now?.ready === true && now.pid !== killed && now;
+          const current = await readPostmasterPid(join(dataDir, "postgres"));
+          return current?.ready === true && current.pid !== killed && current;
         }, 20_000);
         expect(started.port).toBe(port);
       }
@@ -152,45 +155,45 @@ describe("killed processes", () => {
     await holder.release();
   });
 
-  describe("where another program has taken the port of a killed one", () => {
-    it("whoever starts it waits a moment for that, since others may know no other address", async () => {
+  describe("if another program uses its port", () => {
+    it("waits for the port at the next start, because other processes may use the old URL", async () => {
       const dataDir = await sharedFolder();
-      const { url, other, taken } = await killedServer(dataDir);
-      const onProgress = (told: string): void => void (told === taken && other.close());
+      const { url, other, message } = await killServer(dataDir);
+      const onProgress = (text: string): void => void (text === message && other.close());
       await using held = await openEmbeddedPostgres({ dataDir, exclusive: true, onProgress });
       expect(held.url).toBe(url);
     });
 
-    it("whoever comes once others have tidied up waits for it too", async () => {
+    it("waits for the port even if postmaster.pid was already removed", async () => {
       const dataDir = await sharedFolder();
-      const { url, other, taken } = await killedServer(dataDir);
+      const { url, other, message } = await killServer(dataDir);
       await rm(join(dataDir, "postgres", "postmaster.pid"));
-      const onProgress = (told: string): void => void (told === taken && other.close());
+      const onProgress = (text: string): void => void (text === message && other.close());
       await using held = await openEmbeddedPostgres({ dataDir, exclusive: true, onProgress });
       expect(held.url).toBe(url);
     });
 
-    it("whoever starts it goes elsewhere in the end", async () => {
+    it("starts on another port after 5 seconds", async () => {
       const dataDir = await sharedFolder();
-      const { url, taken } = await killedServer(dataDir);
-      const told: string[] = [];
+      const { url, message } = await killServer(dataDir);
+      const progress: string[] = [];
       await using held = await openEmbeddedPostgres({
         dataDir,
         exclusive: true,
-        onProgress: (sentence) => told.push(sentence),
+        onProgress: (text) => progress.push(text),
       });
-      expect(told).toContain(taken);
+      expect(progress).toContain(message);
       expect(held.url).not.toBe(url);
       expect(await query(held.url, "select 1 as one")).toEqual([{ one: 1 }]);
     });
   });
 
-  it("answers at a port that no outgoing connection is lent", async () => {
+  it("listens on a port below the ephemeral ports", async () => {
     const holder = await startHolder(await makeFolder(), "exclusive");
     expect(Number(new URL(holder.url).port)).toBeLessThan(32_768);
   });
 
-  it("leaves nothing running when it is killed and its holder lets go at once", async () => {
+  it("leaves no process running if its holder is disposed of right after the kill", async () => {
     const dataDir = await sharedFolder();
     const held = await openEmbeddedPostgres({ dataDir, exclusive: true });
     process.kill(await postmasterPid(dataDir), "SIGKILL");
@@ -198,32 +201,32 @@ describe("killed processes", () => {
     expect(await isRunning(await postmasterPid(dataDir).catch(() => NONEXISTENT_PID))).toBe(false);
   });
 
-  it("stays up for the server, after a crash dropped its lock, when a command leaves", async () => {
+  it("keeps running for the server after a crash dropped the server's lock and a command ended", async () => {
     const dataDir = await sharedFolder();
     const server = await startHolder(dataDir, "exclusive");
-    const holding = `select pid from pg_stat_activity where application_name = 'waymark:${server.pid}'`;
-    const [before] = await query(server.url, holding);
+    const connectionSql = `select pid from pg_stat_activity where application_name = 'waymark:${server.pid}'`;
+    const [before] = await query(server.url, connectionSql);
     process.kill(Number(before?.["pid"]), "SIGKILL");
     await vi.waitFor(async () => {
-      const [now] = await query(
+      const [current] = await query(
         server.url,
-        `${holding} and pid in (select pid from pg_locks where locktype = 'advisory')`,
+        `${connectionSql} and pid in (select pid from pg_locks where locktype = 'advisory')`,
       );
-      expect(now).toBeDefined();
-      expect(now).not.toEqual(before);
+      expect(current).toBeDefined();
+      expect(current).not.toEqual(before);
     }, 20_000);
     await (await startHolder(dataDir, "shared")).release();
     expect(await query(server.url, "select 1 as one")).toEqual([{ one: 1 }]);
   });
 
-  it("outlives a Ctrl-C that reaches its holder's whole process group", async () => {
+  it("keeps running after Ctrl-C in its holder's process group", async () => {
     const dataDir = await sharedFolder();
     const holder = await startHolder(dataDir, "exclusive");
     await holder.kill("SIGINT", "group");
     expect(await query(holder.url, "select 1 as one")).toEqual([{ one: 1 }]);
   });
 
-  it("starts although another living process has the number in the file of a killed one", async () => {
+  it("starts although the process ID in postmaster.pid belongs to another running process", async () => {
     const dataDir = await sharedFolder();
     const holder = await startHolder(dataDir, "exclusive");
     await query(holder.url, INSERT_NOTE_SQL);
@@ -231,7 +234,7 @@ describe("killed processes", () => {
     await holder.kill("SIGKILL");
     process.kill(killed, "SIGKILL");
     await waitUntilProcessEnds(killed);
-    // The same user, for PostgreSQL ignores the processes of others.
+    // Use the same user, because PostgreSQL ignores processes of other users.
     const { uid, gid } = await stat(join(dataDir, "postgres"));
     const other = spawn("sleep", ["600"], isRoot ? { uid, gid } : {});
     onTestFinished(() => void other.kill());

@@ -27,27 +27,27 @@ afterEach(stopAndRemoveAll);
 afterAll(removeSharedFolder);
 
 describe("opening the embedded PostgreSQL", () => {
-  it("creates a cluster on first use and finds the data again on the next", async () => {
+  it("creates a cluster on first use and keeps its data for the next start", async () => {
     const dataDir = await makeFolder();
-    const told: string[] = [];
+    const progress: string[] = [];
     {
       await using first = await openEmbeddedPostgres({
         dataDir,
         exclusive: true,
-        onProgress: (text) => told.push(text),
+        onProgress: (text) => progress.push(text),
       });
       await query(first.url, INSERT_NOTE_SQL);
     }
     await using second = await openEmbeddedPostgres({
       dataDir,
       exclusive: true,
-      onProgress: (text) => told.push(text),
+      onProgress: (text) => progress.push(text),
     });
     expect(await query(second.url, SELECT_NOTES_SQL)).toEqual([{ text: "kept" }]);
-    expect(told).toEqual([`Creating a PostgreSQL cluster in ${dataDir}/postgres.`]);
+    expect(progress).toEqual([`Creating a PostgreSQL cluster in ${dataDir}/postgres.`]);
   });
 
-  it("lets two processes open a fresh folder at once", async () => {
+  it("serves two processes that open a new folder at the same time", async () => {
     const dataDir = await makeFolder();
     const [one, other] = await Promise.all([
       startHolder(dataDir, "shared"),
@@ -60,7 +60,7 @@ describe("opening the embedded PostgreSQL", () => {
     expect((await readdir(dataDir)).filter((name) => name.includes(".of-"))).toEqual([]);
   });
 
-  it("sorts by code point and knows the letters of every script", async () => {
+  it("sorts by code point and changes the case of non-ASCII letters", async () => {
     const dataDir = await sharedFolder();
     await using held = await openEmbeddedPostgres({ dataDir, exclusive: false });
     const [row] = await query(
@@ -70,7 +70,7 @@ describe("opening the embedded PostgreSQL", () => {
     expect(row).toEqual({ lower: "åéσ", by_code_point: true, ilike: true });
   });
 
-  it("keeps values out of the log when a statement fails", async () => {
+  it("logs no values of a failed statement", async () => {
     const dataDir = await sharedFolder();
     await using held = await openEmbeddedPostgres({ dataDir, exclusive: true });
     await query(
@@ -85,17 +85,17 @@ describe("opening the embedded PostgreSQL", () => {
     expect(log).not.toContain("ada@example.org");
   });
 
-  it("removes a half-made cluster whose maker was killed", async () => {
+  it("removes the partial cluster of a killed process", async () => {
     const dataDir = await makeFolder();
-    const gone = spawn("true");
-    await once(gone, "exit");
-    await mkdir(join(dataDir, `postgres.of-${gone.pid}-abc1`, "postgres"), { recursive: true });
+    const ended = spawn("true");
+    await once(ended, "exit");
+    await mkdir(join(dataDir, `postgres.of-${ended.pid}-abc1`, "postgres"), { recursive: true });
     await using held = await openEmbeddedPostgres({ dataDir, exclusive: true });
     expect(held.url).toContain("/waymark");
     expect((await readdir(dataDir)).toSorted()).toEqual(["postgres", "postgres-password", "postgres.log"]);
   });
 
-  it.runIf(isRoot)("works for root below a folder that is closed to all others", async () => {
+  it.runIf(isRoot)("works for root in a folder that other users cannot access", async () => {
     const closed = await makeFolder();
     await chmod(closed, 0o700);
     const dataDir = join(closed, "data");
@@ -106,19 +106,19 @@ describe("opening the embedded PostgreSQL", () => {
 });
 
 describe("sharing the embedded PostgreSQL", () => {
-  it("refuses a second server of the same folder and names the first", async () => {
+  it("refuses a second server on the same folder and names the first", async () => {
     const dataDir = await sharedFolder();
     const first = await startHolder(dataDir, "exclusive");
     const second = await startHolder(dataDir, "exclusive");
     expect(second.line.error).toEqual({
       name: "StartupError",
-      message: `The data folder ${dataDir} is already served by another Waymark (process ${first.pid}).`,
-      hint: "Stop that one first, or set WAYMARK_DATA_DIR to a folder of its own for this one.",
+      message: `The data folder ${dataDir} is already in use by another Waymark server (process ${first.pid}).`,
+      hint: "Stop that server first, or set WAYMARK_DATA_DIR to another folder.",
     });
     expect(await query(first.url, "select 1 as one")).toEqual([{ one: 1 }]);
   });
 
-  it("lets a command work beside the server and leave without stopping it", async () => {
+  it("keeps running for the server when a command ends", async () => {
     const dataDir = await sharedFolder();
     const server = await startHolder(dataDir, "exclusive");
     const command = await startHolder(dataDir, "shared");
@@ -127,7 +127,7 @@ describe("sharing the embedded PostgreSQL", () => {
     expect(await query(server.url, "select 1 as one")).toEqual([{ one: 1 }]);
   });
 
-  it("stops PostgreSQL when the last one lets go, whoever that is", async () => {
+  it("stops with the last process that uses it, even a command", async () => {
     const dataDir = await sharedFolder();
     const server = await startHolder(dataDir, "exclusive");
     const command = await startHolder(dataDir, "shared");
@@ -140,7 +140,7 @@ describe("sharing the embedded PostgreSQL", () => {
   });
 
   it.for(["SIGINT", "SIGTERM", "SIGQUIT", "SIGKILL"] as const)(
-    "is started again for whoever waits when it is ended by %s while it starts",
+    "is started again for a waiting process if it gets %s while starting",
     async (signal) => {
       const dataDir = await sharedFolder();
       await (await startHolder(dataDir, "shared")).release();
@@ -155,19 +155,19 @@ describe("sharing the embedded PostgreSQL", () => {
     },
   );
 
-  it("serves whoever comes while the last one leaves", async () => {
+  it("serves a process that opens it while the last one closes it", async () => {
     const dataDir = await sharedFolder();
-    const comeAndGo = async (): Promise<void> => {
+    const openAndClose = async (): Promise<void> => {
       for (let round = 0; round < 6; round += 1) {
         await using held = await openEmbeddedPostgres({ dataDir, exclusive: false });
         expect(await query(held.url, "select 1 as one")).toEqual([{ one: 1 }]);
       }
     };
-    await Promise.all([comeAndGo(), comeAndGo(), comeAndGo()]);
+    await Promise.all([openAndClose(), openAndClose(), openAndClose()]);
     await expect(postmasterPid(dataDir)).rejects.toThrow("ENOENT");
   });
 
-  it("gives a copy of a folder in use a PostgreSQL of its own", async () => {
+  it("starts a separate PostgreSQL for the copy of a folder in use", async () => {
     const [dataDir, copy] = [await sharedFolder(), join(await makeFolder(), "copy")];
     await using original = await openEmbeddedPostgres({ dataDir, exclusive: true });
     await query(original.url, `${INSERT_NOTE_SQL}; checkpoint`);

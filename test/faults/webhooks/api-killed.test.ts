@@ -1,4 +1,4 @@
-/** The API that is killed, or says nothing, between a commit and its notification: the sweep finds what was committed. */
+/** The API is killed, or sends no notification, after a commit: the sweep finds the committed changes. */
 import { expect, it, onTestFinished, vi } from "vitest";
 import { updateRows } from "../../../src/jobs/update/update.sql.ts";
 import { systemActor } from "../../../src/platform/principal.ts";
@@ -15,7 +15,7 @@ vi.setConfig({ testTimeout: 150_000 });
 
 const changed = (markingNumber: string) => [{ markingNumber, patch: { weight: 7 } }];
 
-async function openWorld(): Promise<FaultFixture> {
+async function openFixture(): Promise<FaultFixture> {
   const world = await openFaultFixture();
   await world.addEndpoint();
   await world.addEndpoint({ eventTypes: ["job.updated"] });
@@ -24,10 +24,10 @@ async function openWorld(): Promise<FaultFixture> {
 }
 
 // evidence: api-killed-committed-delivered
-it("killed under load: what was answered with success is delivered, and so is what was only committed", async () => {
-  const world = await openWorld();
+it("every committed change is delivered although the API is killed under load", async () => {
+  const world = await openFixture();
   const numbers = await world.addJobs(8, "assigned");
-  const made = await countEvents(world);
+  const eventsBefore = await countEvents(world);
   await world.startServer("worker");
   let api = await world.startServer("api");
   const load = startChangeLoad(numbers, (number, weight) => patchWeight(api, world.agent, number, weight));
@@ -38,21 +38,21 @@ it("killed under load: what was answered with success is delivered, and so is wh
   }
   await load.waitForMore(15);
   await load.stop();
-  expect((await countEvents(world)) - made).toBeGreaterThanOrEqual(load.doneCount());
+  expect((await countEvents(world)) - eventsBefore).toBeGreaterThanOrEqual(load.doneCount());
   await verifyDeliveries(world, { duplicates: 0 });
 });
 
-it("changes that nobody was notified of are found by the sweep", async () => {
-  const world = await openWorld();
+it("the sweep finds changes without a notification", async () => {
+  const world = await openFixture();
   await world.startServer("worker");
   const numbers = await world.addJobs(5, "assigned");
-  for (const [at, number] of numbers.entries()) await world.updateJob(number, at + 1, "silent");
+  for (const [index, number] of numbers.entries()) await world.updateJob(number, index + 1, "silent");
   const { events } = await verifyDeliveries(world, { duplicates: 0 });
   expect(events).toBe(15);
 });
 
-it("a change that commits long after later ones is delivered, and one that is undone is not", async () => {
-  const world = await openWorld();
+it("a change that commits after later ones is delivered, and a rolled back one is not", async () => {
+  const world = await openFixture();
   await world.startServer("all");
   const [slow = "", undone = "", quick = ""] = await world.addJobs(3, "assigned");
   const context = { actor: systemActor, requestId: null };
@@ -68,7 +68,7 @@ it("a change that commits long after later ones is delivered, and one that is un
   await world.database.transaction((tx) => updateRows(tx, world.agent, changed(undone), context), "rollback");
   for (let weight = 1; weight <= 5; weight += 1) await world.updateJob(quick, weight);
   const bodies = (): string[] => world.receiver.received.map(({ body }) => body);
-  // Of seven events the agent's endpoints get all and the five updates, the contractor's all but the first.
+  // There are 7 events: one agent endpoint gets all, the other the 5 updates, the contractor's all but the first.
   await eventually(() => expect(bodies().filter((body) => body.includes(quick))).toHaveLength(7 + 5 + 6));
   expect(await verifyDeliveries(world, { duplicates: 0 })).toMatchObject({ events: 11 });
   commit();

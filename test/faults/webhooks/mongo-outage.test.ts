@@ -1,4 +1,4 @@
-/** MongoDB, which holds nothing but the time, goes away: callers notice nothing, and what is due goes out when it is back. */
+/** MongoDB, which only stores task schedules, is unavailable: requests are not affected, and retries are sent later. */
 import { expect, inject, it, onTestFinished, vi } from "vitest";
 import { openEmbeddedMongo, type EmbeddedMongo } from "../../../src/embedded/mongo/embedded-mongo.ts";
 import { sql } from "../../../src/platform/postgres/sql.ts";
@@ -22,7 +22,7 @@ function openMongo(dataDir: string): EmbeddedMongo {
 }
 
 // evidence: mongo-killed-retries-kept
-it("killed and started again on its folder under load: nobody is refused, and every retry goes out", async () => {
+it("rejects no request and sends every retry although MongoDB is killed and restarted", async () => {
   onTestFinished(stopAndRemoveAll);
   const dataDir = await makeFolder();
   const mongo = openMongo(dataDir);
@@ -36,7 +36,7 @@ it("killed and started again on its folder under load: nobody is refused, and ev
   const pid = await mongodPid(dataDir);
   process.kill(pid, "SIGKILL");
   await traffic.waitForSuccesses(5);
-  // Whoever holds the data folder starts it again.
+  // The process that holds the data folder restarts MongoDB.
   await eventually(async () => expect(await mongodPid(dataDir)).not.toBe(pid));
   await eventually(async () => expect(await readinessStatus(worker)).toBe(200));
   await traffic.waitForSuccesses(5);
@@ -46,7 +46,7 @@ it("killed and started again on its folder under load: nobody is refused, and ev
 });
 
 // evidence: mongo-away-first-attempts-sent
-it("away while retries fall due: nobody is refused, first attempts go out, and the rest when it is back", async () => {
+it("rejects no request and sends first attempts while MongoDB is stopped, and sends due retries afterwards", async () => {
   onTestFinished(stopAndRemoveAll);
   const dataDir = await makeFolder();
   const before = openMongo(dataDir);
@@ -60,13 +60,15 @@ it("away while retries fall due: nobody is refused, first attempts go out, and t
   await before[Symbol.asyncDispose]();
   await eventually(async () => expect(await readinessStatus(worker)).toBe(503));
 
-  const alone = [healthy, failing].map((endpoint) => idsAt(endpoint).size);
+  const countsBefore = [healthy, failing].map((endpoint) => idsAt(endpoint).size);
   await traffic.waitForSuccesses(5);
   await eventually(() => {
-    const more = [healthy, failing].map((endpoint, at) => idsAt(endpoint).size - (alone[at] ?? 0));
-    expect(Math.min(...more)).toBeGreaterThan(10);
+    const newCounts = [healthy, failing].map(
+      (endpoint, index) => idsAt(endpoint).size - (countsBefore[index] ?? 0),
+    );
+    expect(Math.min(...newCounts)).toBeGreaterThan(10);
   });
-  await eventually(async () => expect(await overdue(world)).toBeGreaterThan(2));
+  await eventually(async () => expect(await countOverdue(world)).toBeGreaterThan(2));
   expect([await readinessStatus(api), await readinessStatus(worker)]).toEqual([200, 503]);
 
   const after = openMongo(dataDir);
@@ -78,13 +80,13 @@ it("away while retries fall due: nobody is refused, first attempts go out, and t
   await verifyDeliveries(world, { duplicates: 0 });
 });
 
-/** The events that it was told of. */
+/** Returns the IDs of the events that the endpoint received. */
 function idsAt(endpoint: FaultEndpoint): Set<unknown> {
   return new Set(endpoint.received().map(({ headers }) => headers["webhook-id"]));
 }
 
-/** How many deliveries should have been sent again by now. */
-async function overdue({ database }: FaultFixture): Promise<number> {
+/** Returns the number of overdue retries. */
+async function countOverdue({ database }: FaultFixture): Promise<number> {
   const rows = await database.query(sql`
     select from webhook_delivery where status = 'pending' and attempts > 0 and lease_token is null
       and due_at < clock_timestamp()`);

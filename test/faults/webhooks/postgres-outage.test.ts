@@ -1,4 +1,4 @@
-/** PostgreSQL goes away under load and comes back: what it had committed is delivered, what was recorded is not sent again. */
+/** PostgreSQL becomes unreachable under load: committed changes are delivered, and recorded deliveries are not repeated. */
 import { expect, it, onTestFinished, vi } from "vitest";
 import { startFaultProxy } from "../../support/database/fault-proxy.ts";
 import { verifyDeliveries } from "../../support/faults/delivery-checks.ts";
@@ -9,7 +9,7 @@ import { openFaultFixture, patchWeight } from "../../support/faults/webhook.fixt
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 });
 
 // evidence: postgres-cut-off-repeatedly
-it("cut off again and again under load: nothing is lost, and only what had no record yet may come twice", async () => {
+it("loses no delivery across repeated disconnects, and repeats only unrecorded ones", async () => {
   const world = await openFaultFixture();
   const proxy = await startFaultProxy(world.databaseUrl);
   onTestFinished(() => proxy[Symbol.asyncDispose]());

@@ -1,4 +1,4 @@
-/** What an operator does in the middle of the day: workers replaced one by one, secrets rotated. Nobody notices. */
+/** Routine operations under load: replacing workers one by one, and rotating secrets. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
 import { toTypedId } from "../../../src/platform/ids.ts";
@@ -10,15 +10,15 @@ import type { ReceivedRequest } from "../../support/webhooks/receiver.ts";
 
 vi.setConfig({ testTimeout: 150_000 });
 
-const lateAnswer = async (): Promise<object> => await pause(30, {});
+const delayedResponse = async (): Promise<object> => await pause(30, {});
 
 const loadOn = (world: FaultFixture, numbers: readonly string[]) =>
   startChangeLoad(numbers, (number, weight) => world.updateJob(number, weight));
 
 // evidence: worker-rolling-restart
-it("workers that are stopped and replaced under load leave nothing behind: each delivery takes one attempt", async () => {
+it("every delivery takes one attempt while workers are stopped and replaced", async () => {
   const world = await openFaultFixture();
-  for (let count = 0; count < 4; count += 1) await world.addEndpoint({ respond: lateAnswer });
+  for (let count = 0; count < 4; count += 1) await world.addEndpoint({ respond: delayedResponse });
   const numbers = await world.addJobs(6);
   const workers = [await world.startServer("worker"), await world.startServer("worker")];
   const load = loadOn(world, numbers);
@@ -29,14 +29,14 @@ it("workers that are stopped and replaced under load leave nothing behind: each 
   }
   await load.waitForMore(15);
   await load.stop();
-  expect(await verifyDeliveries(world, { duplicates: 0 })).toMatchObject({ mostAttempts: 1 });
-  // What stops in good order while there is nothing to do has nothing to wait for.
+  expect(await verifyDeliveries(world, { duplicates: 0 })).toMatchObject({ maxAttempts: 1 });
+  // Idle workers exit cleanly.
   expect(await Promise.all(workers.map((worker) => worker.kill("SIGTERM")))).toEqual([0, 0]);
 });
 
-it("a secret rotated under load: who knows the old one, and who knows the new one, can verify every webhook", async () => {
+it("webhooks verify with the previous and the new secret while secrets are rotated", async () => {
   const world = await openFaultFixture();
-  const endpoint = await world.addEndpoint({ respond: lateAnswer });
+  const endpoint = await world.addEndpoint({ respond: delayedResponse });
   const numbers = await world.addJobs(6);
   await world.startServer("worker");
   const load = loadOn(world, numbers);
@@ -54,7 +54,7 @@ it("a secret rotated under load: who knows the old one, and who knows the new on
   endpoint.secrets.push(...rotations.map(({ secret }) => secret));
   await verifyDeliveries(world, { duplicates: 0 });
 
-  // Two former secrets sign beside the new one, so that the first is still good at the end.
+  // Two previous secrets also sign, so the first one is still valid.
   const received = endpoint.received();
   expect(received.filter((request) => !isSigned(request, [original]))).toEqual([]);
   for (const { secret, earlier } of rotations) {

@@ -1,4 +1,4 @@
-/** Receivers that hang, drip, never end, lead elsewhere or ask for quiet, as a whole worker meets them. */
+/** A worker with receivers that hang, send endless bodies, redirect, or return 410 or Retry-After. */
 import { expect, it, vi } from "vitest";
 import { sql } from "../../../src/platform/postgres/sql.ts";
 import { INITIAL_WINDOW } from "../../../src/webhooks/dispatcher/endpoint-states.ts";
@@ -20,7 +20,7 @@ vi.setConfig({ testTimeout: 150_000 });
 
 const OK = {};
 
-it("one endpoint in a hundred that hangs delays none of the others", async () => {
+it("a hanging endpoint does not delay 99 others", async () => {
   const world = await openFaultFixture();
   const gate = createResponseGate();
   const hanging = await world.addEndpoint({ respond: gate.respond });
@@ -33,7 +33,7 @@ it("one endpoint in a hundred that hangs delays none of the others", async () =>
   gate.block();
   await world.addJobs(5, "assigned");
   world.notifyWorkers();
-  // Two events a job for the agent's endpoints, and one for the contractor's.
+  // Each job has two events for the agent's endpoints and one for the contractor's.
   await eventually(() =>
     expect(healthy.reduce((sum, endpoint) => sum + endpoint.received().length, 0)).toBe(49 * 10 + 50 * 5),
   );
@@ -43,13 +43,13 @@ it("one endpoint in a hundred that hangs delays none of the others", async () =>
   await verifyDeliveries(world, { duplicates: 0 });
 });
 
-it("a body without end costs its attempt nothing, and a redirect is not followed", async () => {
+it("an endless response body does not fail the attempt, and redirects are not followed", async () => {
   await using trap = await startTestReceiver();
   const world = await openFaultFixture();
-  const pouring = await world.addEndpoint({ respond: endlessBody(4_096, 5) });
-  const leading = [trap.url, "http://169.254.169.254/latest/meta-data/", "//[::1]/"];
+  const endless = await world.addEndpoint({ respond: endlessBody(4_096, 5) });
+  const locations = [trap.url, "http://169.254.169.254/latest/meta-data/", "//[::1]/"];
   const redirecting: FaultEndpoint[] = [];
-  for (const location of leading) {
+  for (const location of locations) {
     const respond = firstResponse(() => ({ status: 307, headers: { location } }));
     redirecting.push(await world.addEndpoint({ respond }));
   }
@@ -57,30 +57,34 @@ it("a body without end costs its attempt nothing, and a redirect is not followed
   await world.addJobs(1);
   world.notifyWorkers();
   await verifyDeliveries(world, { duplicates: 0 });
-  expect(await listAttemptOutcomes(world, pouring)).toEqual(["delivered"]);
+  expect(await listAttemptOutcomes(world, endless)).toEqual(["delivered"]);
   for (const endpoint of redirecting)
     expect(await listAttemptOutcomes(world, endpoint)).toEqual(["http_307", "delivered"]);
   expect(trap.received).toEqual([]);
 });
 
-it("410 and Retry-After stop an endpoint for as long as they say, and others not at all", async () => {
+it("410 disables an endpoint, and Retry-After blocks it for the given time, up to 24 hours", async () => {
   const world = await openFaultFixture();
-  const asking = (status: number, value: string) =>
+  const addEndpointWithRetryAfter = (status: number, value: string) =>
     world.addEndpoint({
       maxInFlight: 1,
       respond: (): ReceiverReply => ({ status, headers: { "retry-after": value } }),
     });
   const hourLater = new Date(Date.now() + 3_600_000).toUTCString();
-  const quiet = [await asking(429, "120"), await asking(503, hourLater), await asking(429, "99999999999")];
+  const blockedEndpoints = [
+    await addEndpointWithRetryAfter(429, "120"),
+    await addEndpointWithRetryAfter(503, hourLater),
+    await addEndpointWithRetryAfter(429, "99999999999"),
+  ];
   const gone = await world.addEndpoint({ maxInFlight: 1, respond: () => ({ status: 410 }) });
-  const senseless = await world.addEndpoint({
+  const invalidRetryAfter = await world.addEndpoint({
     respond: firstResponse(() => ({ status: 429, headers: { "retry-after": "-5" } })),
   });
   await world.startServer("worker");
   await world.addJobs(2);
   world.notifyWorkers();
   await eventually(async () => {
-    const blocked = await Promise.all(quiet.map((endpoint) => blockedForS(world, endpoint)));
+    const blocked = await Promise.all(blockedEndpoints.map((endpoint) => blockedForS(world, endpoint)));
     expect(blocked.map((seconds) => Math.ceil(seconds / 3_600))).toEqual([1, 1, 24]);
     expect(blocked[0]).toBeLessThanOrEqual(120);
   });
@@ -88,18 +92,18 @@ it("410 and Retry-After stop an endpoint for as long as they say, and others not
 
   await world.addJobs(3);
   world.notifyWorkers();
-  await eventually(async () => expect(await listAttemptOutcomes(world, senseless)).toHaveLength(6));
-  expect([...quiet, gone].map((endpoint) => endpoint.received().length)).toEqual([1, 1, 1, 1]);
+  await eventually(async () => expect(await listAttemptOutcomes(world, invalidRetryAfter)).toHaveLength(6));
+  expect([...blockedEndpoints, gone].map((endpoint) => endpoint.received().length)).toEqual([1, 1, 1, 1]);
 
-  // Their owner has mended them, and says so.
-  for (const endpoint of [...quiet, gone]) {
+  // The owner repairs the receivers and resumes the endpoints.
+  for (const endpoint of [...blockedEndpoints, gone]) {
     endpoint.respond = () => OK;
     await world.endpointService.resume(world.agent, endpoint.typedId);
   }
   await world.database.query(
     sql`update webhook_delivery set due_at = clock_timestamp() where status = 'pending' and lease_token is null`,
   );
-  expect(await verifyDeliveries(world, { duplicates: 0 })).toMatchObject({ mostAttempts: 2 });
+  expect(await verifyDeliveries(world, { duplicates: 0 })).toMatchObject({ maxAttempts: 2 });
 });
 
 async function blockedForS({ database }: FaultFixture, { id }: FaultEndpoint): Promise<number> {

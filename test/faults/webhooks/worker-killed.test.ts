@@ -1,4 +1,4 @@
-/** A worker that is killed, or suspended, in the middle of its work: another takes over, and nothing is lost or overwritten. */
+/** A worker is killed or suspended while sending: another takes over, and no result is lost or overwritten. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
 import { sql } from "../../../src/platform/postgres/sql.ts";
@@ -14,7 +14,7 @@ import { openFaultFixture, type FaultFixture } from "../../support/faults/webhoo
 
 vi.setConfig({ testTimeout: 150_000 });
 
-const lateAnswer = async (): Promise<object> => await pause(20, {});
+const delayedResponse = async (): Promise<object> => await pause(20, {});
 
 const stateOf = (world: FaultFixture) =>
   world.database.query<{ status: string; attempts: number; finished_at: string | null }>(
@@ -25,45 +25,45 @@ const attemptsOf = (world: FaultFixture): Promise<object[]> =>
   world.database.query(sql`select from webhook_attempt`);
 
 // evidence: worker-killed-in-flight-resent
-it("killed while receivers hold their answers: what was on its way is sent again, and nothing else", async () => {
+it("only deliveries in flight are sent again if the worker is killed before the responses", async () => {
   const world = await openFaultFixture();
   const gate = createResponseGate();
   for (let count = 0; count < 4; count += 1) await world.addEndpoint({ respond: gate.respond });
   await world.addEndpoint({ owner: world.contractor, respond: gate.respond });
   await world.addEndpoint({ eventTypes: ["job.assigned"], respond: gate.respond });
   const inFlight = world.endpoints.reduce((sum, { maxInFlight }) => sum + maxInFlight, 0);
-  const doomed = await world.startServer("worker");
+  const killed = await world.startServer("worker");
   await warmUp(world);
   gate.block();
   await world.addJobs(10, "assigned");
   world.notifyWorkers();
   await eventually(() => expect(gate.blockedCount()).toBe(inFlight));
-  expect(await doomed.kill("SIGKILL")).toBe("SIGKILL");
+  expect(await killed.kill("SIGKILL")).toBe("SIGKILL");
   gate.release();
 
   expect(await expireLeases(world)).toBe(inFlight);
   await world.startServer("worker");
   const { events, duplicates, maxAttempts } = await verifyDeliveries(world, { duplicates: inFlight });
-  expect({ events, duplicates, mostAttempts: maxAttempts }).toEqual({
+  expect({ events, duplicates, maxAttempts }).toEqual({
     events: 22,
     duplicates: inFlight,
-    mostAttempts: 2,
+    maxAttempts: 2,
   });
 });
 
-it("killed over and over under load: no more comes twice than may be on its way at once", async () => {
+it("repeated kills duplicate at most the deliveries in flight", async () => {
   const world = await openFaultFixture();
-  for (let count = 0; count < 3; count += 1) await world.addEndpoint({ respond: lateAnswer });
+  for (let count = 0; count < 3; count += 1) await world.addEndpoint({ respond: delayedResponse });
   const inFlight = world.endpoints.reduce((sum, { maxInFlight }) => sum + maxInFlight, 0);
   const numbers = await world.addJobs(6);
   const load = startChangeLoad(numbers, (number, weight) => world.updateJob(number, weight), 150);
   const kills = 2;
   for (let kill = 0; kill < kills; kill += 1) {
     const before = world.receiver.received.length;
-    const doomed = await world.startServer("worker");
+    const killed = await world.startServer("worker");
     await eventually(() => expect(world.receiver.received.length).toBeGreaterThan(before + 30));
-    await doomed.kill("SIGKILL");
-    // Whatever the dead one held; nobody else is there to hold any.
+    await killed.kill("SIGKILL");
+    // Only the killed worker held leases.
     expect(await expireLeases(world)).toBeLessThanOrEqual(inFlight);
   }
   await world.startServer("worker");
@@ -72,13 +72,13 @@ it("killed over and over under load: no more comes twice than may be on its way 
   await verifyDeliveries(world, { duplicates: kills * inFlight });
 });
 
-it("killed between the receivers' 200 and its record: each of these comes once more", async () => {
+it("deliveries that succeeded but were not recorded before the kill are sent once more", async () => {
   const world = await openFaultFixture();
   const proxy = await startFaultProxy(world.databaseUrl);
   await using _ = proxy;
   const gate = createResponseGate();
   for (let count = 0; count < 4; count += 1) await world.addEndpoint({ respond: gate.respond });
-  const doomed = await world.startServer("worker", { DATABASE_URL: proxy.url });
+  const killed = await world.startServer("worker", { DATABASE_URL: proxy.url });
   await warmUp(world);
   const delivered = await stateOf(world);
   gate.block();
@@ -88,9 +88,9 @@ it("killed between the receivers' 200 and its record: each of these comes once m
   proxy.stall();
   gate.release();
   const acknowledged = (): Promise<number> =>
-    sumMetric(doomed, "waymark_webhook_attempt_duration_seconds_count", 'outcome="delivered"');
+    sumMetric(killed, "waymark_webhook_attempt_duration_seconds_count", 'outcome="delivered"');
   await eventually(async () => expect(await acknowledged()).toBe(delivered.length + 16));
-  await doomed.kill("SIGKILL");
+  await killed.kill("SIGKILL");
   const pending = (await stateOf(world)).filter(({ status }) => status === "pending");
   expect(pending.map(({ attempts }) => attempts)).toEqual(Array.from({ length: 16 }, () => 1));
 
@@ -101,32 +101,32 @@ it("killed between the receivers' 200 and its record: each of these comes once m
 });
 
 // evidence: worker-suspended-past-lease
-it("suspended past its leases: what another delivered meanwhile stays as that one recorded it", async () => {
+it("a worker suspended past its leases does not overwrite the results of another", async () => {
   const world = await openFaultFixture();
   const gate = createResponseGate();
   await world.addEndpoint({ respond: gate.respond });
   await world.addEndpoint({ respond: gate.respond });
-  const sleeper = await world.startServer("worker");
+  const suspended = await world.startServer("worker");
   await warmUp(world);
   const onRecord = (await attemptsOf(world)).length;
   gate.block();
   await world.addJobs(4);
   world.notifyWorkers();
   await eventually(() => expect(gate.blockedCount()).toBe(8));
-  process.kill(sleeper.pid, "SIGSTOP");
+  process.kill(suspended.pid, "SIGSTOP");
   gate.passNew();
   expect(await expireLeases(world)).toBe(8);
   await world.startServer("worker");
   expect((await verifyDeliveries(world, { duplicates: 8 })).duplicates).toBe(8);
   const before = await stateOf(world);
 
-  // It learns of successes and of failures, all of them too late.
-  gate.release((at) => ({ status: at % 2 === 0 ? 200 : 500 }));
-  process.kill(sleeper.pid, "SIGCONT");
+  // The suspended worker gets successes and failures, all after its leases expired.
+  gate.release((index) => ({ status: index % 2 === 0 ? 200 : 500 }));
+  process.kill(suspended.pid, "SIGCONT");
   await eventually(async () => expect(await attemptsOf(world)).toHaveLength(onRecord + 16));
   expect(await stateOf(world)).toEqual(before);
 
-  // Both go on, and what the late ones told of the endpoints does not last.
+  // Both workers continue, and the late results do not affect the endpoints' state.
   await world.addJobs(4);
   world.notifyWorkers();
   await verifyDeliveries(world, { duplicates: 8 });
