@@ -1,11 +1,11 @@
-/** Known weaknesses of packages that are borne for a while. One that is over, or not needed any more, fails the audit. */
+/** Advisories accepted for a limited time. An exception that has expired or matches nothing fails the audit. */
 
 export interface AuditException {
-  /** Its address, such as https://github.com/advisories/GHSA-xxxx-xxxx-xxxx. */
+  /** URL, such as https://github.com/advisories/GHSA-xxxx-xxxx-xxxx. */
   readonly advisory: string;
-  /** Why it does not reach us, or what stands in its way here. */
+  /** Why Waymark is not affected, or how it is protected. */
   readonly reason: string;
-  /** The last day on which this holds, such as 2026-12-31: a quarter of a year at most. */
+  /** Last day of the exception, such as 2026-12-31; at most three months ahead. */
   readonly until: string;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Asks the registry which of the packages that users run have known weaknesses: `npm run audit`. One at or above
- * "moderate" fails, unless audit.exceptions.ts says why not and until when. Where the registry answers no audits, or cannot be
- * reached, it says that nothing was audited and fails nothing, unless it is called with --required, as before a release.
+ * `npm run audit`: asks the registry for known vulnerabilities of the packages that users run. Fails for severity "moderate"
+ * or higher, except for the entries of audit-dependencies.exceptions.ts. If the registry does not answer audits, prints that
+ * nothing was audited and succeeds, unless called with --required, as before a release.
  */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
@@ -9,8 +9,8 @@ import { auditExceptions, type AuditException } from "./audit-dependencies.excep
 import { findShippedPackages } from "./shipped-packages.ts";
 
 /**
- * What `npm audit --json` prints: advisories stand in `via`, beside the names of packages that bring them, and `nodes` are
- * the places of what is weak.
+ * The output of `npm audit --json`. `via` contains advisories, and names of packages that cause them; `nodes` are the
+ * lock-file paths of the vulnerable packages.
  */
 interface AuditReport {
   auditReportVersion?: number;
@@ -27,39 +27,39 @@ interface Advisory {
 }
 
 export interface AuditResult {
-  /** Null: it was done. */
+  /** Why nothing was audited; null if the audit was done. */
   skippedReason: string | null;
-  /** What fails, in sentences. */
+  /** Findings that fail the audit, as sentences. */
   problems: string[];
-  /** What is known and does not fail. */
+  /** Findings that do not fail the audit, as sentences. */
   accepted: string[];
 }
 
 const FAILING_SEVERITIES = new Set(["moderate", "high", "critical"]);
 
-/** `isUsers`: whether users run the package at this place. */
+/** Evaluates the output of `npm audit --json`. `isShipped` is true for the lock-file path of a package that users run. */
 export function evaluateAudit(
   text: string,
   exceptions: readonly AuditException[],
   today: string,
-  isShipped: (place: string) => boolean = () => true,
+  isShipped: (path: string) => boolean = () => true,
 ): AuditResult {
   const report = parseReport(text);
   if (!report?.vulnerabilities) {
-    const why = report?.message ?? report?.error?.summary ?? "no answer that could be read";
-    return { skippedReason: why, problems: [], accepted: [] };
+    const reason = report?.message ?? report?.error?.summary ?? "unreadable response";
+    return { skippedReason: reason, problems: [], accepted: [] };
   }
-  const found = listAdvisories(report.vulnerabilities, isShipped);
-  const described = found.map((advisory) => ({
+  const advisories = listAdvisories(report.vulnerabilities, isShipped);
+  const described = advisories.map((advisory) => ({
     ...advisory,
     ...describeAdvisory(advisory, exceptions, today),
   }));
-  const stale = exceptions.filter(({ advisory }) => !found.some(({ url }) => url === advisory));
+  const stale = exceptions.filter(({ advisory }) => !advisories.some(({ url }) => url === advisory));
   return {
     skippedReason: null,
     problems: [
       ...described.filter(({ fails }) => fails).map(({ sentence }) => sentence),
-      ...stale.map(({ advisory }) => `The exception for ${advisory} is not needed any more: take it out.`),
+      ...stale.map(({ advisory }) => `The exception for ${advisory} is no longer needed: remove it.`),
     ],
     accepted: described.filter(({ fails }) => !fails).map(({ sentence }) => sentence),
   };
@@ -71,22 +71,22 @@ function describeAdvisory(
   today: string,
 ) {
   const exception = exceptions.find(({ advisory }) => advisory === url);
-  const isOver = exception !== undefined && exception.until < today;
-  const why = exception ? ` Excepted until ${exception.until}: ${exception.reason}` : "";
-  const fails = exception ? isOver : FAILING_SEVERITIES.has(severity);
+  const hasExpired = exception !== undefined && exception.until < today;
+  const exceptionText = exception ? ` Excepted until ${exception.until}: ${exception.reason}` : "";
+  const fails = exception ? hasExpired : FAILING_SEVERITIES.has(severity);
   return {
     fails,
-    sentence: `${name}: ${title} (${severity}, ${url}).${why}${isOver ? " That is over." : ""}`,
+    sentence: `${name}: ${title} (${severity}, ${url}).${exceptionText}${hasExpired ? " The exception has expired." : ""}`,
   };
 }
 
 function listAdvisories(
   vulnerabilities: NonNullable<AuditReport["vulnerabilities"]>,
-  isShipped: (place: string) => boolean,
+  isShipped: (path: string) => boolean,
 ): Advisory[] {
   const all = Object.values(vulnerabilities)
     .filter(({ nodes }) => nodes === undefined || nodes.some(isShipped))
-    .flatMap(({ via }) => via.filter((each) => typeof each === "object"));
+    .flatMap(({ via }) => via.filter((entry) => typeof entry === "object"));
   return [...new Map(all.map((advisory) => [advisory.url, advisory])).values()];
 }
 
@@ -103,11 +103,11 @@ async function main(isRequired: boolean): Promise<number> {
   const options = ["audit", "--json", "--fetch-retries=0", "--fetch-timeout=20000"];
   const { stdout } = spawnSync("npm", options, { cwd: join(import.meta.dirname, ".."), encoding: "utf8" });
   const today = new Date().toISOString().slice(0, 10);
-  const { skippedReason, problems, accepted } = evaluateAudit(stdout, auditExceptions, today, (place) =>
-    shippedPackages.has(place),
+  const { skippedReason, problems, accepted } = evaluateAudit(stdout, auditExceptions, today, (path) =>
+    shippedPackages.has(path),
   );
   if (skippedReason !== null) {
-    console.error(`The audit of dependencies was NOT done: ${skippedReason}`);
+    console.error(`Dependencies were NOT audited: ${skippedReason}`);
     return isRequired ? 1 : 0;
   }
   for (const sentence of [...accepted, ...problems]) console.error(sentence);

@@ -1,7 +1,7 @@
 /**
- * `npm run clients:check [NAME…]`: generates clients from `/openapi.json` with each tool, compiles them and makes real calls
- * to the product. Fetched tools stay in `CLIENTS_CACHE` (`~/.cache/waymark-clients`); a tool that the machine lacks the
- * means for is skipped. `CLIENTS_URL` and `CLIENTS_KEY` name a running product; without them one is started.
+ * `npm run clients:check [NAME…]`: generates clients from `/openapi.json` with each tool, compiles them and calls the API.
+ * Downloads are cached in `CLIENTS_CACHE` (`~/.cache/waymark-clients/check`). Tools whose requirements are not installed are
+ * skipped. The calls go to `CLIENTS_URL` with `CLIENTS_KEY`; without them, a server is started.
  */
 import { spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -43,7 +43,7 @@ function runStep(command: string, cwd: string, env: Record<string, string>): Ste
   return { isSuccessful: status === 0, output: `${stdout}\n${stderr}` };
 }
 
-/** Runs the steps of `tool` in an empty folder; the output of the step that fails is printed. */
+/** Runs the steps of `tool` in an empty folder, and prints the output of a failing step. */
 async function checkGenerator(tool: ClientGenerator, env: Record<string, string>): Promise<GeneratorResult> {
   const { name, version } = tool;
   const folder = await mkdtemp(join(tmpdir(), "waymark-client-"));
@@ -89,16 +89,15 @@ async function main(names: readonly string[]): Promise<void> {
   const rows: GeneratorResult[] = [];
   for (const tool of clientGenerators.filter(({ name }) => names.length === 0 || names.includes(name))) {
     const missing = tool.requiredCommands.filter((command) => !hasCommand(command));
-    if (missing.length > 0)
-      console.log(`${tool.name} is skipped: this machine has no ${missing.join(", ")}.`);
+    if (missing.length > 0) console.log(`Skipped ${tool.name}: this machine has no ${missing.join(", ")}.`);
     else rows.push(await checkGenerator(tool, env));
   }
   console.table(rows);
-  const isGood = ({ generates, compiles, calls }: GeneratorResult): boolean =>
+  const isSuccessful = ({ generates, compiles, calls }: GeneratorResult): boolean =>
     generates === "yes" &&
     compiles === "yes" &&
     ["-", `${EXPECTED_CALLS} of ${EXPECTED_CALLS}`].includes(calls);
-  if (!rows.every(isGood)) process.exitCode = 1;
+  if (!rows.every(isSuccessful)) process.exitCode = 1;
 }
 
 await main(process.argv.slice(2));

@@ -1,6 +1,6 @@
 /**
- * Holds `schema/*.graphql` against the SDL of the last release, which is kept in `scripts/released-schema.graphql`, and names
- * every change that would break a partner's query. `--release` makes the present SDL the released one: part of a release.
+ * Compares `schema/*.graphql` with the SDL of the last release, `scripts/released-schema.graphql`, and prints every breaking
+ * change. `--release` replaces the released SDL by the current one, as part of a release.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -9,13 +9,13 @@ import { readSdl } from "../src/graphql/sdl.ts";
 
 const RELEASED_SCHEMA_FILE = fileURLToPath(new URL("released-schema.graphql", import.meta.url));
 
-/** The breaking changes from `released` to `present`, as sentences; empty: there are none. */
+/** Returns the breaking changes from `released` to `current`, as sentences. */
 export function listBreakingChanges(released: string, current: string): string[] {
   const changes = findBreakingChanges(buildSchema(released), buildSchema(current));
   return changes.map(({ type, description }) => `${type}: ${description}`);
 }
 
-/** The same, from the last release to what is committed. */
+/** Returns the breaking changes from the last release to the SDL in the working tree. */
 export async function listBreakingChangesSinceRelease(): Promise<string[]> {
   return listBreakingChanges(await readFile(RELEASED_SCHEMA_FILE, "utf8"), readSdl());
 }

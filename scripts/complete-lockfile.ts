@@ -1,6 +1,6 @@
 /**
- * Completes `package-lock.json` after `npm install`: gives each platform package that npm could not look up the entry
- * that `npm ci` demands.
+ * Completes `package-lock.json` after `npm install`: adds the entries that `npm ci` requires for platform packages that npm
+ * could not find.
  *
  * A registry mirror may hold only the platform packages that its users fetch. `npm install` leaves the others out of the
  * lock file, and `npm ci` of npm 11.16 and later then refuses that same file (npm/cli#9846). Their version is pinned by the
@@ -28,7 +28,7 @@ const PLATFORM_WORDS = {
   cpu: ["arm", "arm64", "ia32", "ppc64", "riscv64", "s390x", "x64"],
 };
 
-/** The entries that the lock file lacks, by path: optional dependencies that are pinned but not described. */
+/** Returns the missing lock-file entries by path: optional dependencies that are pinned but have no entry. */
 export function missingEntries(lock: LockFile): Record<string, LockEntry> {
   const missing: Record<string, LockEntry> = {};
   for (const [parentPath, parent] of Object.entries(lock.packages)) {
@@ -47,7 +47,7 @@ function createLockEntry(name: string, version: string, parent: LockEntry): Lock
   const os = PLATFORM_WORDS.os.filter((word) => words.includes(word));
   const cpu = PLATFORM_WORDS.cpu.filter((word) => words.includes(word));
   if (!/^\d/.test(version) || os.length !== 1 || cpu.length !== 1) {
-    throw new Error(`Cannot tell version and platform of ${name}@${version}: write its lock entry by hand`);
+    throw new Error(`Cannot derive version and platform of ${name}@${version}: add its lock entry by hand`);
   }
   const libc = { gnu: "glibc", musl: "musl" }[words.at(-1) ?? ""];
   return {
@@ -64,7 +64,7 @@ if (import.meta.main) {
   const path = fileURLToPath(new URL("../package-lock.json", import.meta.url));
   const lock = JSON.parse(await readFile(path, "utf8")) as LockFile;
   const missing = missingEntries(lock);
-  // npm keeps the entries in the order that localeCompare gives.
+  // npm sorts the entries with localeCompare.
   const packages = Object.entries({ ...lock.packages, ...missing }).toSorted(([a], [b]) =>
     a.localeCompare(b, "en"),
   );

@@ -1,6 +1,6 @@
 /**
- * Writes `src/console/generated`: for each `*.graphql` beside the console's pages a module of the same name with its
- * documents and their types. Part of `npm run codegen`; a test tells where it was forgotten.
+ * Generates `src/console/generated`: a module with documents and types for each `*.graphql` file of the console. Run
+ * `npm run codegen` after each change of these files; a test fails otherwise.
  */
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -14,7 +14,7 @@ import { readSdl } from "../src/graphql/sdl.ts";
 const CONSOLE_FOLDER = fileURLToPath(new URL("../src/console", import.meta.url));
 const OUTPUT_FOLDER = join(CONSOLE_FOLDER, "generated");
 
-/** As they come in JSON. */
+/** Scalar types as they appear in JSON. */
 const scalars = { ID: "string", DateTime: "string", LocalDate: "string", JSON: "unknown" };
 
 const config = {
@@ -31,7 +31,7 @@ const config = {
   inputMaybeValue: "T | null | undefined",
 };
 
-/** The text of each generated file, by its name. */
+/** Returns the generated files by name. */
 export async function generateConsoleDocuments(): Promise<Map<string, string>> {
   const schema = parse(readSdl());
   const sources = await readDocuments();
@@ -57,7 +57,7 @@ export async function generateConsoleDocuments(): Promise<Map<string, string>> {
   return files;
 }
 
-/** Each `*.graphql` of the console, under the name of the module that is made of it. */
+/** Reads the console's `*.graphql` files, keyed by the name of the generated module. Throws if a name occurs twice. */
 async function readDocuments(): Promise<Map<string, DocumentNode>> {
   const paths = (await readdir(CONSOLE_FOLDER, { recursive: true })).filter((path) =>
     path.endsWith(".graphql"),
@@ -65,13 +65,13 @@ async function readDocuments(): Promise<Map<string, DocumentNode>> {
   const documents = new Map<string, DocumentNode>();
   for (const path of paths.toSorted()) {
     const name = basename(path).replace(/graphql$/, "ts");
-    if (documents.has(name)) throw new Error(`Two documents are called ${basename(path)}: rename ${path}`);
+    if (documents.has(name)) throw new Error(`Two files are named ${basename(path)}: rename ${path}`);
     documents.set(name, parse(await readFile(join(CONSOLE_FOLDER, path), "utf8")));
   }
   return documents;
 }
 
-/** The document with the fragments that it spreads and does not hold, which may stand in any other. */
+/** Adds the fragments that the document uses and other documents define. */
 function addSpreadFragments(
   document: DocumentNode,
   known: ReadonlyMap<string, FragmentDefinitionNode>,
@@ -82,7 +82,7 @@ function addSpreadFragments(
       definition.kind === Kind.FRAGMENT_DEFINITION ? [definition.name.value] : [],
     ),
   );
-  // It grows while it is walked: a fragment may spread others.
+  // The list grows during the loop, because a fragment may use other fragments.
   for (const definition of definitions) {
     visit(definition, {
       FragmentSpread({ name }) {

@@ -1,6 +1,6 @@
 /**
- * Writes `src/graphql/generated/schema-types.ts`: the types of the resolvers, from `schema/*.graphql`. Run it after each
- * change of the SDL (`npm run codegen`); a test tells where it was forgotten.
+ * Generates the resolver types in `src/graphql/generated/schema-types.ts` from `schema/*.graphql`. Run `npm run codegen`
+ * after each change of the SDL; a test fails otherwise.
  */
 import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -12,7 +12,7 @@ import { readSdl } from "../src/graphql/sdl.ts";
 
 const OUTPUT_FILE = fileURLToPath(new URL("../src/graphql/generated/schema-types.ts", import.meta.url));
 
-/** What resolvers hand on for a type, where that is not the type itself. */
+/** Types of the parent objects that resolvers pass on, if they differ from the GraphQL type. */
 const mappers = {
   Job: "../nodes/job.node.ts#JobNode",
   JobConnection: "../nodes/job.node.ts#JobConnectionNode",
@@ -27,7 +27,7 @@ const mappers = {
   WebhookDelivery: "../nodes/webhook.node.ts#DeliveryNode",
 };
 
-/** Rendered in the rows already: a resolver hands on texts, and gets texts that are checked. */
+/** Scalar types: output values are strings already, and input values are validated strings. */
 const scalars = {
   ID: { input: "string", output: "string" },
   DateTime: { input: "Date", output: "string" },

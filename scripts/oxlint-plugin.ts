@@ -1,4 +1,4 @@
-/** Rules of our own for the static scan (.oxlintrc.scan.json), an oxlint plugin: ways in which text becomes code. */
+/** An oxlint plugin for the static scan (.oxlintrc.scan.json): forbids HTML and SQL built from strings. */
 
 interface Node {
   readonly type: string;
@@ -19,10 +19,10 @@ interface Call extends Node {
 }
 
 interface Context {
-  report(found: { node: Node; message: string }): void;
+  report(problem: { node: Node; message: string }): void;
 }
 
-/** Properties that take text for markup, and methods that do. */
+/** Properties and methods that parse a string as HTML. */
 const HTML_SINKS = new Set([
   "innerHTML",
   "outerHTML",
@@ -36,10 +36,13 @@ const noMarkupFromText = {
   create: (context: Context) => ({
     MemberExpression(node: Member) {
       const { name = "" } = node.property;
-      const writes = name === "write" || name === "writeln";
-      const ofDocument = "name" in node.object && node.object.name === "document";
-      if (!node.computed && (HTML_SINKS.has(name) || (writes && ofDocument)))
-        context.report({ node, message: `${name} takes text for markup. Make elements, or set textContent` });
+      const isWrite = name === "write" || name === "writeln";
+      const isDocument = "name" in node.object && node.object.name === "document";
+      if (!node.computed && (HTML_SINKS.has(name) || (isWrite && isDocument)))
+        context.report({
+          node,
+          message: `${name} parses a string as HTML. Create elements or set textContent`,
+        });
     },
   }),
 };
@@ -54,7 +57,7 @@ const noStatementFromText = {
       if (isTemplate || (statement?.type === "BinaryExpression" && statement.operator === "+"))
         context.report({
           node,
-          message: "A statement is put together as text. Use the sql tag of platform/sql.ts",
+          message: "The statement is built from strings. Use the sql tag of platform/postgres/sql.ts",
         });
     },
   }),

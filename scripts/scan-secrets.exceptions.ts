@@ -1,4 +1,4 @@
-/** What looks like a secret and is none, each with the reason. One that is not needed any more fails the scan. */
+/** False positives of the secret scan, each with a reason. An exception that matches nothing fails the scan. */
 
 interface SecretException {
   readonly file: string;
@@ -7,9 +7,9 @@ interface SecretException {
 }
 
 const FAKE_HOST_REASON =
-  "Fake password for a host that does not exist; the test checks that error messages leave it out.";
+  "Fake password for a host that does not exist; the test checks that error messages do not contain it.";
 const REJECTED_URL_REASON =
-  "Fake password; the test checks that a URL with a user and a password is rejected, or not shown as a link.";
+  "Fake password; the test checks that a URL with credentials is rejected or not shown as a link.";
 
 export const secretExceptions: readonly SecretException[] = [
   { file: "test/faults/server-process.test.ts", kind: "PostgreSQLConnection", reason: FAKE_HOST_REASON },

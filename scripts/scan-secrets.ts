@@ -1,6 +1,6 @@
 /**
- * Looks for secrets in every file that git tracks or would: what services give out (secretlint's preset), and our own keys and
- * webhook secrets. `npm run scan:secrets`. What it names it does not show.
+ * `npm run scan:secrets`: finds secrets in tracked and untracked files, with secretlint's preset and patterns for Waymark
+ * keys and webhook secrets. The output does not contain the secrets.
  */
 import { spawnSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
@@ -12,7 +12,7 @@ import { secretExceptions } from "./scan-secrets.exceptions.ts";
 export interface FoundSecret {
   readonly file: string;
   readonly line: number;
-  /** What it looks like, such as `PrivateKey`. */
+  /** Type of the secret, such as `PrivateKey`. */
   readonly kind: string;
 }
 
@@ -35,13 +35,13 @@ export async function findSecrets(file: string, text: string): Promise<FoundSecr
   const known = messages.map(({ loc, messageId }) => ({ file, line: loc.start.line, kind: messageId }));
   const own = text
     .split("\n")
-    .flatMap((line, at) =>
-      OWN_PATTERNS.filter(([, form]) => form.test(line)).map(([kind]) => ({ file, line: at + 1, kind })),
+    .flatMap((line, index) =>
+      OWN_PATTERNS.filter(([, form]) => form.test(line)).map(([kind]) => ({ file, line: index + 1, kind })),
     );
   return [...known, ...own];
 }
 
-/** What is left without the exceptions, and exceptions for what is not there. */
+/** Returns the secrets without an exception, and the exceptions that match nothing. */
 export function applyExceptions(found: readonly FoundSecret[]): { left: FoundSecret[]; unused: string[] } {
   const used = new Set<string>();
   const left = found.filter(({ file, kind }) => {
@@ -59,14 +59,14 @@ async function scanFiles(names: readonly string[]): Promise<FoundSecret[]> {
   const texts = names.filter((name) => name !== "" && !BINARY_EXTENSIONS.has(extname(name)));
   const found: FoundSecret[] = [];
   for (const file of texts) {
-    // It may be removed, and that not yet committed.
+    // A tracked file may have been deleted without a commit.
     const text = await readFile(join(ROOT, file), "utf8").catch(() => "");
     found.push(...(await findSecrets(file, text)));
   }
   return found;
 }
 
-/** Null where this is no clone. */
+/** Returns tracked and untracked files; null if this folder is not a git clone. */
 function listTrackedFiles(): string[] | null {
   const options = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
   const { status, stdout } = spawnSync("git", options, { cwd: ROOT, encoding: "utf8", maxBuffer: 2 ** 26 });
@@ -76,20 +76,18 @@ function listTrackedFiles(): string[] | null {
 async function main(): Promise<number> {
   const names = listTrackedFiles();
   if (names === null) {
-    console.error(
-      "The scan for secrets was NOT done: this folder is not a git clone, so its files cannot be listed.",
-    );
+    console.error("Secrets were NOT scanned: this folder is not a git clone, so its files cannot be listed.");
     return 0;
   }
   const { left, unused } = applyExceptions(await scanFiles(names));
   for (const { file, line, kind } of left) console.error(`${file}:${line} looks like a secret (${kind}).`);
   for (const name of unused)
     console.error(
-      `scripts/scan-secrets.exceptions.ts has an exception that matches nothing any more: ${name}`,
+      `scripts/scan-secrets.exceptions.ts contains an exception that matches nothing; remove it: ${name}`,
     );
   if (left.length > 0)
     console.error(
-      "Remove it from the repository, and replace it everywhere it is in use: it has been exposed.",
+      "Remove the secret from the repository and replace it wherever it is used, because it has been exposed.",
     );
   return left.length + unused.length > 0 ? 1 : 0;
 }

@@ -1,4 +1,4 @@
-/** The demo as the guide shows it: a server of its own with a little more in it than jobs. */
+/** Starts a demo server and fills it with the data that the guide shows. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
@@ -22,7 +22,7 @@ const PORT = process.env["PORT"] ?? "4195";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const START_TIMEOUT_MS = 180_000;
 
-/** `npm start` with nothing configured but where it is. Its data lies in `folder`. */
+/** Starts a server with default settings except port, log level and data folder. Throws if it is not ready in 3 minutes. */
 export async function startDemo(folder: string): Promise<Demo> {
   const url = `http://127.0.0.1:${PORT}`;
   const dataDir = join(folder, "data");
@@ -56,19 +56,19 @@ export async function startDemo(folder: string): Promise<Demo> {
 async function waitUntilReady(url: string, isAlive: () => boolean): Promise<void> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (isAlive() && Date.now() < deadline) {
-    const answer = await fetch(`${url}/health/ready`).catch(() => null);
-    if (answer?.status === 200) return;
+    const response = await fetch(`${url}/health/ready`).catch(() => null);
+    if (response?.status === 200) return;
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
   throw new Error("The demo did not start");
 }
 
-/** Something that takes webhooks: at `/orders` gladly, elsewhere not. */
+/** Starts a webhook receiver that returns success at `/orders` and errors elsewhere. */
 export async function startDemoReceiver(): Promise<AsyncDisposable & { url: string }> {
   const server = createServer((request, response) => {
-    const isGlad = request.url === "/orders";
-    response.writeHead(isGlad ? 200 : 503, { "content-type": "application/json" });
-    response.end(JSON.stringify(isGlad ? { received: true } : { error: "Down for maintenance" }));
+    const isHealthy = request.url === "/orders";
+    response.writeHead(isHealthy ? 200 : 503, { "content-type": "application/json" });
+    response.end(JSON.stringify(isHealthy ? { received: true } : { error: "Down for maintenance" }));
   });
   server.listen(Number(PORT) + 1, "127.0.0.1");
   await once(server, "listening");
@@ -87,7 +87,7 @@ const CREATE_API_KEY = `mutation { createApiKey(input: { name: "Warehouse sync, 
 const CREATE_ENDPOINT = `mutation ($input: CreateWebhookEndpointInput!) { createWebhookEndpoint(input: $input) {
   endpoint { id } userErrors { message } } }`;
 
-/** Keys, webhooks with their deliveries, failed requests, and people who ask for an account. Answers with an endpoint's id. */
+/** Creates keys, webhooks with deliveries, failed requests and account requests. Returns an endpoint's ID. */
 export async function populateDemo(demo: Demo, receiver: string): Promise<string> {
   const graphql = (query: string, variables = {}): Promise<unknown> =>
     post(`${demo.url}/graphql`, { query, variables }, { "x-api-key": demo.keys.agent });
@@ -119,8 +119,9 @@ async function updateSomeJobs({ url, keys }: Demo): Promise<void> {
   const headers = { "x-api-key": keys.agent, "content-type": "application/json" };
   const list = await fetch(`${url}/v1/jobs?page_size=12&normalized_status=in_transit`, { headers });
   const { data } = (await list.json()) as { data: { items: { marking_number: string }[] } };
-  for (const [at, { marking_number: number }] of data.items.entries()) {
-    const patch = at % 3 === 2 ? { instructions: "Ring twice" } : { normalized_status: "out_for_delivery" };
+  for (const [index, { marking_number: number }] of data.items.entries()) {
+    const patch =
+      index % 3 === 2 ? { instructions: "Ring twice" } : { normalized_status: "out_for_delivery" };
     const path = `${url}/v1/jobs/by-marking/${number}`;
     await fetch(path, { method: "PATCH", headers, body: JSON.stringify(patch) });
   }
@@ -130,8 +131,8 @@ async function updateSomeJobs({ url, keys }: Demo): Promise<void> {
 
 async function post(url: string, body: object, headers: Record<string, string> = {}): Promise<unknown> {
   const { origin } = new URL(url);
-  const all = { "content-type": "application/json", origin, ...headers };
-  const response = await fetch(url, { method: "POST", headers: all, body: JSON.stringify(body) });
-  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${await response.text()}`);
+  const allHeaders = { "content-type": "application/json", origin, ...headers };
+  const response = await fetch(url, { method: "POST", headers: allHeaders, body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(`${url} returned ${response.status}: ${await response.text()}`);
   return await response.json();
 }

@@ -1,11 +1,11 @@
-/** The packages that users run: those that the server needs, and those that the console brings to their browsers. */
+/** Finds the packages that users run: the server's dependencies and those bundled into the console. */
 import { glob, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 const ROOT = join(import.meta.dirname, "..");
-/** Below `src/console`, and no part of it: what makes it. */
+/** Files in `src/console` that build the console and are not part of the bundle. */
 const BUILD_FILES = new Set(["build.ts", "vite.config.ts"]);
-/** `from "@mantine/core/styles.css"`, `import "react"` and `import("react")`: the package's name alone. */
+/** Captures the package name in `from "@mantine/core/styles.css"`, `import "react"` and `import("react")`. */
 const IMPORT_PATTERN = /\b(?:from|import)[\s(]*"(@[\w.-]+\/[\w.-]+|[\w-][\w.-]*)[^"]*"/g;
 
 interface LockedPackage {
@@ -17,7 +17,10 @@ interface LockedPackage {
 
 type LockedPackages = Readonly<Record<string, LockedPackage>>;
 
-/** As package-lock.json names them, such as `node_modules/react`. The console's own stand among the tools there: a build takes them in. */
+/**
+ * Returns lock-file paths such as `node_modules/react`. The console's dependencies are devDependencies, so they are found
+ * from its imports.
+ */
 export async function findShippedPackages(): Promise<Set<string>> {
   const { packages } = JSON.parse(await readFile(join(ROOT, "package-lock.json"), "utf8")) as {
     packages: LockedPackages;
@@ -49,7 +52,7 @@ function addWithDependencies(packages: LockedPackages, path: string | null, foun
     addWithDependencies(packages, resolvePackagePath(packages, path, name), found);
 }
 
-/** Where the package at `from` finds `name`: in its own folder, or in the nearest above. Null: it is not installed. */
+/** Resolves `name` from the package at `from`: in its own node_modules or the nearest parent's. Null if not installed. */
 function resolvePackagePath(packages: LockedPackages, from: string, name: string): string | null {
   for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("/node_modules/")))) {
     const path = folder === "" ? `node_modules/${name}` : `${folder}/node_modules/${name}`;

@@ -1,4 +1,4 @@
-/** `npm run screenshots`: the pictures of `docs/guide/console.md`, taken of the demo. */
+/** `npm run screenshots`: takes the screenshots of `docs/guide/console.md` from the demo. */
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,9 +13,9 @@ const DESKTOP = { width: 1280, height: 800 };
 const PHONE = { width: 390, height: 800 };
 
 interface Shot {
-  /** The file's name. */
+  /** File name without extension. */
   name: string;
-  /** Where it is: an address, or what leads there from the page before. */
+  /** Path to open, or actions that lead there from the previous page. */
   target: string | ((page: Page) => Promise<void>);
 }
 
@@ -76,12 +76,12 @@ const operatorShotsAfterApproval: readonly Shot[] = [
   { name: "operator-tasks", target: "/operator/tasks" },
 ];
 
-/** A link of the list, to what it leads to. */
+/** Clicks the link and waits until the page heading changes. */
 async function follow(page: Page, link: Locator): Promise<void> {
   const heading = page.getByRole("heading", { level: 1 });
-  const former = await heading.innerText();
+  const previous = await heading.innerText();
   await link.click();
-  await heading.filter({ hasNotText: former }).waitFor();
+  await heading.filter({ hasNotText: previous }).waitFor();
 }
 
 async function createKey(page: Page): Promise<void> {
@@ -90,12 +90,12 @@ async function createKey(page: Page): Promise<void> {
   await dialog.getByLabel("Name").fill("Route planner");
   await dialog.getByRole("button", { name: "Create API key" }).click();
   await dialog.getByText(/^wmk_/).waitFor();
-  // A guide must not show a key, even a fake one: readers would copy the habit.
+  // A guide must not show a key, not even a fake one, because readers imitate it.
   await page.evaluate(`for (const code of document.querySelectorAll("[role=dialog] code"))
     code.textContent = code.textContent.replace(/wmk_\\w{8}_[\\w-]+/g, "wmk_" + "•".repeat(57))`);
 }
 
-/** The mail lies in the outbox, where there is no mail server. */
+/** Opens the mail in the outbox, because the demo has no mail server. */
 async function approveAndOpenMail(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Approve and send" }).click();
   await page.getByRole("button", { name: "Resend registration…" }).waitFor();
@@ -129,11 +129,11 @@ class Camera {
   }
 }
 
-/** The page stands, with everything that was on its way. */
+/** Waits until the page has loaded and all animations have ended. */
 async function waitUntilSettled(page: Page): Promise<void> {
   await page.getByRole("heading").first().waitFor();
   await page.waitForLoadState("networkidle");
-  // A condition that Playwright polls would be evaluated by the page, whose policy forbids that.
+  // Playwright's polling would use eval in the page, which the Content-Security-Policy forbids.
   await page.evaluate(`(async () => {
     const isBusy = () => document.querySelector("[aria-busy=true]") || document.getAnimations().length > 0;
     while (isBusy()) await new Promise(requestAnimationFrame);
@@ -142,9 +142,13 @@ async function waitUntilSettled(page: Page): Promise<void> {
 
 type Appearance = { colorScheme?: "light" | "dark"; viewport?: { width: number; height: number } };
 
-async function openContext(browser: Browser, { url }: Demo, look: Appearance = {}): Promise<BrowserContext> {
+async function openContext(
+  browser: Browser,
+  { url }: Demo,
+  appearance: Appearance = {},
+): Promise<BrowserContext> {
   const settings = { baseURL: url, locale: "en-GB", timezoneId: "UTC", reducedMotion: "reduce" } as const;
-  return await browser.newContext({ ...settings, colorScheme: "light", viewport: DESKTOP, ...look });
+  return await browser.newContext({ ...settings, colorScheme: "light", viewport: DESKTOP, ...appearance });
 }
 
 async function signIn(context: BrowserContext, { email, password }: Login): Promise<Page> {

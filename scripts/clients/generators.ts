@@ -1,22 +1,22 @@
-/** The client generators, with pinned versions: how each is fetched, and what generates, compiles and calls. */
+/** The client generators with pinned versions, and the commands that install, generate, compile and call. */
 
 export interface ClientGenerator {
   readonly name: string;
   readonly version: string;
-  /** Commands that the machine must have. */
+  /** Commands that must be installed on the machine. */
   readonly requiredCommands: readonly string[];
-  /** Shell commands. `$CACHE` keeps what was fetched, `$PROGRAMS` has the programs, `$DOCUMENT` is the OpenAPI document. */
+  /** Shell command, like the next three. Paths: `$CACHE` downloads, `$PROGRAMS` test programs, `$DOCUMENT` OpenAPI. */
   readonly installCommand: string;
   readonly generateCommand: string;
   readonly compileCommand: string;
-  /** Null: the tool is only compiled. */
+  /** Null: the client is compiled but not run. */
   readonly callCommand: string | null;
 }
 
 const GENERATOR_VERSION = "7.25.0";
 const JAR = `$CACHE/openapi-generator-cli-${GENERATOR_VERSION}.jar`;
 const fetchJar = `test -f ${JAR} || mvn -q -B dependency:copy -Dartifact=org.openapitools:openapi-generator-cli:${GENERATOR_VERSION} -DoutputDirectory=$CACHE`;
-/** By default this generator treats objects as closed, and its Go and Python clients would refuse new members. */
+/** Without this, the generator treats objects as closed, and its Go and Python clients reject new properties. */
 const OPEN_OBJECTS = "disallowAdditionalPropertiesIfNotPresent=false";
 
 const openapiGenerator = (language: string, folder: string, properties: string): string =>

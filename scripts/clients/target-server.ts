@@ -1,4 +1,4 @@
-/** The product with its demo, started for the calls in a folder of its own. */
+/** The Waymark server that the generated clients call. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
@@ -15,7 +15,7 @@ export interface TargetServer extends AsyncDisposable {
 const START_TIMEOUT_MS = 120_000;
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The product at `CLIENTS_URL` with `CLIENTS_KEY`, or one that is started with its data in `folder`. */
+/** Returns the server at `CLIENTS_URL` with `CLIENTS_KEY`, or starts one with its demo and data in `folder`. */
 export async function openTargetServer(folder: string): Promise<TargetServer> {
   const { CLIENTS_URL: url, CLIENTS_KEY: key } = process.env;
   if (url !== undefined && key !== undefined)
@@ -44,10 +44,10 @@ async function startTargetServer(folder: string): Promise<TargetServer> {
     await wait(500);
   }
   await stop();
-  throw new Error("The product did not start");
+  throw new Error("The server did not start");
 }
 
-/** Null until the product answers. */
+/** Returns null until the server responds. */
 async function readDemoKey(folder: string, url: string): Promise<string | null> {
   try {
     const { agent } = JSON.parse(await readFile(join(folder, "demo-keys.json"), "utf8")) as { agent: string };

@@ -1,4 +1,4 @@
-/** What other features and the adapters may import from restore. */
+/** The exports of this feature: other features and the adapters import only from here. */
 export { DatabaseIdentityRecord } from "./database-identity.entity.ts";
 export { finishRestore, type RestoreResult } from "./restore.service.ts";
 export { acceptSecret, checkSecret, hasSealedData, type UnreadableSecrets } from "./secret-check.service.ts";

@@ -71,7 +71,7 @@ it.skipIf(!mayMount)(
   },
 );
 
-/** Creates a database with its tables on a small disk of their own. */
+/** Creates a database with its tables on a separate small disk. */
 async function openOnSmallTables(): Promise<{ databaseUrl: string; disk: SmallDisk }> {
   const postgres = await openDedicatedPostgres();
   onTestFinished(() => postgres[Symbol.asyncDispose]());
@@ -83,7 +83,7 @@ async function openOnSmallTables(): Promise<{ databaseUrl: string; disk: SmallDi
   return { databaseUrl, disk };
 }
 
-/** Starts a PostgreSQL with its WAL on a small disk of its own. */
+/** Starts a PostgreSQL with its WAL on a separate small disk. */
 async function openOnSmallLog(): Promise<{ postgres: DedicatedPostgres; disk: SmallDisk }> {
   onTestFinished(stopAndRemoveAll);
   const dataDir = await makeFolder();

@@ -1,4 +1,4 @@
-/** The calls that every TypeScript client makes, over functions of that client that return the status and the body. */
+/** The calls that every TypeScript client makes, through functions that return status and body. */
 interface Answer {
   status: number;
   body: any;
