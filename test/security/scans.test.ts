@@ -186,7 +186,7 @@ describe("the dependency audit", () => {
   it.each([
     ["a registry without an audit endpoint", '{"message":"405 Method Not Allowed","statusCode":405}', "405"],
     ["no network", '{"error":{"code":"ENOTFOUND","summary":"request failed"}}', "request failed"],
-    ["no output", "", "no answer"],
+    ["no output", "", "unreadable response"],
   ])("reports why it was skipped: %s", (_, text, why) => {
     expect(evaluateAudit(text, [], "2027-01-01")).toEqual({
       skippedReason: expect.stringContaining(why),
